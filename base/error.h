@@ -1,0 +1,29 @@
+#pragma once
+/* What can go wrong, in the terms of the exit codes.
+ *
+ * Every fallible function of ours reports through GError with domain RH_ERROR. The code alone
+ * decides the exit status (cli/main.c); the message is complete and ready to print, and may span
+ * lines: tp=6 does not divide 64 attention heads note: legal tp on this node: 1, 2, 4, 8 The first
+ * line is the fact; `note:` lines add facts, `help:` lines say how to mend it. */
+#include <glib.h>
+#include <stdbool.h>
+
+typedef enum {
+    RH_ERROR_NONE,
+    RH_ERROR_USAGE,     /* wrong command line: exit 2 */
+    RH_ERROR_INPUT,     /* wrong input file or value in it: exit 3 */
+    RH_ERROR_IO,        /* the world: a file cannot be read or written: exit 3 */
+    RH_ERROR_NO_ANSWER, /* the question is fine, the answer is no: exit 1 */
+    RH_ERROR_INTERNAL,  /* our bug: exit 70 */
+} RhErrorCode;
+
+#define RH_ERROR (rh_error_quark())
+GQuark rh_error_quark(void);
+
+/* Sets *error to domain RH_ERROR with a printf-style message; a NULL error is fine. Returns false,
+ * so that `return rh_fail(error, RH_ERROR_INPUT, "...")` reads well in bool functions. */
+bool rh_fail(GError **error, RhErrorCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* The name in `names` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near
+ * enough to be a typing error. Borrowed from `names`. */
+const char *rh_nearest_name(const char *word, const char *const *names);

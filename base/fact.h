@@ -1,0 +1,21 @@
+#pragma once
+/* A number that knows where it comes from. Constants of hardware and fits are facts, never bare
+ * doubles. */
+
+typedef enum {
+    RH_TAG_NONE,
+    RH_TAG_MEASURED,  /* m: timed on the machine it describes */
+    RH_TAG_FITTED,    /* f: fitted to measurements, source says which */
+    RH_TAG_DATASHEET, /* d: the maker's figure */
+    RH_TAG_ASSUMED,   /* a: a stated assumption */
+} RhTag;
+
+typedef struct {
+    double value; /* SI */
+    RhTag tag;
+    const char *source; /* interned; never NULL in a loaded fact */
+    const char *date;   /* interned "YYYY-MM" or "" */
+} RhFact;
+
+const char *rh_tag_name(RhTag tag); /* "measured" ... */
+char rh_tag_letter(RhTag tag);      /* 'm' 'f' 'd' 'a', '-' for none */

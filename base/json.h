@@ -1,0 +1,111 @@
+#pragma once
+/* JSON in, with positions and without surprises (over cJSON).
+ *
+ * Refuses: trailing text, duplicate keys, non-finite numbers, nesting over 64, files over 64 MiB.
+ * Allows // and slash-star comments. Keys are *consumed* by the getters; rh_json_finish() rejects
+ * whatever was left, with the nearest known key as help. Problems are collected, so one run reports
+ * up to 20 of them, each as error: unknown key "bandwith" in links.ib
+ *       --> platforms/mine.json:14:7
+ *        |
+ *     14 |       "bandwith": "400Gb/s",
+ *        |       ^^^^^^^^^^
+ *        = help: a key with a similar name exists: "bandwidth"
+ *
+ *     g_autoptr(RhJson) doc = rh_json_load("node.json", error);
+ *     const RhJsonNode *root = rh_json_root(doc);
+ *     int64_t gpus = rh_json_int(doc, root, "gpus_per_node", 1, 1024);
+ *     if (!rh_json_finish(doc, error)) return NULL; */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+#include "base/units.h"
+
+typedef struct RhJson RhJson;
+typedef struct cJSON RhJsonNode;
+
+/* Parse. NULL and RH_ERROR_IO / RH_ERROR_INPUT (with file:line:col) on failure. */
+RhJson *rh_json_load(const char *path, GError **error);
+RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error);
+void rh_json_free(RhJson *doc);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJson, rh_json_free)
+
+const RhJsonNode *rh_json_root(const RhJson *doc);
+const char *rh_json_name(const RhJson *doc);
+/* SHA-256 of the text as read, hex; owned by the document. */
+const char *rh_json_hash(const RhJson *doc);
+
+/* Getters. A missing required key, a wrong type or a value out of range becomes a collected problem
+ * and the getter returns a harmless value (0, "", the low bound, NULL for objects), so callers
+ * check once, at rh_json_finish(). The *_or forms take a default for a missing key (null counts as
+ * missing). Strings are interned. */
+bool rh_json_has(const RhJsonNode *object,
+                 const char *key); /* present and not null; does not consume */
+const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *key);
+const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char *key,
+                              const char *otherwise);
+int64_t rh_json_int(RhJson *doc, const RhJsonNode *object, const char *key, int64_t low,
+                    int64_t high);
+int64_t rh_json_int_or(RhJson *doc, const RhJsonNode *object, const char *key, int64_t low,
+                       int64_t high, int64_t otherwise);
+double rh_json_number(RhJson *doc, const RhJsonNode *object, const char *key, double low,
+                      double high);
+double rh_json_number_or(RhJson *doc, const RhJsonNode *object, const char *key, double low,
+                         double high, double otherwise);
+bool rh_json_bool_or(RhJson *doc, const RhJsonNode *object, const char *key, bool otherwise);
+/* A quantity: the string form "400Gb/s" (COUNT and FRAC also take bare numbers). */
+double rh_json_quantity(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind);
+double rh_json_quantity_or(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
+                           double otherwise);
+/* A fact: {"value": "3.35TB/s", "tag": "datasheet", "source": "...", "date": "2023-03"}. */
+RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind);
+const RhJsonNode *rh_json_object(RhJson *doc, const RhJsonNode *object,
+                                 const char *key); /* NULL + problem when missing */
+const RhJsonNode *rh_json_object_or_null(RhJson *doc, const RhJsonNode *object, const char *key);
+const RhJsonNode *rh_json_array(RhJson *doc, const RhJsonNode *object,
+                                const char *key); /* NULL + problem when missing */
+const RhJsonNode *rh_json_array_or_null(RhJson *doc, const RhJsonNode *object, const char *key);
+int rh_json_count(const RhJsonNode *array); /* 0 for NULL */
+const RhJsonNode *rh_json_at(const RhJsonNode *array,
+                             int index); /* element, borrowed; arrays are O(n): prefer next */
+const RhJsonNode *
+rh_json_first(const RhJsonNode *container); /* iterate children (array or object) */
+const RhJsonNode *rh_json_next(const RhJsonNode *node);
+const char *rh_json_key(const RhJsonNode *member); /* key of an object's member */
+/* Value of a scalar node itself, same problem rules. */
+double rh_json_node_number(RhJson *doc, const RhJsonNode *node, double low, double high);
+int64_t rh_json_node_int(RhJson *doc, const RhJsonNode *node, int64_t low, int64_t high);
+const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node);
+/* Marks everything below `node` as consumed (foreign files: HF configs hold many keys that are not
+ * ours). */
+void rh_json_consume_all(RhJson *doc, const RhJsonNode *node);
+void rh_json_consume(RhJson *doc, const RhJsonNode *object, const char *key);
+/* Records a problem at `node`; `help` may be NULL. */
+void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+/* Fails with RH_ERROR_INPUT, all problems rendered, when there was any or when keys were left over.
+ */
+bool rh_json_finish(RhJson *doc, GError **error);
+
+/* Writing: a small streaming writer with stable formatting (2-space indent, numbers with 9
+ * significant digits, locale-free). Non-finite numbers are a programming error. */
+typedef struct RhJsonWriter RhJsonWriter;
+RhJsonWriter *rh_json_writer_new(bool pretty);
+void rh_json_writer_free(RhJsonWriter *w);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJsonWriter, rh_json_writer_free)
+/* `key` is NULL inside arrays and at the top. */
+void rh_json_begin_object(RhJsonWriter *w, const char *key);
+void rh_json_end_object(RhJsonWriter *w);
+void rh_json_begin_array(RhJsonWriter *w, const char *key);
+void rh_json_end_array(RhJsonWriter *w);
+void rh_json_put_string(RhJsonWriter *w, const char *key, const char *value); /* NULL writes null */
+void rh_json_put_number(RhJsonWriter *w, const char *key, double value);
+void rh_json_put_int(RhJsonWriter *w, const char *key, int64_t value);
+void rh_json_put_bool(RhJsonWriter *w, const char *key, bool value);
+void rh_json_put_null(RhJsonWriter *w, const char *key);
+char *rh_json_writer_steal(RhJsonWriter *w); /* the text, ends in a newline; caller frees */
+
+/* Writes a file whole or not at all (temporary file in the same folder, then rename). RH_ERROR_IO.
+ */
+bool rh_file_write(const char *path, const char *text, size_t length, GError **error);

@@ -1,0 +1,34 @@
+#pragma once
+/* Quantities at the edges of the program. Inside, everything is SI: s, bytes, flops, W, USD.
+ *
+ *     double v; rh_quantity_parse("400Gb/s", RH_QUANTITY_BYTES_PER_S, &v, &error);   v = 5e10
+ *
+ * Units: time s ms us ns min h d; size B kB MB GB TB PB KiB MiB GiB TiB; rate SIZE/s and bits kb/s
+ * Mb/s Gb/s Tb/s; compute FLOP/s with k M G T P; W kW; USD; percent `%` for fractions. Parsing does
+ * not depend on the locale. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum {
+    RH_QUANTITY_NONE,
+    RH_QUANTITY_S,
+    RH_QUANTITY_BYTES,
+    RH_QUANTITY_BYTES_PER_S,
+    RH_QUANTITY_FLOPS_PER_S,
+    RH_QUANTITY_W,
+    RH_QUANTITY_USD,
+    RH_QUANTITY_FRAC,  /* "90%" or "0.9" */
+    RH_QUANTITY_COUNT, /* bare number */
+} RhQuantity;
+
+/* Reads all of `text` as a quantity of this kind, finite and >= 0. A missing or foreign unit is
+ * RH_ERROR_INPUT with a help line naming the units that fit. *value is untouched on failure. */
+bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error);
+
+/* Whole decimal number in [low, high]; trailing text is an error. Errors: RH_ERROR_INPUT. */
+bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error);
+
+/* Human text with a fitting unit and `digits` significant digits: "62.4 s", "12.3 us", "72.4 GiB",
+ * "450 GB/s", "430 TFLOP/s". Sizes use binary prefixes, rates decimal ones. Caller frees. */
+char *rh_quantity_format(double value, RhQuantity kind, int digits);

@@ -1,0 +1,26 @@
+# What we stand on. SimGrid has no CMake package in Debian 12; its pkg-config file works.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(GLIB REQUIRED IMPORTED_TARGET glib-2.0>=2.74 gio-2.0)
+pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson>=1.7.15)
+pkg_check_modules(GSL REQUIRED IMPORTED_TARGET gsl>=2.7)
+pkg_check_modules(SIMGRID REQUIRED IMPORTED_TARGET simgrid>=3.32)
+
+add_library(rh_deps INTERFACE)
+target_link_libraries(rh_deps INTERFACE rh_flags PkgConfig::GLIB PkgConfig::CJSON PkgConfig::GSL m)
+target_include_directories(rh_deps INTERFACE "${CMAKE_SOURCE_DIR}")
+target_compile_definitions(rh_deps INTERFACE
+  GLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_74 GLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_74
+  RH_VERSION="${PROJECT_VERSION}" RH_DATA_DIR="${CMAKE_SOURCE_DIR}")
+
+if(NOT RH_CUDA STREQUAL "OFF")
+  find_program(RH_NVCC nvcc)
+endif()
+if(NOT RH_MPI STREQUAL "OFF")
+  find_program(RH_MPICC mpicc)
+endif()
+if(RH_CUDA STREQUAL "ON" AND NOT RH_NVCC)
+  message(FATAL_ERROR "RH_CUDA=ON but nvcc was not found; install the CUDA Toolkit or say RH_CUDA=OFF")
+endif()
+if(RH_MPI STREQUAL "ON" AND NOT RH_MPICC)
+  message(FATAL_ERROR "RH_MPI=ON but mpicc was not found; install libopenmpi-dev or say RH_MPI=OFF")
+endif()

@@ -1,0 +1,41 @@
+# Build options and the flags every target of ours is compiled with.
+option(RH_TESTS "Build the tests" ON)
+option(RH_BENCH "Build the benchmarks" ON)
+option(RH_FUZZ "Build the fuzz targets (needs clang)" OFF)
+option(RH_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(RH_WERROR "Treat warnings as errors (CI does)" OFF)
+set(RH_CUDA AUTO CACHE STRING "CUDA calibration kernels: AUTO, ON or OFF")
+set(RH_MPI AUTO CACHE STRING "MPI performer: AUTO, ON or OFF")
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+# Assertions stay on in release builds: they cost nothing measurable and guard every answer.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g")
+
+add_library(rh_flags INTERFACE)
+set(RH_WARNINGS -Wall -Wextra -Wshadow -Wpointer-arith -Wwrite-strings -Wformat=2 -Wvla -Wundef
+    -Wswitch-enum -Wdouble-promotion)
+target_compile_options(rh_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:C>:${RH_WARNINGS};-Wstrict-prototypes;-Wmissing-prototypes>"
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>")
+# No fused multiply-add and no fast-math: the same inputs give the same bytes everywhere.
+target_compile_options(rh_flags INTERFACE -ffp-contract=off -fno-common)
+if(RH_WERROR)
+  target_compile_options(rh_flags INTERFACE -Werror)
+endif()
+if(RH_SANITIZE)
+  target_compile_options(rh_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
+    -fno-sanitize-recover=undefined)
+  target_link_options(rh_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(RH_FUZZ)
+  target_compile_options(rh_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,12 @@
+# What is on, and why the rest is off.
+message(STATUS "rehearse ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, SimGrid ${SIMGRID_VERSION}, GLib ${GLIB_VERSION}, GSL ${GSL_VERSION}, cJSON ${CJSON_VERSION}")
+if(RH_NVCC)
+  message(STATUS "  CUDA: nvcc found at ${RH_NVCC} (no calibration kernels in this version yet)")
+else()
+  message(STATUS "  CUDA: off (RH_CUDA=${RH_CUDA}, nvcc not found)")
+endif()
+if(RH_MPICC)
+  message(STATUS "  MPI: mpicc found at ${RH_MPICC} (no performer in this version yet)")
+else()
+  message(STATUS "  MPI: off (RH_MPI=${RH_MPI}, mpicc not found)")
+endif()

@@ -1,0 +1,94 @@
+#pragma once
+/* A cluster: identical nodes of identical GPUs, a switch inside the node, a tree of switches
+ * outside.
+ *
+ * GPUs are numbered node by node: gpu = node * gpus_per_node + local. Directed links, numbered by
+ * arithmetic (never stored one by one): NVLink up/down per GPU, NIC tx/rx per NIC, up/down per tier
+ * and switch group. Tier 0 joins nodes to leaves, and so on; the last tier is the root and has no
+ * uplink. rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
+ * its group uplinks are per (group, rail) and same-rail traffic inside the group stays below. Does
+ * not know what runs on it. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platforms/device.h"
+
+#define RH_TIERS_MAX 8
+#define RH_ROUTE_MAX (2 * RH_TIERS_MAX + 4)
+
+typedef struct {
+    const char *name; /* "leaf", "pod" ... interned */
+    int32_t
+        nodes_per_group; /* nodes below one switch (group) of this tier; the root tier covers all */
+    RhFact
+        oversubscription; /* downlink over uplink capacity; 1 = non-blocking; unused at the root */
+    bool rail_optimised;
+    RhFact
+        hop_latency_s; /* added for each time a route climbs to this tier (up and down together) */
+} RhTier;
+
+typedef struct {
+    const char *name; /* "dgx-h100:8" as the user may type it again */
+    const char *description;
+    RhDevice *device; /* owned */
+    int32_t gpus_per_node;
+    int32_t nodes_count;
+    int32_t nics_per_node;     /* GPU local l uses NIC l * nics / gpus */
+    RhFact nvlink_bytes_per_s; /* per GPU and direction, datasheet */
+    RhFact nvlink_efficiency_frac;
+    RhFact nvlink_latency_s; /* per step of a collective inside the node: software and wire */
+    RhFact nic_bytes_per_s;  /* per NIC and direction, datasheet */
+    RhFact nic_efficiency_frac;
+    RhFact nic_latency_s;       /* per step between nodes, before tier hops */
+    RhFact host_bytes_per_s;    /* PCIe or C2C per GPU and direction */
+    RhFact collective_launch_s; /* once per collective call */
+    int32_t collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
+    RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
+    int32_t tiers_count;           /* 0: one node only */
+    RhTier tiers[RH_TIERS_MAX];
+    GArray *link_scales; /* RhLinkScale; what-if changes of single links */
+    char *hash;
+} RhPlatform;
+
+typedef int32_t RhLink;
+typedef struct {
+    RhLink link;
+    double scale;
+} RhLinkScale;
+
+/* FILE.json, catalogue NAME, NAME:NODES, or one line "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s"
+ * (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate per NIC), nics, latency, oversub, leaf
+ * (nodes), rail). */
+RhPlatform *rh_platform_load(const char *spec, GError **error);
+/* `--set` on a loaded platform: path like "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for unknown
+ * paths. */
+bool rh_platform_set(RhPlatform *platform, const char *key, const char *value, GError **error);
+RhPlatform *rh_platform_copy(const RhPlatform *platform);
+void rh_platform_free(RhPlatform *platform);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlatform, rh_platform_free)
+
+int32_t rh_platform_gpus(const RhPlatform *p);
+static inline int32_t rh_platform_node_of(const RhPlatform *p, int32_t gpu)
+{
+    return gpu / p->gpus_per_node;
+}
+
+/* Links crossed from GPU src to GPU dst, in order; returns how many (0 when src == dst). O(tiers).
+ */
+int rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink links[RH_ROUTE_MAX]);
+/* One step's latency over that route. */
+double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst);
+int32_t rh_platform_links_count(const RhPlatform *p);
+/* Effective capacity: datasheet x efficiency x what-if scale. */
+double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
+/* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up". Caller frees. */
+char *rh_platform_link_name(const RhPlatform *p, RhLink link);
+/* The link of that name, or -1. */
+RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name);
+void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale);
+
+/* Catalogue: NULL-ended arrays of names, sorted; owned by the module, found next to the program's
+ * data (REHEARSE_DATA, else the source tree the program was built from). */
+const char *const *rh_platform_names(void);
+const char *const *rh_device_names(void);

@@ -1,0 +1,71 @@
+#pragma once
+/* Collectives as generators of steps.
+ *
+ * A schedule is a list of *phases*; a phase is `repeat` equal steps; a step is a set of flows
+ * between members that start together and end together (a step barrier, as lock-step rings behave
+ * when links are equal). Every flow says which chunk of the buffer it carries, so that the same
+ * schedule moves real data under MPI: in repetition q of the phase, the flow carries chunks
+ * (chunk_first + q * chunk_shift) mod chunks_count, `chunk_count` of them starting there, and the
+ * receiver reduces (into the same chunks) or copies. A test runs every generator on real arrays.
+ *
+ * With nothing else on the links a phase takes repeat * (latency + bytes / bandwidth of the slowest
+ * flow): rh_schedule_time_s. The closed forms of the literature (docs/model.md) equal it for
+ * regular groups. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/program.h"
+
+typedef struct {
+    int32_t src, dst; /* members */
+    double bytes;
+    int32_t chunk_first, chunk_count, chunk_shift;
+    bool reduce;
+} RhFlow;
+
+typedef struct {
+    int32_t repeat;
+    int32_t flows_first, flows_count;
+} RhStepPhase;
+
+typedef struct {
+    RhOp op;
+    RhAlgo algo;
+    int32_t members;
+    int32_t chunks_count; /* the buffer is cut into this many equal chunks */
+    double bytes;         /* buffer, as RhTask.bytes */
+    GArray *phases;       /* RhStepPhase */
+    GArray *flows;        /* RhFlow */
+} RhSchedule;
+
+/* Steps of `op` on `members` ranks. node_of[i] is the node of member i (NULL: all on one node).
+ * RING over k members per node runs k rings at once. RH_ERROR_INPUT when op and algo do not go
+ * together (rh_collective_supports). */
+RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                            double bytes, GError **error);
+void rh_schedule_free(RhSchedule *schedule);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSchedule, rh_schedule_free)
+bool rh_collective_supports(RhOp op, RhAlgo algo);
+
+/* How many bytes one member puts on the wire, the largest over members. */
+double rh_schedule_wire_bytes(const RhSchedule *schedule);
+
+/* Link load of one phase when *all* groups of the same pattern run at once (an SPMD job does):
+ * filled by rh_schedule_time_s. Seconds of the whole schedule on an otherwise idle platform.
+ * `ranks` are the group's members; `siblings` says how the pattern repeats over the program: time
+ * uses, per phase, max over links (bytes of all sibling groups on the link / capacity) and the
+ * largest route latency. role may be -1 (only this group). */
+double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,
+                          const RhPlatform *platform, int32_t group, int32_t role);
+
+/* Textbook closed form for a flat network: n members, every flow alpha_s + bytes / bytes_per_s. For
+ * tests and docs. */
+double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double bytes,
+                                   double alpha_s, double bytes_per_s);
+
+/* The algorithm a library would take, by modelled time among those supported, with the reason as
+ * text ("ring: 1.21 ms; tree 1.80 ms; ..."; caller frees; may be NULL). node_of as above; alphas
+ * and rates of the platform. */
+RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
+                            const RhPlatform *platform, char **why);

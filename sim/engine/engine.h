@@ -1,0 +1,98 @@
+#pragma once
+/* The rehearsal: performs a program on a platform with SimGrid's clock and max-min shared links.
+ *
+ * Fold (fold.h): ranks are coloured by role and by the links their flows use until all ranks of a
+ * colour behave the same; one representative per colour is performed, on quotient links. `unfolded`
+ * gives every rank its own colour. One SimGrid engine lives per process and cannot be made again,
+ * so every rehearsal runs in a forked child that sends its result back; rh_engine_run does that. A
+ * crash in the child is an error of the caller's, not a crash.
+ *
+ * Kernels are timers. While communication holds SMs of a device, its running kernel is stretched by
+ * sms / (sms - held). Flows wait their latency on a timer, then move on SimGrid links; a flow that
+ * is alone on all its links is a timer too, until another arrives (revocable collapse; `collapse`
+ * off gives the same times). */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platforms/platform.h"
+#include "sim/program.h"
+
+typedef struct {
+    bool unfolded;
+    bool collapse_disabled;
+    bool sm_sharing_disabled;
+    bool timeline;      /* record every task of every performer */
+    double jitter_frac; /* standard deviation of kernel durations; 0 while planning. Folded runs
+                           correct by order statistics */
+    uint64_t seed;
+    int32_t steps;    /* how many times to run the program back to back; 0 means 1 */
+    double timeout_s; /* wall clock; 0 = none */
+} RhEngineOptions;
+
+/* Why a performer's compute lane stood still. */
+typedef enum {
+    RH_WAIT_COMPUTE, /* not waiting: kernels ran */
+    RH_WAIT_STRETCH, /* kernels ran slower: SMs held by communication */
+    RH_WAIT_TP,
+    RH_WAIT_CP,
+    RH_WAIT_EP,
+    RH_WAIT_DP,
+    RH_WAIT_PIPELINE_TRANSFER, /* a pipeline message in flight */
+    RH_WAIT_BUBBLE,            /* waiting for another stage to compute */
+    RH_WAIT_COPY,
+    RH_WAIT_END, /* done early: waiting for the slowest rank at the end of the step */
+    RH_WAIT_LAST,
+} RhWait;
+const char *rh_wait_name(RhWait wait);
+
+typedef struct {
+    int32_t role;
+    int32_t rank;                /* the representative */
+    int32_t ranks_count;         /* how many it stands for */
+    double wait_s[RH_WAIT_LAST]; /* sums to step_time_s */
+    double lane_busy_s[RH_LANE_LAST];
+} RhPerformer;
+
+typedef struct {
+    int32_t performer, task;
+    double t_start_s, t_end_s;
+} RhSpanOfTime;
+
+typedef struct {
+    char *name; /* owned */
+    double busy_frac;
+    double bytes;
+} RhLinkUse;
+
+typedef struct {
+    double step_time_s;         /* mean over steps */
+    double jitter_correction_s; /* included in step_time_s */
+    int64_t events_count;
+    double bytes_total; /* put on links by collectives and messages (payload of flows, each once) */
+    double bytes_as_flows; /* of these, moved by SimGrid flows rather than collapsed timers */
+    bool approximate;      /* colours were merged */
+    char *approximate_why; /* owned, or NULL */
+    GArray *performers;    /* RhPerformer */
+    GArray *timeline;      /* RhSpanOfTime, or empty */
+    GArray *links;         /* RhLinkUse, the ten busiest */
+} RhRun;
+
+RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEngineOptions *options,
+                     GError **error);
+void rh_run_free(RhRun *run);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRun, rh_run_free)
+
+/* The same program without a network: every collective and message takes its idle time
+ * (rh_schedule_time_s), no SM sharing, no jitter. Longest path; a lower bound of rh_engine_run.
+ * Seconds; fails like rh_program_check. */
+bool rh_dry_run(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
+                GError **error);
+
+/* Many at once: `jobs` forked workers take items 0..count-1; build(i, user) makes program i in the
+ * worker (fork shares the memory); results arrive in item order in out[i] (NULL with error text in
+ * errors[i]). `progress(done, user)` may be NULL. The result does not depend on `jobs`. */
+typedef RhProgram *(*RhBuildFunc)(int32_t index, void *user, GError **error);
+void rh_engine_run_many(int32_t count, int32_t jobs, RhBuildFunc build, const RhPlatform *platform,
+                        const RhEngineOptions *options, void *user, RhRun **out, char **errors,
+                        void (*progress)(int32_t done, void *user));

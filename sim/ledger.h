@@ -1,0 +1,13 @@
+#pragma once
+/* The memory ledger: walks a role's allocations and frees in program order, as a caching allocator
+ * sees them. */
+#include "sim/program.h"
+
+typedef struct {
+    double peak_bytes;
+    int32_t peak_task; /* first task before which the peak stands; -1 = at the start */
+    double at_peak_bytes[RH_MEMORY_LAST]; /* by use, at that moment; sums to peak_bytes */
+    double end_bytes; /* left at the end of the step: the static part; a leak shows here */
+} RhLedger;
+
+RhLedger rh_ledger_walk(const RhProgram *p, int32_t role);

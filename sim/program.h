@@ -1,0 +1,234 @@
+#pragma once
+/* The program: typed tasks on lanes of roles, plain data. Strategies write it; the dry pass, the
+ * SimGrid rehearsal and the MPI performer read it.
+ *
+ * - A *rank* is one device's share of the job: 0 .. ranks_count-1. The rank -> GPU map is
+ * `gpu_of_rank` (NULL = identity).
+ * - A *role* is a strided box of ranks that run the same tasks (a pipeline stage, typically).
+ * - A *group* is a strided pattern: the group of rank r holds the ranks that differ from r only
+ * along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing is
+ * listed per rank.
+ * - A role's tasks are listed in program order. Lanes are in-order queues (a CUDA stream each): a
+ * task starts when its predecessors (explicit, same role) and the task before it on its lane are
+ * done.
+ * - COLLECTIVE starts when every member of the group has reached it, and ends for all together.
+ *   SEND and its RECV start when both have been reached and end together.
+ * - Memory is a separate list per role, in program order: the peak is a property of the program,
+ * not of time.
+ *
+ * Storage is flat arrays and indices (CSR). A role's tasks, and a task's predecessors, are
+ * contiguous. Plain data: read the fields; write with the rh_program_add_* functions. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "platforms/platform.h"
+
+typedef enum {
+    RH_TASK_NONE,
+    RH_TASK_KERNEL,
+    RH_TASK_COLLECTIVE,
+    RH_TASK_SEND,
+    RH_TASK_RECV,
+    RH_TASK_COPY,
+    RH_TASK_MARK,
+    RH_TASK_LAST
+} RhTaskKind;
+
+typedef enum {
+    RH_LANE_COMPUTE,
+    RH_LANE_TP, /* tensor-parallel collectives */
+    RH_LANE_CP,
+    RH_LANE_EP,
+    RH_LANE_DP,        /* gradient reduction and parameter gathering */
+    RH_LANE_SEND_NEXT, /* pipeline: activations out */
+    RH_LANE_RECV_PREV,
+    RH_LANE_SEND_PREV, /* pipeline: gradients out */
+    RH_LANE_RECV_NEXT,
+    RH_LANE_COPY_IN,
+    RH_LANE_COPY_OUT,
+    RH_LANE_LAST,
+} RhLane;
+
+typedef enum {
+    RH_OP_NONE,
+    RH_OP_ALL_REDUCE,
+    RH_OP_REDUCE_SCATTER,
+    RH_OP_ALL_GATHER,
+    RH_OP_BROADCAST,
+    RH_OP_ALL_TO_ALL,
+    RH_OP_BARRIER,
+    RH_OP_LAST,
+} RhOp;
+
+typedef enum {
+    RH_ALGO_NONE,
+    RH_ALGO_RING, /* as many rings as the group has members per node, each leaving by another NIC */
+    RH_ALGO_TREE, /* double binary tree, pipelined in chunks */
+    RH_ALGO_RECURSIVE_DOUBLING, /* any member count: extra members fold in and out */
+    RH_ALGO_RABENSEIFNER,       /* recursive halving, then doubling */
+    RH_ALGO_HIERARCHICAL,       /* inside the node, then one ring per rail, then inside the node */
+    RH_ALGO_DIRECT,             /* pairwise: member i sends to i+k in step k */
+    RH_ALGO_LAST,
+} RhAlgo;
+
+/* What the task belongs to, for reports. */
+typedef enum {
+    RH_PHASE_NONE,
+    RH_PHASE_FORWARD,
+    RH_PHASE_BACKWARD,
+    RH_PHASE_RECOMPUTE,
+    RH_PHASE_GRADIENT,
+    RH_PHASE_OPTIMIZER,
+    RH_PHASE_PARAMETER,
+    RH_PHASE_LAST,
+} RhPhase;
+
+typedef enum {
+    RH_MEMORY_NONE,
+    RH_MEMORY_WEIGHTS,
+    RH_MEMORY_GRADIENTS,
+    RH_MEMORY_OPTIMIZER,
+    RH_MEMORY_ACTIVATIONS,
+    RH_MEMORY_RECOMPUTE,
+    RH_MEMORY_LOGITS,
+    RH_MEMORY_COMMUNICATION,
+    RH_MEMORY_RESERVE,
+    RH_MEMORY_LAST,
+} RhMemoryUse;
+
+typedef struct {
+    uint8_t kind, lane, phase; /* RhTaskKind, RhLane, RhPhase */
+    uint8_t op, algo;          /* COLLECTIVE */
+    uint8_t preds_count;
+    int16_t layer;      /* -1 = none */
+    int32_t microbatch; /* -1 = none */
+    int32_t role;
+    int32_t label;       /* index into labels */
+    int32_t bundle;      /* KERNEL: index into bundles; else -1 */
+    int32_t group;       /* COLLECTIVE: index into groups; else -1 */
+    int32_t peer_task;   /* SEND/RECV: the matching task (in the peer's role) */
+    int32_t peer_delta;  /* SEND/RECV: peer rank = rank + peer_delta */
+    int32_t preds_first; /* into preds */
+    double bytes; /* COLLECTIVE: the whole buffer (all-reduce: n; reduce-scatter: input; all-gather:
+                     output; all-to-all: sum a rank sends, its own part included); SEND/RECV/COPY:
+                     message */
+} RhTask;
+
+/* Kernels run back to back as one task. `seconds` >= 0 overrides the device (timed waits, imported
+ * traces). */
+typedef struct {
+    int32_t first, count; /* into kernels */
+    double seconds;       /* -1: from the device */
+} RhBundle;
+
+#define RH_SPANS_MAX 4
+typedef struct {
+    int32_t stride, extent;
+} RhSpan;
+
+typedef struct {
+    int32_t label;
+    int32_t size; /* product of extents */
+    int32_t spans_count;
+    RhSpan spans[RH_SPANS_MAX];
+} RhGroup;
+
+typedef struct {
+    int32_t label;
+    int32_t first_rank;
+    int32_t spans_count; /* the ranks: first_rank + sum of i_k * stride_k */
+    RhSpan spans[RH_SPANS_MAX];
+    int32_t ranks_count;
+    int32_t tasks_first, tasks_count;
+    int32_t memory_first, memory_count;
+} RhRole;
+
+typedef struct {
+    int32_t at_task; /* takes effect just before this task in program order (tasks_first +
+                        tasks_count = at the end) */
+    uint8_t use;     /* RhMemoryUse */
+    double bytes;    /* > 0 allocates, < 0 frees */
+} RhMemoryEvent;
+
+typedef struct {
+    GArray *tasks;     /* RhTask */
+    GArray *preds;     /* int32_t task indices */
+    GArray *kernels;   /* RhKernel */
+    GArray *bundles;   /* RhBundle */
+    GArray *groups;    /* RhGroup */
+    GArray *roles;     /* RhRole */
+    GArray *memory;    /* RhMemoryEvent */
+    GPtrArray *labels; /* owned char* */
+    int32_t ranks_count;
+    int32_t *gpu_of_rank; /* owned; NULL = identity */
+    double kernel_gap_s;  /* framework overhead after each kernel: launch gaps, host-bound floor */
+    const char *gap_source; /* interned */
+} RhProgram;
+
+/* --- building. Begin a role, add its tasks in program order, end it; roles are built one after
+ * another. --- */
+RhProgram *rh_program_new(int32_t ranks_count);
+void rh_program_free(RhProgram *program);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhProgram, rh_program_free)
+int32_t rh_program_label(RhProgram *p, const char *text); /* interned: same text, same index */
+int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t count);
+int32_t rh_program_add_wait(RhProgram *p, double seconds); /* a bundle that takes this long */
+int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count);
+int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
+                              const RhSpan *spans, int32_t count);
+/* Copies *task (role, preds fields are filled in) with its predecessors; returns its index. -1
+ * entries in preds are skipped. */
+int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int32_t preds_count);
+void rh_program_add_memory(RhProgram *p, RhMemoryUse use,
+                           double bytes); /* before the next task added */
+void rh_program_end_role(RhProgram *p);
+/* Joins a send to its receive, after both were added. */
+void rh_program_match(RhProgram *p, int32_t send, int32_t recv);
+/* Every invariant above: indices in range, sends matched with opposite deltas and equal bytes,
+ * peers in the right role, same group members run the same collective, no cycle (lanes, preds,
+ * matches, collectives). RH_ERROR_INPUT. */
+bool rh_program_check(const RhProgram *p, GError **error);
+
+/* --- arithmetic --- */
+static inline const RhTask *rh_program_task(const RhProgram *p, int32_t i)
+{
+    return &g_array_index(p->tasks, RhTask, i);
+}
+static inline const RhRole *rh_program_role(const RhProgram *p, int32_t i)
+{
+    return &g_array_index(p->roles, RhRole, i);
+}
+static inline const RhGroup *rh_program_group(const RhProgram *p, int32_t i)
+{
+    return &g_array_index(p->groups, RhGroup, i);
+}
+static inline int32_t rh_program_gpu(const RhProgram *p, int32_t rank)
+{
+    return p->gpu_of_rank ? p->gpu_of_rank[rank] : rank;
+}
+/* Rank number i (0 .. ranks_count-1) of a role. */
+int32_t rh_role_rank(const RhRole *role, int32_t i);
+/* Ranks of the group that holds `rank`, in member order, into out[size]; returns rank's own
+ * position. */
+int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out);
+/* role of every rank, ranks_count entries, caller frees; -1 where none. */
+int32_t *rh_program_role_of_rank(const RhProgram *p);
+
+/* Seconds of a bundle on a device: kernels plus a gap after each. */
+double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle);
+
+/* --- files. JSON round-trips exactly (rehearse.program/1); GOAL is the text form of LogGOPSim /
+ * ATLAHS, one rank per block, collectives expanded into their sends and receives (export only;
+ * refuses more than 1,024 ranks). --- */
+char *rh_program_to_json(const RhProgram *p);
+RhProgram *rh_program_from_json(RhJson *doc, GError **error); /* checked */
+char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError **error);
+
+const char *rh_lane_name(RhLane lane);
+const char *rh_op_name(RhOp op);
+const char *rh_algo_name(RhAlgo algo);
+const char *rh_phase_name(RhPhase phase);
+const char *rh_memory_name(RhMemoryUse use);
+const char *rh_task_kind_name(RhTaskKind kind);

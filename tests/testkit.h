@@ -1,0 +1,17 @@
+#pragma once
+/* The few lines every CUnit program of ours shares: a suite is a NULL-ended table of named tests.
+ */
+#include <CUnit/CUnit.h>
+#include <stdbool.h>
+
+typedef struct {
+    const char *name; /* a sentence: what is true */
+    void (*run)(void);
+} RhTest;
+
+/* Runs `tests` as suite `suite`; prints counted passes and failures; returns the exit status. */
+int rh_test_main(const char *suite, const RhTest *tests);
+
+/* True when a and b agree within `relative` (of the larger), or both are 0. */
+bool rh_test_close(double a, double b, double relative);
+#define RH_CHECK_CLOSE(a, b, rel) CU_ASSERT_TRUE(rh_test_close((a), (b), (rel)))

@@ -1,0 +1,68 @@
+#pragma once
+/* What is trained: a transformer as a list of layers.
+ *
+ * Legend used in this folder: L layers, h hidden, a heads, g kv heads, d head size, f ffn width, V
+ * vocabulary, s sequence, b micro-batch, t tensor-parallel degree. Read from a published Hugging
+ * Face config.json; which key means what for which `model_type` is a table (families.c). */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+
+typedef enum { RH_MIXER_NONE, RH_MIXER_ATTENTION } RhMixer;     /* later: MLA, linear, SSM */
+typedef enum { RH_FFN_NONE, RH_FFN_PLAIN, RH_FFN_GATED } RhFfn; /* later: experts */
+typedef enum { RH_NORM_NONE, RH_NORM_RMS, RH_NORM_LAYER } RhNorm;
+typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPosition;
+
+/* One kind of layer; a model has one or a few kinds and says which layer is which. */
+typedef struct {
+    RhMixer mixer;
+    int32_t heads, kv_heads, head_size;
+    int32_t window_tokens; /* sliding window; 0 = full attention */
+    bool qk_norm;
+    bool qkv_bias, out_bias;
+    RhFfn ffn;
+    int64_t ffn_width;
+    bool ffn_bias;
+} RhLayerKind;
+
+#define RH_LAYER_KINDS_MAX 8
+
+typedef struct {
+    const char *name;   /* interned */
+    const char *family; /* model_type, interned */
+    int64_t hidden;
+    int64_t vocab;     /* as published; padding is the framework's */
+    int64_t positions; /* max_position_embeddings */
+    bool tied_embeddings;
+    RhNorm norm;
+    RhPosition position;
+    int32_t kinds_count;
+    RhLayerKind kinds[RH_LAYER_KINDS_MAX];
+    int32_t layers_count;
+    uint8_t *kind_of_layer; /* layers_count entries, owned */
+    char *hash;             /* SHA-256 of the source text */
+} RhModel;
+
+/* A config.json, a folder holding one, or a catalogue name. RH_ERROR_INPUT with file:line:col and
+ * help. */
+RhModel *rh_model_load(const char *spec, GError **error);
+RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error);
+/* `--set` on a loaded model, e.g. "layers=4". RH_ERROR_USAGE for unknown keys. */
+bool rh_model_set(RhModel *model, const char *key, const char *value, GError **error);
+/* Dense GPT of given shape, for tests and for rows of published tables (plain ffn = 4h when ffn is
+ * 0). */
+RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t heads, int64_t ffn,
+                      int64_t vocab, int64_t positions);
+void rh_model_free(RhModel *model);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhModel, rh_model_free)
+
+int64_t
+rh_model_params(const RhModel *model); /* exact count of trained parameters, tied ones once */
+/* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal
+ * attention counted once (half the square). The numerator of MFU. Formula: docs/model.md. */
+double rh_model_flops_per_token(const RhModel *model, int64_t s);
+
+/* Catalogue names, sorted, NULL-ended, owned by the module. */
+const char *const *rh_model_names(void);

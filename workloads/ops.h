@@ -1,0 +1,84 @@
+#pragma once
+/* A model's operators as kernels, parameters and activation bytes of one rank.
+ *
+ * The unit is a *block*: embedding, a layer's mixer (attention), a layer's ffn, the head. A block
+ * has two parts, as tensor parallelism sees it: SEQUENCE  norm, residual add: on all s tokens, or
+ * on s/t of them with sequence parallelism TENSOR    the GEMMs and attention between the two
+ * tensor-parallel collectives, cut by t so a forward pass of a mixer or ffn block is SEQUENCE,
+ * [all-gather], TENSOR, [reduce-scatter | all-reduce]. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platforms/kernel.h"
+#include "workloads/model.h"
+
+typedef enum {
+    RH_BLOCK_NONE,
+    RH_BLOCK_EMBEDDING,
+    RH_BLOCK_MIXER,
+    RH_BLOCK_FFN,
+    RH_BLOCK_HEAD
+} RhBlock;
+typedef enum { RH_PART_NONE, RH_PART_SEQUENCE, RH_PART_TENSOR } RhPart;
+/* RECOMPUTE_* are the forward kernels replayed before backward: all of the block, or attention's
+ * core alone. */
+typedef enum {
+    RH_PASS_NONE,
+    RH_PASS_FORWARD,
+    RH_PASS_BACKWARD_DATA,
+    RH_PASS_BACKWARD_WEIGHT,
+    RH_PASS_RECOMPUTE_FULL,
+    RH_PASS_RECOMPUTE_SELECTIVE,
+    RH_PASS_LAST,
+} RhPass;
+typedef enum {
+    RH_RECOMPUTE_NONE,
+    RH_RECOMPUTE_SELECTIVE,
+    RH_RECOMPUTE_FULL,
+    RH_RECOMPUTE_LAST
+} RhRecompute;
+
+/* How the block is cut and with what it runs. */
+typedef struct {
+    int32_t tp;
+    bool sequence_parallel;
+    int64_t sequence;   /* s of the whole sample */
+    int64_t microbatch; /* b */
+    RhDtype dtype;      /* bf16 or fp16 */
+    bool flash;         /* fused attention kernel; false = GEMM + softmax + GEMM */
+    bool fused_norms;   /* false: eager framework, each elementwise step its own kernel */
+} RhShard;
+
+/* Appends to `out` (GArray of RhKernel) the kernels of one part of one block in one pass, on one
+ * rank. `kind` is NULL for EMBEDDING and HEAD (HEAD: final norm in SEQUENCE; logits GEMM +
+ * cross-entropy in TENSOR). */
+void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
+                      RhPass pass, const RhShard *shard, GArray *out);
+
+/* Parameters of the block held by one of t ranks: `sharded` are cut by t, `replicated` (norms, some
+ * biases) are not. HEAD counts final norm and output matrix (also when tied: the caller decides
+ * about tying). */
+typedef struct {
+    double sharded, replicated;
+} RhParams;
+RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block, int32_t tp);
+
+/* Bytes one rank keeps from forward to backward for one micro-batch of the block (what `recompute`
+ * leaves), and the largest transient bytes while the block runs forward / backward. Formulas:
+ * Korthikanti et al. 2022 (arXiv 2205.05198), adapted to gated ffn, GQA and fused attention;
+ * docs/model.md. */
+typedef struct {
+    double kept;     /* between forward and backward */
+    double forward;  /* extra while forward runs */
+    double backward; /* extra while backward runs, including what recomputation brings back */
+} RhActivation;
+RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                                       RhRecompute recompute, const RhShard *shard);
+
+/* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
+ * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */
+double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
+
+const char *rh_block_name(RhBlock block);
+const char *rh_pass_name(RhPass pass);
