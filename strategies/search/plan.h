@@ -1,0 +1,84 @@
+#pragma once
+/* The funnel: legal -> fits -> closed-form bound -> segment graph -> rehearsal, every stage a lower
+ * bound of the next (docs/model-search.md). Result does not depend on the number of jobs. */
+#include "strategies/search/rehearse.h"
+
+typedef enum {
+    RH_OBJECTIVE_TIME,
+    RH_OBJECTIVE_COST,
+    RH_OBJECTIVE_MEMORY,
+    RH_OBJECTIVE_ENERGY,
+    RH_OBJECTIVE_LAST
+} RhObjective;
+const char *rh_objective_name(RhObjective objective);
+
+/* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`: key, relation, value. */
+typedef struct {
+    const char *key; /* a layout key (tp pp dp cp ep vpp mb zero recompute schedule sp order) or
+                        "memory" (fraction) */
+    int relation;    /* 0: =, -1: <=, +1: >= */
+    double value;    /* enumerated values by their number in the enum */
+} RhConstraint;
+/* Parses "tp=8", "tp<=8", "memory=90%" into *out. RH_ERROR_USAGE with near keys. */
+bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error);
+
+typedef struct {
+    RhObjective objective;
+    int32_t top;      /* K, default 5 */
+    double gap_frac;  /* default 0.002 */
+    bool quick;       /* closed forms only */
+    bool exhaustive;  /* rehearse every fitting layout */
+    int32_t jobs;     /* processes; 0 = all cores */
+    double timeout_s; /* 0 = none */
+    const RhConstraint *constraints;
+    int32_t constraints_count;
+    /* called between batches, may be NULL */
+    void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
+    void *user;
+} RhPlanOptions;
+
+typedef struct {
+    RhLayout layout;
+    double bound_s; /* lower bound of its step */
+    RhTrainMemory memory;
+    char *reason; /* owned, one line: what it lacks */
+} RhNearMiss;
+
+/* The smallest change of the question that would make something fit (when nothing does). */
+typedef struct {
+    char *change; /* "--gpus 128" ... owned */
+    char *effect; /* owned */
+    double peak_bytes;
+} RhSmallestChange;
+
+typedef struct {
+    int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
+    bool proved;
+    bool timed_out;
+    double proof_bound_s;   /* best bound among the layouts not rehearsed (INFINITY when none) */
+    GPtrArray *entries;     /* RhRehearsal*, best first, at most K */
+    GPtrArray *near_misses; /* RhNearMiss*, at most 3 */
+    GPtrArray *changes;     /* RhSmallestChange*, when nothing fits, smallest first */
+    double states_bytes;    /* when nothing fits: training states of the whole model */
+    double wall_s;          /* not printed in JSON */
+} RhPlan;
+
+RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
+void rh_plan_free(RhPlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
+
+/* --- the space, for counting and tests --- */
+/* Every canonical legal layout, in a fixed order (GArray of RhLayout); constraints applied. */
+GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count);
+/* Lower bounds; seconds. */
+typedef struct RhScreen RhScreen; /* tables shared by the bounds of one case */
+RhScreen *rh_screen_new(const RhCase *c);
+void rh_screen_free(RhScreen *screen);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScreen, rh_screen_free)
+double rh_screen_bound_s(RhScreen *screen, const RhLayout *layout);   /* about a microsecond */
+double rh_screen_segment_s(RhScreen *screen, const RhLayout *layout); /* under a millisecond */
+
+/* Why layout `b` is slower than `a`: pairs of terms ordered by effect (report reads the two cost
+ * trees). */
+/* Launch flags for a framework ("megatron"); RH_ERROR_USAGE for unknown ones. Caller frees. */
+char *rh_emit(const char *framework, const RhCase *c, const RhLayout *layout, GError **error);

@@ -1,0 +1,36 @@
+#pragma once
+/* One layout rehearsed: everything the reports show about it. */
+#include "base/cost.h"
+#include "sim/engine/engine.h"
+#include "strategies/train/train.h"
+
+typedef struct {
+    RhLayout layout;
+    double step_time_s;
+    double bound_closed_s, bound_segment_s, bound_dry_s; /* lower bounds, 0 when not computed */
+    double tokens_per_s_per_gpu;
+    double model_flops_per_s_per_gpu; /* no recomputation counted: MFU's numerator */
+    double mfu_frac, hfu_frac;        /* hfu counts recomputation */
+    RhTrainMemory memory;
+    double memory_capacity_bytes;
+    bool fits;
+    double energy_j; /* device power x time x GPUs; 0 = unknown */
+    double cost_usd; /* per step; 0 = unknown */
+    int64_t events_count;
+    double bytes_total, bytes_as_flows; /* communication, and what of it went as SimGrid flows */
+    bool approximate;
+    char *approximate_why;
+    RhCost *costs; /* owned: tree of the mean rank's step, sums to step_time_s; NULL for --quick
+                      entries */
+    GArray *links; /* RhLinkUse-like busiest links (owned names), may be NULL */
+} RhRehearsal;
+
+void rh_rehearsal_free(RhRehearsal *r);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsal, rh_rehearsal_free)
+
+/* Builds, rehearses, accounts. `run_out` (may be NULL) receives the raw run (timeline), caller
+ * frees. */
+RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+                         RhProgram **program_out, RhRun **run_out, GError **error);
+/* The same figures from the closed forms alone (no engine). */
+RhRehearsal *rh_rehearse_quick(const RhCase *c, const RhLayout *layout);

@@ -1,0 +1,31 @@
+#pragma once
+/* What a training framework adds to the bare hardware: launch gaps, communication in practice,
+ * buffers.
+ *
+ * One row per stack in a table (stack.c); every number is a fact. A stack never knows a model or a
+ * layout. */
+#include <stdbool.h>
+
+#include "base/fact.h"
+#include "platforms/platform.h"
+
+typedef struct {
+    const char *name; /* "megatron" */
+    const char *about;
+    bool flash_attention;
+    bool fused_norms;
+    RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
+    RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
+    RhFact nic_training_frac;    /* the same between nodes */
+    RhFact straggler_frac;       /* step longer by this for each doubling of the nodes */
+    RhFact optimizer_bytes;      /* memory traffic of Adam per parameter */
+    RhFact bucket_params;        /* gradient bucket, parameters per rank */
+    RhFact reserve_bytes;        /* context, communication library, fragmentation */
+    int32_t prefetch_layers;     /* ZeRO-3: layers gathered ahead */
+    int32_t gradient_bytes;      /* per parameter, main gradients */
+} RhStack;
+
+const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */
+const char *const *rh_stack_names(void);           /* NULL-ended */
+/* The platform as this stack sees it: a copy with the training factors applied. Caller frees. */
+RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform);

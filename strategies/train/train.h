@@ -1,0 +1,51 @@
+#pragma once
+/* Training: a case (what is asked) and a layout become a program, and a memory account in closed
+ * form.
+ *
+ * The cuts compose: each is one file (tensor.c, data.c, zero.c, recompute.c and the schedules) and
+ * touches the program only at its own places. See ARCHITECTURE.md. */
+#include "platforms/platform.h"
+#include "sim/ledger.h"
+#include "sim/program.h"
+#include "strategies/layout.h"
+#include "strategies/stack.h"
+#include "workloads/model.h"
+
+/* All inputs of one question. Borrowed pointers: they outlive the case. `platform` is the stack's
+ * view (rh_stack_platform). */
+typedef struct {
+    const RhModel *model;
+    const RhPlatform *platform;
+    const RhStack *stack;
+    RhJob job;
+} RhCase;
+
+/* Is the layout legal for the case? False with RH_ERROR_USAGE, the fact and the legal values, when
+ * not. */
+bool rh_train_legal(const RhCase *c, const RhLayout *layout, GError **error);
+
+/* The layout in canonical form: a knob without effect takes its default (sp off at tp1, order at
+ * dp1 or pp1, zero at dp1 ...), so that equal layouts compare equal. */
+RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout);
+
+/* Fills cp, ep, dp and stage split left at 0: dp = gpus / (tp pp cp). */
+void rh_train_complete(const RhCase *c, RhLayout *layout);
+
+/* The program of one optimizer step. The layout must be legal and canonical. Caller frees. */
+RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error);
+
+/* Closed form of the worst stage's peak: equals rh_ledger_walk over the built program, without
+ * building it. */
+typedef struct {
+    double peak_bytes;
+    int32_t stage;                        /* the stage with the highest peak */
+    double at_peak_bytes[RH_MEMORY_LAST]; /* by use */
+} RhTrainMemory;
+RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout);
+double rh_train_memory_capacity(const RhCase *c);
+
+/* Layers of chunk g (0 .. pp*vpp-1) under the layout's split: first layer and how many. */
+void rh_train_chunk_layers(const RhCase *c, const RhLayout *layout, int32_t chunk, int32_t *first,
+                           int32_t *count);
+/* Micro-batches per pipeline and step. */
+int64_t rh_train_microbatches(const RhCase *c, const RhLayout *layout);
