@@ -1,5 +1,5 @@
 # What is on, and why the rest is off.
-message(STATUS "rehearse ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, SimGrid ${SIMGRID_VERSION}, GLib ${GLIB_VERSION}, GSL ${GSL_VERSION}, cJSON ${CJSON_VERSION}")
+message(STATUS "rehearse ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, SimGrid ${SIMGRID_VERSION}, GLib ${GLIB_glib-2.0_VERSION}, GSL ${GSL_VERSION}, cJSON ${CJSON_VERSION}")
 if(RH_NVCC)
   message(STATUS "  CUDA: nvcc found at ${RH_NVCC} (no calibration kernels in this version yet)")
 else()
