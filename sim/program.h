@@ -41,7 +41,8 @@ typedef enum {
     RH_LANE_TP, /* tensor-parallel collectives */
     RH_LANE_CP,
     RH_LANE_EP,
-    RH_LANE_DP,        /* gradient reduction and parameter gathering */
+    RH_LANE_DP,        /* gradient reduction */
+    RH_LANE_GATHER,    /* parameter gathering (ZeRO, FSDP): a stream of its own, waits count as DP */
     RH_LANE_SEND_NEXT, /* pipeline: activations out */
     RH_LANE_RECV_PREV,
     RH_LANE_SEND_PREV, /* pipeline: gradients out */
