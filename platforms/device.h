@@ -2,9 +2,9 @@
 /* What one accelerator is, and what a kernel costs on it.
  *
  * A device file (platforms/data/devices/NAME.json) holds the data sheet and the efficiency curves,
- * each number a fact with its source. Cost model, in docs/model.md: GEMM       tile and wave
- * quantisation over sms_count, k-loop ramp, roofline with memory attention  causal flops over a
- * sustained rate that depends on sequence and head size others     bytes over sustained memory
+ * each number a fact with its source. Cost model, in docs/model-kernels.md: GEMM       tile and
+ * wave quantisation over sms_count, k-loop ramp, roofline with memory attention  causal flops over
+ * a sustained rate that depends on sequence and head size others     bytes over sustained memory
  * bandwidth, with a ramp for small sizes every kernel at least the launch floor. Knows nothing of
  * frameworks (their gaps live in strategies/stack). */
 #include <glib.h>
@@ -16,20 +16,41 @@
 #include "base/json.h"
 #include "platforms/kernel.h"
 
-/* Efficiency facts; the formula that uses each is in docs/model.md under the same name. */
+#define RH_TILES_MAX 8
+
+/* One thread-block tile a GEMM library may choose, and how fast its main loop runs. */
 typedef struct {
-    RhFact gemm_tile_m, gemm_tile_n;      /* count: elements per thread-block tile */
+    int32_t m, n;
+    RhFact rate_frac; /* of gemm_peak_frac; 1 = the best tile of this device */
+} RhGemmTile;
+
+/* Efficiency facts; the formula that uses each is in docs/model-kernels.md under the same name. */
+typedef struct {
+    int32_t tiles_count;
+    RhGemmTile tiles[RH_TILES_MAX];
     RhFact gemm_peak_frac[RH_DTYPE_LAST]; /* sustained fraction of datasheet peak at large shapes,
-                                             per dtype */
-    RhFact gemm_k_half;         /* k at which a tile's main loop reaches half of that rate */
-    RhFact attention_peak_frac; /* of dense bf16 peak, forward, long sequences, head size 128 */
-    RhFact attention_backward_frac;
-    RhFact attention_s_half;     /* sequence at which attention reaches half of that rate */
-    RhFact memory_peak_frac;     /* of HBM peak, large streaming kernels */
-    RhFact memory_bytes_half;    /* size at which a streaming kernel reaches half of that */
-    RhFact sustained_clock_frac; /* sustained over boost clock in long runs (power) */
-    RhFact kernel_floor_s;       /* shortest kernel */
+                                             per dtype; value 0 = as bf16 */
+    RhFact gemm_k_half;             /* k at which a tile's main loop reaches half of that rate */
+    RhFact gemm_launch_s;           /* added to every GEMM: launch, first loads, last stores */
+    RhFact gemm_memory_frac;        /* of HBM peak, when a GEMM is bound by its operands */
+    RhFact attention_peak_frac;     /* of dense bf16 peak, forward, long sequences, head size 128 */
+    RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
+    RhFact attention_s_half;        /* sequence at which attention reaches half of that rate */
+    RhFact attention_d_half;        /* head size at which it reaches half of the rate at infinity */
+    RhFact memory_peak_frac;        /* of HBM peak, large streaming kernels */
+    RhFact memory_bytes_half;       /* size at which a streaming kernel reaches half of that */
+    RhFact sustained_clock_frac;    /* sustained over boost clock in long runs (power) */
+    RhFact kernel_floor_s;          /* shortest kernel */
 } RhDeviceCurves;
+
+/* What the cost model reads: plain numbers derived from the facts by rh_device_refresh(). */
+typedef struct {
+    int32_t shift_m[RH_TILES_MAX], shift_n[RH_TILES_MAX]; /* log2 of the tile */
+    double tile_s_per_k[RH_DTYPE_LAST][RH_TILES_MAX];     /* one tile, one step of k, one SM */
+    double gemm_s_per_byte, stream_s_per_byte;
+    double attention_s_per_flop, attention_backward_s_per_flop; /* whole device, head size 128 */
+    double sms, sms_inverse;
+} RhDeviceRates;
 
 typedef struct {
     const char *name; /* interned, "h100-sxm" */
@@ -39,18 +60,21 @@ typedef struct {
     RhFact hbm_bytes_per_s;
     RhFact power_w;
     RhDeviceCurves curves;
-    char *hash; /* SHA-256 of the file */
+    RhDeviceRates rates; /* derived; call rh_device_refresh() after changing a fact */
+    char *hash;          /* SHA-256 of the file */
 } RhDevice;
 
 /* By catalogue name ("h100-sxm") or path of a .json. RH_ERROR_INPUT names the near ones. */
 RhDevice *rh_device_load(const char *name, GError **error);
 RhDevice *rh_device_parse(RhJson *doc, GError **error);
+/* Recomputes `rates` from the facts. */
+void rh_device_refresh(RhDevice *device);
 RhDevice *rh_device_copy(const RhDevice *device);
 void rh_device_free(RhDevice *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhDevice, rh_device_free)
 
-/* Seconds of one kernel alone on the device: max(compute, memory, floor). Pure and thread-safe; ~20
- * ns. */
+/* Seconds of one kernel alone on the device: the larger of compute, memory and floor. Pure and
+ * thread-safe; ~30 ns. */
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel);
 
 /* The same number as a tree of terms (compute, memory, floor; which one binds and by which facts).

@@ -1,0 +1,188 @@
+/* What a kernel costs. Formulas, symbols and fit errors: docs/model-kernels.md.
+ *
+ * GEMM       gemm_launch + max over {compute, memory};
+ *            compute = min over tiles of  waves * tile_s_per_k * (k + k_half),
+ *            waves   = ceil(batch * ceil(m/tm) * ceil(n/tn) / sms)
+ * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
+ *            tiles; or its bytes
+ * others     (bytes + bytes_half) / rate
+ * and never less than kernel_floor. */
+#include <float.h>
+#include <string.h>
+
+#include "platforms/device.h"
+
+#define ATTENTION_TILE_ROWS                                                                        \
+    128.0                  /* query rows of a thread block: FlashAttention-2, section 3.2          \
+                            */
+#define BACKWARD_FLOPS 2.5 /* FlashAttention-2, section 4.1: backward has 5 matmuls for 2 */
+
+typedef struct {
+    double compute_s, memory_s, launch_s, floor_s;
+    int tile; /* GEMM: index of the tile chosen */
+    double waves;
+} Parts;
+
+static inline double ceil_shift(int64_t x, int shift)
+{
+    return (double)((x + ((int64_t)1 << shift) - 1) >> shift);
+}
+
+static inline double ceil_positive(double x)
+{
+    double whole = (double)(int64_t)x;
+    return whole < x ? whole + 1 : whole;
+}
+
+static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
+{
+    const RhDeviceRates *r = &d->rates;
+    const double *s_per_k = r->tile_s_per_k[k->dtype];
+    double steps = (double)k->k + d->curves.gemm_k_half.value, batch = (double)MAX(k->batch, 1);
+    p->compute_s = DBL_MAX;
+    for (int i = 0; i < d->curves.tiles_count; i++) {
+        double tiles = batch * ceil_shift(k->m, r->shift_m[i]) * ceil_shift(k->n, r->shift_n[i]);
+        double waves = ceil_positive(tiles * r->sms_inverse);
+        double s = waves * s_per_k[i] * steps;
+        if (s < p->compute_s) {
+            p->compute_s = s;
+            p->tile = i;
+            p->waves = waves;
+        }
+    }
+    p->memory_s = k->bytes * r->gemm_s_per_byte;
+    p->launch_s = d->curves.gemm_launch_s.value;
+}
+
+/* Causal masks skip the tiles above the diagonal: half of the square when queries are keys. */
+static double attention_flops(const RhKernel *k)
+{
+    double m = (double)k->m, n = (double)k->n, seen = k->causal ? n - 0.5 * MIN(m, n) : n;
+    double forward =
+        4.0 * (double)MAX(k->batch, 1) * (double)MAX(k->heads, 1) * m * seen * (double)k->k;
+    return k->cls == RH_KERNEL_ATTENTION_BACKWARD ? BACKWARD_FLOPS * forward : forward;
+}
+
+static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
+{
+    const RhDeviceRates *r = &d->rates;
+    const RhDeviceCurves *c = &d->curves;
+    bool backward = k->cls == RH_KERNEL_ATTENTION_BACKWARD;
+    double flops = k->flops > 0 ? k->flops : attention_flops(k);
+    double s = (double)MAX(k->n, 1), head = (double)MAX(k->k, 1), half = c->attention_d_half.value;
+    double s_per_flop = (backward ? r->attention_backward_s_per_flop : r->attention_s_per_flop) *
+                        (1 + c->attention_s_half.value / s) * (1 + half / head) / (1 + half / 128);
+    /* The longest thread block: it bounds the kernel when there are few. Decoding splits keys. */
+    double block = (double)k->m < ATTENTION_TILE_ROWS
+                       ? 0
+                       : 4.0 * ATTENTION_TILE_ROWS * s * head * (backward ? BACKWARD_FLOPS : 1);
+    p->compute_s = MAX(flops, block * r->sms) * s_per_flop;
+    p->memory_s = k->bytes * r->stream_s_per_byte;
+}
+
+static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
+{
+    p->floor_s = d->curves.kernel_floor_s.value;
+    switch ((RhKernelClass)k->cls) {
+    case RH_KERNEL_NONE:
+        p->floor_s = 0;
+        break;
+    case RH_KERNEL_GEMM:
+        cost_gemm(d, k, p);
+        break;
+    case RH_KERNEL_ATTENTION:
+    case RH_KERNEL_ATTENTION_BACKWARD:
+        cost_attention(d, k, p);
+        break;
+    case RH_KERNEL_SOFTMAX:
+    case RH_KERNEL_NORM:
+    case RH_KERNEL_ROTARY:
+    case RH_KERNEL_ACTIVATION:
+    case RH_KERNEL_ADD:
+    case RH_KERNEL_EMBEDDING:
+    case RH_KERNEL_CROSS_ENTROPY:
+    case RH_KERNEL_OPTIMIZER:
+    case RH_KERNEL_REDUCE:
+    case RH_KERNEL_LAST:
+    default:
+        p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
+        break;
+    }
+}
+
+double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
+{
+    Parts p = {0};
+    cost_parts(device, kernel, &p);
+    double work_s = p.launch_s + MAX(p.compute_s, p.memory_s);
+    return MAX(work_s, p.floor_s);
+}
+
+static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts *p)
+{
+    if (k->cls != RH_KERNEL_GEMM)
+        return g_strdup_printf("attention_peak_frac, attention_s_half (%s), sustained_clock_frac",
+                               d->curves.attention_peak_frac.source);
+    const RhGemmTile *t = &d->curves.tiles[p->tile];
+    return g_strdup_printf("%.0f wave%s of %dx%d tiles on %d SMs; gemm_peak_frac (%s)", p->waves,
+                           p->waves == 1 ? "" : "s", t->m, t->n, d->sms_count,
+                           d->curves.gemm_peak_frac[RH_DTYPE_BF16].source);
+}
+
+RhCost *rh_kernel_explain(const RhDevice *device, const RhKernel *kernel)
+{
+    g_return_val_if_fail(device != NULL && kernel != NULL, NULL);
+    Parts p = {0};
+    cost_parts(device, kernel, &p);
+    double total_s = rh_kernel_time_s(device, kernel);
+    RhCost *root = rh_cost_new(rh_kernel_class_name((RhKernelClass)kernel->cls), total_s, "");
+    if (p.launch_s > 0)
+        rh_cost_add(root, "launch", p.launch_s, device->curves.gemm_launch_s.source);
+    if (p.compute_s > 0) {
+        g_autofree char *why = describe_compute(device, kernel, &p);
+        rh_cost_add(root, "compute", p.compute_s, why);
+    }
+    if (p.memory_s > p.compute_s)
+        rh_cost_add(root, p.compute_s > 0 ? "memory, beyond compute" : "memory",
+                    p.memory_s - p.compute_s, device->curves.memory_peak_frac.source);
+    double work_s = p.launch_s + MAX(p.compute_s, p.memory_s);
+    if (p.floor_s > work_s)
+        rh_cost_add(root, "floor, beyond work", p.floor_s - work_s,
+                    device->curves.kernel_floor_s.source);
+    return root;
+}
+
+static int log2_of(int32_t power_of_two)
+{
+    return g_bit_nth_lsf((gulong)power_of_two, -1);
+}
+
+void rh_device_refresh(RhDevice *d)
+{
+    RhDeviceRates *r = &d->rates;
+    const RhDeviceCurves *c = &d->curves;
+    double clock = c->sustained_clock_frac.value;
+    r->sms = d->sms_count;
+    r->sms_inverse = 1.0 / d->sms_count;
+    double bf16 = d->peak_flops_per_s[RH_DTYPE_BF16].value;
+    for (int t = 1; t < RH_DTYPE_LAST; t++) {
+        double peak = d->peak_flops_per_s[t].value, frac = c->gemm_peak_frac[t].value;
+        if (peak <= 0) /* no such units: as bf16 */
+            peak = bf16;
+        if (frac <= 0)
+            frac = c->gemm_peak_frac[RH_DTYPE_BF16].value;
+        for (int i = 0; i < c->tiles_count; i++)
+            r->tile_s_per_k[t][i] = 2.0 * c->tiles[i].m * c->tiles[i].n * d->sms_count /
+                                    (peak * frac * c->tiles[i].rate_frac.value * clock);
+    }
+    memcpy(r->tile_s_per_k[RH_DTYPE_NONE], r->tile_s_per_k[RH_DTYPE_BF16],
+           sizeof r->tile_s_per_k[0]);
+    for (int i = 0; i < c->tiles_count; i++) {
+        r->shift_m[i] = log2_of(c->tiles[i].m);
+        r->shift_n[i] = log2_of(c->tiles[i].n);
+    }
+    r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
+    r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
+    r->attention_s_per_flop = 1.0 / (bf16 * c->attention_peak_frac.value * clock);
+    r->attention_backward_s_per_flop = r->attention_s_per_flop / c->attention_backward_frac.value;
+}

@@ -1,0 +1,292 @@
+/* Links by arithmetic and routes through the tree of switches.
+ *
+ * Numbers, in this order (G GPUs, N nodes of c NICs, tiers t = 0 .. T-2 that have uplinks):
+ *   nvlink   2 * gpu + {0 up, 1 down}
+ *   nic      2 G + 2 * (node * c + nic) + {0 tx, 1 rx}
+ *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1 */
+#include <string.h>
+
+#include "base/units.h"
+#include "platforms/platform.h"
+
+typedef enum { END_UP, END_DOWN } End; /* also tx and rx */
+
+/* A link taken apart. */
+typedef struct {
+    enum { KIND_NVLINK, KIND_NIC, KIND_TIER } kind;
+    int32_t tier;
+    int32_t owner; /* gpu, node or group */
+    int32_t unit;  /* NIC or rail */
+    End end;
+} LinkParts;
+
+int32_t rh_platform_gpus(const RhPlatform *p)
+{
+    return p->nodes_count * p->gpus_per_node;
+}
+
+static inline int32_t tier_rails(const RhPlatform *p, int32_t t)
+{
+    return p->tiers[t].rail_optimised ? p->nics_per_node : 1;
+}
+
+static inline bool tier_is_root(const RhPlatform *p, int32_t t)
+{
+    return t == p->tiers_count - 1;
+}
+
+static inline int32_t tier_group(const RhPlatform *p, int32_t t, int32_t node)
+{
+    return tier_is_root(p, t) ? 0 : node / p->tiers[t].nodes_per_group;
+}
+
+static inline int32_t tier_groups(const RhPlatform *p, int32_t t)
+{
+    return tier_group(p, t, p->nodes_count - 1) + 1;
+}
+
+static inline int32_t tier_links(const RhPlatform *p, int32_t t)
+{
+    return tier_is_root(p, t) ? 0 : 2 * tier_groups(p, t) * tier_rails(p, t);
+}
+
+static inline int32_t nic_base(const RhPlatform *p)
+{
+    return 2 * rh_platform_gpus(p);
+}
+
+static inline int32_t tier_base(const RhPlatform *p, int32_t tier)
+{
+    int32_t base = nic_base(p) + 2 * p->nodes_count * p->nics_per_node;
+    for (int32_t t = 0; t < tier; t++)
+        base += tier_links(p, t);
+    return base;
+}
+
+int32_t rh_platform_links_count(const RhPlatform *p)
+{
+    return tier_base(p, p->tiers_count);
+}
+
+static inline int32_t gpu_nic(const RhPlatform *p, int32_t gpu)
+{
+    return (int32_t)((int64_t)(gpu % p->gpus_per_node) * p->nics_per_node / p->gpus_per_node);
+}
+
+/* The tier at which the two meet. A rail-optimised tier joins only NICs of one rail. */
+static int32_t meeting_tier(const RhPlatform *p, int32_t node_a, int32_t node_b, bool rail_same)
+{
+    int32_t t = 0;
+    while (!tier_is_root(p, t) && (tier_group(p, t, node_a) != tier_group(p, t, node_b) ||
+                                   (p->tiers[t].rail_optimised && !rail_same)))
+        t++;
+    return t;
+}
+
+/* Rails that never meet, not even at the root: traffic changes rail over NVLink before it leaves
+ * the node (NCCL's PXN), by way of the first GPU of the wanted rail. */
+static bool needs_proxy(const RhPlatform *p, int32_t rail_src, int32_t rail_dst)
+{
+    return rail_src != rail_dst && p->tiers[p->tiers_count - 1].rail_optimised;
+}
+
+static int32_t proxy_of(const RhPlatform *p, int32_t src, int32_t rail)
+{
+    int32_t local = (rail * p->gpus_per_node + p->nics_per_node - 1) / p->nics_per_node;
+    return rh_platform_node_of(p, src) * p->gpus_per_node + local;
+}
+
+int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink links[RH_ROUTE_MAX])
+{
+    int32_t count = 0, node_src = rh_platform_node_of(p, src),
+            node_dst = rh_platform_node_of(p, dst);
+    if (src == dst)
+        return 0;
+    if (node_src == node_dst) {
+        links[count++] = 2 * src + END_UP;
+        links[count++] = 2 * dst + END_DOWN;
+        return count;
+    }
+    int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
+    if (needs_proxy(p, rail_src, rail_dst)) {
+        links[count++] = 2 * src + END_UP;
+        links[count++] = 2 * proxy_of(p, src, rail_dst) + END_DOWN;
+        rail_src = rail_dst;
+    }
+    int32_t nics = nic_base(p), top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
+    links[count++] = nics + 2 * (node_src * p->nics_per_node + rail_src) + END_UP;
+    int32_t base = nics + 2 * p->nodes_count * p->nics_per_node, bases[RH_TIERS_MAX];
+    for (int32_t t = 0; t < top; t++) {
+        int32_t rails = tier_rails(p, t), rail = rails > 1 ? rail_src : 0;
+        bases[t] = base;
+        links[count++] = base + 2 * (tier_group(p, t, node_src) * rails + rail) + END_UP;
+        base += tier_links(p, t);
+    }
+    for (int32_t t = top - 1; t >= 0; t--) {
+        int32_t rails = tier_rails(p, t), rail = rails > 1 ? rail_dst : 0;
+        links[count++] = bases[t] + 2 * (tier_group(p, t, node_dst) * rails + rail) + END_DOWN;
+    }
+    links[count++] = nics + 2 * (node_dst * p->nics_per_node + rail_dst) + END_DOWN;
+    return count;
+}
+
+double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst)
+{
+    int32_t node_src = rh_platform_node_of(p, src), node_dst = rh_platform_node_of(p, dst);
+    if (src == dst)
+        return 0;
+    if (node_src == node_dst)
+        return p->nvlink_latency_s.value;
+    int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
+    bool proxied = needs_proxy(p, rail_src, rail_dst);
+    double latency_s = p->nic_latency_s.value + (proxied ? p->nvlink_latency_s.value : 0);
+    int32_t top = meeting_tier(p, node_src, node_dst, proxied || rail_src == rail_dst);
+    for (int32_t t = 0; t <= top; t++)
+        latency_s += p->tiers[t].hop_latency_s.value;
+    return latency_s;
+}
+
+static LinkParts link_parts(const RhPlatform *p, RhLink link)
+{
+    LinkParts parts = {.end = (link & 1) ? END_DOWN : END_UP};
+    int32_t base = nic_base(p);
+    if (link < base) {
+        parts.kind = KIND_NVLINK;
+        parts.owner = link / 2;
+        return parts;
+    }
+    int32_t index = (link - base) / 2, units = p->nics_per_node;
+    parts.kind = KIND_NIC;
+    base += 2 * p->nodes_count * p->nics_per_node;
+    if (link >= base) {
+        parts.kind = KIND_TIER;
+        while (link >= base + tier_links(p, parts.tier))
+            base += tier_links(p, parts.tier++);
+        index = (link - base) / 2;
+        units = tier_rails(p, parts.tier);
+    }
+    parts.owner = index / units;
+    parts.unit = index % units;
+    return parts;
+}
+
+/* Nodes below one group; the last one may hold fewer. */
+static int32_t group_nodes(const RhPlatform *p, int32_t t, int32_t group)
+{
+    int32_t per_group = p->tiers[t].nodes_per_group;
+    return MIN(per_group, p->nodes_count - group * per_group);
+}
+
+static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
+{
+    LinkParts parts = link_parts(p, link);
+    if (parts.kind == KIND_NVLINK)
+        return p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value;
+    double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
+    if (parts.kind == KIND_NIC)
+        return nic;
+    double bytes_per_s = nic * group_nodes(p, parts.tier, parts.owner) * p->nics_per_node /
+                         tier_rails(p, parts.tier);
+    for (int32_t t = 0; t <= parts.tier; t++)
+        bytes_per_s /= p->tiers[t].oversubscription.value;
+    return bytes_per_s;
+}
+
+double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link)
+{
+    g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), 0);
+    double bytes_per_s = datasheet_bytes_per_s(p, link);
+    for (guint i = 0; i < p->link_scales->len; i++) {
+        const RhLinkScale *scale = &g_array_index(p->link_scales, RhLinkScale, i);
+        if (scale->link == link)
+            bytes_per_s *= scale->scale;
+    }
+    return bytes_per_s;
+}
+
+void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale)
+{
+    g_return_if_fail(link >= 0 && link < rh_platform_links_count(p) && scale > 0);
+    for (guint i = 0; i < p->link_scales->len; i++) {
+        RhLinkScale *present = &g_array_index(p->link_scales, RhLinkScale, i);
+        if (present->link == link) {
+            present->scale = scale;
+            return;
+        }
+    }
+    RhLinkScale added = {link, scale};
+    g_array_append_val(p->link_scales, added);
+}
+
+char *rh_platform_link_name(const RhPlatform *p, RhLink link)
+{
+    g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), NULL);
+    LinkParts x = link_parts(p, link);
+    const char *end = x.end == END_UP ? "up" : "down";
+    if (x.kind == KIND_NVLINK)
+        return g_strdup_printf("nvlink/node%d/gpu%d/%s", x.owner / p->gpus_per_node,
+                               x.owner % p->gpus_per_node, end);
+    if (x.kind == KIND_NIC)
+        return g_strdup_printf("nic/node%d/%d/%s", x.owner, x.unit, x.end == END_UP ? "tx" : "rx");
+    const RhTier *tier = &p->tiers[x.tier];
+    if (tier->rail_optimised)
+        return g_strdup_printf("%s/%d/rail%d/%s", tier->name, x.owner, x.unit, end);
+    return g_strdup_printf("%s/%d/%s", tier->name, x.owner, end);
+}
+
+/* "PREFIX123" as a number below `limit`, or -1. */
+static int32_t number_after(const char *text, const char *prefix, int32_t limit)
+{
+    int64_t value = -1;
+    if (text == NULL || !g_str_has_prefix(text, prefix))
+        return -1;
+    return rh_integer_parse(text + strlen(prefix), 0, limit - 1, &value, NULL) ? (int32_t)value
+                                                                               : -1;
+}
+
+static int32_t end_by_name(const char *text, const char *up, const char *down)
+{
+    if (text == NULL)
+        return -1;
+    return g_str_equal(text, up) ? END_UP : g_str_equal(text, down) ? END_DOWN : -1;
+}
+
+static RhLink tier_link_by_words(const RhPlatform *p, char **words, guint count)
+{
+    for (int32_t t = 0; t < p->tiers_count - 1; t++) {
+        const RhTier *tier = &p->tiers[t];
+        if (!g_str_equal(words[0], tier->name) || count != (tier->rail_optimised ? 4u : 3u))
+            continue;
+        int32_t rails = tier_rails(p, t), end = end_by_name(words[count - 1], "up", "down");
+        int32_t group = number_after(words[1], "", tier_groups(p, t));
+        int32_t rail = tier->rail_optimised ? number_after(words[2], "rail", rails) : 0;
+        if (group < 0 || rail < 0 || end < 0)
+            return -1;
+        return tier_base(p, t) + 2 * (group * rails + rail) + end;
+    }
+    return -1;
+}
+
+RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
+{
+    g_return_val_if_fail(p != NULL && name != NULL, -1);
+    g_auto(GStrv) words = g_strsplit(name, "/", -1);
+    guint count = g_strv_length(words);
+    if (count < 3)
+        return -1;
+    if (count == 4 && g_str_equal(words[0], "nvlink")) {
+        int32_t node = number_after(words[1], "node", p->nodes_count);
+        int32_t gpu = number_after(words[2], "gpu", p->gpus_per_node);
+        int32_t end = end_by_name(words[3], "up", "down");
+        return node < 0 || gpu < 0 || end < 0 ? -1 : 2 * (node * p->gpus_per_node + gpu) + end;
+    }
+    if (count == 4 && g_str_equal(words[0], "nic")) {
+        int32_t node = number_after(words[1], "node", p->nodes_count);
+        int32_t nic = number_after(words[2], "", p->nics_per_node);
+        int32_t end = end_by_name(words[3], "tx", "rx");
+        return node < 0 || nic < 0 || end < 0
+                   ? -1
+                   : nic_base(p) + 2 * (node * p->nics_per_node + nic) + end;
+    }
+    return tier_link_by_words(p, words, count);
+}

@@ -1,0 +1,218 @@
+#include "platforms/platform.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "platforms/catalogue.h"
+#include "platforms/platform_private.h"
+
+#define NODES_MAX (1 << 20)
+
+static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *tier)
+{
+    tier->name = g_intern_string(rh_json_string(doc, node, "name"));
+    tier->rail_optimised = rh_json_bool_or(doc, node, "rail_optimised", false);
+    tier->hop_latency_s = rh_json_fact(doc, node, "hop_latency", RH_QUANTITY_S);
+    tier->oversubscription =
+        (RhFact){1, RH_TAG_DATASHEET, g_intern_string("root: no uplink"), g_intern_string("")};
+    tier->nodes_per_group = NODES_MAX;
+    if (root)
+        return;
+    tier->nodes_per_group = (int32_t)rh_json_int(doc, node, "nodes", 1, NODES_MAX);
+    tier->oversubscription = rh_json_fact(doc, node, "oversubscription", RH_QUANTITY_COUNT);
+    if (tier->oversubscription.value < 1)
+        rh_json_problem(doc, node, NULL, "tier \"%s\": oversubscription must be 1 or more",
+                        tier->name);
+}
+
+/* Groups nest, names are told apart, and rails that have merged stay merged. */
+static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
+{
+    const RhTier *tier = &p->tiers[t];
+    if (g_str_equal(tier->name, "nvlink") || g_str_equal(tier->name, "nic") ||
+        strchr(tier->name, '/') != NULL || *tier->name == '\0')
+        rh_json_problem(doc, node, NULL, "\"%s\" cannot be the name of a tier", tier->name);
+    if (t == 0)
+        return;
+    const RhTier *below = &p->tiers[t - 1];
+    for (int32_t i = 0; i < t; i++)
+        if (g_str_equal(tier->name, p->tiers[i].name))
+            rh_json_problem(doc, node, NULL, "two tiers are called \"%s\"", tier->name);
+    if (below->nodes_per_group <= 0 || tier->nodes_per_group % below->nodes_per_group != 0) {
+        if (tier->nodes_per_group != NODES_MAX)
+            rh_json_problem(doc, node, NULL,
+                            "tier \"%s\": %d nodes are not a multiple of the %d below", tier->name,
+                            tier->nodes_per_group, below->nodes_per_group);
+    }
+    if (tier->rail_optimised && !below->rail_optimised)
+        rh_json_problem(doc, node, NULL,
+                        "tier \"%s\" is rail-optimised, but the rails merge in \"%s\" below it",
+                        tier->name, below->name);
+}
+
+static void read_tiers(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    const RhJsonNode *tiers = rh_json_array_or_null(doc, root, "tiers");
+    int count = rh_json_count(tiers);
+    if (count > RH_TIERS_MAX) {
+        rh_json_problem(doc, tiers, NULL, "%d tiers, at most %d", count, RH_TIERS_MAX);
+        rh_json_consume_all(doc, tiers);
+        return;
+    }
+    const RhJsonNode *node = tiers == NULL ? NULL : rh_json_first(tiers);
+    for (; node != NULL; node = rh_json_next(node)) {
+        int32_t t = p->tiers_count++;
+        read_tier(doc, node, t == count - 1, &p->tiers[t]);
+        check_tier(doc, node, p, t);
+    }
+    if (p->nodes_count > 1 && p->tiers_count == 0)
+        rh_json_problem(doc, root, NULL, "%d nodes but no tiers to join them", p->nodes_count);
+}
+
+static void read_links(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    const RhJsonNode *nvlink = rh_json_object(doc, root, "nvlink");
+    const RhJsonNode *nic = rh_json_object(doc, root, "nic");
+    const RhJsonNode *host = rh_json_object(doc, root, "host");
+    const RhJsonNode *collective = rh_json_object(doc, root, "collective");
+    if (nvlink == NULL || nic == NULL || host == NULL || collective == NULL)
+        return;
+    p->nvlink_bytes_per_s = rh_json_fact(doc, nvlink, "bandwidth", RH_QUANTITY_BYTES_PER_S);
+    p->nvlink_efficiency_frac = rh_json_fact(doc, nvlink, "efficiency", RH_QUANTITY_FRAC);
+    p->nvlink_latency_s = rh_json_fact(doc, nvlink, "latency", RH_QUANTITY_S);
+    p->nic_bytes_per_s = rh_json_fact(doc, nic, "bandwidth", RH_QUANTITY_BYTES_PER_S);
+    p->nic_efficiency_frac = rh_json_fact(doc, nic, "efficiency", RH_QUANTITY_FRAC);
+    p->nic_latency_s = rh_json_fact(doc, nic, "latency", RH_QUANTITY_S);
+    p->host_bytes_per_s = rh_json_fact(doc, host, "bandwidth", RH_QUANTITY_BYTES_PER_S);
+    p->collective_launch_s = rh_json_fact(doc, collective, "launch", RH_QUANTITY_S);
+    p->collective_sms = (int32_t)rh_json_fact(doc, collective, "sms", RH_QUANTITY_COUNT).value;
+    const RhFact *rates[] = {&p->nvlink_bytes_per_s, &p->nvlink_efficiency_frac,
+                             &p->nic_bytes_per_s, &p->nic_efficiency_frac, &p->host_bytes_per_s};
+    for (size_t i = 0; i < G_N_ELEMENTS(rates); i++)
+        if (rates[i]->source != NULL && rates[i]->value <= 0) {
+            rh_json_problem(doc, root, NULL, "bandwidths and efficiencies must be above 0");
+            return;
+        }
+}
+
+static RhPlatform *parse(RhJson *doc, GError **error)
+{
+    g_autoptr(RhPlatform) p = g_new0(RhPlatform, 1);
+    p->link_scales = g_array_new(FALSE, FALSE, sizeof(RhLinkScale));
+    const RhJsonNode *root = rh_json_root(doc);
+    p->name = g_intern_string(rh_json_string(doc, root, "name"));
+    p->description = g_intern_string(rh_json_string_or(doc, root, "description", ""));
+    const char *device = rh_json_string(doc, root, "device");
+    p->gpus_per_node = (int32_t)rh_json_int(doc, root, "gpus_per_node", 1, 1024);
+    p->nodes_count = (int32_t)rh_json_int_or(doc, root, "nodes", 1, NODES_MAX, 1);
+    p->nics_per_node = (int32_t)rh_json_int(doc, root, "nics_per_node", 1, 1024);
+    read_links(doc, root, p);
+    read_tiers(doc, root, p);
+    p->price_usd_per_gpu_hour.source = g_intern_string("unknown");
+    p->price_usd_per_gpu_hour.date = g_intern_string("");
+    if (rh_json_has(root, "price_per_gpu_hour"))
+        p->price_usd_per_gpu_hour = rh_json_fact(doc, root, "price_per_gpu_hour", RH_QUANTITY_USD);
+    if (p->nics_per_node > p->gpus_per_node)
+        rh_json_problem(doc, root, NULL, "%d NICs for %d GPUs: at most one NIC per GPU",
+                        p->nics_per_node, p->gpus_per_node);
+    if (!rh_json_finish(doc, error))
+        return NULL;
+    p->device = rh_device_load(device, error);
+    if (p->device == NULL) {
+        g_prefix_error(error, "%s: ", rh_json_name(doc));
+        return NULL;
+    }
+    p->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, rh_json_hash(doc), -1);
+    rh_platform_hash_add(p, "device", p->device->hash);
+    return g_steal_pointer(&p);
+}
+
+void rh_platform_hash_add(RhPlatform *p, const char *key, const char *value)
+{
+    g_autofree char *old = p->hash;
+    g_autofree char *text = g_strdup_printf("%s\n%s=%s", old, key, value);
+    p->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error)
+{
+    if (nodes > 1 && p->tiers_count == 0)
+        return rh_fail(error, RH_ERROR_INPUT, "%s has no network between nodes\nhelp: add tiers",
+                       p->name);
+    if (nodes * p->gpus_per_node > NODES_MAX)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%" G_GINT64_FORMAT " nodes of %d GPUs exceed %d GPUs", nodes,
+                       p->gpus_per_node, NODES_MAX);
+    p->nodes_count = (int32_t)nodes;
+    return true;
+}
+
+/* Splits "NAME:8" into NAME and 8; nodes stays 0 when there is no such ending. */
+static bool split_nodes(const char *spec, char **name, int64_t *nodes, GError **error)
+{
+    const char *colon = strrchr(spec, ':');
+    *name = colon == NULL ? g_strdup(spec) : g_strndup(spec, (size_t)(colon - spec));
+    if (colon == NULL)
+        return true;
+    g_autoptr(GError) inner = NULL;
+    if (rh_integer_parse(colon + 1, 1, NODES_MAX, nodes, &inner))
+        return true;
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "platform \"%s\": \"%s\" is not a number of nodes\n"
+                   "help: NAME:NODES, as in dgx-h100:8, or one line, as in "
+                   "h100-sxm:8x16,ib:400Gb/s",
+                   spec, colon + 1);
+}
+
+RhPlatform *rh_platform_load_named(const char *name, GError **error)
+{
+    g_autofree char *path = rh_catalogue_path("clusters", name);
+    if (!rh_catalogue_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+        rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
+        return NULL;
+    }
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    return doc == NULL ? NULL : parse(doc, error);
+}
+
+RhPlatform *rh_platform_load(const char *spec, GError **error)
+{
+    g_return_val_if_fail(spec != NULL, NULL);
+    if (rh_platform_is_oneline(spec))
+        return rh_platform_parse_oneline(spec, error);
+    g_autofree char *name = NULL;
+    int64_t nodes = 0;
+    if (!split_nodes(spec, &name, &nodes, error))
+        return NULL;
+    g_autoptr(RhPlatform) p = rh_platform_load_named(name, error);
+    if (p == NULL || nodes == 0)
+        return g_steal_pointer(&p);
+    if (!rh_platform_set_nodes(p, nodes, error))
+        return NULL;
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, nodes);
+    rh_platform_hash_add(p, "nodes", text);
+    p->name = g_intern_string(spec);
+    return g_steal_pointer(&p);
+}
+
+RhPlatform *rh_platform_copy(const RhPlatform *platform)
+{
+    g_return_val_if_fail(platform != NULL, NULL);
+    RhPlatform *copy = g_memdup2(platform, sizeof *platform);
+    copy->device = rh_device_copy(platform->device);
+    copy->link_scales = g_array_copy(platform->link_scales);
+    copy->hash = g_strdup(platform->hash);
+    return copy;
+}
+
+void rh_platform_free(RhPlatform *platform)
+{
+    if (platform == NULL)
+        return;
+    rh_device_free(platform->device);
+    if (platform->link_scales != NULL)
+        g_array_unref(platform->link_scales);
+    g_free(platform->hash);
+    g_free(platform);
+}

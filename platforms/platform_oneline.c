@@ -1,0 +1,196 @@
+/* "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s": a cluster in one line, for tests and quick questions.
+ *
+ * DEVICE:GPUSxNODES, then KEY:VALUE. What is not said comes from the DGX of the same generation
+ * (TEMPLATES), with that platform's sources. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "platforms/catalogue.h"
+#include "platforms/platform_private.h"
+
+static const struct {
+    const char *device_prefix, *platform;
+} TEMPLATES[] = {
+    {"a100", "dgx-a100"},
+    {"h100", "dgx-h100"},
+    {"h200", "dgx-h200"},
+    {"b200", "dgx-b200"},
+};
+#define TEMPLATE_OTHERWISE "dgx-h100"
+
+static const char *const KEYS[] = {"nvlink",  "ib",      "eth",  "roce", "nics",
+                                   "latency", "oversub", "leaf", "rail", NULL};
+
+/* What the line says beyond the facts. */
+typedef struct {
+    int64_t leaf_nodes;
+    double oversubscription;
+    bool rail_optimised;
+} Tree;
+
+bool rh_platform_is_oneline(const char *spec)
+{
+    const char *colon = strchr(spec, ':');
+    if (strchr(spec, ',') != NULL)
+        return true;
+    if (colon == NULL || !g_ascii_isdigit(colon[1]))
+        return false;
+    const char *x = colon + 1;
+    while (g_ascii_isdigit(*x))
+        x++;
+    return *x == 'x';
+}
+
+static const char *template_of(const char *device)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(TEMPLATES); i++)
+        if (g_str_has_prefix(device, TEMPLATES[i].device_prefix))
+            return TEMPLATES[i].platform;
+    return TEMPLATE_OTHERWISE;
+}
+
+static RhFact fact_from_line(double value)
+{
+    return (RhFact){value, RH_TAG_ASSUMED, g_intern_string("one-line platform"),
+                    g_intern_string("")};
+}
+
+/* Platform with everything of the template except size and network. */
+static RhPlatform *start(const char *head, GError **error)
+{
+    const char *colon = strrchr(head, ':');
+    g_auto(GStrv) sizes = colon == NULL ? NULL : g_strsplit(colon + 1, "x", -1);
+    int64_t gpus = 0, nodes = 0;
+    if (sizes == NULL || g_strv_length(sizes) != 2 ||
+        !rh_integer_parse(sizes[0], 1, 1024, &gpus, NULL) ||
+        !rh_integer_parse(sizes[1], 1, 1 << 20, &nodes, NULL)) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "\"%s\" does not start a one-line platform\n"
+                "help: DEVICE:GPUSxNODES, as in h100-sxm:8x16,ib:400Gb/s",
+                head);
+        return NULL;
+    }
+    g_autofree char *name = g_strndup(head, (size_t)(colon - head));
+    g_autoptr(RhDevice) device = rh_device_load(name, error);
+    if (device == NULL)
+        return NULL;
+    g_autoptr(RhPlatform) p = rh_platform_load_named(template_of(device->name), error);
+    if (p == NULL)
+        return NULL;
+    rh_device_free(p->device);
+    p->device = g_steal_pointer(&device);
+    p->gpus_per_node = (int32_t)gpus;
+    p->nics_per_node = (int32_t)gpus;
+    rh_platform_hash_add(p, "device", p->device->hash);
+    return rh_platform_set_nodes(p, nodes, error) ? g_steal_pointer(&p) : NULL;
+}
+
+static bool parse_value(const char *key, const char *value, RhQuantity kind, double *out,
+                        GError **error)
+{
+    if (!rh_quantity_parse(value, kind, out, error)) {
+        g_prefix_error(error, "%s: ", key);
+        return false;
+    }
+    if (*out <= 0 && kind != RH_QUANTITY_S)
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%s: must be above 0", key, value);
+    return true;
+}
+
+static bool parse_count(const char *key, const char *value, int64_t high, int64_t *out,
+                        GError **error)
+{
+    if (rh_integer_parse(value, 1, high, out, error))
+        return true;
+    g_prefix_error(error, "%s: ", key);
+    return false;
+}
+
+static bool apply(RhPlatform *p, Tree *tree, const char *key, const char *value, GError **error)
+{
+    double number = 0;
+    int64_t count = 0;
+    if (g_str_equal(key, "rail")) {
+        tree->rail_optimised =
+            *value == '\0' || g_str_equal(value, "1") || g_str_equal(value, "yes");
+        return true;
+    }
+    if (g_str_equal(key, "leaf"))
+        return parse_count(key, value, 1 << 20, &tree->leaf_nodes, error);
+    if (g_str_equal(key, "nics")) {
+        if (!parse_count(key, value, p->gpus_per_node, &count, error))
+            return false;
+        p->nics_per_node = (int32_t)count;
+        return true;
+    }
+    if (g_str_equal(key, "oversub"))
+        return parse_value(key, value, RH_QUANTITY_COUNT, &tree->oversubscription, error);
+    bool latency = g_str_equal(key, "latency");
+    if (!parse_value(key, value, latency ? RH_QUANTITY_S : RH_QUANTITY_BYTES_PER_S, &number, error))
+        return false;
+    RhFact *fact = latency                      ? &p->nic_latency_s
+                   : g_str_equal(key, "nvlink") ? &p->nvlink_bytes_per_s
+                                                : &p->nic_bytes_per_s;
+    *fact = fact_from_line(number);
+    return true;
+}
+
+/* One switch above all nodes, or leaves of `leaf` nodes below it. */
+static bool build_tiers(RhPlatform *p, const Tree *tree, GError **error)
+{
+    RhFact hop_s = p->tiers_count > 0 ? p->tiers[0].hop_latency_s : fact_from_line(0);
+    if (tree->leaf_nodes == 0 && tree->oversubscription != 1)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "oversub needs leaves\nhelp: add leaf:NODES, nodes below one leaf switch");
+    if (tree->oversubscription < 1)
+        return rh_fail(error, RH_ERROR_INPUT, "oversub must be 1 or more");
+    p->tiers_count = 0;
+    if (tree->leaf_nodes > 0)
+        p->tiers[p->tiers_count++] = (RhTier){
+            .name = g_intern_string("leaf"),
+            .nodes_per_group = (int32_t)tree->leaf_nodes,
+            .oversubscription = fact_from_line(tree->oversubscription),
+            .rail_optimised = tree->rail_optimised,
+            .hop_latency_s = hop_s,
+        };
+    p->tiers[p->tiers_count++] = (RhTier){
+        .name = g_intern_string("spine"),
+        .nodes_per_group = 1 << 20,
+        .oversubscription = fact_from_line(1),
+        .rail_optimised = tree->rail_optimised && tree->leaf_nodes == 0,
+        .hop_latency_s = hop_s,
+    };
+    return true;
+}
+
+static bool apply_words(RhPlatform *p, char **words, GError **error)
+{
+    Tree tree = {.oversubscription = 1};
+    for (guint i = 1; words[i] != NULL; i++) {
+        const char *colon = strchr(words[i], ':');
+        g_autofree char *key =
+            colon == NULL ? g_strdup(words[i]) : g_strndup(words[i], (size_t)(colon - words[i]));
+        if (!g_strv_contains(KEYS, key))
+            return rh_catalogue_fail_unknown("key", key, KEYS, error);
+        if (colon == NULL && !g_str_equal(key, "rail"))
+            return rh_fail(error, RH_ERROR_INPUT, "\"%s\" has no value\nhelp: %s:VALUE", key, key);
+        if (!apply(p, &tree, key, colon == NULL ? "" : colon + 1, error))
+            return false;
+    }
+    return build_tiers(p, &tree, error);
+}
+
+RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(spec, ",", -1);
+    g_autoptr(RhPlatform) p = start(words[0], error);
+    if (p == NULL || !apply_words(p, words, error)) {
+        g_prefix_error(error, "platform \"%s\": ", spec);
+        return NULL;
+    }
+    p->name = g_intern_string(spec);
+    p->description = g_intern_string("one-line platform");
+    rh_platform_hash_add(p, "line", spec);
+    return g_steal_pointer(&p);
+}

@@ -1,0 +1,10 @@
+#pragma once
+/* Shared by the files that make a platform; nobody else includes it. */
+#include "platforms/platform.h"
+
+RhPlatform *rh_platform_load_named(const char *name, GError **error); /* catalogue name or path */
+bool rh_platform_is_oneline(const char *spec);
+RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error);
+bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error);
+/* Folds a change into the platform's hash, so that what-ifs never share a cache entry. */
+void rh_platform_hash_add(RhPlatform *p, const char *key, const char *value);
