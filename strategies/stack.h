@@ -16,13 +16,14 @@ typedef struct {
     bool fused_norms;
     RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
-    RhFact nic_training_frac;    /* the same between nodes */
-    RhFact straggler_frac;       /* step longer by this for each doubling of the nodes */
-    RhFact optimizer_bytes;      /* memory traffic of Adam per parameter */
-    RhFact bucket_params;        /* gradient bucket, parameters per rank */
-    RhFact reserve_bytes;        /* context, communication library, fragmentation */
-    int32_t prefetch_layers;     /* ZeRO-3: layers gathered ahead */
-    int32_t gradient_bytes;      /* per parameter, main gradients */
+    RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
+                                 efficiency */
+    RhFact straggler_frac;    /* step longer by this for each doubling of the nodes */
+    RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
+    RhFact bucket_params;     /* gradient bucket, parameters per rank */
+    RhFact reserve_bytes;     /* context, communication library, fragmentation */
+    int32_t prefetch_layers;  /* ZeRO-3: layers gathered ahead */
+    int32_t gradient_bytes;   /* per parameter, main gradients */
 } RhStack;
 
 const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */

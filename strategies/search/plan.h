@@ -34,6 +34,8 @@ typedef struct {
     int32_t constraints_count;
     /* called between batches, may be NULL */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
+    /* every rehearsal as it comes in, in a fixed order; may be NULL */
+    void (*seen)(const RhRehearsal *rehearsal, void *user);
     void *user;
 } RhPlanOptions;
 

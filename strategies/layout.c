@@ -1,0 +1,199 @@
+#include "strategies/layout.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+
+static const char *const schedule_names[] = {"none", "gpipe", "1f1b", "interleaved", NULL};
+static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
+static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+static const char *const switch_names[] = {"off", "on", NULL};
+
+const char *rh_schedule_kind_name(RhScheduleKind kind)
+{
+    return schedule_names[kind];
+}
+
+const char *rh_order_name(RhOrder order)
+{
+    return order_names[order];
+}
+
+const char *rh_recompute_name(RhRecompute recompute)
+{
+    return recompute_names[recompute];
+}
+
+/* One row per key of the text form: a number in [low, high] or one of a list of names. */
+typedef struct {
+    const char *key;
+    size_t offset;
+    size_t size; /* of the field: int32_t, an enum (both 4), or bool (1) */
+    int64_t low, high;
+    const char *const *names; /* NULL: a number */
+} LayoutKey;
+
+#define NUMBER(key, field, low, high)                                                              \
+    {                                                                                              \
+        key, G_STRUCT_OFFSET(RhLayout, field), 4, low, high, NULL                                  \
+    }
+#define NAMED(key, field, low, high, names)                                                        \
+    {                                                                                              \
+        key, G_STRUCT_OFFSET(RhLayout, field), sizeof(((RhLayout *)0)->field), low, high, names    \
+    }
+
+static const LayoutKey layout_keys[] = {
+    NUMBER("tp", tp, 1, 1 << 20),
+    NUMBER("pp", pp, 1, 1 << 20),
+    NUMBER("dp", dp, 1, 1 << 20),
+    NUMBER("cp", cp, 1, 1 << 20),
+    NUMBER("ep", ep, 1, 1 << 20),
+    NUMBER("vpp", vpp, 1, 1 << 16),
+    NUMBER("mb", microbatch, 1, 1 << 20),
+    NUMBER("zero", zero, 0, 3),
+    NAMED("recompute", recompute, 0, RH_RECOMPUTE_LAST - 1, recompute_names),
+    NAMED("schedule", schedule, 1, RH_SCHEDULE_LAST - 1, schedule_names),
+    NAMED("sp", sequence_parallel, 0, 1, switch_names),
+    NAMED("order", order, 1, RH_ORDER_LAST - 1, order_names),
+};
+
+static const char *const key_names[] = {"tp",   "pp",        "dp",       "cp", "ep",    "vpp", "mb",
+                                        "zero", "recompute", "schedule", "sp", "order", NULL};
+
+static const LayoutKey *find_key(const char *key, size_t length)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(layout_keys); i++)
+        if (strlen(layout_keys[i].key) == length && strncmp(layout_keys[i].key, key, length) == 0)
+            return &layout_keys[i];
+    return NULL;
+}
+
+static void store(RhLayout *layout, const LayoutKey *key, int64_t value)
+{
+    char *field = (char *)layout + key->offset;
+    if (key->size == sizeof(bool))
+        *(bool *)(void *)field = value != 0;
+    else
+        *(int32_t *)(void *)field = (int32_t)value;
+}
+
+static bool read_named(const LayoutKey *key, const char *text, int64_t *value, GError **error)
+{
+    g_autoptr(GString) legal = g_string_new(NULL);
+    for (int64_t i = key->low; i <= key->high; i++) {
+        if (strcmp(key->names[i], text) == 0) {
+            *value = i;
+            return true;
+        }
+        g_string_append_printf(legal, "%s%s", legal->len ? ", " : "", key->names[i]);
+    }
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no value \"%s\"\nnote: values of %s: %s",
+                   key->key, text, key->key, legal->str);
+}
+
+/* Splits "pp16" or "recompute=full" into a row of the table and the value's text. */
+static const LayoutKey *split_item(const char *item, const char **value, GError **error)
+{
+    const char *equals = strchr(item, '=');
+    size_t length = equals ? (size_t)(equals - item) : strcspn(item, "0123456789");
+    const LayoutKey *key = find_key(item, length);
+    if (!key) {
+        g_autofree char *word = g_strndup(item, length);
+        const char *near = rh_nearest_name(word, key_names);
+        rh_fail(error, RH_ERROR_USAGE,
+                "unknown layout key \"%s\"%s%s%s\nnote: keys: tp pp dp cp ep vpp mb zero recompute "
+                "schedule sp order",
+                word, near ? "\nhelp: a key with a similar name exists: \"" : "", near ? near : "",
+                near ? "\"" : "");
+        return NULL;
+    }
+    *value = equals ? equals + 1 : item + length;
+    return key;
+}
+
+static bool parse_item(const char *item, RhLayout *layout, GError **error)
+{
+    const char *text = NULL;
+    const LayoutKey *key = split_item(item, &text, error);
+    int64_t value = 0;
+    if (!key)
+        return false;
+    if (key->names) {
+        if (!read_named(key, text, &value, error))
+            return false;
+    } else if (!rh_integer_parse(text, key->low, key->high, &value, error)) {
+        (*error)->code = RH_ERROR_USAGE;
+        g_prefix_error(error, "layout key %s: ", key->key);
+        return false;
+    }
+    store(layout, key, value);
+    return true;
+}
+
+bool rh_layout_parse(const char *text, RhLayout *layout, GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(text, ",", -1);
+    RhLayout parsed = *layout;
+    GError *local = NULL;
+    bool schedule_given = false;
+    for (char **item = items; *item; item++) {
+        const char *trimmed = g_strstrip(*item);
+        if (!*trimmed)
+            continue;
+        schedule_given |= g_str_has_prefix(trimmed, "schedule");
+        if (!parse_item(trimmed, &parsed, &local)) {
+            g_propagate_error(error, local);
+            return false;
+        }
+    }
+    if (!schedule_given)
+        parsed.schedule = parsed.vpp > 1                               ? RH_SCHEDULE_INTERLEAVED
+                          : parsed.schedule == RH_SCHEDULE_INTERLEAVED ? RH_SCHEDULE_1F1B
+                                                                       : parsed.schedule;
+    *layout = parsed;
+    return true;
+}
+
+RhLayout rh_layout_default(void)
+{
+    return (RhLayout){.tp = 1,
+                      .pp = 1,
+                      .dp = 0,
+                      .cp = 1,
+                      .ep = 1,
+                      .vpp = 1,
+                      .microbatch = 1,
+                      .zero = 1,
+                      .recompute = RH_RECOMPUTE_NONE,
+                      .schedule = RH_SCHEDULE_1F1B,
+                      .sequence_parallel = true,
+                      .order = RH_ORDER_TP_DP_PP};
+}
+
+char *rh_layout_format(const RhLayout *l)
+{
+    return g_strdup_printf(
+        "tp%d,pp%d,dp%d,cp%d,ep%d,vpp%d,mb%d,zero%d,recompute=%s,schedule=%s,sp=%s,order=%s", l->tp,
+        l->pp, l->dp, l->cp, l->ep, l->vpp, l->microbatch, l->zero, recompute_names[l->recompute],
+        schedule_names[l->schedule], switch_names[l->sequence_parallel], order_names[l->order]);
+}
+
+char *rh_layout_title(const RhLayout *l)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    g_string_append_printf(s, "tp%d pp%d dp%d", l->tp, l->pp, l->dp);
+    if (l->cp > 1)
+        g_string_append_printf(s, " cp%d", l->cp);
+    if (l->ep > 1)
+        g_string_append_printf(s, " ep%d", l->ep);
+    if (l->vpp > 1)
+        g_string_append_printf(s, " vpp%d", l->vpp);
+    g_string_append_printf(s, ", micro-batch %d, ", l->microbatch);
+    if (l->zero > 0)
+        g_string_append_printf(s, "ZeRO-%d, ", l->zero);
+    g_string_append_printf(s, "%s recompute", recompute_names[l->recompute]);
+    if (l->pp > 1 && l->schedule == RH_SCHEDULE_GPIPE)
+        g_string_append(s, ", GPipe");
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}

@@ -1,0 +1,13 @@
+#pragma once
+/* From a run to the figures of a rehearsal. Private to this folder. */
+#include "strategies/search/rehearse.h"
+#include "strategies/train/pieces.h"
+
+/* Everything but time: memory, capacity, layout. */
+RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout);
+/* Fills times, rates and the cost tree from a run. */
+void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run);
+/* Fills times and rates from a bound alone; the tree says what it is. */
+void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s);
+/* Slow nodes: the step is longer by this factor, the same for every layout of a job. */
+double rh_straggler_factor(const RhCase *c);

@@ -1,0 +1,11 @@
+#pragma once
+/* What to say when the answer is no. Private to this folder. */
+#include "strategies/search/plan.h"
+
+/* "needs 83.7 GiB, 4.1 over; stage 0 holds 41 GiB of activations". Caller frees. */
+char *rh_advice_memory_reason(const RhTrainMemory *memory, double limit_bytes);
+/* No layout is legal: says which constraint or division forbids it. RH_ERROR_USAGE. */
+void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error);
+/* Nothing fits: fills plan->changes, smallest first, and plan->states_bytes. */
+void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhPlan *plan);
+void rh_advice_change_free(void *change);

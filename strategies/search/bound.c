@@ -1,0 +1,72 @@
+/* The closed-form bound: about a microsecond, never above the segment graph.
+ *
+ * Legend: m micro-batches, stage s of p. For every stage:
+ *   pipeline   the first micro-batch must pass stages 0 .. s-1, s works m times, the last backward
+ * must go back gradients  ZeRO-0/1: all of the stage's gradients leave after its last micro-batch's
+ * backward began; ZeRO-2/3: every micro-batch's do; at the rate that no algorithm beats and the
+ * optimizer follows. */
+#include <math.h>
+
+#include "strategies/search/screen.h"
+
+#define PARAM_BYTES 2.0
+
+typedef struct {
+    const RhCase *c;
+    const RhLayout *l;
+    const RhSpans *spans;
+    const RhNet *net;
+    const RhPieces *pieces;
+    double m;
+} Terms;
+
+/* Seconds the gradient lane of stage s is busy after `ready`. */
+static double gradient_lane_s(const Terms *t, int32_t s)
+{
+    double params = t->spans->params[s], rate = t->net->reduce_s_per_byte;
+    switch (t->l->zero) {
+    case 0:
+        return 2 * t->c->stack->gradient_bytes * params * rate;
+    case 1:
+        return t->c->stack->gradient_bytes * params * rate;
+    default:
+        return t->m * PARAM_BYTES * params * rate;
+    }
+}
+
+/* Until the parameters of the first kernels are there. */
+static double first_gather_s(const Terms *t)
+{
+    if (t->l->dp == 1 || t->l->zero == 0 || t->l->zero == 3)
+        return 0;
+    double bucket = fmin(rh_bucket_params(t->c, t->l), t->spans->params[0]);
+    return PARAM_BYTES * bucket * t->net->reduce_s_per_byte;
+}
+
+double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
+{
+    const RhShardCost *shard = rh_screen_shard(screen, l);
+    Terms t = {.c = screen->c, .l = l, .net = rh_screen_net(screen, l), .pieces = shard->pieces};
+    t.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), l);
+    t.m = (double)rh_train_microbatches(screen->c, l);
+    double message = t.pieces->message_bytes, hops = 0, worst = 0;
+    double start = first_gather_s(&t);
+    double home = rh_screen_optimizer_s(t.c, l, t.spans->params[0]);
+    for (int32_t s = 0; s < l->pp; s++) {
+        double fill = t.spans->fill_s[s] + (s ? start : 0), work = t.m * t.spans->work_s[s];
+        double optimizer = rh_screen_optimizer_s(t.c, l, t.spans->params[s]);
+        double here = fill + hops + work;
+        double pipeline = here + fmax(t.spans->drain_s[s] + hops + home, optimizer);
+        double first_ready = l->zero <= 1 ? here - t.spans->backward_s[s] : fill + hops;
+        double gradients = first_ready + gradient_lane_s(&t, s) + optimizer;
+        double gathers = l->zero == 3
+                             ? 2 * t.m * PARAM_BYTES * t.spans->params[s] * t.net->reduce_s_per_byte
+                             : 0;
+        worst = fmax(worst, fmax(fmax(pipeline, gradients), gathers));
+        if (l->pp > 1)
+            hops +=
+                fmin(t.net->hop_latency_s[s], t.net->back_latency_s[(s + 1) % l->pp]) +
+                message * fmin(t.net->hop_s_per_byte[s], t.net->back_s_per_byte[(s + 1) % l->pp]);
+    }
+    return worst + (l->pp == 1 ? start : 0);
+}

@@ -1,0 +1,36 @@
+#include "strategies/search/rehearse.h"
+
+#include "strategies/search/account.h"
+#include "strategies/search/plan.h"
+
+RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+                         RhProgram **program_out, RhRun **run_out, GError **error)
+{
+    g_autoptr(RhProgram) program = rh_train_build(c, layout, error);
+    if (!program)
+        return NULL;
+    g_autoptr(RhRun) run = rh_engine_run(program, c->platform, options, error);
+    if (!run)
+        return NULL;
+    g_autoptr(RhScreen) screen = rh_screen_new(c);
+    RhRehearsal *r = rh_account_new(c, layout);
+    r->bound_closed_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
+    r->bound_segment_s = rh_screen_segment_s(screen, layout) * rh_straggler_factor(c);
+    rh_account_run(c, r, run);
+    if (program_out)
+        *program_out = g_steal_pointer(&program);
+    if (run_out)
+        *run_out = g_steal_pointer(&run);
+    return r;
+}
+
+RhRehearsal *rh_rehearse_quick(const RhCase *c, const RhLayout *layout)
+{
+    g_autoptr(RhScreen) screen = rh_screen_new(c);
+    RhRehearsal *r = rh_account_new(c, layout);
+    double segment_s = rh_screen_segment_s(screen, layout);
+    r->bound_closed_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
+    r->bound_segment_s = segment_s * rh_straggler_factor(c);
+    rh_account_bound(c, r, segment_s);
+    return r;
+}

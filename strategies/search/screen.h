@@ -1,0 +1,78 @@
+#pragma once
+/* Tables behind the bounds of one case. Everything that repeats over layouts is computed once:
+ *   Shard  per (tp, sp, micro-batch, recompute): seconds of a layer forward and backward, with its
+ * collectives, alone Split  per (pp, vpp): layers of every chunk and stage Net    per (tp, pp, dp,
+ * order): messages between stages, gradient and parameter collectives of each stage Private to this
+ * folder. */
+#include "strategies/search/plan.h"
+#include "strategies/train/emit.h"
+
+/* One block or layer alone: until its output may leave, and until the compute lane is free again.
+ */
+typedef struct {
+    double forward_s;      /* to the output */
+    double forward_busy_s; /* to the end of the last kernel */
+    double backward_s;     /* recomputation included */
+} RhSpanCost;
+
+/* A shard on a split: what every chunk and stage takes. */
+typedef struct {
+    RhSpanCost *chunk;  /* per model chunk */
+    double *fill_s;     /* per stage s: forwards of chunks 0 .. s-1 */
+    double *drain_s;    /* per stage s: backwards of chunks 0 .. s-1 */
+    double *work_s;     /* per stage: lane time of one micro-batch through all its chunks */
+    double *backward_s; /* per stage: backwards of all its chunks, one micro-batch */
+    double *params;     /* per stage, on one rank */
+} RhSpans;
+
+typedef struct {
+    RhPieces *pieces;
+    GHashTable *spans; /* RhSplit* -> RhSpans*, owned */
+    RhSpanCost layer[RH_LAYER_KINDS_MAX];
+    RhSpanCost embedding, head;
+} RhShardCost;
+
+typedef struct {
+    int32_t chunks;
+    int32_t *layers;                      /* per model chunk */
+    int32_t *first;                       /* first layer of each chunk */
+    int32_t (*kinds)[RH_LAYER_KINDS_MAX]; /* layers of each kind, per model chunk */
+} RhSplit;
+
+typedef struct {
+    RhProgram *skeleton; /* groups and roles without tasks */
+    int32_t tp_group, dp_group;
+    double
+        *hop_latency_s; /* per stage: stage s -> s+1 (the last wraps to 0); the luckiest rank's */
+    double *hop_s_per_byte;
+    double *back_latency_s; /* per stage: stage s -> s-1 (0 wraps to the last) */
+    double *back_s_per_byte;
+    double reduce_s_per_byte; /* no algorithm reduce-scatters a buffer faster than this per byte */
+} RhNet;
+
+struct RhScreen {
+    const RhCase *c;
+    GHashTable *shards, *splits, *nets; /* packed key -> table, owned */
+    GHashTable *collectives;            /* (net, stage, operation, bytes) -> seconds, owned */
+};
+
+const RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
+const RhSplit *rh_screen_split(RhScreen *screen, const RhLayout *layout);
+const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
+/* Idle seconds of a data-parallel collective of stage `stage`, algorithm as the builder chooses it.
+ */
+double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhOp op,
+                              double bytes);
+
+static inline RhSpanCost rh_span_add(RhSpanCost a, RhSpanCost b, double times)
+{
+    /* Blocks run one after another; the last output alone may still be on its way when the lane is
+     * free. */
+    return (RhSpanCost){a.forward_s + times * b.forward_s,
+                        a.forward_s + (times - 1) * b.forward_s + b.forward_busy_s,
+                        a.backward_s + times * b.backward_s};
+}
+const RhSpans *rh_screen_spans(const RhScreen *screen, const RhShardCost *shard,
+                               const RhSplit *split, const RhLayout *layout);
+/* Seconds of the optimizer over `params` of one rank, at the memory's peak: a lower bound. */
+double rh_screen_optimizer_s(const RhCase *c, const RhLayout *layout, double params);

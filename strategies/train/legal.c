@@ -1,0 +1,175 @@
+/* Which layouts are legal, and their canonical form. */
+#include "base/error.h"
+#include "strategies/train/train.h"
+
+int64_t rh_train_microbatches(const RhCase *c, const RhLayout *l)
+{
+    return c->job.global_batch / ((int64_t)l->dp * l->microbatch);
+}
+
+/* Even where L divides; else, where L + 2 divides, the embedding and the head each stand for one
+ * layer (the split of Llama 3: 126 layers on 128 places); else the remainder goes to the middle
+ * chunks first. */
+static int32_t default_chunk_layers(int32_t layers, int32_t chunks, int32_t g)
+{
+    int32_t base = layers / chunks, rest = layers % chunks;
+    if (rest == 0)
+        return base;
+    if ((layers + 2) % chunks == 0 && chunks >= 2 && (layers + 2) / chunks > 1)
+        return (layers + 2) / chunks - (g == 0 || g == chunks - 1);
+    bool middle = g > 0 && g < chunks - 1;
+    bool extra = middle ? g - 1 < rest : g == 0 && rest > MAX(chunks - 2, 0);
+    return base + extra;
+}
+
+void rh_train_chunk_layers(const RhCase *c, const RhLayout *l, int32_t chunk, int32_t *first,
+                           int32_t *count)
+{
+    int32_t chunks = l->pp * l->vpp;
+    *first = 0;
+    for (int32_t g = 0; g <= chunk; g++) {
+        *count = l->stage_layers_count == chunks
+                     ? l->stage_layers[g]
+                     : default_chunk_layers(c->model->layers_count, chunks, g);
+        if (g < chunk)
+            *first += *count;
+    }
+}
+
+void rh_train_complete(const RhCase *c, RhLayout *l)
+{
+    if (l->dp == 0)
+        l->dp = MAX(1, c->job.gpus / (l->tp * l->pp * l->cp));
+}
+
+RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
+{
+    RhLayout l = *layout;
+    rh_train_complete(c, &l);
+    if (l.tp == 1)
+        l.sequence_parallel = false;
+    if (l.dp == 1)
+        l.zero = 0;
+    if (l.pp == 1 || (l.schedule == RH_SCHEDULE_GPIPE && rh_train_microbatches(c, &l) == 1))
+        l.schedule = RH_SCHEDULE_1F1B;
+    if (l.pp == 1 || l.dp == 1)
+        l.order = RH_ORDER_TP_DP_PP;
+    return l;
+}
+
+/* "1, 2, 4, 8": the divisors of n up to `limit`. */
+static char *divisors_text(int64_t n, int64_t limit)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int64_t d = 1; d <= MIN(n, limit); d++)
+        if (n % d == 0)
+            g_string_append_printf(s, "%s%" G_GINT64_FORMAT, s->len ? ", " : "", d);
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
+static bool tensor_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    const RhPlatform *p = c->platform;
+    if (l->tp > p->gpus_per_node)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "tp=%d is wider than the %d GPUs of a node\nnote: tensor parallelism across "
+            "nodes is not planned: its collectives sit on the critical path of every layer",
+            l->tp, p->gpus_per_node);
+    for (int k = 0; k < c->model->kinds_count; k++) {
+        const RhLayerKind *kind = &c->model->kinds[k];
+        if (kind->heads % l->tp != 0) {
+            g_autofree char *legal = divisors_text(kind->heads, p->gpus_per_node);
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d does not divide %d attention heads (%s: num_attention_heads)\n"
+                           "note: legal tp on this node: %s",
+                           l->tp, kind->heads, c->model->name, legal);
+        }
+        if (kind->kv_heads % l->tp != 0 && l->tp % kind->kv_heads != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d neither divides nor is a multiple of %d key-value heads (%s)",
+                           l->tp, kind->kv_heads, c->model->name);
+        if (kind->ffn_width % l->tp != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp,
+                           kind->ffn_width);
+    }
+    if (l->sequence_parallel && l->tp > 1 && c->job.sequence % l->tp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
+                       c->job.sequence, l->tp);
+    return true;
+}
+
+static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int64_t m = rh_train_microbatches(c, l);
+    if ((int64_t)l->pp * l->vpp > c->model->layers_count)
+        return rh_fail(error, RH_ERROR_USAGE, "pp=%d x vpp=%d chunks are more than the %d layers",
+                       l->pp, l->vpp, c->model->layers_count);
+    if ((l->vpp > 1) != (l->schedule == RH_SCHEDULE_INTERLEAVED))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule, and "
+            "it alone, has vpp > 1",
+            l->vpp, rh_schedule_kind_name(l->schedule));
+    if (l->vpp > 1 && l->pp == 1)
+        return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
+    if (l->vpp > 1 && m % l->pp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=interleaved needs micro-batches divisible by pp: %" G_GINT64_FORMAT
+                       " micro-batches, pp=%d",
+                       m, l->pp);
+    int64_t split = 0;
+    for (int32_t i = 0; i < l->stage_layers_count; i++)
+        split += l->stage_layers[i];
+    if (l->stage_layers_count &&
+        (l->stage_layers_count != l->pp * l->vpp || split != c->model->layers_count))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the stage split names %d chunks and %" G_GINT64_FORMAT
+                       " layers; the layout has "
+                       "%d chunks, the model %d layers",
+                       l->stage_layers_count, split, l->pp * l->vpp, c->model->layers_count);
+    return true;
+}
+
+static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int64_t per_replica = c->job.global_batch / l->dp;
+    if (c->job.global_batch % l->dp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp=%d does not divide the global batch of %" G_GINT64_FORMAT " samples",
+                       l->dp, c->job.global_batch);
+    if (per_replica % l->microbatch != 0) {
+        g_autofree char *legal = divisors_text(per_replica, 16);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "mb=%d does not divide the %" G_GINT64_FORMAT
+                       " samples of a replica (global "
+                       "batch %" G_GINT64_FORMAT " / dp %d)\nnote: legal mb: %s",
+                       l->microbatch, per_replica, c->job.global_batch, l->dp, legal);
+    }
+    if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
+                       " learned positions",
+                       c->job.sequence, c->model->positions);
+    return true;
+}
+
+bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int64_t ranks = (int64_t)l->tp * l->pp * l->dp * l->cp;
+    if (l->cp > 1 || l->ep > 1)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s > 1 is not in this version: context and expert parallelism are not built yet",
+            l->cp > 1 ? "cp" : "ep");
+    if (c->job.gpus > rh_platform_gpus(c->platform))
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
+                       c->platform->name, rh_platform_gpus(c->platform));
+    if (ranks != c->job.gpus)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "tp%d x pp%d x dp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp, l->pp,
+                       l->dp, ranks, c->job.gpus);
+    return tensor_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
+}

@@ -1,0 +1,88 @@
+#include "strategies/train/pieces.h"
+
+typedef struct {
+    const RhPieces *pieces;
+    const RhLayerKind *kind;
+    RhBlock block;
+} BlockOf;
+
+static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
+{
+    const RhCase *c = of->pieces->c;
+    RhPiece piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
+    if (also != RH_PASS_NONE)
+        rh_block_kernels(c->model, of->kind, of->block, part, also, &of->pieces->shard,
+                         piece.kernels);
+    rh_block_kernels(c->model, of->kind, of->block, part, pass, &of->pieces->shard, piece.kernels);
+    for (guint i = 0; i < piece.kernels->len; i++)
+        piece.seconds +=
+            rh_kernel_time_s(c->platform->device, &g_array_index(piece.kernels, RhKernel, i)) +
+            c->stack->kernel_gap_s.value;
+    return piece;
+}
+
+static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block)
+{
+    BlockOf of = {pieces, kind, block};
+    RhParams params = rh_block_params(pieces->c->model, kind, block, pieces->shard.tp);
+    bool replay = block == RH_BLOCK_MIXER && pieces->recompute == RH_RECOMPUTE_SELECTIVE;
+    /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
+     * the data pass. */
+    return (RhBlockPieces){
+        .sequence_forward = piece_new(&of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE),
+        .tensor_forward = piece_new(&of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE),
+        .data = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA,
+                          replay ? RH_PASS_RECOMPUTE_SELECTIVE : RH_PASS_NONE),
+        .weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE),
+        .sequence_backward =
+            piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
+        .params = params.sharded + params.replicated,
+        .bytes = rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute,
+                                           &pieces->shard),
+    };
+}
+
+RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
+{
+    RhPieces *p = g_new0(RhPieces, 1);
+    p->c = c;
+    p->recompute = layout->recompute;
+    p->shard = (RhShard){.tp = layout->tp,
+                         .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
+                         .sequence = c->job.sequence,
+                         .microbatch = layout->microbatch,
+                         .dtype = c->job.dtype,
+                         .flash = c->stack->flash_attention,
+                         .fused_norms = c->stack->fused_norms};
+    for (int k = 0; k < c->model->kinds_count; k++) {
+        p->mixer[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_MIXER);
+        p->ffn[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_FFN);
+        p->layer_params[k] = p->mixer[k].params + p->ffn[k].params;
+    }
+    p->embedding = block_new(p, NULL, RH_BLOCK_EMBEDDING);
+    p->head = block_new(p, NULL, RH_BLOCK_HEAD);
+    p->boundary_bytes = rh_boundary_bytes(c->model, &p->shard);
+    p->message_bytes = p->boundary_bytes / (p->shard.sequence_parallel ? layout->tp : 1);
+    return p;
+}
+
+static void block_clear(RhBlockPieces *b)
+{
+    RhPiece *all[] = {&b->sequence_forward, &b->tensor_forward, &b->data, &b->weight,
+                      &b->sequence_backward};
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        g_array_unref(all[i]->kernels);
+}
+
+void rh_pieces_free(RhPieces *p)
+{
+    if (!p)
+        return;
+    for (int k = 0; k < p->c->model->kinds_count; k++) {
+        block_clear(&p->mixer[k]);
+        block_clear(&p->ffn[k]);
+    }
+    block_clear(&p->embedding);
+    block_clear(&p->head);
+    g_free(p);
+}

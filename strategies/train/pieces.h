@@ -1,0 +1,38 @@
+#pragma once
+/* The pieces a rank's share of the model is made of, under one (tp, sp, micro-batch, recompute):
+ * kernel lists with their times on the device, parameters, activation bytes. The program builder,
+ * the memory account and the bounds all read the same pieces, so they agree by construction. */
+#include "strategies/train/train.h"
+
+typedef struct {
+    GArray *kernels; /* RhKernel */
+    double seconds;  /* on the case's device, gaps included */
+} RhPiece;
+
+/* Forward and backward of one block, by part. `data` holds what selective recomputation replays. */
+typedef struct {
+    RhPiece sequence_forward, tensor_forward;
+    RhPiece data, weight, sequence_backward;
+    double params;      /* on this rank */
+    RhActivation bytes; /* kept and transient, for one micro-batch */
+} RhBlockPieces;
+
+typedef struct {
+    const RhCase *c;
+    RhShard shard;
+    RhRecompute recompute;
+    RhBlockPieces mixer[RH_LAYER_KINDS_MAX], ffn[RH_LAYER_KINDS_MAX];
+    RhBlockPieces embedding, head;
+    double boundary_bytes; /* what a tensor-parallel collective moves */
+    double message_bytes;  /* what one rank sends to the next stage */
+    double layer_params[RH_LAYER_KINDS_MAX];
+} RhPieces;
+
+RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
+void rh_pieces_free(RhPieces *pieces);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
+
+static inline int rh_pieces_kind(const RhPieces *pieces, int32_t layer)
+{
+    return pieces->c->model->kind_of_layer[layer];
+}

@@ -1,0 +1,22 @@
+/* 1F1B, PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1): p-1-stage
+ * forwards to warm up, then one forward and one backward in turn. At most p-stage micro-batches are
+ * in flight. */
+#include "strategies/train/schedule.h"
+
+static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
+{
+    (void)v;
+    int32_t warmup = MIN(p - stage - 1, m);
+    int32_t forward = 0, backward = 0, n = 0;
+    while (forward < warmup)
+        slots[n++] = (RhSlot){.microbatch = forward++};
+    while (forward < m) {
+        slots[n++] = (RhSlot){.microbatch = forward++};
+        slots[n++] = (RhSlot){.microbatch = backward++, .backward = true};
+    }
+    while (backward < m)
+        slots[n++] = (RhSlot){.microbatch = backward++, .backward = true};
+}
+
+const RhPipelineSchedule rh_schedule_1f1b = {
+    "1f1b", "one forward, one backward: at most pp - stage micro-batches in flight", order};
