@@ -1,0 +1,126 @@
+#pragma once
+/* State shared by the files of the executor; nobody else includes this. */
+#include <gsl/gsl_rng.h>
+
+#include "sim/engine/exec.h"
+#include "sim/engine/roles.h"
+#include "sim/engine/timers.h"
+
+typedef enum {
+    RH_STATE_WAITING,
+    RH_STATE_ARRIVED, /* predecessors done; members or peer missing */
+    RH_STATE_RUNNING,
+    RH_STATE_DONE,
+} RhTaskState;
+
+/* What made a task ready: its last predecessor to finish, and how long that took. */
+typedef struct {
+    int32_t task; /* -1: the start of the step */
+    double duration_s;
+} RhCause;
+
+typedef struct {
+    int32_t performer, task;
+    RhCause cause;
+} RhReady;
+
+typedef struct {
+    int32_t task; /* -1 = idle */
+    bool stretches;
+    double t_start_s, t_last_s;
+    double nominal_s, left_s; /* alone on the device */
+} RhRunning;
+
+typedef struct {
+    const RhRoleTable *role;
+    int32_t role_index, rank, ranks_count;
+    int32_t tasks_left;
+    uint16_t *waiting; /* predecessors left, per task */
+    uint8_t *state;    /* RhTaskState, per task */
+    RhRunning running[RH_LANE_LAST];
+    int32_t holders; /* communications that hold SMs */
+    double speed;    /* of kernels: 1 while no SMs are held */
+    double t_compute_end_s, t_end_s;
+    RhCause last; /* the task that ended last */
+    double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
+    gsl_rng *rng; /* NULL without jitter */
+} RhActor;
+
+/* A collective or a message under way. */
+typedef struct {
+    int32_t meeting;           /* -1: a message */
+    int32_t colours[2];        /* a message's sender and receiver */
+    int32_t tasks[2];          /* a message's send and receive */
+    int32_t ordinal;           /* a collective's */
+    int32_t phase, phases_end; /* into traffic->phases */
+    RhTrafficPhase now;        /* the phase under way */
+    int32_t flows;             /* list of live flows */
+    int32_t fluid_count;       /* of these, SimGrid's */
+    bool moving, timed;        /* latency is over; a timer is armed */
+    bool holds;
+    double t_start_s;
+} RhActivity;
+
+typedef struct {
+    int32_t class, activity, next;
+    bool fluid; /* SimGrid's; else a timer at the rate it has alone */
+    bool ended;
+    double bytes, t_end_s;
+} RhLiveFlow;
+
+typedef struct {
+    int32_t *flows;
+    int32_t count, room;
+} RhOccupants;
+
+typedef struct {
+    const RhProgram *program;
+    const RhPlatform *platform;
+    const RhTraffic *traffic;
+    const RhFold *fold;
+    const RhQuotient *quotient;
+    const RhEngineOptions *options;
+    double t_s, t_alarm_s, t_step_s, t_origin_s;
+    int32_t steps_left;
+    RhRoleTable *roles;
+    double **scale; /* per role and task: jitter correction of kernels; NULL when off */
+    RhActor *actors;
+    int32_t actors_count;
+    int64_t tasks_left;
+    uint16_t **arrived; /* per meeting and ordinal */
+    GArray *ready;      /* RhReady; a queue from ready_head */
+    uint32_t ready_head;
+    bool draining;
+    RhTimers timers;
+    RhActivity *activities; /* slot in timers: actors * lanes + activity */
+    GArray *free_activities;
+    GArray *flows; /* RhLiveFlow */
+    int32_t free_flow;
+    RhOccupants *occupants; /* per quotient link */
+    double *link_bytes;     /* per quotient link, of one real link */
+    double units_per_byte;
+    double sms, sms_held; /* of the device; by one communication */
+    int64_t events_count;
+    double bytes_total, bytes_as_flows;
+    GArray *timeline; /* RhSpanOfTime */
+    GArray *step_times;
+} RhExec;
+
+#define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
+
+static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor, int32_t task)
+{
+    return rh_program_task(x->program, actor->role->tasks_first + task);
+}
+
+/* exec.c */
+void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
+void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
+/* exec_traffic.c */
+void rh_exec_arrive(RhExec *x, int32_t actor, int32_t task);
+void rh_exec_activity_due(RhExec *x, int32_t activity);
+void rh_exec_flow_done(RhExec *x, int32_t flow);
+/* exec_report.c */
+void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause);
+RhRun *rh_exec_report(RhExec *x);
+bool rh_exec_fail_stuck(const RhExec *x, GError **error);

@@ -1,0 +1,195 @@
+/* What a run tells: waits, links, timeline; or the task that nothing can start. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/engine/exec_private.h"
+#include "sim/engine/run.h"
+
+static RhWait wait_of_lane(RhLane lane)
+{
+    switch (lane) {
+    case RH_LANE_CP:
+        return RH_WAIT_CP;
+    case RH_LANE_EP:
+        return RH_WAIT_EP;
+    case RH_LANE_DP:
+    case RH_LANE_GATHER:
+        return RH_WAIT_DP;
+    case RH_LANE_SEND_NEXT:
+    case RH_LANE_RECV_PREV:
+    case RH_LANE_SEND_PREV:
+    case RH_LANE_RECV_NEXT:
+        return RH_WAIT_PIPELINE_TRANSFER;
+    case RH_LANE_COPY_IN:
+    case RH_LANE_COPY_OUT:
+        return RH_WAIT_COPY;
+    case RH_LANE_COMPUTE:
+    case RH_LANE_TP:
+    case RH_LANE_LAST:
+    default:
+        return RH_WAIT_TP;
+    }
+}
+
+/* Books idle time of the compute lane on what ended it. */
+void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause)
+{
+    if (cause.task < 0) {
+        actor->wait_s[RH_WAIT_BUBBLE] += gap_s;
+        return;
+    }
+    const RhTask *task = rh_actor_task(x, actor, cause.task);
+    double transfer_s = MIN(gap_s, cause.duration_s);
+    switch ((RhTaskKind)task->kind) {
+    case RH_TASK_COLLECTIVE:
+        actor->wait_s[wait_of_lane((RhLane)task->lane)] += gap_s;
+        break;
+    case RH_TASK_COPY:
+        actor->wait_s[RH_WAIT_COPY] += gap_s;
+        break;
+    case RH_TASK_SEND:
+    case RH_TASK_RECV:
+        actor->wait_s[RH_WAIT_PIPELINE_TRANSFER] += transfer_s;
+        actor->wait_s[RH_WAIT_BUBBLE] += gap_s - transfer_s;
+        break;
+    case RH_TASK_NONE:
+    case RH_TASK_KERNEL:
+    case RH_TASK_MARK:
+    case RH_TASK_LAST:
+    default:
+        actor->wait_s[RH_WAIT_BUBBLE] += gap_s;
+        break;
+    }
+}
+
+static int busier(const void *left, const void *right)
+{
+    const RhLinkUse *a = left, *b = right;
+    if (a->busy_frac > b->busy_frac)
+        return -1;
+    if (a->busy_frac < b->busy_frac)
+        return 1;
+    return strcmp(a->name, b->name);
+}
+
+static void report_links(const RhExec *x, RhRun *run, double total_s)
+{
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
+    for (uint32_t i = 0; i < x->quotient->links->len; i++) {
+        const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, i);
+        RhLinkUse use = {.name = rh_platform_link_name(x->platform, link->link),
+                         .bytes = x->link_bytes[i] / x->step_times->len};
+        double capacity = link->bytes_per_s * link->divisor;
+        use.busy_frac = total_s > 0 ? x->link_bytes[i] / capacity / total_s : 0;
+        g_array_append_val(all, use);
+    }
+    g_array_sort(all, busier);
+    for (uint32_t i = 0; i < all->len; i++) {
+        if (i < 10)
+            g_array_append_val(run->links, *RH_AT(all, RhLinkUse, i));
+        else
+            g_free(RH_AT(all, RhLinkUse, i)->name);
+    }
+}
+
+static void report_performers(const RhExec *x, RhRun *run)
+{
+    double steps = x->step_times->len;
+    for (int32_t i = 0; i < x->actors_count; i++) {
+        const RhActor *a = &x->actors[i];
+        RhPerformer performer = {
+            .role = a->role_index, .rank = a->rank, .ranks_count = a->ranks_count};
+        for (int32_t k = 0; k < RH_WAIT_LAST; k++)
+            performer.wait_s[k] = a->wait_s[k] / steps;
+        for (int32_t k = 0; k < RH_LANE_LAST; k++)
+            performer.lane_busy_s[k] = a->lane_busy_s[k] / steps;
+        g_array_append_val(run->performers, performer);
+    }
+}
+
+RhRun *rh_exec_report(RhExec *x)
+{
+    RhRun *run = rh_run_new();
+    double total_s = 0;
+    for (uint32_t i = 0; i < x->step_times->len; i++)
+        total_s += *RH_AT(x->step_times, double, i);
+    run->step_time_s = total_s / x->step_times->len;
+    run->events_count = x->events_count;
+    run->bytes_total = x->bytes_total;
+    run->bytes_as_flows = x->bytes_as_flows;
+    if (x->fold->approximate_why)
+        run->approximate_why = g_strdup(x->fold->approximate_why);
+    else if (x->quotient->weights_rounded)
+        run->approximate_why = g_strdup_printf(
+            "a link is shared in proportions beyond 1:%d, which were rounded", RH_WEIGHT_MAX);
+    run->approximate = run->approximate_why != NULL;
+    report_performers(x, run);
+    report_links(x, run, total_s);
+    g_array_append_vals(run->timeline, x->timeline->data, x->timeline->len);
+    return run;
+}
+
+/* --- stuck --- */
+
+static const char *label_of(const RhExec *x, int32_t label)
+{
+    return label >= 0 && label < (int32_t)x->program->labels->len
+               ? g_ptr_array_index(x->program->labels, (guint)label)
+               : "unnamed";
+}
+
+static char *missing_members(const RhExec *x, const RhActor *actor, int32_t index, int32_t task)
+{
+    const RhTask *t = rh_actor_task(x, actor, task);
+    int32_t m = x->quotient->meeting_of[(size_t)index * x->program->groups->len + (size_t)t->group];
+    const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
+    for (int32_t i = 0; i < meeting->colours_count; i++) {
+        const RhActor *other =
+            &x->actors[*RH_AT(x->quotient->colours, int32_t, meeting->colours_first + i)];
+        const int32_t *calls = other->role->calls_first + meeting->group;
+        int32_t ordinal = actor->role->ordinal[task];
+        if (ordinal >= calls[1] - calls[0] ||
+            other->state[other->role->calls[calls[0] + ordinal]] == RH_STATE_WAITING)
+            return g_strdup_printf(
+                "rank %d of role '%s' to join the %s", other->rank,
+                label_of(x, rh_program_role(x->program, other->role_index)->label),
+                rh_op_name((RhOp)t->op));
+    }
+    return g_strdup_printf("the members of its group to join the %s", rh_op_name((RhOp)t->op));
+}
+
+static char *waits_for(const RhExec *x, int32_t index, int32_t task)
+{
+    const RhActor *actor = &x->actors[index];
+    const RhTask *t = rh_actor_task(x, actor, task);
+    if (actor->state[task] == RH_STATE_WAITING)
+        return g_strdup_printf("%d predecessors", actor->waiting[task]);
+    if (t->kind == RH_TASK_COLLECTIVE)
+        return missing_members(x, actor, index, task);
+    return g_strdup_printf("rank %d to %s", actor->rank + t->peer_delta,
+                           t->kind == RH_TASK_SEND ? "receive" : "send");
+}
+
+/* The first task that has arrived, as the others wait for it; else the first not done. */
+bool rh_exec_fail_stuck(const RhExec *x, GError **error)
+{
+    for (int32_t wanted = RH_STATE_ARRIVED; wanted >= RH_STATE_WAITING; wanted--)
+        for (int32_t i = 0; i < x->actors_count; i++)
+            for (int32_t task = 0; task < x->actors[i].role->tasks_count; task++) {
+                const RhActor *actor = &x->actors[i];
+                if (actor->state[task] != wanted)
+                    continue;
+                const RhTask *t = rh_actor_task(x, actor, task);
+                g_autofree char *what = waits_for(x, i, task);
+                return rh_fail(
+                    error, RH_ERROR_INTERNAL,
+                    "the rehearsal is stuck: %s '%s' (task %d) of role '%s', micro-batch %d, waits "
+                    "for %s\nnote: %" G_GINT64_FORMAT " tasks were left",
+                    rh_task_kind_name((RhTaskKind)t->kind), label_of(x, t->label),
+                    actor->role->tasks_first + task,
+                    label_of(x, rh_program_role(x->program, actor->role_index)->label),
+                    t->microbatch, what, x->tasks_left);
+            }
+    return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal ended with tasks under way");
+}

@@ -1,0 +1,290 @@
+#include "sim/engine/fold.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/engine/map64.h"
+
+#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+
+/* Work space of one refinement: colours are 64-bit hashes until the end. */
+typedef struct {
+    const RhTraffic *traffic;
+    int32_t ranks_count, links_count;
+    uint64_t *rank, *rank_next;
+    uint64_t *link, *link_next;
+    uint64_t *flow, *flow_seed;
+    uint64_t *instance;
+    GArray *touched; /* RhLink: links that some flow crosses */
+    RhMap64 *seen;
+} Refine;
+
+static uint64_t *first_rank_colours(const RhTraffic *t)
+{
+    uint64_t *rank = g_new0(uint64_t, t->program->ranks_count + 1);
+    for (int32_t r = 0; r < t->program->ranks_count; r++)
+        rank[r] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
+    return rank;
+}
+
+static void touch_links(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    const RhLink *links = (const RhLink *)(void *)t->links->data;
+    for (uint32_t i = 0; i < t->links->len; i++) {
+        if (f->link[links[i]])
+            continue;
+        double capacity = rh_platform_link_bytes_per_s(t->platform, links[i]);
+        f->link[links[i]] = rh_mix64(13, rh_bits64(capacity));
+        g_array_append_val(f->touched, links[i]);
+    }
+}
+
+static Refine *refine_new(const RhTraffic *t)
+{
+    Refine *f = g_new0(Refine, 1);
+    f->traffic = t;
+    f->ranks_count = t->program->ranks_count;
+    f->links_count = rh_platform_links_count(t->platform);
+    f->rank = first_rank_colours(t);
+    f->rank_next = g_new0(uint64_t, f->ranks_count + 1);
+    f->link = g_new0(uint64_t, f->links_count + 1);
+    f->link_next = g_new0(uint64_t, f->links_count + 1);
+    f->flow = g_new0(uint64_t, t->flows->len + 1);
+    f->flow_seed = g_new0(uint64_t, t->flows->len + 1);
+    f->instance = g_new0(uint64_t, t->instances->len + 1);
+    f->touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    f->seen = rh_map64_new();
+    touch_links(f);
+    for (uint32_t i = 0; i < t->flows->len; i++) {
+        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        f->flow_seed[i] = rh_mix64(rh_mix64((uint64_t)flow->pattern + 17, rh_bits64(flow->share)),
+                                   rh_bits64(flow->latency_s));
+    }
+    return f;
+}
+
+static void refine_free(Refine *f)
+{
+    if (!f)
+        return;
+    uint64_t *arrays[] = {f->rank, f->rank_next, f->link,    f->link_next,
+                          f->flow, f->flow_seed, f->instance};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_free(arrays[i]);
+    g_array_unref(f->touched);
+    rh_map64_free(f->seen);
+    g_free(f);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Refine, refine_free)
+
+/* A flow's colour: what it is, whose it is, and the colours of its links in order. */
+static void colour_flows(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
+    const RhLink *links = (const RhLink *)(void *)t->links->data;
+    for (uint32_t i = 0; i < t->flows->len; i++) {
+        uint64_t colour = rh_mix64(f->flow_seed[i], f->rank[flows[i].owner]);
+        const RhLink *route = links + flows[i].links_first;
+        for (int32_t k = 0; k < flows[i].links_count; k++)
+            colour = rh_mix64(colour, f->link[route[k]]);
+        f->flow[i] = colour;
+    }
+}
+
+/* Sums of mixed hashes stand for multisets. */
+static void spread_flows(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
+    const RhLink *links = (const RhLink *)(void *)t->links->data;
+    for (uint32_t i = 0; i < t->flows->len; i++) {
+        uint64_t colour = rh_mix64(f->flow[i], 19);
+        const RhLink *route = links + flows[i].links_first;
+        for (int32_t k = 0; k < flows[i].links_count; k++)
+            f->link_next[route[k]] += colour;
+        f->rank_next[flows[i].owner] += rh_mix64(f->flow[i], 23);
+    }
+}
+
+static void spread_groups(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    const int32_t *members = (const int32_t *)(void *)t->members->data;
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        const int32_t *ranks = members + instance->members_first;
+        uint64_t colours = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
+        for (int32_t k = 0; k < instance->members_count; k++)
+            colours += rh_mix64(f->rank[ranks[k]], 31);
+        colours = rh_mix64(colours, 37);
+        for (int32_t k = 0; k < instance->members_count; k++)
+            f->rank_next[ranks[k]] += colours;
+    }
+}
+
+static void spread_peers(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    for (uint32_t i = 0; i < t->peers->len; i++) {
+        const RhPeer *peer = AT(t->peers, RhPeer, i);
+        const RhRole *role = rh_program_role(t->program, peer->role);
+        for (int32_t k = 0; k < role->ranks_count; k++) {
+            int32_t rank = rh_role_rank(role, k), other = rank + peer->delta;
+            if (other >= 0 && other < f->ranks_count)
+                f->rank_next[rank] += rh_mix64(f->rank[other], 41 + i);
+        }
+    }
+}
+
+static uint32_t count_distinct(Refine *f)
+{
+    rh_map64_clear(f->seen);
+    for (int32_t r = 0; r < f->ranks_count; r++)
+        rh_map64_at(f->seen, f->rank[r], 0);
+    return f->seen->used;
+}
+
+static uint32_t count_link_colours(Refine *f)
+{
+    const RhLink *touched = (const RhLink *)(void *)f->touched->data;
+    rh_map64_clear(f->seen);
+    for (uint32_t i = 0; i < f->touched->len; i++)
+        rh_map64_at(f->seen, f->link[touched[i]], 0);
+    return f->seen->used;
+}
+
+/* One round: every colour takes in the colours around it. */
+static void refine_round(Refine *f, bool links_too)
+{
+    for (int32_t r = 0; r < f->ranks_count; r++)
+        f->rank_next[r] = rh_mix64(f->rank[r], 43);
+    const RhLink *touched = (const RhLink *)(void *)f->touched->data;
+    for (uint32_t i = 0; i < f->touched->len; i++)
+        f->link_next[touched[i]] = rh_mix64(f->link[touched[i]], 47);
+    if (links_too) {
+        colour_flows(f);
+        spread_flows(f);
+    }
+    spread_groups(f);
+    spread_peers(f);
+    memcpy(f->rank, f->rank_next, sizeof *f->rank * (size_t)f->ranks_count);
+    if (links_too)
+        for (uint32_t i = 0; i < f->touched->len; i++)
+            f->link[touched[i]] = f->link_next[touched[i]];
+}
+
+/* Refines until nothing splits, looking at links in the first `link_rounds` rounds only. Returns
+ * the number of colours, or stops early above the limit. */
+static uint32_t refine(Refine *f, int32_t link_rounds, int32_t *rounds)
+{
+    uint32_t ranks = count_distinct(f), links = count_link_colours(f);
+    for (*rounds = 1;; (*rounds)++) {
+        refine_round(f, *rounds <= link_rounds);
+        uint32_t ranks_now = count_distinct(f), links_now = count_link_colours(f);
+        if (ranks_now == ranks && links_now == links && *rounds >= MIN(link_rounds, 2))
+            break;
+        ranks = ranks_now;
+        links = links_now;
+        if (ranks > RH_FOLD_COLOURS_MAX && link_rounds > 0)
+            return ranks;
+    }
+    colour_flows(f);
+    return ranks;
+}
+
+static void name_colours(const Refine *f, RhFold *fold)
+{
+    const RhTraffic *t = f->traffic;
+    rh_map64_clear(f->seen);
+    fold->colour_of_rank = g_new(int32_t, f->ranks_count + 1);
+    g_autoptr(GArray) first = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    g_autoptr(GArray) counts = g_array_new(FALSE, TRUE, sizeof(int32_t));
+    for (int32_t r = 0; r < f->ranks_count; r++) {
+        fold->colour_of_rank[r] = -1;
+        if (t->role_of_rank[r] < 0)
+            continue;
+        int32_t colour = *rh_map64_at(f->seen, f->rank[r], (int32_t)first->len);
+        if (colour == (int32_t)first->len) {
+            g_array_append_val(first, r);
+            g_array_set_size(counts, first->len);
+        }
+        g_array_index(counts, int32_t, colour)++;
+        fold->colour_of_rank[r] = colour;
+    }
+    fold->colours_count = (int32_t)first->len;
+    fold->representative = (int32_t *)(void *)g_array_free(g_steal_pointer(&first), FALSE);
+    fold->ranks_count = (int32_t *)(void *)g_array_free(g_steal_pointer(&counts), FALSE);
+}
+
+static char *merged_text(const RhTraffic *t, const RhFold *fold, uint32_t wanted)
+{
+    return g_strdup_printf(
+        "%u%s kinds of rank behave differently; they were merged into %d over %u roles, so links "
+        "that some ranks of a role share with others are averaged",
+        wanted, wanted > RH_FOLD_COLOURS_MAX ? " or more" : "", fold->colours_count,
+        t->program->roles->len);
+}
+
+static RhFold *fold_by_symmetry(const RhTraffic *t)
+{
+    RhFold *fold = g_new0(RhFold, 1);
+    uint32_t wanted = 0;
+    for (int32_t link_rounds = G_MAXINT32;;) {
+        g_autoptr(Refine) f = refine_new(t);
+        int32_t rounds;
+        uint32_t colours = refine(f, link_rounds, &rounds);
+        wanted = MAX(wanted, colours);
+        if (colours > RH_FOLD_COLOURS_MAX && link_rounds > 0) {
+            link_rounds = MIN(rounds, link_rounds) - 1;
+            continue;
+        }
+        name_colours(f, fold);
+        fold->link_hash = g_steal_pointer(&f->link);
+        fold->flow_hash = g_steal_pointer(&f->flow);
+        if (link_rounds < G_MAXINT32)
+            fold->approximate_why = merged_text(t, fold, wanted);
+        return fold;
+    }
+}
+
+static RhFold *fold_nothing(const RhTraffic *t, GError **error)
+{
+    if (t->program->ranks_count > RH_UNFOLDED_RANKS_MAX) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "an unfolded rehearsal of %d ranks is too large\n"
+                "note: at most %d ranks can be performed one by one",
+                t->program->ranks_count, RH_UNFOLDED_RANKS_MAX);
+        return NULL;
+    }
+    RhFold *fold = g_new0(RhFold, 1);
+    g_autoptr(Refine) f = refine_new(t);
+    for (int32_t r = 0; r < f->ranks_count; r++)
+        f->rank[r] = rh_mix64(f->rank[r], (uint64_t)r + 53);
+    for (int32_t l = 0; l < f->links_count; l++)
+        f->link[l] = rh_mix64(f->link[l], (uint64_t)l + 59);
+    colour_flows(f);
+    name_colours(f, fold);
+    fold->link_hash = g_steal_pointer(&f->link);
+    fold->flow_hash = g_steal_pointer(&f->flow);
+    return fold;
+}
+
+RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
+{
+    return unfolded ? fold_nothing(traffic, error) : fold_by_symmetry(traffic);
+}
+
+void rh_fold_free(RhFold *fold)
+{
+    if (!fold)
+        return;
+    g_free(fold->colour_of_rank);
+    g_free(fold->representative);
+    g_free(fold->ranks_count);
+    g_free(fold->link_hash);
+    g_free(fold->flow_hash);
+    g_free(fold->approximate_why);
+    g_free(fold);
+}

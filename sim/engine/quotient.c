@@ -1,0 +1,284 @@
+#include "sim/engine/quotient.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/engine/map64.h"
+
+#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+
+typedef struct {
+    const RhTraffic *traffic;
+    const RhFold *fold;
+    RhQuotient *q;
+    GArray *own;          /* int32_t: flows of the representatives, by pattern, colour, number */
+    RhMap64 *class_of;    /* flow colour -> class */
+    RhMap64 *any_class;   /* pattern and colour -> first class, for merged colours */
+    RhMap64 *link_of;     /* link colour -> quotient link */
+    RhMap64 *weights;     /* class and quotient link -> index into counts */
+    GArray *counts;       /* int32_t */
+    int32_t *link_number; /* per link of the platform: its quotient link when it is the one that
+                             stands for the colour; else -1 */
+} Builder;
+
+static int32_t colour_of(const Builder *b, const RhTrafficFlow *flow)
+{
+    return b->fold->colour_of_rank[flow->owner];
+}
+
+static int compare_own(const void *left, const void *right, void *data)
+{
+    const Builder *b = data;
+    int32_t i = *(const int32_t *)left, k = *(const int32_t *)right;
+    const RhTrafficFlow *a = AT(b->traffic->flows, RhTrafficFlow, i);
+    const RhTrafficFlow *c = AT(b->traffic->flows, RhTrafficFlow, k);
+    if (a->pattern != c->pattern)
+        return a->pattern < c->pattern ? -1 : 1;
+    if (colour_of(b, a) != colour_of(b, c))
+        return colour_of(b, a) < colour_of(b, c) ? -1 : 1;
+    return i < k ? -1 : i > k;
+}
+
+static void find_own_flows(Builder *b)
+{
+    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)b->traffic->flows->data;
+    for (uint32_t i = 0; i < b->traffic->flows->len; i++) {
+        int32_t colour = colour_of(b, &flows[i]);
+        if (colour >= 0 && b->fold->representative[colour] == flows[i].owner)
+            g_array_append_val(b->own, i);
+    }
+    g_array_sort_with_data(b->own, compare_own, b);
+}
+
+static int32_t quotient_link(Builder *b, RhLink link)
+{
+    int32_t *number = rh_map64_at(b->link_of, b->fold->link_hash[link], (int32_t)b->q->links->len);
+    if (*number == (int32_t)b->q->links->len) {
+        RhQuotientLink added = {link, rh_platform_link_bytes_per_s(b->traffic->platform, link), 1};
+        g_array_append_val(b->q->links, added);
+        b->link_number[link] = *number;
+    }
+    return *number;
+}
+
+static void add_hops(Builder *b, const RhTrafficFlow *flow, RhFlowClass *added)
+{
+    added->hops_first = (int32_t)b->q->hops->len;
+    for (int32_t k = 0; k < flow->links_count; k++) {
+        RhLink link = *AT(b->traffic->links, RhLink, flow->links_first + k);
+        RhBridgeHop hop = {quotient_link(b, link), 0};
+        bool known = false;
+        for (uint32_t h = (uint32_t)added->hops_first; h < b->q->hops->len; h++)
+            known = known || AT(b->q->hops, RhBridgeHop, h)->link == hop.link;
+        if (!known)
+            g_array_append_val(b->q->hops, hop);
+    }
+    added->hops_count = (int32_t)b->q->hops->len - added->hops_first;
+}
+
+static void add_classes(Builder *b)
+{
+    int32_t colours = b->fold->colours_count;
+    for (uint32_t i = 0; i < b->own->len; i++) {
+        int32_t index = *AT(b->own, int32_t, i);
+        const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, index);
+        int32_t fresh = (int32_t)b->q->classes->len;
+        if (flow->links_count == 0)
+            continue; /* to itself */
+        int32_t class_index = *rh_map64_at(b->class_of, b->fold->flow_hash[index], fresh);
+        int32_t colour = colour_of(b, flow);
+        if (class_index == fresh) {
+            RhFlowClass added = {.pattern = flow->pattern,
+                                 .colour = colour,
+                                 .share = flow->share,
+                                 .latency_s = flow->latency_s};
+            add_hops(b, flow, &added);
+            g_array_append_val(b->q->classes, added);
+            uint64_t cell = (uint64_t)flow->pattern * (uint64_t)colours + (uint64_t)colour;
+            rh_map64_at(b->any_class, cell + 1, fresh);
+            b->q->classes_first[cell + 1] = fresh + 1;
+        }
+        AT(b->q->classes, RhFlowClass, class_index)->flows_count += b->fold->ranks_count[colour];
+    }
+    size_t cells = (size_t)b->traffic->patterns->len * (size_t)colours;
+    for (size_t i = 1; i <= cells; i++)
+        b->q->classes_first[i] = MAX(b->q->classes_first[i], b->q->classes_first[i - 1]);
+}
+
+static int32_t class_of_flow(const Builder *b, uint32_t index)
+{
+    int32_t found = rh_map64_get(b->class_of, b->fold->flow_hash[index]);
+    if (found >= 0)
+        return found;
+    const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, index);
+    int32_t colour = colour_of(b, flow);
+    if (colour < 0)
+        return -1;
+    return rh_map64_get(b->any_class, (uint64_t)flow->pattern * (uint64_t)b->fold->colours_count +
+                                          (uint64_t)colour + 1);
+}
+
+static uint64_t weight_key(int32_t class_index, int32_t link)
+{
+    return ((uint64_t)class_index << 32 | (uint64_t)link) + 1;
+}
+
+/* How many flows of each class cross each standing link: one pass over all flows. */
+static void count_weights(Builder *b)
+{
+    const RhTraffic *t = b->traffic;
+    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
+    const RhLink *links = (const RhLink *)(void *)t->links->data;
+    for (uint32_t i = 0; i < t->flows->len; i++) {
+        for (int32_t k = 0; k < flows[i].links_count; k++) {
+            int32_t link = b->link_number[links[flows[i].links_first + k]];
+            int32_t class_index = link >= 0 ? class_of_flow(b, i) : -1;
+            if (class_index < 0)
+                continue;
+            int32_t fresh = (int32_t)b->counts->len;
+            int32_t at = *rh_map64_at(b->weights, weight_key(class_index, link), fresh);
+            if (at == fresh)
+                g_array_set_size(b->counts, b->counts->len + 1);
+            g_array_index(b->counts, int32_t, at)++;
+        }
+    }
+}
+
+static int32_t common_divisor(int32_t a, int32_t b)
+{
+    while (b) {
+        int32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Fills the hops' weights; rates alone come from the exact ones. */
+static void set_weights(Builder *b)
+{
+    RhQuotient *q = b->q;
+    g_autofree int32_t *divisor = g_new0(int32_t, q->links->len + 1);
+    for (uint32_t c = 0; c < q->classes->len; c++) {
+        RhFlowClass *class = AT(q->classes, RhFlowClass, c);
+        class->bytes_per_s = HUGE_VAL;
+        for (int32_t h = 0; h < class->hops_count; h++) {
+            RhBridgeHop *hop = AT(q->hops, RhBridgeHop, class->hops_first + h);
+            int32_t at = rh_map64_get(b->weights, weight_key((int32_t)c, hop->link));
+            hop->weight = at >= 0 ? *AT(b->counts, int32_t, at) : 1;
+            divisor[hop->link] = common_divisor(hop->weight, divisor[hop->link]);
+            class->bytes_per_s =
+                MIN(class->bytes_per_s,
+                    AT(q->links, RhQuotientLink, hop->link)->bytes_per_s / hop->weight);
+        }
+    }
+    g_autofree int32_t *largest = g_new0(int32_t, q->links->len + 1);
+    for (uint32_t h = 0; h < q->hops->len; h++) {
+        RhBridgeHop *hop = AT(q->hops, RhBridgeHop, h);
+        hop->weight /= divisor[hop->link];
+        largest[hop->link] = MAX(largest[hop->link], hop->weight);
+    }
+    for (uint32_t l = 0; l < q->links->len; l++) {
+        double rounding = MAX(1.0, (double)largest[l] / RH_WEIGHT_MAX);
+        AT(q->links, RhQuotientLink, l)->divisor = MAX(divisor[l], 1) * rounding;
+        AT(q->links, RhQuotientLink, l)->bytes_per_s /= MAX(divisor[l], 1) * rounding;
+        q->weights_rounded = q->weights_rounded || rounding > 1;
+    }
+    for (uint32_t h = 0; h < q->hops->len; h++) {
+        RhBridgeHop *hop = AT(q->hops, RhBridgeHop, h);
+        if (largest[hop->link] > RH_WEIGHT_MAX)
+            hop->weight =
+                MAX(1, (int32_t)lround((double)hop->weight * RH_WEIGHT_MAX / largest[hop->link]));
+    }
+}
+
+/* The meeting of a colour's group: the multiset of its members' colours names it. */
+static int32_t add_meeting(Builder *b, RhMap64 *known, const RhInstance *instance)
+{
+    const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
+    const int32_t *colour_of_rank = b->fold->colour_of_rank;
+    uint64_t key = rh_mix64((uint64_t)instance->group + 61, (uint64_t)instance->shape);
+    for (int32_t k = 0; k < instance->members_count; k++)
+        key += rh_mix64((uint64_t)(uint32_t)colour_of_rank[ranks[k]], 67);
+    int32_t fresh = (int32_t)b->q->meetings->len;
+    int32_t meeting = *rh_map64_at(known, key, fresh);
+    if (meeting < fresh)
+        return meeting;
+    RhMeeting added = {instance->group, instance->shape, (int32_t)b->q->colours->len, 0};
+    g_autofree bool *taken = g_new0(bool, b->fold->colours_count + 1);
+    for (int32_t k = 0; k < instance->members_count; k++) {
+        int32_t colour = colour_of_rank[ranks[k]];
+        if (colour < 0 || taken[colour])
+            continue;
+        taken[colour] = true;
+        g_array_append_val(b->q->colours, colour);
+        added.colours_count++;
+    }
+    g_array_append_val(b->q->meetings, added);
+    return meeting;
+}
+
+static void add_meetings(Builder *b)
+{
+    uint32_t groups = b->traffic->program->groups->len;
+    g_autoptr(RhMap64) known = rh_map64_new();
+    for (int32_t c = 0; c < b->fold->colours_count; c++)
+        for (uint32_t g = 0; g < groups; g++) {
+            const int32_t *instance_of = b->traffic->groups[g].instance_of_rank;
+            int32_t instance = instance_of ? instance_of[b->fold->representative[c]] : -1;
+            b->q->meeting_of[(uint32_t)c * groups + g] =
+                instance < 0
+                    ? -1
+                    : add_meeting(b, known, AT(b->traffic->instances, RhInstance, instance));
+        }
+}
+
+RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
+{
+    RhQuotient *q = g_new0(RhQuotient, 1);
+    q->classes = g_array_new(FALSE, FALSE, sizeof(RhFlowClass));
+    q->hops = g_array_new(FALSE, FALSE, sizeof(RhBridgeHop));
+    q->links = g_array_new(FALSE, FALSE, sizeof(RhQuotientLink));
+    q->meetings = g_array_new(FALSE, FALSE, sizeof(RhMeeting));
+    q->colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    q->classes_first =
+        g_new0(int32_t, (size_t)traffic->patterns->len * (size_t)fold->colours_count + 2);
+    q->meeting_of =
+        g_new0(int32_t, (size_t)traffic->program->groups->len * (size_t)fold->colours_count + 1);
+    int32_t links = rh_platform_links_count(traffic->platform);
+    Builder b = {.traffic = traffic, .fold = fold, .q = q};
+    b.own = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    b.counts = g_array_new(FALSE, TRUE, sizeof(int32_t));
+    b.class_of = rh_map64_new();
+    b.any_class = rh_map64_new();
+    b.link_of = rh_map64_new();
+    b.weights = rh_map64_new();
+    b.link_number = g_new(int32_t, links + 1);
+    memset(b.link_number, 0xff, sizeof *b.link_number * (size_t)(links + 1));
+    find_own_flows(&b);
+    add_classes(&b);
+    count_weights(&b);
+    set_weights(&b);
+    add_meetings(&b);
+    g_array_unref(b.own);
+    g_array_unref(b.counts);
+    rh_map64_free(b.class_of);
+    rh_map64_free(b.any_class);
+    rh_map64_free(b.link_of);
+    rh_map64_free(b.weights);
+    g_free(b.link_number);
+    return q;
+}
+
+void rh_quotient_free(RhQuotient *q)
+{
+    if (!q)
+        return;
+    GArray *arrays[] = {q->classes, q->hops, q->links, q->meetings, q->colours};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    g_free(q->classes_first);
+    g_free(q->meeting_of);
+    g_free(q);
+}

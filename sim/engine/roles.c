@@ -1,0 +1,110 @@
+#include "sim/engine/roles.h"
+
+#include <string.h>
+
+static const RhTask *task_at(const RhProgram *p, const RhRoleTable *r, int32_t i)
+{
+    return rh_program_task(p, r->tasks_first + i);
+}
+
+/* Calls visit(table, before, after) for every edge: explicit predecessors and lane order. */
+static void each_edge(const RhProgram *p, RhRoleTable *r,
+                      void (*visit)(RhRoleTable *, int32_t, int32_t))
+{
+    int32_t last_on_lane[RH_LANE_LAST];
+    memset(last_on_lane, 0xff, sizeof last_on_lane);
+    for (int32_t i = 0; i < r->tasks_count; i++) {
+        const RhTask *task = task_at(p, r, i);
+        for (int32_t k = 0; k < task->preds_count; k++)
+            visit(r, g_array_index(p->preds, int32_t, task->preds_first + k) - r->tasks_first, i);
+        if (last_on_lane[task->lane] >= 0)
+            visit(r, last_on_lane[task->lane], i);
+        last_on_lane[task->lane] = i;
+    }
+}
+
+static void count_edge(RhRoleTable *r, int32_t before, int32_t after)
+{
+    r->successors_first[before + 1]++;
+    r->indegree[after]++;
+}
+
+static void store_edge(RhRoleTable *r, int32_t before, int32_t after)
+{
+    r->successors[r->successors_first[before]++] = after;
+}
+
+static void link_tasks(const RhProgram *p, RhRoleTable *r)
+{
+    int32_t n = r->tasks_count;
+    r->successors_first = g_new0(int32_t, n + 1);
+    r->indegree = g_new0(uint16_t, n + 1);
+    each_edge(p, r, count_edge);
+    for (int32_t i = 0; i < n; i++)
+        r->successors_first[i + 1] += r->successors_first[i];
+    r->successors = g_new0(int32_t, r->successors_first[n] + 1);
+    each_edge(p, r, store_edge);
+    memmove(r->successors_first + 1, r->successors_first, sizeof(int32_t) * (size_t)n);
+    r->successors_first[0] = 0;
+}
+
+static void number_calls(const RhProgram *p, RhRoleTable *r)
+{
+    int32_t groups = (int32_t)p->groups->len;
+    r->ordinal = g_new(int32_t, r->tasks_count + 1);
+    r->calls_first = g_new0(int32_t, groups + 2);
+    for (int32_t i = 0; i < r->tasks_count; i++) {
+        const RhTask *task = task_at(p, r, i);
+        r->ordinal[i] = -1;
+        if (task->kind == RH_TASK_COLLECTIVE)
+            r->ordinal[i] = r->calls_first[task->group + 1]++;
+    }
+    for (int32_t g = 0; g < groups; g++)
+        r->calls_first[g + 1] += r->calls_first[g];
+    r->calls = g_new0(int32_t, r->calls_first[groups] + 1);
+    for (int32_t i = 0; i < r->tasks_count; i++)
+        if (r->ordinal[i] >= 0)
+            r->calls[r->calls_first[task_at(p, r, i)->group] + r->ordinal[i]] = i;
+}
+
+static void time_tasks(const RhProgram *p, const RhPlatform *platform, const double *bundle_s,
+                       RhRoleTable *r)
+{
+    r->duration_s = g_new0(double, r->tasks_count + 1);
+    for (int32_t i = 0; i < r->tasks_count; i++) {
+        const RhTask *task = task_at(p, r, i);
+        if (task->kind == RH_TASK_KERNEL)
+            r->duration_s[i] = bundle_s[task->bundle];
+        else if (task->kind == RH_TASK_COPY)
+            r->duration_s[i] = task->bytes / platform->host_bytes_per_s.value;
+    }
+}
+
+RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
+{
+    g_autofree double *bundle_s = g_new0(double, p->bundles->len + 1);
+    for (uint32_t i = 0; i < p->bundles->len; i++)
+        bundle_s[i] = rh_bundle_time_s(p, platform->device, (int32_t)i);
+    RhRoleTable *tables = g_new0(RhRoleTable, p->roles->len + 1);
+    for (uint32_t i = 0; i < p->roles->len; i++) {
+        const RhRole *role = rh_program_role(p, (int32_t)i);
+        tables[i].tasks_first = role->tasks_first;
+        tables[i].tasks_count = role->tasks_count;
+        link_tasks(p, &tables[i]);
+        number_calls(p, &tables[i]);
+        time_tasks(p, platform, bundle_s, &tables[i]);
+    }
+    return tables;
+}
+
+void rh_role_tables_free(RhRoleTable *tables, int32_t count)
+{
+    for (int32_t i = 0; tables && i < count; i++) {
+        RhRoleTable *r = &tables[i];
+        void *arrays[] = {r->successors_first, r->successors,  r->indegree, r->duration_s,
+                          r->ordinal,          r->calls_first, r->calls};
+        for (size_t k = 0; k < G_N_ELEMENTS(arrays); k++)
+            g_free(arrays[k]);
+    }
+    g_free(tables);
+}

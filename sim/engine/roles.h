@@ -1,0 +1,24 @@
+#pragma once
+/* What all performers of a role share: successors, indegrees, durations, and which collective of a
+ * group each task is. Task numbers here are local to the role. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platforms/platform.h"
+#include "sim/program.h"
+
+typedef struct {
+    int32_t tasks_first, tasks_count;
+    int32_t *successors_first; /* tasks_count + 1 */
+    int32_t *successors;
+    uint16_t *indegree;
+    double *duration_s;   /* KERNEL and COPY; else 0 */
+    int32_t *ordinal;     /* COLLECTIVE: its number among those of its group; else -1 */
+    int32_t *calls_first; /* per group, one more at the end, into calls */
+    int32_t *calls;       /* tasks by group and ordinal */
+} RhRoleTable;
+
+/* One table per role of the program; free with rh_role_tables_free. */
+RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform);
+void rh_role_tables_free(RhRoleTable *tables, int32_t count);

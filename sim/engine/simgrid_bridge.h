@@ -1,0 +1,46 @@
+#pragma once
+/* SimGrid behind a C face: a clock, one alarm, and fluid flows that share links max-min fairly.
+ *
+ * The platform is a list of links and a list of routes; a route crosses each of its links
+ * `weight` times, that is, its flow takes weight times its rate from the link (SimGrid adds the
+ * shares of a repeated link up). No latencies: callers wait them on the alarm. One engine lives per
+ * process and cannot be made again, hence no handle. Nothing here outlives the process. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+    int32_t link, weight;
+} RhBridgeHop;
+
+typedef struct {
+    int32_t links_count;
+    const double *units_per_s; /* capacity of each link */
+    int32_t routes_count;
+    const int32_t *hops_first; /* routes_count + 1 entries into hops */
+    const RhBridgeHop *hops;
+} RhBridgePlatform;
+
+typedef struct {
+    void (*flow_done)(int32_t flow, void *user);
+    void (*alarm)(void *user);
+    void *user;
+} RhBridgeCallbacks;
+
+/* Starts the engine and builds the platform; once per process. NULL, or why it failed (static
+ * text). */
+const char *rh_bridge_start(const RhBridgePlatform *platform, RhBridgeCallbacks callbacks);
+double rh_bridge_clock_s(void);
+/* Replaces the alarm by one at t_s (not before the clock). */
+void rh_bridge_alarm(double t_s);
+/* `units` > 0 over a route; flow_done(flow) tells its end. */
+void rh_bridge_flow(int32_t route, uint64_t units, int32_t flow);
+/* Until nothing is left to happen. NULL, or why it failed (static text). */
+const char *rh_bridge_run(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,323 @@
+#include "sim/engine/traffic.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/collective.h"
+#include "sim/engine/map64.h"
+
+#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+
+/* --- kinds of collectives and messages, task by task --- */
+
+static int32_t add_kind(RhTraffic *t, RhMap64 *map, const RhTask *task)
+{
+    uint64_t key = rh_mix64((uint64_t)task->group << 16 | (uint64_t)task->op << 8 | task->algo,
+                            rh_bits64(task->bytes));
+    int32_t *kind = rh_map64_at(map, key, -1);
+    if (*kind < 0) {
+        *kind = (int32_t)t->kinds->len;
+        RhTrafficKind new_kind = {.group = task->group,
+                                  .op = task->op,
+                                  .algo = task->algo,
+                                  .bytes = task->bytes,
+                                  .schedules_first = -1};
+        g_array_append_val(t->kinds, new_kind);
+    }
+    return *kind;
+}
+
+static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, const RhTask *task)
+{
+    uint64_t key = rh_mix64((uint64_t)role << 8 | task->kind, (uint64_t)(uint32_t)task->peer_delta);
+    int32_t *peer = rh_map64_at(map, key, -1);
+    if (*peer < 0) {
+        *peer = (int32_t)t->peers->len;
+        RhPeer new_peer = {role, task->peer_delta, -1};
+        if (task->kind == RH_TASK_SEND) {
+            RhPattern pattern = {.group = -1, .shape = -1, .role = role, .delta = task->peer_delta};
+            new_peer.pattern = (int32_t)t->patterns->len;
+            g_array_append_val(t->patterns, pattern);
+        }
+        g_array_append_val(t->peers, new_peer);
+    }
+    return *peer;
+}
+
+/* uses[role * groups + group] */
+static bool *find_kinds(RhTraffic *t)
+{
+    const RhProgram *p = t->program;
+    g_autoptr(RhMap64) kinds = rh_map64_new();
+    g_autoptr(RhMap64) peers = rh_map64_new();
+    bool *uses = g_new0(bool, p->roles->len * p->groups->len + 1);
+    t->kind_of_task = g_new(int32_t, p->tasks->len + 1);
+    for (uint32_t r = 0; r < p->roles->len; r++) {
+        const RhRole *role = rh_program_role(p, (int32_t)r);
+        for (int32_t i = role->tasks_first; i < role->tasks_first + role->tasks_count; i++) {
+            const RhTask *task = rh_program_task(p, i);
+            t->kind_of_task[i] = -1;
+            if (task->kind == RH_TASK_COLLECTIVE) {
+                uses[r * p->groups->len + (uint32_t)task->group] = true;
+                t->kind_of_task[i] = add_kind(t, kinds, task);
+            } else if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV) {
+                t->kind_of_task[i] = add_peer(t, peers, (int32_t)r, task);
+            }
+        }
+    }
+    return uses;
+}
+
+/* --- instances of groups --- */
+
+/* Nodes of the members, numbered by first appearance; the group's shape with these numbers. */
+static int32_t shape_of(RhTraffic *t, RhGroupTraffic *group, const int32_t *ranks, int32_t count,
+                        int32_t *scratch)
+{
+    int32_t nodes = 0, highest = -1;
+    int32_t *actual = scratch + count;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t node = rh_platform_node_of(t->platform, rh_program_gpu(t->program, ranks[i]));
+        int32_t k = node > highest ? -1 : nodes - 1; /* mostly ascending */
+        while (k >= 0 && actual[k] != node)
+            k--;
+        if (k < 0) {
+            k = nodes++;
+            actual[k] = node;
+            highest = MAX(highest, node);
+        }
+        scratch[i] = k;
+    }
+    for (int32_t s = 0; s < group->shapes_count; s++)
+        if (!memcmp(AT(group->shapes, int32_t, s * count), scratch,
+                    sizeof *scratch * (size_t)count))
+            return s;
+    g_array_append_vals(group->shapes, scratch, (guint)count);
+    return group->shapes_count++;
+}
+
+static bool add_instance(RhTraffic *t, int32_t g, int32_t rank, int32_t *ranks, GError **error)
+{
+    const RhGroup *group = rh_program_group(t->program, g);
+    RhGroupTraffic *traffic = &t->groups[g];
+    rh_group_members(group, rank, ranks);
+    for (int32_t i = 0; i < group->size; i++)
+        if (ranks[i] < 0 || ranks[i] >= t->program->ranks_count)
+            return rh_fail(error, RH_ERROR_INPUT, "group %d of rank %d holds rank %d of %d", g,
+                           rank, ranks[i], t->program->ranks_count);
+    int32_t id = (int32_t)t->instances->len;
+    for (int32_t i = 0; i < group->size; i++)
+        traffic->instance_of_rank[ranks[i]] = id;
+    RhInstance instance = {.group = g,
+                           .shape = shape_of(t, traffic, ranks, group->size, ranks + group->size),
+                           .members_first = (int32_t)t->members->len,
+                           .members_count = group->size};
+    g_array_append_vals(t->members, ranks, (guint)group->size);
+    g_array_append_val(t->instances, instance);
+    return true;
+}
+
+static bool find_instances(RhTraffic *t, const bool *uses, GError **error)
+{
+    const RhProgram *p = t->program;
+    for (uint32_t g = 0; g < p->groups->len; g++) {
+        RhGroupTraffic *group = &t->groups[g];
+        g_autofree int32_t *ranks =
+            g_new(int32_t, 3 * (size_t)MAX(rh_program_group(p, (int32_t)g)->size, 1));
+        for (int32_t rank = 0; rank < p->ranks_count; rank++) {
+            int32_t role = t->role_of_rank[rank];
+            if (role < 0 || !uses[(uint32_t)role * p->groups->len + g])
+                continue;
+            if (!group->instance_of_rank) {
+                group->instance_of_rank = g_new(int32_t, p->ranks_count);
+                memset(group->instance_of_rank, 0xff, sizeof(int32_t) * (size_t)p->ranks_count);
+                group->shapes = g_array_new(FALSE, FALSE, sizeof(int32_t));
+            }
+            if (group->instance_of_rank[rank] < 0 &&
+                !add_instance(t, (int32_t)g, rank, ranks, error))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* --- schedules and their patterns --- */
+
+static bool same_edges(const RhTraffic *t, const RhPattern *pattern, const RhEdge *edges,
+                       int32_t count)
+{
+    return pattern->edges_count == count && !memcmp(AT(t->edges, RhEdge, pattern->edges_first),
+                                                    edges, sizeof *edges * (size_t)count);
+}
+
+/* The pattern of these edges, new or known. */
+static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const GArray *edges)
+{
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group == group && pattern->shape == shape &&
+            same_edges(t, pattern, (const RhEdge *)(void *)edges->data, (int32_t)edges->len))
+            return (int32_t)i;
+    }
+    RhPattern pattern = {.group = group,
+                         .shape = shape,
+                         .role = -1,
+                         .edges_first = (int32_t)t->edges->len,
+                         .edges_count = (int32_t)edges->len};
+    g_array_append_vals(t->edges, edges->data, edges->len);
+    g_array_append_val(t->patterns, pattern);
+    return (int32_t)t->patterns->len - 1;
+}
+
+static void add_phase(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
+                      const RhSchedule *schedule, const RhStepPhase *phase)
+{
+    g_autoptr(GArray) edges = g_array_new(FALSE, TRUE, sizeof(RhEdge));
+    RhTrafficPhase added = {.pattern = -1, .repeat = phase->repeat};
+    for (int32_t i = 0; i < phase->flows_count; i++)
+        added.bytes = MAX(added.bytes, AT(schedule->flows, RhFlow, phase->flows_first + i)->bytes);
+    for (int32_t i = 0; i < phase->flows_count; i++) {
+        const RhFlow *flow = AT(schedule->flows, RhFlow, phase->flows_first + i);
+        /* rounded so that schedules of other sizes find the same pattern */
+        double share = added.bytes > 0 ? round(flow->bytes / added.bytes * 1e9) / 1e9 : 0;
+        RhEdge edge;
+        memset(&edge, 0, sizeof edge); /* compared as bytes */
+        edge.src = flow->src;
+        edge.dst = flow->dst;
+        edge.share = share;
+        g_array_append_val(edges, edge);
+    }
+    if (edges->len && phase->repeat > 0)
+        added.pattern = intern_pattern(t, kind->group, shape, edges);
+    g_array_append_val(t->phases, added);
+}
+
+static bool add_schedules(RhTraffic *t, RhTrafficKind *kind, GError **error)
+{
+    const RhGroupTraffic *group = &t->groups[kind->group];
+    int32_t size = rh_program_group(t->program, kind->group)->size;
+    kind->schedules_first = (int32_t)t->schedules->len;
+    for (int32_t shape = 0; shape < group->shapes_count; shape++) {
+        g_autoptr(RhSchedule) schedule =
+            rh_schedule_new((RhOp)kind->op, (RhAlgo)kind->algo, size,
+                            AT(group->shapes, int32_t, shape * size), kind->bytes, error);
+        if (!schedule)
+            return false;
+        RhTrafficSchedule added = {.phases_first = (int32_t)t->phases->len,
+                                   .phases_count = (int32_t)schedule->phases->len};
+        for (uint32_t i = 0; i < schedule->phases->len; i++)
+            add_phase(t, kind, shape, schedule, AT(schedule->phases, RhStepPhase, i));
+        g_array_append_val(t->schedules, added);
+    }
+    return true;
+}
+
+/* --- flows, with their routes --- */
+
+static void add_flow(RhTraffic *t, int32_t pattern, int32_t src, int32_t dst, double share)
+{
+    RhLink route[RH_ROUTE_MAX];
+    int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
+    int count = rh_platform_route(t->platform, from, to, route);
+    RhTrafficFlow flow = {.owner = src,
+                          .target = dst,
+                          .pattern = pattern,
+                          .links_first = (int32_t)t->links->len,
+                          .links_count = count,
+                          .share = share};
+    if (count > 0)
+        flow.latency_s = rh_platform_route_latency_s(t->platform, from, to);
+    g_array_append_vals(t->links, route, (guint)count);
+    g_array_append_val(t->flows, flow);
+}
+
+static bool add_message_flows(RhTraffic *t, int32_t index, GError **error)
+{
+    RhPattern pattern = *AT(t->patterns, RhPattern, index);
+    const RhRole *role = rh_program_role(t->program, pattern.role);
+    for (int32_t i = 0; i < role->ranks_count; i++) {
+        int32_t src = rh_role_rank(role, i), dst = src + pattern.delta;
+        if (dst < 0 || dst >= t->program->ranks_count)
+            return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
+                           t->program->ranks_count);
+        add_flow(t, index, src, dst, 1);
+    }
+    return true;
+}
+
+static void add_collective_flows(RhTraffic *t, int32_t index)
+{
+    RhPattern pattern = *AT(t->patterns, RhPattern, index);
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        RhInstance instance = *AT(t->instances, RhInstance, i);
+        if (instance.group != pattern.group || instance.shape != pattern.shape)
+            continue;
+        const int32_t *ranks = AT(t->members, int32_t, instance.members_first);
+        for (int32_t k = 0; k < pattern.edges_count; k++) {
+            const RhEdge *edge = AT(t->edges, RhEdge, pattern.edges_first + k);
+            add_flow(t, index, ranks[edge->src], ranks[edge->dst], edge->share);
+        }
+    }
+}
+
+static bool add_flows(RhTraffic *t, GError **error)
+{
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        AT(t->patterns, RhPattern, i)->flows_first = (int32_t)t->flows->len;
+        if (AT(t->patterns, RhPattern, i)->group >= 0)
+            add_collective_flows(t, (int32_t)i);
+        else if (!add_message_flows(t, (int32_t)i, error))
+            return false;
+        RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
+    }
+    return true;
+}
+
+RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, GError **error)
+{
+    g_autoptr(RhTraffic) t = g_new0(RhTraffic, 1);
+    t->program = p;
+    t->platform = platform;
+    t->role_of_rank = rh_program_role_of_rank(p);
+    t->groups = g_new0(RhGroupTraffic, p->groups->len + 1);
+    t->kinds = g_array_new(FALSE, FALSE, sizeof(RhTrafficKind));
+    t->schedules = g_array_new(FALSE, FALSE, sizeof(RhTrafficSchedule));
+    t->phases = g_array_new(FALSE, FALSE, sizeof(RhTrafficPhase));
+    t->patterns = g_array_new(FALSE, FALSE, sizeof(RhPattern));
+    t->edges = g_array_new(FALSE, FALSE, sizeof(RhEdge));
+    t->peers = g_array_new(FALSE, FALSE, sizeof(RhPeer));
+    t->instances = g_array_new(FALSE, FALSE, sizeof(RhInstance));
+    t->members = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    t->flows = g_array_new(FALSE, FALSE, sizeof(RhTrafficFlow));
+    t->links = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    g_autofree bool *uses = find_kinds(t);
+    if (!find_instances(t, uses, error))
+        return NULL;
+    for (uint32_t i = 0; i < t->kinds->len; i++)
+        if (!add_schedules(t, AT(t->kinds, RhTrafficKind, i), error))
+            return NULL;
+    if (!add_flows(t, error))
+        return NULL;
+    return g_steal_pointer(&t);
+}
+
+void rh_traffic_free(RhTraffic *t)
+{
+    if (!t)
+        return;
+    GArray *arrays[] = {t->kinds, t->schedules, t->phases,  t->patterns, t->edges,
+                        t->peers, t->instances, t->members, t->flows,    t->links};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    for (uint32_t g = 0; g < t->program->groups->len; g++) {
+        g_free(t->groups[g].instance_of_rank);
+        if (t->groups[g].shapes)
+            g_array_unref(t->groups[g].shapes);
+    }
+    g_free(t->groups);
+    g_free(t->kind_of_task);
+    g_free(t->role_of_rank);
+    g_free(t);
+}

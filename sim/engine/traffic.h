@@ -1,0 +1,86 @@
+#pragma once
+/* Every flow a program can put on links, rank by rank: what the fold colours.
+ *
+ * A *pattern* is a set of flows that start together: one phase of a collective's schedule on one
+ * group, over all instances of the group with the same shape (which members share nodes), or the
+ * messages from one role to peers at one distance. Phases that differ only in bytes share a
+ * pattern. */
+#include <glib.h>
+#include <stdint.h>
+
+#include "platforms/platform.h"
+#include "sim/program.h"
+
+typedef struct {
+    int32_t group, shape; /* a collective's; -1 for messages */
+    int32_t role, delta;  /* a message's */
+    int32_t edges_first, edges_count;
+    int32_t flows_first, flows_count;
+} RhPattern;
+
+typedef struct {
+    int32_t src, dst;
+    double share; /* of the bytes of the phase's largest flow */
+} RhEdge;
+
+typedef struct {
+    int32_t owner;  /* rank that sends */
+    int32_t target; /* rank that receives */
+    int32_t pattern;
+    int32_t links_first, links_count;
+    double share;
+    double latency_s;
+} RhTrafficFlow;
+
+typedef struct {
+    int32_t pattern; /* -1: no flows */
+    int32_t repeat;
+    double bytes; /* of the largest flow, in one repetition */
+} RhTrafficPhase;
+
+/* Collectives that differ in none of these are the same kind. */
+typedef struct {
+    int32_t group;
+    uint8_t op, algo;
+    double bytes;
+    int32_t schedules_first; /* one per shape of the group */
+} RhTrafficKind;
+
+typedef struct {
+    int32_t phases_first, phases_count;
+} RhTrafficSchedule;
+
+typedef struct {
+    int32_t group, shape;
+    int32_t members_first, members_count;
+} RhInstance;
+
+typedef struct {
+    int32_t shapes_count;
+    int32_t *instance_of_rank; /* -1 where none; NULL when no task uses the group */
+    GArray *shapes;            /* int32_t, members_count node numbers each, by first appearance */
+} RhGroupTraffic;
+
+typedef struct {
+    int32_t role, delta; /* of the sender or receiver */
+    int32_t pattern;     /* -1 for receives */
+} RhPeer;
+
+typedef struct {
+    const RhProgram *program;
+    const RhPlatform *platform;
+    int32_t *role_of_rank;
+    int32_t *kind_of_task; /* COLLECTIVE: index into kinds; SEND, RECV: into peers; else -1 */
+    RhGroupTraffic *groups;
+    GArray *kinds, *schedules, *phases; /* RhTrafficKind, RhTrafficSchedule, RhTrafficPhase */
+    GArray *patterns, *edges;           /* RhPattern, RhEdge */
+    GArray *peers;                      /* RhPeer */
+    GArray *instances, *members;        /* RhInstance, int32_t ranks */
+    GArray *flows, *links;              /* RhTrafficFlow, RhLink */
+} RhTraffic;
+
+/* RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
+ * not exist. */
+RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, GError **error);
+void rh_traffic_free(RhTraffic *traffic);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)
