@@ -1,0 +1,62 @@
+#include "base/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+RhCost *rh_cost_new(const char *name, double value_s, const char *source)
+{
+    RhCost *cost = g_new0(RhCost, 1);
+    cost->name = g_intern_string(name);
+    cost->value_s = value_s;
+    cost->source = g_intern_string(source ? source : "");
+    cost->children = g_ptr_array_new_with_free_func((GDestroyNotify)rh_cost_free);
+    return cost;
+}
+
+RhCost *rh_cost_add(RhCost *parent, const char *name, double value_s, const char *source)
+{
+    RhCost *child = rh_cost_new(name, value_s, source);
+    g_ptr_array_add(parent->children, child);
+    return child;
+}
+
+const RhCost *rh_cost_find(const RhCost *root, const char *name)
+{
+    if (strcmp(root->name, name) == 0)
+        return root;
+    for (guint i = 0; i < root->children->len; i++) {
+        const RhCost *found = rh_cost_find(root->children->pdata[i], name);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+RhCost *rh_cost_copy(const RhCost *root)
+{
+    RhCost *copy = rh_cost_new(root->name, root->value_s, root->source);
+    for (guint i = 0; i < root->children->len; i++)
+        g_ptr_array_add(copy->children, rh_cost_copy(root->children->pdata[i]));
+    return copy;
+}
+
+bool rh_cost_check(const RhCost *root, double tolerance_frac)
+{
+    double sum = 0;
+    for (guint i = 0; i < root->children->len; i++) {
+        const RhCost *child = root->children->pdata[i];
+        if (!rh_cost_check(child, tolerance_frac))
+            return false;
+        sum += child->value_s;
+    }
+    return root->children->len == 0 ||
+           fabs(sum - root->value_s) <= tolerance_frac * fmax(fabs(root->value_s), fabs(sum));
+}
+
+void rh_cost_free(RhCost *root)
+{
+    if (!root)
+        return;
+    g_ptr_array_unref(root->children);
+    g_free(root);
+}

@@ -1,0 +1,79 @@
+#include "base/table.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct RhTable {
+    char *alignment;
+    guint columns;
+    GPtrArray *rows; /* owned GStrv, `columns` cells each */
+};
+
+RhTable *rh_table_new(const char *alignment)
+{
+    RhTable *t = g_new0(RhTable, 1);
+    t->alignment = g_strdup(alignment);
+    t->columns = (guint)strlen(alignment);
+    t->rows = g_ptr_array_new_with_free_func((GDestroyNotify)g_strfreev);
+    return t;
+}
+
+void rh_table_rowf(RhTable *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *line = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_auto(GStrv) given = g_strsplit(line, "|", (gint)t->columns);
+    char **cells = g_new0(char *, t->columns + 1);
+    bool more = true;
+    for (guint i = 0; i < t->columns; i++) {
+        more = more && given[i];
+        cells[i] = g_strdup(more ? given[i] : "");
+    }
+    g_ptr_array_add(t->rows, cells);
+}
+
+static glong width_of(const char *text)
+{
+    return g_utf8_validate(text, -1, NULL) ? g_utf8_strlen(text, -1) : (glong)strlen(text);
+}
+
+static void append_cell(GString *out, const char *text, glong width, char alignment, bool last)
+{
+    glong space = width - width_of(text);
+    if (alignment == '>')
+        g_string_append_printf(out, "%*s", (int)space, "");
+    g_string_append(out, text);
+    if (alignment != '>' && !last)
+        g_string_append_printf(out, "%*s", (int)space, "");
+}
+
+void rh_table_append(RhTable *t, GString *out, const char *indent)
+{
+    g_autofree glong *widths = g_new0(glong, t->columns);
+    for (guint r = 0; r < t->rows->len; r++)
+        for (guint c = 0; c < t->columns; c++)
+            widths[c] = MAX(widths[c], width_of(((char **)t->rows->pdata[r])[c]));
+    for (guint r = 0; r < t->rows->len; r++) {
+        char **cells = t->rows->pdata[r];
+        g_string_append(out, indent);
+        for (guint c = 0; c < t->columns; c++) {
+            append_cell(out, cells[c], widths[c], t->alignment[c], c + 1 == t->columns);
+            g_string_append(out, c + 1 == t->columns ? "" : "  ");
+        }
+        while (out->len && out->str[out->len - 1] == ' ')
+            g_string_truncate(out, out->len - 1);
+        g_string_append_c(out, '\n');
+    }
+}
+
+void rh_table_free(RhTable *t)
+{
+    if (!t)
+        return;
+    g_ptr_array_unref(t->rows);
+    g_free(t->alignment);
+    g_free(t);
+}
