@@ -101,6 +101,8 @@ void rh_json_begin_array(RhJsonWriter *w, const char *key);
 void rh_json_end_array(RhJsonWriter *w);
 void rh_json_put_string(RhJsonWriter *w, const char *key, const char *value); /* NULL writes null */
 void rh_json_put_number(RhJsonWriter *w, const char *key, double value);
+/* Every bit: 17 significant digits where needed, for files that are read back. */
+void rh_json_put_exact(RhJsonWriter *w, const char *key, double value);
 void rh_json_put_int(RhJsonWriter *w, const char *key, int64_t value);
 void rh_json_put_bool(RhJsonWriter *w, const char *key, bool value);
 void rh_json_put_null(RhJsonWriter *w, const char *key);
