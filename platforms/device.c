@@ -18,9 +18,9 @@ typedef struct {
     }
 
 static const FactField GEMM_FIELDS[] = {
-    CURVE("k_half", COUNT, gemm_k_half),
-    CURVE("launch", S, gemm_launch_s),
-    CURVE("memory", FRAC, gemm_memory_frac),
+    CURVE("k_half", COUNT, gemm_k_half),           CURVE("launch", S, gemm_launch_s),
+    CURVE("memory", FRAC, gemm_memory_frac),       CURVE("overlap", FRAC, gemm_overlap_frac),
+    CURVE("wave_tail", FRAC, gemm_wave_tail_frac), CURVE("k_split", COUNT, gemm_k_split),
 };
 static const FactField ATTENTION_FIELDS[] = {
     CURVE("peak", FRAC, attention_peak_frac),
@@ -103,6 +103,7 @@ static void check_positive(RhJson *doc, const RhJsonNode *root, const RhDevice *
     const RhFact *divisors[] = {
         &d->hbm_bytes_per_s,
         &d->curves.gemm_memory_frac,
+        &d->curves.gemm_k_split,
         &d->curves.attention_peak_frac,
         &d->curves.attention_backward_frac,
         &d->curves.memory_peak_frac,

@@ -30,9 +30,13 @@ typedef struct {
     RhGemmTile tiles[RH_TILES_MAX];
     RhFact gemm_peak_frac[RH_DTYPE_LAST]; /* sustained fraction of datasheet peak at large shapes,
                                              per dtype; value 0 = as bf16 */
-    RhFact gemm_k_half;             /* k at which a tile's main loop reaches half of that rate */
-    RhFact gemm_launch_s;           /* added to every GEMM: launch, first loads, last stores */
-    RhFact gemm_memory_frac;        /* of HBM peak, when a GEMM is bound by its operands */
+    RhFact gemm_k_half;       /* k at which a tile's main loop reaches half of that rate */
+    RhFact gemm_launch_s;     /* added to every GEMM: launch, first loads, last stores */
+    RhFact gemm_memory_frac;  /* of HBM peak, when a GEMM is bound by its operands */
+    RhFact gemm_overlap_frac; /* part of the smaller of compute and memory that is not hidden */
+    RhFact
+        gemm_wave_tail_frac; /* what an unfilled last wave costs: 1 = a whole wave, 0 = its share */
+    RhFact gemm_k_split;     /* a grid smaller than the device is split along k, down to this k */
     RhFact attention_peak_frac;     /* of dense bf16 peak, forward, long sequences, head size 128 */
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
     RhFact attention_s_half;        /* sequence at which attention reaches half of that rate */
@@ -49,7 +53,7 @@ typedef struct {
     double tile_s_per_k[RH_DTYPE_LAST][RH_TILES_MAX];     /* one tile, one step of k, one SM */
     double gemm_s_per_byte, stream_s_per_byte;
     double attention_s_per_flop, attention_backward_s_per_flop; /* whole device, head size 128 */
-    double sms, sms_inverse;
+    double sms, sms_inverse, wave_tail, k_half, k_split_inverse;
 } RhDeviceRates;
 
 typedef struct {

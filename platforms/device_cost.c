@@ -1,8 +1,10 @@
 /* What a kernel costs. Formulas, symbols and fit errors: docs/model-kernels.md.
  *
- * GEMM       gemm_launch + max over {compute, memory};
- *            compute = min over tiles of  waves * tile_s_per_k * (k + k_half),
- *            waves   = ceil(batch * ceil(m/tm) * ceil(n/tn) / sms)
+ * GEMM       gemm_launch + max(compute, memory) + overlap * min(compute, memory);
+ *            compute = min over tiles of  waves * tile_s_per_k * (k' + k_half),
+ *            x       = batch * ceil(m/tm) * ceil(n/tn) / sms,
+ *            waves   = x + wave_tail * (ceil(x) - x) when x > 1, else 1,
+ *            k'      = k / max(1, min(1/x, k/k_split)) when x < 1, else k
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
  *            tiles; or its bytes
  * others     (bytes + bytes_half) / rate
@@ -19,7 +21,8 @@
 
 typedef struct {
     double compute_s, memory_s, launch_s, floor_s;
-    int tile; /* GEMM: index of the tile chosen */
+    double overlap_frac; /* part of the smaller of the two that is not hidden */
+    int tile;            /* GEMM: index of the tile chosen */
     double waves;
 } Parts;
 
@@ -38,12 +41,17 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
 {
     const RhDeviceRates *r = &d->rates;
     const double *s_per_k = r->tile_s_per_k[k->dtype];
-    double steps = (double)k->k + d->curves.gemm_k_half.value, batch = (double)MAX(k->batch, 1);
+    double depth = (double)k->k, batch = (double)MAX(k->batch, 1);
+    double splits_most = depth * r->k_split_inverse, tail = r->wave_tail, half = r->k_half;
     p->compute_s = DBL_MAX;
     for (int i = 0; i < d->curves.tiles_count; i++) {
         double tiles = batch * ceil_shift(k->m, r->shift_m[i]) * ceil_shift(k->n, r->shift_n[i]);
-        double waves = ceil_positive(tiles * r->sms_inverse);
-        double s = waves * s_per_k[i] * steps;
+        double x = tiles * r->sms_inverse, waves = 1, steps = depth;
+        if (x > 1)
+            waves = x + tail * (ceil_positive(x) - x);
+        else if (splits_most > 1 && tiles > 0)
+            steps = depth / MIN(1 / x, splits_most);
+        double s = waves * s_per_k[i] * (steps + half);
         if (s < p->compute_s) {
             p->compute_s = s;
             p->tile = i;
@@ -52,6 +60,7 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
     }
     p->memory_s = k->bytes * r->gemm_s_per_byte;
     p->launch_s = d->curves.gemm_launch_s.value;
+    p->overlap_frac = d->curves.gemm_overlap_frac.value;
 }
 
 /* Causal masks skip the tiles above the diagonal: half of the square when queries are keys. */
@@ -110,12 +119,18 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     }
 }
 
+static inline double work_s(const Parts *p)
+{
+    return p->launch_s + MAX(p->compute_s, p->memory_s) +
+           p->overlap_frac * MIN(p->compute_s, p->memory_s);
+}
+
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
 {
     Parts p = {0};
     cost_parts(device, kernel, &p);
-    double work_s = p.launch_s + MAX(p.compute_s, p.memory_s);
-    return MAX(work_s, p.floor_s);
+    double s = work_s(&p);
+    return MAX(s, p.floor_s);
 }
 
 static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts *p)
@@ -124,9 +139,27 @@ static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts 
         return g_strdup_printf("attention_peak_frac, attention_s_half (%s), sustained_clock_frac",
                                d->curves.attention_peak_frac.source);
     const RhGemmTile *t = &d->curves.tiles[p->tile];
-    return g_strdup_printf("%.0f wave%s of %dx%d tiles on %d SMs; gemm_peak_frac (%s)", p->waves,
+    return g_strdup_printf("%.3g wave%s of %dx%d tiles on %d SMs; gemm_peak_frac (%s)", p->waves,
                            p->waves == 1 ? "" : "s", t->m, t->n, d->sms_count,
                            d->curves.gemm_peak_frac[RH_DTYPE_BF16].source);
+}
+
+/* The term that binds, whole, and what of the other is not hidden behind it. */
+static void add_work(RhCost *root, const RhDevice *d, const RhKernel *k, const Parts *p)
+{
+    const RhDeviceCurves *c = &d->curves;
+    const char *memory =
+        k->cls == RH_KERNEL_GEMM ? c->gemm_memory_frac.source : c->memory_peak_frac.source;
+    g_autofree char *compute = p->compute_s > 0 ? describe_compute(d, k, p) : g_strdup("");
+    bool compute_binds = p->compute_s >= p->memory_s;
+    double hidden_not_s = p->overlap_frac * MIN(p->compute_s, p->memory_s);
+    if (compute_binds && p->compute_s > 0)
+        rh_cost_add(root, "compute", p->compute_s, compute);
+    if (!compute_binds)
+        rh_cost_add(root, "memory", p->memory_s, memory);
+    if (hidden_not_s > 0)
+        rh_cost_add(root, compute_binds ? "memory, not hidden" : "compute, not hidden",
+                    hidden_not_s, compute_binds ? memory : compute);
 }
 
 RhCost *rh_kernel_explain(const RhDevice *device, const RhKernel *kernel)
@@ -138,16 +171,9 @@ RhCost *rh_kernel_explain(const RhDevice *device, const RhKernel *kernel)
     RhCost *root = rh_cost_new(rh_kernel_class_name((RhKernelClass)kernel->cls), total_s, "");
     if (p.launch_s > 0)
         rh_cost_add(root, "launch", p.launch_s, device->curves.gemm_launch_s.source);
-    if (p.compute_s > 0) {
-        g_autofree char *why = describe_compute(device, kernel, &p);
-        rh_cost_add(root, "compute", p.compute_s, why);
-    }
-    if (p.memory_s > p.compute_s)
-        rh_cost_add(root, p.compute_s > 0 ? "memory, beyond compute" : "memory",
-                    p.memory_s - p.compute_s, device->curves.memory_peak_frac.source);
-    double work_s = p.launch_s + MAX(p.compute_s, p.memory_s);
-    if (p.floor_s > work_s)
-        rh_cost_add(root, "floor, beyond work", p.floor_s - work_s,
+    add_work(root, device, kernel, &p);
+    if (p.floor_s > work_s(&p))
+        rh_cost_add(root, "floor, beyond work", p.floor_s - work_s(&p),
                     device->curves.kernel_floor_s.source);
     return root;
 }
@@ -181,6 +207,9 @@ void rh_device_refresh(RhDevice *d)
         r->shift_m[i] = log2_of(c->tiles[i].m);
         r->shift_n[i] = log2_of(c->tiles[i].n);
     }
+    r->wave_tail = c->gemm_wave_tail_frac.value;
+    r->k_half = c->gemm_k_half.value;
+    r->k_split_inverse = 1.0 / c->gemm_k_split.value;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
     r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
     r->attention_s_per_flop = 1.0 / (bf16 * c->attention_peak_frac.value * clock);

@@ -1,0 +1,48 @@
+#include "platforms/kernel.h"
+
+#include <glib.h>
+
+#include "testkit.h"
+
+static void every_dtype_name_finds_its_dtype_again(void)
+{
+    for (int t = 1; t < RH_DTYPE_LAST; t++) {
+        CU_ASSERT_EQUAL(rh_dtype_by_name(rh_dtype_name((RhDtype)t)), t);
+        CU_ASSERT_TRUE(rh_dtype_bytes((RhDtype)t) >= 1);
+    }
+    CU_ASSERT_EQUAL(rh_dtype_by_name("int3"), RH_DTYPE_NONE);
+    CU_ASSERT_EQUAL(rh_dtype_by_name("none"), RH_DTYPE_NONE);
+    CU_ASSERT_EQUAL(rh_dtype_by_name(NULL), RH_DTYPE_NONE);
+}
+
+static void dtype_sizes_are_those_of_ieee_and_ocp(void)
+{
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_FP32), 4);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_TF32), 4);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_FP16), 2);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_BF16), 2);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_FP8), 1);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_NONE), 0);
+}
+
+static void every_class_name_finds_its_class_again(void)
+{
+    for (int c = 1; c < RH_KERNEL_LAST; c++) {
+        const char *name = rh_kernel_class_name((RhKernelClass)c);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+        CU_ASSERT_EQUAL(rh_kernel_class_by_name(name), c);
+    }
+    CU_ASSERT_EQUAL(rh_kernel_class_by_name("gemmm"), RH_KERNEL_NONE);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "kernel",
+        (RhTest[]){
+            {"every_dtype_name_finds_its_dtype_again", every_dtype_name_finds_its_dtype_again},
+            {"dtype_sizes_are_those_of_ieee_and_ocp", dtype_sizes_are_those_of_ieee_and_ocp},
+            {"every_class_name_finds_its_class_again", every_class_name_finds_its_class_again},
+            {0},
+        });
+}

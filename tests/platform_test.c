@@ -1,0 +1,366 @@
+#include "platforms/platform.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "testkit.h"
+
+static RhPlatform *load(const char *spec)
+{
+    g_autoptr(GError) error = NULL;
+    RhPlatform *p = rh_platform_load(spec, &error);
+    if (p == NULL)
+        CU_FAIL_FATAL(error->message);
+    return p;
+}
+
+static RhLink link_of(const RhPlatform *p, const char *name)
+{
+    RhLink link = rh_platform_link_by_name(p, name);
+    if (link < 0)
+        CU_FAIL(name);
+    return link;
+}
+
+/* The route as names, joined by blanks. */
+static void check_route(const RhPlatform *p, int32_t src, int32_t dst, const char *expected)
+{
+    RhLink links[RH_ROUTE_MAX];
+    int32_t count = rh_platform_route(p, src, dst, links);
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (int32_t i = 0; i < count; i++) {
+        g_autofree char *name = rh_platform_link_name(p, links[i]);
+        g_string_append_printf(text, "%s%s", i > 0 ? " " : "", name);
+    }
+    CU_ASSERT_STRING_EQUAL(text->str, expected);
+}
+
+static bool refused(const char *spec, RhErrorCode code)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhPlatform) p = rh_platform_load(spec, &error);
+    return p == NULL && g_error_matches(error, RH_ERROR, (int)code);
+}
+
+static void the_catalogue_is_what_the_makers_say(void)
+{
+    static const struct {
+        const char *spec, *device;
+        int32_t gpus, nics;
+        double nvlink, nic;
+    } rows[] = {
+        {"dgx-a100", "a100-sxm-80", 8, 8, 300e9, 25e9},
+        {"dgx-h100", "h100-sxm", 8, 8, 450e9, 50e9},
+        {"dgx-h200:4", "h200-sxm", 32, 8, 450e9, 50e9},
+        {"dgx-b200:2", "b200-sxm", 16, 8, 900e9, 50e9},
+        {"llama3-roce", "h100-sxm", 24576, 8, 450e9, 50e9},
+        {"selene", "a100-sxm-80", 4480, 8, 300e9, 25e9},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhPlatform) p = load(rows[i].spec);
+        CU_ASSERT_STRING_EQUAL(p->name, rows[i].spec);
+        CU_ASSERT_STRING_EQUAL(p->device->name, rows[i].device);
+        CU_ASSERT_EQUAL(rh_platform_gpus(p), rows[i].gpus);
+        CU_ASSERT_EQUAL(p->nics_per_node, rows[i].nics);
+        RH_CHECK_CLOSE(p->nvlink_bytes_per_s.value, rows[i].nvlink, 1e-12);
+        RH_CHECK_CLOSE(p->nic_bytes_per_s.value, rows[i].nic, 1e-12);
+        CU_ASSERT_TRUE(p->collective_sms > 0 && p->collective_sms < p->device->sms_count);
+    }
+    int count = 0;
+    for (const char *const *name = rh_platform_names(); *name != NULL; name++, count++)
+        if (name[1] != NULL)
+            CU_ASSERT_TRUE(strcmp(name[0], name[1]) < 0);
+    CU_ASSERT_EQUAL(count, (int)G_N_ELEMENTS(rows));
+}
+
+static void every_fact_has_a_source(void)
+{
+    for (const char *const *name = rh_platform_names(); *name != NULL; name++) {
+        g_autoptr(RhPlatform) p = load(*name);
+        const RhFact *facts[] = {&p->nvlink_bytes_per_s,  &p->nvlink_efficiency_frac,
+                                 &p->nvlink_latency_s,    &p->nic_bytes_per_s,
+                                 &p->nic_efficiency_frac, &p->nic_latency_s,
+                                 &p->host_bytes_per_s,    &p->collective_launch_s};
+        for (size_t i = 0; i < G_N_ELEMENTS(facts); i++) {
+            CU_ASSERT_TRUE(facts[i]->value > 0);
+            CU_ASSERT_NOT_EQUAL(facts[i]->tag, RH_TAG_NONE);
+            CU_ASSERT_TRUE(strlen(facts[i]->source) > 5);
+        }
+        for (int32_t t = 0; t < p->tiers_count; t++) {
+            CU_ASSERT_TRUE(strlen(p->tiers[t].hop_latency_s.source) > 5);
+            CU_ASSERT_TRUE(strlen(p->tiers[t].oversubscription.source) > 5);
+        }
+    }
+}
+
+static void inside_a_node_traffic_stays_on_nvlink(void)
+{
+    g_autoptr(RhPlatform) p = load("dgx-h100");
+    check_route(p, 3, 3, "");
+    check_route(p, 1, 6, "nvlink/node0/gpu1/up nvlink/node0/gpu6/down");
+    CU_ASSERT_EQUAL(rh_platform_route_latency_s(p, 3, 3), 0);
+    CU_ASSERT_EQUAL(rh_platform_route_latency_s(p, 1, 6), p->nvlink_latency_s.value);
+}
+
+static void one_rail_stays_below_its_leaf_and_two_rails_climb(void)
+{
+    g_autoptr(RhPlatform) p = load("dgx-h100:64");
+    check_route(p, 1, 17, "nic/node0/1/tx nic/node2/1/rx");
+    check_route(p, 1, 18, "nic/node0/1/tx leaf/0/rail1/up leaf/0/rail2/down nic/node2/2/rx");
+    check_route(p, 1, 32 * 8 + 1,
+                "nic/node0/1/tx leaf/0/rail1/up leaf/1/rail1/down nic/node32/1/rx");
+    double base_s = p->nic_latency_s.value, leaf_s = p->tiers[0].hop_latency_s.value;
+    RH_CHECK_CLOSE(rh_platform_route_latency_s(p, 1, 17), base_s + leaf_s, 1e-12);
+    RH_CHECK_CLOSE(rh_platform_route_latency_s(p, 1, 18),
+                   base_s + leaf_s + p->tiers[1].hop_latency_s.value, 1e-12);
+}
+
+static void pods_of_llama3_are_crossed_at_the_top(void)
+{
+    g_autoptr(RhPlatform) p = load("llama3-roce");
+    check_route(p, 0, 8, "nic/node0/0/tx nic/node1/0/rx");
+    check_route(p, 0, 3071, "nic/node0/0/tx rack/0/up rack/191/down nic/node383/7/rx");
+    check_route(p, 0, 3072,
+                "nic/node0/0/tx rack/0/up pod/0/up pod/1/down rack/192/down nic/node384/0/rx");
+    double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "rack/0/up")), 16 * nic, 1e-12);
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "pod/7/down")), 3072 * nic / 7,
+                   1e-12);
+}
+
+static void a_rail_uplink_carries_one_nic_per_node(void)
+{
+    g_autoptr(RhPlatform) p = load("h100-sxm:8x6,ib:400Gb/s,leaf:4,rail,oversub:2");
+    double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "leaf/0/rail3/up")), 4 * nic / 2,
+                   1e-12);
+    /* the last group holds two nodes */
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "leaf/1/rail3/up")), 2 * nic / 2,
+                   1e-12);
+    CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "leaf/0/up"), -1);
+    CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "leaf/2/rail0/up"), -1);
+}
+
+static void rails_that_never_meet_are_changed_over_nvlink(void)
+{
+    g_autoptr(RhPlatform) p = load("h100-sxm:8x2,rail");
+    check_route(p, 0, 8, "nic/node0/0/tx nic/node1/0/rx");
+    check_route(p, 0, 11,
+                "nvlink/node0/gpu0/up nvlink/node0/gpu3/down nic/node0/3/tx nic/node1/3/rx");
+    CU_ASSERT_TRUE(rh_platform_route_latency_s(p, 0, 11) > rh_platform_route_latency_s(p, 0, 8));
+}
+
+static void gpus_share_nics_in_order(void)
+{
+    g_autoptr(RhPlatform) p = load("a100-sxm-40:4x2,ib:100Gb/s,nics:2");
+    check_route(p, 1, 4, "nic/node0/0/tx nic/node1/0/rx");
+    check_route(p, 2, 7, "nic/node0/1/tx nic/node1/1/rx");
+    g_autoptr(RhPlatform) one = load("a100-sxm-40:8x2,ib:100Gb/s,nics:1");
+    check_route(one, 7, 15, "nic/node0/0/tx nic/node1/0/rx");
+}
+
+static void check_names(const RhPlatform *p)
+{
+    int32_t count = rh_platform_links_count(p);
+    for (RhLink link = 0; link < count; link++) {
+        g_autofree char *name = rh_platform_link_name(p, link);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+        CU_ASSERT_EQUAL(rh_platform_link_by_name(p, name), link);
+        CU_ASSERT_TRUE(rh_platform_link_bytes_per_s(p, link) > 0);
+    }
+}
+
+static void every_link_has_a_name_of_its_own(void)
+{
+    static const char *const specs[] = {
+        "dgx-a100",     "dgx-h100:40", "h100-sxm:8x6,leaf:4,rail", "b200-sxm:4x5,nics:2,leaf:2",
+        "h100-sxm:8x1", NULL};
+    for (const char *const *spec = specs; *spec != NULL; spec++) {
+        g_autoptr(RhPlatform) p = load(*spec);
+        check_names(p);
+        CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "nvlink/node999/gpu0/up"), -1);
+        CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "nvlink/node0/gpu0/sideways"), -1);
+        CU_ASSERT_EQUAL(rh_platform_link_by_name(p, ""), -1);
+    }
+}
+
+/* Every link of every route exists, no route crosses a link twice, and there and back are equally
+ * long. */
+static void routes_are_simple_and_symmetric(void)
+{
+    static const char *const specs[] = {"dgx-h100:40", "h100-sxm:4x6,leaf:2,rail,nics:2",
+                                        "h100-sxm:8x3,rail", "llama3-roce:6", NULL};
+    for (const char *const *spec = specs; *spec != NULL; spec++) {
+        g_autoptr(RhPlatform) p = load(*spec);
+        int32_t gpus = rh_platform_gpus(p), links_count = rh_platform_links_count(p);
+        RhLink there[RH_ROUTE_MAX], back[RH_ROUTE_MAX];
+        for (int32_t a = 0; a < gpus; a += 3)
+            for (int32_t b = 0; b < gpus; b++) {
+                int32_t n = rh_platform_route(p, a, b, there);
+                CU_ASSERT_EQUAL(rh_platform_route(p, b, a, back), n);
+                CU_ASSERT_TRUE(n <= RH_ROUTE_MAX && (n == 0) == (a == b));
+                for (int32_t i = 0; i < n; i++) {
+                    CU_ASSERT_TRUE(there[i] >= 0 && there[i] < links_count);
+                    for (int32_t j = 0; j < i; j++)
+                        CU_ASSERT_NOT_EQUAL(there[i], there[j]);
+                }
+            }
+    }
+}
+
+static void scaling_a_link_changes_only_that_link(void)
+{
+    g_autoptr(RhPlatform) p = load("dgx-h100:64");
+    RhLink up = link_of(p, "leaf/0/rail1/up"), other = link_of(p, "leaf/0/rail2/up");
+    double before = rh_platform_link_bytes_per_s(p, up);
+    double other_before = rh_platform_link_bytes_per_s(p, other);
+    rh_platform_link_scale(p, up, 0.5);
+    rh_platform_link_scale(p, up, 0.25); /* replaces, does not multiply */
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, up), before / 4, 1e-12);
+    CU_ASSERT_EQUAL(rh_platform_link_bytes_per_s(p, other), other_before);
+    g_autoptr(RhPlatform) copy = rh_platform_copy(p);
+    rh_platform_link_scale(copy, up, 1);
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, up), before / 4, 1e-12);
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(copy, up), before, 1e-12);
+}
+
+static void set(RhPlatform *p, const char *key, const char *value)
+{
+    g_autoptr(GError) error = NULL;
+    if (!rh_platform_set(p, key, value, &error))
+        CU_FAIL(error->message);
+}
+
+static void what_ifs_change_value_tag_and_hash(void)
+{
+    g_autoptr(RhPlatform) p = load("llama3-roce:800");
+    g_autofree char *hash = g_strdup(p->hash);
+    set(p, "nic.bandwidth", "200Gb/s");
+    RH_CHECK_CLOSE(p->nic_bytes_per_s.value, 25e9, 1e-12);
+    CU_ASSERT_EQUAL(p->nic_bytes_per_s.tag, RH_TAG_ASSUMED);
+    CU_ASSERT_STRING_NOT_EQUAL(p->hash, hash);
+    set(p, "pod.oversubscription", "1");
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "pod/0/up")),
+                   3072 * 25e9 * p->nic_efficiency_frac.value, 1e-12);
+    set(p, "pod.hop_latency", "1ms");
+    CU_ASSERT_TRUE(rh_platform_route_latency_s(p, 0, 16) > 1e-3);
+    double before = rh_platform_link_bytes_per_s(p, link_of(p, "pod/0/up"));
+    set(p, "link.pod/0/up", "50%");
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "pod/0/up")), before / 2, 1e-12);
+    RhKernel k = {.cls = RH_KERNEL_NORM, .bytes = 1e9};
+    double before_s = rh_kernel_time_s(p->device, &k);
+    set(p, "device.hbm_bandwidth", "6.7TB/s");
+    RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &k), before_s / 2, 1e-9);
+}
+
+static void counts_can_be_set_before_links_are_scaled(void)
+{
+    g_autoptr(RhPlatform) p = load("dgx-h100:2");
+    set(p, "nodes", "3");
+    set(p, "nics_per_node", "2");
+    set(p, "collective.sms", "20");
+    CU_ASSERT_EQUAL(rh_platform_gpus(p), 24);
+    CU_ASSERT_EQUAL(p->collective_sms, 20);
+    set(p, "link.nic/node0/0/tx", "0.5");
+    CU_ASSERT_FALSE(rh_platform_set(p, "nodes", "4", NULL));
+}
+
+static void wrong_what_ifs_are_refused(void)
+{
+    static const char *const wrong[][2] = {
+        {"nic.bandwith", "1GB/s"},        {"nic.bandwidth", "fast"},
+        {"nic.bandwidth", "0GB/s"},       {"nodes", "0"},
+        {"nics_per_node", "9"},           {"pod.oversubscription", "2"},
+        {"leaf.oversubscription", "0.5"}, {"link.leaf/9/up", "0.5"},
+        {"collective.sms", "132"},
+    };
+    g_autoptr(RhPlatform) p = load("dgx-h100:2");
+    g_autofree char *hash = g_strdup(p->hash);
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_platform_set(p, wrong[i][0], wrong[i][1], &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+    CU_ASSERT_STRING_EQUAL(p->hash, hash);
+}
+
+static void one_line_says_what_it_says(void)
+{
+    const char *line = "h100-sxm:4x16,nvlink:300GB/s,roce:100Gb/s,nics:2,latency:3us,leaf:8,"
+                       "oversub:3";
+    g_autoptr(RhPlatform) p = load(line);
+    CU_ASSERT_STRING_EQUAL(p->name, line);
+    CU_ASSERT_EQUAL(p->gpus_per_node, 4);
+    CU_ASSERT_EQUAL(p->nodes_count, 16);
+    CU_ASSERT_EQUAL(p->nics_per_node, 2);
+    RH_CHECK_CLOSE(p->nvlink_bytes_per_s.value, 300e9, 1e-12);
+    RH_CHECK_CLOSE(p->nic_bytes_per_s.value, 12.5e9, 1e-12);
+    RH_CHECK_CLOSE(p->nic_latency_s.value, 3e-6, 1e-12);
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "leaf/1/up")),
+                   16 * 12.5e9 * p->nic_efficiency_frac.value / 3, 1e-12);
+    g_autoptr(RhPlatform) again = load(p->name);
+    CU_ASSERT_STRING_EQUAL(again->hash, p->hash);
+}
+
+static void what_a_line_omits_comes_from_the_dgx(void)
+{
+    g_autoptr(RhPlatform) line = load("b200-sxm:8x2");
+    g_autoptr(RhPlatform) dgx = load("dgx-b200");
+    CU_ASSERT_EQUAL(line->nvlink_bytes_per_s.value, dgx->nvlink_bytes_per_s.value);
+    CU_ASSERT_EQUAL(line->nic_latency_s.value, dgx->nic_latency_s.value);
+    CU_ASSERT_EQUAL(line->tiers_count, 1);
+}
+
+static void bad_platforms_are_refused(void)
+{
+    CU_ASSERT_TRUE(refused("dgx-h10", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("dgx-h100:zero", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("dgx-h100:0", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("/nowhere/x.json", RH_ERROR_IO));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,ib", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,ib:0Gb/s", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,wifi:1Gb/s", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,nics:9", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,oversub:2", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("v100:8x2", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("", RH_ERROR_INPUT));
+}
+
+static void a_shorter_cluster_keeps_its_partial_pod(void)
+{
+    g_autoptr(RhPlatform) p = load("llama3-roce:2048"); /* 5 1/3 pods */
+    double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
+    CU_ASSERT_EQUAL(rh_platform_gpus(p), 16384);
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, link_of(p, "pod/5/up")), 128 * 8 * nic / 7,
+                   1e-12);
+}
+
+#define TEST(fn)                                                                                   \
+    {                                                                                              \
+#fn, fn                                                                                    \
+    }
+int main(void)
+{
+    return rh_test_main("platform", (RhTest[]){
+                                        TEST(the_catalogue_is_what_the_makers_say),
+                                        TEST(every_fact_has_a_source),
+                                        TEST(inside_a_node_traffic_stays_on_nvlink),
+                                        TEST(one_rail_stays_below_its_leaf_and_two_rails_climb),
+                                        TEST(pods_of_llama3_are_crossed_at_the_top),
+                                        TEST(a_rail_uplink_carries_one_nic_per_node),
+                                        TEST(rails_that_never_meet_are_changed_over_nvlink),
+                                        TEST(gpus_share_nics_in_order),
+                                        TEST(every_link_has_a_name_of_its_own),
+                                        TEST(routes_are_simple_and_symmetric),
+                                        TEST(scaling_a_link_changes_only_that_link),
+                                        TEST(what_ifs_change_value_tag_and_hash),
+                                        TEST(counts_can_be_set_before_links_are_scaled),
+                                        TEST(wrong_what_ifs_are_refused),
+                                        TEST(one_line_says_what_it_says),
+                                        TEST(what_a_line_omits_comes_from_the_dgx),
+                                        TEST(bad_platforms_are_refused),
+                                        TEST(a_shorter_cluster_keeps_its_partial_pod),
+                                        {0},
+                                    });
+}
