@@ -39,12 +39,10 @@ static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p,
     for (int32_t i = 0; i < t; i++)
         if (g_str_equal(tier->name, p->tiers[i].name))
             rh_json_problem(doc, node, NULL, "two tiers are called \"%s\"", tier->name);
-    if (below->nodes_per_group <= 0 || tier->nodes_per_group % below->nodes_per_group != 0) {
-        if (tier->nodes_per_group != NODES_MAX)
-            rh_json_problem(doc, node, NULL,
-                            "tier \"%s\": %d nodes are not a multiple of the %d below", tier->name,
-                            tier->nodes_per_group, below->nodes_per_group);
-    }
+    if (tier->nodes_per_group != NODES_MAX &&
+        (below->nodes_per_group <= 0 || tier->nodes_per_group % below->nodes_per_group != 0))
+        rh_json_problem(doc, node, NULL, "tier \"%s\": %d nodes are not a multiple of the %d below",
+                        tier->name, tier->nodes_per_group, below->nodes_per_group);
     if (tier->rail_optimised && !below->rail_optimised)
         rh_json_problem(doc, node, NULL,
                         "tier \"%s\" is rail-optimised, but the rails merge in \"%s\" below it",
@@ -86,7 +84,8 @@ static void read_links(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     p->nic_latency_s = rh_json_fact(doc, nic, "latency", RH_QUANTITY_S);
     p->host_bytes_per_s = rh_json_fact(doc, host, "bandwidth", RH_QUANTITY_BYTES_PER_S);
     p->collective_launch_s = rh_json_fact(doc, collective, "launch", RH_QUANTITY_S);
-    p->collective_sms = (int32_t)rh_json_fact(doc, collective, "sms", RH_QUANTITY_COUNT).value;
+    p->collective_sms =
+        (int32_t)CLAMP(rh_json_fact(doc, collective, "sms", RH_QUANTITY_COUNT).value, 0, 4096);
     const RhFact *rates[] = {&p->nvlink_bytes_per_s, &p->nvlink_efficiency_frac,
                              &p->nic_bytes_per_s, &p->nic_efficiency_frac, &p->host_bytes_per_s};
     for (size_t i = 0; i < G_N_ELEMENTS(rates); i++)
@@ -123,6 +122,13 @@ static RhPlatform *parse(RhJson *doc, GError **error)
         g_prefix_error(error, "%s: ", rh_json_name(doc));
         return NULL;
     }
+    if (p->collective_sms >= p->device->sms_count) {
+        rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %d, but %s has %d SMs",
+                rh_json_name(doc), p->collective_sms, device, p->device->sms_count);
+        return NULL;
+    }
+    if (!rh_platform_set_nodes(p, p->nodes_count, error))
+        return NULL;
     p->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, rh_json_hash(doc), -1);
     rh_platform_hash_add(p, "device", p->device->hash);
     return g_steal_pointer(&p);
@@ -140,7 +146,7 @@ bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error)
     if (nodes > 1 && p->tiers_count == 0)
         return rh_fail(error, RH_ERROR_INPUT, "%s has no network between nodes\nhelp: add tiers",
                        p->name);
-    if (nodes * p->gpus_per_node > NODES_MAX)
+    if (nodes * p->gpus_per_node > RH_PLATFORM_GPUS_MAX)
         return rh_fail(error, RH_ERROR_INPUT,
                        "%" G_GINT64_FORMAT " nodes of %d GPUs exceed %d GPUs", nodes,
                        p->gpus_per_node, NODES_MAX);

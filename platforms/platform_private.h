@@ -2,6 +2,8 @@
 /* Shared by the files that make a platform; nobody else includes it. */
 #include "platforms/platform.h"
 
+#define RH_PLATFORM_GPUS_MAX (1 << 20) /* keeps link numbers well inside int32 */
+
 RhPlatform *rh_platform_load_named(const char *name, GError **error); /* catalogue name or path */
 bool rh_platform_is_oneline(const char *spec);
 RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error);

@@ -100,8 +100,13 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
     if (which == 3 && number >= p->device->sms_count)
         return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: the device has %d SMs", key, value,
                        p->device->sms_count);
+    if (which == 0 && !rh_platform_set_nodes(p, number, &inner))
+        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: %s", key, value, inner->message);
     if (which == 0)
-        return rh_platform_set_nodes(p, number, error);
+        return true;
+    if (which == 1 && number * p->nodes_count > RH_PLATFORM_GPUS_MAX)
+        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: more than %d GPUs", key, value,
+                       RH_PLATFORM_GPUS_MAX);
     int32_t *fields[] = {NULL, &p->gpus_per_node, &p->nics_per_node, &p->collective_sms};
     *fields[which] = (int32_t)number;
     return true;
