@@ -36,6 +36,8 @@ typedef struct {
     int64_t vocab;     /* as published; padding is the framework's */
     int64_t positions; /* max_position_embeddings */
     bool tied_embeddings;
+    bool hidden_dropout;    /* trained with dropout after attention, ffn and embedding */
+    bool attention_dropout; /* ... and on attention's probabilities */
     RhNorm norm;
     RhPosition position;
     int32_t kinds_count;
@@ -49,7 +51,9 @@ typedef struct {
  * help. */
 RhModel *rh_model_load(const char *spec, GError **error);
 RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error);
-/* `--set` on a loaded model, e.g. "layers=4". RH_ERROR_USAGE for unknown keys. */
+/* `--set` on a loaded model, e.g. "layers=4": our names (layers, hidden, heads, kv_heads,
+ * head_size, ffn, vocab, positions, window, tied, ...) or the family's own keys. On an error
+ * (RH_ERROR_USAGE) the model is as before. */
 bool rh_model_set(RhModel *model, const char *key, const char *value, GError **error);
 /* Dense GPT of given shape, for tests and for rows of published tables (plain ffn = 4h when ffn is
  * 0). */

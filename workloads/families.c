@@ -1,0 +1,241 @@
+/* The table of model families. Keys and defaults are those of Hugging Face transformers
+ * (configuration_llama.py, configuration_mistral.py, configuration_qwen2.py,
+ * configuration_qwen3.py, configuration_gpt2.py); where a default there is the size of one
+ * particular model, the key is required here. */
+#include "workloads/families.h"
+
+#include <glib.h>
+
+/* Beyond anything built or announced: larger values are typing errors. */
+#define LAYERS_MAX    4096
+#define WIDTH_MAX     (1 << 20)
+#define HEADS_MAX     (1 << 14)
+#define HEAD_SIZE_MAX (1 << 12)
+#define VOCAB_MAX     (1 << 24)
+#define TOKENS_MAX    (1 << 30)
+
+#define AT(field) offsetof(RhConfig, field)
+#define SIZE(key, field, high, otherwise)                                                          \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise                                          \
+    }
+#define COUNT(key, field, high, otherwise)                                                         \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise                                          \
+    }
+#define FLAG(key, field, otherwise)                                                                \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise                                             \
+    }
+#define RATE(key, field, otherwise)                                                                \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise                                             \
+    }
+#define CONSTANT(field, value)                                                                     \
+    {                                                                                              \
+        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value                                            \
+    }
+#define END                                                                                        \
+    {                                                                                              \
+        NULL, 0, RH_FIELD_NONE, 0, 0, 0                                                            \
+    }
+
+/* What llama's descendants share. 0 for kv_heads, head_size: as many as heads, hidden / heads. */
+#define LLAMA_SIZES                                                                                \
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
+        FLAG("tie_word_embeddings", tied, 0), RATE("attention_dropout", attention_dropout, 0)
+
+static const RhField LLAMA[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 2048),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("attention_bias", out_bias, 0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
+static const RhField MISTRAL[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    END,
+};
+
+static const RhField QWEN2[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 32768),
+    FLAG("use_sliding_window", window_used, 0),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    COUNT("max_window_layers", window_from, LAYERS_MAX, 28),
+    CONSTANT(qkv_bias, 1),
+    END,
+};
+
+static const RhField QWEN3[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 128),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 32768),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("attention_bias", out_bias, 0),
+    FLAG("use_sliding_window", window_used, 0),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    COUNT("max_window_layers", window_from, LAYERS_MAX, 28),
+    CONSTANT(qk_norm, 1),
+    END,
+};
+
+/* 0 for n_inner: four times n_embd. */
+static const RhField GPT2[] = {
+    SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_embd", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_head", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_inner", ffn, WIDTH_MAX, 0),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_positions", positions, TOKENS_MAX, 1024),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("resid_pdrop", hidden_dropout, 1),
+    RATE("attn_pdrop", attention_dropout, 1),
+    CONSTANT(qkv_bias, 1),
+    CONSTANT(out_bias, 1),
+    CONSTANT(ffn_bias, 1),
+    END,
+};
+
+static const RhFamily FAMILIES[] = {
+    {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, RH_FFN_PLAIN, GPT2},
+    {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, LLAMA},
+    {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, MISTRAL},
+    {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, QWEN2},
+    {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, QWEN3},
+};
+
+static const char *const NAMES[] = {"gpt2", "llama", "mistral", "qwen2", "qwen3", NULL};
+G_STATIC_ASSERT(G_N_ELEMENTS(NAMES) == G_N_ELEMENTS(FAMILIES) + 1);
+
+const RhField rh_set_fields[] = {
+    SIZE("layers", layers, LAYERS_MAX, 0),
+    SIZE("hidden", hidden, WIDTH_MAX, 0),
+    SIZE("heads", heads, HEADS_MAX, 0),
+    SIZE("kv_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("head_size", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("ffn", ffn, WIDTH_MAX, 0),
+    SIZE("vocab", vocab, VOCAB_MAX, 0),
+    SIZE("positions", positions, TOKENS_MAX, 0),
+    COUNT("window", window, TOKENS_MAX, 0),
+    FLAG("tied", tied, 0),
+    FLAG("hidden_dropout", hidden_dropout, 0),
+    FLAG("attention_dropout", attention_dropout, 0),
+    END,
+};
+
+/* Ids, initial values, inference defaults and numerics: no effect on what a training step costs.
+ * Listed so that a key near one of ours can be told from a typing error. */
+static const char *const FOREIGN[] = {
+    "_name_or_path",
+    "activation_function",
+    "architectures",
+    "attn_implementation",
+    "auto_map",
+    "bos_token_id",
+    "dtype",
+    "embd_pdrop",
+    "eos_token_id",
+    "head_dtype",
+    "hidden_act",
+    "id2label",
+    "initializer_range",
+    "label2id",
+    "layer_norm_eps",
+    "layer_norm_epsilon",
+    "layer_types",
+    "model_type",
+    "n_ctx",
+    "name",
+    "num_labels",
+    "pad_token_id",
+    "pretraining_tp",
+    "quantization_config",
+    "reorder_and_upcast_attn",
+    "rms_norm_eps",
+    "rope_parameters",
+    "rope_scaling",
+    "rope_theta",
+    "scale_attn_by_inverse_layer_idx",
+    "scale_attn_weights",
+    "source",
+    "summary_activation",
+    "summary_first_dropout",
+    "summary_proj_to_labels",
+    "summary_type",
+    "summary_use_proj",
+    "task_specific_params",
+    "tokenizer_class",
+    "torch_dtype",
+    "transformers_version",
+    "unsloth_version",
+    "use_cache",
+    "use_mrope",
+    "attention_bias",
+    "mlp_bias",
+    "attention_dropout",
+    "tie_word_embeddings",
+    "head_dim",
+    "sliding_window",
+    "use_sliding_window",
+    "max_window_layers",
+    NULL,
+};
+
+static const struct {
+    const char *key, *what;
+} REFUSED[] = {
+    {"num_experts", "a mixture of experts"},
+    {"num_local_experts", "a mixture of experts"},
+    {"n_routed_experts", "a mixture of experts"},
+    {"moe_intermediate_size", "a mixture of experts"},
+    {"num_experts_per_tok", "a mixture of experts"},
+    {"kv_lora_rank", "latent attention"},
+    {"block_configs", "layers of different shapes"},
+    {"text_config", "a part of a larger, multimodal model"},
+    {"vision_config", "multimodal"},
+    {"ssm_state_size", "a state-space hybrid"},
+    {"linear_num_value_heads", "linear attention"},
+};
+
+const RhFamily *rh_family_by_name(const char *name)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(FAMILIES); i++)
+        if (g_str_equal(FAMILIES[i].name, name))
+            return &FAMILIES[i];
+    return NULL;
+}
+
+const char *const *rh_family_names(void)
+{
+    return NAMES;
+}
+
+bool rh_family_key_is_foreign(const char *key)
+{
+    return g_strv_contains(FOREIGN, key);
+}
+
+const char *rh_family_refused_key(const char *key)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(REFUSED); i++)
+        if (g_str_equal(REFUSED[i].key, key))
+            return REFUSED[i].what;
+    return NULL;
+}

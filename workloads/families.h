@@ -1,0 +1,59 @@
+#pragma once
+/* Which key of a published config.json means what, by `model_type`: a table, so that a new family
+ * is a new set of rows. Private to workloads/. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "workloads/model.h"
+
+/* A model as configuration files say it: every figure an integer, switches 0 or 1. */
+typedef struct {
+    int64_t layers, hidden, heads, kv_heads, head_size, ffn, vocab, positions;
+    int64_t window;      /* sliding window in tokens, 0 = full attention */
+    int64_t window_used; /* the switch that some families put before `window` */
+    int64_t window_from; /* first layer that slides, where no layer_types list says it */
+    int64_t tied, qkv_bias, out_bias, ffn_bias, qk_norm;
+    int64_t hidden_dropout, attention_dropout;
+} RhConfig;
+
+typedef enum {
+    RH_FIELD_NONE,
+    RH_FIELD_SIZE,     /* integer in [low, high] */
+    RH_FIELD_FLAG,     /* true or false */
+    RH_FIELD_RATE,     /* fraction; the field is 1 when it is above 0 */
+    RH_FIELD_CONSTANT, /* no key: a fact of the family, `otherwise` */
+} RhFieldType;
+
+#define RH_FIELD_REQUIRED INT64_MIN
+
+typedef struct {
+    const char *key; /* in the config.json */
+    size_t offset;   /* of the RhConfig field */
+    RhFieldType type;
+    int64_t low, high;
+    int64_t otherwise; /* when the key is missing or null; RH_FIELD_REQUIRED: then an error */
+} RhField;
+
+typedef struct {
+    const char *name; /* model_type */
+    RhNorm norm;
+    RhPosition position;
+    RhFfn ffn;
+    const RhField *fields; /* ended by a row without type */
+} RhFamily;
+
+const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
+const char *const *rh_family_names(void);            /* sorted, NULL-ended */
+/* Our own names of the fields, as `--set` takes them; ended by a row without type. */
+extern const RhField rh_set_fields[];
+/* Keys that a dense decoder's file may hold and that change nothing here. */
+bool rh_family_key_is_foreign(const char *key);
+/* A key which says that the model is not a plain dense decoder; the text says what it is, else
+ * NULL. */
+const char *rh_family_refused_key(const char *key);
+
+static inline int64_t *rh_config_field(RhConfig *config, const RhField *field)
+{
+    return (int64_t *)(void *)((char *)config + field->offset);
+}

@@ -1,0 +1,340 @@
+/* The shape of a model: from a configuration to layers, its parameters and FLOPs.
+ * Formulas: docs/model-workload.md. */
+#include "workloads/model.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "workloads/model_private.h"
+
+/* --- Checks of a shape --- */
+
+static void clear_problem(void *data)
+{
+    RhShapeProblem *p = data;
+    g_free(p->text);
+    g_free(p->help);
+}
+
+static const char *name_of(const RhField *names, size_t offset)
+{
+    for (const RhField *f = names; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offset && f->key != NULL)
+            return f->key;
+    for (const RhField *f = rh_set_fields; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offset)
+            return f->key;
+    return "?";
+}
+
+static char *divisors(int64_t number)
+{
+    GString *text = g_string_new("");
+    for (int64_t d = 1; d <= number && text->len < 100; d++)
+        if (number % d == 0)
+            g_string_append_printf(text, "%s%" G_GINT64_FORMAT, d == 1 ? "" : ", ", d);
+    return g_string_free(text, FALSE);
+}
+
+/* `whole` must be a multiple of `part`: blames `part`, whose legal values are named. */
+static void check_divides(const RhConfig *c, const RhField *names, size_t part, size_t whole,
+                          GArray *problems)
+{
+    int64_t p, w;
+    memcpy(&p, (const char *)c + part, sizeof p);
+    memcpy(&w, (const char *)c + whole, sizeof w);
+    if (w % p == 0 || w == 1) /* 1: what a reader leaves of a missing size, reported already */
+        return;
+    g_autofree char *legal = divisors(w);
+    RhShapeProblem problem = {part,
+                              g_strdup_printf("%s %" G_GINT64_FORMAT
+                                              " does not divide %s %" G_GINT64_FORMAT,
+                                              name_of(names, part), p, name_of(names, whole), w),
+                              g_strdup_printf("values that do: %s", legal)};
+    g_array_append_val(problems, problem);
+}
+
+GArray *rh_config_resolve(RhConfig *c, const RhField *names)
+{
+    GArray *problems = g_array_new(FALSE, FALSE, sizeof(RhShapeProblem));
+    g_array_set_clear_func(problems, clear_problem);
+    if (c->kv_heads == 0)
+        c->kv_heads = c->heads;
+    if (c->ffn == 0)
+        c->ffn = 4 * c->hidden;
+    if (!c->window_used)
+        c->window = 0;
+    if (c->head_size == 0)
+        check_divides(c, names, offsetof(RhConfig, heads), offsetof(RhConfig, hidden), problems);
+    if (c->head_size == 0)
+        c->head_size = MAX(c->hidden / c->heads, 1);
+    check_divides(c, names, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads), problems);
+    return problems;
+}
+
+/* --- From a configuration to layers and back --- */
+
+static RhLayerKind kind_of(RhFfn ffn, const RhConfig *c, int64_t window)
+{
+    return (RhLayerKind){.mixer = RH_MIXER_ATTENTION,
+                         .heads = (int32_t)c->heads,
+                         .kv_heads = (int32_t)c->kv_heads,
+                         .head_size = (int32_t)c->head_size,
+                         .window_tokens = (int32_t)window,
+                         .qk_norm = c->qk_norm != 0,
+                         .qkv_bias = c->qkv_bias != 0,
+                         .out_bias = c->out_bias != 0,
+                         .ffn = ffn,
+                         .ffn_width = c->ffn,
+                         .ffn_bias = c->ffn_bias != 0};
+}
+
+/* Kinds are numbered as they first appear. */
+void rh_model_set_kinds(RhModel *m, const RhConfig *c, const bool *sliding)
+{
+    RhFfn ffn = m->kinds[0].ffn;
+    int kind_of_window[2] = {-1, -1};
+    g_free(m->kind_of_layer);
+    m->layers_count = (int32_t)c->layers;
+    m->kind_of_layer = g_new0(uint8_t, c->layers);
+    m->kinds_count = 0;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        int slides = sliding[i] && c->window > 0;
+        if (kind_of_window[slides] < 0) {
+            kind_of_window[slides] = m->kinds_count++;
+            m->kinds[kind_of_window[slides]] = kind_of(ffn, c, slides ? c->window : 0);
+        }
+        m->kind_of_layer[i] = (uint8_t)kind_of_window[slides];
+    }
+}
+
+static void set_sizes(RhModel *m, const RhConfig *c)
+{
+    m->hidden = c->hidden;
+    m->vocab = c->vocab;
+    m->positions = c->positions;
+    m->tied_embeddings = c->tied != 0;
+    m->hidden_dropout = c->hidden_dropout != 0;
+    m->attention_dropout = c->attention_dropout != 0;
+}
+
+RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *c)
+{
+    RhModel *m = g_new0(RhModel, 1);
+    m->name = g_intern_string(name);
+    m->family = g_intern_string(family->name);
+    m->norm = family->norm;
+    m->position = family->position;
+    m->kinds[0].ffn = family->ffn;
+    set_sizes(m, c);
+    g_autofree bool *sliding = g_new(bool, c->layers);
+    for (int64_t i = 0; i < c->layers; i++)
+        sliding[i] = i >= c->window_from;
+    rh_model_set_kinds(m, c, sliding);
+    return m;
+}
+
+static RhConfig config_of(const RhModel *m)
+{
+    const RhLayerKind *k = &m->kinds[0];
+    RhConfig c = {.layers = m->layers_count,
+                  .hidden = m->hidden,
+                  .heads = k->heads,
+                  .kv_heads = k->kv_heads,
+                  .head_size = k->head_size,
+                  .ffn = k->ffn_width,
+                  .vocab = m->vocab,
+                  .positions = m->positions,
+                  .window_used = 1,
+                  .tied = m->tied_embeddings,
+                  .qkv_bias = k->qkv_bias,
+                  .out_bias = k->out_bias,
+                  .ffn_bias = k->ffn_bias,
+                  .qk_norm = k->qk_norm,
+                  .hidden_dropout = m->hidden_dropout,
+                  .attention_dropout = m->attention_dropout};
+    for (int i = 0; i < m->kinds_count; i++)
+        c.window = MAX(c.window, m->kinds[i].window_tokens);
+    return c;
+}
+
+RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t heads, int64_t ffn,
+                      int64_t vocab, int64_t positions)
+{
+    g_return_val_if_fail(layers > 0 && hidden > 0 && heads > 0 && hidden % heads == 0, NULL);
+    RhConfig c = {.layers = layers,
+                  .hidden = hidden,
+                  .heads = heads,
+                  .kv_heads = heads,
+                  .head_size = hidden / heads,
+                  .ffn = ffn > 0 ? ffn : 4 * hidden,
+                  .vocab = vocab,
+                  .positions = positions,
+                  .tied = 1,
+                  .qkv_bias = 1,
+                  .out_bias = 1,
+                  .ffn_bias = 1,
+                  .hidden_dropout = 1,
+                  .attention_dropout = 1};
+    RhModel *m = rh_model_new(name, rh_family_by_name("gpt2"), &c);
+    m->hash = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)&c, sizeof c);
+    return m;
+}
+
+void rh_model_free(RhModel *model)
+{
+    if (model == NULL)
+        return;
+    g_free(model->kind_of_layer);
+    g_free(model->hash);
+    g_free(model);
+}
+
+/* --- Set --- */
+
+static const RhField *find_key(const RhField *fields, const char *key)
+{
+    for (const RhField *f = fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL && g_str_equal(f->key, key))
+            return f;
+    return NULL;
+}
+
+static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    for (const RhField *f = rh_set_fields; f->type != RH_FIELD_NONE; f++)
+        g_ptr_array_add(keys, (void *)f->key);
+    g_ptr_array_add(keys, NULL);
+    g_autofree char *all = g_strjoinv(", ", (char **)keys->pdata);
+    const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
+    g_autofree char *help =
+        near == NULL ? NULL : g_strdup_printf("\nhelp: a similar key exists: %s", near);
+    return rh_fail(error, RH_ERROR_USAGE, "unknown key \"%s\" of model %s\nnote: known: %s%s", key,
+                   m->name, all, help != NULL ? help : "");
+}
+
+static bool parse_value(const RhField *field, const char *key, const char *text, int64_t *value,
+                        GError **error)
+{
+    bool yes = g_str_equal(text, "true") || g_str_equal(text, "on");
+    bool no = g_str_equal(text, "false") || g_str_equal(text, "off");
+    if (field->type != RH_FIELD_SIZE && (yes || no)) {
+        *value = yes;
+        return true;
+    }
+    g_autoptr(GError) inner = NULL;
+    if (rh_integer_parse(text, field->low, field->high, value, &inner))
+        return true;
+    if (field->type == RH_FIELD_SIZE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s=%s: not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                       key, text, field->low, field->high);
+    return rh_fail(error, RH_ERROR_USAGE, "%s=%s: neither on nor off", key, text);
+}
+
+/* Sizes that are derived unless said otherwise follow the size they are derived from. */
+static void forget_derived(const RhModel *m, size_t changed, RhConfig *c)
+{
+    const RhLayerKind *k = &m->kinds[0];
+    bool derived_head = (int64_t)k->heads * k->head_size == m->hidden;
+    bool of_head = changed == offsetof(RhConfig, hidden) || changed == offsetof(RhConfig, heads);
+    if (derived_head && of_head)
+        c->head_size = 0;
+    if (k->kv_heads == k->heads && changed == offsetof(RhConfig, heads))
+        c->kv_heads = 0;
+    if (k->ffn == RH_FFN_PLAIN && k->ffn_width == 4 * m->hidden &&
+        changed == offsetof(RhConfig, hidden))
+        c->ffn = 0;
+}
+
+static void apply(RhModel *m, const RhConfig *c, bool all_slide)
+{
+    g_autofree bool *sliding = g_new(bool, c->layers);
+    for (int64_t i = 0; i < c->layers; i++) {
+        int64_t like = MIN(i, m->layers_count - 1);
+        sliding[i] = all_slide || m->kinds[m->kind_of_layer[like]].window_tokens > 0;
+    }
+    set_sizes(m, c);
+    rh_model_set_kinds(m, c, sliding);
+}
+
+static void add_to_hash(RhModel *m, const char *key, const char *value)
+{
+    g_autofree char *old = m->hash;
+    g_autofree char *text = g_strdup_printf("%s\n%s=%s", old != NULL ? old : "", key, value);
+    m->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
+{
+    g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
+    const RhField *field = find_key(rh_set_fields, key);
+    if (field == NULL)
+        field = find_key(rh_family_by_name(m->family)->fields, key);
+    if (field == NULL)
+        return fail_unknown_key(m, key, error);
+    RhConfig c = config_of(m);
+    bool had_window = c.window > 0;
+    forget_derived(m, field->offset, &c);
+    if (!parse_value(field, key, value, rh_config_field(&c, field), error))
+        return false;
+    g_autoptr(GArray) problems = rh_config_resolve(&c, rh_set_fields);
+    if (problems->len > 0) {
+        const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s\nhelp: %s", key, value, p->text, p->help);
+    }
+    apply(m, &c, !had_window);
+    add_to_hash(m, key, value);
+    return true;
+}
+
+/* --- Parameters and FLOPs --- */
+
+static int64_t norm_params(const RhModel *m)
+{
+    return m->norm == RH_NORM_NONE ? 0 : m->norm == RH_NORM_LAYER ? 2 * m->hidden : m->hidden;
+}
+
+static int64_t matmul_params(const RhModel *m, const RhLayerKind *k)
+{
+    int64_t h = m->hidden, q = (int64_t)k->heads * k->head_size,
+            kv = (int64_t)k->kv_heads * k->head_size;
+    int64_t mixer = k->mixer == RH_MIXER_ATTENTION ? h * (q + 2 * kv) + q * h : 0;
+    int64_t matrices = k->ffn == RH_FFN_GATED ? 3 : k->ffn == RH_FFN_PLAIN ? 2 : 0;
+    return mixer + matrices * h * k->ffn_width;
+}
+
+static int64_t layer_params(const RhModel *m, const RhLayerKind *k)
+{
+    int64_t q = (int64_t)k->heads * k->head_size, kv = (int64_t)k->kv_heads * k->head_size;
+    int64_t up = (k->ffn == RH_FFN_GATED ? 2 : 1) * k->ffn_width;
+    return matmul_params(m, k) + 2 * norm_params(m) + (k->qk_norm ? 2 * k->head_size : 0) +
+           (k->qkv_bias ? q + 2 * kv : 0) + (k->out_bias ? m->hidden : 0) +
+           (k->ffn_bias ? up + m->hidden : 0);
+}
+
+int64_t rh_model_params(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, 0);
+    int64_t total = m->vocab * m->hidden * (m->tied_embeddings ? 1 : 2) + norm_params(m);
+    if (m->position == RH_POSITION_LEARNED)
+        total += m->positions * m->hidden;
+    for (int32_t i = 0; i < m->layers_count; i++)
+        total += layer_params(m, &m->kinds[m->kind_of_layer[i]]);
+    return total;
+}
+
+/* Forward: 2 per matrix entry, and 4 d per (query, visible key) pair and head; backward: twice. */
+double rh_model_flops_per_token(const RhModel *m, int64_t s)
+{
+    g_return_val_if_fail(m != NULL && s > 0, 0);
+    double forward = 2.0 * (double)m->hidden * (double)m->vocab;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *k = &m->kinds[m->kind_of_layer[i]];
+        double w = k->window_tokens > 0 && k->window_tokens < s ? k->window_tokens : (double)s;
+        double keys = w - 0.5 * w * w / (double)s; /* seen by the mean query */
+        forward += 2.0 * (double)matmul_params(m, k) + 4.0 * k->heads * k->head_size * keys;
+    }
+    return 3 * forward;
+}
