@@ -7,7 +7,7 @@
 static void every_dtype_name_finds_its_dtype_again(void)
 {
     for (int t = 1; t < RH_DTYPE_LAST; t++) {
-        CU_ASSERT_EQUAL(rh_dtype_by_name(rh_dtype_name((RhDtype)t)), t);
+        CU_ASSERT_EQUAL((int)rh_dtype_by_name(rh_dtype_name((RhDtype)t)), t);
         CU_ASSERT_TRUE(rh_dtype_bytes((RhDtype)t) >= 1);
     }
     CU_ASSERT_EQUAL(rh_dtype_by_name("int3"), RH_DTYPE_NONE);
@@ -30,7 +30,7 @@ static void every_class_name_finds_its_class_again(void)
     for (int c = 1; c < RH_KERNEL_LAST; c++) {
         const char *name = rh_kernel_class_name((RhKernelClass)c);
         CU_ASSERT_PTR_NOT_NULL_FATAL(name);
-        CU_ASSERT_EQUAL(rh_kernel_class_by_name(name), c);
+        CU_ASSERT_EQUAL((int)rh_kernel_class_by_name(name), c);
     }
     CU_ASSERT_EQUAL(rh_kernel_class_by_name("gemmm"), RH_KERNEL_NONE);
 }
