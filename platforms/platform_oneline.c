@@ -107,15 +107,22 @@ static bool parse_count(const char *key, const char *value, int64_t high, int64_
     return false;
 }
 
+/* "rail" alone means yes. */
+static bool parse_rail(const char *value, bool *out, GError **error)
+{
+    static const char *const yes[] = {"", "yes", "1", NULL}, *const no[] = {"no", "0", NULL};
+    *out = g_strv_contains(yes, value);
+    if (*out || g_strv_contains(no, value))
+        return true;
+    return rh_fail(error, RH_ERROR_INPUT, "rail:%s: expected yes or no", value);
+}
+
 static bool apply(RhPlatform *p, Tree *tree, const char *key, const char *value, GError **error)
 {
     double number = 0;
     int64_t count = 0;
-    if (g_str_equal(key, "rail")) {
-        tree->rail_optimised =
-            *value == '\0' || g_str_equal(value, "1") || g_str_equal(value, "yes");
-        return true;
-    }
+    if (g_str_equal(key, "rail"))
+        return parse_rail(value, &tree->rail_optimised, error);
     if (g_str_equal(key, "leaf"))
         return parse_count(key, value, 1 << 20, &tree->leaf_nodes, error);
     if (g_str_equal(key, "nics")) {
@@ -134,6 +141,12 @@ static bool apply(RhPlatform *p, Tree *tree, const char *key, const char *value,
                                                 : &p->nic_bytes_per_s;
     *fact = fact_from_line(number);
     return true;
+}
+
+/* Three names for the rate of a NIC. */
+static bool is_nic_rate(const char *key)
+{
+    return g_str_equal(key, "ib") || g_str_equal(key, "eth") || g_str_equal(key, "roce");
 }
 
 /* One switch above all nodes, or leaves of `leaf` nodes below it. */
@@ -167,12 +180,15 @@ static bool build_tiers(RhPlatform *p, const Tree *tree, GError **error)
 static bool apply_words(RhPlatform *p, char **words, GError **error)
 {
     Tree tree = {.oversubscription = 1};
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 1; words[i] != NULL; i++) {
         const char *colon = strchr(words[i], ':');
         g_autofree char *key =
             colon == NULL ? g_strdup(words[i]) : g_strndup(words[i], (size_t)(colon - words[i]));
         if (!g_strv_contains(KEYS, key))
             return rh_catalogue_fail_unknown("key", key, KEYS, error);
+        if (!g_hash_table_add(seen, g_strdup(is_nic_rate(key) ? "ib" : key)))
+            return rh_fail(error, RH_ERROR_INPUT, "\"%s\" is said twice", key);
         if (colon == NULL && !g_str_equal(key, "rail"))
             return rh_fail(error, RH_ERROR_INPUT, "\"%s\" has no value\nhelp: %s:VALUE", key, key);
         if (!apply(p, &tree, key, colon == NULL ? "" : colon + 1, error))

@@ -323,6 +323,8 @@ static void bad_platforms_are_refused(void)
     CU_ASSERT_TRUE(refused("h100-sxm:8x2,wifi:1Gb/s", RH_ERROR_INPUT));
     CU_ASSERT_TRUE(refused("h100-sxm:8x2,nics:9", RH_ERROR_INPUT));
     CU_ASSERT_TRUE(refused("h100-sxm:8x2,oversub:2", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,rail:maybe", RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(refused("h100-sxm:8x2,ib:400Gb/s,roce:400Gb/s", RH_ERROR_INPUT));
     CU_ASSERT_TRUE(refused("v100:8x2", RH_ERROR_INPUT));
     CU_ASSERT_TRUE(refused("", RH_ERROR_INPUT));
 }
