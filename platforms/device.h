@@ -2,11 +2,13 @@
 /* What one accelerator is, and what a kernel costs on it.
  *
  * A device file (platforms/data/devices/NAME.json) holds the data sheet and the efficiency curves,
- * each number a fact with its source. Cost model, in docs/model-kernels.md: GEMM       tile and
- * wave quantisation over sms_count, k-loop ramp, roofline with memory attention  causal flops over
- * a sustained rate that depends on sequence and head size others     bytes over sustained memory
- * bandwidth, with a ramp for small sizes every kernel at least the launch floor. Knows nothing of
- * frameworks (their gaps live in strategies/stack). */
+ * each number a fact with its source. The cost model, in docs/model-kernels.md:
+ * - GEMM: tiles and waves over the SMs, k-loop ramp, split along k, roofline with memory
+ * - attention: causal flops over a sustained rate that depends on sequence and head size
+ * - others: bytes over sustained memory bandwidth, with a ramp for small sizes
+ *
+ * Every kernel takes at least the floor. Knows nothing of frameworks: their gaps live in
+ * strategies/stack. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
