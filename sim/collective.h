@@ -3,10 +3,13 @@
  *
  * A schedule is a list of *phases*; a phase is `repeat` equal steps; a step is a set of flows
  * between members that start together and end together (a step barrier, as lock-step rings behave
- * when links are equal). Every flow says which chunk of the buffer it carries, so that the same
- * schedule moves real data under MPI: in repetition q of the phase, the flow carries chunks
- * (chunk_first + q * chunk_shift) mod chunks_count, `chunk_count` of them starting there, and the
- * receiver reduces (into the same chunks) or copies. A test runs every generator on real arrays.
+ * when links are equal). Every flow says which chunks of the buffer it carries, so that the same
+ * schedule moves real data under MPI: in repetition q of its phase it carries chunk_count chunks
+ * from wrap_first + (chunk_first - wrap_first + q * chunk_shift) mod wrap_count on, and the
+ * receiver adds (reduce) or copies them into the same places. A test runs every generator on real
+ * arrays. Who holds what: `owner` names the member that ends a reduce-scatter with a chunk, or
+ * starts an all-gather with it; all-reduce and broadcast (from member 0) leave every chunk with
+ * everyone; all-to-all numbers its chunks src * members + dst.
  *
  * With nothing else on the links a phase takes repeat * (latency + bytes / bandwidth of the slowest
  * flow): rh_schedule_time_s. The closed forms of the literature (docs/model.md) equal it for
@@ -21,6 +24,7 @@ typedef struct {
     int32_t src, dst; /* members */
     double bytes;
     int32_t chunk_first, chunk_count, chunk_shift;
+    int32_t wrap_first, wrap_count;
     bool reduce;
 } RhFlow;
 
@@ -37,6 +41,7 @@ typedef struct {
     double bytes;         /* buffer, as RhTask.bytes */
     GArray *phases;       /* RhStepPhase */
     GArray *flows;        /* RhFlow */
+    int32_t *owner;       /* of each chunk; owned */
 } RhSchedule;
 
 /* Steps of `op` on `members` ranks. node_of[i] is the node of member i (NULL: all on one node).

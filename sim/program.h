@@ -41,8 +41,8 @@ typedef enum {
     RH_LANE_TP, /* tensor-parallel collectives */
     RH_LANE_CP,
     RH_LANE_EP,
-    RH_LANE_DP,        /* gradient reduction */
-    RH_LANE_GATHER,    /* parameter gathering (ZeRO, FSDP): a stream of its own, waits count as DP */
+    RH_LANE_DP,     /* gradient reduction */
+    RH_LANE_GATHER, /* parameter gathering (ZeRO, FSDP): a stream of its own, waits count as DP */
     RH_LANE_SEND_NEXT, /* pipeline: activations out */
     RH_LANE_RECV_PREV,
     RH_LANE_SEND_PREV, /* pipeline: gradients out */
@@ -154,14 +154,15 @@ typedef struct {
 } RhMemoryEvent;
 
 typedef struct {
-    GArray *tasks;     /* RhTask */
-    GArray *preds;     /* int32_t task indices */
-    GArray *kernels;   /* RhKernel */
-    GArray *bundles;   /* RhBundle */
-    GArray *groups;    /* RhGroup */
-    GArray *roles;     /* RhRole */
-    GArray *memory;    /* RhMemoryEvent */
-    GPtrArray *labels; /* owned char* */
+    GArray *tasks;             /* RhTask */
+    GArray *preds;             /* int32_t task indices */
+    GArray *kernels;           /* RhKernel */
+    GArray *bundles;           /* RhBundle */
+    GArray *groups;            /* RhGroup */
+    GArray *roles;             /* RhRole */
+    GArray *memory;            /* RhMemoryEvent */
+    GPtrArray *labels;         /* owned char* */
+    GHashTable *label_of_text; /* while building: text -> index + 1 */
     int32_t ranks_count;
     int32_t *gpu_of_rank; /* owned; NULL = identity */
     double kernel_gap_s;  /* framework overhead after each kernel: launch gaps, host-bound floor */

@@ -1,0 +1,57 @@
+/* Two levels: reduce-scatter inside the node over NVLink, one ring per rail between nodes on what
+ * each member kept, all-gather inside the node (the multi-leader scheme of Bayatpour et al. 2017
+ * with every member a leader). */
+#include "sim/collective_private.h"
+
+/* Chunks: member j of a node keeps block j of `nodes` chunks. */
+static void inside(RhScheduleBuilder *b, int32_t ahead, bool reduce)
+{
+    int32_t k = b->per_node, h = b->nodes;
+    if (k < 2)
+        return;
+    rh_schedule_phase(b, k - 1);
+    for (int32_t node = 0; node < h; node++)
+        for (int32_t j = 0; j < k; j++)
+            rh_schedule_flow_shifting(b, (RhFlow){.src = node * k + j,
+                                                  .dst = node * k + (j + 1) % k,
+                                                  .chunk_first = (j + ahead + k) % k * h,
+                                                  .chunk_count = h,
+                                                  .chunk_shift = -h,
+                                                  .wrap_count = k * h,
+                                                  .reduce = reduce});
+}
+
+static void between(RhScheduleBuilder *b, int32_t ahead, bool reduce)
+{
+    int32_t k = b->per_node, h = b->nodes;
+    if (h < 2)
+        return;
+    rh_schedule_phase(b, h - 1);
+    for (int32_t node = 0; node < h; node++)
+        for (int32_t j = 0; j < k; j++)
+            rh_schedule_flow_shifting(b, (RhFlow){.src = node * k + j,
+                                                  .dst = (node + 1) % h * k + j,
+                                                  .chunk_first = j * h + (node + ahead + h) % h,
+                                                  .chunk_count = 1,
+                                                  .chunk_shift = -1,
+                                                  .wrap_first = j * h,
+                                                  .wrap_count = h,
+                                                  .reduce = reduce});
+}
+
+void rh_generate_hierarchical(RhScheduleBuilder *b, RhOp op)
+{
+    int32_t k = b->per_node, h = b->nodes;
+    rh_schedule_chunks(b, k * h);
+    for (int32_t j = 0; j < k; j++)
+        for (int32_t node = 0; node < h; node++)
+            b->schedule->owner[j * h + node] = node * k + j;
+    if (op != RH_OP_ALL_GATHER) {
+        inside(b, -1, true);
+        between(b, -1, true);
+    }
+    if (op != RH_OP_REDUCE_SCATTER) {
+        between(b, 0, false);
+        inside(b, 0, false);
+    }
+}

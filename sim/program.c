@@ -1,0 +1,237 @@
+#include "sim/program.h"
+
+#include <string.h>
+
+RhProgram *rh_program_new(int32_t ranks_count)
+{
+    RhProgram *p = g_new0(RhProgram, 1);
+    p->tasks = g_array_new(FALSE, FALSE, sizeof(RhTask));
+    p->preds = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    p->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    p->bundles = g_array_new(FALSE, FALSE, sizeof(RhBundle));
+    p->groups = g_array_new(FALSE, FALSE, sizeof(RhGroup));
+    p->roles = g_array_new(FALSE, FALSE, sizeof(RhRole));
+    p->memory = g_array_new(FALSE, FALSE, sizeof(RhMemoryEvent));
+    p->labels = g_ptr_array_new_with_free_func(g_free);
+    p->label_of_text = g_hash_table_new(g_str_hash, g_str_equal);
+    p->ranks_count = ranks_count;
+    p->gap_source = g_intern_static_string("");
+    return p;
+}
+
+void rh_program_free(RhProgram *p)
+{
+    if (!p)
+        return;
+    GArray *arrays[] = {p->tasks, p->preds, p->kernels, p->bundles, p->groups, p->roles, p->memory};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    g_hash_table_unref(p->label_of_text);
+    g_ptr_array_unref(p->labels);
+    g_free(p->gpu_of_rank);
+    g_free(p);
+}
+
+int32_t rh_program_label(RhProgram *p, const char *text)
+{
+    void *found = g_hash_table_lookup(p->label_of_text, text);
+    if (found)
+        return GPOINTER_TO_INT(found) - 1;
+    char *copy = g_strdup(text);
+    g_ptr_array_add(p->labels, copy);
+    g_hash_table_insert(p->label_of_text, copy, GINT_TO_POINTER((gint)p->labels->len));
+    return (int32_t)p->labels->len - 1;
+}
+
+static int32_t add_bundle(RhProgram *p, RhBundle bundle)
+{
+    g_array_append_val(p->bundles, bundle);
+    return (int32_t)p->bundles->len - 1;
+}
+
+int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t count)
+{
+    RhBundle bundle = {(int32_t)p->kernels->len, count, -1};
+    g_array_append_vals(p->kernels, kernels, (guint)count);
+    return add_bundle(p, bundle);
+}
+
+int32_t rh_program_add_wait(RhProgram *p, double seconds)
+{
+    return add_bundle(p, (RhBundle){(int32_t)p->kernels->len, 0, seconds});
+}
+
+static int32_t copy_spans(RhSpan *to, const RhSpan *spans, int32_t count)
+{
+    int32_t size = 1;
+    for (int32_t i = 0; i < count; i++) {
+        to[i] = spans[i];
+        size *= spans[i].extent;
+    }
+    return size;
+}
+
+int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count)
+{
+    g_return_val_if_fail(count >= 0 && count <= RH_SPANS_MAX, -1);
+    RhGroup group = {.label = rh_program_label(p, label), .spans_count = count};
+    group.size = copy_spans(group.spans, spans, count);
+    g_array_append_val(p->groups, group);
+    return (int32_t)p->groups->len - 1;
+}
+
+int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
+                              const RhSpan *spans, int32_t count)
+{
+    g_return_val_if_fail(count >= 0 && count <= RH_SPANS_MAX, -1);
+    RhRole role = {.label = rh_program_label(p, label),
+                   .first_rank = first_rank,
+                   .spans_count = count,
+                   .tasks_first = (int32_t)p->tasks->len,
+                   .memory_first = (int32_t)p->memory->len};
+    role.ranks_count = copy_spans(role.spans, spans, count);
+    g_array_append_val(p->roles, role);
+    return (int32_t)p->roles->len - 1;
+}
+
+int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int32_t preds_count)
+{
+    task.role = (int32_t)p->roles->len - 1;
+    task.preds_first = (int32_t)p->preds->len;
+    for (int32_t i = 0; i < preds_count; i++)
+        if (preds[i] >= 0)
+            g_array_append_val(p->preds, preds[i]);
+    task.preds_count = (uint8_t)((int32_t)p->preds->len - task.preds_first);
+    g_array_append_val(p->tasks, task);
+    return (int32_t)p->tasks->len - 1;
+}
+
+void rh_program_add_memory(RhProgram *p, RhMemoryUse use, double bytes)
+{
+    if (bytes == 0)
+        return;
+    RhMemoryEvent event = {(int32_t)p->tasks->len, (uint8_t)use, bytes};
+    g_array_append_val(p->memory, event);
+}
+
+void rh_program_end_role(RhProgram *p)
+{
+    RhRole *role = &g_array_index(p->roles, RhRole, p->roles->len - 1);
+    role->tasks_count = (int32_t)p->tasks->len - role->tasks_first;
+    role->memory_count = (int32_t)p->memory->len - role->memory_first;
+}
+
+void rh_program_match(RhProgram *p, int32_t send, int32_t recv)
+{
+    g_array_index(p->tasks, RhTask, send).peer_task = recv;
+    g_array_index(p->tasks, RhTask, recv).peer_task = send;
+}
+
+int32_t rh_role_rank(const RhRole *role, int32_t i)
+{
+    int32_t rank = role->first_rank;
+    for (int32_t k = 0; k < role->spans_count; k++) {
+        rank += i % role->spans[k].extent * role->spans[k].stride;
+        i /= role->spans[k].extent;
+    }
+    return rank;
+}
+
+int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out)
+{
+    int32_t base = rank, own = 0, weight = 1;
+    for (int32_t k = 0; k < group->spans_count; k++) {
+        int32_t at = rank / group->spans[k].stride % group->spans[k].extent;
+        base -= at * group->spans[k].stride;
+        own += at * weight;
+        weight *= group->spans[k].extent;
+    }
+    for (int32_t i = 0; i < group->size; i++) {
+        int32_t member = base, rest = i;
+        for (int32_t k = 0; k < group->spans_count; k++) {
+            member += rest % group->spans[k].extent * group->spans[k].stride;
+            rest /= group->spans[k].extent;
+        }
+        out[i] = member;
+    }
+    return own;
+}
+
+int32_t *rh_program_role_of_rank(const RhProgram *p)
+{
+    int32_t *roles = g_new(int32_t, MAX(p->ranks_count, 1));
+    for (int32_t r = 0; r < p->ranks_count; r++)
+        roles[r] = -1;
+    for (guint i = 0; i < p->roles->len; i++) {
+        const RhRole *role = rh_program_role(p, (int32_t)i);
+        for (int32_t k = 0; k < role->ranks_count; k++)
+            roles[rh_role_rank(role, k)] = (int32_t)i;
+    }
+    return roles;
+}
+
+double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle)
+{
+    const RhBundle *b = &g_array_index(p->bundles, RhBundle, bundle);
+    if (b->seconds >= 0)
+        return b->seconds;
+    double total = 0;
+    for (int32_t i = b->first; i < b->first + b->count; i++)
+        total +=
+            rh_kernel_time_s(device, &g_array_index(p->kernels, RhKernel, i)) + p->kernel_gap_s;
+    return total;
+}
+
+static const char *const lane_names[RH_LANE_LAST] = {[RH_LANE_COMPUTE] = "compute",
+                                                     [RH_LANE_TP] = "tp",
+                                                     [RH_LANE_CP] = "cp",
+                                                     [RH_LANE_EP] = "ep",
+                                                     [RH_LANE_DP] = "dp",
+                                                     [RH_LANE_GATHER] = "gather",
+                                                     [RH_LANE_SEND_NEXT] = "send-next",
+                                                     [RH_LANE_RECV_PREV] = "recv-prev",
+                                                     [RH_LANE_SEND_PREV] = "send-prev",
+                                                     [RH_LANE_RECV_NEXT] = "recv-next",
+                                                     [RH_LANE_COPY_IN] = "copy-in",
+                                                     [RH_LANE_COPY_OUT] = "copy-out"};
+static const char *const op_names[RH_OP_LAST] = {
+    "none", "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "barrier"};
+static const char *const algo_names[RH_ALGO_LAST] = {
+    "none", "ring", "tree", "recursive-doubling", "rabenseifner", "hierarchical", "direct"};
+static const char *const phase_names[RH_PHASE_LAST] = {
+    "none", "forward", "backward", "recompute", "gradient", "optimizer", "parameter"};
+static const char *const memory_names[RH_MEMORY_LAST] = {"none",      "weights",       "gradients",
+                                                         "optimizer", "activations",   "recompute",
+                                                         "logits",    "communication", "reserve"};
+static const char *const kind_names[RH_TASK_LAST] = {"none", "kernel", "collective", "send",
+                                                     "recv", "copy",   "mark"};
+
+const char *rh_lane_name(RhLane lane)
+{
+    return lane_names[lane];
+}
+
+const char *rh_op_name(RhOp op)
+{
+    return op_names[op];
+}
+
+const char *rh_algo_name(RhAlgo algo)
+{
+    return algo_names[algo];
+}
+
+const char *rh_phase_name(RhPhase phase)
+{
+    return phase_names[phase];
+}
+
+const char *rh_memory_name(RhMemoryUse use)
+{
+    return memory_names[use];
+}
+
+const char *rh_task_kind_name(RhTaskKind kind)
+{
+    return kind_names[kind];
+}
