@@ -135,8 +135,8 @@ const RhField rh_set_fields[] = {
     SIZE("positions", positions, TOKENS_MAX, 0),
     COUNT("window", window, TOKENS_MAX, 0),
     FLAG("tied", tied, 0),
-    FLAG("hidden_dropout", hidden_dropout, 0),
-    FLAG("attention_dropout", attention_dropout, 0),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    RATE("attention_dropout", attention_dropout, 0),
     END,
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "workloads/model_private.h"
 
 /* --- Checks of a shape --- */
@@ -223,8 +224,13 @@ static bool parse_value(const RhField *field, const char *key, const char *text,
         *value = yes;
         return true;
     }
-    g_autoptr(GError) inner = NULL;
-    if (rh_integer_parse(text, field->low, field->high, value, &inner))
+    double rate;
+    if (field->type == RH_FIELD_RATE && rh_quantity_parse(text, RH_QUANTITY_FRAC, &rate, NULL)) {
+        *value = rate > 0;
+        return true;
+    }
+    if (field->type == RH_FIELD_SIZE &&
+        rh_integer_parse(text, field->low, field->high, value, NULL))
         return true;
     if (field->type == RH_FIELD_SIZE)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -248,12 +254,17 @@ static void forget_derived(const RhModel *m, size_t changed, RhConfig *c)
         c->ffn = 0;
 }
 
-static void apply(RhModel *m, const RhConfig *c, bool all_slide)
+/* Layers keep sliding as they did; a first window slides everywhere, layers added are as the last.
+ */
+static void apply(RhModel *m, const RhConfig *c, size_t changed)
 {
+    bool by_layer = changed == offsetof(RhConfig, window_from);
+    bool had_window = config_of(m).window > 0;
     g_autofree bool *sliding = g_new(bool, c->layers);
     for (int64_t i = 0; i < c->layers; i++) {
         int64_t like = MIN(i, m->layers_count - 1);
-        sliding[i] = all_slide || m->kinds[m->kind_of_layer[like]].window_tokens > 0;
+        sliding[i] = by_layer ? i >= c->window_from
+                              : !had_window || m->kinds[m->kind_of_layer[like]].window_tokens > 0;
     }
     set_sizes(m, c);
     rh_model_set_kinds(m, c, sliding);
@@ -275,7 +286,6 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
     if (field == NULL)
         return fail_unknown_key(m, key, error);
     RhConfig c = config_of(m);
-    bool had_window = c.window > 0;
     forget_derived(m, field->offset, &c);
     if (!parse_value(field, key, value, rh_config_field(&c, field), error))
         return false;
@@ -284,7 +294,7 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
         const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s\nhelp: %s", key, value, p->text, p->help);
     }
-    apply(m, &c, !had_window);
+    apply(m, &c, field->offset);
     add_to_hash(m, key, value);
     return true;
 }

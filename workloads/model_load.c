@@ -93,10 +93,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     if (family != NULL || *type == '\0')
         return family;
     g_autofree char *names = g_strjoinv(", ", (char **)rh_family_names());
-    const char *near = rh_nearest_name(type, rh_family_names());
-    g_autofree char *help =
-        near == NULL ? g_strdup_printf("supported (dense): %s", names)
-                     : g_strdup_printf("supported (dense): %s; the nearest is %s", names, near);
+    g_autofree char *help = g_strdup_printf("supported (dense): %s", names);
     rh_json_problem(doc, member(root, "model_type"), help, "model_type \"%s\" is not supported",
                     type);
     return NULL;
@@ -210,13 +207,15 @@ const char *const *rh_model_names(void)
 
 static void fail_unknown(const char *spec, GError **error)
 {
-    g_autofree char *all = g_strjoinv(", ", (char **)rh_model_names());
+    guint count = g_strv_length((char **)rh_model_names());
     const char *near = rh_nearest_name(spec, rh_model_names());
     g_autofree char *help =
         near != NULL ? g_strdup_printf("a similar name exists: %s", near)
                      : g_strdup("or give a Hugging Face config.json, or the folder holding one");
-    rh_fail(error, RH_ERROR_INPUT, "unknown workload \"%s\"\nnote: known: %s\nhelp: %s", spec,
-            *all != '\0' ? all : "(none found; is REHEARSE_DATA right?)", help);
+    rh_fail(
+        error, RH_ERROR_INPUT,
+        "unknown workload \"%s\"\nnote: %u models are known (rehearse show workloads)%s\nhelp: %s",
+        spec, count, count > 0 ? "" : ": is REHEARSE_DATA right?", help);
 }
 
 /* The file behind `spec`; NULL when it can only be a catalogue name, and that is unknown. */
