@@ -1,0 +1,43 @@
+#pragma once
+/* What a command line says, after parsing: one struct for all commands; each command's option
+ * tables decide which fields can be set. Zero or NULL means: not given (defaults are filled in by
+ * the table). */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    /* inputs */
+    const char *workload, *platform, *strategy, *stack;
+    GPtrArray *sets; /* const char*, "KEY=VALUE" */
+    /* the job */
+    int64_t global_batch, sequence, gpus;
+    const char *dtype;
+    /* plan */
+    const char *objective, *emit;
+    GPtrArray *limits, *fixes;
+    int64_t top;
+    double gap_frac;
+    bool quick;
+    /* simulate */
+    int64_t steps;
+    bool unfolded;
+    double jitter_frac;
+    const char *trace;
+    /* explain */
+    const char *term, *why_not;
+    GPtrArray *what_ifs;
+    int64_t versus;
+    /* everywhere */
+    GPtrArray *outputs;
+    int64_t seed, jobs;
+    double timeout_s;
+    bool json, quiet, progress_disabled, help_short, help_long;
+    int64_t verbosity;
+    const char *color;
+    GPtrArray *operands; /* const char* */
+    GPtrArray *recorded; /* const char*: the words that decide the result, for its "argv" */
+} RhArguments;
+
+void rh_arguments_clear(RhArguments *arguments);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhArguments, rh_arguments_clear)

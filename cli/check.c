@@ -1,0 +1,209 @@
+/* rehearse check FILE...: reads files the way the other commands would, and says how they were
+ * understood. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/result.h"
+#include "cli/terminal.h"
+#include "report/format.h"
+
+/* Reads the file and appends its notes; NULL in `error` when it is fine. */
+typedef bool (*CheckFunc)(const char *path, GString *notes, GError **error);
+
+static bool check_model(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhModel) m = rh_model_load(path, error);
+    if (!m)
+        return false;
+    const RhLayerKind *k = &m->kinds[0];
+    g_autofree char *params = rh_text_count(rh_model_params(m));
+    g_string_append_printf(notes, "workload, family %s, %s parameters\n", m->family, params);
+    g_string_append_printf(
+        notes,
+        "note: %d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d (%d "
+        "key-value), ffn %" G_GINT64_FORMAT ", vocabulary %" G_GINT64_FORMAT "\n",
+        m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads, k->ffn_width, m->vocab);
+    return true;
+}
+
+static void note_fact(GString *notes, const char *name, const RhFact *fact, RhQuantity kind,
+                      const char *unit)
+{
+    g_autofree char *value = rh_quantity_format(fact->value, kind, 3);
+    g_string_append_printf(notes, "note: %s read as %s%s (%s)\n", name, value, unit,
+                           rh_tag_name(fact->tag));
+}
+
+static bool check_platform(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(path, error);
+    if (!p)
+        return false;
+    g_string_append_printf(notes, "platform %s, %d node%s of %d %s\n", p->name, p->nodes_count,
+                           p->nodes_count == 1 ? "" : "s", p->gpus_per_node, p->device->name);
+    note_fact(notes, "nvlink.bandwidth", &p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S,
+              " per GPU and direction");
+    g_autofree char *nics = g_strdup_printf(" = %.0f Gb/s per NIC, %d NICs per node",
+                                            p->nic_bytes_per_s.value * 8 / 1e9, p->nics_per_node);
+    note_fact(notes, "nic.bandwidth", &p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S, nics);
+    for (int t = 0; t < p->tiers_count; t++)
+        note_fact(notes, p->tiers[t].name, &p->tiers[t].hop_latency_s, RH_QUANTITY_S,
+                  " more for each hop");
+    return true;
+}
+
+static bool check_device(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhDevice) d = rh_device_load(path, error);
+    if (!d)
+        return false;
+    g_string_append_printf(notes, "device %s, %d SMs\n", d->name, d->sms_count);
+    note_fact(notes, "bf16 peak", &d->peak_flops_per_s[RH_DTYPE_BF16], RH_QUANTITY_FLOPS_PER_S, "");
+    note_fact(notes, "memory", &d->hbm_bytes, RH_QUANTITY_BYTES, "");
+    note_fact(notes, "memory bandwidth", &d->hbm_bytes_per_s, RH_QUANTITY_BYTES_PER_S, "");
+    return true;
+}
+
+static bool check_result(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhResult) r = rh_result_load(path, error);
+    if (!r)
+        return false;
+    g_string_append_printf(notes, "result of %s, %u layout%s for %s on %s\n",
+                           r->is_plan ? "plan" : "simulate", r->plans->len,
+                           r->plans->len == 1 ? "" : "s", r->workload, r->platform);
+    return true;
+}
+
+static bool check_program(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhProgram) p = doc ? rh_program_from_json(doc, error) : NULL;
+    if (!p)
+        return false;
+    g_string_append_printf(notes, "program of %d ranks in %u roles, %u tasks\n", p->ranks_count,
+                           p->roles->len, p->tasks->len);
+    return true;
+}
+
+static bool check_layout(const char *path, GString *notes, GError **error)
+{
+    g_autofree char *text = NULL;
+    g_autoptr(GError) local = NULL;
+    RhLayout layout = rh_layout_default();
+    if (!g_file_get_contents(path, &text, NULL, &local))
+        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++)
+        (*line)[strcspn(*line, "#")] = '\0';
+    g_autofree char *joined = g_strjoinv(",", lines);
+    if (!rh_layout_parse(joined, &layout, &local))
+        return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
+    g_autofree char *title = rh_layout_title(&layout);
+    g_string_append_printf(notes, "strategy: %s\n", title);
+    return true;
+}
+
+/* A key that only one kind of file has. */
+static const struct {
+    const char *key, *schema; /* schema NULL: the key alone tells */
+    CheckFunc check;
+} kinds[] = {
+    {"schema", "rehearse.plan/1", check_result},
+    {"schema", "rehearse.simulate/1", check_result},
+    {"schema", "rehearse.program/1", check_program},
+    {"model_type", NULL, check_model},
+    {"architectures", NULL, check_model},
+    {"gpus_per_node", NULL, check_platform},
+    {"nics_per_node", NULL, check_platform},
+    {"nvlink", NULL, check_platform},
+    {"sms", NULL, check_device},
+    {"hbm", NULL, check_device},
+    {"curves", NULL, check_device},
+};
+
+static CheckFunc kind_of(RhJson *doc)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (!rh_json_has(root, kinds[i].key))
+            continue;
+        if (!kinds[i].schema ||
+            strcmp(rh_json_string_or(doc, root, kinds[i].key, ""), kinds[i].schema) == 0)
+            return kinds[i].check;
+    }
+    return NULL;
+}
+
+/* Text without braces that is no .json is a strategy. */
+static bool looks_like_layout(const char *path)
+{
+    g_autofree char *text = NULL;
+    return !g_str_has_suffix(path, ".json") && g_file_get_contents(path, &text, NULL, NULL) &&
+           !strchr(text, '{');
+}
+
+static bool check_file(const char *path, GString *notes, GError **error)
+{
+    if (g_file_test(path, G_FILE_TEST_IS_DIR))
+        return check_model(path, notes, error);
+    if (looks_like_layout(path))
+        return check_layout(path, notes, error);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return false;
+    CheckFunc check = kind_of(doc);
+    if (check)
+        return check(path, notes, error);
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s: no known kind of file\nnote: a workload has \"model_type\", a platform "
+                   "\"gpus_per_node\", a device \"sms\", a result or program \"schema\"",
+                   path);
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    guint wrong = 0;
+    (void)error;
+    for (guint i = 0; i < a->operands->len; i++) {
+        const char *path = g_ptr_array_index(a->operands, i);
+        g_autoptr(GString) notes = g_string_new(NULL);
+        g_autoptr(GError) problem = NULL;
+        if (check_file(path, notes, &problem)) {
+            printf("%s: %s", path, notes->str);
+            continue;
+        }
+        fflush(stdout);
+        rh_terminal_error(problem->message);
+        wrong++;
+    }
+    if (wrong > 0)
+        printf("%u of %u file%s wrong\n", wrong, a->operands->len,
+               a->operands->len == 1 ? " is" : "s are");
+    return wrong > 0 ? 3 : 0;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
+              .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
+    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
+    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
+              .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, NULL};
+
+const RhCommand rh_command_check = {
+    .name = "check",
+    .operands = "FILE...",
+    .operands_low = 1,
+    .operands_high = 1 << 20,
+    .summary = "are these files right, and how are they understood?",
+    .about = "Tells workloads, platforms, devices, strategies, programs and results apart by\n"
+             "what is in them, reads each as the other commands would, and prints the\n"
+             "quantities as understood. All problems of all files are reported at once.\n",
+    .examples = "rehearse check my-model/config.json my-cluster.json\nrehearse check plan.json",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,87 @@
+#include "cli/commands.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* Options that several commands share. */
+const RhOption rh_options_inputs[] = {
+    RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
+              "config.json, a folder holding one, or a name of `rehearse show workloads`",
+              .required = true),
+    RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
+              "platform file, a name like dgx-h100:8, or one line: \"h100-sxm:8x4,ib:400Gb/s\"",
+              .required = true),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "override a field of the model, the platform or the job"),
+    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
+              "training framework, see `rehearse show stacks`", .otherwise = "megatron"),
+    {0}};
+
+const RhOption rh_options_job[] = {
+    RH_OPTION(global_batch, "global-batch", 0, RH_OPTION_INTEGER, "B",
+              "samples of one optimizer step", .required = true, .low = 1, .high = 1 << 28),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of one sample", .required = true,
+              .low = 1, .high = 1 << 28),
+    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
+              .low = 1, .high = 1 << 22),
+    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE", "number format of the matrix products",
+              .choices = "bf16|fp16", .otherwise = "bf16"),
+    {0}};
+
+const RhOption rh_options_shared[] = {
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
+              "also write the result; the ending decides the format", .neutral = true),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
+              .neutral = true),
+    RH_OPTION(seed, "seed", 0, RH_OPTION_INTEGER, "N", "seed of every random number",
+              .otherwise = "1", .low = 0, .high = G_MAXINT32),
+    RH_OPTION(jobs, "jobs", 'j', RH_OPTION_INTEGER, "N",
+              "processes at a time, 0: one for each core; never changes the result",
+              .otherwise = "0", .low = 0, .high = 1024, .neutral = true),
+    RH_OPTION(timeout_s, "timeout", 0, RH_OPTION_QUANTITY, "30s",
+              "stop after this long, with what is known by then", .quantity = RH_QUANTITY_S),
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
+    RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no progress, no hints", .neutral = true),
+    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
+              .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
+    RH_OPTION(progress_disabled, "no-progress", 0, RH_OPTION_FLAG, NULL,
+              "no progress line on a terminal", .neutral = true),
+    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
+    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
+              .neutral = true),
+    {0}};
+
+const RhCommand *const rh_commands[] = {
+    &rh_command_plan,        &rh_command_simulate, &rh_command_explain,
+    &rh_command_check,       &rh_command_show,     &rh_command_compare,
+    &rh_command_completions, &rh_command_help,     NULL};
+
+/* Named in the plan of this program, not in this version. */
+static const char *const later_names[] = {"serve-plan", "serve-simulate", "calibrate", "validate",
+                                          "capacity",   "report",         NULL};
+
+const RhCommand *rh_command_by_name(const char *name)
+{
+    for (const RhCommand *const *c = rh_commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+    return NULL;
+}
+
+bool rh_command_fail_unknown(const char *name, GError **error)
+{
+    if (g_strv_contains(later_names, name))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s is not in this version\nhelp: `rehearse help` lists what is", name);
+    const char *names[G_N_ELEMENTS(rh_commands)] = {NULL};
+    for (size_t i = 0; rh_commands[i]; i++)
+        names[i] = rh_commands[i]->name;
+    const char *near = rh_nearest_name(name, names);
+    if (near)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "there is no command \"%s\"\nhelp: a command with a similar name exists: %s",
+                       name, near);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "there is no command \"%s\"\nhelp: `rehearse help` lists the commands", name);
+}

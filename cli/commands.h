@@ -1,0 +1,14 @@
+#pragma once
+/* The table of subcommands. */
+#include "cli/options.h"
+
+extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
+
+extern const RhCommand rh_command_plan, rh_command_simulate, rh_command_explain, rh_command_check,
+    rh_command_show, rh_command_compare, rh_command_completions, rh_command_help;
+
+/* All of them in the order of the help, NULL-ended. */
+extern const RhCommand *const rh_commands[];
+const RhCommand *rh_command_by_name(const char *name); /* NULL when unknown */
+/* RH_ERROR_USAGE: says what is near, or that the command is for a later version. */
+bool rh_command_fail_unknown(const char *name, GError **error);

@@ -1,0 +1,142 @@
+/* rehearse compare A B: two results side by side, from what the files hold. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "cli/commands.h"
+#include "cli/result.h"
+#include "report/format.h"
+#include "report/report.h"
+
+typedef struct {
+    RhResult *result;
+    const RhResultPlan *plan;
+    const char *name;
+} Side;
+
+static bool open_side(Side *side, const char *spec, GError **error)
+{
+    g_autofree char *path = NULL;
+    int64_t rank = 1;
+    if (!rh_result_split(spec, &path, &rank, error))
+        return false;
+    side->name = spec;
+    side->result = rh_result_load(path, error);
+    side->plan = side->result ? rh_result_plan(side->result, rank, error) : NULL;
+    return side->plan != NULL;
+}
+
+static void input_row(RhTable *table, const char *what, const char *a, const char *b)
+{
+    if (strcmp(a, b) != 0)
+        rh_table_rowf(table, "%s|%s|%s", what, a, b);
+}
+
+static void number_row(RhTable *table, const char *what, int64_t a, int64_t b)
+{
+    g_autofree char *left = rh_text_count(a);
+    g_autofree char *right = rh_text_count(b);
+    input_row(table, what, left, right);
+}
+
+/* What was asked differently. */
+static void append_inputs(GString *out, const Side *a, const Side *b)
+{
+    const RhResult *x = a->result, *y = b->result;
+    g_autofree char *sets_x = g_strjoinv(" ", x->sets);
+    g_autofree char *sets_y = g_strjoinv(" ", y->sets);
+    g_autoptr(RhTable) table = rh_table_new("<<<");
+    gsize before = out->len;
+    input_row(table, "workload", x->workload, y->workload);
+    input_row(table, "platform", x->platform, y->platform);
+    input_row(table, "stack", x->stack, y->stack);
+    input_row(table, "dtype", x->dtype, y->dtype);
+    number_row(table, "global batch", x->global_batch, y->global_batch);
+    number_row(table, "sequence", x->sequence, y->sequence);
+    number_row(table, "GPUs", x->gpus, y->gpus);
+    input_row(table, "--set", sets_x, sets_y);
+    rh_table_append(table, out, "  ");
+    if (out->len == before)
+        g_string_append(out, "  asked the same question of the same inputs\n");
+    if (strcmp(x->workload, y->workload) == 0 && strcmp(x->workload_hash, y->workload_hash) != 0)
+        g_string_append(out, "  the workload's contents differ\n");
+    if (strcmp(x->platform, y->platform) == 0 && strcmp(x->platform_hash, y->platform_hash) != 0)
+        g_string_append(out, "  the platform's contents differ\n");
+}
+
+static void append_figures(GString *out, const RhRehearsal *a, const RhRehearsal *b)
+{
+    g_autofree char *layout_a = rh_layout_title(&a->layout);
+    g_autofree char *layout_b = rh_layout_title(&b->layout);
+    g_autofree char *step_a = rh_quantity_format(a->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *step_b = rh_quantity_format(b->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *tokens_a = rh_text_count(llround(a->tokens_per_s_per_gpu));
+    g_autofree char *tokens_b = rh_text_count(llround(b->tokens_per_s_per_gpu));
+    g_string_append_printf(out, "  A: %s\n  B: %s\n\n", layout_a, layout_b);
+    g_autoptr(RhTable) table = rh_table_new("<>>");
+    rh_table_rowf(table, "|A|B");
+    rh_table_rowf(table, "step|%s|%s", step_a, step_b);
+    rh_table_rowf(table, "MFU|%.1f %%|%.1f %%", 100 * a->mfu_frac, 100 * b->mfu_frac);
+    rh_table_rowf(table, "tok/s/GPU|%s|%s", tokens_a, tokens_b);
+    rh_table_rowf(table, "memory, GiB|%.1f|%.1f", a->memory.peak_bytes / 1073741824.0,
+                  b->memory.peak_bytes / 1073741824.0);
+    rh_table_append(table, out, "  ");
+}
+
+static char *comparison(const Side *a, const Side *b)
+{
+    const RhRehearsal *x = &a->plan->r, *y = &b->plan->r;
+    GString *out = g_string_new(NULL);
+    double less_s = y->step_time_s - x->step_time_s;
+    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
+    if (less_s == 0)
+        g_string_append(out, "A and B take the same time\n");
+    else
+        g_string_append_printf(out, "A is %s a step (%.1f %%) %s than B\n", size,
+                               100 * fabs(less_s) / y->step_time_s,
+                               less_s > 0 ? "faster" : "slower");
+    append_inputs(out, a, b);
+    append_figures(out, x, y);
+    if (x->costs && y->costs) {
+        g_string_append_c(out, '\n');
+        rh_report_versus(out, "A", x, "B", y);
+    }
+    return g_string_free(out, FALSE);
+}
+
+static int run(const RhArguments *arguments, GError **error)
+{
+    Side a = {0}, b = {0};
+    bool fine = open_side(&a, g_ptr_array_index(arguments->operands, 0), error) &&
+                open_side(&b, g_ptr_array_index(arguments->operands, 1), error);
+    if (fine) {
+        g_autofree char *text = comparison(&a, &b);
+        fputs(text, stdout);
+    }
+    rh_result_free(a.result);
+    rh_result_free(b.result);
+    return fine ? 0 : 3;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
+    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
+              .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, NULL};
+
+const RhCommand rh_command_compare = {
+    .name = "compare",
+    .operands = "A[#RANK] B[#RANK]",
+    .operands_low = 2,
+    .operands_high = 2,
+    .summary = "two results side by side",
+    .about = "A and B are JSON files written by `plan` or `simulate` with -o. Shows what was\n"
+             "asked differently, the figures, and where the steps differ, largest first.\n"
+             "Nothing is computed again.\n",
+    .examples = "rehearse compare plan.json#1 plan.json#2\nrehearse compare monday.json today.json",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,262 @@
+/* rehearse explain: where does a number come from, why not another layout, what would change it? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/explain_term.h"
+#include "cli/result.h"
+#include "cli/terminal.h"
+#include "report/format.h"
+#include "report/report.h"
+
+/* The result's plan, performed again from its recorded inputs. */
+typedef struct {
+    const RhArguments *a;
+    RhResult *result;
+    const RhResultPlan *plan;
+    int64_t rank;
+    RhInputs *in;
+    RhProgram *program;
+    RhRehearsal *r;
+    GString *out;
+} Explanation;
+
+static RhRehearsal *rehearse(const RhInputs *in, const RhLayout *layout, int64_t seed,
+                             RhProgram **program, GError **error)
+{
+    RhEngineOptions options = {.seed = (uint64_t)seed};
+    return rh_rehearse(&in->c, layout, &options, program, NULL, error);
+}
+
+static bool open_result(Explanation *e, GError **error)
+{
+    g_autofree char *path = NULL;
+    bool changed = false;
+    if (!rh_result_split(g_ptr_array_index(e->a->operands, 0), &path, &e->rank, error))
+        return false;
+    e->result = rh_result_load(path, error);
+    e->plan = e->result ? rh_result_plan(e->result, e->rank, error) : NULL;
+    if (!e->plan)
+        return false;
+    e->in = rh_result_inputs(e->result, NULL, &changed, error);
+    if (!e->in)
+        return false;
+    if (changed)
+        rh_terminal_hint("warning: an input changed since this result was written");
+    e->r = rehearse(e->in, &e->plan->r.layout, e->result->seed, &e->program, error);
+    if (!e->r)
+        return false;
+    if (fabs(e->r->step_time_s - e->plan->r.step_time_s) > 1e-6 * e->r->step_time_s) {
+        g_autofree char *line =
+            g_strdup_printf("note: recorded %.6g s, performed now %.6g s (--quick, --jitter or "
+                            "another version)",
+                            e->plan->r.step_time_s, e->r->step_time_s);
+        rh_terminal_hint(line);
+    }
+    return true;
+}
+
+static void close_result(Explanation *e)
+{
+    rh_rehearsal_free(e->r);
+    rh_program_free(e->program);
+    rh_inputs_free(e->in);
+    rh_result_free(e->result);
+    g_string_free(e->out, TRUE);
+}
+
+static void append_tree(Explanation *e)
+{
+    g_autofree char *title = rh_layout_title(&e->r->layout);
+    g_autofree char *step = rh_text_number(e->r->step_time_s, 4);
+    g_string_append_printf(e->out, "%s s/step: #%" G_GINT64_FORMAT " %s\n", step, e->rank, title);
+    rh_report_tree(e->out, e->r->costs, e->r->step_time_s);
+    g_autofree char *closed = rh_text_number(e->r->bound_closed_s, 4);
+    g_autofree char *segment = rh_text_number(e->r->bound_segment_s, 4);
+    g_string_append_printf(e->out, "lower bounds: closed form %s s, segment graph %s s\n", closed,
+                           segment);
+    rh_report_sources(e->out, &e->in->c, e->in->hardware);
+    g_string_append_printf(e->out, "next: rehearse explain '%s#%" G_GINT64_FORMAT "' --term '%s'\n",
+                           e->result->path, e->rank, rh_wait_name(RH_WAIT_TP));
+}
+
+static bool append_term(Explanation *e, GError **error)
+{
+    const RhCost *term = rh_explain_find(e->r->costs, e->a->term, error);
+    if (!term)
+        return false;
+    rh_explain_term(e->out, e->in, e->r, e->program, term);
+    return true;
+}
+
+/* "#1 against X: 3.4 s (5.1 %) faster", then the table of terms. */
+static void append_versus(Explanation *e, const char *name_a, const RhRehearsal *a,
+                          const char *name_b, const RhRehearsal *b)
+{
+    double less_s = b->step_time_s - a->step_time_s;
+    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
+    g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
+                           100 * fabs(less_s) / a->step_time_s, less_s >= 0 ? "faster" : "slower",
+                           name_b);
+    rh_report_versus(e->out, name_a, a, name_b, b);
+    g_string_append_printf(e->out, "  memory: %.1f GiB against %.1f of %.1f\n",
+                           a->memory.peak_bytes / 1073741824.0, b->memory.peak_bytes / 1073741824.0,
+                           b->memory_capacity_bytes / 1073741824.0);
+}
+
+static bool append_rank(Explanation *e, GError **error)
+{
+    const RhResultPlan *other = rh_result_plan(e->result, e->a->versus, error);
+    if (!other)
+        return false;
+    g_autoptr(RhRehearsal) r = rehearse(e->in, &other->r.layout, e->result->seed, NULL, error);
+    if (!r)
+        return false;
+    g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
+    g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
+    append_versus(e, a, e->r, b, r);
+    g_autofree char *title_a = rh_layout_title(&e->r->layout);
+    g_autofree char *title_b = rh_layout_title(&r->layout);
+    g_string_append_printf(e->out, "  %s: %s\n  %s: %s\n", a, title_a, b, title_b);
+    return true;
+}
+
+/* A strategy's keys over the plan's own layout; dp follows unless it is named. */
+static bool parse_over(const RhLayout *base, const char *text, RhLayout *out, GError **error)
+{
+    *out = *base;
+    out->dp = 0;
+    out->stage_layers_count = 0;
+    return rh_layout_parse(text, out, error);
+}
+
+/* Why a layout does not win: illegal, too large, or slower. Each is an answer. */
+static bool append_why_not(Explanation *e, GError **error)
+{
+    RhLayout layout = rh_layout_default();
+    g_autoptr(GError) illegal = NULL;
+    if (!rh_layout_parse(e->a->why_not, &layout, error))
+        return false;
+    if (!rh_inputs_settle_layout(e->in, &layout, &illegal)) {
+        g_string_append_printf(e->out, "%s is not legal here: %s\n", e->a->why_not,
+                               illegal->message);
+        return true;
+    }
+    g_autoptr(RhRehearsal) r = rehearse(e->in, &layout, e->result->seed, NULL, error);
+    if (!r)
+        return false;
+    g_autofree char *title = rh_layout_title(&layout);
+    if (!r->fits)
+        g_string_append_printf(e->out,
+                               "%s does not fit: %.1f GiB on stage %d, %.1f more than there is\n",
+                               title, r->memory.peak_bytes / 1073741824.0, r->memory.stage,
+                               (r->memory.peak_bytes - r->memory_capacity_bytes) / 1073741824.0);
+    g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
+    append_versus(e, a, e->r, r->fits ? "it" : "it (if it fitted)", r);
+    g_string_append_printf(e->out,
+                           "  it: %s\n  its lower bound: %.4g s closed form, %.4g s segment "
+                           "graph\n",
+                           title, r->bound_closed_s, r->bound_segment_s);
+    return true;
+}
+
+/* Each change is a key of a layout, or of an input. */
+static bool append_what_if(Explanation *e, GError **error)
+{
+    g_autoptr(GPtrArray) sets = g_ptr_array_new();
+    RhLayout layout = e->r->layout;
+    for (guint i = 0; i < e->a->what_ifs->len; i++) {
+        char *text = g_ptr_array_index(e->a->what_ifs, i);
+        RhLayout changed;
+        if (parse_over(&layout, text, &changed, NULL))
+            layout = changed;
+        else
+            g_ptr_array_add(sets, text);
+    }
+    g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
+    if (!in)
+        return false;
+    if (in->c.job.gpus != e->in->c.job.gpus)
+        layout.dp = 0;
+    if (!rh_inputs_settle_layout(in, &layout, error))
+        return false;
+    g_autoptr(RhRehearsal) r = rehearse(in, &layout, e->result->seed, NULL, error);
+    if (!r)
+        return false;
+    append_versus(e, "changed", r, "as it was", e->r);
+    g_autofree char *title = rh_layout_title(&layout);
+    g_string_append_printf(e->out, "  changed: %s%s\n", title,
+                           r->fits ? "" : "; it does not fit in memory");
+    return true;
+}
+
+static bool explain(Explanation *e, GError **error)
+{
+    const RhArguments *a = e->a;
+    int questions = !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0);
+    if (questions > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "explain answers one of --term, --vs, --why-not and --what-if at a time");
+    if (!open_result(e, error))
+        return false;
+    if (a->term)
+        return append_term(e, error);
+    if (a->versus)
+        return append_rank(e, error);
+    if (a->why_not)
+        return append_why_not(e, error);
+    if (a->what_ifs->len > 0)
+        return append_what_if(e, error);
+    append_tree(e);
+    return true;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    Explanation e = {.a = a, .out = g_string_new(NULL)};
+    bool fine = explain(&e, error);
+    if (fine)
+        fputs(e.out->str, stdout);
+    close_result(&e);
+    return fine ? 0 : 3;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(term, "term", 0, RH_OPTION_TEXT, "TERM",
+              "what one term is made of: messages or kernels, algorithm, constants"),
+    RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK", "against another plan of the same file",
+              .low = 1, .high = 1 << 20),
+    RH_OPTION(why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
+              "why this layout does not win: illegal, too large, or slower by what"),
+    RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s"),
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
+    RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no hints", .neutral = true),
+    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
+              .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
+    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
+    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
+              .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, NULL};
+
+const RhCommand rh_command_explain = {
+    .name = "explain",
+    .operands = "RESULT[#RANK]",
+    .operands_low = 1,
+    .operands_high = 1,
+    .summary = "where does this number come from, and what would change it?",
+    .about = "RESULT is a JSON file written by `plan` or `simulate` with -o. Its inputs are\n"
+             "loaded again and the layout is performed again, so the explanation comes from\n"
+             "the very tree that ranked the plans. Without a question: the whole tree, every\n"
+             "term with its share and where it comes from.\n",
+    .examples = "rehearse explain plan.json#1\n"
+                "rehearse explain plan.json#1 --term tensor-parallel\n"
+                "rehearse explain plan.json#1 --vs 2\n"
+                "rehearse explain plan.json --why-not tp2,pp4,mb1\n"
+                "rehearse explain plan.json --what-if nic.bandwidth=200Gb/s",
+    .tables = tables,
+    .run = run,
+};

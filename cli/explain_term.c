@@ -1,0 +1,376 @@
+#include "cli/explain_term.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "report/format.h"
+#include "report/report.h"
+#include "sim/collective.h"
+
+#define ROWS_MAX 8
+
+/* --- finding a term --- */
+
+static void collect_names(const RhCost *term, GPtrArray *names)
+{
+    g_ptr_array_add(names, (char *)term->name);
+    for (guint i = 0; i < term->children->len; i++)
+        collect_names(g_ptr_array_index(term->children, i), names);
+}
+
+const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **error)
+{
+    const RhCost *exact = rh_cost_find(costs, word);
+    if (exact)
+        return exact;
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    collect_names(costs, names);
+    g_ptr_array_add(names, NULL);
+    g_autofree char *small = g_ascii_strdown(word, -1);
+    for (guint i = 0; i + 1 < names->len; i++) {
+        g_autofree char *name = g_ascii_strdown(g_ptr_array_index(names, i), -1);
+        if (strstr(name, small))
+            return rh_cost_find(costs, g_ptr_array_index(names, i));
+    }
+    const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
+    g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
+    rh_fail(error, RH_ERROR_USAGE, "there is no term \"%s\"\nnote: terms: %s%s%s", word, list,
+            near ? "\nhelp: a term with a similar name exists: " : "", near ? near : "");
+    return NULL;
+}
+
+/* --- which tasks a term is made of --- */
+
+typedef struct {
+    RhWait wait; /* a wait, or RH_WAIT_LAST for kernels of one phase */
+    RhPhase phase;
+} Subject;
+
+static Subject subject_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        RhPhase phase;
+    } phases[] = {{"forward", RH_PHASE_FORWARD},
+                  {"backward", RH_PHASE_BACKWARD},
+                  {"recompute", RH_PHASE_RECOMPUTE},
+                  {"optimizer", RH_PHASE_OPTIMIZER}};
+    for (size_t i = 0; i < G_N_ELEMENTS(phases); i++)
+        if (strcmp(phases[i].name, name) == 0)
+            return (Subject){RH_WAIT_LAST, phases[i].phase};
+    for (int w = 0; w < RH_WAIT_LAST; w++)
+        if (strcmp(rh_wait_name((RhWait)w), name) == 0)
+            return (Subject){(RhWait)w, RH_PHASE_NONE};
+    return (Subject){RH_WAIT_COMPUTE, RH_PHASE_NONE};
+}
+
+static bool task_belongs(const RhTask *t, Subject subject)
+{
+    switch (subject.wait) {
+    case RH_WAIT_TP:
+        return t->kind == RH_TASK_COLLECTIVE && t->lane == RH_LANE_TP;
+    case RH_WAIT_CP:
+        return t->kind == RH_TASK_COLLECTIVE && t->lane == RH_LANE_CP;
+    case RH_WAIT_EP:
+        return t->kind == RH_TASK_COLLECTIVE && t->lane == RH_LANE_EP;
+    case RH_WAIT_DP:
+        return t->kind == RH_TASK_COLLECTIVE && t->lane != RH_LANE_TP && t->lane != RH_LANE_CP &&
+               t->lane != RH_LANE_EP;
+    case RH_WAIT_PIPELINE_TRANSFER:
+    case RH_WAIT_BUBBLE:
+        return t->kind == RH_TASK_SEND;
+    case RH_WAIT_COMPUTE:
+    case RH_WAIT_STRETCH:
+        return t->kind == RH_TASK_KERNEL;
+    case RH_WAIT_LAST:
+        return t->kind == RH_TASK_KERNEL && t->phase == subject.phase;
+    case RH_WAIT_COPY:
+        return t->kind == RH_TASK_COPY;
+    case RH_WAIT_END:
+        break;
+    }
+    return false;
+}
+
+/* The role with the most tasks of the subject stands for all. */
+static int32_t busiest_role(const RhProgram *p, Subject subject)
+{
+    int32_t best = 0;
+    int64_t most = -1;
+    for (guint i = 0; i < p->roles->len; i++) {
+        const RhRole *role = rh_program_role(p, (int32_t)i);
+        int64_t count = 0;
+        for (int32_t k = 0; k < role->tasks_count; k++)
+            count += task_belongs(rh_program_task(p, role->tasks_first + k), subject);
+        if (count > most) {
+            most = count;
+            best = (int32_t)i;
+        }
+    }
+    return best;
+}
+
+/* --- collectives and messages --- */
+
+typedef struct {
+    const RhTask *first;
+    int64_t count;
+} Messages;
+
+static bool same_message(const RhTask *a, const RhTask *b)
+{
+    return a->kind == b->kind && a->op == b->op && a->algo == b->algo && a->group == b->group &&
+           a->bytes == b->bytes && a->peer_delta == b->peer_delta && a->phase == b->phase;
+}
+
+static GArray *messages_of(const RhProgram *p, const RhRole *role, Subject subject)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(Messages));
+    for (int32_t k = 0; k < role->tasks_count; k++) {
+        const RhTask *t = rh_program_task(p, role->tasks_first + k);
+        if (!task_belongs(t, subject))
+            continue;
+        guint i = 0;
+        while (i < out->len && !same_message(g_array_index(out, Messages, i).first, t))
+            i++;
+        if (i == out->len) {
+            Messages m = {t, 0};
+            g_array_append_val(out, m);
+        }
+        g_array_index(out, Messages, i).count++;
+    }
+    return out;
+}
+
+static int32_t *nodes_of_group(const RhProgram *p, const RhPlatform *platform, const RhRole *role,
+                               int32_t group)
+{
+    const RhGroup *g = rh_program_group(p, group);
+    int32_t *nodes = g_new(int32_t, g->size);
+    rh_group_members(g, rh_role_rank(role, 0), nodes);
+    for (int32_t i = 0; i < g->size; i++)
+        nodes[i] = rh_platform_node_of(platform, rh_program_gpu(p, nodes[i]));
+    return nodes;
+}
+
+static double alone_s(const RhProgram *p, const RhPlatform *platform, int32_t role_index,
+                      const RhTask *t)
+{
+    if (t->kind == RH_TASK_SEND) {
+        int32_t rank = rh_role_rank(rh_program_role(p, role_index), 0);
+        int32_t src = rh_program_gpu(p, rank), dst = rh_program_gpu(p, rank + t->peer_delta);
+        RhLink links[RH_ROUTE_MAX];
+        int count = rh_platform_route(platform, src, dst, links);
+        double slowest_s = 0;
+        for (int i = 0; i < count; i++)
+            slowest_s = MAX(slowest_s, t->bytes / rh_platform_link_bytes_per_s(platform, links[i]));
+        return rh_platform_route_latency_s(platform, src, dst) + slowest_s;
+    }
+    const RhRole *role = rh_program_role(p, role_index);
+    g_autofree int32_t *nodes = nodes_of_group(p, platform, role, t->group);
+    g_autoptr(RhSchedule) schedule = rh_schedule_new(
+        (RhOp)t->op, (RhAlgo)t->algo, rh_program_group(p, t->group)->size, nodes, t->bytes, NULL);
+    return schedule ? rh_schedule_time_s(schedule, p, platform, t->group, role_index) : 0;
+}
+
+static void message_row(RhTable *table, const RhInputs *in, const RhProgram *p, int32_t role,
+                        const Messages *m)
+{
+    const RhTask *t = m->first;
+    double each_s = alone_s(p, in->platform, role, t);
+    g_autofree char *size = rh_quantity_format(t->bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *each = rh_quantity_format(each_s, RH_QUANTITY_S, 3);
+    g_autofree char *sum = rh_quantity_format(each_s * (double)m->count, RH_QUANTITY_S, 3);
+    bool send = t->kind == RH_TASK_SEND;
+    rh_table_rowf(table, "%s|%s|%s|%d|%s|%" G_GINT64_FORMAT "|%s|%s", rh_phase_name(t->phase),
+                  send ? "send" : rh_op_name((RhOp)t->op),
+                  send ? "" : rh_algo_name((RhAlgo)t->algo),
+                  send ? 2 : rh_program_group(p, t->group)->size, size, m->count, each, sum);
+}
+
+static void append_choice(GString *out, const RhInputs *in, const RhProgram *p, const RhRole *role,
+                          const RhTask *t)
+{
+    if (t->kind != RH_TASK_COLLECTIVE)
+        return;
+    g_autofree int32_t *nodes = nodes_of_group(p, in->platform, role, t->group);
+    g_autofree char *why = NULL;
+    rh_collective_choose((RhOp)t->op, rh_program_group(p, t->group)->size, nodes, t->bytes,
+                         in->platform, &why);
+    g_string_append_printf(out, "  %s: ", rh_op_name((RhOp)t->op));
+    if (why)
+        rh_text_wrap(out, why, 4, 79);
+}
+
+static void append_links(GString *out, const RhInputs *in)
+{
+    const RhPlatform *hardware = in->hardware, *seen = in->platform;
+    const struct {
+        const char *name;
+        const RhFact *peak, *efficiency, *latency;
+        double seen_frac;
+    } links[] = {{"NVLink", &hardware->nvlink_bytes_per_s, &hardware->nvlink_efficiency_frac,
+                  &hardware->nvlink_latency_s, seen->nvlink_efficiency_frac.value},
+                 {"NIC", &hardware->nic_bytes_per_s, &hardware->nic_efficiency_frac,
+                  &hardware->nic_latency_s, seen->nic_efficiency_frac.value}};
+    for (size_t i = 0; i < G_N_ELEMENTS(links); i++) {
+        g_autofree char *peak = rh_text_fact(links[i].peak, RH_QUANTITY_BYTES_PER_S);
+        g_autofree char *efficiency = rh_text_fact(links[i].efficiency, RH_QUANTITY_FRAC);
+        g_autofree char *latency = rh_text_fact(links[i].latency, RH_QUANTITY_S);
+        g_autofree char *used = rh_quantity_format(links[i].peak->value * links[i].seen_frac,
+                                                   RH_QUANTITY_BYTES_PER_S, 3);
+        g_string_append_printf(out, "  %-7s %s x %s alone; %s in training (%s f); step %s\n",
+                               links[i].name, peak, efficiency, used, in->c.stack->name, latency);
+    }
+}
+
+static void append_messages(GString *out, const RhInputs *in, const RhProgram *p, Subject subject)
+{
+    int32_t index = busiest_role(p, subject);
+    const RhRole *role = rh_program_role(p, index);
+    g_autoptr(GArray) all = messages_of(p, role, subject);
+    if (all->len == 0) {
+        g_string_append(out, "\nno rank of this layout sends anything for this term\n");
+        return;
+    }
+    g_string_append_printf(out, "\nwhat a rank of \"%s\" sends in a step (times with idle links)\n",
+                           (const char *)g_ptr_array_index(p->labels, (guint)role->label));
+    g_autoptr(RhTable) table = rh_table_new("<<<>>>>>");
+    rh_table_rowf(table, "phase|what|algorithm|ranks|bytes|count|each|sum");
+    for (guint i = 0; i < MIN(all->len, ROWS_MAX); i++)
+        message_row(table, in, p, index, &g_array_index(all, Messages, i));
+    rh_table_append(table, out, "  ");
+    if (all->len > ROWS_MAX)
+        g_string_append_printf(out, "  and %u more sizes\n", all->len - ROWS_MAX);
+    const RhTask *largest = g_array_index(all, Messages, 0).first;
+    for (guint i = 1; i < all->len; i++)
+        if (g_array_index(all, Messages, i).first->bytes > largest->bytes)
+            largest = g_array_index(all, Messages, i).first;
+    g_string_append(out, "\nalgorithm and bandwidths\n");
+    append_choice(out, in, p, role, largest);
+    append_links(out, in);
+}
+
+/* --- kernels --- */
+
+typedef struct {
+    RhKernel kernel;
+    int64_t count;
+    double sum_s;
+} Kernels;
+
+static bool same_kernel(const RhKernel *a, const RhKernel *b)
+{
+    return a->cls == b->cls && a->dtype == b->dtype && a->batch == b->batch && a->m == b->m &&
+           a->n == b->n && a->k == b->k && a->heads == b->heads && a->causal == b->causal &&
+           a->bytes == b->bytes && a->flops == b->flops;
+}
+
+static int by_time(gconstpointer x, gconstpointer y)
+{
+    const Kernels *a = x, *b = y;
+    return a->sum_s > b->sum_s ? -1 : a->sum_s < b->sum_s;
+}
+
+static void add_bundle(GArray *out, const RhProgram *p, const RhDevice *device, int32_t bundle)
+{
+    const RhBundle *b = &g_array_index(p->bundles, RhBundle, bundle);
+    for (int32_t k = 0; k < b->count; k++) {
+        const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + k);
+        guint i = 0;
+        while (i < out->len && !same_kernel(&g_array_index(out, Kernels, i).kernel, kernel))
+            i++;
+        if (i == out->len) {
+            Kernels entry = {*kernel, 0, 0};
+            g_array_append_val(out, entry);
+        }
+        Kernels *entry = &g_array_index(out, Kernels, i);
+        entry->count++;
+        entry->sum_s += rh_kernel_time_s(device, kernel);
+    }
+}
+
+static GArray *kernels_of(const RhProgram *p, const RhDevice *device, const RhRole *role,
+                          Subject subject)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(Kernels));
+    for (int32_t k = 0; k < role->tasks_count; k++) {
+        const RhTask *t = rh_program_task(p, role->tasks_first + k);
+        if (t->kind == RH_TASK_KERNEL && task_belongs(t, subject) && t->bundle >= 0)
+            add_bundle(out, p, device, t->bundle);
+    }
+    g_array_sort(out, by_time);
+    return out;
+}
+
+static char *shape_text(const RhKernel *k)
+{
+    if (k->cls == RH_KERNEL_GEMM)
+        return k->batch > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                                              " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT,
+                                              k->batch, k->m, k->n, k->k)
+                            : g_strdup_printf("%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                                              " x %" G_GINT64_FORMAT,
+                                              k->m, k->n, k->k);
+    if (k->cls == RH_KERNEL_ATTENTION || k->cls == RH_KERNEL_ATTENTION_BACKWARD)
+        return g_strdup_printf("s %" G_GINT64_FORMAT ", %d heads of %" G_GINT64_FORMAT, k->m,
+                               k->heads, k->k);
+    return rh_quantity_format(k->bytes, RH_QUANTITY_BYTES, 3);
+}
+
+static void append_kernels(GString *out, const RhInputs *in, const RhProgram *p, Subject subject)
+{
+    const RhDevice *device = in->platform->device;
+    const RhRole *role = rh_program_role(p, busiest_role(p, subject));
+    g_autoptr(GArray) all = kernels_of(p, device, role, subject);
+    if (all->len == 0)
+        return;
+    g_string_append_printf(out, "\nkernels of a rank of \"%s\" in a step, longest first\n",
+                           (const char *)g_ptr_array_index(p->labels, (guint)role->label));
+    g_autoptr(RhTable) table = rh_table_new("<<>>>>");
+    rh_table_rowf(table, "kernel|shape|count|each|sum|TFLOP/s");
+    for (guint i = 0; i < MIN(all->len, ROWS_MAX); i++) {
+        const Kernels *k = &g_array_index(all, Kernels, i);
+        g_autofree char *shape = shape_text(&k->kernel);
+        g_autofree char *each = rh_quantity_format(k->sum_s / (double)k->count, RH_QUANTITY_S, 3);
+        g_autofree char *sum = rh_quantity_format(k->sum_s, RH_QUANTITY_S, 3);
+        rh_table_rowf(table, "%s|%s|%" G_GINT64_FORMAT "|%s|%s|%.0f",
+                      rh_kernel_class_name((RhKernelClass)k->kernel.cls), shape, k->count, each,
+                      sum, k->kernel.flops * (double)k->count / k->sum_s / 1e12);
+    }
+    rh_table_append(table, out, "  ");
+    g_autofree char *gap = rh_text_fact(&in->c.stack->kernel_gap_s, RH_QUANTITY_S);
+    g_string_append_printf(out, "  and %s after each kernel: ", gap);
+    rh_text_wrap(out, in->c.stack->kernel_gap_s.source, 4, 79);
+    const Kernels *top = &g_array_index(all, Kernels, 0);
+    g_autoptr(RhCost) why = rh_kernel_explain(device, &top->kernel);
+    g_string_append(out, "\nthe first of them\n");
+    rh_report_tree(out, why, why->value_s);
+}
+
+void rh_explain_term(GString *out, const RhInputs *in, const RhRehearsal *r, const RhProgram *p,
+                     const RhCost *term)
+{
+    Subject subject = subject_of(term->name);
+    g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
+    g_autofree char *whole = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
+    g_string_append_printf(out, "%s = %s of %s (%.1f %%)\n", term->name, value, whole,
+                           100 * term->value_s / r->step_time_s);
+    rh_report_tree(out, term, r->step_time_s);
+    bool kernels = subject.wait == RH_WAIT_COMPUTE || subject.wait == RH_WAIT_STRETCH ||
+                   subject.wait == RH_WAIT_LAST;
+    if (subject.wait == RH_WAIT_BUBBLE) {
+        const RhLayout *l = &r->layout;
+        int64_t m = rh_train_microbatches(&in->c, l);
+        g_string_append_printf(
+            out,
+            "\nwith equal stages the bubble is (pp - 1) / (vpp x m) of the work: "
+            "%d / (%d x %" G_GINT64_FORMAT ") = %.1f %%\n",
+            l->pp - 1, l->vpp, m, 100.0 * (l->pp - 1) / ((double)l->vpp * (double)m));
+    }
+    if (kernels)
+        append_kernels(out, in, p, subject);
+    else
+        append_messages(out, in, p, subject);
+}

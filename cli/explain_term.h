@@ -1,0 +1,11 @@
+#pragma once
+/* One term of a cost tree in detail: the collectives or kernels behind it, their sizes, the
+ * algorithm and why, and the constants with their tags. */
+#include "cli/inputs.h"
+#include "sim/engine/engine.h"
+
+/* The term named by `word`: its name, a part of it, or a near one. RH_ERROR_USAGE lists the names.
+ */
+const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **error);
+void rh_explain_term(GString *out, const RhInputs *inputs, const RhRehearsal *r,
+                     const RhProgram *program, const RhCost *term);

@@ -1,0 +1,59 @@
+/* rehearse help [COMMAND] */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+
+static void print_commands(void)
+{
+    puts("rehearse - try a training job on a cluster before you have the cluster\n\n"
+         "usage: rehearse COMMAND -w WORKLOAD -p PLATFORM [-s STRATEGY] [options]\n");
+    for (const RhCommand *const *c = rh_commands; *c; c++)
+        printf("  %-12s %s\n", (*c)->name, (*c)->summary);
+    puts("\n"
+         "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
+         "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
+         "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
+         "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
+         "          holding one, or plan.json#RANK\n"
+         "`rehearse show workloads|platforms|strategies|stacks` lists the names.\n"
+         "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n\n"
+         "  rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n\n"
+         "next: rehearse help plan");
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    if (a->operands->len == 0) {
+        print_commands();
+        return 0;
+    }
+    const char *name = g_ptr_array_index(a->operands, 0);
+    const RhCommand *command = rh_command_by_name(name);
+    if (!command) {
+        rh_command_fail_unknown(name, error);
+        return 2;
+    }
+    g_autofree char *text = rh_options_help_long(command);
+    fputs(text, stdout);
+    return 0;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
+    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
+              .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, NULL};
+
+const RhCommand rh_command_help = {
+    .name = "help",
+    .operands = "[COMMAND]",
+    .operands_high = 1,
+    .summary = "list the commands, or explain one",
+    .about = "Without a word: the commands and how inputs are written. With a command: its\n"
+             "long help, the same text as `rehearse COMMAND --help`.\n",
+    .examples = "rehearse help\nrehearse help plan",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,256 @@
+#include "cli/inputs.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/result.h"
+#include "cli/version.h"
+
+/* --- --set --- */
+
+typedef struct {
+    const char *key;
+    int64_t low, high;
+} JobKey;
+
+static const JobKey job_keys[] = {
+    {"global_batch", 1, 1 << 28}, {"sequence", 1, 1 << 28}, {"gpus", 1, 1 << 22}};
+
+/* A field of the job; *known is false when the key is not one. */
+static bool set_job(RhJob *job, const char *key, const char *value, bool *known, GError **error)
+{
+    *known = true;
+    if (strcmp(key, "dtype") == 0) {
+        RhDtype dtype = rh_dtype_by_name(value);
+        if (dtype != RH_DTYPE_BF16 && dtype != RH_DTYPE_FP16)
+            return rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is not bf16 or fp16", value);
+        job->dtype = dtype;
+        return true;
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++) {
+        if (strcmp(key, job_keys[i].key) != 0)
+            continue;
+        int64_t number = 0;
+        g_autoptr(GError) local = NULL;
+        if (!rh_integer_parse(value, job_keys[i].low, job_keys[i].high, &number, &local))
+            return rh_fail(error, RH_ERROR_USAGE, "--set %s: %s", key, local->message);
+        if (i == 0)
+            job->global_batch = number;
+        else if (i == 1)
+            job->sequence = number;
+        else
+            job->gpus = (int32_t)number;
+        return true;
+    }
+    *known = false;
+    return true;
+}
+
+/* Whose field a key is: "model.", "platform." and "job." say it; else the platform's keys have a
+ * dot or stand in this list, and the model has the rest. */
+static bool is_platform_key(const char *key)
+{
+    static const char *const plain[] = {"nodes", "gpus_per_node", "nics_per_node",
+                                        "price_per_gpu_hour", NULL};
+    return strchr(key, '.') || g_strv_contains(plain, key);
+}
+
+static bool apply_set(RhInputs *in, const char *text, GError **error)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || !equals[1])
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--set needs KEY=VALUE, \"%s\" given\nhelp: for example --set layers=4, "
+                       "--set nic.bandwidth=200Gb/s, --set global_batch=256",
+                       text);
+    g_autofree char *key = g_strndup(text, (gsize)(equals - text));
+    const char *value = equals + 1;
+    bool known = false;
+    if (g_str_has_prefix(key, "model."))
+        return rh_model_set(in->model, key + strlen("model."), value, error);
+    if (g_str_has_prefix(key, "platform."))
+        return rh_platform_set(in->hardware, key + strlen("platform."), value, error);
+    const char *job_key = g_str_has_prefix(key, "job.") ? key + strlen("job.") : key;
+    if (!set_job(&in->c.job, job_key, value, &known, error))
+        return false;
+    if (known)
+        return true;
+    if (job_key != key)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, dtype",
+                       job_key);
+    if (is_platform_key(key))
+        return rh_platform_set(in->hardware, key, value, error);
+    return rh_model_set(in->model, key, value, error);
+}
+
+/* --- loading --- */
+
+static bool load_stack(RhInputs *in, const char *name, GError **error)
+{
+    in->c.stack = rh_stack_by_name(name);
+    if (in->c.stack)
+        return true;
+    const char *near = rh_nearest_name(name, rh_stack_names());
+    g_autofree char *list = g_strjoinv(", ", (char **)rh_stack_names());
+    return rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s%s%s", name,
+                   list, near ? "\nhelp: a stack with a similar name exists: " : "",
+                   near ? near : "");
+}
+
+/* A catalogue name without ":NODES" grows to the GPUs that are asked for. */
+static bool load_platform(RhInputs *in, const RhInputsSpec *spec, GError **error)
+{
+    in->hardware = rh_platform_load(spec->platform, error);
+    if (!in->hardware)
+        return false;
+    in->platform_spec = g_strdup(spec->platform);
+    bool open_ended = !strchr(spec->platform, ':') && in->hardware->nodes_count == 1 &&
+                      in->hardware->tiers_count > 0;
+    if (!open_ended || spec->gpus <= rh_platform_gpus(in->hardware))
+        return true;
+    int64_t nodes = (spec->gpus + in->hardware->gpus_per_node - 1) / in->hardware->gpus_per_node;
+    g_autofree char *number = g_strdup_printf("%" G_GINT64_FORMAT, nodes);
+    g_free(in->platform_spec);
+    in->platform_spec = g_strdup_printf("%s:%s", spec->platform, number);
+    return rh_platform_set(in->hardware, "nodes", number, error);
+}
+
+static bool check_gpus(const RhInputs *in, GError **error)
+{
+    int32_t there = rh_platform_gpus(in->hardware);
+    if (in->c.job.gpus <= there)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%d GPUs are asked for, %s has %d\nhelp: give the nodes, as in %s:%d",
+                   in->c.job.gpus, in->platform_spec, there, "dgx-h100",
+                   (in->c.job.gpus + in->hardware->gpus_per_node - 1) /
+                       in->hardware->gpus_per_node);
+}
+
+static void fill_question(RhInputs *in, const RhInputsSpec *spec)
+{
+    in->argv = g_strdupv((char **)spec->argv);
+    in->question = (RhQuestion){.version = RH_VERSION,
+                                .argv = (const char *const *)in->argv,
+                                .c = &in->c,
+                                .hardware = in->hardware,
+                                .workload_spec = in->workload,
+                                .platform_spec = in->platform_spec,
+                                .sets = (const char *const *)in->sets,
+                                .seed = spec->seed};
+}
+
+RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
+{
+    static const char *const none[] = {NULL};
+    g_autoptr(RhInputs) in = g_new0(RhInputs, 1);
+    in->workload = g_strdup(spec->workload);
+    in->sets = g_strdupv((char **)(spec->sets ? spec->sets : none));
+    if (!load_stack(in, spec->stack, error))
+        return NULL;
+    in->model = rh_model_load(spec->workload, error);
+    if (!in->model || !load_platform(in, spec, error))
+        return NULL;
+    in->c.job = (RhJob){.global_batch = spec->global_batch,
+                        .sequence = spec->sequence,
+                        .gpus = (int32_t)spec->gpus,
+                        .dtype = rh_dtype_by_name(spec->dtype)};
+    for (char **set = in->sets; *set; set++)
+        if (!apply_set(in, *set, error))
+            return NULL;
+    if (in->c.job.gpus == 0)
+        in->c.job.gpus = rh_platform_gpus(in->hardware);
+    if (!check_gpus(in, error))
+        return NULL;
+    in->platform = rh_stack_platform(in->c.stack, in->hardware);
+    in->c.model = in->model;
+    in->c.platform = in->platform;
+    fill_question(in, spec);
+    return g_steal_pointer(&in);
+}
+
+/* A NULL-ended copy of the pointers. */
+static const char **ended(const GPtrArray *words)
+{
+    const char **out = g_new0(const char *, words->len + 1);
+    for (guint i = 0; i < words->len; i++)
+        out[i] = g_ptr_array_index(words, i);
+    return out;
+}
+
+RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
+{
+    g_autofree const char **sets = ended(a->sets);
+    g_autofree const char **argv = ended(a->recorded);
+    RhInputsSpec spec = {.workload = a->workload,
+                         .platform = a->platform,
+                         .stack = a->stack,
+                         .dtype = a->dtype,
+                         .global_batch = a->global_batch,
+                         .sequence = a->sequence,
+                         .gpus = a->gpus,
+                         .seed = a->seed,
+                         .sets = sets,
+                         .argv = argv};
+    return rh_inputs_load(&spec, error);
+}
+
+void rh_inputs_free(RhInputs *in)
+{
+    if (!in)
+        return;
+    rh_model_free(in->model);
+    rh_platform_free(in->hardware);
+    rh_platform_free(in->platform);
+    g_strfreev(in->sets);
+    g_strfreev(in->argv);
+    g_free(in->workload);
+    g_free(in->platform_spec);
+    g_free(in);
+}
+
+/* --- layouts --- */
+
+/* A file's text on one line; '#' starts a comment. */
+static bool read_layout_file(const char *path, RhLayout *layout, GError **error)
+{
+    g_autofree char *text = NULL;
+    g_autoptr(GError) local = NULL;
+    if (!g_file_get_contents(path, &text, NULL, &local))
+        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (char **line = lines; *line; line++)
+        (*line)[strcspn(*line, "#")] = '\0';
+    g_autofree char *joined = g_strjoinv(",", lines);
+    if (rh_layout_parse(joined, layout, &local))
+        return true;
+    return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
+}
+
+bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **error)
+{
+    RhLayout l = *layout;
+    if (l.tp == 1)
+        l.sequence_parallel = false;
+    rh_train_complete(&in->c, &l);
+    if (!rh_train_legal(&in->c, &l, error))
+        return false;
+    *layout = rh_train_canonical(&in->c, &l);
+    return true;
+}
+
+bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, GError **error)
+{
+    RhLayout layout = rh_layout_default();
+    bool is_result = strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
+    bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_IS_REGULAR);
+    if (is_result ? !rh_result_layout(strategy, &layout, error)
+        : is_file ? !read_layout_file(strategy, &layout, error)
+                  : !rh_layout_parse(strategy, &layout, error))
+        return false;
+    if (!rh_inputs_settle_layout(in, &layout, error))
+        return false;
+    *out = layout;
+    return true;
+}

@@ -1,0 +1,35 @@
+#pragma once
+/* The inputs of a question: loaded once, with every `--set` applied, joined to a RhCase. */
+#include "cli/arguments.h"
+#include "report/question.h"
+#include "strategies/search/rehearse.h"
+
+/* What to load, as the user wrote it (or as a result recorded it). */
+typedef struct {
+    const char *workload, *platform, *stack, *dtype;
+    int64_t global_batch, sequence, gpus; /* gpus 0: all of the platform */
+    int64_t seed;
+    const char *const *sets; /* "KEY=VALUE", NULL-ended; may be NULL */
+    const char *const *argv; /* recorded words, NULL-ended */
+} RhInputsSpec;
+
+typedef struct {
+    RhModel *model;
+    RhPlatform *hardware; /* as described */
+    RhPlatform *platform; /* as the stack sees it; the case's */
+    RhCase c;
+    RhQuestion question; /* borrows from here */
+    GStrv sets, argv;
+    char *workload, *platform_spec;
+} RhInputs;
+
+RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error);
+/* From the command line. */
+RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
+void rh_inputs_free(RhInputs *inputs);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
+
+/* `-s`: a layout in text, a file holding one, or RESULT.json#RANK. Completed, canonical, legal. */
+bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
+/* The same from a layout at hand. */
+bool rh_inputs_settle_layout(const RhInputs *inputs, RhLayout *layout, GError **error);

@@ -1,0 +1,124 @@
+/* rehearse: the command line. One table of subcommands (commands.c), one option layer (options.c);
+ * the error code alone decides the exit status. */
+#include <gsl/gsl_errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "cli/version.h"
+
+/* The exit status of CLI.md for an error of ours or of GLib's. */
+static int exit_status(const GError *error)
+{
+    if (error->domain != RH_ERROR)
+        return 70;
+    switch ((RhErrorCode)error->code) {
+    case RH_ERROR_NO_ANSWER:
+        return 1;
+    case RH_ERROR_USAGE:
+        return 2;
+    case RH_ERROR_INPUT:
+    case RH_ERROR_IO:
+        return 3;
+    case RH_ERROR_NONE:
+    case RH_ERROR_INTERNAL:
+        break;
+    }
+    return 70;
+}
+
+/* The words again, quoted for a shell: what somebody reporting a bug should paste. */
+static char *command_line(int argc, char **argv)
+{
+    g_autoptr(GString) line = g_string_new("rehearse");
+    for (int i = 1; i < argc; i++) {
+        bool plain = argv[i][0] && strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRST"
+                                                   "UVWXYZ0123456789-_=+.,:/%@") == strlen(argv[i]);
+        g_autofree char *word = plain ? g_strdup(argv[i]) : g_shell_quote(argv[i]);
+        g_string_append_printf(line, " %s", word);
+    }
+    return g_string_free(g_steal_pointer(&line), FALSE);
+}
+
+static int report_error(const GError *error, int argc, char **argv)
+{
+    int status = exit_status(error);
+    rh_terminal_error(error->message);
+    if (status == 70) {
+        g_autofree char *line = command_line(argc, argv);
+        fprintf(stderr,
+                "note: this is a bug of rehearse; please report it with this line:\n"
+                "  rehearse %s: %s\n",
+                RH_VERSION, line);
+    }
+    return status;
+}
+
+/* `rehearse`, `rehearse -h`, `rehearse --version`: answered without a command. */
+static const char *word_of_first(const char *word)
+{
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        return "help";
+    return word;
+}
+
+static int run_command(const RhCommand *command, int count, char **words, GError **error)
+{
+    g_auto(RhArguments) arguments = {0};
+    if (!rh_options_parse(command, count, words, &arguments, error))
+        return 2;
+    if (arguments.help_short || arguments.help_long) {
+        g_autofree char *text =
+            arguments.help_long ? rh_options_help_long(command) : rh_options_help_short(command);
+        fputs(text, stdout);
+        return 0;
+    }
+    rh_terminal_setup(&arguments);
+    return command->run(&arguments, error);
+}
+
+static int run_words(int argc, char **argv, GError **error)
+{
+    const char *name = argc > 1 ? word_of_first(argv[1]) : "help";
+    if (strcmp(name, "--version") == 0) {
+        puts("rehearse " RH_VERSION);
+        return 0;
+    }
+    if (argc == 1) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "a command is missing\nhelp: `rehearse help` lists the commands");
+        return 2;
+    }
+    if (name[0] == '-') {
+        rh_fail(error, RH_ERROR_USAGE,
+                "%s stands before the command\nhelp: write `rehearse COMMAND %s ...`", name, name);
+        return 2;
+    }
+    const RhCommand *command = rh_command_by_name(name);
+    if (!command) {
+        rh_command_fail_unknown(name, error);
+        return 2;
+    }
+    return run_command(command, argc - 2, argv + 2, error);
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, "");
+    gsl_set_error_handler_off();
+    g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_FATAL_MASK);
+    GError *error = NULL;
+    int status = run_words(argc, argv, &error);
+    if (error) {
+        status = report_error(error, argc, argv);
+        g_error_free(error);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        rh_terminal_error("standard output could not be written");
+        return 3;
+    }
+    return status;
+}

@@ -1,0 +1,264 @@
+#include "cli/options.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+
+#define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))
+
+const RhOption *rh_options_find(const RhCommand *command, const char *name, size_t length)
+{
+    for (const RhOption *const *table = command->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++)
+            if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
+                return o;
+    return NULL;
+}
+
+static const RhOption *find_letter(const RhCommand *command, char letter)
+{
+    for (const RhOption *const *table = command->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++)
+            if (o->letter == letter)
+                return o;
+    return NULL;
+}
+
+/* Which other command knows this option, for the note of the error. */
+static const RhCommand *find_owner(const char *name, size_t length)
+{
+    for (const RhCommand *const *c = rh_commands; *c; c++)
+        if (rh_options_find(*c, name, length))
+            return *c;
+    return NULL;
+}
+
+static bool fail_unknown(const RhCommand *command, const char *name, size_t length, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (const RhOption *const *table = command->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++)
+            g_ptr_array_add(names, (char *)o->name);
+    g_ptr_array_add(names, NULL);
+    g_autofree char *word = g_strndup(name, length);
+    const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
+    const RhCommand *owner = find_owner(name, length);
+    if (near)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s has no option --%s\nhelp: an option with a similar name exists: --%s",
+                       command->name, word, near);
+    if (owner)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s has no option --%s\nnote: that is an option of `rehearse %s`",
+                       command->name, word, owner->name);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s has no option --%s\nhelp: `rehearse %s -h` lists its options", command->name,
+                   word, command->name);
+}
+
+static bool read_choice(const RhOption *o, const char *text, RhArguments *a, GError **error)
+{
+    g_auto(GStrv) choices = g_strsplit(o->choices, "|", -1);
+    if (g_strv_contains((const char *const *)choices, text)) {
+        *FIELD(a, o, const char *) = text;
+        return true;
+    }
+    g_autofree char *list = g_strjoinv(", ", choices);
+    return rh_fail(error, RH_ERROR_USAGE, "--%s: \"%s\" is not one of %s", o->name, text, list);
+}
+
+/* A value that could not be read is a wrong command line, whatever the reader calls it. */
+static bool as_usage(const RhOption *o, GError *local, GError **error)
+{
+    local->code = RH_ERROR_USAGE;
+    g_propagate_prefixed_error(error, local, "--%s: ", o->name);
+    return false;
+}
+
+static bool store_value(const RhOption *o, const char *text, RhArguments *a, GError **error)
+{
+    GError *local = NULL;
+    switch (o->kind) {
+    case RH_OPTION_TEXT:
+        *FIELD(a, o, const char *) = text;
+        return true;
+    case RH_OPTION_LIST:
+        g_ptr_array_add(*FIELD(a, o, GPtrArray *), (char *)text);
+        return true;
+    case RH_OPTION_CHOICE:
+        return read_choice(o, text, a, error);
+    case RH_OPTION_INTEGER:
+        return rh_integer_parse(text, o->low, o->high, FIELD(a, o, int64_t), &local) ||
+               as_usage(o, local, error);
+    case RH_OPTION_QUANTITY:
+        return rh_quantity_parse(text, o->quantity, FIELD(a, o, double), &local) ||
+               as_usage(o, local, error);
+    case RH_OPTION_FLAG:
+        *FIELD(a, o, bool) = true;
+        return true;
+    case RH_OPTION_COUNT:
+        *FIELD(a, o, int64_t) += 1;
+        return true;
+    case RH_OPTION_NONE:
+        break;
+    }
+    g_return_val_if_reached(false);
+}
+
+static bool takes_value(const RhOption *o)
+{
+    return o->kind != RH_OPTION_FLAG && o->kind != RH_OPTION_COUNT;
+}
+
+typedef struct {
+    const RhCommand *command;
+    RhArguments *arguments;
+    int count, at;
+    char **words;
+    GPtrArray *seen; /* const RhOption*, borrowed */
+} Reading;
+
+/* Notes the option as given; only lists and counts may come twice. */
+static bool mark_seen(Reading *r, const RhOption *o, const char *value, GError **error)
+{
+    if (o->kind != RH_OPTION_LIST && o->kind != RH_OPTION_COUNT &&
+        g_ptr_array_find(r->seen, o, NULL))
+        return rh_fail(error, RH_ERROR_USAGE, "--%s is given twice", o->name);
+    g_ptr_array_add(r->seen, (void *)o);
+    if (!o->neutral) {
+        g_ptr_array_add(r->arguments->recorded, g_strconcat("--", o->name, NULL));
+        if (value)
+            g_ptr_array_add(r->arguments->recorded, g_strdup(value));
+    }
+    return true;
+}
+
+/* `inlined` is the value after '=' (or glued to a letter), NULL when there is none. */
+static bool read_option(Reading *r, const RhOption *o, const char *inlined, GError **error)
+{
+    const char *value = inlined;
+    if (!takes_value(o) && value)
+        return rh_fail(error, RH_ERROR_USAGE, "--%s takes no value, \"%s\" given", o->name, value);
+    if (takes_value(o) && !value) {
+        if (r->at + 1 >= r->count)
+            return rh_fail(error, RH_ERROR_USAGE, "--%s needs a value: %s\nnote: --%s  %s", o->name,
+                           o->value, o->name, o->help);
+        value = r->words[++r->at];
+    }
+    return mark_seen(r, o, value, error) && store_value(o, value, r->arguments, error);
+}
+
+static bool read_long(Reading *r, const char *word, GError **error)
+{
+    size_t length = strcspn(word, "=");
+    const RhOption *o = rh_options_find(r->command, word, length);
+    if (!o)
+        return fail_unknown(r->command, word, length, error);
+    return read_option(r, o, word[length] ? word + length + 1 : NULL, error);
+}
+
+static bool read_letters(Reading *r, const char *letters, GError **error)
+{
+    for (const char *c = letters; *c; c++) {
+        const RhOption *o = find_letter(r->command, *c);
+        if (!o)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s has no option -%c\nhelp: `rehearse %s -h` lists its options",
+                           r->command->name, *c, r->command->name);
+        if (takes_value(o))
+            return read_option(r, o, c[1] ? c + 1 + (c[1] == '=') : NULL, error);
+        if (!read_option(r, o, NULL, error))
+            return false;
+    }
+    return true;
+}
+
+static void init_arguments(RhArguments *a)
+{
+    *a = (RhArguments){0};
+    GPtrArray **lists[] = {&a->sets,     &a->limits,   &a->fixes,
+                           &a->what_ifs, &a->operands, &a->outputs};
+    for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
+        *lists[i] = g_ptr_array_new();
+    a->recorded = g_ptr_array_new_with_free_func(g_free);
+}
+
+void rh_arguments_clear(RhArguments *a)
+{
+    GPtrArray **lists[] = {&a->sets,     &a->limits,  &a->fixes,   &a->what_ifs,
+                           &a->operands, &a->outputs, &a->recorded};
+    for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
+        g_clear_pointer(lists[i], g_ptr_array_unref);
+}
+
+static void fill_defaults(const RhCommand *command, RhArguments *a)
+{
+    for (const RhOption *const *table = command->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++)
+            if (o->otherwise && o->kind != RH_OPTION_LIST)
+                g_assert(store_value(o, o->otherwise, a, NULL));
+}
+
+static bool check_complete(const Reading *r, GError **error)
+{
+    const RhCommand *c = r->command;
+    int32_t operands = (int32_t)r->arguments->operands->len;
+    for (const RhOption *const *table = c->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++)
+            if (o->required && !g_ptr_array_find(r->seen, o, NULL))
+                return rh_fail(error, RH_ERROR_USAGE,
+                               "%s needs --%s %s\nnote: --%s  %s\nhelp: `rehearse %s --help` has "
+                               "examples",
+                               c->name, o->name, o->value, o->name, o->help, c->name);
+    if (operands > c->operands_high)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: \"%s\" is one word too many\nnote: usage: "
+                       "rehearse %s%s%s [options]",
+                       c->name,
+                       (const char *)g_ptr_array_index(r->arguments->operands, c->operands_high),
+                       c->name, *c->operands ? " " : "", c->operands);
+    if (operands < c->operands_low)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s needs %s\nhelp: `rehearse %s --help` has examples", c->name, c->operands,
+                       c->name);
+    return true;
+}
+
+static bool read_words(Reading *r, GError **error)
+{
+    bool options_ended = false;
+    for (r->at = 0; r->at < r->count; r->at++) {
+        const char *word = r->words[r->at];
+        bool fine = true;
+        if (options_ended || word[0] != '-' || !word[1]) {
+            g_ptr_array_add(r->arguments->operands, r->words[r->at]);
+            g_ptr_array_add(r->arguments->recorded, g_strdup(word));
+        } else if (strcmp(word, "--") == 0) {
+            options_ended = true;
+        } else if (word[1] == '-') {
+            fine = read_long(r, word + 2, error);
+        } else {
+            fine = read_letters(r, word + 1, error);
+        }
+        if (!fine)
+            return false;
+    }
+    return true;
+}
+
+bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
+                      GError **error)
+{
+    init_arguments(arguments);
+    fill_defaults(command, arguments);
+    g_autoptr(GPtrArray) seen = g_ptr_array_new();
+    Reading r = {
+        .command = command, .arguments = arguments, .count = count, .words = words, .seen = seen};
+    g_ptr_array_add(arguments->recorded, g_strdup(command->name));
+    if (!read_words(&r, error))
+        return false;
+    if (arguments->help_short || arguments->help_long)
+        return true;
+    return check_complete(&r, error);
+}

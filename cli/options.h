@@ -1,0 +1,69 @@
+#pragma once
+/* The one option layer. A command lists tables of options; parsing, `-h`, `--help`, and shell
+ * completions are made from the same rows.
+ *
+ *     static const RhOption own[] = {
+ *         RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many plans to list",
+ *                   .otherwise = "5", .low = 1, .high = 50),
+ *         {0}}; */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "cli/arguments.h"
+
+typedef enum {
+    RH_OPTION_NONE,
+    RH_OPTION_FLAG,     /* bool */
+    RH_OPTION_COUNT,    /* int64_t, one more each time: -v -v */
+    RH_OPTION_TEXT,     /* const char* */
+    RH_OPTION_LIST,     /* GPtrArray of const char*, repeatable */
+    RH_OPTION_INTEGER,  /* int64_t in [low, high] */
+    RH_OPTION_QUANTITY, /* double, of kind `quantity` */
+    RH_OPTION_CHOICE,   /* const char*, one of `choices` */
+} RhOptionKind;
+
+typedef struct {
+    const char *name; /* without the dashes; NULL ends a table */
+    char letter;      /* 0: none */
+    RhOptionKind kind;
+    size_t offset;         /* of the field in RhArguments */
+    const char *value;     /* placeholder in the help */
+    const char *help;      /* one line */
+    const char *otherwise; /* default, read like a typed value; NULL: none */
+    const char *choices;   /* "bf16|fp16" */
+    RhQuantity quantity;
+    int64_t low, high;
+    bool required;
+    bool neutral; /* cannot change the result: left out of the recorded argv */
+} RhOption;
+
+#define RH_OPTION(field, long_name, short_letter, kind_, value_, help_, ...)                       \
+    {                                                                                              \
+        .name = long_name, .letter = short_letter, .kind = kind_,                                  \
+        .offset = G_STRUCT_OFFSET(RhArguments, field), .value = value_, .help = help_,             \
+        ##__VA_ARGS__                                                                              \
+    }
+
+typedef struct {
+    const char *name;
+    const char *operands; /* as shown in the usage line, "" for none */
+    int32_t operands_low, operands_high;
+    const char *summary;           /* one line */
+    const char *about;             /* --help: what it does, how to read the answer */
+    const char *examples;          /* --help: commands to copy, one a line */
+    const RhOption *const *tables; /* NULL-ended */
+    int (*run)(const RhArguments *arguments, GError **error); /* exit status; error when it fails */
+} RhCommand;
+
+/* Reads words[0 .. count-1] (without program and command). RH_ERROR_USAGE. `arguments` borrows from
+ * `words`. With --help or -h given, requirements are not checked. */
+bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
+                      GError **error);
+
+/* Texts, caller frees. */
+char *rh_options_help_short(const RhCommand *command);
+char *rh_options_help_long(const RhCommand *command);
+/* The row of a command with this long name; NULL when it has none. */
+const RhOption *rh_options_find(const RhCommand *command, const char *name, size_t length);

@@ -1,0 +1,121 @@
+/* The two helps of a command, from its option tables. */
+#include <string.h>
+
+#include "cli/options.h"
+
+#define HELP_COLUMN 30
+
+/* "  -w, --workload FILE|NAME" */
+static char *option_head(const RhOption *o)
+{
+    g_autofree char *letter = o->letter ? g_strdup_printf("-%c, ", o->letter) : g_strdup("    ");
+    bool wants_value = o->value != NULL;
+    if (!o->name[1]) /* a letter alone: -h */
+        return g_strdup_printf("  -%s", o->name);
+    return g_strdup_printf("  %s--%s%s%s", letter, o->name, wants_value ? " " : "",
+                           wants_value ? o->value : "");
+}
+
+/* Words of `text` from column `from`, broken at column 80, further lines indented to `indent`. */
+static void append_wrapped(GString *out, const char *text, int indent, int from)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    int column = from;
+    for (char **word = words; *word; word++) {
+        int width = (int)g_utf8_strlen(*word, -1);
+        if (column > indent && column + 1 + width > 79) {
+            g_string_append_printf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent || word != words) {
+            g_string_append_c(out, ' ');
+            column++;
+        }
+        g_string_append(out, *word);
+        column += width;
+    }
+    g_string_append_c(out, '\n');
+}
+
+static char *option_text(const RhOption *o)
+{
+    g_autoptr(GString) text = g_string_new(o->help);
+    if (o->choices) {
+        g_auto(GStrv) choices = g_strsplit(o->choices, "|", -1);
+        g_autofree char *list = g_strjoinv(", ", choices);
+        g_string_append_printf(text, ": %s", list);
+    }
+    if (o->required)
+        g_string_append(text, " (needed)");
+    else if (o->otherwise && strcmp(o->otherwise, "0") != 0)
+        g_string_append_printf(text, " (%s)", o->otherwise);
+    if (o->kind == RH_OPTION_LIST)
+        g_string_append(text, "; repeatable");
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+static void append_option(GString *out, const RhOption *o)
+{
+    g_autofree char *head = option_head(o);
+    g_autofree char *text = option_text(o);
+    g_string_append(out, head);
+    int column = (int)strlen(head);
+    if (column >= HELP_COLUMN - 1)
+        g_string_append_printf(out, "\n%*s", HELP_COLUMN, "");
+    else
+        g_string_append_printf(out, "%*s", HELP_COLUMN - column, "");
+    append_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void append_usage(GString *out, const RhCommand *c)
+{
+    g_string_append_printf(out, "rehearse %s - %s\n\nusage: rehearse %s", c->name, c->summary,
+                           c->name);
+    for (const RhOption *const *table = c->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++)
+            if (o->required && o->letter)
+                g_string_append_printf(out, " -%c %s", o->letter, o->value);
+            else if (o->required)
+                g_string_append_printf(out, " --%s %s", o->name, o->value);
+    if (*c->operands)
+        g_string_append_printf(out, " %s", c->operands);
+    g_string_append(out, " [options]\n");
+}
+
+static void append_options(GString *out, const RhCommand *c)
+{
+    for (const RhOption *const *table = c->tables; *table; table++) {
+        if ((*table)->name)
+            g_string_append_c(out, '\n');
+        for (const RhOption *o = *table; o->name; o++)
+            append_option(out, o);
+    }
+}
+
+char *rh_options_help_short(const RhCommand *command)
+{
+    GString *out = g_string_new(NULL);
+    append_usage(out, command);
+    append_options(out, command);
+    g_string_append_printf(out, "\n`rehearse %s --help` explains and has examples\n",
+                           command->name);
+    return g_string_free(out, FALSE);
+}
+
+char *rh_options_help_long(const RhCommand *command)
+{
+    GString *out = g_string_new(NULL);
+    append_usage(out, command);
+    g_string_append_printf(out, "\n%s", command->about);
+    append_options(out, command);
+    if (*command->examples) {
+        g_auto(GStrv) lines = g_strsplit(command->examples, "\n", -1);
+        g_string_append(out, "\nexamples\n");
+        for (char **line = lines; *line; line++)
+            if (**line)
+                g_string_append_printf(out, "  %s\n", *line);
+    }
+    g_string_append(out,
+                    "\nexit status: 0 answer found, 1 the answer is no, 2 wrong command line,\n"
+                    "3 wrong input file, 70 a bug of ours\n");
+    return g_string_free(out, FALSE);
+}

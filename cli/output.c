@@ -1,0 +1,99 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json.h"
+
+/* Longer endings first: ".program.json" is also a ".json". */
+static const struct {
+    const char *ending;
+    RhOutput kind;
+} endings[] = {
+    {".program.json", RH_OUTPUT_PROGRAM},
+    {".trace.json.gz", RH_OUTPUT_TRACE},
+    {".json", RH_OUTPUT_JSON},
+    {".csv", RH_OUTPUT_CSV},
+    {".md", RH_OUTPUT_MARKDOWN},
+    {".svg", RH_OUTPUT_SVG},
+    {".goal", RH_OUTPUT_GOAL},
+};
+
+RhOutput rh_output_kind(const char *path)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(endings); i++)
+        if (g_str_has_suffix(path, endings[i].ending))
+            return endings[i].kind;
+    return RH_OUTPUT_NONE;
+}
+
+static bool is_among(const RhOutput *kinds, RhOutput kind)
+{
+    for (; *kinds; kinds++)
+        if (*kinds == kind)
+            return true;
+    return false;
+}
+
+static bool fail_ending(const char *path, const RhOutput *kinds, GError **error)
+{
+    g_autoptr(GString) list = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(endings); i++)
+        if (is_among(kinds, endings[i].kind))
+            g_string_append_printf(list, " %s", endings[i].ending);
+    if (g_str_has_suffix(path, ".html"))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "-o %s: HTML reports are not in this version\nnote: endings:%s", path,
+                       list->str);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "-o %s: this command writes no file of that ending\nnote: endings:%s", path,
+                   list->str);
+}
+
+static bool check_folder(const char *path, GError **error)
+{
+    g_autofree char *folder = g_path_get_dirname(path);
+    if (g_file_test(path, G_FILE_TEST_IS_DIR))
+        return rh_fail(error, RH_ERROR_IO, "-o %s: this is a folder", path);
+    if (g_access(folder, W_OK | X_OK) != 0)
+        return rh_fail(error, RH_ERROR_IO, "-o %s: %s cannot be written: %s", path, folder,
+                       g_strerror(errno));
+    return true;
+}
+
+bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error)
+{
+    for (guint i = 0; i < paths->len; i++) {
+        const char *path = g_ptr_array_index(paths, i);
+        RhOutput kind = rh_output_kind(path);
+        if (!kind || !is_among(kinds, kind))
+            return fail_ending(path, kinds, error);
+        if (!check_folder(path, error))
+            return false;
+    }
+    return true;
+}
+
+const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind)
+{
+    for (guint i = 0; i < paths->len; i++)
+        if (rh_output_kind(g_ptr_array_index(paths, i)) == kind)
+            return g_ptr_array_index(paths, i);
+    return NULL;
+}
+
+bool rh_output_write(const char *path, const char *text, GError **error)
+{
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    bool fine = rh_file_write(path, text, strlen(text), error);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return fine;
+}

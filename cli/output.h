@@ -1,0 +1,25 @@
+#pragma once
+/* `-o FILE`: the ending decides. Every file is written whole or not at all. */
+#include <glib.h>
+#include <stdbool.h>
+
+typedef enum {
+    RH_OUTPUT_NONE,
+    RH_OUTPUT_JSON,
+    RH_OUTPUT_CSV,
+    RH_OUTPUT_MARKDOWN,
+    RH_OUTPUT_SVG,
+    RH_OUTPUT_PROGRAM, /* .program.json */
+    RH_OUTPUT_GOAL,
+    RH_OUTPUT_TRACE, /* .trace.json.gz */
+} RhOutput;
+
+/* Checks before any work is done: every ending is one of `kinds` (ended by RH_OUTPUT_NONE; an
+ * ending of other commands or versions is RH_ERROR_USAGE) and its folder can be written
+ * (RH_ERROR_IO). */
+bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error);
+RhOutput rh_output_kind(const char *path);
+/* The first path of that kind; NULL when there is none. */
+const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
+/* Writes `text`; signals wait until the file is whole. */
+bool rh_output_write(const char *path, const char *text, GError **error);

@@ -1,0 +1,213 @@
+/* rehearse plan: how should I train this here? */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/layout_files.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/report.h"
+
+/* --- options to RhPlanOptions --- */
+
+static bool add_constraints(const GPtrArray *words, bool is_limit, GArray *out, GError **error)
+{
+    for (guint i = 0; i < words->len; i++) {
+        RhConstraint constraint = {0};
+        if (!rh_constraint_parse(g_ptr_array_index(words, i), is_limit, &constraint, error)) {
+            g_prefix_error(error, "--%s: ", is_limit ? "limit" : "fix");
+            return false;
+        }
+        g_array_append_val(out, constraint);
+    }
+    return true;
+}
+
+static RhObjective objective_of(const char *name)
+{
+    for (int o = 0; o < RH_OBJECTIVE_LAST; o++)
+        if (strcmp(rh_objective_name((RhObjective)o), name) == 0)
+            return (RhObjective)o;
+    return RH_OBJECTIVE_TIME;
+}
+
+static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
+{
+    return (RhPlanOptions){.objective = objective_of(a->objective),
+                           .top = (int32_t)a->top,
+                           .gap_frac = a->gap_frac,
+                           .quick = a->quick,
+                           .jobs = (int32_t)a->jobs,
+                           .timeout_s = a->timeout_s,
+                           .constraints = (const RhConstraint *)(const void *)constraints->data,
+                           .constraints_count = (int32_t)constraints->len,
+                           .progress = rh_terminal_progress};
+}
+
+/* Nothing is legal: when a single --fix is to blame, its fact and the legal values. */
+static bool fail_illegal(const RhInputs *in, const RhArguments *a, GError **error)
+{
+    for (guint i = 0; i < a->fixes->len; i++) {
+        const char *text = g_ptr_array_index(a->fixes, i);
+        RhLayout layout = rh_layout_default();
+        RhConstraint constraint = {0};
+        if (!rh_constraint_parse(text, false, &constraint, NULL) ||
+            !rh_layout_parse(text, &layout, NULL))
+            continue;
+        g_autoptr(GArray) space = rh_space_list(&in->c, &constraint, 1);
+        if (space->len > 0)
+            continue;
+        rh_inputs_settle_layout(in, &layout, error);
+        if (error && !*error)
+            rh_fail(error, RH_ERROR_USAGE, "no legal layout has %s", text);
+        if (error)
+            (*error)->code = RH_ERROR_USAGE;
+        return false;
+    }
+    if (a->fixes->len + a->limits->len > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "no legal layout meets every --fix and --limit together\nhelp: leave one "
+                       "out");
+    RhLayout layout = rh_layout_default();
+    g_autoptr(GError) why = NULL;
+    rh_inputs_settle_layout(in, &layout, &why);
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "no layout is legal for %d GPUs and a global batch of %" G_GINT64_FORMAT
+                   "\nnote: for example: %s",
+                   in->c.job.gpus, in->c.job.global_batch, why ? why->message : "");
+}
+
+/* --- writing --- */
+
+/* Rehearses the winner again for the files that need its program. */
+static bool write_winner(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
+                         GError **error)
+{
+    if (!rh_layout_files_wanted(a->outputs) || plan->entries->len == 0)
+        return true;
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    RhEngineOptions options = {.timeline = rh_layout_files_need_timeline(a->outputs),
+                               .seed = (uint64_t)a->seed};
+    g_autoptr(RhProgram) program = NULL;
+    g_autoptr(RhRun) run = NULL;
+    g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &best->layout, &options, &program, &run, error);
+    return r && rh_layout_files_write(a->outputs, in, program, run, error);
+}
+
+static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
+                        const RhPlanOptions *options, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text =
+            kind == RH_OUTPUT_JSON       ? rh_report_plan_json(&in->question, plan, options)
+            : kind == RH_OUTPUT_CSV      ? rh_report_plan_csv(plan)
+            : kind == RH_OUTPUT_MARKDOWN ? rh_report_plan_markdown(&in->question, plan)
+                                         : NULL;
+        if (text && !rh_output_write(path, text, error))
+            return false;
+    }
+    return write_winner(a, in, plan, error);
+}
+
+static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
+                         GError **error)
+{
+    if (!a->emit || plan->entries->len == 0)
+        return true;
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autofree char *flags = rh_emit(a->emit, &in->c, &best->layout, error);
+    if (!flags)
+        return false;
+    printf("\nlaunch flags for %s, #1:\n%s\n", a->emit, g_strchomp(flags));
+    return true;
+}
+
+static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
+                       const RhPlanOptions *options, GError **error)
+{
+    if (a->json) {
+        g_autofree char *json = rh_report_plan_json(&in->question, plan, options);
+        fputs(json, stdout);
+        return true;
+    }
+    RhReportStyle style = {.colored = rh_terminal_colored(),
+                           .verbosity = (int)a->verbosity,
+                           .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_JSON)};
+    g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &style);
+    fputs(text, stdout);
+    return print_launch(a, in, plan, error);
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL, RH_OUTPUT_TRACE,
+                                     RH_OUTPUT_NONE};
+    g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
+    if (!rh_outputs_check(a->outputs, kinds, error) ||
+        !add_constraints(a->fixes, false, constraints, error) ||
+        !add_constraints(a->limits, true, constraints, error))
+        return 2;
+    g_autoptr(RhInputs) in = rh_inputs_of(a, error);
+    if (!in)
+        return 3;
+    RhPlanOptions options = options_of(a, constraints);
+    g_autoptr(RhPlan) plan = rh_plan(&in->c, &options, error);
+    rh_terminal_progress_end();
+    if (!plan)
+        return 1;
+    if (plan->legal_count == 0) {
+        fail_illegal(in, a, error);
+        return 1;
+    }
+    if (!write_files(a, in, plan, &options, error) || !print_plan(a, in, plan, &options, error))
+        return 3;
+    return plan->entries->len > 0 ? 0 : 1;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(objective, "objective", 0, RH_OPTION_CHOICE, "WHAT", "what the best has least of",
+              .choices = "time|cost|memory|energy", .otherwise = "time"),
+    RH_OPTION(fixes, "fix", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "only layouts with this, as tp=8 or recompute=full"),
+    RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "KEY<=VALUE",
+              "only layouts within this, as \"tp<=8\" or \"memory<=90%\""),
+    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
+              .high = 100),
+    RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
+              "closed forms alone: under a second, optimistic"),
+    RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
+              "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
+              .otherwise = "0.2%"),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK", "print launch flags for the best",
+              .choices = "megatron"),
+    {0}};
+static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,
+                                         NULL};
+
+const RhCommand rh_command_plan = {
+    .name = "plan",
+    .operands = "",
+    .summary = "how should I train this here?",
+    .about = "Lists every legal layout of the job over the GPUs (tensor, pipeline and data\n"
+             "parallel degrees, micro-batch, ZeRO stage, recomputation, schedule, rank\n"
+             "order), drops those that do not fit in memory, bounds the rest from below, and\n"
+             "rehearses the most promising on a simulated network until nothing left can be\n"
+             "better by more than --gap.\n\n"
+             "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
+             "other stages, `comm` the share it waits for communication. Letters after\n"
+             "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
+             "assumed. Endings of -o: .json .csv .md for the table; .program.json .goal\n"
+             ".trace.json.gz (open in Perfetto) for the best layout.\n",
+    .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
+                "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"
+                "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=90%' -o plan.json\n"
+                "rehearse plan -w llama-3.1-8b -p dgx-h100 --gpus 16 --global-batch 128 \\\n"
+                "    --seq 8192 --emit megatron",
+    .tables = tables,
+    .run = run,
+};

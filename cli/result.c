@@ -1,0 +1,229 @@
+#include "cli/result.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+
+static void read_layout(RhJson *doc, const RhJsonNode *node, RhLayout *layout)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    static const char *const numbers[] = {"tp", "pp", "dp", "cp", "ep", "vpp", "zero", NULL};
+    static const char *const names[] = {"recompute", "schedule", "order", NULL};
+    for (const char *const *key = numbers; *key; key++)
+        g_string_append_printf(text, "%s=%" G_GINT64_FORMAT ",", *key,
+                               rh_json_int(doc, node, *key, 0, 1 << 20));
+    for (const char *const *key = names; *key; key++)
+        g_string_append_printf(text, "%s=%s,", *key, rh_json_string(doc, node, *key));
+    g_string_append_printf(text, "mb=%" G_GINT64_FORMAT ",",
+                           rh_json_int(doc, node, "microbatch", 1, 1 << 20));
+    g_string_append_printf(text, "sp=%s", rh_json_bool_or(doc, node, "sp", false) ? "on" : "off");
+    g_autoptr(GError) local = NULL;
+    *layout = rh_layout_default();
+    if (!rh_layout_parse(text->str, layout, &local))
+        rh_json_problem(doc, node, NULL, "%s", local->message);
+    const RhJsonNode *split = rh_json_array_or_null(doc, node, "stage_layers");
+    const RhJsonNode *entry = split ? rh_json_first(split) : NULL;
+    for (; entry && layout->stage_layers_count < (int32_t)G_N_ELEMENTS(layout->stage_layers);
+         entry = rh_json_next(entry))
+        layout->stage_layers[layout->stage_layers_count++] =
+            (int16_t)rh_json_node_int(doc, entry, 0, G_MAXINT16);
+}
+
+/* Into `parent`, or a new tree when it is NULL, which is returned. */
+static RhCost *read_cost(RhJson *doc, const RhJsonNode *node, RhCost *parent)
+{
+    const char *name = rh_json_string(doc, node, "name");
+    const char *source = rh_json_string(doc, node, "source");
+    double value_s = rh_json_number(doc, node, "value_s", -1e12, 1e12);
+    RhCost *term =
+        parent ? rh_cost_add(parent, name, value_s, source) : rh_cost_new(name, value_s, source);
+    const RhJsonNode *children = rh_json_array(doc, node, "children");
+    for (const RhJsonNode *n = children ? rh_json_first(children) : NULL; n; n = rh_json_next(n))
+        read_cost(doc, n, term);
+    return term;
+}
+
+static void read_plan(RhJson *doc, const RhJsonNode *node, RhResult *r)
+{
+    RhResultPlan plan = {.rank = rh_json_int_or(doc, node, "rank", 1, 1 << 20, 1)};
+    const RhJsonNode *layout = rh_json_object(doc, node, "layout");
+    const RhJsonNode *costs = rh_json_object_or_null(doc, node, "costs");
+    if (layout)
+        read_layout(doc, layout, &plan.r.layout);
+    if (costs)
+        plan.r.costs = read_cost(doc, costs, NULL);
+    plan.r.step_time_s = rh_json_number(doc, node, "step_time_s", 0, 1e12);
+    plan.r.tokens_per_s_per_gpu = rh_json_number(doc, node, "tokens_per_s_per_gpu", 0, 1e12);
+    plan.r.mfu_frac = rh_json_number(doc, node, "mfu_frac", 0, 100);
+    plan.r.memory.peak_bytes = rh_json_number(doc, node, "memory_peak_bytes", 0, 1e18);
+    plan.r.memory_capacity_bytes = rh_json_number(doc, node, "memory_capacity_bytes", 0, 1e18);
+    g_array_append_val(r->plans, plan);
+}
+
+static void clear_plan(gpointer data)
+{
+    RhResultPlan *plan = data;
+    g_clear_pointer(&plan->r.costs, rh_cost_free);
+}
+
+static GStrv read_words(RhJson *doc, const RhJsonNode *object, const char *key)
+{
+    g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+    const RhJsonNode *list = rh_json_array(doc, object, key);
+    for (const RhJsonNode *n = list ? rh_json_first(list) : NULL; n; n = rh_json_next(n))
+        g_strv_builder_add(words, rh_json_node_string(doc, n));
+    return g_strv_builder_end(words);
+}
+
+static void read_inputs(RhJson *doc, const RhJsonNode *in, RhResult *r)
+{
+    const RhJsonNode *workload = rh_json_object(doc, in, "workload");
+    const RhJsonNode *platform = rh_json_object(doc, in, "platform");
+    if (!workload || !platform)
+        return;
+    r->workload = g_strdup(rh_json_string(doc, workload, "spec"));
+    r->workload_hash = g_strdup(rh_json_string(doc, workload, "sha256"));
+    r->platform = g_strdup(rh_json_string(doc, platform, "spec"));
+    r->platform_hash = g_strdup(rh_json_string(doc, platform, "sha256"));
+    r->stack = g_strdup(rh_json_string(doc, in, "stack"));
+    r->dtype = g_strdup(rh_json_string(doc, in, "dtype"));
+    r->global_batch = rh_json_int(doc, in, "global_batch", 1, 1 << 28);
+    r->sequence = rh_json_int(doc, in, "sequence_tokens", 1, 1 << 28);
+    r->gpus = rh_json_int(doc, in, "gpus_count", 1, 1 << 22);
+    r->seed = rh_json_int(doc, in, "seed", 0, G_MAXINT32);
+    r->sets = read_words(doc, in, "sets");
+}
+
+static void read_result(RhJson *doc, const RhJsonNode *root, RhResult *r)
+{
+    const RhJsonNode *inputs = rh_json_object(doc, root, "inputs");
+    if (inputs)
+        read_inputs(doc, inputs, r);
+    r->argv = read_words(doc, root, "argv");
+    if (!r->is_plan) {
+        read_plan(doc, root, r);
+        return;
+    }
+    const RhJsonNode *plans = rh_json_array(doc, root, "plans");
+    for (const RhJsonNode *n = plans ? rh_json_first(plans) : NULL; n; n = rh_json_next(n))
+        read_plan(doc, n, r);
+}
+
+RhResult *rh_result_load(const char *path, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return NULL;
+    g_autoptr(RhResult) r = g_new0(RhResult, 1);
+    const RhJsonNode *root = rh_json_root(doc);
+    r->path = g_strdup(path);
+    r->plans = g_array_new(FALSE, FALSE, sizeof(RhResultPlan));
+    g_array_set_clear_func(r->plans, clear_plan);
+    const char *schema = rh_json_string_or(doc, root, "schema", "");
+    r->is_plan = strcmp(schema, "rehearse.plan/1") == 0;
+    if (!r->is_plan && strcmp(schema, "rehearse.simulate/1") != 0) {
+        rh_fail(
+            error, RH_ERROR_INPUT,
+            "%s is no result of `rehearse plan` or `rehearse simulate`\nnote: its \"schema\" is "
+            "\"%s\"",
+            path, schema);
+        return NULL;
+    }
+    read_result(doc, root, r);
+    rh_json_consume_all(doc, root);
+    return rh_json_finish(doc, error) ? g_steal_pointer(&r) : NULL;
+}
+
+void rh_result_free(RhResult *r)
+{
+    if (!r)
+        return;
+    g_free(r->path);
+    g_free(r->workload);
+    g_free(r->platform);
+    g_free(r->stack);
+    g_free(r->dtype);
+    g_free(r->workload_hash);
+    g_free(r->platform_hash);
+    g_strfreev(r->sets);
+    g_strfreev(r->argv);
+    g_array_unref(r->plans);
+    g_free(r);
+}
+
+bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **error)
+{
+    const char *hash = strrchr(spec, '#');
+    int64_t number = 1;
+    g_autoptr(GError) local = NULL;
+    if (hash && !rh_integer_parse(hash + 1, 1, 1 << 20, &number, &local))
+        return rh_fail(error, RH_ERROR_USAGE, "\"%s\": the rank after '#': %s", spec,
+                       local->message);
+    *path = hash ? g_strndup(spec, (gsize)(hash - spec)) : g_strdup(spec);
+    *rank = number;
+    return true;
+}
+
+const RhResultPlan *rh_result_plan(const RhResult *r, int64_t rank, GError **error)
+{
+    for (guint i = 0; i < r->plans->len; i++)
+        if (g_array_index(r->plans, RhResultPlan, i).rank == rank)
+            return &g_array_index(r->plans, RhResultPlan, i);
+    rh_fail(error, RH_ERROR_USAGE, "%s holds no plan #%" G_GINT64_FORMAT "\nnote: it holds %u",
+            r->path, rank, r->plans->len);
+    return NULL;
+}
+
+bool rh_result_layout(const char *spec, RhLayout *out, GError **error)
+{
+    g_autofree char *path = NULL;
+    int64_t rank = 1;
+    if (!rh_result_split(spec, &path, &rank, error))
+        return false;
+    g_autoptr(RhResult) r = rh_result_load(path, error);
+    const RhResultPlan *plan = r ? rh_result_plan(r, rank, error) : NULL;
+    if (!plan)
+        return false;
+    *out = plan->r.layout;
+    return true;
+}
+
+/* A workload or platform named by a path relative to where the result was made: as it stands, else
+ * beside the result. */
+static char *find_again(const RhResult *r, const char *spec)
+{
+    bool is_path = strchr(spec, '/') || g_str_has_suffix(spec, ".json");
+    if (!is_path || g_file_test(spec, G_FILE_TEST_EXISTS))
+        return g_strdup(spec);
+    g_autofree char *folder = g_path_get_dirname(r->path);
+    g_autofree char *beside = g_build_filename(folder, spec, NULL);
+    return g_strdup(g_file_test(beside, G_FILE_TEST_EXISTS) ? beside : spec);
+}
+
+RhInputs *rh_result_inputs(const RhResult *r, const GPtrArray *more_sets, bool *changed,
+                           GError **error)
+{
+    g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+    g_strv_builder_addv(words, (const char **)r->sets);
+    for (guint i = 0; more_sets && i < more_sets->len; i++)
+        g_strv_builder_add(words, g_ptr_array_index(more_sets, i));
+    g_auto(GStrv) sets = g_strv_builder_end(words);
+    g_autofree char *workload = find_again(r, r->workload);
+    g_autofree char *platform = find_again(r, r->platform);
+    RhInputsSpec spec = {.workload = workload,
+                         .platform = platform,
+                         .stack = r->stack,
+                         .dtype = r->dtype,
+                         .global_batch = r->global_batch,
+                         .sequence = r->sequence,
+                         .gpus = r->gpus,
+                         .seed = r->seed,
+                         .sets = (const char *const *)sets,
+                         .argv = (const char *const *)r->argv};
+    RhInputs *in = rh_inputs_load(&spec, error);
+    if (in && changed)
+        *changed = g_strcmp0(in->model->hash, r->workload_hash) != 0 ||
+                   g_strcmp0(in->hardware->hash, r->platform_hash) != 0;
+    return in;
+}

@@ -1,0 +1,35 @@
+#pragma once
+/* A result written by `plan` or `simulate`, read again: what was asked and which layouts it holds.
+ */
+#include "cli/inputs.h"
+
+typedef struct {
+    int64_t rank;
+    RhRehearsal r; /* the figures that the file holds */
+} RhResultPlan;
+
+typedef struct {
+    char *path;
+    bool is_plan; /* else: simulate */
+    char *workload, *platform, *stack, *dtype;
+    char *workload_hash, *platform_hash;
+    int64_t global_batch, sequence, gpus, seed;
+    GStrv sets, argv;
+    GArray *plans; /* RhResultPlan */
+} RhResult;
+
+/* RH_ERROR_INPUT when the file is no result of ours. */
+RhResult *rh_result_load(const char *path, GError **error);
+void rh_result_free(RhResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhResult, rh_result_free)
+
+/* "plan.json#2" -> path and 2; without '#': 1. RH_ERROR_USAGE. */
+bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **error);
+/* The plan of that rank; RH_ERROR_USAGE names the ranks there are. */
+const RhResultPlan *rh_result_plan(const RhResult *result, int64_t rank, GError **error);
+/* The layout behind "plan.json#2". */
+bool rh_result_layout(const char *spec, RhLayout *out, GError **error);
+/* Loads the inputs that the result was made from, with more `--set`s. A file that changed since is
+ * a warning, told through *changed. */
+RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, bool *changed,
+                           GError **error);

@@ -1,0 +1,219 @@
+/* rehearse show platforms|workloads|strategies|stacks [NAME]: what there is, and what it is. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/show_workload.h"
+#include "report/draw_platform.h"
+#include "report/format.h"
+#include "strategies/layout.h"
+#include "strategies/stack.h"
+
+/* --- platforms --- */
+
+static bool list_platforms(GError **error)
+{
+    g_autoptr(RhTable) table = rh_table_new("<<<<");
+    rh_table_rowf(table, "name|a node|tiers|description");
+    for (const char *const *name = rh_platform_names(); *name; name++) {
+        g_autoptr(RhPlatform) p = rh_platform_load(*name, error);
+        if (!p)
+            return false;
+        g_autoptr(GString) tiers = g_string_new(NULL);
+        for (int t = 0; t < p->tiers_count; t++)
+            g_string_append_printf(tiers, "%s%s", t ? " " : "", p->tiers[t].name);
+        g_autofree char *about =
+            g_utf8_substring(p->description, 0, MIN(38, g_utf8_strlen(p->description, -1)));
+        rh_table_rowf(table, "%s|%d %s|%s|%s", *name, p->gpus_per_node, p->device->name, tiers->str,
+                      about);
+    }
+    g_autoptr(GString) out = g_string_new(NULL);
+    rh_table_append(table, out, "");
+    g_autofree char *devices = g_strjoinv(", ", (char **)rh_device_names());
+    g_string_append_printf(out,
+                           "\ndevices for the one-line form: %s\n"
+                           "NAME:NODES sets the nodes; a file or one line works too\n"
+                           "next: rehearse show platforms dgx-h100:4\n",
+                           devices);
+    fputs(out->str, stdout);
+    return true;
+}
+
+static bool show_platform(const RhArguments *a, const char *name, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(name, error);
+    if (!p)
+        return false;
+    for (guint i = 0; i < a->sets->len; i++) {
+        g_auto(GStrv) parts = g_strsplit(g_ptr_array_index(a->sets, i), "=", 2);
+        if (!parts[0] || !parts[1])
+            return rh_fail(error, RH_ERROR_USAGE, "--set needs KEY=VALUE, \"%s\" given",
+                           (const char *)g_ptr_array_index(a->sets, i));
+        if (!rh_platform_set(p, parts[0], parts[1], error))
+            return false;
+    }
+    g_autofree char *svg = rh_platform_svg(p);
+    for (guint i = 0; i < a->outputs->len; i++)
+        if (!rh_output_write(g_ptr_array_index(a->outputs, i), svg, error))
+            return false;
+    g_autofree char *text = rh_platform_text(p, a->verbosity > 0);
+    fputs(text, stdout);
+    return true;
+}
+
+static bool platforms(const RhArguments *a, const char *name, GError **error)
+{
+    return name ? show_platform(a, name, error) : list_platforms(error);
+}
+
+/* --- strategies --- */
+
+static bool strategies(const RhArguments *a, const char *name, GError **error)
+{
+    (void)a;
+    if (name) {
+        RhLayout layout = rh_layout_default();
+        if (!rh_layout_parse(name, &layout, error))
+            return false;
+        g_autofree char *title = rh_layout_title(&layout);
+        g_autofree char *full = rh_layout_format(&layout);
+        printf("%s\n%s\n", title, full);
+        return true;
+    }
+    RhLayout layout = rh_layout_default();
+    g_autofree char *defaults = rh_layout_format(&layout);
+    puts("A strategy says how a job is cut over the GPUs; the cuts compose.\n\n"
+         "  tp8                    tensor parallel: each matrix over 8 GPUs of a node\n"
+         "  sp=on                  sequence parallel: norms and residuals over the same GPUs\n"
+         "  pp16                   pipeline parallel: the layers over 16 stages\n"
+         "  schedule=1f1b          1f1b, gpipe (all forwards first) or interleaved\n"
+         "  vpp2                   model chunks per stage, with schedule=interleaved\n"
+         "  dp64                   data parallel replicas; left out: what the GPUs allow\n"
+         "  zero1                  0: replicas hold everything; 1: optimizer states cut over\n"
+         "                         the replicas; 2: gradients too; 3: weights too (FSDP)\n"
+         "  mb1                    samples of one micro-batch; the rest accumulates\n"
+         "  recompute=selective    none, selective (attention) or full (whole layers)\n"
+         "  order=tp-dp-pp         which dimension is innermost in the rank numbers;\n"
+         "                         tp-pp-dp keeps a pipeline together instead\n"
+         "  cp1, ep1               context and expert parallel: 1 in this version\n");
+    printf("defaults: %s\n", defaults);
+    puts("          (dp0: as many replicas as the GPUs allow)\n"
+         "next: rehearse simulate -w llama-3.1-8b -p dgx-h100 --global-batch 64 --seq 8192 "
+         "-s tp2,mb1");
+    return true;
+}
+
+/* --- stacks --- */
+
+static void show_fact(RhTable *table, const char *name, const RhFact *fact, RhQuantity kind)
+{
+    g_autofree char *value = rh_text_fact(fact, kind);
+    rh_table_rowf(table, "%s|%s|%s", name, value, fact->source);
+}
+
+static bool show_stack(const char *name, GError **error)
+{
+    const RhStack *s = rh_stack_by_name(name);
+    if (!s) {
+        g_autofree char *list = g_strjoinv(", ", (char **)rh_stack_names());
+        return rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s", name,
+                       list);
+    }
+    g_autoptr(RhTable) table = rh_table_new("<><");
+    show_fact(table, "gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S);
+    show_fact(table, "NVLink, of alone", &s->nvlink_training_frac, RH_QUANTITY_FRAC);
+    show_fact(table, "NIC, of data sheet", &s->nic_training_frac, RH_QUANTITY_FRAC);
+    show_fact(table, "slow nodes", &s->straggler_frac, RH_QUANTITY_FRAC);
+    show_fact(table, "Adam, bytes", &s->optimizer_bytes, RH_QUANTITY_COUNT);
+    show_fact(table, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
+    show_fact(table, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_printf(out, "%s: %s\n", s->name, s->about);
+    rh_table_append(table, out, "  ");
+    fputs(out->str, stdout);
+    return true;
+}
+
+static bool stacks(const RhArguments *a, const char *name, GError **error)
+{
+    (void)a;
+    if (name)
+        return show_stack(name, error);
+    for (const char *const *n = rh_stack_names(); *n; n++)
+        printf("%-10s %s\n", *n, rh_stack_by_name(*n)->about);
+    puts("next: rehearse show stacks megatron");
+    return true;
+}
+
+/* --- the command --- */
+
+static const struct {
+    const char *name;
+    bool (*show)(const RhArguments *a, const char *name, GError **error);
+    bool draws;
+} topics[] = {{"platforms", platforms, true},
+              {"workloads", rh_show_workloads, false},
+              {"strategies", strategies, false},
+              {"stacks", stacks, false}};
+
+static bool check_outputs(const RhArguments *a, bool draws, const char *name, GError **error)
+{
+    static const RhOutput svg[] = {RH_OUTPUT_SVG, RH_OUTPUT_NONE};
+    if (a->outputs->len > 0 && (!draws || !name))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "-o: only `show platforms NAME` draws a picture, as .svg");
+    return rh_outputs_check(a->outputs, svg, error);
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    const char *topic = g_ptr_array_index(a->operands, 0);
+    const char *name = a->operands->len > 1 ? g_ptr_array_index(a->operands, 1) : NULL;
+    const char *names[G_N_ELEMENTS(topics) + 1] = {NULL};
+    for (size_t i = 0; i < G_N_ELEMENTS(topics); i++) {
+        names[i] = topics[i].name;
+        if (strcmp(topics[i].name, topic) != 0)
+            continue;
+        if (!check_outputs(a, topics[i].draws, name, error))
+            return 2;
+        return topics[i].show(a, name, error) ? 0 : 3;
+    }
+    const char *near = rh_nearest_name(topic, names);
+    rh_fail(error, RH_ERROR_USAGE,
+            "there is nothing called \"%s\" to show\nnote: platforms, workloads, strategies, "
+            "stacks%s%s",
+            topic, near ? "\nhelp: a similar name exists: " : "", near ? near : "");
+    return 2;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE", "a platform's picture as .svg",
+              .neutral = true),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of a sample, for a workload",
+              .low = 1, .high = 1 << 28),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "with a field overridden"),
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "every number's source",
+              .neutral = true),
+    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
+    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
+              .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, NULL};
+
+const RhCommand rh_command_show = {
+    .name = "show",
+    .operands = "platforms|workloads|strategies|stacks [NAME]",
+    .operands_low = 1,
+    .operands_high = 2,
+    .summary = "what platforms, workloads, strategies and stacks there are",
+    .about = "Without NAME: a list. With NAME: a platform as a picture (nodes, switches, NICs,\n"
+             "rails and tiers, each number with the letter of its source), a workload's\n"
+             "parameters and operators, a strategy spelled out, a stack's constants.\n",
+    .examples = "rehearse show platforms\nrehearse show platforms dgx-h100:4 -o cluster.svg\n"
+                "rehearse show workloads llama-3.1-70b --seq 8192\nrehearse show strategies",
+    .tables = tables,
+    .run = run,
+};

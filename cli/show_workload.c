@@ -1,0 +1,157 @@
+#include "cli/show_workload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "report/format.h"
+#include "workloads/model.h"
+#include "workloads/ops.h"
+
+static bool list_workloads(GError **error)
+{
+    g_autoptr(RhTable) table = rh_table_new("<<>>>>");
+    rh_table_rowf(table, "name|family|parameters|layers|hidden|positions");
+    for (const char *const *name = rh_model_names(); *name; name++) {
+        g_autoptr(RhModel) m = rh_model_load(*name, error);
+        if (!m)
+            return false;
+        g_autofree char *params = rh_text_large((double)rh_model_params(m));
+        g_autofree char *positions = rh_text_count(m->positions);
+        rh_table_rowf(table, "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%s", *name, m->family, params,
+                      m->layers_count, m->hidden, positions);
+    }
+    g_autoptr(GString) out = g_string_new(NULL);
+    rh_table_append(table, out, "");
+    g_string_append(out, "\nany config.json of these families works too: -w FILE or FOLDER\n"
+                         "next: rehearse show workloads llama-3.1-70b\n");
+    fputs(out->str, stdout);
+    return true;
+}
+
+/* "8192 x 28672 x 8192" for a GEMM, "64 heads, 8 kv, s 8192" for attention. */
+static char *shape_of(const RhKernel *k)
+{
+    if (k->cls == RH_KERNEL_GEMM) {
+        g_autofree char *batch =
+            k->batch > 1 ? g_strdup_printf("%" G_GINT64_FORMAT " of ", k->batch) : g_strdup("");
+        return g_strdup_printf("%s%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT,
+                               batch, k->m, k->n, k->k);
+    }
+    if (k->cls == RH_KERNEL_ATTENTION)
+        return g_strdup_printf("%d heads of %" G_GINT64_FORMAT ", %d kv, %" G_GINT64_FORMAT
+                               " tokens",
+                               k->heads, k->k, k->kv_heads, k->m);
+    return g_strdup("");
+}
+
+typedef struct {
+    const RhModel *model;
+    RhShard shard;
+    RhTable *table;
+    double flops, bytes;
+} Operators;
+
+/* Forward kernels of one block, norms first. */
+static void add_block(Operators *o, const char *name, const RhLayerKind *kind, RhBlock block,
+                      double times)
+{
+    g_autoptr(GArray) kernels = g_array_new(FALSE, TRUE, sizeof(RhKernel));
+    rh_block_kernels(o->model, kind, block, RH_PART_SEQUENCE, RH_PASS_FORWARD, &o->shard, kernels);
+    rh_block_kernels(o->model, kind, block, RH_PART_TENSOR, RH_PASS_FORWARD, &o->shard, kernels);
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *k = &g_array_index(kernels, RhKernel, i);
+        g_autofree char *shape = shape_of(k);
+        g_autofree char *flops = rh_text_large(k->flops);
+        g_autofree char *bytes = rh_quantity_format(k->bytes, RH_QUANTITY_BYTES, 3);
+        rh_table_rowf(o->table, "%s|%s|%s|%s|%s", i ? "" : name,
+                      rh_kernel_class_name((RhKernelClass)k->cls), shape, flops, bytes);
+        o->flops += times * k->flops;
+        o->bytes += times * k->bytes;
+    }
+}
+
+static int32_t layers_of_kind(const RhModel *m, int kind)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < m->layers_count; i++)
+        count += m->kind_of_layer[i] == kind;
+    return count;
+}
+
+static void append_operators(GString *out, const RhModel *m, int64_t sequence)
+{
+    g_autoptr(RhTable) table = rh_table_new("<<<>>");
+    Operators o = {.model = m,
+                   .table = table,
+                   .shard = {.tp = 1,
+                             .sequence = sequence,
+                             .microbatch = 1,
+                             .dtype = RH_DTYPE_BF16,
+                             .flash = true,
+                             .fused_norms = true}};
+    rh_table_rowf(table, "block|kernel|shape|FLOP|bytes");
+    add_block(&o, "embedding", NULL, RH_BLOCK_EMBEDDING, 1);
+    for (int kind = 0; kind < m->kinds_count; kind++) {
+        int32_t count = layers_of_kind(m, kind);
+        g_autofree char *mixer = g_strdup_printf("attention x %d", count);
+        g_autofree char *ffn = g_strdup_printf("ffn x %d", count);
+        add_block(&o, mixer, &m->kinds[kind], RH_BLOCK_MIXER, count);
+        add_block(&o, ffn, &m->kinds[kind], RH_BLOCK_FFN, count);
+    }
+    add_block(&o, "head", NULL, RH_BLOCK_HEAD, 1);
+    g_autofree char *flops = rh_text_large(o.flops);
+    g_autofree char *bytes = rh_quantity_format(o.bytes, RH_QUANTITY_BYTES, 3);
+    rh_table_rowf(table, "all|||%s|%s", flops, bytes);
+    rh_table_append(table, out, "  ");
+}
+
+static bool apply_sets(const RhArguments *a, RhModel *m, GError **error)
+{
+    for (guint i = 0; i < a->sets->len; i++) {
+        g_auto(GStrv) parts = g_strsplit(g_ptr_array_index(a->sets, i), "=", 2);
+        if (!parts[0] || !parts[1])
+            return rh_fail(error, RH_ERROR_USAGE, "--set needs KEY=VALUE, \"%s\" given",
+                           (const char *)g_ptr_array_index(a->sets, i));
+        if (!rh_model_set(m, parts[0], parts[1], error))
+            return false;
+    }
+    return true;
+}
+
+static bool show_workload(const RhArguments *a, const char *name, GError **error)
+{
+    g_autoptr(RhModel) m = rh_model_load(name, error);
+    if (!m || !apply_sets(a, m, error))
+        return false;
+    int64_t sequence = a->sequence ? a->sequence : MIN(m->positions, 8192);
+    const RhLayerKind *k = &m->kinds[0];
+    g_autofree char *large = rh_text_large((double)rh_model_params(m));
+    g_autofree char *params = rh_text_count(rh_model_params(m));
+    g_autofree char *flops = rh_text_large(rh_model_flops_per_token(m, sequence));
+    g_autofree char *vocab = rh_text_count(m->vocab);
+    g_autofree char *tokens = rh_text_count(sequence);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_printf(out, "%s: %s parameters (%s), family %s\n", m->name, large, params, m->family);
+    g_string_append_printf(out,
+                           "%d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d, %d key-value "
+                           "heads, ffn %" G_GINT64_FORMAT "%s\n",
+                           m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
+                           k->ffn_width, k->ffn == RH_FFN_GATED ? " gated" : "");
+    g_string_append_printf(out, "vocabulary %s, embeddings %s\n", vocab,
+                           m->tied_embeddings ? "tied" : "not tied");
+    g_string_append_printf(out,
+                           "%sFLOP a token, forward and backward, at %s tokens (no recomputation,\n"
+                           "causal attention counted once)\n\n"
+                           "forward of one sample of %s tokens on one GPU, bf16\n",
+                           flops, tokens, tokens);
+    append_operators(out, m, sequence);
+    fputs(out->str, stdout);
+    return true;
+}
+
+bool rh_show_workloads(const RhArguments *a, const char *name, GError **error)
+{
+    return name ? show_workload(a, name, error) : list_workloads(error);
+}

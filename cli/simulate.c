@@ -1,0 +1,106 @@
+/* rehearse simulate: what happens with exactly this layout? */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/layout_files.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/report.h"
+
+static bool write_files(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
+                        const RhProgram *program, const RhRun *run, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_JSON  ? rh_report_run_json(&in->question, r)
+                                : kind == RH_OUTPUT_CSV ? rh_report_run_csv(r)
+                                : kind == RH_OUTPUT_MARKDOWN
+                                    ? rh_report_run_markdown(&in->question, r)
+                                    : NULL;
+        if (text && !rh_output_write(path, text, error))
+            return false;
+    }
+    if (a->trace && !rh_layout_files_trace(a->trace, program, run, error))
+        return false;
+    return rh_layout_files_write(a->outputs, in, program, run, error);
+}
+
+static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
+                      const RhRun *run)
+{
+    RhReportStyle style = {.colored = rh_terminal_colored(),
+                           .verbosity = (int)a->verbosity,
+                           .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_JSON)};
+    g_autofree char *text = a->json ? rh_report_run_json(&in->question, r)
+                                    : rh_report_run_text(&in->question, r, run, &style);
+    fputs(text, stdout);
+    if (!r->fits)
+        rh_terminal_hint("warning: this layout needs more memory than a GPU has");
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL, RH_OUTPUT_TRACE,
+                                     RH_OUTPUT_NONE};
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
+    g_autoptr(RhInputs) in = rh_inputs_of(a, error);
+    RhLayout layout;
+    if (!in || !rh_inputs_layout(in, a->strategy, &layout, error))
+        return 3;
+    RhEngineOptions options = {.unfolded = a->unfolded,
+                               .timeline = a->trace || rh_layout_files_need_timeline(a->outputs),
+                               .jitter_frac = a->jitter_frac,
+                               .seed = (uint64_t)a->seed,
+                               .steps = (int32_t)a->steps,
+                               .timeout_s = a->timeout_s};
+    g_autoptr(RhProgram) program = NULL;
+    g_autoptr(RhRun) raw = NULL;
+    rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
+    g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &layout, &options, &program, &raw, error);
+    rh_terminal_progress_end();
+    if (!r || !write_files(a, in, r, program, raw, error))
+        return 3;
+    print_run(a, in, r, raw);
+    return 0;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
+              "layout like tp8,pp4,mb1,recompute=full, a file holding one, or plan.json#RANK",
+              .required = true),
+    RH_OPTION(steps, "steps", 0, RH_OPTION_INTEGER, "N", "steps, back to back", .otherwise = "1",
+              .low = 1, .high = 1000),
+    RH_OPTION(unfolded, "unfolded", 0, RH_OPTION_FLAG, NULL,
+              "perform every rank, not one for each kind (slow, to about 1,000 GPUs)"),
+    RH_OPTION(jitter_frac, "jitter", 0, RH_OPTION_QUANTITY, "5%",
+              "standard deviation of kernel times", .quantity = RH_QUANTITY_FRAC),
+    RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
+              "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,
+                                         NULL};
+
+const RhCommand rh_command_simulate = {
+    .name = "simulate",
+    .operands = "",
+    .summary = "what happens, second by second, with exactly this layout?",
+    .about = "Builds the program of one optimizer step (kernels, collectives, sends on the\n"
+             "lanes of every rank) and performs it on a simulated network whose links are\n"
+             "shared. The table says where the step of a mean GPU goes, and which rank waits\n"
+             "longest. The first line also gives the two lower bounds that `plan` screens\n"
+             "with. A layout that needs more memory than there is, is rehearsed all the same:\n"
+             "the text, and \"fits\" in the JSON, say so.\n\n"
+             "Keys of a layout, and their defaults, are in `rehearse show strategies`.\n",
+    .examples =
+        "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 \\\n"
+        "    -s tp4,pp8,mb1,recompute=selective\n"
+        "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 \\\n"
+        "    -s plan.json#2 --trace run.trace.json.gz -o run.json",
+    .tables = tables,
+    .run = run,
+};

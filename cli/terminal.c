@@ -1,0 +1,94 @@
+#include "cli/terminal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The state of the process's terminal; there is one. */
+static struct {
+    bool out_colored, error_colored, quiet, progress_enabled, progress_shown;
+    int64_t t_start_us;
+} terminal;
+
+static bool colored(int file, const char *when)
+{
+    const char *no_color = g_getenv("NO_COLOR");
+    const char *term = g_getenv("TERM");
+    if ((no_color && *no_color) || g_strcmp0(when, "never") == 0)
+        return false;
+    if (g_strcmp0(when, "always") == 0)
+        return true;
+    return isatty(file) && g_strcmp0(term, "dumb") != 0;
+}
+
+void rh_terminal_setup(const RhArguments *arguments)
+{
+    terminal.out_colored = colored(STDOUT_FILENO, arguments->color);
+    terminal.error_colored = colored(STDERR_FILENO, arguments->color);
+    terminal.quiet = arguments->quiet;
+    terminal.progress_enabled =
+        isatty(STDERR_FILENO) && !arguments->quiet && !arguments->progress_disabled;
+    terminal.t_start_us = g_get_monotonic_time();
+}
+
+bool rh_terminal_colored(void)
+{
+    return terminal.out_colored;
+}
+
+static void print_line(const char *line)
+{
+    static const struct {
+        const char *word, *color;
+    } heads[] = {{"error:", "\033[1;31m"},
+                 {"warning:", "\033[1;33m"},
+                 {"note:", "\033[1;36m"},
+                 {"help:", "\033[1;32m"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(heads); i++)
+        if (terminal.error_colored && g_str_has_prefix(line, heads[i].word)) {
+            fprintf(stderr, "%s%s\033[0m%s\n", heads[i].color, heads[i].word,
+                    line + strlen(heads[i].word));
+            return;
+        }
+    fprintf(stderr, "%s\n", line);
+}
+
+void rh_terminal_error(const char *message)
+{
+    rh_terminal_progress_end();
+    bool headed = g_str_has_prefix(message, "error:");
+    g_autofree char *text = g_strconcat(headed ? "" : "error: ", message, NULL);
+    g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
+    for (char **line = lines; *line; line++)
+        print_line(*line);
+}
+
+void rh_terminal_hint(const char *line)
+{
+    if (!terminal.quiet)
+        print_line(line);
+}
+
+void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
+                          void *unused)
+{
+    (void)unused;
+    if (!terminal.progress_enabled)
+        return;
+    double spent_s = (double)(g_get_monotonic_time() - terminal.t_start_us) / 1e6;
+    fprintf(stderr, "\r\033[K%s %" G_GINT64_FORMAT, stage, done);
+    if (total > 0)
+        fprintf(stderr, "/%" G_GINT64_FORMAT, total);
+    if (isfinite(best_s) && best_s > 0)
+        fprintf(stderr, "  best so far %.4g s", best_s);
+    fprintf(stderr, "  %.0f s", spent_s);
+    terminal.progress_shown = true;
+}
+
+void rh_terminal_progress_end(void)
+{
+    if (terminal.progress_shown)
+        fputs("\r\033[K", stderr);
+    terminal.progress_shown = false;
+}

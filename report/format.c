@@ -1,0 +1,66 @@
+#include "report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+char *rh_text_count(int64_t count)
+{
+    g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, count);
+    GString *out = g_string_new(NULL);
+    size_t length = strlen(digits);
+    for (size_t i = 0; i < length; i++) {
+        g_string_append_c(out, digits[i]);
+        size_t left = length - 1 - i;
+        if (left > 0 && left % 3 == 0 && digits[i] != '-')
+            g_string_append_c(out, ',');
+    }
+    return g_string_free(out, FALSE);
+}
+
+char *rh_text_number(double value, int digits)
+{
+    char format[16], text[G_ASCII_DTOSTR_BUF_SIZE];
+    double size = fabs(value);
+    int whole = size >= 1 ? (int)floor(log10(size) + 1e-12) + 1 : 1;
+    if (size > 0 && size < 1)
+        whole = (int)floor(log10(size)) + 1;
+    g_snprintf(format, sizeof format, "%%.%df", MAX(0, digits - whole));
+    if (size != 0 && size < 1e-4)
+        g_snprintf(format, sizeof format, "%%.%dg", digits);
+    return g_strdup(g_ascii_formatd(text, sizeof text, format, value));
+}
+
+char *rh_text_fact(const RhFact *fact, RhQuantity kind)
+{
+    g_autofree char *value = rh_quantity_format(fact->value, kind, 3);
+    return g_strdup_printf("%s %c", value, rh_tag_letter(fact->tag));
+}
+
+char *rh_text_large(double value)
+{
+    static const char *const prefixes[] = {"", " k", " M", " G", " T", " P", " E"};
+    size_t i = 0;
+    for (; value >= 999.5 && i + 1 < G_N_ELEMENTS(prefixes); i++)
+        value /= 1000;
+    g_autofree char *number = rh_text_number(value, 3);
+    return g_strconcat(number, prefixes[i], NULL);
+}
+
+void rh_text_wrap(GString *out, const char *text, int indent, int width)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    int column = indent;
+    for (char **word = words; *word; word++) {
+        int length = (int)g_utf8_strlen(*word, -1);
+        if (column > indent && column + 1 + length > width) {
+            g_string_append_printf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (word != words) {
+            g_string_append_c(out, ' ');
+            column++;
+        }
+        g_string_append(out, *word);
+        column += length;
+    }
+    g_string_append_c(out, '\n');
+}

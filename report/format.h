@@ -1,0 +1,15 @@
+#pragma once
+/* Small pieces of text that several reports share. Caller frees. */
+#include <glib.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+#include "base/units.h"
+
+char *rh_text_count(int64_t count);                      /* "13,440" */
+char *rh_text_number(double value, int digits);          /* significant digits, "62.4" */
+char *rh_text_fact(const RhFact *fact, RhQuantity kind); /* "450 GB/s d" */
+char *rh_text_large(double value);                       /* "70.6 G", "1.2 T" */
+/* Breaks at spaces so that no line is longer than `width`; further lines start with `indent`
+ * spaces. The text starts at column `indent`. */
+void rh_text_wrap(GString *out, const char *text, int indent, int width);

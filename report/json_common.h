@@ -1,0 +1,11 @@
+#pragma once
+/* Pieces of JSON that plans and runs share. Private to report/. */
+#include "base/json.h"
+#include "report/report.h"
+
+void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q);
+void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *layout);
+/* The fields of `simulate --json` from "layout" on, into the open object. */
+void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r);
+/* null when 0 means unknown, or the value is not finite. */
+void rh_put_known(RhJsonWriter *w, const char *key, double value);

@@ -1,0 +1,96 @@
+#include <math.h>
+
+#include "report/json_common.h"
+
+static void put_counts(RhJsonWriter *w, const RhPlan *plan)
+{
+    rh_json_begin_object(w, "counts");
+    rh_json_put_int(w, "legal", plan->legal_count);
+    rh_json_put_int(w, "fit", plan->fit_count);
+    rh_json_put_int(w, "screened", plan->screened_count);
+    rh_json_put_int(w, "segments", plan->segments_count);
+    rh_json_put_int(w, "rehearsed", plan->rehearsed_count);
+    rh_json_put_bool(w, "proved", plan->proved);
+    rh_json_end_object(w);
+}
+
+/* Launch flags of each framework that can say this layout. */
+static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
+{
+    static const char *const frameworks[] = {"megatron", NULL};
+    rh_json_begin_object(w, "launch");
+    for (const char *const *name = frameworks; *name; name++) {
+        g_autofree char *flags = rh_emit(*name, c, layout, NULL);
+        rh_json_put_string(w, *name, flags ? g_strchomp(flags) : NULL);
+    }
+    rh_json_end_object(w);
+}
+
+static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)
+{
+    rh_json_begin_array(w, "plans");
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_int(w, "rank", i + 1);
+        rh_put_rehearsal(w, r);
+        put_launch(w, q->c, &r->layout);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_near_misses(RhJsonWriter *w, const RhPlan *plan)
+{
+    rh_json_begin_array(w, "near_misses");
+    for (guint i = 0; i < plan->near_misses->len; i++) {
+        const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
+        rh_json_begin_object(w, NULL);
+        rh_put_layout(w, "layout", &miss->layout);
+        rh_put_known(w, "bound_s", miss->bound_s);
+        rh_json_put_number(w, "memory_peak_bytes", miss->memory.peak_bytes);
+        rh_json_put_string(w, "reason", miss->reason);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_change(RhJsonWriter *w, const char *key, const RhSmallestChange *change)
+{
+    rh_json_begin_object(w, key);
+    rh_json_put_string(w, "change", change->change);
+    rh_json_put_string(w, "effect", change->effect);
+    rh_put_known(w, "memory_peak_bytes", change->peak_bytes);
+    rh_json_end_object(w);
+}
+
+static void put_changes(RhJsonWriter *w, const RhPlan *plan)
+{
+    if (plan->changes->len > 0)
+        put_change(w, "smallest_change", g_ptr_array_index(plan->changes, 0));
+    else
+        rh_json_put_null(w, "smallest_change");
+    rh_json_begin_array(w, "changes");
+    for (guint i = 0; i < plan->changes->len; i++)
+        put_change(w, NULL, g_ptr_array_index(plan->changes, i));
+    rh_json_end_array(w);
+}
+
+char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_head(w, "rehearse.plan/1", q);
+    rh_json_put_string(w, "objective", rh_objective_name(options->objective));
+    rh_json_put_number(w, "gap_frac", options->gap_frac);
+    rh_json_put_bool(w, "quick", options->quick);
+    rh_json_put_bool(w, "timed_out", plan->timed_out);
+    put_counts(w, plan);
+    rh_put_known(w, "proof_bound_s", plan->proof_bound_s);
+    rh_put_known(w, "states_bytes", plan->states_bytes);
+    put_entries(w, q, plan);
+    put_near_misses(w, plan);
+    put_changes(w, plan);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}

@@ -1,0 +1,158 @@
+#include <math.h>
+
+#include "report/json_common.h"
+
+void rh_put_known(RhJsonWriter *w, const char *key, double value)
+{
+    if (isfinite(value) && value != 0)
+        rh_json_put_number(w, key, value);
+    else
+        rh_json_put_null(w, key);
+}
+
+static void put_words(RhJsonWriter *w, const char *key, const char *const *words)
+{
+    rh_json_begin_array(w, key);
+    for (; words && *words; words++)
+        rh_json_put_string(w, NULL, *words);
+    rh_json_end_array(w);
+}
+
+static void put_input(RhJsonWriter *w, const char *key, const char *spec, const char *name,
+                      const char *hash)
+{
+    rh_json_begin_object(w, key);
+    if (spec)
+        rh_json_put_string(w, "spec", spec);
+    rh_json_put_string(w, "name", name);
+    rh_json_put_string(w, "sha256", hash);
+    rh_json_end_object(w);
+}
+
+static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
+{
+    const RhCase *c = q->c;
+    rh_json_begin_object(w, "inputs");
+    put_input(w, "workload", q->workload_spec, c->model->name, c->model->hash);
+    put_input(w, "platform", q->platform_spec, q->hardware->name, q->hardware->hash);
+    put_input(w, "device", NULL, q->hardware->device->name, q->hardware->device->hash);
+    rh_json_put_string(w, "stack", c->stack->name);
+    rh_json_put_int(w, "global_batch", c->job.global_batch);
+    rh_json_put_int(w, "sequence_tokens", c->job.sequence);
+    rh_json_put_int(w, "gpus_count", c->job.gpus);
+    rh_json_put_string(w, "dtype", rh_dtype_name(c->job.dtype));
+    put_words(w, "sets", q->sets);
+    rh_json_put_int(w, "seed", q->seed);
+    rh_json_end_object(w);
+}
+
+void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q)
+{
+    rh_json_put_string(w, "schema", schema);
+    rh_json_put_string(w, "version", q->version);
+    put_words(w, "argv", q->argv);
+    put_inputs(w, q);
+}
+
+void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *l)
+{
+    rh_json_begin_object(w, key);
+    rh_json_put_int(w, "tp", l->tp);
+    rh_json_put_int(w, "pp", l->pp);
+    rh_json_put_int(w, "dp", l->dp);
+    rh_json_put_int(w, "cp", l->cp);
+    rh_json_put_int(w, "ep", l->ep);
+    rh_json_put_int(w, "vpp", l->vpp);
+    rh_json_put_int(w, "microbatch", l->microbatch);
+    rh_json_put_int(w, "zero", l->zero);
+    rh_json_put_string(w, "recompute", rh_recompute_name(l->recompute));
+    rh_json_put_string(w, "schedule", rh_schedule_kind_name(l->schedule));
+    rh_json_put_bool(w, "sp", l->sequence_parallel);
+    rh_json_put_string(w, "order", rh_order_name(l->order));
+    if (l->stage_layers_count > 0) {
+        rh_json_begin_array(w, "stage_layers");
+        for (int32_t i = 0; i < l->stage_layers_count; i++)
+            rh_json_put_int(w, NULL, l->stage_layers[i]);
+        rh_json_end_array(w);
+    }
+    rh_json_end_object(w);
+}
+
+static void put_cost(RhJsonWriter *w, const char *key, const RhCost *cost)
+{
+    rh_json_begin_object(w, key);
+    rh_json_put_string(w, "name", cost->name);
+    rh_json_put_number(w, "value_s", cost->value_s);
+    rh_json_put_string(w, "source", cost->source);
+    rh_json_begin_array(w, "children");
+    for (guint i = 0; i < cost->children->len; i++)
+        put_cost(w, NULL, g_ptr_array_index(cost->children, i));
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
+static void put_memory(RhJsonWriter *w, const RhTrainMemory *memory)
+{
+    rh_json_begin_array(w, "memory");
+    for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++) {
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "name", rh_memory_name((RhMemoryUse)use));
+        rh_json_put_number(w, "value_bytes", memory->at_peak_bytes[use]);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_links(RhJsonWriter *w, const GArray *links)
+{
+    rh_json_begin_array(w, "links");
+    for (guint i = 0; links && i < links->len; i++) {
+        const RhLinkUse *use = &g_array_index(links, RhLinkUse, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "name", use->name);
+        rh_json_put_number(w, "busy_frac", use->busy_frac);
+        rh_json_put_number(w, "bytes", use->bytes);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
+{
+    rh_put_layout(w, "layout", &r->layout);
+    rh_json_put_number(w, "step_time_s", r->step_time_s);
+    rh_json_put_number(w, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
+    rh_json_put_number(w, "model_flops_per_s_per_gpu", r->model_flops_per_s_per_gpu);
+    rh_json_put_number(w, "mfu_frac", r->mfu_frac);
+    rh_json_put_number(w, "hfu_frac", r->hfu_frac);
+    rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
+    rh_json_put_int(w, "memory_peak_stage", r->memory.stage);
+    rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
+    rh_json_put_bool(w, "fits", r->fits);
+    /* Nothing like this job was validated yet, so no error can be stated. */
+    rh_json_put_null(w, "error_frac");
+    rh_put_known(w, "energy_j", r->energy_j);
+    rh_put_known(w, "cost_usd", r->cost_usd);
+    rh_json_put_int(w, "events_count", r->events_count);
+    rh_put_known(w, "bound_closed_s", r->bound_closed_s);
+    rh_put_known(w, "bound_segment_s", r->bound_segment_s);
+    rh_json_put_number(w, "communication_bytes", r->bytes_total);
+    rh_json_put_number(w, "communication_flows_bytes", r->bytes_as_flows);
+    rh_json_put_string(w, "approximate", r->approximate ? r->approximate_why : NULL);
+    if (r->costs)
+        put_cost(w, "costs", r->costs);
+    else
+        rh_json_put_null(w, "costs");
+    put_memory(w, &r->memory);
+    put_links(w, r->links);
+}
+
+char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_head(w, "rehearse.simulate/1", q);
+    rh_put_rehearsal(w, r);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}

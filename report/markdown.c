@@ -1,0 +1,46 @@
+/* Results as Markdown tables, for notes and issues. */
+#include "report/format.h"
+#include "report/report.h"
+
+static const char table_head[] =
+    "| # | layout | step s | MFU % | GiB/GPU | bubble % | exposed comm. % |\n"
+    "|--:|:-------|-------:|------:|--------:|---------:|----------------:|\n";
+
+static void append_question(GString *out, const RhQuestion *q)
+{
+    g_string_append_printf(out,
+                           "%s on %s: %d GPUs, global batch %" G_GINT64_FORMAT
+                           ", sequence %" G_GINT64_FORMAT ", %s, stack %s. rehearse %s, no error "
+                           "bar: nothing like this job has been validated yet.\n\n",
+                           q->c->model->name, q->platform_spec, q->c->job.gpus,
+                           q->c->job.global_batch, q->c->job.sequence,
+                           rh_dtype_name(q->c->job.dtype), q->c->stack->name, q->version);
+}
+
+static void append_row(GString *out, guint rank, const RhRehearsal *r)
+{
+    g_autofree char *layout = rh_layout_format(&r->layout);
+    g_autofree char *step = rh_text_number(r->step_time_s, 4);
+    g_string_append_printf(out, "| %u | `%s` | %s | %.1f | %.1f | %.1f | %.1f |\n", rank, layout,
+                           step, 100 * r->mfu_frac, r->memory.peak_bytes / 1073741824.0,
+                           100 * rh_report_bubble_frac(r), 100 * rh_report_exposed_frac(r));
+}
+
+char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan)
+{
+    GString *out = g_string_new(NULL);
+    append_question(out, q);
+    g_string_append(out, table_head);
+    for (guint i = 0; i < plan->entries->len; i++)
+        append_row(out, i + 1, g_ptr_array_index(plan->entries, i));
+    return g_string_free(out, FALSE);
+}
+
+char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r)
+{
+    GString *out = g_string_new(NULL);
+    append_question(out, q);
+    g_string_append(out, table_head);
+    append_row(out, 1, r);
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,41 @@
+#pragma once
+/* Results as text, JSON, CSV and Markdown. Formats what is there and computes nothing but shares,
+ * differences and the choice of what to show. Every function returns a text the caller frees. */
+#include "report/question.h"
+#include "strategies/search/plan.h"
+#include "strategies/search/rehearse.h"
+
+typedef struct {
+    bool colored;
+    int verbosity;
+    const char *saved_as; /* a JSON file the result was written to, for the `next:` line; or NULL */
+} RhReportStyle;
+
+char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
+                          const RhReportStyle *style);
+char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options);
+char *rh_report_plan_csv(const RhPlan *plan);
+char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan);
+
+/* `steps` is how many were rehearsed. `run` may be NULL (closed forms). */
+char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
+                         const RhReportStyle *style);
+char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r);
+char *rh_report_run_csv(const RhRehearsal *r);
+char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r);
+
+/* --- parts --- */
+/* The share of the step that terms of this name take, anywhere in the tree; 0 without a tree. */
+double rh_report_share(const RhRehearsal *r, const char *name);
+double rh_report_bubble_frac(const RhRehearsal *r);
+double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden behind kernels */
+/* Term, seconds, share, source; indented by depth. */
+void rh_report_tree(GString *out, const RhCost *root, double whole_s);
+/* Top terms of two rehearsals side by side, by the size of the difference. */
+void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
+                      const RhRehearsal *b);
+/* One or two clauses: what `a` does faster than `b`, and what it pays for it; NULL when a tree is
+ * missing. */
+char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *name_b);
+/* "numbers: GEMM f, ..." */
+void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware);

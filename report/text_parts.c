@@ -1,0 +1,172 @@
+/* Parts that the texts of plans, runs and explanations share. */
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/report.h"
+
+double rh_report_share(const RhRehearsal *r, const char *name)
+{
+    const RhCost *term = r->costs ? rh_cost_find(r->costs, name) : NULL;
+    return term && r->step_time_s > 0 ? term->value_s / r->step_time_s : 0;
+}
+
+double rh_report_bubble_frac(const RhRehearsal *r)
+{
+    return rh_report_share(r, rh_wait_name(RH_WAIT_BUBBLE)) +
+           rh_report_share(r, rh_wait_name(RH_WAIT_END));
+}
+
+double rh_report_exposed_frac(const RhRehearsal *r)
+{
+    static const RhWait communication[] = {RH_WAIT_TP, RH_WAIT_CP, RH_WAIT_EP, RH_WAIT_DP,
+                                           RH_WAIT_PIPELINE_TRANSFER};
+    double sum = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(communication); i++)
+        sum += rh_report_share(r, rh_wait_name(communication[i]));
+    return sum;
+}
+
+/* --- trees --- */
+
+static void tree_rows(RhTable *table, const RhCost *term, double whole_s, int depth)
+{
+    g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
+    rh_table_rowf(table, "%*s%s|%s|%.1f %%|%s", 2 * depth, "", term->name, value,
+                  whole_s > 0 ? 100 * term->value_s / whole_s : 0, term->source);
+    for (guint i = 0; i < term->children->len; i++)
+        tree_rows(table, g_ptr_array_index(term->children, i), whole_s, depth + 1);
+}
+
+/* Sources are the last column; they wrap under themselves by being cut at the screen's edge. */
+void rh_report_tree(GString *out, const RhCost *root, double whole_s)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>><");
+    tree_rows(table, root, whole_s, 0);
+    rh_table_append(table, out, "  ");
+}
+
+/* --- differences --- */
+
+typedef struct {
+    const char *name;
+    double a_s, b_s;
+} Pair;
+
+static int by_effect(gconstpointer x, gconstpointer y)
+{
+    const Pair *p = x, *q = y;
+    double ep = fabs(p->a_s - p->b_s), eq = fabs(q->a_s - q->b_s);
+    return ep > eq ? -1 : ep < eq ? 1 : strcmp(p->name, q->name);
+}
+
+static double top_term(const RhCost *root, const char *name)
+{
+    for (guint i = 0; i < root->children->len; i++) {
+        const RhCost *child = g_ptr_array_index(root->children, i);
+        if (strcmp(child->name, name) == 0)
+            return child->value_s;
+    }
+    return 0;
+}
+
+static bool has_pair(const GArray *pairs, const char *name)
+{
+    for (guint i = 0; i < pairs->len; i++)
+        if (strcmp(g_array_index(pairs, Pair, i).name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Every top term of either tree, largest difference first. */
+static GArray *pairs_of(const RhCost *a, const RhCost *b)
+{
+    GArray *pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
+    const RhCost *roots[] = {a, b};
+    for (int k = 0; k < 2; k++)
+        for (guint i = 0; i < roots[k]->children->len; i++) {
+            const RhCost *child = g_ptr_array_index(roots[k]->children, i);
+            Pair pair = {child->name, top_term(a, child->name), top_term(b, child->name)};
+            if (!has_pair(pairs, child->name))
+                g_array_append_val(pairs, pair);
+        }
+    g_array_sort(pairs, by_effect);
+    return pairs;
+}
+
+void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
+                      const RhRehearsal *b)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>");
+    g_autoptr(GArray) pairs = pairs_of(a->costs, b->costs);
+    rh_table_rowf(table, "seconds of a GPU's step|%s|%s|difference", name_a, name_b);
+    for (guint i = 0; i < pairs->len; i++) {
+        const Pair *p = &g_array_index(pairs, Pair, i);
+        g_autofree char *left = rh_text_number(p->a_s, 4);
+        g_autofree char *right = rh_text_number(p->b_s, 4);
+        g_autofree char *size = rh_text_number(fabs(p->a_s - p->b_s), 3);
+        rh_table_rowf(table, "%s|%s|%s|%s%s", p->name, left, right, p->a_s < p->b_s ? "-" : "+",
+                      size);
+    }
+    g_autofree char *left = rh_text_number(a->step_time_s, 4);
+    g_autofree char *right = rh_text_number(b->step_time_s, 4);
+    g_autofree char *size = rh_text_number(fabs(a->step_time_s - b->step_time_s), 3);
+    rh_table_rowf(table, "step|%s|%s|%s%s", left, right,
+                  a->step_time_s < b->step_time_s ? "-" : "+", size);
+    rh_table_append(table, out, "  ");
+}
+
+/* The largest term that `a` spends less (sign -1) or more (sign +1) on; NULL when there is none
+ * worth a word. */
+static const Pair *strongest(const GArray *pairs, int sign, double floor_s)
+{
+    for (guint i = 0; i < pairs->len; i++) {
+        const Pair *p = &g_array_index(pairs, Pair, i);
+        if (sign * (p->a_s - p->b_s) > floor_s)
+            return p;
+    }
+    return NULL;
+}
+
+char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *name_b)
+{
+    if (!a->costs || !b->costs)
+        return NULL;
+    g_autoptr(GArray) pairs = pairs_of(a->costs, b->costs);
+    double floor_s = 5e-4 * a->step_time_s;
+    const Pair *gain = strongest(pairs, -1, floor_s), *loss = strongest(pairs, +1, floor_s);
+    if (!gain && !loss)
+        return g_strdup_printf("the two differ by less than 0.05 %% in every term from %s", name_b);
+    GString *out = g_string_new(NULL);
+    if (gain) {
+        g_autofree char *from = rh_quantity_format(gain->b_s, RH_QUANTITY_S, 3);
+        g_autofree char *to = rh_quantity_format(gain->a_s, RH_QUANTITY_S, 3);
+        g_string_append_printf(out, "%s %s against %s of %s", gain->name, to, from, name_b);
+    }
+    if (loss) {
+        g_autofree char *size = rh_quantity_format(loss->a_s - loss->b_s, RH_QUANTITY_S, 3);
+        g_string_append_printf(out, "%s%s costs %s more", gain ? "; " : "", loss->name, size);
+    }
+    return g_string_free(out, FALSE);
+}
+
+void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware)
+{
+    const RhDeviceCurves *curves = &hardware->device->curves;
+    const RhFact *gemm = &curves->gemm_peak_frac[c->job.dtype];
+    if (gemm->value == 0)
+        gemm = &curves->gemm_peak_frac[RH_DTYPE_BF16];
+    g_string_append_printf(
+        out,
+        "numbers: GEMM %c, attention %c, memory %c, NVLink %c x %c, NIC %c x %c, gaps %c\n"
+        "         m measured, f fitted, d data sheet, a assumed; error bar: none, as\n"
+        "         nothing like this job has been validated yet\n",
+        rh_tag_letter(gemm->tag), rh_tag_letter(curves->attention_peak_frac.tag),
+        rh_tag_letter(curves->memory_peak_frac.tag),
+        rh_tag_letter(hardware->nvlink_bytes_per_s.tag),
+        rh_tag_letter(c->stack->nvlink_training_frac.tag),
+        rh_tag_letter(hardware->nic_bytes_per_s.tag),
+        rh_tag_letter(c->platform->nic_efficiency_frac.tag),
+        rh_tag_letter(c->stack->kernel_gap_s.tag));
+}

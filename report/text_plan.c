@@ -1,0 +1,277 @@
+/* The answer of `plan` as text: at most 40 lines of 80 columns. */
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/report.h"
+
+#define BOLD(style)  ((style)->colored ? "\033[1m" : "")
+#define PLAIN(style) ((style)->colored ? "\033[0m" : "")
+
+static double gib(double bytes)
+{
+    return bytes / 1073741824.0;
+}
+
+/* --- the table of plans: columns that say the same for all are left out --- */
+
+typedef struct {
+    const char *head;
+    char *(*cell)(const RhRehearsal *r); /* caller frees */
+    bool always;
+} Column;
+
+#define INT_CELL(name, field)                                                                      \
+    static char *name(const RhRehearsal *r)                                                        \
+    {                                                                                              \
+        return g_strdup_printf("%d", r->layout.field);                                             \
+    }
+INT_CELL(cell_tp, tp)
+INT_CELL(cell_pp, pp)
+INT_CELL(cell_dp, dp)
+INT_CELL(cell_cp, cp)
+INT_CELL(cell_ep, ep)
+INT_CELL(cell_vpp, vpp)
+INT_CELL(cell_mb, microbatch)
+INT_CELL(cell_zero, zero)
+
+static char *cell_recompute(const RhRehearsal *r)
+{
+    return g_strdup(rh_recompute_name(r->layout.recompute));
+}
+static char *cell_schedule(const RhRehearsal *r)
+{
+    return g_strdup(rh_schedule_kind_name(r->layout.schedule));
+}
+static char *cell_sp(const RhRehearsal *r)
+{
+    return g_strdup(r->layout.sequence_parallel ? "on" : "off");
+}
+static char *cell_order(const RhRehearsal *r)
+{
+    return g_strdup(r->layout.order == RH_ORDER_TP_PP_DP ? "pp-dp" : "dp-pp");
+}
+static char *cell_step(const RhRehearsal *r)
+{
+    return rh_text_number(r->step_time_s, 4);
+}
+static char *cell_mfu(const RhRehearsal *r)
+{
+    return g_strdup_printf("%.1f", 100 * r->mfu_frac);
+}
+static char *cell_memory(const RhRehearsal *r)
+{
+    return g_strdup_printf("%.1f", gib(r->memory.peak_bytes));
+}
+static char *cell_bubble(const RhRehearsal *r)
+{
+    return r->events_count ? g_strdup_printf("%.1f", 100 * rh_report_bubble_frac(r))
+                           : g_strdup("-");
+}
+static char *cell_exposed(const RhRehearsal *r)
+{
+    return r->events_count ? g_strdup_printf("%.1f", 100 * rh_report_exposed_frac(r))
+                           : g_strdup("-");
+}
+
+static const Column columns[] = {
+    {"tp", cell_tp, true},
+    {"pp", cell_pp, true},
+    {"dp", cell_dp, true},
+    {"cp", cell_cp, false},
+    {"ep", cell_ep, false},
+    {"vpp", cell_vpp, false},
+    {"mb", cell_mb, true},
+    {"zero", cell_zero, true},
+    {"recompute", cell_recompute, true},
+    {"schedule", cell_schedule, false},
+    {"sp", cell_sp, false},
+    {"order", cell_order, false},
+    {"step s", cell_step, true},
+    {"MFU %", cell_mfu, true},
+    {"GiB/GPU", cell_memory, true},
+    {"bubble", cell_bubble, true},
+    {"comm", cell_exposed, true},
+};
+
+static bool column_varies(const RhPlan *plan, const Column *column)
+{
+    g_autofree char *first = column->cell(g_ptr_array_index(plan->entries, 0));
+    for (guint i = 1; i < plan->entries->len; i++) {
+        g_autofree char *other = column->cell(g_ptr_array_index(plan->entries, i));
+        if (strcmp(first, other) != 0)
+            return true;
+    }
+    return false;
+}
+
+static void append_table(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GString) alignment = g_string_new(">");
+    g_autoptr(GString) head = g_string_new("#");
+    bool shown[G_N_ELEMENTS(columns)];
+    for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
+        shown[i] = columns[i].always || column_varies(plan, &columns[i]);
+        if (!shown[i])
+            continue;
+        bool word = columns[i].cell == cell_recompute || columns[i].cell == cell_schedule ||
+                    columns[i].cell == cell_order || columns[i].cell == cell_sp;
+        g_string_append_c(alignment, word ? '<' : '>');
+        g_string_append_printf(head, "|%s", columns[i].head);
+    }
+    g_autoptr(RhTable) table = rh_table_new(alignment->str);
+    rh_table_rowf(table, "%s", head->str);
+    for (guint k = 0; k < plan->entries->len; k++) {
+        g_autoptr(GString) row = g_string_new(NULL);
+        g_string_printf(row, "%u", k + 1);
+        for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
+            if (!shown[i])
+                continue;
+            g_autofree char *cell = columns[i].cell(g_ptr_array_index(plan->entries, k));
+            g_string_append_printf(row, "|%s", cell);
+        }
+        rh_table_rowf(table, "%s", row->str);
+    }
+    rh_table_append(table, out, " ");
+    g_string_append(out, "   bubble: waiting for other stages, % of the step; comm: communication\n"
+                         "   that no kernel hides, % of the step\n");
+}
+
+/* --- the other lines --- */
+
+static void append_best(GString *out, const RhRehearsal *best, const RhReportStyle *style)
+{
+    g_autofree char *title = rh_layout_title(&best->layout);
+    g_autofree char *step = rh_text_number(best->step_time_s, 3);
+    g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
+    g_string_append_printf(out, "%sbest: %s%s\n", BOLD(style), title, PLAIN(style));
+    g_string_append_printf(out,
+                           "      %s s/step   %.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n\n",
+                           step, 100 * best->mfu_frac, tokens, gib(best->memory.peak_bytes),
+                           gib(best->memory_capacity_bytes));
+}
+
+static void append_labelled(GString *out, const char *label, const char *text)
+{
+    g_string_append_printf(out, "%s: ", label);
+    g_autofree char *line = g_strdup(text);
+    rh_text_wrap(out, line, (int)strlen(label) + 2, 79);
+}
+
+static void append_why(GString *out, const RhPlan *plan)
+{
+    if (plan->entries->len < 2)
+        return;
+    g_autofree char *reason = rh_report_reason(g_ptr_array_index(plan->entries, 0),
+                                               g_ptr_array_index(plan->entries, 1), "#2");
+    if (reason)
+        append_labelled(out, "why 1", reason);
+}
+
+static void append_near_misses(GString *out, const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->near_misses->len; i++) {
+        const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
+        g_autofree char *title = rh_layout_title(&miss->layout);
+        g_autofree char *line = g_strdup_printf("%s: %s", title, miss->reason);
+        append_labelled(out, "near miss", line);
+    }
+}
+
+static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    g_autofree char *gap = rh_text_number(100 * options->gap_frac, 2);
+    if (options->quick)
+        g_string_append(text, "not proved: --quick ranks by lower bounds alone");
+    else if (plan->proved)
+        g_string_append_printf(text, "proved: nothing left can beat #%u by more than %s %%",
+                               plan->entries->len, gap);
+    else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
+        g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
+                               rh_objective_name(options->objective));
+    else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
+        g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
+                               plan->proof_bound_s);
+    else
+        g_string_append(text, "not proved");
+    if (plan->timed_out)
+        g_string_append(text, "; stopped by --timeout");
+}
+
+static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options)
+{
+    g_autofree char *legal = rh_text_count(plan->legal_count);
+    g_autofree char *fit = rh_text_count(plan->fit_count);
+    g_autofree char *screened = rh_text_count(plan->screened_count);
+    g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_printf(text, "%s legal, %s fit, %s screened, %s rehearsed in %.1f s; ", legal, fit,
+                    screened, rehearsed, plan->wall_s);
+    append_proof(text, plan, options);
+    append_labelled(out, "layouts", text->str);
+}
+
+static void append_next(GString *out, const RhReportStyle *style)
+{
+    if (style->saved_as)
+        g_string_append_printf(out, "next: rehearse explain '%s#1'\n", style->saved_as);
+    else
+        g_string_append(out,
+                        "next: the same with -o plan.json; then rehearse explain plan.json#1\n");
+}
+
+/* --- nothing fits --- */
+
+static void append_changes(GString *out, const RhPlan *plan)
+{
+    if (plan->changes->len == 0) {
+        g_string_append(out, "note: no single change of GPUs, batch or sequence makes it fit\n");
+        return;
+    }
+    g_string_append(out, "help: changes that make it fit, smallest first\n");
+    g_autoptr(RhTable) table = rh_table_new("<<");
+    for (guint i = 0; i < plan->changes->len; i++) {
+        const RhSmallestChange *change = g_ptr_array_index(plan->changes, i);
+        rh_table_rowf(table, "%s|%s", change->change, change->effect);
+    }
+    rh_table_append(table, out, "  ");
+}
+
+static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan,
+                           const RhReportStyle *style)
+{
+    const RhCase *c = q->c;
+    double whole = gib(rh_train_memory_capacity(c) * c->job.gpus);
+    g_autofree char *holds = rh_text_count(llround(whole));
+    g_autofree char *states = rh_text_count(llround(gib(plan->states_bytes)));
+    g_autofree char *legal = rh_text_count(plan->legal_count);
+    g_string_append_printf(out, "%sno layout fits%s: %d GPU%s hold%s %s GiB", BOLD(style),
+                           PLAIN(style), c->job.gpus, c->job.gpus == 1 ? "" : "s",
+                           c->job.gpus == 1 ? "s" : "", holds);
+    if (plan->states_bytes > 0)
+        g_string_append_printf(out, "; the training states\nof %s alone are %s GiB, %.1f GiB a GPU",
+                               c->model->name, states, gib(plan->states_bytes) / c->job.gpus);
+    g_string_append_printf(out, "\nlayouts: %s legal, 0 fit\n", legal);
+    append_near_misses(out, plan);
+    append_changes(out, plan);
+}
+
+char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
+                          const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    if (plan->entries->len == 0) {
+        append_no_plan(out, q, plan, style);
+        return g_string_free(out, FALSE);
+    }
+    append_best(out, g_ptr_array_index(plan->entries, 0), style);
+    append_table(out, plan);
+    g_string_append_c(out, '\n');
+    append_why(out, plan);
+    append_near_misses(out, plan);
+    append_counts(out, plan, options);
+    rh_report_sources(out, q->c, q->hardware);
+    append_next(out, style);
+    return g_string_free(out, FALSE);
+}

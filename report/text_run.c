@@ -1,0 +1,130 @@
+/* One rehearsed layout as text. */
+#include <math.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/report.h"
+
+static double gib(double bytes)
+{
+    return bytes / 1073741824.0;
+}
+
+/* "r63": the rank that waits longest for this reason. */
+static char *worst_rank(const RhRun *run, const char *name)
+{
+    for (int w = 0; run && w < RH_WAIT_LAST; w++) {
+        if (g_strcmp0(rh_wait_name((RhWait)w), name) != 0)
+            continue;
+        const RhPerformer *worst = NULL;
+        for (guint i = 0; i < run->performers->len; i++) {
+            const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
+            if (!worst || p->wait_s[w] > worst->wait_s[w])
+                worst = p;
+        }
+        g_autofree char *value =
+            worst ? rh_quantity_format(worst->wait_s[w], RH_QUANTITY_S, 3) : NULL;
+        return worst ? g_strdup_printf("%s on r%d", value, worst->rank) : g_strdup("");
+    }
+    return g_strdup("");
+}
+
+static void append_terms(GString *out, const RhRehearsal *r, const RhRun *run)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>");
+    rh_table_rowf(table, "where a GPU's step goes|mean|share|worst");
+    for (guint i = 0; i < r->costs->children->len; i++) {
+        const RhCost *term = g_ptr_array_index(r->costs->children, i);
+        g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
+        g_autofree char *worst = worst_rank(run, term->name);
+        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value,
+                      100 * term->value_s / r->step_time_s, worst);
+    }
+    rh_table_append(table, out, "");
+}
+
+static void append_memory(GString *out, const RhRehearsal *r)
+{
+    g_autoptr(GString) parts = g_string_new(NULL);
+    for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++)
+        if (r->memory.at_peak_bytes[use] >= 0.05 * 1073741824.0)
+            g_string_append_printf(parts, "%s%s %.1f", parts->len ? ", " : "",
+                                   rh_memory_name((RhMemoryUse)use),
+                                   gib(r->memory.at_peak_bytes[use]));
+    g_autofree char *line =
+        g_strdup_printf("%.1f of %.1f GiB on stage %d: %s", gib(r->memory.peak_bytes),
+                        gib(r->memory_capacity_bytes), r->memory.stage, parts->str);
+    g_string_append(out, "memory: ");
+    rh_text_wrap(out, line, 8, 79);
+}
+
+static void append_links(GString *out, const RhRehearsal *r)
+{
+    if (!r->links || r->links->len == 0)
+        return;
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (guint i = 0; i < MIN(r->links->len, 4); i++) {
+        const RhLinkUse *use = &g_array_index(r->links, RhLinkUse, i);
+        g_string_append_printf(line, "%s%s %.0f %%", i ? ", " : "", use->name,
+                               100 * use->busy_frac);
+    }
+    g_string_append(out, "busiest links: ");
+    rh_text_wrap(out, line->str, 15, 79);
+}
+
+static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r)
+{
+    if (r->events_count == 0) {
+        g_string_append(out, "closed forms alone: no link is shared\n");
+        return;
+    }
+    g_autofree char *events = rh_text_count(r->events_count);
+    double flows = r->bytes_total > 0 ? 100 * r->bytes_as_flows / r->bytes_total : 0;
+    g_string_append_printf(out,
+                           "%s events, %.0f %% of the communication bytes moved as flows, seed "
+                           "%" G_GINT64_FORMAT "\n",
+                           events, flows, q->seed);
+    if (r->approximate)
+        g_string_append_printf(out, "approximate: %s\n", r->approximate_why);
+}
+
+static void append_bound(GString *out, const RhRehearsal *r)
+{
+    if (r->bound_closed_s <= 0 || r->events_count == 0)
+        return;
+    g_autofree char *closed = rh_text_number(r->bound_closed_s, 3);
+    g_string_append_printf(out, "   closed form %s (%+.1f %%)", closed,
+                           100 * (r->bound_closed_s / r->step_time_s - 1));
+    if (r->bound_segment_s > 0) {
+        g_autofree char *segment = rh_text_number(r->bound_segment_s, 3);
+        g_string_append_printf(out, ", segment graph %s (%+.1f %%)", segment,
+                               100 * (r->bound_segment_s / r->step_time_s - 1));
+    }
+}
+
+char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
+                         const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    g_autofree char *step = rh_text_number(r->step_time_s, 3);
+    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
+    g_string_append_printf(out, "%s%s s/step%s", style->colored ? "\033[1m" : "", step,
+                           style->colored ? "\033[0m" : "");
+    append_bound(out, r);
+    g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s tok/s/GPU   %s\n\n", title,
+                           100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
+                           r->fits ? "fits" : "DOES NOT FIT in memory");
+    if (r->costs)
+        append_terms(out, r, run);
+    append_memory(out, r);
+    append_links(out, r);
+    g_string_append_c(out, '\n');
+    append_engine(out, q, r);
+    rh_report_sources(out, q->c, q->hardware);
+    if (style->saved_as)
+        g_string_append_printf(out, "next: rehearse explain '%s'\n", style->saved_as);
+    else
+        g_string_append(out, "next: the same with -o run.json; then rehearse explain run.json\n");
+    return g_string_free(out, FALSE);
+}
