@@ -273,6 +273,11 @@ static void add_room(RhExec *x)
     x->free_activities = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (int32_t i = activities - 1; i >= 0; i--)
         g_array_append_val(x->free_activities, i);
+    x->plans = g_array_new(FALSE, FALSE, sizeof(RhPlan));
+    x->plan_phases = g_array_new(FALSE, FALSE, sizeof(RhPlanPhase));
+    x->plan_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    x->plan_colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    x->plan_of = rh_map64_new();
     x->ready = g_array_new(FALSE, FALSE, sizeof(RhReady));
     x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
     x->free_flow = -1;
@@ -365,6 +370,8 @@ static void forget(RhExec *x)
     memset(x->link_bytes, 0, sizeof *x->link_bytes * x->quotient->links->len);
     x->bytes_total = x->bytes_as_flows = 0;
     x->events_count = 0;
+    for (uint32_t i = 0; i < x->plans->len; i++)
+        RH_AT(x->plans, RhPlan, i)->performed_whole = 0;
     g_array_set_size(x->step_times, 0);
     g_array_set_size(x->timeline, 0);
 }
@@ -380,11 +387,13 @@ static void exec_clear(RhExec *x)
     for (uint32_t m = 0; m < x->quotient->meetings->len; m++)
         g_free(x->arrived[m]);
     for (uint32_t l = 0; l < x->quotient->links->len; l++)
-        g_free(x->occupants[l].flows);
+        g_free(x->occupants[l].ids);
     void *blocks[] = {x->actors, x->arrived, x->occupants, x->activities, x->link_bytes};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    GArray *arrays[] = {x->ready, x->free_activities, x->flows, x->timeline, x->step_times};
+    GArray *arrays[] = {x->ready, x->free_activities, x->flows,      x->timeline,    x->step_times,
+                        x->plans, x->plan_phases,     x->plan_links, x->plan_colours};
+    rh_map64_free(x->plan_of);
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_timers_clear(&x->timers);

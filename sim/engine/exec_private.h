@@ -3,6 +3,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "sim/engine/exec.h"
+#include "sim/engine/map64.h"
 #include "sim/engine/roles.h"
 #include "sim/engine/timers.h"
 
@@ -46,30 +47,48 @@ typedef struct {
     gsl_rng *rng; /* NULL without jitter */
 } RhActor;
 
+/* One phase with its times on idle links. */
+typedef struct {
+    RhTrafficPhase what;
+    double latency_s, move_s; /* over all repetitions */
+} RhPlanPhase;
+
+/* How a collective of one kind at one meeting, or a message, goes; made when first met. */
+typedef struct {
+    int32_t phases_first, phases_end; /* into plan_phases */
+    int32_t links_first, links_end;   /* into plan_links: every link it ever uses */
+    double total_s;                   /* on idle links */
+    bool disjoint;                    /* flows of one phase share no link */
+    int64_t performed_whole;
+    int32_t colours_first, colours_count; /* whose flows; into plan_colours */
+} RhPlan;
+
 /* A collective or a message under way. */
 typedef struct {
+    int32_t plan;
     int32_t meeting;           /* -1: a message */
     int32_t colours[2];        /* a message's sender and receiver */
     int32_t tasks[2];          /* a message's send and receive */
     int32_t ordinal;           /* a collective's */
-    int32_t phase, phases_end; /* into traffic->phases */
-    RhTrafficPhase now;        /* the phase under way */
+    int32_t phase;             /* the one under way, into plan_phases */
     int32_t flows;             /* list of live flows */
     int32_t fluid_count;       /* of these, SimGrid's */
+    bool whole;                /* one timer for all phases, as its links are idle */
     bool moving, timed;        /* latency is over; a timer is armed */
-    bool holds;
-    double t_start_s;
+    bool holds;                /* SMs */
+    double t_start_s, t_end_s; /* t_end_s: when whole */
 } RhActivity;
 
 typedef struct {
     int32_t class, activity, next;
     bool fluid; /* SimGrid's; else a timer at the rate it has alone */
     bool ended;
-    double bytes, t_end_s;
+    double t_end_s;
 } RhLiveFlow;
 
+/* Live flows on a link, and as ~activity those performed whole. */
 typedef struct {
-    int32_t *flows;
+    int32_t *ids;
     int32_t count, room;
 } RhOccupants;
 
@@ -94,6 +113,8 @@ typedef struct {
     RhTimers timers;
     RhActivity *activities; /* slot in timers: actors * lanes + activity */
     GArray *free_activities;
+    GArray *plans, *plan_phases, *plan_links, *plan_colours; /* RhPlan, RhPlanPhase, int32_t */
+    RhMap64 *plan_of;
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
     RhOccupants *occupants; /* per quotient link */
@@ -116,7 +137,30 @@ static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor,
 /* exec.c */
 void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
+/* exec_plan.c */
+int32_t rh_exec_plan_collective(RhExec *x, int32_t meeting, int32_t kind);
+int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
+void rh_exec_plan_account(RhExec *x, const RhPlan *plan, const RhPlanPhase *phase, double times);
+/* The classes that move in a phase, colour by colour: next(&walk) until -1. */
+typedef struct {
+    const int32_t *colours;
+    int32_t colours_left, pattern, class, end;
+} RhClassWalk;
+RhClassWalk rh_exec_walk(const RhExec *x, const RhPlan *plan, int32_t pattern);
+int32_t rh_exec_walk_next(const RhExec *x, RhClassWalk *walk);
+/* exec_flow.c */
+bool rh_exec_links_idle(const RhExec *x, const RhPlan *plan);
+void rh_exec_occupy_whole(RhExec *x, int32_t activity);
+void rh_exec_leave_whole(RhExec *x, int32_t activity);
+/* Sends bytes, as a timer when the links are idle: then *t_end_s is raised to its end. */
+void rh_exec_flow_start(RhExec *x, int32_t activity, int32_t class, double bytes, double *t_end_s);
+/* Registers a timed flow that began at t_start_s. */
+void rh_exec_flow_resume(RhExec *x, int32_t activity, int32_t class, double bytes,
+                         double t_start_s);
+void rh_exec_flow_leave(RhExec *x, int32_t flow);
+void rh_exec_flows_end(RhExec *x, int32_t activity);
 /* exec_traffic.c */
+void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its phase under way */
 void rh_exec_arrive(RhExec *x, int32_t actor, int32_t task);
 void rh_exec_activity_due(RhExec *x, int32_t activity);
 void rh_exec_flow_done(RhExec *x, int32_t flow);

@@ -108,8 +108,19 @@ static void report_performers(const RhExec *x, RhRun *run)
     }
 }
 
+static void account_plans(RhExec *x)
+{
+    for (uint32_t i = 0; i < x->plans->len; i++) {
+        const RhPlan *plan = RH_AT(x->plans, RhPlan, i);
+        for (int32_t k = plan->phases_first; k < plan->phases_end; k++)
+            rh_exec_plan_account(x, plan, RH_AT(x->plan_phases, RhPlanPhase, k),
+                                 (double)plan->performed_whole);
+    }
+}
+
 RhRun *rh_exec_report(RhExec *x)
 {
+    account_plans(x);
     RhRun *run = rh_run_new();
     double total_s = 0;
     for (uint32_t i = 0; i < x->step_times->len; i++)

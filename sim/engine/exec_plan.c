@@ -1,0 +1,144 @@
+/* Plans: the phases of a collective or message with their times on idle links, and which links it
+ * uses. Made when first met, then looked up. */
+#include "sim/engine/exec_private.h"
+
+RhClassWalk rh_exec_walk(const RhExec *x, const RhPlan *plan, int32_t pattern)
+{
+    return (RhClassWalk){.colours = RH_AT(x->plan_colours, int32_t, plan->colours_first),
+                         .colours_left = pattern < 0 ? 0 : plan->colours_count,
+                         .pattern = pattern};
+}
+
+int32_t rh_exec_walk_next(const RhExec *x, RhClassWalk *walk)
+{
+    while (walk->class == walk->end) {
+        if (walk->colours_left-- <= 0)
+            return -1;
+        int64_t cell = (int64_t)walk->pattern * x->actors_count + *walk->colours++;
+        walk->class = x->quotient->classes_first[cell];
+        walk->end = x->quotient->classes_first[cell + 1];
+    }
+    return walk->class ++;
+}
+
+/* Adds the link to the plan's; false when this phase has it already. `from` is where the phase's
+ * links are noted. */
+static bool note_link(RhExec *x, RhPlan *plan, GArray *phase_links, int32_t link)
+{
+    bool known = false;
+    for (uint32_t i = 0; i < phase_links->len; i++)
+        if (*RH_AT(phase_links, int32_t, i) == link)
+            return false;
+    g_array_append_val(phase_links, link);
+    for (uint32_t i = (uint32_t)plan->links_first; i < x->plan_links->len; i++)
+        known = known || *RH_AT(x->plan_links, int32_t, i) == link;
+    if (!known)
+        g_array_append_val(x->plan_links, link);
+    return true;
+}
+
+static void plan_phase(RhExec *x, RhPlan *plan, RhTrafficPhase what, double before_s)
+{
+    RhPlanPhase phase = {.what = what};
+    g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    RhClassWalk walk = rh_exec_walk(x, plan, what.pattern);
+    for (int32_t c; (c = rh_exec_walk_next(x, &walk)) >= 0;) {
+        const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
+        phase.latency_s = MAX(phase.latency_s, class->latency_s);
+        double bytes = what.bytes * what.repeat * class->share;
+        if (bytes <= 0)
+            continue;
+        phase.move_s = MAX(phase.move_s, bytes / class->bytes_per_s);
+        for (int32_t h = 0; h < class->hops_count; h++)
+            plan->disjoint =
+                note_link(x, plan, links,
+                          RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first + h)->link) &&
+                plan->disjoint;
+    }
+    phase.latency_s = phase.latency_s * what.repeat + before_s;
+    plan->total_s += phase.latency_s + phase.move_s;
+    g_array_append_val(x->plan_phases, phase);
+}
+
+static RhPlan plan_begin(const RhExec *x)
+{
+    return (RhPlan){.phases_first = (int32_t)x->plan_phases->len,
+                    .links_first = (int32_t)x->plan_links->len,
+                    .colours_first = (int32_t)x->plan_colours->len,
+                    .disjoint = true};
+}
+
+static int32_t plan_end(RhExec *x, RhPlan *plan)
+{
+    plan->phases_end = (int32_t)x->plan_phases->len;
+    plan->links_end = (int32_t)x->plan_links->len;
+    g_array_append_vals(x->plans, plan, 1);
+    return (int32_t)x->plans->len - 1;
+}
+
+static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
+{
+    const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, meeting_index);
+    const RhTrafficSchedule *schedule =
+        RH_AT(x->traffic->schedules, RhTrafficSchedule,
+              RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
+    RhPlan plan = plan_begin(x);
+    plan.colours_count = meeting->colours_count;
+    g_array_append_vals(x->plan_colours,
+                        RH_AT(x->quotient->colours, int32_t, meeting->colours_first),
+                        (guint)meeting->colours_count);
+    double before_s = x->platform->collective_launch_s.value;
+    for (int32_t i = 0; i < schedule->phases_count; i++) {
+        RhTrafficPhase what =
+            *RH_AT(x->traffic->phases, RhTrafficPhase, schedule->phases_first + i);
+        if (what.pattern < 0)
+            continue;
+        plan_phase(x, &plan, what, before_s);
+        before_s = 0;
+    }
+    if (before_s > 0)
+        plan_phase(x, &plan, (RhTrafficPhase){.pattern = -1}, before_s);
+    return plan_end(x, &plan);
+}
+
+int32_t rh_exec_plan_collective(RhExec *x, int32_t meeting, int32_t kind)
+{
+    uint64_t key = rh_mix64((uint64_t)meeting + 97, (uint64_t)kind);
+    int32_t plan = rh_map64_get(x->plan_of, key);
+    if (plan < 0) {
+        plan = make_collective(x, meeting, kind);
+        rh_map64_at(x->plan_of, key, plan);
+    }
+    return plan;
+}
+
+int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double bytes)
+{
+    uint64_t key = rh_mix64(((uint64_t)sender << 32 | (uint64_t)pattern) + 101, rh_bits64(bytes));
+    int32_t index = rh_map64_get(x->plan_of, key);
+    if (index < 0) {
+        RhPlan plan = plan_begin(x);
+        plan.colours_count = 1;
+        g_array_append_val(x->plan_colours, sender);
+        plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0);
+        index = plan_end(x, &plan);
+        rh_map64_at(x->plan_of, key, index);
+    }
+    return index;
+}
+
+/* Books a phase's bytes as performed so many times by timers. */
+void rh_exec_plan_account(RhExec *x, const RhPlan *plan, const RhPlanPhase *phase, double times)
+{
+    RhClassWalk walk = rh_exec_walk(x, plan, phase->what.pattern);
+    for (int32_t c; (c = rh_exec_walk_next(x, &walk)) >= 0;) {
+        const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
+        double bytes = phase->what.bytes * phase->what.repeat * class->share * times;
+        x->bytes_total += bytes * class->flows_count;
+        const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
+        for (int32_t h = 0; h < class->hops_count; h++)
+            x->link_bytes[hops[h].link] +=
+                bytes * hops[h].weight *
+                RH_AT(x->quotient->links, RhQuotientLink, hops[h].link)->divisor;
+    }
+}
