@@ -256,8 +256,9 @@ static void search(Funnel *f)
             break;
         take(f, pop(f->heap));
     }
-    f->plan->proof_bound_s =
-        f->heap->len && !by_memory(f) ? at(f->heap, 0)->key * rh_straggler_factor(f->c) : INFINITY;
+    f->plan->proof_bound_s = f->heap->len && !by_memory(f)
+                                 ? at(f->heap, 0)->key * rh_straggler_factor(f->c)
+                                 : (double)INFINITY;
     f->plan->proved = !f->plan->timed_out && !f->o->quick && !by_memory(f);
 }
 

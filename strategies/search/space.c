@@ -77,7 +77,7 @@ static void walk_switches(Walk *w, RhLayout l)
  */
 static bool splits_well(int32_t layers, int32_t chunks)
 {
-    return layers % chunks == 0 || ((layers + 2) % chunks == 0 && (layers + 2) / chunks > 1);
+    return layers % chunks == 0 || (layers + 2) % chunks == 0;
 }
 
 static void walk_schedules(Walk *w, RhLayout l)
@@ -89,7 +89,7 @@ static void walk_schedules(Walk *w, RhLayout l)
         walk_switches(w, l);
     }
     l.schedule = RH_SCHEDULE_INTERLEAVED;
-    for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers; l.vpp++)
+    for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers + 2; l.vpp++)
         if (splits_well(layers, l.pp * l.vpp))
             walk_switches(w, l);
 }

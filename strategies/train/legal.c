@@ -15,7 +15,7 @@ static int32_t default_chunk_layers(int32_t layers, int32_t chunks, int32_t g)
     int32_t base = layers / chunks, rest = layers % chunks;
     if (rest == 0)
         return base;
-    if ((layers + 2) % chunks == 0 && chunks >= 2 && (layers + 2) / chunks > 1)
+    if ((layers + 2) % chunks == 0 && chunks >= 2)
         return (layers + 2) / chunks - (g == 0 || g == chunks - 1);
     bool middle = g > 0 && g < chunks - 1;
     bool extra = middle ? g - 1 < rest : g == 0 && rest > MAX(chunks - 2, 0);
@@ -104,9 +104,13 @@ static bool tensor_legal(const RhCase *c, const RhLayout *l, GError **error)
 static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int64_t m = rh_train_microbatches(c, l);
-    if ((int64_t)l->pp * l->vpp > c->model->layers_count)
-        return rh_fail(error, RH_ERROR_USAGE, "pp=%d x vpp=%d chunks are more than the %d layers",
-                       l->pp, l->vpp, c->model->layers_count);
+    int64_t chunks = (int64_t)l->pp * l->vpp;
+    if (chunks > c->model->layers_count && chunks != c->model->layers_count + 2)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "pp=%d x vpp=%d chunks are more than the %d layers\n"
+            "note: two chunks more are legal: the first holds the embedding alone, the last the head",
+            l->pp, l->vpp, c->model->layers_count);
     if ((l->vpp > 1) != (l->schedule == RH_SCHEDULE_INTERLEAVED))
         return rh_fail(
             error, RH_ERROR_USAGE,
