@@ -193,12 +193,39 @@ static void add_phase(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
     g_array_append_val(t->phases, added);
 }
 
-static bool add_schedules(RhTraffic *t, RhTrafficKind *kind, GError **error)
+/* used[shape]: does a role that runs this kind of collective meet in a group of that shape? */
+static bool *shapes_used(const RhTraffic *t, int32_t kind)
 {
+    const RhProgram *p = t->program;
+    const RhGroupTraffic *group = &t->groups[AT(t->kinds, RhTrafficKind, kind)->group];
+    bool *used = g_new0(bool, group->shapes_count + 1);
+    g_autofree bool *runs = g_new0(bool, p->roles->len + 1);
+    for (uint32_t i = 0; i < p->tasks->len; i++) {
+        const RhTask *task = rh_program_task(p, (int32_t)i);
+        if (task->kind == RH_TASK_COLLECTIVE && t->kind_of_task[i] == kind)
+            runs[task->role] = true;
+    }
+    for (int32_t rank = 0; rank < p->ranks_count; rank++) {
+        int32_t instance = group->instance_of_rank[rank], role = t->role_of_rank[rank];
+        if (instance >= 0 && role >= 0 && runs[role])
+            used[AT(t->instances, RhInstance, instance)->shape] = true;
+    }
+    return used;
+}
+
+static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
+{
+    RhTrafficKind *kind = AT(t->kinds, RhTrafficKind, index);
     const RhGroupTraffic *group = &t->groups[kind->group];
     int32_t size = rh_program_group(t->program, kind->group)->size;
     kind->schedules_first = (int32_t)t->schedules->len;
+    g_autofree bool *used = group->shapes_count > 1 ? shapes_used(t, index) : NULL;
     for (int32_t shape = 0; shape < group->shapes_count; shape++) {
+        RhTrafficSchedule none = {0};
+        if (used && !used[shape]) {
+            g_array_append_val(t->schedules, none);
+            continue;
+        }
         g_autoptr(RhSchedule) schedule =
             rh_schedule_new((RhOp)kind->op, (RhAlgo)kind->algo, size,
                             AT(group->shapes, int32_t, shape * size), kind->bytes, error);
@@ -295,8 +322,8 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, GError
     g_autofree bool *uses = find_kinds(t);
     if (!find_instances(t, uses, error))
         return NULL;
-    for (uint32_t i = 0; i < t->kinds->len; i++)
-        if (!add_schedules(t, AT(t->kinds, RhTrafficKind, i), error))
+    for (int32_t i = 0; i < (int32_t)t->kinds->len; i++)
+        if (!add_schedules(t, i, error))
             return NULL;
     if (!add_flows(t, error))
         return NULL;

@@ -1,0 +1,204 @@
+#pragma once
+/* Small programs for the engine's tests. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/collective.h"
+#include "sim/engine/engine.h"
+#include "testkit.h"
+
+static inline RhPlatform *kit_platform(const char *spec)
+{
+    g_autoptr(GError) error = NULL;
+    RhPlatform *platform = rh_platform_load(spec, &error);
+    if (!platform)
+        fprintf(stderr, "%s: %s\n", spec, error->message);
+    g_assert_nonnull(platform);
+    return platform;
+}
+
+/* Runs, and fails the test with the message when that fails. */
+static inline RhRun *kit_run(const RhProgram *p, const RhPlatform *platform,
+                             RhEngineOptions options)
+{
+    g_autoptr(GError) error = NULL;
+    RhRun *run = rh_engine_run(p, platform, &options, &error);
+    if (!run)
+        fprintf(stderr, "    %s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(run);
+    return run;
+}
+
+static inline double kit_time_s(const RhProgram *p, const RhPlatform *platform,
+                                RhEngineOptions options)
+{
+    g_autoptr(RhRun) run = kit_run(p, platform, options);
+    return run->step_time_s;
+}
+
+static inline RhTask kit_task(RhTaskKind kind, RhLane lane)
+{
+    return (RhTask){.kind = (uint8_t)kind,
+                    .lane = (uint8_t)lane,
+                    .layer = -1,
+                    .microbatch = -1,
+                    .bundle = -1,
+                    .group = -1,
+                    .peer_task = -1};
+}
+
+static inline int32_t kit_wait(RhProgram *p, double seconds, const int32_t *preds, int32_t count)
+{
+    RhTask task = kit_task(RH_TASK_KERNEL, RH_LANE_COMPUTE);
+    task.label = rh_program_label(p, "kernel");
+    task.bundle = rh_program_add_wait(p, seconds);
+    return rh_program_add_task(p, task, preds, count);
+}
+
+static inline int32_t kit_collective(RhProgram *p, RhLane lane, RhOp op, RhAlgo algo, int32_t group,
+                                     double bytes, int32_t pred)
+{
+    RhTask task = kit_task(RH_TASK_COLLECTIVE, lane);
+    task.label = rh_program_label(p, rh_op_name(op));
+    task.op = (uint8_t)op;
+    task.algo = (uint8_t)algo;
+    task.group = group;
+    task.bytes = bytes;
+    return rh_program_add_task(p, task, &pred, 1);
+}
+
+static inline int32_t kit_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t delta,
+                                  double bytes, int32_t pred)
+{
+    RhTask task = kit_task(kind, lane);
+    task.label = rh_program_label(p, kind == RH_TASK_SEND ? "send" : "recv");
+    task.peer_delta = delta;
+    task.bytes = bytes;
+    return rh_program_add_task(p, task, &pred, 1);
+}
+
+/* One collective on every rank: groups of `size` ranks, `stride` apart. */
+static inline RhProgram *kit_one_collective(int32_t ranks, int32_t size, int32_t stride, RhOp op,
+                                            RhAlgo algo, double bytes)
+{
+    RhProgram *p = rh_program_new(ranks);
+    RhSpan all = {1, ranks}, span = {stride, size};
+    rh_program_begin_role(p, "all", 0, &all, 1);
+    int32_t group = rh_program_add_group(p, "group", &span, 1);
+    kit_collective(p, RH_LANE_DP, op, algo, group, bytes, -1);
+    rh_program_end_role(p);
+    return p;
+}
+
+/* `count` ranks from rank 0 on send to the ranks `delta` above them, all at once. */
+static inline RhProgram *kit_messages(int32_t ranks, int32_t count, int32_t delta, double bytes)
+{
+    RhProgram *p = rh_program_new(ranks);
+    RhSpan span = {1, count};
+    rh_program_begin_role(p, "senders", 0, &span, 1);
+    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, delta, bytes, -1);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "receivers", delta, &span, 1);
+    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -delta, bytes, -1);
+    rh_program_end_role(p);
+    rh_program_match(p, send, recv);
+    return p;
+}
+
+/* A GPipe step of pp stages x dp replicas x tp shards, tensor shards innermost; gradients are
+ * reduced layer by layer while the backward pass goes on. */
+typedef struct {
+    int32_t tp, dp, pp, microbatches, layers;
+    bool stages_inside; /* ranks: tp, then stages, then replicas; else tp, replicas, stages */
+    RhAlgo tp_algo, dp_algo;
+    double kernel_s, tp_bytes, dp_bytes, message_bytes;
+    double uneven_s; /* stage k's kernels take kernel_s + k * uneven_s */
+} KitStep;
+
+static inline int32_t kit_layer(RhProgram *p, const KitStep *k, int32_t stage, int32_t group,
+                                int32_t pred)
+{
+    int32_t kernel = kit_wait(p, k->kernel_s + stage * k->uneven_s, &pred, 1);
+    if (k->tp < 2)
+        return kernel;
+    return kit_collective(p, RH_LANE_TP, RH_OP_ALL_REDUCE, k->tp_algo, group, k->tp_bytes, kernel);
+}
+
+static inline RhProgram *kit_step(KitStep k)
+{
+    RhProgram *p = rh_program_new(k.tp * k.dp * k.pp);
+    int32_t stage_stride = k.stages_inside ? k.tp : k.tp * k.dp;
+    int32_t replica_stride = k.stages_inside ? k.tp * k.pp : k.tp;
+    RhSpan tp = {1, k.tp}, dp = {replica_stride, k.dp};
+    int32_t tp_group = rh_program_add_group(p, "tp", &tp, 1);
+    int32_t dp_group = rh_program_add_group(p, "dp", &dp, 1);
+    g_autofree int32_t *forward_send = g_new0(int32_t, k.pp * k.microbatches);
+    g_autofree int32_t *forward_recv = g_new0(int32_t, k.pp * k.microbatches);
+    g_autofree int32_t *backward_send = g_new0(int32_t, k.pp * k.microbatches);
+    g_autofree int32_t *backward_recv = g_new0(int32_t, k.pp * k.microbatches);
+    g_autofree int32_t *reduced = g_new0(int32_t, k.layers);
+    for (int32_t s = 0; s < k.pp; s++) {
+        RhSpan spans[] = {tp, dp};
+        g_autofree char *name = g_strdup_printf("stage %d", s);
+        rh_program_begin_role(p, name, s * stage_stride, spans, 2);
+        for (int32_t m = 0; m < k.microbatches; m++) {
+            int32_t last = -1, at = s * k.microbatches + m;
+            if (s > 0)
+                last = forward_recv[at] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV,
+                                                      -stage_stride, k.message_bytes, -1);
+            for (int32_t l = 0; l < k.layers; l++)
+                last = kit_layer(p, &k, s, tp_group, last);
+            if (s < k.pp - 1)
+                forward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, stage_stride,
+                                               k.message_bytes, last);
+        }
+        for (int32_t m = 0; m < k.microbatches; m++) {
+            int32_t last = -1, at = s * k.microbatches + m;
+            if (s < k.pp - 1)
+                last = backward_recv[at] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_NEXT,
+                                                       stage_stride, k.message_bytes, -1);
+            for (int32_t l = 0; l < k.layers; l++) {
+                last = kit_layer(p, &k, s, tp_group, last);
+                last = kit_layer(p, &k, s, tp_group, last);
+                if (m == k.microbatches - 1 && k.dp > 1)
+                    reduced[l] = kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, k.dp_algo,
+                                                dp_group, k.dp_bytes, last);
+            }
+            if (s > 0)
+                backward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_PREV, -stage_stride,
+                                                k.message_bytes, last);
+        }
+        kit_wait(p, k.kernel_s / 2, reduced, k.dp > 1 ? k.layers : 0);
+        rh_program_end_role(p);
+    }
+    for (int32_t i = 0; i < k.pp * k.microbatches; i++) {
+        if (i + k.microbatches < k.pp * k.microbatches) {
+            rh_program_match(p, forward_send[i], forward_recv[i + k.microbatches]);
+            rh_program_match(p, backward_send[i + k.microbatches], backward_recv[i]);
+        }
+    }
+    return p;
+}
+
+/* Gives collectives that this placement cannot perform with their algorithm a ring instead. */
+static inline void kit_settle(RhProgram *p, const RhPlatform *platform)
+{
+    for (uint32_t i = 0; i < p->tasks->len; i++) {
+        RhTask *task = &g_array_index(p->tasks, RhTask, i);
+        const RhRole *role = rh_program_role(p, task->role);
+        if (task->kind != RH_TASK_COLLECTIVE)
+            continue;
+        const RhGroup *group = rh_program_group(p, task->group);
+        g_autofree int32_t *nodes = g_new(int32_t, group->size);
+        for (int32_t k = 0; k < role->ranks_count; k++) {
+            rh_group_members(group, rh_role_rank(role, k), nodes);
+            for (int32_t m = 0; m < group->size; m++)
+                nodes[m] = rh_platform_node_of(platform, rh_program_gpu(p, nodes[m]));
+            g_autoptr(RhSchedule) schedule =
+                rh_schedule_new((RhOp)task->op, (RhAlgo)task->algo, group->size, nodes, 1e6, NULL);
+            if (!schedule)
+                task->algo = RH_ALGO_RING;
+        }
+    }
+}

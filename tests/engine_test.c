@@ -1,0 +1,401 @@
+#include "engine_kit.h"
+
+#include <gsl/gsl_rng.h>
+#include <signal.h>
+
+#include "sim/engine/timeline.h"
+
+static const RhEngineOptions plain = {0};
+
+static double latency_s(const RhPlatform *platform, int32_t src, int32_t dst)
+{
+    return rh_platform_route_latency_s(platform, src, dst);
+}
+
+static void a_message_takes_latency_and_bytes_over_rate(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
+    g_autoptr(RhProgram) p = kit_messages(16, 1, 8, 1e9);
+    RhLink links[RH_ROUTE_MAX];
+    double slowest = HUGE_VAL;
+    for (int i = rh_platform_route(platform, 0, 8, links); i-- > 0;)
+        slowest = MIN(slowest, rh_platform_link_bytes_per_s(platform, links[i]));
+    RH_CHECK_CLOSE(kit_time_s(p, platform, plain), latency_s(platform, 0, 8) + 1e9 / slowest, 1e-9);
+}
+
+static void two_flows_on_one_link_take_twice_as_long(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s,nics:1");
+    g_autoptr(RhProgram) one = kit_messages(16, 1, 8, 1e9);
+    g_autoptr(RhProgram) two = kit_messages(16, 2, 8, 1e9);
+    double alpha_s = latency_s(platform, 0, 8);
+    double alone_s = kit_time_s(one, platform, plain) - alpha_s;
+    RH_CHECK_CLOSE(kit_time_s(two, platform, plain) - alpha_s, 2 * alone_s, 1e-6);
+    RhEngineOptions unfolded = {.unfolded = true};
+    RH_CHECK_CLOSE(kit_time_s(two, platform, unfolded) - alpha_s, 2 * alone_s, 1e-6);
+}
+
+static void half_the_capacity_takes_twice_as_long(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
+    g_autoptr(RhProgram) p = kit_messages(16, 8, 8, 1e9);
+    double alpha_s = latency_s(platform, 0, 8);
+    double before_s = kit_time_s(p, platform, plain) - alpha_s;
+    RhLink links[RH_ROUTE_MAX];
+    int count = rh_platform_route(platform, 3, 11, links);
+    for (int i = 0; i < count; i++)
+        rh_platform_link_scale(platform, links[i], 0.5);
+    g_autoptr(RhRun) run = kit_run(p, platform, plain);
+    RH_CHECK_CLOSE(run->step_time_s - alpha_s, 2 * before_s, 1e-6);
+    CU_ASSERT_EQUAL(run->performers->len, 4); /* the slow pair and the others */
+}
+
+/* The second flow joins when the first is half done: the link works on, and ends both at 2. */
+static void a_late_flow_shares_what_is_left(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s,nics:1");
+    g_autoptr(RhProgram) alone = kit_messages(16, 1, 8, 1e9);
+    double alpha_s = latency_s(platform, 0, 8);
+    double move_s = kit_time_s(alone, platform, plain) - alpha_s;
+    g_autoptr(RhProgram) p = rh_program_new(16);
+    int32_t sends[2], recvs[2];
+    for (int i = 0; i < 2; i++) { /* rank 1 starts when rank 0 is half done */
+        RhSpan one = {1, 1};
+        rh_program_begin_role(p, i ? "late" : "early", i, &one, 1);
+        int32_t wait = i ? kit_wait(p, move_s / 2, NULL, 0) : -1;
+        sends[i] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 8, 1e9, wait);
+        rh_program_end_role(p);
+        rh_program_begin_role(p, i ? "late receiver" : "early receiver", 8 + i, &one, 1);
+        recvs[i] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -8, 1e9, -1);
+        rh_program_end_role(p);
+        rh_program_match(p, sends[i], recvs[i]);
+    }
+    g_autoptr(RhRun) run = kit_run(p, platform, plain);
+    RH_CHECK_CLOSE(run->step_time_s, alpha_s + 2 * move_s, 1e-6);
+    RH_CHECK_CLOSE(run->bytes_total, 2e9, 1e-9);
+    RH_CHECK_CLOSE(run->bytes_as_flows, 1.5e9, 1e-6);
+    RhEngineOptions flows = {.collapse_disabled = true};
+    g_autoptr(RhRun) all = kit_run(p, platform, flows);
+    RH_CHECK_CLOSE(all->step_time_s, run->step_time_s, 1e-6);
+    RH_CHECK_CLOSE(all->bytes_as_flows, 2e9, 1e-9);
+}
+
+/* 15 % of the SMs held for 0.4 s: the kernel does 0.34 s of its work meanwhile. */
+static void communication_slows_the_kernel_it_runs_beside(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
+    platform->device->sms_count = 100;
+    platform->collective_sms = 15;
+    g_autoptr(RhProgram) probe = kit_messages(16, 1, 8, 1e9);
+    double alpha_s = latency_s(platform, 0, 8);
+    double bytes_per_s = 1e9 / (kit_time_s(probe, platform, plain) - alpha_s);
+    g_autoptr(RhProgram) p = rh_program_new(16);
+    RhSpan one = {1, 1};
+    rh_program_begin_role(p, "a", 0, &one, 1);
+    kit_wait(p, 1, NULL, 0);
+    double bytes = (0.4 - alpha_s) * bytes_per_s;
+    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 8, bytes, -1);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "b", 8, &one, 1);
+    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -8, bytes, -1);
+    rh_program_end_role(p);
+    rh_program_match(p, send, recv);
+    g_autoptr(RhRun) run = kit_run(p, platform, plain);
+    RH_CHECK_CLOSE(run->step_time_s, 1.06, 1e-9);
+    const RhPerformer *a = &g_array_index(run->performers, RhPerformer, 0);
+    RH_CHECK_CLOSE(a->wait_s[RH_WAIT_STRETCH], 0.06, 1e-6);
+    RH_CHECK_CLOSE(a->wait_s[RH_WAIT_COMPUTE], 1, 1e-9);
+    RhEngineOptions unheld = {.sm_sharing_disabled = true};
+    RH_CHECK_CLOSE(kit_time_s(p, platform, unheld), 1, 1e-9);
+}
+
+static void a_receive_without_its_send_fails_by_name(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x1");
+    g_autoptr(RhProgram) p = rh_program_new(2);
+    RhSpan one = {1, 1};
+    rh_program_begin_role(p, "talker", 0, &one, 1);
+    int32_t wait = kit_wait(p, 1e-3, NULL, 0);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "listener", 1, &one, 1);
+    kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, 1e6, -1);
+    rh_program_end_role(p);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &plain, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INTERNAL));
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "'listener'") : NULL);
+    double step_s = -1;
+    g_clear_error(&error);
+    CU_ASSERT_FALSE(rh_dry_run(p, platform, &step_s, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_EQUAL(wait, 0);
+}
+
+static void two_that_wait_for_each_other_fail_by_name(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x1");
+    g_autoptr(RhProgram) p = rh_program_new(2);
+    int32_t sends[2], recvs[2];
+    for (int i = 0; i < 2; i++) { /* each receives before it sends */
+        RhSpan one = {1, 1};
+        rh_program_begin_role(p, i ? "b" : "a", i, &one, 1);
+        recvs[i] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, i ? -1 : 1, 1e6, -1);
+        sends[i] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, i ? -1 : 1, 1e6, recvs[i]);
+        rh_program_end_role(p);
+    }
+    rh_program_match(p, sends[0], recvs[1]);
+    rh_program_match(p, sends[1], recvs[0]);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &plain, &error));
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "recv") : NULL);
+}
+
+/* --- random steps --- */
+
+static KitStep draw_step(gsl_rng *rng)
+{
+    static const RhAlgo algos[] = {RH_ALGO_RING, RH_ALGO_TREE, RH_ALGO_RECURSIVE_DOUBLING,
+                                   RH_ALGO_RABENSEIFNER, RH_ALGO_HIERARCHICAL};
+    KitStep k = {.tp = 1 << gsl_rng_uniform_int(rng, 4),
+                 .dp = 1 + (int32_t)gsl_rng_uniform_int(rng, 4),
+                 .pp = 1 + (int32_t)gsl_rng_uniform_int(rng, 4),
+                 .microbatches = 1 + (int32_t)gsl_rng_uniform_int(rng, 4),
+                 .layers = 1 + (int32_t)gsl_rng_uniform_int(rng, 3),
+                 .stages_inside = gsl_rng_uniform_int(rng, 2) == 1,
+                 .tp_algo = algos[gsl_rng_uniform_int(rng, 4)],
+                 .dp_algo = algos[gsl_rng_uniform_int(rng, 5)],
+                 .kernel_s = 1e-4 + 1e-3 * gsl_rng_uniform(rng),
+                 .tp_bytes = 1e6 + 1e8 * gsl_rng_uniform(rng),
+                 .dp_bytes = 1e6 + 4e8 * gsl_rng_uniform(rng),
+                 .message_bytes = 1e5 + 1e8 * gsl_rng_uniform(rng),
+                 .uneven_s = 1e-4 * gsl_rng_uniform(rng)};
+    return k;
+}
+
+static const char *const clusters[] = {
+    "h100-sxm:8x16,ib:400Gb/s",
+    "h100-sxm:8x16,ib:400Gb/s,nics:1",
+    "h100-sxm:8x16,ib:200Gb/s,leaf:4,oversub:7",
+    "h100-sxm:4x32,ib:400Gb/s,nics:2",
+};
+
+static void check_waits(const RhRun *run)
+{
+    for (uint32_t i = 0; i < run->performers->len; i++) {
+        const RhPerformer *performer = &g_array_index(run->performers, RhPerformer, i);
+        double sum_s = 0;
+        for (int k = 0; k < RH_WAIT_LAST; k++) {
+            CU_ASSERT_TRUE(performer->wait_s[k] >= -1e-12);
+            sum_s += performer->wait_s[k];
+        }
+        RH_CHECK_CLOSE(sum_s, run->step_time_s, 1e-9);
+    }
+}
+
+static void random_steps_agree_with_and_without_collapse(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int i = 0; i < 40; i++) {
+        g_autoptr(RhPlatform) platform = kit_platform(clusters[i % 4]);
+        g_autoptr(RhProgram) p = kit_step(draw_step(rng));
+        kit_settle(p, platform);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE(rh_program_check(p, &error));
+        g_autoptr(RhRun) collapsed = kit_run(p, platform, plain);
+        RhEngineOptions options = {.collapse_disabled = true};
+        g_autoptr(RhRun) flows = kit_run(p, platform, options);
+        RH_CHECK_CLOSE(collapsed->step_time_s, flows->step_time_s, 1e-6);
+        RH_CHECK_CLOSE(collapsed->bytes_total, flows->bytes_total, 1e-9);
+        RH_CHECK_CLOSE(flows->bytes_as_flows, flows->bytes_total, 1e-9);
+        CU_ASSERT_TRUE(collapsed->bytes_as_flows <= collapsed->bytes_total * (1 + 1e-9));
+        check_waits(collapsed);
+    }
+    gsl_rng_free(rng);
+}
+
+static void the_dry_pass_is_a_lower_bound(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 7);
+    double worst = 0;
+    for (int i = 0; i < 60; i++) {
+        g_autoptr(RhPlatform) platform = kit_platform(clusters[i % 4]);
+        g_autoptr(RhProgram) p = kit_step(draw_step(rng));
+        kit_settle(p, platform);
+        g_autoptr(GError) error = NULL;
+        double dry_s = 0;
+        CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, &error));
+        double performed_s = kit_time_s(p, platform, plain);
+        CU_ASSERT_TRUE(dry_s > 0);
+        CU_ASSERT_TRUE(dry_s <= performed_s * (1 + 1e-9));
+        worst = MAX(worst, dry_s / performed_s);
+    }
+    CU_ASSERT_TRUE(worst > 0.9); /* a bound of nothing would be no bound */
+    gsl_rng_free(rng);
+}
+
+static void a_lone_chain_takes_its_dry_time(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    KitStep k = {.tp = 8,
+                 .dp = 1,
+                 .pp = 4,
+                 .microbatches = 1,
+                 .layers = 2,
+                 .tp_algo = RH_ALGO_RING,
+                 .kernel_s = 1e-3,
+                 .tp_bytes = 1e7,
+                 .message_bytes = 1e7};
+    g_autoptr(RhProgram) p = kit_step(k);
+    g_autoptr(GError) error = NULL;
+    double dry_s = 0;
+    CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, &error));
+    RhEngineOptions unheld = {.sm_sharing_disabled = true};
+    RH_CHECK_CLOSE(kit_time_s(p, platform, unheld), dry_s, 1e-6);
+}
+
+/* --- runs --- */
+
+static void two_steps_take_twice_one_on_average(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform(clusters[1]);
+    KitStep k = {.tp = 2,
+                 .dp = 4,
+                 .pp = 2,
+                 .microbatches = 3,
+                 .layers = 2,
+                 .tp_algo = RH_ALGO_RING,
+                 .dp_algo = RH_ALGO_RING,
+                 .kernel_s = 1e-3,
+                 .tp_bytes = 1e7,
+                 .dp_bytes = 1e8,
+                 .message_bytes = 1e7};
+    g_autoptr(RhProgram) p = kit_step(k);
+    RhEngineOptions three = {.steps = 3};
+    g_autoptr(RhRun) run = kit_run(p, platform, three);
+    RH_CHECK_CLOSE(run->step_time_s, kit_time_s(p, platform, plain), 1e-6);
+    check_waits(run);
+}
+
+static RhProgram *build_one(int32_t index, void *user, GError **error)
+{
+    if (index == 3) {
+        rh_fail(error, RH_ERROR_INPUT, "number three is refused");
+        return NULL;
+    }
+    if (index == 5)
+        raise(SIGKILL);
+    gsl_rng *rng = user;
+    gsl_rng_set(rng, (unsigned long)index);
+    KitStep k = draw_step(rng);
+    k.dp_algo = RH_ALGO_RING;
+    return kit_step(k);
+}
+
+static void many_runs_do_not_depend_on_jobs(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform(clusters[1]);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    RhRun *one[12], *three[12];
+    char *one_errors[12], *three_errors[12];
+    rh_engine_run_many(12, 1, build_one, platform, &plain, rng, one, one_errors, NULL);
+    rh_engine_run_many(12, 3, build_one, platform, &plain, rng, three, three_errors, NULL);
+    for (int i = 0; i < 12; i++) {
+        CU_ASSERT_EQUAL(one[i] != NULL, i != 3 && i != 5);
+        CU_ASSERT_EQUAL(one_errors[i] != NULL, i == 3 || i == 5);
+        CU_ASSERT_STRING_EQUAL(one_errors[i] ? one_errors[i] : "",
+                               three_errors[i] ? three_errors[i] : "");
+        if (one[i] && three[i])
+            CU_ASSERT_EQUAL(one[i]->step_time_s, three[i]->step_time_s);
+        rh_run_free(one[i]);
+        rh_run_free(three[i]);
+        g_free(one_errors[i]);
+        g_free(three_errors[i]);
+    }
+    gsl_rng_free(rng);
+}
+
+static void a_run_out_of_time_is_an_error(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform(clusters[0]);
+    KitStep k = {.tp = 8,
+                 .dp = 4,
+                 .pp = 4,
+                 .microbatches = 2000,
+                 .layers = 10,
+                 .tp_algo = RH_ALGO_RING,
+                 .dp_algo = RH_ALGO_RING,
+                 .kernel_s = 1e-3,
+                 .tp_bytes = 1e7,
+                 .dp_bytes = 1e8,
+                 .message_bytes = 1e7};
+    g_autoptr(RhProgram) p = kit_step(k);
+    RhEngineOptions hasty = {.timeout_s = 0.01};
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &hasty, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INTERNAL));
+}
+
+static void the_timeline_holds_every_task_and_is_gzipped(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform(clusters[1]);
+    KitStep k = {.tp = 2,
+                 .dp = 2,
+                 .pp = 2,
+                 .microbatches = 2,
+                 .layers = 2,
+                 .tp_algo = RH_ALGO_RING,
+                 .dp_algo = RH_ALGO_RING,
+                 .kernel_s = 1e-3,
+                 .tp_bytes = 1e7,
+                 .dp_bytes = 1e8,
+                 .message_bytes = 1e7};
+    g_autoptr(RhProgram) p = kit_step(k);
+    RhEngineOptions options = {.timeline = true};
+    g_autoptr(RhRun) run = kit_run(p, platform, options);
+    uint32_t tasks = 0;
+    for (uint32_t i = 0; i < run->performers->len; i++) {
+        const RhPerformer *performer = &g_array_index(run->performers, RhPerformer, i);
+        tasks += (uint32_t)rh_program_role(p, performer->role)->tasks_count;
+    }
+    CU_ASSERT_EQUAL(run->timeline->len, tasks);
+    g_autofree char *folder = g_dir_make_tmp("rehearse-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "step.json.gz", NULL);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE(rh_timeline_write(p, run, path, &error));
+    g_autofree char *content = NULL;
+    size_t length = 0;
+    CU_ASSERT_TRUE(g_file_get_contents(path, &content, &length, NULL));
+    CU_ASSERT_TRUE(length > 100 && (uint8_t)content[0] == 0x1f && (uint8_t)content[1] == 0x8b);
+    remove(path);
+    CU_ASSERT_FALSE(rh_timeline_write(p, run, "/nonexistent/step.json.gz", &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_IO));
+    remove(folder);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "engine",
+        (RhTest[]){
+            {"a_message_takes_latency_and_bytes_over_rate",
+             a_message_takes_latency_and_bytes_over_rate},
+            {"two_flows_on_one_link_take_twice_as_long", two_flows_on_one_link_take_twice_as_long},
+            {"half_the_capacity_takes_twice_as_long", half_the_capacity_takes_twice_as_long},
+            {"a_late_flow_shares_what_is_left", a_late_flow_shares_what_is_left},
+            {"communication_slows_the_kernel_it_runs_beside",
+             communication_slows_the_kernel_it_runs_beside},
+            {"a_receive_without_its_send_fails_by_name", a_receive_without_its_send_fails_by_name},
+            {"two_that_wait_for_each_other_fail_by_name",
+             two_that_wait_for_each_other_fail_by_name},
+            {"random_steps_agree_with_and_without_collapse",
+             random_steps_agree_with_and_without_collapse},
+            {"the_dry_pass_is_a_lower_bound", the_dry_pass_is_a_lower_bound},
+            {"a_lone_chain_takes_its_dry_time", a_lone_chain_takes_its_dry_time},
+            {"two_steps_take_twice_one_on_average", two_steps_take_twice_one_on_average},
+            {"many_runs_do_not_depend_on_jobs", many_runs_do_not_depend_on_jobs},
+            {"a_run_out_of_time_is_an_error", a_run_out_of_time_is_an_error},
+            {"the_timeline_holds_every_task_and_is_gzipped",
+             the_timeline_holds_every_task_and_is_gzipped},
+            {0}});
+}

@@ -1,0 +1,273 @@
+#include "engine_kit.h"
+
+#include "sim/engine/fold.h"
+#include "sim/engine/jitter.h"
+#include "sim/engine/traffic.h"
+
+static const RhEngineOptions folded = {0};
+static const RhEngineOptions unfolded = {.unfolded = true};
+
+/* The exposed-communication terms of the step: mean over ranks. */
+static void mean_waits(const RhRun *run, double wait_s[RH_WAIT_LAST])
+{
+    int64_t ranks = 0;
+    memset(wait_s, 0, sizeof(double) * RH_WAIT_LAST);
+    for (uint32_t i = 0; i < run->performers->len; i++) {
+        const RhPerformer *performer = &g_array_index(run->performers, RhPerformer, i);
+        ranks += performer->ranks_count;
+        for (int k = 0; k < RH_WAIT_LAST; k++)
+            wait_s[k] += performer->wait_s[k] * performer->ranks_count;
+    }
+    for (int k = 0; k < RH_WAIT_LAST; k++)
+        wait_s[k] /= (double)ranks;
+}
+
+/* Folded and not agree: 0.1 % on the step, 1 % on each term. Returns the folded performers. */
+static uint32_t check_agrees(const char *what, const RhProgram *p, const RhPlatform *platform)
+{
+    g_autoptr(RhRun) few = kit_run(p, platform, folded);
+    g_autoptr(RhRun) all = kit_run(p, platform, unfolded);
+    CU_ASSERT_EQUAL(all->performers->len, (uint32_t)p->ranks_count);
+    CU_ASSERT_FALSE(few->approximate);
+    RH_CHECK_CLOSE(few->bytes_total, all->bytes_total, 1e-9);
+    bool step_agrees = rh_test_close(few->step_time_s, all->step_time_s, 1e-3);
+    double few_s[RH_WAIT_LAST], all_s[RH_WAIT_LAST];
+    mean_waits(few, few_s);
+    mean_waits(all, all_s);
+    for (int k = 0; k < RH_WAIT_LAST; k++) {
+        bool agrees = fabs(few_s[k] - all_s[k]) <= MAX(0.01 * all_s[k], 1e-6 * all->step_time_s);
+        if (!agrees)
+            fprintf(stderr, "    %s: %s %.9g folded, %.9g unfolded\n", what,
+                    rh_wait_name((RhWait)k), few_s[k], all_s[k]);
+        CU_ASSERT_TRUE(agrees);
+    }
+    if (!step_agrees)
+        fprintf(stderr, "    %s: step %.9g folded, %.9g unfolded\n", what, few->step_time_s,
+                all->step_time_s);
+    CU_ASSERT_TRUE(step_agrees);
+    return few->performers->len;
+}
+
+static const KitStep base_step = {.tp = 2,
+                                  .dp = 4,
+                                  .pp = 4,
+                                  .microbatches = 6,
+                                  .layers = 2,
+                                  .tp_algo = RH_ALGO_RING,
+                                  .dp_algo = RH_ALGO_RING,
+                                  .kernel_s = 5e-4,
+                                  .tp_bytes = 2e7,
+                                  .dp_bytes = 2e8,
+                                  .message_bytes = 3e7,
+                                  .uneven_s = 2e-5};
+
+static void a_uniform_job_folds_to_its_roles(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    KitStep k = base_step;
+    k.tp = 8, k.dp = 4, k.pp = 1;
+    g_autoptr(RhProgram) p = kit_step(k);
+    CU_ASSERT_EQUAL(check_agrees("uniform", p, platform), 1);
+}
+
+static void pipeline_messages_and_gradients_share_a_nic(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s,nics:1");
+    g_autoptr(RhProgram) outside = kit_step(base_step);
+    check_agrees("stages over nodes", outside, platform);
+    KitStep k = base_step;
+    k.stages_inside = true;
+    g_autoptr(RhProgram) inside = kit_step(k);
+    check_agrees("stages in a node share its NIC", inside, platform);
+}
+
+static void rings_that_cross_pods(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x8,ib:400Gb/s,leaf:4,oversub:7");
+    KitStep k = base_step;
+    k.tp = 8, k.dp = 8, k.pp = 1, k.dp_bytes = 1e9;
+    g_autoptr(RhProgram) p = kit_step(k);
+    uint32_t performers = check_agrees("rings crossing pods", p, platform);
+    CU_ASSERT_TRUE(performers > 1); /* the ranks at the edges of pods are apart */
+    k.tp = 4, k.dp = 4, k.pp = 4;
+    g_autoptr(RhProgram) cut = kit_step(k);
+    check_agrees("stages and rings crossing pods", cut, platform);
+}
+
+static void leaders_of_hierarchical_collectives(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s,nics:2");
+    KitStep k = base_step;
+    k.tp = 1, k.dp = 32, k.pp = 1, k.dp_algo = RH_ALGO_HIERARCHICAL;
+    g_autoptr(RhProgram) p = kit_step(k);
+    check_agrees("hierarchical", p, platform);
+    k.dp_algo = RH_ALGO_TREE;
+    g_autoptr(RhProgram) tree = kit_step(k);
+    check_agrees("tree", tree, platform);
+}
+
+static void every_algorithm_over_odd_groups(void)
+{
+    static const RhAlgo algos[] = {RH_ALGO_RING, RH_ALGO_TREE, RH_ALGO_RECURSIVE_DOUBLING,
+                                   RH_ALGO_RABENSEIFNER, RH_ALGO_HIERARCHICAL};
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x6,ib:400Gb/s,leaf:2,oversub:2");
+    for (size_t i = 0; i < G_N_ELEMENTS(algos); i++) {
+        KitStep k = base_step;
+        k.tp = 2, k.dp = 6, k.pp = 3, k.dp_algo = algos[i];
+        g_autoptr(RhProgram) p = kit_step(k);
+        kit_settle(p, platform);
+        check_agrees(rh_algo_name(algos[i]), p, platform);
+        k.stages_inside = true;
+        g_autoptr(RhProgram) inside = kit_step(k);
+        kit_settle(inside, platform);
+        check_agrees(rh_algo_name(algos[i]), inside, platform);
+    }
+}
+
+static void groups_that_straddle_nodes(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x6,ib:400Gb/s");
+    KitStep k = base_step;
+    k.tp = 6, k.dp = 4, k.pp = 2; /* some shards of six lie on two nodes */
+    g_autoptr(RhProgram) p = kit_step(k);
+    check_agrees("straddling", p, platform);
+}
+
+static void a_slow_link_is_a_colour_of_its_own(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    RhLink links[RH_ROUTE_MAX];
+    int count = rh_platform_route(platform, 3, 11, links);
+    rh_platform_link_scale(platform, links[count / 2], 0.5);
+    g_autoptr(RhProgram) p = kit_step(base_step);
+    check_agrees("one slow link", p, platform);
+}
+
+static void a_shuffled_placement_agrees_too(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s,nics:2");
+    g_autoptr(RhProgram) p = kit_step(base_step);
+    p->gpu_of_rank = g_new(int32_t, p->ranks_count);
+    for (int32_t i = 0; i < p->ranks_count; i++)
+        p->gpu_of_rank[i] = i * 5 % p->ranks_count;
+    check_agrees("shuffled", p, platform);
+}
+
+static void too_many_ranks_to_unfold_are_refused(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x256,ib:400Gb/s");
+    g_autoptr(RhProgram) p = kit_one_collective(2048, 8, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e6);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &unfolded, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+}
+
+static void too_many_colours_are_merged_and_said_so(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x256,ib:400Gb/s");
+    for (int32_t gpu = 0; gpu < 2048; gpu++) { /* every NIC its own speed */
+        RhLink links[RH_ROUTE_MAX];
+        int count = rh_platform_route(platform, gpu, (gpu + 8) % 2048, links);
+        rh_platform_link_scale(platform, links[count / 2 - 1], 1 - gpu * 1e-4);
+    }
+    g_autoptr(RhProgram) p = kit_one_collective(2048, 256, 8, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e8);
+    g_autoptr(RhRun) run = kit_run(p, platform, folded);
+    CU_ASSERT_TRUE(run->approximate);
+    CU_ASSERT_PTR_NOT_NULL(run->approximate_why);
+    CU_ASSERT_TRUE(run->performers->len <= RH_FOLD_COLOURS_MAX);
+}
+
+static void a_large_job_folds_quickly(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2048,ib:400Gb/s,leaf:384,oversub:7");
+    KitStep k = base_step;
+    k.tp = 8, k.dp = 128, k.pp = 16, k.microbatches = 2;
+    g_autoptr(RhProgram) p = kit_step(k);
+    int64_t start_us = g_get_monotonic_time();
+    g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, NULL);
+    g_autoptr(RhFold) fold = rh_fold_new(traffic, false, NULL);
+    double took_s = (double)(g_get_monotonic_time() - start_us) * 1e-6;
+    fprintf(stderr, "    16,384 ranks: %u flows, %d colours, %.3f s\n", traffic->flows->len,
+            fold->colours_count, took_s);
+    CU_ASSERT_TRUE(fold->colours_count >= 16 && fold->colours_count <= RH_FOLD_COLOURS_MAX);
+    CU_ASSERT_PTR_NULL(fold->approximate_why);
+    CU_ASSERT_TRUE(took_s < 5); /* with sanitizers; the benchmark holds the real bar */
+}
+
+static void the_expected_largest_of_normals_is_right(void)
+{
+    RH_CHECK_CLOSE(rh_jitter_expected_max(1), 0, 1e-9);
+    RH_CHECK_CLOSE(rh_jitter_expected_max(2), 0.5641896, 1e-5); /* 1 / sqrt(pi) */
+    RH_CHECK_CLOSE(rh_jitter_expected_max(8), 1.4236003, 1e-5);
+    RH_CHECK_CLOSE(rh_jitter_expected_max(100), 2.5075937, 1e-5);
+}
+
+static void check_jitter(const char *what, const RhProgram *p, const RhPlatform *platform)
+{
+    double mean_s = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        RhEngineOptions options = {.unfolded = true, .jitter_frac = 0.05, .seed = seed};
+        mean_s += kit_time_s(p, platform, options) / 20;
+    }
+    RhEngineOptions options = {.jitter_frac = 0.05};
+    g_autoptr(RhRun) run = kit_run(p, platform, options);
+    double plain_s = kit_time_s(p, platform, folded);
+    RH_CHECK_CLOSE(run->step_time_s - run->jitter_correction_s, plain_s, 1e-9);
+    CU_ASSERT_TRUE(run->jitter_correction_s > 0);
+    fprintf(stderr, "    %s: plain %.6f, corrected %.6f, mean of seeds %.6f\n", what, plain_s,
+            run->step_time_s, mean_s);
+    RH_CHECK_CLOSE(run->step_time_s, mean_s, 0.03);
+}
+
+static void folded_jitter_is_near_the_mean_of_unfolded_seeds(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x8,ib:400Gb/s");
+    KitStep k = base_step;
+    k.tp = 8, k.dp = 8, k.pp = 1;
+    g_autoptr(RhProgram) shards = kit_step(k);
+    check_jitter("tp 8, dp 8", shards, platform);
+    k.tp = 1, k.dp = 64;
+    g_autoptr(RhProgram) replicas = kit_step(k);
+    check_jitter("dp 64", replicas, platform);
+    k.tp = 4, k.dp = 4, k.pp = 4;
+    g_autoptr(RhProgram) all = kit_step(k);
+    check_jitter("tp 4, dp 4, pp 4", all, platform);
+    k.tp = 1, k.dp = 8, k.pp = 8, k.microbatches = 16;
+    g_autoptr(RhProgram) stages = kit_step(k);
+    check_jitter("dp 8, pp 8", stages, platform);
+}
+
+static void the_same_seed_gives_the_same_run(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    g_autoptr(RhProgram) p = kit_step(base_step);
+    RhEngineOptions options = {.unfolded = true, .jitter_frac = 0.05, .seed = 9};
+    double first_s = kit_time_s(p, platform, options);
+    CU_ASSERT_EQUAL(first_s, kit_time_s(p, platform, options));
+    options.seed = 10;
+    CU_ASSERT_NOT_EQUAL(first_s, kit_time_s(p, platform, options));
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "fold",
+        (RhTest[]){
+            {"a_uniform_job_folds_to_its_roles", a_uniform_job_folds_to_its_roles},
+            {"pipeline_messages_and_gradients_share_a_nic",
+             pipeline_messages_and_gradients_share_a_nic},
+            {"rings_that_cross_pods", rings_that_cross_pods},
+            {"leaders_of_hierarchical_collectives", leaders_of_hierarchical_collectives},
+            {"every_algorithm_over_odd_groups", every_algorithm_over_odd_groups},
+            {"groups_that_straddle_nodes", groups_that_straddle_nodes},
+            {"a_slow_link_is_a_colour_of_its_own", a_slow_link_is_a_colour_of_its_own},
+            {"a_shuffled_placement_agrees_too", a_shuffled_placement_agrees_too},
+            {"too_many_ranks_to_unfold_are_refused", too_many_ranks_to_unfold_are_refused},
+            {"too_many_colours_are_merged_and_said_so", too_many_colours_are_merged_and_said_so},
+            {"a_large_job_folds_quickly", a_large_job_folds_quickly},
+            {"the_expected_largest_of_normals_is_right", the_expected_largest_of_normals_is_right},
+            {"folded_jitter_is_near_the_mean_of_unfolded_seeds",
+             folded_jitter_is_near_the_mean_of_unfolded_seeds},
+            {"the_same_seed_gives_the_same_run", the_same_seed_gives_the_same_run},
+            {0}});
+}
