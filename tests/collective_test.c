@@ -186,7 +186,7 @@ static void a_ring_puts_two_times_n_minus_one_over_n_on_the_wire(void)
 
 static void more_members_per_node_use_more_nics(void)
 {
-    g_autoptr(RhPlatform) p8 = rh_platform_load("h100-sxm:8x4,nvlink:450GB/s,ib:400Gb/s", NULL);
+    g_autoptr(RhPlatform) p8 = rh_platform_load("h100-sxm:8x4,nvlink:4500GB/s,ib:400Gb/s", NULL);
     g_autoptr(RhProgram) wide = one_group(32);
     RhProgram *narrow = rh_program_new(32);
     RhSpan nodes = {8, 4}, all = {1, 8};

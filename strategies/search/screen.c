@@ -7,21 +7,37 @@
 
 /* --- Shard: a layer alone, its tensor-parallel collectives at idle speed --- */
 
-/* Seconds of the collectives one block uses, and how long of each bytes move (SMs are held then).
- */
+/* A collective alone: first launch and latencies, then bytes move and SMs are held. */
 typedef struct {
-    double gather_s, sum_s, entropy_s;
+    double latency_s, moving_s;
+} Collective;
+
+typedef struct {
+    Collective gather, sum;
+    double entropy_s;
+    double pace; /* speed of a kernel beside moving bytes */
 } TensorCosts;
 
-static double tensor_collective_s(const RhCase *c, const RhProgram *p, RhOp op, double bytes)
+static double total_s(Collective x)
 {
-    if (p == NULL || bytes <= 0)
-        return 0;
+    return x.latency_s + x.moving_s;
+}
+
+static double schedule_s(const RhCase *c, const RhProgram *p, RhOp op, RhAlgo algo, double bytes)
+{
+    const RhGroup *g = rh_program_group(p, 0);
+    g_autofree int32_t *nodes = g_new0(int32_t, g->size);
+    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
+    return rh_schedule_time_s(schedule, p, c->platform, 0, 0);
+}
+
+static Collective collective_of(const RhCase *c, const RhProgram *p, RhOp op, double bytes)
+{
     const RhGroup *g = rh_program_group(p, 0);
     g_autofree int32_t *nodes = g_new0(int32_t, g->size);
     RhAlgo algo = rh_collective_choose(op, g->size, nodes, bytes, c->platform, NULL);
-    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
-    return rh_schedule_time_s(schedule, p, c->platform, 0, 0);
+    double all = schedule_s(c, p, op, algo, bytes), latency = schedule_s(c, p, op, algo, 0);
+    return (Collective){latency, all - latency};
 }
 
 /* One node's worth of tensor-parallel groups: enough, for the groups never leave it. */
@@ -36,48 +52,94 @@ static RhProgram *tensor_program(const RhCase *c, int32_t tp)
     return p;
 }
 
+double rh_screen_held_frac(const RhCase *c)
+{
+    return CLAMP((double)c->platform->collective_sms / c->platform->device->sms_count, 0.0, 0.9);
+}
+
 static TensorCosts tensor_costs(const RhCase *c, const RhPieces *pieces)
 {
-    TensorCosts t = {0};
+    TensorCosts t = {.pace = 1 - rh_screen_held_frac(c)};
     bool sequence = pieces->shard.sequence_parallel;
     if (pieces->shard.tp == 1)
         return t;
     g_autoptr(RhProgram) p = tensor_program(c, pieces->shard.tp);
     double bytes = pieces->boundary_bytes;
     double tokens = (double)pieces->shard.sequence * (double)pieces->shard.microbatch;
-    t.gather_s = sequence ? tensor_collective_s(c, p, RH_OP_ALL_GATHER, bytes) : 0;
-    t.sum_s = tensor_collective_s(c, p, sequence ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes);
-    t.entropy_s = tensor_collective_s(c, p, RH_OP_ALL_REDUCE, 12 * tokens);
+    if (sequence)
+        t.gather = collective_of(c, p, RH_OP_ALL_GATHER, bytes);
+    t.sum = collective_of(c, p, sequence ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes);
+    t.entropy_s = total_s(collective_of(c, p, RH_OP_ALL_REDUCE, 12 * tokens));
     return t;
+}
+
+/* Seconds a kernel of `work_s` takes when a collective starts with it: slower while bytes move. */
+static double beside(const TensorCosts *t, double work_s, Collective x)
+{
+    double left = work_s - x.latency_s;
+    if (left <= 0 || x.moving_s <= 0)
+        return work_s;
+    return left <= x.moving_s * t->pace ? x.latency_s + left / t->pace
+                                        : work_s + x.moving_s * (1 - t->pace);
+}
+
+static double forward_kernels(const RhBlockPieces *b)
+{
+    return b->sequence_forward.seconds + b->tensor_forward.seconds;
+}
+
+static double backward_kernels(const RhBlockPieces *b)
+{
+    return b->data.seconds + b->weight.seconds + b->sequence_backward.seconds;
+}
+
+/* From the input gradient's start to the end: the sum runs beside the weight gradient (tensor.c).
+ */
+static double sum_beside_weight(const RhBlockPieces *b, const TensorCosts *t)
+{
+    return fmax(total_s(t->sum), beside(t, b->weight.seconds, t->sum)) +
+           b->sequence_backward.seconds;
 }
 
 static RhSpanCost block_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
-    RhSpanCost cost;
-    cost.forward_busy_s = b->sequence_forward.seconds + t->gather_s + b->tensor_forward.seconds;
-    cost.forward_s = cost.forward_busy_s + t->sum_s;
-    double data_end = t->gather_s + b->data.seconds;
-    double sum_start = fmax(data_end, 2 * t->gather_s);
-    double weight_end = fmax(data_end, 2 * t->gather_s) + b->weight.seconds;
-    cost.backward_s = fmax(sum_start + t->sum_s, weight_end) + b->sequence_backward.seconds;
+    double gather = total_s(t->gather);
+    double data_end = gather + beside(t, b->data.seconds, t->gather);
+    RhSpanCost cost = {.forward_kernels_s = forward_kernels(b),
+                       .backward_kernels_s = backward_kernels(b)};
+    cost.forward_busy_s = forward_kernels(b) + gather;
+    cost.forward_s = cost.forward_busy_s + total_s(t->sum);
+    cost.backward_s = fmax(data_end, 2 * gather) + sum_beside_weight(b, t);
     return cost;
 }
 
 static RhSpanCost embedding_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
-    double busy = b->sequence_forward.seconds + b->tensor_forward.seconds;
-    return (RhSpanCost){busy + t->sum_s, busy,
-                        t->gather_s + b->data.seconds + b->weight.seconds +
-                            b->sequence_backward.seconds};
+    return (RhSpanCost){.forward_s = forward_kernels(b) + total_s(t->sum),
+                        .forward_busy_s = forward_kernels(b),
+                        .backward_s = total_s(t->gather) + backward_kernels(b),
+                        .forward_kernels_s = forward_kernels(b),
+                        .backward_kernels_s = backward_kernels(b)};
 }
 
 static RhSpanCost head_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
-    double busy = b->sequence_forward.seconds + t->gather_s + b->tensor_forward.seconds;
-    double sum_start = fmax(b->data.seconds, t->gather_s);
-    return (RhSpanCost){busy + t->entropy_s, busy,
-                        fmax(sum_start + t->sum_s, sum_start + b->weight.seconds) +
-                            b->sequence_backward.seconds};
+    double busy = forward_kernels(b) + total_s(t->gather);
+    double data_end = beside(t, b->data.seconds, t->gather);
+    return (RhSpanCost){.forward_s = busy + t->entropy_s,
+                        .forward_busy_s = busy,
+                        .backward_s = fmax(data_end, total_s(t->gather)) + sum_beside_weight(b, t),
+                        .forward_kernels_s = forward_kernels(b),
+                        .backward_kernels_s = backward_kernels(b)};
+}
+
+RhSpanCost rh_span_add(RhSpanCost a, RhSpanCost b, double times)
+{
+    return (RhSpanCost){a.forward_s + times * b.forward_s,
+                        a.forward_s + (times - 1) * b.forward_s + b.forward_busy_s,
+                        a.backward_s + times * b.backward_s,
+                        a.forward_kernels_s + times * b.forward_kernels_s,
+                        a.backward_kernels_s + times * b.backward_kernels_s};
 }
 
 static void spans_free(void *data)
@@ -97,8 +159,10 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
         RhSpanCost mixer = block_cost(&s->pieces->mixer[k], &t),
                    ffn = block_cost(&s->pieces->ffn[k], &t);
         s->layer[k] = rh_span_add(mixer, ffn, 1);
-        if (layout->recompute == RH_RECOMPUTE_FULL)
+        if (layout->recompute == RH_RECOMPUTE_FULL) {
             s->layer[k].backward_s += mixer.forward_s + ffn.forward_busy_s;
+            s->layer[k].backward_kernels_s += mixer.forward_kernels_s + ffn.forward_kernels_s;
+        }
     }
     s->embedding = embedding_cost(&s->pieces->embedding, &t);
     s->head = head_cost(&s->pieces->head, &t);
@@ -344,6 +408,11 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhOp
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof(key)), found);
     }
     return *found;
+}
+
+double rh_screen_latency_s(RhScreen *s, const RhNet *net, int32_t stage, RhOp op)
+{
+    return rh_screen_collective_s(s, net, stage, op, 1);
 }
 
 RhScreen *rh_screen_new(const RhCase *c)

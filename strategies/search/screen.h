@@ -10,9 +10,10 @@
 /* One block or layer alone: until its output may leave, and until the compute lane is free again.
  */
 typedef struct {
-    double forward_s;      /* to the output */
-    double forward_busy_s; /* to the end of the last kernel */
-    double backward_s;     /* recomputation included */
+    double forward_s;                             /* to the output */
+    double forward_busy_s;                        /* to the end of the last kernel */
+    double backward_s;                            /* recomputation included */
+    double forward_kernels_s, backward_kernels_s; /* kernels alone: what SM sharing can stretch */
 } RhSpanCost;
 
 /* A shard on a split: what every chunk and stage takes. */
@@ -64,14 +65,14 @@ const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhOp op,
                               double bytes);
 
-static inline RhSpanCost rh_span_add(RhSpanCost a, RhSpanCost b, double times)
-{
-    /* Blocks run one after another; the last output alone may still be on its way when the lane is
-     * free. */
-    return (RhSpanCost){a.forward_s + times * b.forward_s,
-                        a.forward_s + (times - 1) * b.forward_s + b.forward_busy_s,
-                        a.backward_s + times * b.backward_s};
-}
+/* Blocks run one after another; the last output alone may still be on its way when the lane is
+ * free. */
+RhSpanCost rh_span_add(RhSpanCost first, RhSpanCost then, double times);
+/* Share of a device's SMs that one collective holds while its bytes move. */
+double rh_screen_held_frac(const RhCase *c);
+/* Part of a collective's time in which no bytes move: launch and latencies. Known for rings (all
+ * but all-reduce). */
+double rh_screen_latency_s(RhScreen *screen, const RhNet *net, int32_t stage, RhOp op);
 const RhSpans *rh_screen_spans(const RhScreen *screen, const RhShardCost *shard,
                                const RhSplit *split, const RhLayout *layout);
 /* Seconds of the optimizer over `params` of one rank, at the memory's peak: a lower bound. */

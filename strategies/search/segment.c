@@ -27,6 +27,8 @@ typedef struct {
     int32_t *left; /* backwards left of each chunk */
     double free_s; /* compute lane */
     double reduce_free_s, gather_free_s, send_free_s[2];
+    double reduce_latency_s, gather_latency_s; /* of each of those collectives, no bytes move */
+    double reduce_last_s, gather_last_s;       /* how long the shortest one took */
     double bucket_params;
     double behind_s[2]; /* ZeRO-3: ends of the last items, newest first */
 } Stage;
@@ -92,14 +94,42 @@ static void gather_at_start(const Graph *g, int32_t s, Stage *stage)
             rh_screen_collective_s(g->screen, g->net, s, RH_OP_ALL_GATHER, PARAM_BYTES * collected);
         for (; first <= i; first++)
             stage->items[first].arrival_s = t;
+        double took = t - stage->gather_free_s;
+        stage->gather_last_s = stage->gather_last_s > 0 ? fmin(stage->gather_last_s, took) : took;
+        stage->gather_free_s = t;
         collected = 0;
     }
+}
+
+/* Of the time a lane stays busy after t, how long bytes move at the least: every collective begins
+ * with its latency. */
+static double moving_after(double free_s, double t, double latency_s, double shortest_s)
+{
+    double busy = free_s - t;
+    return busy <= 0 || shortest_s <= 0
+               ? 0
+               : fmax(0, busy - (floor(busy / shortest_s) + 1) * latency_s);
+}
+
+/* Kernels within `span_s` from t lose the SMs that gradients and parameters on their way hold. The
+ * span's own collectives may coincide with them: only what surely meets kernels counts. */
+static double stretch(const Graph *g, const Stage *stage, double t, double span_s, double kernels_s)
+{
+    double held = rh_screen_held_frac(g->screen->c), exposed = span_s - kernels_s;
+    double longest = kernels_s / (1 - held) + exposed;
+    double reduce =
+        moving_after(stage->reduce_free_s, t, stage->reduce_latency_s, stage->reduce_last_s);
+    double gather =
+        moving_after(stage->gather_free_s, t, stage->gather_latency_s, stage->gather_last_s);
+    return held *
+           (fmax(0, fmin(reduce, longest) - exposed) + fmax(0, fmin(gather, longest) - exposed));
 }
 
 /* ZeRO-3: when the item's parameters are there, gathered one item ahead. */
 static double gathered(Stage *stage, const Item *item)
 {
     double start = fmax(stage->gather_free_s, stage->behind_s[1]);
+    stage->gather_last_s = item->gather_s;
     return stage->gather_free_s = start + item->gather_s;
 }
 
@@ -120,6 +150,7 @@ static double run_forward(const Graph *g, Stage *stage, int32_t chunk, int32_t a
     for (int32_t i = stage->chunk_at[chunk]; i < stage->chunk_at[chunk + 1]; i++) {
         Item *item = &stage->items[i];
         t = fmax(t, g->l->zero == 3 ? gathered(stage, item) : item->arrival_s);
+        t += stretch(g, stage, t, item->cost.forward_busy_s, item->cost.forward_kernels_s);
         stage->free_s = t + item->cost.forward_busy_s;
         passed(stage, stage->free_s);
         t += item->cost.forward_s;
@@ -127,12 +158,18 @@ static double run_forward(const Graph *g, Stage *stage, int32_t chunk, int32_t a
     return t;
 }
 
+static void reduced(Stage *stage, double ready, double seconds)
+{
+    bool idle = stage->reduce_free_s <= ready;
+    stage->reduce_free_s = fmax(stage->reduce_free_s, ready) + seconds;
+    stage->reduce_last_s = idle ? seconds : fmin(stage->reduce_last_s, seconds);
+}
+
 static void reduce_bucket(const Graph *g, int32_t s, Stage *stage, double ready)
 {
     RhOp op = g->l->zero == 0 ? RH_OP_ALL_REDUCE : RH_OP_REDUCE_SCATTER;
     double bytes = g->screen->c->stack->gradient_bytes * stage->bucket_params;
-    stage->reduce_free_s =
-        fmax(stage->reduce_free_s, ready) + rh_screen_collective_s(g->screen, g->net, s, op, bytes);
+    reduced(stage, ready, rh_screen_collective_s(g->screen, g->net, s, op, bytes));
     stage->bucket_params = 0;
 }
 
@@ -147,10 +184,11 @@ static double run_backward(const Graph *g, int32_t s, Stage *stage, int32_t chun
         Item *item = &stage->items[i];
         if (g->l->zero == 3)
             t = fmax(t, gathered(stage, item));
+        t += stretch(g, stage, t, item->cost.backward_s, item->cost.backward_kernels_s);
         t += item->cost.backward_s;
         passed(stage, t);
         if (g->l->zero >= 2) {
-            stage->reduce_free_s = fmax(stage->reduce_free_s, t) + item->reduce_s;
+            reduced(stage, t, item->reduce_s);
             continue;
         }
         stage->bucket_params += item->params;
@@ -210,6 +248,12 @@ static void stage_init(Graph *g, int32_t s)
     stage->slots = g_new(RhSlot, g->total);
     rh_pipeline_schedule(g->l->schedule)->order(g->l->pp, g->l->vpp, g->m, s, stage->slots);
     list_items(g, s, stage);
+    if (g->l->dp > 1 && g->l->zero >= 1) {
+        stage->reduce_latency_s = rh_screen_latency_s(g->screen, g->net, s, RH_OP_REDUCE_SCATTER);
+        stage->gather_latency_s = rh_screen_latency_s(g->screen, g->net, s, RH_OP_ALL_GATHER);
+    } else {
+        stage->reduce_latency_s = (double)INFINITY;
+    }
     gather_at_start(g, s, stage);
 }
 
