@@ -181,6 +181,44 @@ static inline RhProgram *kit_step(KitStep k)
     return p;
 }
 
+#include <gsl/gsl_randist.h>
+
+/* A step of up to 512 ranks. */
+static inline KitStep kit_draw(gsl_rng *rng)
+{
+    static const RhAlgo algos[] = {RH_ALGO_RING, RH_ALGO_TREE, RH_ALGO_RECURSIVE_DOUBLING,
+                                   RH_ALGO_RABENSEIFNER, RH_ALGO_HIERARCHICAL};
+    return (KitStep){.tp = 1 << gsl_rng_uniform_int(rng, 4),
+                     .dp = 1 + (int32_t)gsl_rng_uniform_int(rng, 4),
+                     .pp = 1 + (int32_t)gsl_rng_uniform_int(rng, 4),
+                     .microbatches = 1 + (int32_t)gsl_rng_uniform_int(rng, 4),
+                     .layers = 1 + (int32_t)gsl_rng_uniform_int(rng, 3),
+                     .stages_inside = gsl_rng_uniform_int(rng, 2) == 1,
+                     .tp_algo = algos[gsl_rng_uniform_int(rng, 4)],
+                     .dp_algo = algos[gsl_rng_uniform_int(rng, 5)],
+                     .kernel_s = 1e-4 + 1e-3 * gsl_rng_uniform(rng),
+                     .tp_bytes = 1e6 + 1e8 * gsl_rng_uniform(rng),
+                     .dp_bytes = 1e6 + 4e8 * gsl_rng_uniform(rng),
+                     .message_bytes = 1e5 + 1e8 * gsl_rng_uniform(rng),
+                     .uneven_s = 1e-4 * gsl_rng_uniform(rng)};
+}
+
+/* Ranks on GPUs of the first nodes in any order. */
+static inline void kit_shuffle(RhProgram *p, gsl_rng *rng)
+{
+    p->gpu_of_rank = g_new(int32_t, p->ranks_count);
+    for (int32_t i = 0; i < p->ranks_count; i++)
+        p->gpu_of_rank[i] = i;
+    gsl_ran_shuffle(rng, p->gpu_of_rank, (size_t)p->ranks_count, sizeof(int32_t));
+}
+
+static const char *const kit_clusters[] = {
+    "h100-sxm:8x16,ib:400Gb/s",
+    "h100-sxm:8x16,ib:400Gb/s,nics:1",
+    "h100-sxm:8x16,ib:200Gb/s,leaf:4,oversub:7",
+    "h100-sxm:4x32,ib:400Gb/s,nics:2",
+};
+
 /* Gives collectives that this placement cannot perform with their algorithm a ring instead. */
 static inline void kit_settle(RhProgram *p, const RhPlatform *platform)
 {

@@ -298,23 +298,30 @@ static void add_room(RhExec *x)
     }
 }
 
-/* SimGrid moves whole units. The smallest flow gets 2^27 of them: rounding stays below 1e-8. */
+static void widen(double bytes, double *smallest, double *largest)
+{
+    if (bytes <= 0)
+        return;
+    *smallest = MIN(*smallest, bytes);
+    *largest = MAX(*largest, bytes);
+}
+
+/* SimGrid moves whole units: the smallest flow gets 2^34 of them, unless the largest would then
+ * not fit in 62 bits. Rounding is upwards, so that no flow gets shorter. */
 static double units_per_byte(const RhExec *x)
 {
-    double smallest = HUGE_VAL;
+    double smallest = HUGE_VAL, largest = 1;
     for (uint32_t i = 0; i < x->traffic->phases->len; i++) {
         const RhTrafficPhase *phase = RH_AT(x->traffic->phases, RhTrafficPhase, i);
-        if (phase->pattern >= 0 && phase->bytes > 0)
-            smallest = MIN(smallest, phase->bytes * phase->repeat);
+        if (phase->pattern >= 0)
+            widen(phase->bytes * phase->repeat, &smallest, &largest);
     }
     for (uint32_t i = 0; i < x->program->tasks->len; i++) {
         const RhTask *task = rh_program_task(x->program, (int32_t)i);
-        if (task->kind == RH_TASK_SEND && task->bytes > 0)
-            smallest = MIN(smallest, task->bytes);
+        if (task->kind == RH_TASK_SEND)
+            widen(task->bytes, &smallest, &largest);
     }
-    if (!isfinite(smallest))
-        return 1;
-    return exp2(ceil(27 - log2(smallest)));
+    return exp2(floor(MIN(34 - log2(MIN(smallest, largest)), 62 - log2(largest))));
 }
 
 static const char *start_bridge(RhExec *x)

@@ -109,7 +109,7 @@ static bool make_fluid(RhExec *x, int32_t index, double bytes)
     flow->fluid = true;
     x->activities[flow->activity].fluid_count++;
     x->bytes_as_flows += bytes * class_at(x, flow->class)->flows_count;
-    rh_bridge_flow(flow->class, (uint64_t)llround(units), index);
+    rh_bridge_flow(flow->class, (uint64_t)ceil(units), index);
     return true;
 }
 

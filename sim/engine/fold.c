@@ -218,11 +218,50 @@ static void name_colours(const Refine *f, RhFold *fold)
     fold->ranks_count = (int32_t *)(void *)g_array_free(g_steal_pointer(&counts), FALSE);
 }
 
+/* How long a rank's own flows take at least, pattern by pattern, each link shared by the flows of
+ * the pattern: the longest, per byte. */
+static double *slowness(const Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    double *slow = g_new0(double, f->ranks_count + 1);
+    g_autofree int32_t *crossing = g_new0(int32_t, f->links_count + 1);
+    const RhLink *links = (const RhLink *)(void *)t->links->data;
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
+        for (int pass = 0; pass < 3; pass++) /* count, use, forget */
+            for (int32_t k = 0; k < pattern->flows_count; k++)
+                for (int32_t l = 0; l < flows[k].links_count; l++) {
+                    RhLink link = links[flows[k].links_first + l];
+                    double *own = &slow[flows[k].owner];
+                    if (pass == 0)
+                        crossing[link]++;
+                    else if (pass == 1)
+                        *own = MAX(*own, crossing[link] /
+                                             rh_platform_link_bytes_per_s(t->platform, link));
+                    else
+                        crossing[link] = 0;
+                }
+    }
+    return slow;
+}
+
+/* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
+static void choose_slowest(const Refine *f, RhFold *fold)
+{
+    g_autofree double *slow = slowness(f);
+    for (int32_t r = 0; r < f->ranks_count; r++) {
+        int32_t colour = fold->colour_of_rank[r];
+        if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
+            fold->representative[colour] = r;
+    }
+}
+
 static char *merged_text(const RhTraffic *t, const RhFold *fold, uint32_t wanted)
 {
     return g_strdup_printf(
-        "%u%s kinds of rank behave differently; they were merged into %d over %u roles, so links "
-        "that some ranks of a role share with others are averaged",
+        "%u%s kinds of rank behave differently; they were merged into %d over %u roles, each "
+        "performed by its slowest rank",
         wanted, wanted > RH_FOLD_COLOURS_MAX ? " or more" : "", fold->colours_count,
         t->program->roles->len);
 }
@@ -243,8 +282,10 @@ static RhFold *fold_by_symmetry(const RhTraffic *t)
         name_colours(f, fold);
         fold->link_hash = g_steal_pointer(&f->link);
         fold->flow_hash = g_steal_pointer(&f->flow);
-        if (link_rounds < G_MAXINT32)
+        if (link_rounds < G_MAXINT32) {
+            choose_slowest(f, fold);
             fold->approximate_why = merged_text(t, fold, wanted);
+        }
         return fold;
     }
 }
