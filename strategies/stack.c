@@ -40,6 +40,27 @@ static const RhStack stacks[] = {
         .gradient_bytes = 4,
     },
     {
+        .name = "megatron-2021",
+        .about =
+            "Megatron-LM of SC21: unfused attention with a fused softmax kernel, no sequence parallelism in use",
+        .flash_attention = false,
+        .fused_norms = true,
+        .kernel_gap_s = FITTED(10.6e-6, TRAINING_FIT ": 10.6 us per launched kernel"),
+        .nvlink_training_frac =
+            FITTED(1 / 1.52, TRAINING_FIT ": collectives in training take 1.52 times the "
+                                          "collective alone"),
+        .nic_training_frac = FITTED(0.59, TRAINING_FIT ": gradient rings reach 0.59 of the NIC"),
+        .straggler_frac = FITTED(0.005, TRAINING_FIT ": 0.5 % per doubling of the nodes"),
+        .optimizer_bytes =
+            FITTED(30, TRAINING_FIT ": Adam with fp32 master weights, 30 B a parameter"),
+        .bucket_params = ASSUMED(40e6, "as Megatron-LM today"),
+        .reserve_bytes = FITTED(
+            2.5e9, "fit over the Aleph Alpha out-of-memory runs: context, NCCL and allocator hold "
+                   "2.5 GB"),
+        .prefetch_layers = 1,
+        .gradient_bytes = 4,
+    },
+    {
         .name = "bare",
         .about = "no framework: kernels back to back, links at their measured bandwidth",
         .flash_attention = true,
@@ -58,7 +79,7 @@ static const RhStack stacks[] = {
     },
 };
 
-static const char *const stack_names[] = {"megatron", "bare", NULL};
+static const char *const stack_names[] = {"megatron", "megatron-2021", "bare", NULL};
 
 const RhStack *rh_stack_by_name(const char *name)
 {

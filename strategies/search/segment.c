@@ -257,10 +257,23 @@ static void stage_init(Graph *g, int32_t s)
     gather_at_start(g, s, stage);
 }
 
+/* ZeRO-3: two gathers and a reduction of every item cross the same links in every micro-batch, one
+ * byte at a time. */
+static double links_busy_s(const Graph *g, const Stage *stage)
+{
+    double busy = 0;
+    for (int32_t i = 0; i < stage->chunk_at[g->l->vpp]; i++) {
+        const Item *item = &stage->items[i];
+        busy += 2 * fmax(0, item->gather_s - stage->gather_latency_s) +
+                fmax(0, item->reduce_s - stage->reduce_latency_s);
+    }
+    return g->l->zero == 3 ? busy * g->m : 0;
+}
+
 static double stage_end(const Graph *g, int32_t s)
 {
     const Stage *stage = &g->stages[s];
-    return fmax(stage->free_s, stage->reduce_free_s) +
+    return fmax(fmax(stage->free_s, stage->reduce_free_s), links_busy_s(g, stage)) +
            rh_screen_optimizer_s(g->screen->c, g->l, g->spans->params[s]);
 }
 

@@ -73,11 +73,12 @@ static void walk_switches(Walk *w, RhLayout l)
                 }
 }
 
-/* Splits a framework takes: even ones, and those where embedding and head each stand for a layer.
- */
-static bool splits_well(int32_t layers, int32_t chunks)
+/* Chunk counts worth trying: any up to 16 per stage, and beyond that those that split the layers
+ * evenly (or with the embedding and the head standing for a layer each). */
+static bool worth_trying(int32_t layers, int32_t pp, int32_t vpp)
 {
-    return layers % chunks == 0 || (layers + 2) % chunks == 0;
+    int32_t chunks = pp * vpp;
+    return layers % chunks == 0 || (layers + 2) % chunks == 0 || (vpp <= 16 && chunks <= layers);
 }
 
 static void walk_schedules(Walk *w, RhLayout l)
@@ -90,7 +91,7 @@ static void walk_schedules(Walk *w, RhLayout l)
     }
     l.schedule = RH_SCHEDULE_INTERLEAVED;
     for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers + 2; l.vpp++)
-        if (splits_well(layers, l.pp * l.vpp))
+        if (worth_trying(layers, l.pp, l.vpp))
             walk_switches(w, l);
 }
 

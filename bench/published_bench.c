@@ -1,0 +1,126 @@
+/* Predicted beside measured, for published steps that no constant of ours was fitted to. */
+#include <stdio.h>
+
+#include "strategies/search/rehearse.h"
+
+typedef struct {
+    const char *source, *model, *platform, *stack;
+    int32_t gpus;
+    int64_t global_batch, sequence;
+    RhDtype dtype;
+    const char *layout;  /* without mb when the source does not say */
+    bool any_microbatch; /* the source does not say: the quickest of 1, 2, 4, 8 that fits */
+    bool hardware;       /* the figure counts recomputed FLOPs */
+    double measured;     /* TFLOP/s per GPU */
+} Row;
+
+#define LLAMA3 "arXiv 2407.21783 Table 4"
+#define SC21   "arXiv 2104.04473 Table 1"
+#define OLD    "zero0,sp=off,recompute=full,"
+
+static const Row rows[] = {
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 8192, 2048, 8192, RH_DTYPE_BF16,
+     "tp8,pp16,vpp8,mb1,zero1", false, false, 430},
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, RH_DTYPE_BF16,
+     "tp8,pp16,vpp8,mb1,zero1", false, false, 400},
+    /* The paper shards gradients too, and does not say how often they are reduced: ZeRO-2 reduces
+       every micro-batch. */
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 8192, 2048, 8192, RH_DTYPE_BF16,
+     "tp8,pp16,vpp8,mb1,zero2", false, false, 430},
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, RH_DTYPE_BF16,
+     "tp8,pp16,vpp8,mb1,zero2", false, false, 400},
+    {SC21, "gpt-1.7b", "selene", "megatron-2021", 32, 512, 2048, RH_DTYPE_FP16, OLD "tp1,pp1", true,
+     true, 137},
+    {SC21, "gpt-3.6b", "selene", "megatron-2021", 64, 512, 2048, RH_DTYPE_FP16, OLD "tp2,pp1", true,
+     true, 138},
+    {SC21, "gpt-7.5b", "selene", "megatron-2021", 128, 512, 2048, RH_DTYPE_FP16, OLD "tp4,pp1",
+     true, true, 142},
+    {SC21, "gpt-18b", "selene", "megatron-2021", 256, 1024, 2048, RH_DTYPE_FP16, OLD "tp8,pp1",
+     true, true, 135},
+    {SC21, "gpt-39b", "selene", "megatron-2021", 512, 1536, 2048, RH_DTYPE_FP16, OLD "tp8,pp2",
+     true, true, 138},
+    {SC21, "gpt-76b", "selene", "megatron-2021", 1024, 1792, 2048, RH_DTYPE_FP16, OLD "tp8,pp4",
+     true, true, 140},
+    {SC21, "gpt-145b", "selene", "megatron-2021", 1536, 2304, 2048, RH_DTYPE_FP16, OLD "tp8,pp8",
+     true, true, 148},
+    {SC21, "gpt-310b", "selene", "megatron-2021", 1920, 2160, 2048, RH_DTYPE_FP16, OLD "tp8,pp16",
+     true, true, 155},
+    {SC21, "gpt-530b", "selene", "megatron-2021", 2520, 2520, 2048, RH_DTYPE_FP16, OLD "tp8,pp35",
+     true, true, 163},
+    {SC21, "gpt-1t", "selene", "megatron-2021", 3072, 3072, 2048, RH_DTYPE_FP16, OLD "tp8,pp64",
+     true, true, 163},
+};
+
+static RhRehearsal *rehearse_text(const RhCase *c, const char *text, int microbatch)
+{
+    g_autoptr(GError) error = NULL;
+    RhLayout layout = rh_layout_default();
+    RhEngineOptions options = {0};
+    if (!rh_layout_parse(text, &layout, &error))
+        return NULL;
+    layout.microbatch = microbatch ? microbatch : layout.microbatch;
+    layout = rh_train_canonical(c, &layout);
+    if (!rh_train_legal(c, &layout, &error))
+        return NULL;
+    return rh_rehearse(c, &layout, &options, NULL, NULL, &error);
+}
+
+static RhRehearsal *rehearse_row(const RhCase *c, const Row *row)
+{
+    RhRehearsal *best = NULL;
+    for (int mb = row->any_microbatch ? 1 : 0; mb <= (row->any_microbatch ? 8 : 0);
+         mb = mb ? 2 * mb : 1) {
+        RhRehearsal *r = rehearse_text(c, row->layout, mb);
+        if (r && (!best || (r->fits && r->step_time_s < best->step_time_s))) {
+            rh_rehearsal_free(best);
+            best = r;
+        } else {
+            rh_rehearsal_free(r);
+        }
+    }
+    return best;
+}
+
+static bool run_row(const Row *row, double *error_frac)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) model = rh_model_load(row->model, &error);
+    g_autoptr(RhPlatform) bare = model ? rh_platform_load(row->platform, &error) : NULL;
+    if (!bare) {
+        printf("%s: %s\n", row->model, error->message);
+        return false;
+    }
+    const RhStack *stack = rh_stack_by_name(row->stack);
+    g_autoptr(RhPlatform) platform = rh_stack_platform(stack, bare);
+    RhCase c = {model, platform, stack, {row->global_batch, row->sequence, row->gpus, row->dtype}};
+    g_autoptr(RhRehearsal) r = rehearse_row(&c, row);
+    if (!r)
+        return false;
+    double peak = platform->device->peak_flops_per_s[row->dtype].value;
+    double predicted = (row->hardware ? r->hfu_frac * peak : r->model_flops_per_s_per_gpu) / 1e12;
+    /* Error of the step time: TFLOP/s the other way round. */
+    *error_frac = row->measured / predicted - 1;
+    printf("%-15s %6d  %-28s mb%-2d %8.3f s  %6.1f %6.0f  %+6.1f %%  %5.1f GiB%s\n", row->model,
+           row->gpus, row->layout, r->layout.microbatch, r->step_time_s, predicted, row->measured,
+           *error_frac * 100, r->memory.peak_bytes / (1 << 30), r->fits ? "" : " (does not fit)");
+    return true;
+}
+
+int main(void)
+{
+    double sum = 0;
+    int count = 0;
+    printf("%-15s %6s  %-28s %-4s %10s  %6s %6s  %8s\n", "model", "GPUs", "layout", "mb", "step",
+           "TF/s", "meas.", "time err");
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        double error_frac = 0;
+        if (!run_row(&rows[i], &error_frac))
+            continue;
+        sum += error_frac < 0 ? -error_frac : error_frac;
+        count++;
+    }
+    printf(
+        "%d rows of %s and %s; mean absolute error of the step %.1f %%; none of them was fitted to\n",
+        count, LLAMA3, SC21, count ? sum / count * 100 : 0.0);
+    return count == (int)G_N_ELEMENTS(rows) ? 0 : 1;
+}
