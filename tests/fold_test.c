@@ -88,7 +88,7 @@ static void rings_that_cross_pods(void)
     k.tp = 8, k.dp = 8, k.pp = 1, k.dp_bytes = 1e9;
     g_autoptr(RhProgram) p = kit_step(k);
     uint32_t performers = check_agrees("rings crossing pods", p, platform);
-    CU_ASSERT_TRUE(performers > 1); /* the ranks at the edges of pods are apart */
+    CU_ASSERT_EQUAL(performers, 1); /* the ranks at the edges have other flows, not other times */
     k.tp = 4, k.dp = 4, k.pp = 4;
     g_autoptr(RhProgram) cut = kit_step(k);
     check_agrees("stages and rings crossing pods", cut, platform);
@@ -202,23 +202,46 @@ static void too_many_ranks_to_unfold_are_refused(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
 }
 
-static void too_many_colours_are_merged_and_said_so(void)
+/* 2,048 NICs, each with a speed of its own. */
+static RhPlatform *uneven_platform(void)
 {
-    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x256,ib:400Gb/s");
-    for (int32_t gpu = 0; gpu < 2048; gpu++) { /* every NIC its own speed */
+    RhPlatform *platform = kit_platform("h100-sxm:8x256,ib:400Gb/s");
+    for (int32_t gpu = 0; gpu < 2048; gpu++) {
         RhLink links[RH_ROUTE_MAX];
         int count = rh_platform_route(platform, gpu, (gpu + 8) % 2048, links);
-        rh_platform_link_scale(platform, links[count / 2 - 1], 1 - gpu * 1e-4);
+        for (int i = 0; i < count; i++) {
+            g_autofree char *name = rh_platform_link_name(platform, links[i]);
+            if (g_str_has_suffix(name, "/tx"))
+                rh_platform_link_scale(platform, links[i], 1 - gpu * 1e-4);
+        }
     }
-    g_autoptr(RhProgram) p = kit_one_collective(2048, 256, 8, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e8);
+    return platform;
+}
+
+/* Members of a ring end together, however uneven its links: the group is one colour. */
+static void uneven_links_of_a_ring_need_no_more_performers(void)
+{
+    g_autoptr(RhPlatform) platform = uneven_platform();
+    g_autoptr(RhProgram) p = kit_one_collective(2048, 2048, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e8);
+    g_autoptr(RhRun) run = kit_run(p, platform, folded);
+    CU_ASSERT_FALSE(run->approximate);
+    CU_ASSERT_EQUAL(run->performers->len, 1);
+}
+
+static void too_many_colours_are_merged_and_said_so(void)
+{
+    g_autoptr(RhPlatform) platform = uneven_platform();
+    g_autoptr(RhProgram) p = kit_messages(2048, 1024, 1024, 1e8);
     g_autoptr(RhRun) run = kit_run(p, platform, folded);
     CU_ASSERT_TRUE(run->approximate);
     CU_ASSERT_PTR_NOT_NULL(run->approximate_why);
     CU_ASSERT_TRUE(run->performers->len <= RH_FOLD_COLOURS_MAX);
-    /* the slowest stands for all */
-    for (int32_t link = 0; link < rh_platform_links_count(platform); link++)
-        rh_platform_link_scale(platform, link, 1 - 2047 * 1e-4);
-    RH_CHECK_CLOSE(run->step_time_s, kit_time_s(p, platform, folded), 1e-3);
+    double alpha_s = rh_platform_route_latency_s(platform, 1023, 2047);
+    RhLink links[RH_ROUTE_MAX];
+    double bytes_per_s = HUGE_VAL;
+    for (int i = rh_platform_route(platform, 1023, 2047, links); i-- > 0;)
+        bytes_per_s = MIN(bytes_per_s, rh_platform_link_bytes_per_s(platform, links[i]));
+    RH_CHECK_CLOSE(run->step_time_s, alpha_s + 1e8 / bytes_per_s, 1e-6); /* the slowest stands */
 }
 
 static void a_large_job_folds_quickly(void)
@@ -256,7 +279,11 @@ static void check_jitter(const char *what, const RhProgram *p, const RhPlatform 
     double plain_s = kit_time_s(p, platform, folded);
     RH_CHECK_CLOSE(run->step_time_s - run->jitter_correction_s, plain_s, 1e-9);
     CU_ASSERT_TRUE(run->jitter_correction_s > 0);
-    RH_CHECK_CLOSE(run->step_time_s, mean_s, 0.03);
+    bool near = rh_test_close(run->step_time_s, mean_s, 0.03);
+    if (!near)
+        fprintf(stderr, "    %s: plain %.6f, corrected %.6f, mean of seeds %.6f\n", what, plain_s,
+                run->step_time_s, mean_s);
+    CU_ASSERT_TRUE(near);
 }
 
 static void folded_jitter_is_near_the_mean_of_unfolded_seeds(void)
@@ -306,6 +333,8 @@ int main(void)
             {"half_an_uplink_slows_only_those_who_cross_it",
              half_an_uplink_slows_only_those_who_cross_it},
             {"too_many_ranks_to_unfold_are_refused", too_many_ranks_to_unfold_are_refused},
+            {"uneven_links_of_a_ring_need_no_more_performers",
+             uneven_links_of_a_ring_need_no_more_performers},
             {"too_many_colours_are_merged_and_said_so", too_many_colours_are_merged_and_said_so},
             {"a_large_job_folds_quickly", a_large_job_folds_quickly},
             {"the_expected_largest_of_normals_is_right", the_expected_largest_of_normals_is_right},

@@ -276,7 +276,6 @@ static void add_room(RhExec *x)
     x->plans = g_array_new(FALSE, FALSE, sizeof(RhPlan));
     x->plan_phases = g_array_new(FALSE, FALSE, sizeof(RhPlanPhase));
     x->plan_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    x->plan_colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->plan_of = rh_map64_new();
     x->ready = g_array_new(FALSE, FALSE, sizeof(RhReady));
     x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
@@ -398,8 +397,8 @@ static void exec_clear(RhExec *x)
     void *blocks[] = {x->actors, x->arrived, x->occupants, x->activities, x->link_bytes};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    GArray *arrays[] = {x->ready, x->free_activities, x->flows,      x->timeline,    x->step_times,
-                        x->plans, x->plan_phases,     x->plan_links, x->plan_colours};
+    GArray *arrays[] = {x->ready,      x->free_activities, x->flows,       x->timeline,
+                        x->step_times, x->plans,           x->plan_phases, x->plan_links};
     rh_map64_free(x->plan_of);
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);

@@ -2,23 +2,12 @@
  * uses. Made when first met, then looked up. */
 #include "sim/engine/exec_private.h"
 
-RhClassWalk rh_exec_walk(const RhExec *x, const RhPlan *plan, int32_t pattern)
+RhClassRange rh_exec_classes(const RhExec *x, const RhPlan *plan, int32_t pattern)
 {
-    return (RhClassWalk){.colours = RH_AT(x->plan_colours, int32_t, plan->colours_first),
-                         .colours_left = pattern < 0 ? 0 : plan->colours_count,
-                         .pattern = pattern};
-}
-
-int32_t rh_exec_walk_next(const RhExec *x, RhClassWalk *walk)
-{
-    while (walk->class == walk->end) {
-        if (walk->colours_left-- <= 0)
-            return -1;
-        int64_t cell = (int64_t)walk->pattern * x->actors_count + *walk->colours++;
-        walk->class = x->quotient->classes_first[cell];
-        walk->end = x->quotient->classes_first[cell + 1];
-    }
-    return walk->class ++;
+    if (pattern < 0)
+        return (RhClassRange){0, 0};
+    int64_t cell = (int64_t)pattern * x->quotient->owners_count + plan->owner;
+    return (RhClassRange){x->quotient->classes_first[cell], x->quotient->classes_first[cell + 1]};
 }
 
 /* Adds the link to the plan's; false when this phase has it already. `from` is where the phase's
@@ -41,8 +30,8 @@ static void plan_phase(RhExec *x, RhPlan *plan, RhTrafficPhase what, double befo
 {
     RhPlanPhase phase = {.what = what};
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    RhClassWalk walk = rh_exec_walk(x, plan, what.pattern);
-    for (int32_t c; (c = rh_exec_walk_next(x, &walk)) >= 0;) {
+    RhClassRange range = rh_exec_classes(x, plan, what.pattern);
+    for (int32_t c = range.first; c < range.end; c++) {
         const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
         phase.latency_s = MAX(phase.latency_s, class->latency_s);
         double bytes = what.bytes * what.repeat * class->share;
@@ -60,11 +49,11 @@ static void plan_phase(RhExec *x, RhPlan *plan, RhTrafficPhase what, double befo
     g_array_append_val(x->plan_phases, phase);
 }
 
-static RhPlan plan_begin(const RhExec *x)
+static RhPlan plan_begin(const RhExec *x, int32_t owner)
 {
     return (RhPlan){.phases_first = (int32_t)x->plan_phases->len,
                     .links_first = (int32_t)x->plan_links->len,
-                    .colours_first = (int32_t)x->plan_colours->len,
+                    .owner = owner,
                     .disjoint = true};
 }
 
@@ -82,11 +71,7 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
     const RhTrafficSchedule *schedule =
         RH_AT(x->traffic->schedules, RhTrafficSchedule,
               RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
-    RhPlan plan = plan_begin(x);
-    plan.colours_count = meeting->colours_count;
-    g_array_append_vals(x->plan_colours,
-                        RH_AT(x->quotient->colours, int32_t, meeting->colours_first),
-                        (guint)meeting->colours_count);
+    RhPlan plan = plan_begin(x, meeting_index);
     double before_s = x->platform->collective_launch_s.value;
     for (int32_t i = 0; i < schedule->phases_count; i++) {
         RhTrafficPhase what =
@@ -117,9 +102,7 @@ int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double 
     uint64_t key = rh_mix64(((uint64_t)sender << 32 | (uint64_t)pattern) + 101, rh_bits64(bytes));
     int32_t index = rh_map64_get(x->plan_of, key);
     if (index < 0) {
-        RhPlan plan = plan_begin(x);
-        plan.colours_count = 1;
-        g_array_append_val(x->plan_colours, sender);
+        RhPlan plan = plan_begin(x, sender);
         plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0);
         index = plan_end(x, &plan);
         rh_map64_at(x->plan_of, key, index);
@@ -130,8 +113,8 @@ int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double 
 /* Books a phase's bytes as performed so many times by timers. */
 void rh_exec_plan_account(RhExec *x, const RhPlan *plan, const RhPlanPhase *phase, double times)
 {
-    RhClassWalk walk = rh_exec_walk(x, plan, phase->what.pattern);
-    for (int32_t c; (c = rh_exec_walk_next(x, &walk)) >= 0;) {
+    RhClassRange range = rh_exec_classes(x, plan, phase->what.pattern);
+    for (int32_t c = range.first; c < range.end; c++) {
         const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
         double bytes = phase->what.bytes * phase->what.repeat * class->share * times;
         x->bytes_total += bytes * class->flows_count;

@@ -60,7 +60,7 @@ typedef struct {
     double total_s;                   /* on idle links */
     bool disjoint;                    /* flows of one phase share no link */
     int64_t performed_whole;
-    int32_t colours_first, colours_count; /* whose flows; into plan_colours */
+    int32_t owner; /* whose flows: a meeting, or a sender's colour */
 } RhPlan;
 
 /* A collective or a message under way. */
@@ -113,7 +113,7 @@ typedef struct {
     RhTimers timers;
     RhActivity *activities; /* slot in timers: actors * lanes + activity */
     GArray *free_activities;
-    GArray *plans, *plan_phases, *plan_links, *plan_colours; /* RhPlan, RhPlanPhase, int32_t */
+    GArray *plans, *plan_phases, *plan_links; /* RhPlan, RhPlanPhase, int32_t */
     RhMap64 *plan_of;
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
@@ -141,13 +141,11 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
 int32_t rh_exec_plan_collective(RhExec *x, int32_t meeting, int32_t kind);
 int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
 void rh_exec_plan_account(RhExec *x, const RhPlan *plan, const RhPlanPhase *phase, double times);
-/* The classes that move in a phase, colour by colour: next(&walk) until -1. */
+/* The classes that move in a phase: first to end - 1. */
 typedef struct {
-    const int32_t *colours;
-    int32_t colours_left, pattern, class, end;
-} RhClassWalk;
-RhClassWalk rh_exec_walk(const RhExec *x, const RhPlan *plan, int32_t pattern);
-int32_t rh_exec_walk_next(const RhExec *x, RhClassWalk *walk);
+    int32_t first, end;
+} RhClassRange;
+RhClassRange rh_exec_classes(const RhExec *x, const RhPlan *plan, int32_t pattern);
 /* exec_flow.c */
 bool rh_exec_links_idle(const RhExec *x, const RhPlan *plan);
 void rh_exec_occupy_whole(RhExec *x, int32_t activity);

@@ -68,8 +68,8 @@ static void start_moving(RhExec *x, int32_t activity)
     const RhTrafficPhase *phase = &RH_AT(x->plan_phases, RhPlanPhase, a->phase)->what;
     double t_end_s = -1;
     a->moving = true;
-    RhClassWalk walk = rh_exec_walk(x, plan_of(x, a), phase->pattern);
-    for (int32_t class; (class = rh_exec_walk_next(x, &walk)) >= 0;) {
+    RhClassRange range = rh_exec_classes(x, plan_of(x, a), phase->pattern);
+    for (int32_t class = range.first; class < range.end; class ++) {
         double share = RH_AT(x->quotient->classes, RhFlowClass, class)->share;
         double bytes = phase->bytes * phase->repeat * share;
         if (bytes > 0)
@@ -109,8 +109,8 @@ static void resume_moving(RhExec *x, int32_t activity, const RhPlanPhase *phase,
 {
     RhActivity *a = &x->activities[activity];
     a->moving = true;
-    RhClassWalk walk = rh_exec_walk(x, plan_of(x, a), phase->what.pattern);
-    for (int32_t class; (class = rh_exec_walk_next(x, &walk)) >= 0;) {
+    RhClassRange range = rh_exec_classes(x, plan_of(x, a), phase->what.pattern);
+    for (int32_t class = range.first; class < range.end; class ++) {
         double share = RH_AT(x->quotient->classes, RhFlowClass, class)->share;
         double bytes = phase->what.bytes * phase->what.repeat * share;
         if (bytes > 0)

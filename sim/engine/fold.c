@@ -14,7 +14,7 @@ typedef struct {
     uint64_t *rank, *rank_next;
     uint64_t *link, *link_next;
     uint64_t *flow, *flow_seed;
-    uint64_t *instance;
+    uint64_t *instance, *instance_next;
     GArray *touched; /* RhLink: links that some flow crosses */
     RhMap64 *seen;
 } Refine;
@@ -53,6 +53,11 @@ static Refine *refine_new(const RhTraffic *t)
     f->flow = g_new0(uint64_t, t->flows->len + 1);
     f->flow_seed = g_new0(uint64_t, t->flows->len + 1);
     f->instance = g_new0(uint64_t, t->instances->len + 1);
+    f->instance_next = g_new0(uint64_t, t->instances->len + 1);
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        f->instance[i] = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
+    }
     f->touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
     f->seen = rh_map64_new();
     touch_links(f);
@@ -68,8 +73,8 @@ static void refine_free(Refine *f)
 {
     if (!f)
         return;
-    uint64_t *arrays[] = {f->rank, f->rank_next, f->link,    f->link_next,
-                          f->flow, f->flow_seed, f->instance};
+    uint64_t *arrays[] = {f->rank, f->rank_next, f->link,     f->link_next,
+                          f->flow, f->flow_seed, f->instance, f->instance_next};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_free(arrays[i]);
     g_array_unref(f->touched);
@@ -85,7 +90,9 @@ static void colour_flows(Refine *f)
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
     const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
-        uint64_t colour = rh_mix64(f->flow_seed[i], f->rank[flows[i].owner]);
+        int32_t instance = flows[i].instance;
+        uint64_t whose = instance >= 0 ? f->instance[instance] : f->rank[flows[i].owner];
+        uint64_t colour = rh_mix64(f->flow_seed[i], whose);
         const RhLink *route = links + flows[i].links_first;
         for (int32_t k = 0; k < flows[i].links_count; k++)
             colour = rh_mix64(colour, f->link[route[k]]);
@@ -104,7 +111,9 @@ static void spread_flows(Refine *f)
         const RhLink *route = links + flows[i].links_first;
         for (int32_t k = 0; k < flows[i].links_count; k++)
             f->link_next[route[k]] += colour;
-        f->rank_next[flows[i].owner] += rh_mix64(f->flow[i], 23);
+        uint64_t *whose = flows[i].instance >= 0 ? &f->instance_next[flows[i].instance]
+                                                 : &f->rank_next[flows[i].owner];
+        *whose += rh_mix64(f->flow[i], 23);
     }
 }
 
@@ -115,12 +124,11 @@ static void spread_groups(Refine *f)
     for (uint32_t i = 0; i < t->instances->len; i++) {
         const RhInstance *instance = AT(t->instances, RhInstance, i);
         const int32_t *ranks = members + instance->members_first;
-        uint64_t colours = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
-        for (int32_t k = 0; k < instance->members_count; k++)
-            colours += rh_mix64(f->rank[ranks[k]], 31);
-        colours = rh_mix64(colours, 37);
-        for (int32_t k = 0; k < instance->members_count; k++)
-            f->rank_next[ranks[k]] += colours;
+        uint64_t own = rh_mix64(f->instance[i], 37);
+        for (int32_t k = 0; k < instance->members_count; k++) {
+            f->instance_next[i] += rh_mix64(f->rank[ranks[k]], 31);
+            f->rank_next[ranks[k]] += own;
+        }
     }
 }
 
@@ -138,20 +146,18 @@ static void spread_peers(Refine *f)
     }
 }
 
-static uint32_t count_distinct(Refine *f)
-{
-    rh_map64_clear(f->seen);
-    for (int32_t r = 0; r < f->ranks_count; r++)
-        rh_map64_at(f->seen, f->rank[r], 0);
-    return f->seen->used;
-}
-
-static uint32_t count_link_colours(Refine *f)
+/* How many colours there are of everything; a round that adds none is the last. */
+static uint32_t count_colours(Refine *f, uint32_t *ranks)
 {
     const RhLink *touched = (const RhLink *)(void *)f->touched->data;
     rh_map64_clear(f->seen);
+    for (int32_t r = 0; r < f->ranks_count; r++)
+        rh_map64_at(f->seen, f->rank[r], 0);
+    *ranks = f->seen->used;
     for (uint32_t i = 0; i < f->touched->len; i++)
         rh_map64_at(f->seen, f->link[touched[i]], 0);
+    for (uint32_t i = 0; i < f->traffic->instances->len; i++)
+        rh_map64_at(f->seen, f->instance[i], 0);
     return f->seen->used;
 }
 
@@ -160,6 +166,9 @@ static void refine_round(Refine *f, bool links_too)
 {
     for (int32_t r = 0; r < f->ranks_count; r++)
         f->rank_next[r] = rh_mix64(f->rank[r], 43);
+    uint32_t instances = f->traffic->instances->len;
+    for (uint32_t i = 0; i < instances; i++)
+        f->instance_next[i] = rh_mix64(f->instance[i], 53);
     const RhLink *touched = (const RhLink *)(void *)f->touched->data;
     for (uint32_t i = 0; i < f->touched->len; i++)
         f->link_next[touched[i]] = rh_mix64(f->link[touched[i]], 47);
@@ -170,6 +179,7 @@ static void refine_round(Refine *f, bool links_too)
     spread_groups(f);
     spread_peers(f);
     memcpy(f->rank, f->rank_next, sizeof *f->rank * (size_t)f->ranks_count);
+    memcpy(f->instance, f->instance_next, sizeof *f->instance * instances);
     if (links_too)
         for (uint32_t i = 0; i < f->touched->len; i++)
             f->link[touched[i]] = f->link_next[touched[i]];
@@ -179,17 +189,15 @@ static void refine_round(Refine *f, bool links_too)
  * the number of colours, or stops early above the limit. */
 static uint32_t refine(Refine *f, int32_t link_rounds, int32_t *rounds)
 {
-    uint32_t ranks = count_distinct(f), links = count_link_colours(f);
-    for (*rounds = 1;; (*rounds)++) {
-        refine_round(f, *rounds <= link_rounds);
-        uint32_t ranks_now = count_distinct(f), links_now = count_link_colours(f);
-        if (ranks_now == ranks && links_now == links && *rounds >= MIN(link_rounds, 2))
-            break;
-        ranks = ranks_now;
-        links = links_now;
+    uint32_t ranks, before, now = count_colours(f, &ranks);
+    *rounds = 0;
+    do {
+        before = now;
+        refine_round(f, ++*rounds <= link_rounds);
+        now = count_colours(f, &ranks);
         if (ranks > RH_FOLD_COLOURS_MAX && link_rounds > 0)
             return ranks;
-    }
+    } while (now != before || *rounds < MIN(link_rounds, 2));
     colour_flows(f);
     return ranks;
 }
@@ -218,9 +226,25 @@ static void name_colours(const Refine *f, RhFold *fold)
     fold->ranks_count = (int32_t *)(void *)g_array_free(g_steal_pointer(&counts), FALSE);
 }
 
+static void name_meetings(const Refine *f, RhFold *fold)
+{
+    int32_t instances = (int32_t)f->traffic->instances->len;
+    rh_map64_clear(f->seen);
+    fold->meeting_of_instance = g_new(int32_t, instances + 1);
+    fold->meeting_instance = g_new(int32_t, instances + 1);
+    fold->instances_count = g_new0(int32_t, instances + 1);
+    for (int32_t i = 0; i < instances; i++) {
+        int32_t meeting = *rh_map64_at(f->seen, f->instance[i], fold->meetings_count);
+        if (meeting == fold->meetings_count)
+            fold->meeting_instance[fold->meetings_count++] = i;
+        fold->meeting_of_instance[i] = meeting;
+        fold->instances_count[meeting]++;
+    }
+}
+
 /* How long a rank's own flows take at least, pattern by pattern, each link shared by the flows of
- * the pattern: the longest, per byte. */
-static double *slowness(const Refine *f)
+ * the pattern: the longest, per byte. Likewise for instances. */
+static double *slowness(const Refine *f, double *of_instance)
 {
     const RhTraffic *t = f->traffic;
     double *slow = g_new0(double, f->ranks_count + 1);
@@ -233,7 +257,8 @@ static double *slowness(const Refine *f)
             for (int32_t k = 0; k < pattern->flows_count; k++)
                 for (int32_t l = 0; l < flows[k].links_count; l++) {
                     RhLink link = links[flows[k].links_first + l];
-                    double *own = &slow[flows[k].owner];
+                    double *own = flows[k].instance >= 0 ? &of_instance[flows[k].instance]
+                                                         : &slow[flows[k].owner];
                     if (pass == 0)
                         crossing[link]++;
                     else if (pass == 1)
@@ -249,11 +274,18 @@ static double *slowness(const Refine *f)
 /* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
 static void choose_slowest(const Refine *f, RhFold *fold)
 {
-    g_autofree double *slow = slowness(f);
+    uint32_t instances = f->traffic->instances->len;
+    g_autofree double *of_instance = g_new0(double, instances + 1);
+    g_autofree double *slow = slowness(f, of_instance);
     for (int32_t r = 0; r < f->ranks_count; r++) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
             fold->representative[colour] = r;
+    }
+    for (uint32_t i = 0; i < instances; i++) {
+        int32_t *best = &fold->meeting_instance[fold->meeting_of_instance[i]];
+        if (of_instance[i] > of_instance[*best] * (1 + 1e-12))
+            *best = (int32_t)i;
     }
 }
 
@@ -280,6 +312,7 @@ static RhFold *fold_by_symmetry(const RhTraffic *t)
             continue;
         }
         name_colours(f, fold);
+        name_meetings(f, fold);
         fold->link_hash = g_steal_pointer(&f->link);
         fold->flow_hash = g_steal_pointer(&f->flow);
         if (link_rounds < G_MAXINT32) {
@@ -305,8 +338,11 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
         f->rank[r] = rh_mix64(f->rank[r], (uint64_t)r + 53);
     for (int32_t l = 0; l < f->links_count; l++)
         f->link[l] = rh_mix64(f->link[l], (uint64_t)l + 59);
+    for (uint32_t i = 0; i < t->instances->len; i++)
+        f->instance[i] = rh_mix64(f->instance[i], (uint64_t)i + 61);
     colour_flows(f);
     name_colours(f, fold);
+    name_meetings(f, fold);
     fold->link_hash = g_steal_pointer(&f->link);
     fold->flow_hash = g_steal_pointer(&f->flow);
     return fold;
@@ -324,6 +360,9 @@ void rh_fold_free(RhFold *fold)
     g_free(fold->colour_of_rank);
     g_free(fold->representative);
     g_free(fold->ranks_count);
+    g_free(fold->meeting_of_instance);
+    g_free(fold->meeting_instance);
+    g_free(fold->instances_count);
     g_free(fold->link_hash);
     g_free(fold->flow_hash);
     g_free(fold->approximate_why);

@@ -1,12 +1,14 @@
 #pragma once
 /* Which ranks behave the same, derived and not assumed.
  *
- * Colours ranks by role, and by the links their flows use; links by capacity and by the flows that
- * cross them; until nothing splits any more (an equitable partition: then one rank per colour, on
- * quotient links, takes the times of the whole). Members of a rank's groups and its peers are part
- * of its colour, so that a colour meets exactly one colour at the other end of each message and one
- * multiset of colours in each group. Colours are numbered by their smallest rank, which represents
- * them. */
+ * Colours four kinds of things until nothing splits any more (an equitable partition: then one of
+ * each colour, on quotient links, takes the times of the whole): *ranks* by role, by the colours of
+ * their groups, of their peers and of the messages they send; *instances* of groups by shape, their
+ * members' colours and their flows' colours; *flows* by what they are, whose they are (an
+ * instance's, as the flows of a collective's phase start and end together; a rank's when messages)
+ * and the colours of their links; *links* by capacity and the flows that cross them. So a ring that
+ * leaves the pod at two of its members, or a tree, has several classes of flows but its members
+ * need not be told apart. Colours are numbered by their smallest member, which represents them. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,9 +23,13 @@ typedef struct {
     int32_t *colour_of_rank; /* -1 where no role */
     int32_t *representative; /* rank, per colour */
     int32_t *ranks_count;    /* per colour */
-    uint64_t *link_hash;     /* per link of the platform; equal hash, same colour */
-    uint64_t *flow_hash;     /* per flow of the traffic */
-    char *approximate_why;   /* owned; NULL when the partition is exact */
+    int32_t meetings_count;  /* colours of instances */
+    int32_t *meeting_of_instance;
+    int32_t *meeting_instance; /* the representative, per meeting */
+    int32_t *instances_count;  /* per meeting */
+    uint64_t *link_hash;       /* per link of the platform; equal hash, same colour */
+    uint64_t *flow_hash;       /* per flow of the traffic */
+    char *approximate_why;     /* owned; NULL when the partition is exact */
 } RhFold;
 
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */

@@ -12,9 +12,9 @@ typedef struct {
     const RhTraffic *traffic;
     const RhFold *fold;
     RhQuotient *q;
-    GArray *own;          /* int32_t: flows of the representatives, by pattern, colour, number */
+    GArray *own;          /* int32_t: flows of the representatives, by pattern, owner, number */
     RhMap64 *class_of;    /* flow colour -> class */
-    RhMap64 *any_class;   /* pattern and colour -> first class, for merged colours */
+    RhMap64 *any_class;   /* pattern and owner -> first class, for merged colours */
     RhMap64 *link_of;     /* link colour -> quotient link */
     RhMap64 *weights;     /* class and quotient link -> index into counts */
     GArray *counts;       /* int32_t */
@@ -22,9 +22,20 @@ typedef struct {
                              stands for the colour; else -1 */
 } Builder;
 
-static int32_t colour_of(const Builder *b, const RhTrafficFlow *flow)
+static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
 {
-    return b->fold->colour_of_rank[flow->owner];
+    return flow->instance >= 0 ? b->fold->meeting_of_instance[flow->instance]
+                               : b->fold->colour_of_rank[flow->owner];
+}
+
+/* How many like this flow's owner there are; 0 when another represents them. */
+static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
+{
+    const RhFold *fold = b->fold;
+    int32_t owner = owner_of(b, flow);
+    if (flow->instance >= 0)
+        return fold->meeting_instance[owner] == flow->instance ? fold->instances_count[owner] : 0;
+    return owner >= 0 && fold->representative[owner] == flow->owner ? fold->ranks_count[owner] : 0;
 }
 
 static int compare_own(const void *left, const void *right, void *data)
@@ -35,8 +46,8 @@ static int compare_own(const void *left, const void *right, void *data)
     const RhTrafficFlow *c = AT(b->traffic->flows, RhTrafficFlow, k);
     if (a->pattern != c->pattern)
         return a->pattern < c->pattern ? -1 : 1;
-    if (colour_of(b, a) != colour_of(b, c))
-        return colour_of(b, a) < colour_of(b, c) ? -1 : 1;
+    if (owner_of(b, a) != owner_of(b, c))
+        return owner_of(b, a) < owner_of(b, c) ? -1 : 1;
     return i < k ? -1 : i > k;
 }
 
@@ -44,8 +55,7 @@ static void find_own_flows(Builder *b)
 {
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)b->traffic->flows->data;
     for (uint32_t i = 0; i < b->traffic->flows->len; i++) {
-        int32_t colour = colour_of(b, &flows[i]);
-        if (colour >= 0 && b->fold->representative[colour] == flows[i].owner)
+        if (stands_for(b, &flows[i]) > 0)
             g_array_append_val(b->own, i);
     }
     g_array_sort_with_data(b->own, compare_own, b);
@@ -79,7 +89,7 @@ static void add_hops(Builder *b, const RhTrafficFlow *flow, RhFlowClass *added)
 
 static void add_classes(Builder *b)
 {
-    int32_t colours = b->fold->colours_count;
+    uint64_t owners = (uint64_t)b->q->owners_count;
     for (uint32_t i = 0; i < b->own->len; i++) {
         int32_t index = *AT(b->own, int32_t, i);
         const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, index);
@@ -87,21 +97,21 @@ static void add_classes(Builder *b)
         if (flow->links_count == 0)
             continue; /* to itself */
         int32_t class_index = *rh_map64_at(b->class_of, b->fold->flow_hash[index], fresh);
-        int32_t colour = colour_of(b, flow);
+        int32_t owner = owner_of(b, flow);
         if (class_index == fresh) {
             RhFlowClass added = {.pattern = flow->pattern,
-                                 .colour = colour,
+                                 .owner = owner,
                                  .share = flow->share,
                                  .latency_s = flow->latency_s};
             add_hops(b, flow, &added);
             g_array_append_val(b->q->classes, added);
-            uint64_t cell = (uint64_t)flow->pattern * (uint64_t)colours + (uint64_t)colour;
+            uint64_t cell = (uint64_t)flow->pattern * owners + (uint64_t)owner;
             rh_map64_at(b->any_class, cell + 1, fresh);
             b->q->classes_first[cell + 1] = fresh + 1;
         }
-        AT(b->q->classes, RhFlowClass, class_index)->flows_count += b->fold->ranks_count[colour];
+        AT(b->q->classes, RhFlowClass, class_index)->flows_count += stands_for(b, flow);
     }
-    size_t cells = (size_t)b->traffic->patterns->len * (size_t)colours;
+    size_t cells = (size_t)b->traffic->patterns->len * (size_t)owners;
     for (size_t i = 1; i <= cells; i++)
         b->q->classes_first[i] = MAX(b->q->classes_first[i], b->q->classes_first[i - 1]);
 }
@@ -112,11 +122,11 @@ static int32_t class_of_flow(const Builder *b, uint32_t index)
     if (found >= 0)
         return found;
     const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, index);
-    int32_t colour = colour_of(b, flow);
-    if (colour < 0)
+    int32_t owner = owner_of(b, flow);
+    if (owner < 0)
         return -1;
-    return rh_map64_get(b->any_class, (uint64_t)flow->pattern * (uint64_t)b->fold->colours_count +
-                                          (uint64_t)colour + 1);
+    return rh_map64_get(b->any_class, (uint64_t)flow->pattern * (uint64_t)b->q->owners_count +
+                                          (uint64_t)owner + 1);
 }
 
 static uint64_t weight_key(int32_t class_index, int32_t link)
@@ -193,44 +203,36 @@ static void set_weights(Builder *b)
     }
 }
 
-/* The meeting of a colour's group: the multiset of its members' colours names it. */
-static int32_t add_meeting(Builder *b, RhMap64 *known, const RhInstance *instance)
+static void add_meeting(Builder *b, const RhInstance *instance, bool *taken)
 {
     const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
-    const int32_t *colour_of_rank = b->fold->colour_of_rank;
-    uint64_t key = rh_mix64((uint64_t)instance->group + 61, (uint64_t)instance->shape);
-    for (int32_t k = 0; k < instance->members_count; k++)
-        key += rh_mix64((uint64_t)(uint32_t)colour_of_rank[ranks[k]], 67);
-    int32_t fresh = (int32_t)b->q->meetings->len;
-    int32_t meeting = *rh_map64_at(known, key, fresh);
-    if (meeting < fresh)
-        return meeting;
     RhMeeting added = {instance->group, instance->shape, (int32_t)b->q->colours->len, 0};
-    g_autofree bool *taken = g_new0(bool, b->fold->colours_count + 1);
     for (int32_t k = 0; k < instance->members_count; k++) {
-        int32_t colour = colour_of_rank[ranks[k]];
+        int32_t colour = b->fold->colour_of_rank[ranks[k]];
         if (colour < 0 || taken[colour])
             continue;
         taken[colour] = true;
         g_array_append_val(b->q->colours, colour);
         added.colours_count++;
     }
+    for (uint32_t i = (uint32_t)added.colours_first; i < b->q->colours->len; i++)
+        taken[*AT(b->q->colours, int32_t, i)] = false;
     g_array_append_val(b->q->meetings, added);
-    return meeting;
 }
 
 static void add_meetings(Builder *b)
 {
+    const RhFold *fold = b->fold;
     uint32_t groups = b->traffic->program->groups->len;
-    g_autoptr(RhMap64) known = rh_map64_new();
-    for (int32_t c = 0; c < b->fold->colours_count; c++)
+    g_autofree bool *taken = g_new0(bool, fold->colours_count + 1);
+    for (int32_t m = 0; m < fold->meetings_count; m++)
+        add_meeting(b, AT(b->traffic->instances, RhInstance, fold->meeting_instance[m]), taken);
+    for (int32_t c = 0; c < fold->colours_count; c++)
         for (uint32_t g = 0; g < groups; g++) {
             const int32_t *instance_of = b->traffic->groups[g].instance_of_rank;
-            int32_t instance = instance_of ? instance_of[b->fold->representative[c]] : -1;
+            int32_t instance = instance_of ? instance_of[fold->representative[c]] : -1;
             b->q->meeting_of[(uint32_t)c * groups + g] =
-                instance < 0
-                    ? -1
-                    : add_meeting(b, known, AT(b->traffic->instances, RhInstance, instance));
+                instance < 0 ? -1 : fold->meeting_of_instance[instance];
         }
 }
 
@@ -242,8 +244,9 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     q->links = g_array_new(FALSE, FALSE, sizeof(RhQuotientLink));
     q->meetings = g_array_new(FALSE, FALSE, sizeof(RhMeeting));
     q->colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    q->owners_count = MAX(fold->colours_count, fold->meetings_count);
     q->classes_first =
-        g_new0(int32_t, (size_t)traffic->patterns->len * (size_t)fold->colours_count + 2);
+        g_new0(int32_t, (size_t)traffic->patterns->len * (size_t)q->owners_count + 2);
     q->meeting_of =
         g_new0(int32_t, (size_t)traffic->program->groups->len * (size_t)fold->colours_count + 1);
     int32_t links = rh_platform_links_count(traffic->platform);

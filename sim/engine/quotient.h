@@ -2,10 +2,10 @@
 /* The folded platform: few links, few classes of flows, and how often each class crosses each
  * link.
  *
- * A quotient link stands for all links of one colour. Flows of one class (same pattern, same
- * owner's colour, same links' colours) move alike; on every link of the colour there are `weight`
- * of them, so that a class at rate r takes weight * r of the link. Weights and capacity are divided
- * by their common divisor, since SimGrid takes whole weights only. */
+ * A quotient link stands for all links of one colour. Flows of one class (same colour) move alike;
+ * on every link of the colour there are `weight` of them, so that a class at rate r takes weight *
+ * r of the link. Weights and capacity are divided by their common divisor, since SimGrid takes
+ * whole weights only. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -16,7 +16,7 @@
 #define RH_WEIGHT_MAX 512 /* weights above are rounded, and the run is approximate */
 
 typedef struct {
-    int32_t pattern, colour;
+    int32_t pattern, owner; /* owner: a meeting, or a colour when messages */
     int32_t hops_first, hops_count;
     double share;
     double latency_s;
@@ -30,17 +30,18 @@ typedef struct {
     double divisor;     /* weight * divisor flows cross a real link */
 } RhQuotientLink;
 
-/* A group as its members' colours see it: starts when all of them have arrived. */
+/* A colour of instances of a group: starts when all its members' colours have arrived. */
 typedef struct {
     int32_t group, shape;
     int32_t colours_first, colours_count; /* distinct colours */
 } RhMeeting;
 
 typedef struct {
-    GArray *classes;        /* RhFlowClass, sorted by pattern, then colour */
-    GArray *hops;           /* RhBridgeHop into links */
-    GArray *links;          /* RhQuotientLink */
-    int32_t *classes_first; /* [pattern * colours + colour], one more at the end */
+    GArray *classes; /* RhFlowClass, sorted by pattern, then owner */
+    GArray *hops;    /* RhBridgeHop into links */
+    GArray *links;   /* RhQuotientLink */
+    int32_t owners_count;
+    int32_t *classes_first; /* [pattern * owners + owner], one more at the end */
     GArray *meetings;       /* RhMeeting */
     GArray *colours;        /* int32_t */
     int32_t *meeting_of;    /* [colour * groups + group]; -1 where none */

@@ -242,7 +242,8 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
 
 /* --- flows, with their routes --- */
 
-static void add_flow(RhTraffic *t, int32_t pattern, int32_t src, int32_t dst, double share)
+static void add_flow(RhTraffic *t, int32_t pattern, int32_t instance, int32_t src, int32_t dst,
+                     double share)
 {
     RhLink route[RH_ROUTE_MAX];
     int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
@@ -250,6 +251,7 @@ static void add_flow(RhTraffic *t, int32_t pattern, int32_t src, int32_t dst, do
     RhTrafficFlow flow = {.owner = src,
                           .target = dst,
                           .pattern = pattern,
+                          .instance = instance,
                           .links_first = (int32_t)t->links->len,
                           .links_count = count,
                           .share = share};
@@ -268,7 +270,7 @@ static bool add_message_flows(RhTraffic *t, int32_t index, GError **error)
         if (dst < 0 || dst >= t->program->ranks_count)
             return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
                            t->program->ranks_count);
-        add_flow(t, index, src, dst, 1);
+        add_flow(t, index, -1, src, dst, 1);
     }
     return true;
 }
@@ -283,7 +285,7 @@ static void add_collective_flows(RhTraffic *t, int32_t index)
         const int32_t *ranks = AT(t->members, int32_t, instance.members_first);
         for (int32_t k = 0; k < pattern.edges_count; k++) {
             const RhEdge *edge = AT(t->edges, RhEdge, pattern.edges_first + k);
-            add_flow(t, index, ranks[edge->src], ranks[edge->dst], edge->share);
+            add_flow(t, index, (int32_t)i, ranks[edge->src], ranks[edge->dst], edge->share);
         }
     }
 }
