@@ -78,8 +78,9 @@ static void append_tree(Explanation *e)
     g_string_append_printf(e->out, "lower bounds: closed form %s s, segment graph %s s\n", closed,
                            segment);
     rh_report_sources(e->out, &e->in->c, e->in->hardware);
-    g_string_append_printf(e->out, "next: rehearse explain '%s#%" G_GINT64_FORMAT "' --term '%s'\n",
-                           e->result->path, e->rank, rh_wait_name(RH_WAIT_TP));
+    g_autofree char *path = rh_text_path(e->result->path);
+    g_string_append_printf(
+        e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);
 }
 
 static bool append_term(Explanation *e, GError **error)
@@ -98,7 +99,7 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
     double less_s = b->step_time_s - a->step_time_s;
     g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
     g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
-                           100 * fabs(less_s) / a->step_time_s, less_s >= 0 ? "faster" : "slower",
+                           100 * fabs(less_s) / b->step_time_s, less_s >= 0 ? "faster" : "slower",
                            name_b);
     rh_report_versus(e->out, name_a, a, name_b, b);
     g_string_append_printf(e->out, "  memory: %.1f GiB against %.1f of %.1f\n",
@@ -185,7 +186,7 @@ static bool append_what_if(Explanation *e, GError **error)
     g_autoptr(RhRehearsal) r = rehearse(in, &layout, e->result->seed, NULL, error);
     if (!r)
         return false;
-    append_versus(e, "changed", r, "as it was", e->r);
+    append_versus(e, "changed", r, "before", e->r);
     g_autofree char *title = rh_layout_title(&layout);
     g_string_append_printf(e->out, "  changed: %s%s\n", title,
                            r->fits ? "" : "; it does not fit in memory");

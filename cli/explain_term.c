@@ -21,13 +21,22 @@ static void collect_names(const RhCost *term, GPtrArray *names)
 
 const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **error)
 {
+    g_autofree char *spelled = g_strdup(word);
     const RhCost *exact = rh_cost_find(costs, word);
     if (exact)
         return exact;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     collect_names(costs, names);
     g_ptr_array_add(names, NULL);
-    g_autofree char *small = g_ascii_strdown(word, -1);
+    static const char *const short_names[][2] = {
+        {"tp", "tensor"}, {"dp", "data par"},   {"cp", "context"},     {"ep", "expert"},
+        {"pp", "bubble"}, {"zero", "data par"}, {"kernels", "compute"}};
+    g_autofree char *small = g_ascii_strdown(g_strdelimit(spelled, "-_", ' '), -1);
+    for (size_t i = 0; i < G_N_ELEMENTS(short_names); i++)
+        if (strcmp(small, short_names[i][0]) == 0) {
+            g_free(small);
+            small = g_strdup(short_names[i][1]);
+        }
     for (guint i = 0; i + 1 < names->len; i++) {
         g_autofree char *name = g_ascii_strdown(g_ptr_array_index(names, i), -1);
         if (strstr(name, small))
@@ -198,7 +207,7 @@ static void append_choice(GString *out, const RhInputs *in, const RhProgram *p, 
     g_autofree char *why = NULL;
     rh_collective_choose((RhOp)t->op, rh_program_group(p, t->group)->size, nodes, t->bytes,
                          in->platform, &why);
-    g_string_append_printf(out, "  %s: ", rh_op_name((RhOp)t->op));
+    g_string_append_printf(out, "  %s, which algorithm:\n    ", rh_op_name((RhOp)t->op));
     if (why)
         rh_text_wrap(out, why, 4, 79);
 }
@@ -220,8 +229,8 @@ static void append_links(GString *out, const RhInputs *in)
         g_autofree char *latency = rh_text_fact(links[i].latency, RH_QUANTITY_S);
         g_autofree char *used = rh_quantity_format(links[i].peak->value * links[i].seen_frac,
                                                    RH_QUANTITY_BYTES_PER_S, 3);
-        g_string_append_printf(out, "  %-7s %s x %s alone; %s in training (%s f); step %s\n",
-                               links[i].name, peak, efficiency, used, in->c.stack->name, latency);
+        g_string_append_printf(out, "  %-7s %s x %s alone; %s with %s; %s a step\n", links[i].name,
+                               peak, efficiency, used, in->c.stack->name, latency);
     }
 }
 
@@ -341,7 +350,7 @@ static void append_kernels(GString *out, const RhInputs *in, const RhProgram *p,
     }
     rh_table_append(table, out, "  ");
     g_autofree char *gap = rh_text_fact(&in->c.stack->kernel_gap_s, RH_QUANTITY_S);
-    g_string_append_printf(out, "  and %s after each kernel: ", gap);
+    g_string_append_printf(out, "  and %s after each kernel:\n    ", gap);
     rh_text_wrap(out, in->c.stack->kernel_gap_s.source, 4, 79);
     const Kernels *top = &g_array_index(all, Kernels, 0);
     g_autoptr(RhCost) why = rh_kernel_explain(device, &top->kernel);

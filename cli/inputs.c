@@ -228,11 +228,22 @@ static bool read_layout_file(const char *path, RhLayout *layout, GError **error)
     return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
 }
 
+bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GError **error)
+{
+    RhLayout l = *layout;
+    RhCase fitting = in->c;
+    l.dp = MAX(l.dp, 1);
+    fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;
+    return rh_train_legal(&fitting, &l, error);
+}
+
 bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **error)
 {
     RhLayout l = *layout;
     if (l.tp == 1)
         l.sequence_parallel = false;
+    if (l.dp == 0 && !rh_inputs_fits_some_machine(in, &l, error))
+        return false;
     rh_train_complete(&in->c, &l);
     if (!rh_train_legal(&in->c, &l, error))
         return false;

@@ -33,3 +33,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
 /* The same from a layout at hand. */
 bool rh_inputs_settle_layout(const RhInputs *inputs, RhLayout *layout, GError **error);
+/* Legal on a machine with just the ranks of the layout; false names the fact that no number of GPUs
+ * mends. */
+bool rh_inputs_fits_some_machine(const RhInputs *inputs, const RhLayout *layout, GError **error);

@@ -46,37 +46,20 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .progress = rh_terminal_progress};
 }
 
-/* Nothing is legal: when a single --fix is to blame, its fact and the legal values. */
-static bool fail_illegal(const RhInputs *in, const RhArguments *a, GError **error)
+/* The search says that no layout is legal; when a --fix is wrong on any machine (tp=6 heads), that
+ * fact and the legal values are the better message. */
+static void blame_fix(const RhInputs *in, const RhArguments *a, GError **error)
 {
     for (guint i = 0; i < a->fixes->len; i++) {
-        const char *text = g_ptr_array_index(a->fixes, i);
         RhLayout layout = rh_layout_default();
-        RhConstraint constraint = {0};
-        if (!rh_constraint_parse(text, false, &constraint, NULL) ||
-            !rh_layout_parse(text, &layout, NULL))
+        g_autoptr(GError) why = NULL;
+        if (!rh_layout_parse(g_ptr_array_index(a->fixes, i), &layout, NULL) ||
+            rh_inputs_fits_some_machine(in, &layout, &why))
             continue;
-        g_autoptr(GArray) space = rh_space_list(&in->c, &constraint, 1);
-        if (space->len > 0)
-            continue;
-        rh_inputs_settle_layout(in, &layout, error);
-        if (error && !*error)
-            rh_fail(error, RH_ERROR_USAGE, "no legal layout has %s", text);
-        if (error)
-            (*error)->code = RH_ERROR_USAGE;
-        return false;
+        g_clear_error(error);
+        rh_fail(error, RH_ERROR_USAGE, "%s", why->message);
+        return;
     }
-    if (a->fixes->len + a->limits->len > 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "no legal layout meets every --fix and --limit together\nhelp: leave one "
-                       "out");
-    RhLayout layout = rh_layout_default();
-    g_autoptr(GError) why = NULL;
-    rh_inputs_settle_layout(in, &layout, &why);
-    return rh_fail(error, RH_ERROR_NO_ANSWER,
-                   "no layout is legal for %d GPUs and a global batch of %" G_GINT64_FORMAT
-                   "\nnote: for example: %s",
-                   in->c.job.gpus, in->c.job.global_batch, why ? why->message : "");
 }
 
 /* --- writing --- */
@@ -158,11 +141,10 @@ static int run(const RhArguments *a, GError **error)
     RhPlanOptions options = options_of(a, constraints);
     g_autoptr(RhPlan) plan = rh_plan(&in->c, &options, error);
     rh_terminal_progress_end();
-    if (!plan)
-        return 1;
-    if (plan->legal_count == 0) {
-        fail_illegal(in, a, error);
-        return 1;
+    if (!plan) {
+        if (g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE))
+            blame_fix(in, a, error);
+        return 2;
     }
     if (!write_files(a, in, plan, &options, error) || !print_plan(a, in, plan, &options, error))
         return 3;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/table.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/show_workload.h"
@@ -16,27 +15,22 @@
 
 static bool list_platforms(GError **error)
 {
-    g_autoptr(RhTable) table = rh_table_new("<<<<");
-    rh_table_rowf(table, "name|a node|tiers|description");
+    g_autoptr(GString) out = g_string_new(NULL);
     for (const char *const *name = rh_platform_names(); *name; name++) {
         g_autoptr(RhPlatform) p = rh_platform_load(*name, error);
         if (!p)
             return false;
         g_autoptr(GString) tiers = g_string_new(NULL);
         for (int t = 0; t < p->tiers_count; t++)
-            g_string_append_printf(tiers, "%s%s", t ? " " : "", p->tiers[t].name);
-        g_autofree char *about =
-            g_utf8_substring(p->description, 0, MIN(38, g_utf8_strlen(p->description, -1)));
-        rh_table_rowf(table, "%s|%d %s|%s|%s", *name, p->gpus_per_node, p->device->name, tiers->str,
-                      about);
+            g_string_append_printf(tiers, "%s%s", t ? ", " : "", p->tiers[t].name);
+        g_string_append_printf(out, "%-13snodes of %d %s; %s\n%13s", *name, p->gpus_per_node,
+                               p->device->name, tiers->str, "");
+        rh_text_wrap(out, p->description, 13, 79);
     }
-    g_autoptr(GString) out = g_string_new(NULL);
-    rh_table_append(table, out, "");
     g_autofree char *devices = g_strjoinv(", ", (char **)rh_device_names());
     g_string_append_printf(out,
-                           "\ndevices for the one-line form: %s\n"
-                           "NAME:NODES sets the nodes; a file or one line works too\n"
-                           "next: rehearse show platforms dgx-h100:4\n",
+                           "\nNAME:NODES sets the nodes; a file or one line works too. Devices for "
+                           "the line:\n%s\nnext: rehearse show platforms dgx-h100:4\n",
                            devices);
     fputs(out->str, stdout);
     return true;
@@ -99,19 +93,22 @@ static bool strategies(const RhArguments *a, const char *name, GError **error)
          "  order=tp-dp-pp         which dimension is innermost in the rank numbers;\n"
          "                         tp-pp-dp keeps a pipeline together instead\n"
          "  cp1, ep1               context and expert parallel: 1 in this version\n");
-    printf("defaults: %s\n", defaults);
-    puts("          (dp0: as many replicas as the GPUs allow)\n"
-         "next: rehearse simulate -w llama-3.1-8b -p dgx-h100 --global-batch 64 --seq 8192 "
-         "-s tp2,mb1");
+    g_auto(GStrv) keys = g_strsplit(defaults, ",", -1);
+    g_autofree char *spaced = g_strjoinv(", ", keys);
+    g_autoptr(GString) out = g_string_new("defaults: ");
+    rh_text_wrap(out, spaced, 10, 79);
+    fputs(out->str, stdout);
+    puts("next: rehearse help simulate");
     return true;
 }
 
 /* --- stacks --- */
 
-static void show_fact(RhTable *table, const char *name, const RhFact *fact, RhQuantity kind)
+static void append_fact(GString *out, const char *name, const RhFact *fact, RhQuantity kind)
 {
     g_autofree char *value = rh_text_fact(fact, kind);
-    rh_table_rowf(table, "%s|%s|%s", name, value, fact->source);
+    g_string_append_printf(out, "  %-20s %s\n      ", name, value);
+    rh_text_wrap(out, fact->source, 6, 79);
 }
 
 static bool show_stack(const char *name, GError **error)
@@ -122,17 +119,15 @@ static bool show_stack(const char *name, GError **error)
         return rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s", name,
                        list);
     }
-    g_autoptr(RhTable) table = rh_table_new("<><");
-    show_fact(table, "gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S);
-    show_fact(table, "NVLink, of alone", &s->nvlink_training_frac, RH_QUANTITY_FRAC);
-    show_fact(table, "NIC, of data sheet", &s->nic_training_frac, RH_QUANTITY_FRAC);
-    show_fact(table, "slow nodes", &s->straggler_frac, RH_QUANTITY_FRAC);
-    show_fact(table, "Adam, bytes", &s->optimizer_bytes, RH_QUANTITY_COUNT);
-    show_fact(table, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
-    show_fact(table, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_printf(out, "%s: %s\n", s->name, s->about);
-    rh_table_append(table, out, "  ");
+    append_fact(out, "gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S);
+    append_fact(out, "NVLink in training", &s->nvlink_training_frac, RH_QUANTITY_FRAC);
+    append_fact(out, "NIC in training", &s->nic_training_frac, RH_QUANTITY_FRAC);
+    append_fact(out, "slow nodes", &s->straggler_frac, RH_QUANTITY_FRAC);
+    append_fact(out, "Adam, bytes/param", &s->optimizer_bytes, RH_QUANTITY_COUNT);
+    append_fact(out, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
+    append_fact(out, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
     fputs(out->str, stdout);
     return true;
 }

@@ -63,7 +63,7 @@ static void add_block(Operators *o, const char *name, const RhLayerKind *kind, R
     for (guint i = 0; i < kernels->len; i++) {
         const RhKernel *k = &g_array_index(kernels, RhKernel, i);
         g_autofree char *shape = shape_of(k);
-        g_autofree char *flops = rh_text_large(k->flops);
+        g_autofree char *flops = k->flops > 0 ? rh_text_large(k->flops) : g_strdup("-");
         g_autofree char *bytes = rh_quantity_format(k->bytes, RH_QUANTITY_BYTES, 3);
         rh_table_rowf(o->table, "%s|%s|%s|%s|%s", i ? "" : name,
                       rh_kernel_class_name((RhKernelClass)k->cls), shape, flops, bytes);

@@ -99,7 +99,7 @@ static void draw_nics(Picture *d, int y)
         }
         g_autofree char *name = g_strdup_printf("n%d", nic);
         if (d->tiers_used > 0)
-            rh_canvas_line(d->canvas, middle, y - 1 - GAP, middle, y, RH_INK_LINK);
+            rh_canvas_line(d->canvas, middle, y - 2 - GAP, middle, y, RH_INK_LINK);
         rh_canvas_line(d->canvas, middle, y + 2, middle, y + 3, RH_INK_LINK);
         rh_canvas_rect(d->canvas, middle - 2, y, 5, 3, RH_INK_NIC);
         put_text(d, middle - 1, y + 1, 3, RH_INK_LABEL, name);
@@ -155,7 +155,7 @@ static void draw_uplinks(Picture *d, int storey, int shown)
             rh_canvas_line(d->canvas, xs[i], above, xs[i], y, RH_INK_LINK);
             continue;
         }
-        int turn = y - 1, end = MAIN_X + MAIN_WIDTH - 2;
+        int turn = y - 1, end = MAIN_X + MAIN_WIDTH - 3;
         rh_canvas_line(d->canvas, xs[i], turn, xs[i], y, RH_INK_LINK);
         rh_canvas_line(d->canvas, end, turn, xs[i], turn, RH_INK_LINK);
         rh_canvas_line(d->canvas, end, above, end, turn, RH_INK_LINK);
@@ -183,13 +183,14 @@ static void draw_nodes(Picture *d)
 
 /* --- tiers --- */
 
-/* "6.4 TB/s up d, 1:1 d" or "" at the root. */
+/* "oversubscribed 7:1 d, " or "" at the root. */
 static char *tier_uplink(const RhPlatform *p, int t, bool root)
 {
     const RhTier *tier = &p->tiers[t];
     if (root)
         return g_strdup("");
-    g_autofree char *ratio = rh_text_number(tier->oversubscription.value, 3);
+    char ratio[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(ratio, sizeof ratio, "%.3g", tier->oversubscription.value);
     return g_strdup_printf("oversubscribed %s:1 %c, ", ratio,
                            rh_tag_letter(tier->oversubscription.tag));
 }
@@ -253,16 +254,16 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
 {
     const Row list[] = {
         {"bf16 peak", &p->device->peak_flops_per_s[RH_DTYPE_BF16], RH_QUANTITY_FLOPS_PER_S},
-        {"memory", &p->device->hbm_bytes, RH_QUANTITY_BYTES},
-        {"memory bandwidth", &p->device->hbm_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+        {"HBM", &p->device->hbm_bytes, RH_QUANTITY_BYTES},
+        {"HBM rate", &p->device->hbm_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
         {"NVLink", &p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"NVLink efficiency", &p->nvlink_efficiency_frac, RH_QUANTITY_FRAC},
+        {"NVLink eff.", &p->nvlink_efficiency_frac, RH_QUANTITY_FRAC},
         {"NVLink latency", &p->nvlink_latency_s, RH_QUANTITY_S},
         {"NIC", &p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"NIC efficiency", &p->nic_efficiency_frac, RH_QUANTITY_FRAC},
+        {"NIC eff.", &p->nic_efficiency_frac, RH_QUANTITY_FRAC},
         {"NIC latency", &p->nic_latency_s, RH_QUANTITY_S},
         {"host link", &p->host_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
-        {"collective launch", &p->collective_launch_s, RH_QUANTITY_S},
+        {"collective", &p->collective_launch_s, RH_QUANTITY_S},
         {"GPU power", &p->device->power_w, RH_QUANTITY_W},
     };
     g_array_append_vals(rows, list, G_N_ELEMENTS(list));
@@ -291,11 +292,10 @@ static void append_sources(const RhPlatform *p, GString *out)
     g_string_append(out, "\nsources\n");
     for (guint i = 0; i < rows->len; i++) {
         const Row *r = &g_array_index(rows, Row, i);
-        g_string_append_printf(out, "  %s: ", r->name);
         g_autofree char *line =
             g_strdup_printf("%s%s%s (%s)", r->fact->source, *r->fact->date ? ", " : "",
                             r->fact->date, rh_tag_name(r->fact->tag));
-        g_string_append(out, "\n    ");
+        g_string_append_printf(out, "  %s:\n    ", r->name);
         rh_text_wrap(out, line, 4, COLUMNS);
     }
     for (int t = 0; t < p->tiers_count; t++) {

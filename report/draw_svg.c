@@ -84,11 +84,10 @@ RhCanvas *rh_canvas_svg_new(int columns, int rows, const char *title)
     g_string_append_printf(
         s->out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" "
-        "viewBox=\"0 0 %s %s\" role=\"img\">\n<title>%s</title>\n"
+        "viewBox=\"0 0 %s %s\" role=\"img\" xml:space=\"preserve\">\n<title>%s</title>\n"
         "<style>\n"
         "svg { background: #ffffff; }\n"
-        "text { font: 13px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #222222; "
-        "white-space: pre; }\n"
+        "text { font: 13px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #222222; }\n"
         ".title { font-weight: bold; }\n"
         "rect { stroke-width: 1.2; }\n"
         "rect.frame { fill: #fafafa; stroke: #777777; }\n"

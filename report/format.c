@@ -1,6 +1,7 @@
 #include "report/format.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 char *rh_text_count(int64_t count)
@@ -63,4 +64,10 @@ void rh_text_wrap(GString *out, const char *text, int indent, int width)
         column += length;
     }
     g_string_append_c(out, '\n');
+}
+
+char *rh_text_path(const char *path)
+{
+    bool plain = *path && !strpbrk(path, " \t\n'\"\\$&;()<>|*?[]#~`!{}");
+    return plain ? g_strdup(path) : g_shell_quote(path);
 }

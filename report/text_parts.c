@@ -30,21 +30,42 @@ double rh_report_exposed_frac(const RhRehearsal *r)
 
 /* --- trees --- */
 
-static void tree_rows(RhTable *table, const RhCost *term, double whole_s, int depth)
+typedef struct {
+    GString *out;
+    double whole_s;
+    int name_width;
+} Tree;
+
+static int deepest_name(const RhCost *term, int depth)
 {
-    g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
-    rh_table_rowf(table, "%*s%s|%s|%.1f %%|%s", 2 * depth, "", term->name, value,
-                  whole_s > 0 ? 100 * term->value_s / whole_s : 0, term->source);
+    int width = 2 * depth + (int)g_utf8_strlen(term->name, -1);
     for (guint i = 0; i < term->children->len; i++)
-        tree_rows(table, g_ptr_array_index(term->children, i), whole_s, depth + 1);
+        width = MAX(width, deepest_name(g_ptr_array_index(term->children, i), depth + 1));
+    return width;
 }
 
-/* Sources are the last column; they wrap under themselves by being cut at the screen's edge. */
+/* The source is the last column and wraps under itself. */
+static void append_term(const Tree *t, const RhCost *term, int depth)
+{
+    int name = 2 * depth + (int)g_utf8_strlen(term->name, -1);
+    g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
+    g_string_append_printf(t->out, "  %*s%s%*s  %8s  %5.1f %%", 2 * depth, "", term->name,
+                           t->name_width - name, "", value,
+                           t->whole_s > 0 ? 100 * term->value_s / t->whole_s : 0);
+    if (*term->source) {
+        g_string_append(t->out, "  ");
+        rh_text_wrap(t->out, term->source, t->name_width + 23, 79);
+    } else {
+        g_string_append_c(t->out, '\n');
+    }
+    for (guint i = 0; i < term->children->len; i++)
+        append_term(t, g_ptr_array_index(term->children, i), depth + 1);
+}
+
 void rh_report_tree(GString *out, const RhCost *root, double whole_s)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>><");
-    tree_rows(table, root, whole_s, 0);
-    rh_table_append(table, out, "  ");
+    Tree t = {out, whole_s, deepest_name(root, 0)};
+    append_term(&t, root, 0);
 }
 
 /* --- differences --- */
@@ -95,25 +116,35 @@ static GArray *pairs_of(const RhCost *a, const RhCost *b)
     return pairs;
 }
 
+/* One row: as many decimals as the step needs, the same in every row. */
+static void versus_row(RhTable *table, const char *name, double a_s, double b_s, int decimals)
+{
+    char format[8], a[64], b[64], difference[64];
+    g_snprintf(format, sizeof format, "%%.%df", decimals);
+    g_ascii_formatd(a, sizeof a, format, a_s);
+    g_ascii_formatd(b, sizeof b, format, b_s);
+    g_ascii_formatd(difference, sizeof difference, format, fabs(a_s - b_s));
+    bool zero = strspn(difference, "0.") == strlen(difference);
+    rh_table_rowf(table, "%s|%s|%s|%s%s", name, a, b,
+                  zero        ? ""
+                  : a_s < b_s ? "-"
+                              : "+",
+                  difference);
+}
+
 void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
                       const RhRehearsal *b)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     g_autoptr(GArray) pairs = pairs_of(a->costs, b->costs);
+    double whole_s = fmax(a->step_time_s, b->step_time_s);
+    int decimals = whole_s > 0 ? CLAMP(3 - (int)floor(log10(whole_s)), 0, 9) : 3;
     rh_table_rowf(table, "seconds of a GPU's step|%s|%s|difference", name_a, name_b);
     for (guint i = 0; i < pairs->len; i++) {
         const Pair *p = &g_array_index(pairs, Pair, i);
-        g_autofree char *left = rh_text_number(p->a_s, 4);
-        g_autofree char *right = rh_text_number(p->b_s, 4);
-        g_autofree char *size = rh_text_number(fabs(p->a_s - p->b_s), 3);
-        rh_table_rowf(table, "%s|%s|%s|%s%s", p->name, left, right, p->a_s < p->b_s ? "-" : "+",
-                      size);
+        versus_row(table, p->name, p->a_s, p->b_s, decimals);
     }
-    g_autofree char *left = rh_text_number(a->step_time_s, 4);
-    g_autofree char *right = rh_text_number(b->step_time_s, 4);
-    g_autofree char *size = rh_text_number(fabs(a->step_time_s - b->step_time_s), 3);
-    rh_table_rowf(table, "step|%s|%s|%s%s", left, right,
-                  a->step_time_s < b->step_time_s ? "-" : "+", size);
+    versus_row(table, "step", a->step_time_s, b->step_time_s, decimals);
     rh_table_append(table, out, "  ");
 }
 

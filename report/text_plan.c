@@ -38,15 +38,17 @@ INT_CELL(cell_zero, zero)
 
 static char *cell_recompute(const RhRehearsal *r)
 {
-    return g_strdup(rh_recompute_name(r->layout.recompute));
+    bool selective = r->layout.recompute == RH_RECOMPUTE_SELECTIVE;
+    return g_strdup(selective ? "select" : rh_recompute_name(r->layout.recompute));
 }
+/* Interleaved shows in vpp already. */
 static char *cell_schedule(const RhRehearsal *r)
 {
-    return g_strdup(rh_schedule_kind_name(r->layout.schedule));
+    return g_strdup(r->layout.schedule == RH_SCHEDULE_GPIPE ? "gpipe" : "1f1b");
 }
 static char *cell_sp(const RhRehearsal *r)
 {
-    return g_strdup(r->layout.sequence_parallel ? "on" : "off");
+    return g_strdup(r->layout.tp == 1 ? "-" : r->layout.sequence_parallel ? "on" : "off");
 }
 static char *cell_order(const RhRehearsal *r)
 {
@@ -76,32 +78,26 @@ static char *cell_exposed(const RhRehearsal *r)
 }
 
 static const Column columns[] = {
-    {"tp", cell_tp, true},
-    {"pp", cell_pp, true},
-    {"dp", cell_dp, true},
-    {"cp", cell_cp, false},
-    {"ep", cell_ep, false},
-    {"vpp", cell_vpp, false},
-    {"mb", cell_mb, true},
-    {"zero", cell_zero, true},
-    {"recompute", cell_recompute, true},
-    {"schedule", cell_schedule, false},
-    {"sp", cell_sp, false},
-    {"order", cell_order, false},
-    {"step s", cell_step, true},
-    {"MFU %", cell_mfu, true},
-    {"GiB/GPU", cell_memory, true},
-    {"bubble", cell_bubble, true},
-    {"comm", cell_exposed, true},
+    {"tp", cell_tp, true},           {"pp", cell_pp, true},        {"dp", cell_dp, true},
+    {"cp", cell_cp, false},          {"ep", cell_ep, false},       {"vpp", cell_vpp, false},
+    {"mb", cell_mb, true},           {"zero", cell_zero, true},    {"recomp", cell_recompute, true},
+    {"sched", cell_schedule, false}, {"sp", cell_sp, false},       {"order", cell_order, false},
+    {"step s", cell_step, true},     {"MFU %", cell_mfu, true},    {"GiB", cell_memory, true},
+    {"bubble", cell_bubble, true},   {"comm", cell_exposed, true},
 };
 
+/* "-" (it has no meaning there) differs from nothing. */
 static bool column_varies(const RhPlan *plan, const Column *column)
 {
-    g_autofree char *first = column->cell(g_ptr_array_index(plan->entries, 0));
-    for (guint i = 1; i < plan->entries->len; i++) {
-        g_autofree char *other = column->cell(g_ptr_array_index(plan->entries, i));
-        if (strcmp(first, other) != 0)
+    g_autofree char *first = NULL;
+    for (guint i = 0; i < plan->entries->len; i++) {
+        g_autofree char *cell = column->cell(g_ptr_array_index(plan->entries, i));
+        if (strcmp(cell, "-") == 0)
+            continue;
+        if (first && strcmp(first, cell) != 0)
             return true;
+        if (!first)
+            first = g_steal_pointer(&cell);
     }
     return false;
 }
@@ -214,8 +210,9 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
 
 static void append_next(GString *out, const RhReportStyle *style)
 {
-    if (style->saved_as)
-        g_string_append_printf(out, "next: rehearse explain '%s#1'\n", style->saved_as);
+    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: rehearse explain %s#1\n", path);
     else
         g_string_append(out,
                         "next: the same with -o plan.json; then rehearse explain plan.json#1\n");

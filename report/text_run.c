@@ -122,8 +122,9 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_string_append_c(out, '\n');
     append_engine(out, q, r);
     rh_report_sources(out, q->c, q->hardware);
-    if (style->saved_as)
-        g_string_append_printf(out, "next: rehearse explain '%s'\n", style->saved_as);
+    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: rehearse explain %s\n", path);
     else
         g_string_append(out, "next: the same with -o run.json; then rehearse explain run.json\n");
     return g_string_free(out, FALSE);
