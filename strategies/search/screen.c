@@ -88,9 +88,12 @@ static double forward_kernels(const RhBlockPieces *b)
     return b->sequence_forward.seconds + b->tensor_forward.seconds;
 }
 
-static double backward_kernels(const RhBlockPieces *b)
+/* Kernels of a backward that are on the critical path: not those a longer collective hides. */
+static double backward_kernels(const RhBlockPieces *b, const TensorCosts *t, double data_end,
+                               double input_end)
 {
-    return b->data.seconds + b->weight.seconds + b->sequence_backward.seconds;
+    double weight = beside(t, b->weight.seconds, t->sum) >= total_s(t->sum) ? b->weight.seconds : 0;
+    return (data_end >= input_end ? b->data.seconds : 0) + weight + b->sequence_backward.seconds;
 }
 
 /* From the input gradient's start to the end: the sum runs beside the weight gradient (tensor.c).
@@ -106,7 +109,7 @@ static RhSpanCost block_cost(const RhBlockPieces *b, const TensorCosts *t)
     double gather = total_s(t->gather);
     double data_end = gather + beside(t, b->data.seconds, t->gather);
     RhSpanCost cost = {.forward_kernels_s = forward_kernels(b),
-                       .backward_kernels_s = backward_kernels(b)};
+                       .backward_kernels_s = backward_kernels(b, t, data_end, 2 * gather)};
     cost.forward_busy_s = forward_kernels(b) + gather;
     cost.forward_s = cost.forward_busy_s + total_s(t->sum);
     cost.backward_s = fmax(data_end, 2 * gather) + sum_beside_weight(b, t);
@@ -115,11 +118,12 @@ static RhSpanCost block_cost(const RhBlockPieces *b, const TensorCosts *t)
 
 static RhSpanCost embedding_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
+    double kernels = b->data.seconds + b->weight.seconds + b->sequence_backward.seconds;
     return (RhSpanCost){.forward_s = forward_kernels(b) + total_s(t->sum),
                         .forward_busy_s = forward_kernels(b),
-                        .backward_s = total_s(t->gather) + backward_kernels(b),
+                        .backward_s = total_s(t->gather) + kernels,
                         .forward_kernels_s = forward_kernels(b),
-                        .backward_kernels_s = backward_kernels(b)};
+                        .backward_kernels_s = kernels};
 }
 
 static RhSpanCost head_cost(const RhBlockPieces *b, const TensorCosts *t)
@@ -130,7 +134,7 @@ static RhSpanCost head_cost(const RhBlockPieces *b, const TensorCosts *t)
                         .forward_busy_s = busy,
                         .backward_s = fmax(data_end, total_s(t->gather)) + sum_beside_weight(b, t),
                         .forward_kernels_s = forward_kernels(b),
-                        .backward_kernels_s = backward_kernels(b)};
+                        .backward_kernels_s = backward_kernels(b, t, data_end, total_s(t->gather))};
 }
 
 RhSpanCost rh_span_add(RhSpanCost a, RhSpanCost b, double times)

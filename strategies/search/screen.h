@@ -10,10 +10,11 @@
 /* One block or layer alone: until its output may leave, and until the compute lane is free again.
  */
 typedef struct {
-    double forward_s;                             /* to the output */
-    double forward_busy_s;                        /* to the end of the last kernel */
-    double backward_s;                            /* recomputation included */
-    double forward_kernels_s, backward_kernels_s; /* kernels alone: what SM sharing can stretch */
+    double forward_s;      /* to the output */
+    double forward_busy_s; /* to the end of the last kernel */
+    double backward_s;     /* recomputation included */
+    double forward_kernels_s,
+        backward_kernels_s; /* kernels on the critical path: what SM sharing can stretch */
 } RhSpanCost;
 
 /* A shard on a split: what every chunk and stage takes. */

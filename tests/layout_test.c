@@ -1,0 +1,125 @@
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/layout.h"
+#include "strategies/train/schedule.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+static void the_text_form_round_trips(void)
+{
+    RhLayout a = rh_layout_default(), b = rh_layout_default();
+    CU_ASSERT_TRUE(rh_layout_parse(
+        "tp8, pp=16,dp64,vpp2,mb4,zero3,recompute=full,sp=off,order=tp-pp-dp", &a, NULL));
+    g_autofree char *text = rh_layout_format(&a);
+    CU_ASSERT_TRUE(rh_layout_parse(text, &b, NULL));
+    CU_ASSERT_EQUAL(memcmp(&a, &b, sizeof(a)), 0);
+    CU_ASSERT_EQUAL(a.schedule, RH_SCHEDULE_INTERLEAVED); /* vpp says so */
+    CU_ASSERT_EQUAL(a.pp, 16);
+}
+
+static void wrong_keys_and_values_are_refused(void)
+{
+    static const char *const wrong[] = {
+        "tq8",           "tp",       "tp0",      "tp-1",          "tp8x", "zero4", "recompute=some",
+        "schedule=none", "sp=maybe", "order=pp", "tp99999999999", "=",    "8",     "tp8;pp2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhLayout l = rh_layout_default(), before = l;
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_layout_parse(wrong[i], &l, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+        CU_ASSERT_EQUAL(memcmp(&l, &before, sizeof(l)), 0);
+    }
+}
+
+static void every_slot_runs_once_and_forward_comes_first(void)
+{
+    static const int32_t cases[][3] = {{1, 1, 4},  {4, 1, 8}, {4, 1, 2}, {4, 2, 8},
+                                       {8, 3, 16}, {2, 5, 4}, {4, 2, 4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+        for (int kind = RH_SCHEDULE_GPIPE; kind < RH_SCHEDULE_LAST; kind++) {
+            int32_t p = cases[i][0], v = kind == RH_SCHEDULE_INTERLEAVED ? cases[i][1] : 1,
+                    m = cases[i][2];
+            g_autofree RhSlot *slots = g_new(RhSlot, 2 * m * v);
+            for (int32_t stage = 0; stage < p; stage++) {
+                g_autofree int *seen = g_new0(int, m *v);
+                int32_t inflight = 0, most = 0;
+                rh_pipeline_schedule((RhScheduleKind)kind)->order(p, v, m, stage, slots);
+                for (int32_t s = 0; s < 2 * m * v; s++) {
+                    int *cell = &seen[slots[s].chunk * m + slots[s].microbatch];
+                    CU_ASSERT_EQUAL(*cell, slots[s].backward ? 1 : 0);
+                    (*cell)++;
+                    inflight += slots[s].backward ? -1 : 1;
+                    most = MAX(most, inflight);
+                }
+                if (kind == RH_SCHEDULE_1F1B)
+                    CU_ASSERT_EQUAL(most, MIN(m, p - stage));
+                if (kind == RH_SCHEDULE_GPIPE)
+                    CU_ASSERT_EQUAL(most, m);
+                if (kind == RH_SCHEDULE_INTERLEAVED)
+                    CU_ASSERT_EQUAL(most, MIN(m * v, (p - stage - 1) * 2 + (v - 1) * p + 1));
+            }
+        }
+}
+
+static void chunks_hold_every_layer_once(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-405b", "dgx-h100:128", "megatron", 1024, 8192);
+    static const char *const texts[] = {"tp8,pp16,vpp8", "tp8,pp16",      "tp8,pp4,vpp32",
+                                        "tp8,pp32,vpp3", "tp8,pp2,vpp63", "tp8,pp1"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        RhLayout l = train_layout(&k, texts[i]);
+        int32_t expected = 0, first, count, least = 1000, most = 0;
+        for (int32_t g = 0; g < l.pp * l.vpp; g++) {
+            rh_train_chunk_layers(&k.c, &l, g, &first, &count);
+            CU_ASSERT_EQUAL(first, expected);
+            expected += count;
+            least = MIN(least, count);
+            most = MAX(most, count);
+        }
+        CU_ASSERT_EQUAL(expected, 126);
+        CU_ASSERT_TRUE(most - least <= 1);
+    }
+}
+
+static void illegal_layouts_say_why(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
+    static const char *const wrong[] = {
+        "tp6,pp1,dp1",       "tp16,pp4,dp1",      "tp8,pp8,dp2",
+        "tp8,pp4,dp2,mb7",   "tp1,pp64,dp1,vpp2", "tp8,pp4,dp2,vpp2,schedule=1f1b",
+        "tp1,pp1,dp64,vpp2", "tp4,pp2,dp8,cp2",   "tp8,pp8,dp1,vpp2,mb128"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhLayout l = rh_layout_default();
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE(rh_layout_parse(wrong[i], &l, NULL));
+        CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
+static void knobs_without_effect_are_canonical(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 2048);
+    RhLayout l = train_layout(&k, "tp1,pp8,dp1,zero3,sp=on,order=tp-pp-dp,schedule=gpipe");
+    CU_ASSERT_FALSE(l.sequence_parallel);
+    CU_ASSERT_EQUAL(l.zero, 0);
+    CU_ASSERT_EQUAL(l.order, RH_ORDER_TP_DP_PP);
+    CU_ASSERT_EQUAL(l.schedule, RH_SCHEDULE_GPIPE);
+    l = train_layout(&k, "tp8,pp1,schedule=gpipe");
+    CU_ASSERT_EQUAL(l.schedule, RH_SCHEDULE_1F1B);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "layouts",
+        (RhTest[]){{"the_text_form_round_trips", the_text_form_round_trips},
+                   {"wrong_keys_and_values_are_refused", wrong_keys_and_values_are_refused},
+                   {"every_slot_runs_once_and_forward_comes_first",
+                    every_slot_runs_once_and_forward_comes_first},
+                   {"chunks_hold_every_layer_once", chunks_hold_every_layer_once},
+                   {"illegal_layouts_say_why", illegal_layouts_say_why},
+                   {"knobs_without_effect_are_canonical", knobs_without_effect_are_canonical},
+                   {0}});
+}

@@ -1,0 +1,45 @@
+#pragma once
+/* A case from catalogue names, for tests of strategies. */
+#include "strategies/search/plan.h"
+#include "strategies/train/train.h"
+
+typedef struct {
+    RhModel *model;
+    RhPlatform *bare, *platform;
+    RhCase c;
+} TrainKit;
+
+/* Model and platform from the catalogue or one-line form; every GPU of the platform. Free with
+ * train_kit_clear. */
+static inline TrainKit train_kit(const char *model, const char *platform, const char *stack,
+                                 int64_t global_batch, int64_t sequence)
+{
+    TrainKit k = {.model = rh_model_load(model, NULL), .bare = rh_platform_load(platform, NULL)};
+    g_assert(k.model && k.bare);
+    const RhStack *s = rh_stack_by_name(stack);
+    k.platform = rh_stack_platform(s, k.bare);
+    k.c = (RhCase){
+        k.model, k.platform, s, {global_batch, sequence, rh_platform_gpus(k.bare), RH_DTYPE_BF16}};
+    return k;
+}
+
+static inline void train_kit_clear(TrainKit *k)
+{
+    rh_model_free(k->model);
+    rh_platform_free(k->bare);
+    rh_platform_free(k->platform);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TrainKit, train_kit_clear)
+
+static inline RhLayout train_layout(const TrainKit *k, const char *text)
+{
+    RhLayout l = rh_layout_default();
+    GError *error = NULL;
+    bool read = rh_layout_parse(text, &l, &error);
+    g_assert_no_error(error);
+    g_assert(read);
+    l = rh_train_canonical(&k->c, &l);
+    rh_train_legal(&k->c, &l, &error);
+    g_assert_no_error(error);
+    return l;
+}

@@ -1,0 +1,333 @@
+/* The programs of every cut: wire volume and memory against the published formulas, folded against
+ * unfolded. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/collective.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/schedule.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+/* Bytes of a role's collectives on a lane, as buffers. */
+static double buffers(const RhProgram *p, int32_t role, RhLane lane, RhOp op)
+{
+    const RhRole *r = rh_program_role(p, role);
+    double sum = 0;
+    for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++) {
+        const RhTask *t = rh_program_task(p, i);
+        if (t->kind == RH_TASK_COLLECTIVE && t->lane == lane && (RhOp)t->op == op)
+            sum += t->bytes;
+    }
+    return sum;
+}
+
+static RhProgram *build(const TrainKit *k, const char *layout)
+{
+    RhLayout l = train_layout(k, layout);
+    g_autoptr(GError) error = NULL;
+    RhProgram *p = rh_train_build(&k->c, &l, &error);
+    g_assert_no_error(error);
+    CU_ASSERT_TRUE(rh_program_check(p, &error));
+    g_assert_no_error(error);
+    return p;
+}
+
+/* Korthikanti et al. 2022, section 4.2: sequence parallelism moves what tensor parallelism alone
+ * did; forward two all-gathers and two reduce-scatters of 2bsh bytes a layer, backward the same and
+ * two more gathers of the inputs. */
+static void tensor_parallel_volume_is_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
+    double L = k.model->layers_count, full = 2.0 * 2048 * (double)k.model->hidden, m = 8;
+    double entropy = 12.0 * 2048 * m;
+    g_autoptr(RhProgram) plain = build(&k, "tp8,sp=off");
+    /* all-reduces: two forward and two backward a layer, one for the embedding, one for the head's
+     * input gradient */
+    RH_CHECK_CLOSE(buffers(plain, 0, RH_LANE_TP, RH_OP_ALL_REDUCE),
+                   m * full * (4 * L + 2) + entropy, 1e-12);
+    g_autoptr(RhProgram) sp = build(&k, "tp8,sp=on");
+    RH_CHECK_CLOSE(buffers(sp, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER), m * full * (4 * L + 2), 1e-12);
+    /* gathers: forward 2L + head; backward 2L gradients, 2L inputs, head's input, embedding's
+     * gradient */
+    RH_CHECK_CLOSE(buffers(sp, 0, RH_LANE_TP, RH_OP_ALL_GATHER), m * full * (6 * L + 3), 1e-12);
+    g_autoptr(RhProgram) full_recompute = build(&k, "tp8,sp=on,recompute=full");
+    RH_CHECK_CLOSE(buffers(full_recompute, 0, RH_LANE_TP, RH_OP_ALL_GATHER), m * full * (8 * L + 3),
+                   1e-12);
+    RH_CHECK_CLOSE(buffers(full_recompute, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER),
+                   m * full * (5 * L + 2), 1e-12);
+}
+
+/* Rajbhandari et al. 2020, section 7: ZeRO-0 to 2 move 2 psi, ZeRO-3 3 psi (here with 4-byte main
+ * gradients for 0 and 1). */
+static void zero_volume_is_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    RhLayout l = train_layout(&k, "tp1,dp8,zero0,mb2");
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    RhStageMemory stage = rh_stage_memory(pieces, &l, 0);
+    double psi = stage.params, m = 2;
+    RH_CHECK_CLOSE(psi, (double)rh_model_params(k.model), 1e-3);
+    g_autoptr(RhProgram) z0 = build(&k, "tp1,dp8,zero0,mb2");
+    RH_CHECK_CLOSE(buffers(z0, 0, RH_LANE_DP, RH_OP_ALL_REDUCE), 4 * psi, 1e-12);
+    g_autoptr(RhProgram) z1 = build(&k, "tp1,dp8,zero1,mb2");
+    RH_CHECK_CLOSE(buffers(z1, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER), 4 * psi, 1e-12);
+    RH_CHECK_CLOSE(buffers(z1, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * psi, 1e-12);
+    g_autoptr(RhProgram) z2 = build(&k, "tp1,dp8,zero2,mb2");
+    RH_CHECK_CLOSE(buffers(z2, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-12);
+    RH_CHECK_CLOSE(buffers(z2, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * psi, 1e-12);
+    g_autoptr(RhProgram) z3 = build(&k, "tp1,dp8,zero3,mb2");
+    RH_CHECK_CLOSE(buffers(z3, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-12);
+    RH_CHECK_CLOSE(buffers(z3, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-12);
+}
+
+static double message_bytes(const RhProgram *p, int32_t role, RhLane lane)
+{
+    const RhRole *r = rh_program_role(p, role);
+    double sum = 0;
+    for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++)
+        if (rh_program_task(p, i)->lane == lane)
+            sum += rh_program_task(p, i)->bytes;
+    return sum;
+}
+
+/* A stage sends 2bsh bytes a micro-batch and chunk (1/t of it with sequence parallelism),
+ * interleaving v times as much. */
+static void pipeline_volume_is_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 16, 2048);
+    double full = 2.0 * 2048 * (double)k.model->hidden;
+    g_autoptr(RhProgram) one = build(&k, "tp1,pp4,dp2");
+    RH_CHECK_CLOSE(message_bytes(one, 1, RH_LANE_SEND_NEXT), 8 * full, 1e-12);
+    RH_CHECK_CLOSE(message_bytes(one, 1, RH_LANE_SEND_PREV), 8 * full, 1e-12);
+    CU_ASSERT_EQUAL(message_bytes(one, 3, RH_LANE_SEND_NEXT), 0);
+    g_autoptr(RhProgram) interleaved = build(&k, "tp1,pp4,dp2,vpp4");
+    RH_CHECK_CLOSE(message_bytes(interleaved, 1, RH_LANE_SEND_NEXT), 4 * 8 * full, 1e-12);
+    RH_CHECK_CLOSE(message_bytes(interleaved, 3, RH_LANE_SEND_NEXT), 3 * 8 * full, 1e-12);
+    g_autoptr(RhProgram) sharded = build(&k, "tp2,pp4,dp1,sp=on");
+    RH_CHECK_CLOSE(message_bytes(sharded, 1, RH_LANE_SEND_NEXT), 16 * full / 2, 1e-12);
+}
+
+/* Rajbhandari et al. 2020, figure 1, with K = 12 and 4-byte gradients. */
+static void zero_states_are_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    static const double expected[4] = {18, 6 + 12.0 / 8, 2 + 16.0 / 8, 18.0 / 8};
+    for (int zero = 0; zero <= 3; zero++) {
+        g_autofree char *text = g_strdup_printf("tp1,dp8,zero%d", zero);
+        RhLayout l = train_layout(&k, text);
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
+                        s.fixed_bytes[RH_MEMORY_OPTIMIZER];
+        RH_CHECK_CLOSE(states, expected[zero] * s.params, 1e-12);
+    }
+}
+
+/* --- folded against unfolded, for every cut --- */
+
+static double wait_sum(const RhRun *run, RhWait wait)
+{
+    double sum = 0, ranks = 0;
+    for (guint i = 0; i < run->performers->len; i++) {
+        const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
+        sum += p->wait_s[wait] * p->ranks_count;
+        ranks += p->ranks_count;
+    }
+    return sum / ranks;
+}
+
+static void check_fold(const TrainKit *k, const char *layout)
+{
+    g_autoptr(RhProgram) p = build(k, layout);
+    g_autoptr(GError) error = NULL;
+    RhEngineOptions folded = {0}, unfolded = {.unfolded = true};
+    g_autoptr(RhRun) a = rh_engine_run(p, k->platform, &folded, &error);
+    g_assert_no_error(error);
+    g_autoptr(RhRun) b = rh_engine_run(p, k->platform, &unfolded, &error);
+    g_assert_no_error(error);
+    if (!rh_test_close(a->step_time_s, b->step_time_s, 1e-3))
+        CU_FAIL_FATAL("folded and unfolded steps differ");
+    for (int w = 0; w < RH_WAIT_LAST; w++) {
+        double x = wait_sum(a, (RhWait)w), y = wait_sum(b, (RhWait)w);
+        CU_ASSERT_TRUE(fabs(x - y) <= 0.01 * fmax(x, y) || fabs(x - y) <= 1e-4 * b->step_time_s);
+    }
+}
+
+static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
+                                         "tp1,dp16,zero1",
+                                         "tp1,dp16,zero2",
+                                         "tp1,dp16,zero3",
+                                         "tp8,dp2,sp=off",
+                                         "tp8,dp2,sp=on",
+                                         "tp2,pp2,dp4,zero1",
+                                         "tp2,pp4,dp2,schedule=gpipe",
+                                         "tp1,pp4,dp4,zero2,order=tp-pp-dp",
+                                         "tp2,pp2,dp4,vpp2,zero1",
+                                         "tp4,pp4,dp1,vpp2",
+                                         "tp2,pp4,dp2,zero3,recompute=full",
+                                         "tp1,pp8,dp2,recompute=selective,order=tp-pp-dp",
+                                         "tp1,pp16,dp1"};
+
+static void folded_agrees_with_unfolded_for_every_cut(void)
+{
+    g_auto(TrainKit) dgx = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048);
+    for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
+        check_fold(&dgx, cuts_of_16[i]);
+}
+
+static void folded_agrees_where_stages_share_a_nic(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x2,nvlink:450GB/s,ib:100Gb/s,nics:1",
+                                   "megatron", 32, 2048);
+    for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
+        check_fold(&k, cuts_of_16[i]);
+}
+
+static void folded_agrees_where_rings_cross_pods(void)
+{
+    g_auto(TrainKit) k =
+        train_kit("llama-3.2-1b", "h100-sxm:4x16,nvlink:450GB/s,ib:200Gb/s,leaf:4,oversub:4",
+                  "megatron", 64, 2048);
+    static const char *const cuts[] = {
+        "tp4,dp16,zero1", "tp2,pp4,dp8,zero1", "tp2,pp4,dp8,zero1,order=tp-pp-dp",
+        "tp1,pp2,dp32,zero2,order=tp-pp-dp", "tp4,pp4,dp4,vpp2,zero0"};
+    for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++)
+        check_fold(&k, cuts[i]);
+}
+
+static double step_on(const TrainKit *k, const RhPlatform *platform, const char *layout)
+{
+    g_autoptr(RhProgram) p = build(k, layout);
+    RhEngineOptions options = {0};
+    g_autoptr(RhRun) run = rh_engine_run(p, platform, &options, NULL);
+    g_assert(run);
+    return run->step_time_s;
+}
+
+/* SimGrid carries the traffic: halving one leaf's uplink slows the layout that crosses it, not the
+ * one that stays below. */
+static void halving_a_leaf_uplink_slows_only_what_crosses_it(void)
+{
+    const char *spec = "h100-sxm:8x8,nvlink:450GB/s,ib:100Gb/s,leaf:4,oversub:4,rail";
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", spec, "megatron", 64, 2048);
+    RhLink up = -1;
+    for (RhLink link = 0; link < rh_platform_links_count(k.platform) && up < 0; link++) {
+        g_autofree char *name = rh_platform_link_name(k.platform, link);
+        if (g_str_has_prefix(name, "leaf/0") && g_str_has_suffix(name, "/up"))
+            up = link;
+    }
+    CU_ASSERT_TRUE_FATAL(up >= 0);
+    g_autoptr(RhPlatform) halved = rh_platform_copy(k.platform);
+    rh_platform_link_scale(halved, up, 0.5);
+    /* dp of 8 nodes crosses leaves; pipeline of two nodes below one leaf with dp inside the node
+     * does not */
+    double crossing = step_on(&k, k.platform, "tp8,dp8,zero3");
+    double crossing_halved = step_on(&k, halved, "tp8,dp8,zero3");
+    CU_ASSERT_TRUE(crossing_halved > 1.01 * crossing);
+    k.c.job.gpus = 32;
+    double local = step_on(&k, k.platform, "tp8,pp1,dp4,zero3"),
+           local_halved = step_on(&k, halved, "tp8,pp1,dp4,zero3");
+    RH_CHECK_CLOSE(local, local_halved, 1e-12);
+}
+
+/* Narayanan et al. 2021, section 2.2: the bubble is (p-1)/m of the work, (p-1)/(vm) interleaved. */
+static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kind,
+                             const TrainKit *k);
+
+static void the_bubble_is_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    static const int32_t cases[][3] = {{4, 1, 8}, {8, 1, 8}, {4, 2, 8}, {4, 4, 16}, {8, 2, 16}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int32_t p = cases[i][0], v = cases[i][1], m = cases[i][2];
+        RhScheduleKind kind = v > 1 ? RH_SCHEDULE_INTERLEAVED : RH_SCHEDULE_1F1B;
+        g_autoptr(RhProgram) program = waits_only(p, v, m, kind, &k);
+        RhEngineOptions options = {0};
+        g_autoptr(RhRun) run = rh_engine_run(program, k.platform, &options, NULL);
+        double work = m * 3.0;
+        RH_CHECK_CLOSE(run->step_time_s, work * (1 + (p - 1.0) / (v * m)), 1e-3);
+        if (v == 1) {
+            g_autoptr(RhProgram) gpipe = waits_only(p, 1, m, RH_SCHEDULE_GPIPE, &k);
+            g_autoptr(RhRun) same = rh_engine_run(gpipe, k.platform, &options, NULL);
+            RH_CHECK_CLOSE(same->step_time_s, run->step_time_s, 1e-3);
+        }
+    }
+}
+
+/* A pipeline of timed waits: a stage's forward takes 1 s and its backward 2 s a micro-batch, spread
+ * over v chunks. */
+static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kind,
+                             const TrainKit *k)
+{
+    (void)k;
+    RhProgram *program = rh_program_new(p);
+    int32_t forward = rh_program_add_wait(program, 1.0 / v),
+            backward = rh_program_add_wait(program, 2.0 / v);
+    int32_t chunks = p * v, cells = chunks * m;
+    g_autofree int32_t *ends = g_new(int32_t, 4 * cells);
+    int32_t *send[2] = {ends, ends + cells}, *recv[2] = {ends + 2 * cells, ends + 3 * cells};
+    g_autofree RhSlot *slots = g_new(RhSlot, 2 * m * v);
+    int32_t label = rh_program_label(program, "wait");
+    for (int32_t s = 0; s < p; s++) {
+        RhSpan one = {1, 1};
+        rh_pipeline_schedule(kind)->order(p, v, m, s, slots);
+        rh_program_begin_role(program, "stage", s, &one, 1);
+        for (int32_t i = 0; i < 2 * m * v; i++) {
+            bool b = slots[i].backward;
+            int32_t g = slots[i].chunk * p + s, from = b ? g + 1 : g - 1, to = b ? g - 1 : g + 1;
+            int32_t cell = g * m + slots[i].microbatch, in = -1;
+            RhTask t = {.label = label,
+                        .layer = -1,
+                        .group = -1,
+                        .peer_task = -1,
+                        .bundle = -1,
+                        .bytes = 8};
+            if (from >= 0 && from < chunks) {
+                t.kind = RH_TASK_RECV;
+                t.lane = b ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV;
+                t.peer_delta = from % p - s;
+                in = recv[b][cell] = rh_program_add_task(program, t, NULL, 0);
+            }
+            t.kind = RH_TASK_KERNEL;
+            t.lane = RH_LANE_COMPUTE;
+            t.bundle = b ? backward : forward;
+            t.bytes = 0;
+            int32_t work = rh_program_add_task(program, t, &in, 1);
+            if (to >= 0 && to < chunks) {
+                t.kind = RH_TASK_SEND;
+                t.lane = b ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT;
+                t.peer_delta = to % p - s;
+                t.bundle = -1;
+                t.bytes = 8;
+                send[b][cell] = rh_program_add_task(program, t, &work, 1);
+            }
+        }
+        rh_program_end_role(program);
+    }
+    for (int32_t g = 0; g + 1 < chunks; g++)
+        for (int32_t i = 0; i < m; i++) {
+            rh_program_match(program, send[0][g * m + i], recv[0][(g + 1) * m + i]);
+            rh_program_match(program, send[1][(g + 1) * m + i], recv[1][g * m + i]);
+        }
+    return program;
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "training programs",
+        (RhTest[]){
+            {"tensor_parallel_volume_is_as_published", tensor_parallel_volume_is_as_published},
+            {"zero_volume_is_as_published", zero_volume_is_as_published},
+            {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
+            {"zero_states_are_as_published", zero_states_are_as_published},
+            {"the_bubble_is_as_published", the_bubble_is_as_published},
+            {"folded_agrees_with_unfolded_for_every_cut",
+             folded_agrees_with_unfolded_for_every_cut},
+            {"folded_agrees_where_stages_share_a_nic", folded_agrees_where_stages_share_a_nic},
+            {"folded_agrees_where_rings_cross_pods", folded_agrees_where_rings_cross_pods},
+            {"halving_a_leaf_uplink_slows_only_what_crosses_it",
+             halving_a_leaf_uplink_slows_only_what_crosses_it},
+            {0}});
+}
