@@ -23,11 +23,15 @@ typedef struct {
     GString *out;
 } Explanation;
 
+/* Settles the layout first: a result is a file, and anybody may have edited it. */
 static RhRehearsal *rehearse(const RhInputs *in, const RhLayout *layout, int64_t seed,
                              RhProgram **program, GError **error)
 {
     RhEngineOptions options = {.seed = (uint64_t)seed};
-    return rh_rehearse(&in->c, layout, &options, program, NULL, error);
+    RhLayout settled = *layout;
+    if (!rh_inputs_settle_layout(in, &settled, error))
+        return NULL;
+    return rh_rehearse(&in->c, &settled, &options, program, NULL, error);
 }
 
 static bool open_result(Explanation *e, GError **error)
@@ -70,12 +74,12 @@ static void close_result(Explanation *e)
 static void append_tree(Explanation *e)
 {
     g_autofree char *title = rh_layout_title(&e->r->layout);
-    g_autofree char *step = rh_text_number(e->r->step_time_s, 4);
-    g_string_append_printf(e->out, "%s s/step: #%" G_GINT64_FORMAT " %s\n", step, e->rank, title);
+    g_autofree char *step = rh_quantity_format(e->r->step_time_s, RH_QUANTITY_S, 4);
+    g_string_append_printf(e->out, "%s/step: #%" G_GINT64_FORMAT " %s\n", step, e->rank, title);
     rh_report_tree(e->out, e->r->costs, e->r->step_time_s);
-    g_autofree char *closed = rh_text_number(e->r->bound_closed_s, 4);
-    g_autofree char *segment = rh_text_number(e->r->bound_segment_s, 4);
-    g_string_append_printf(e->out, "lower bounds: closed form %s s, segment graph %s s\n", closed,
+    g_autofree char *closed = rh_quantity_format(e->r->bound_closed_s, RH_QUANTITY_S, 4);
+    g_autofree char *segment = rh_quantity_format(e->r->bound_segment_s, RH_QUANTITY_S, 4);
+    g_string_append_printf(e->out, "lower bounds: closed form %s, segment graph %s\n", closed,
                            segment);
     rh_report_sources(e->out, &e->in->c, e->in->hardware);
     g_autofree char *path = rh_text_path(e->result->path);
@@ -124,13 +128,25 @@ static bool append_rank(Explanation *e, GError **error)
     return true;
 }
 
-/* A strategy's keys over the plan's own layout; dp follows unless it is named. */
-static bool parse_over(const RhLayout *base, const char *text, RhLayout *out, GError **error)
+/* Is the change one of the layout's keys ("tp=4", "tp4")? */
+static bool is_layout_key(const char *text)
 {
-    *out = *base;
-    out->dp = 0;
-    out->stage_layers_count = 0;
-    return rh_layout_parse(text, out, error);
+    static const char *const keys[] = {"tp",   "pp",        "dp",       "cp", "ep",    "vpp", "mb",
+                                       "zero", "recompute", "schedule", "sp", "order", NULL};
+    g_autofree char *key = g_strndup(text, strcspn(text, "=0123456789"));
+    return g_strv_contains(keys, key);
+}
+
+/* Keys over a layout; dp follows the others unless it is named. */
+static bool change_layout(RhLayout *layout, const char *text, GError **error)
+{
+    RhLayout changed = *layout;
+    changed.dp = 0;
+    changed.stage_layers_count = 0;
+    if (!rh_layout_parse(text, &changed, error))
+        return false;
+    *layout = changed;
+    return true;
 }
 
 /* Why a layout does not win: illegal, too large, or slower. Each is an answer. */
@@ -170,11 +186,10 @@ static bool append_what_if(Explanation *e, GError **error)
     RhLayout layout = e->r->layout;
     for (guint i = 0; i < e->a->what_ifs->len; i++) {
         char *text = g_ptr_array_index(e->a->what_ifs, i);
-        RhLayout changed;
-        if (parse_over(&layout, text, &changed, NULL))
-            layout = changed;
-        else
+        if (!is_layout_key(text))
             g_ptr_array_add(sets, text);
+        else if (!change_layout(&layout, text, error))
+            return false;
     }
     g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
     if (!in)

@@ -118,14 +118,18 @@ static bool load_platform(RhInputs *in, const RhInputsSpec *spec, GError **error
 
 static bool check_gpus(const RhInputs *in, GError **error)
 {
-    int32_t there = rh_platform_gpus(in->hardware);
+    int32_t there = rh_platform_gpus(in->hardware), each = in->hardware->gpus_per_node;
+    int32_t nodes = (in->c.job.gpus + each - 1) / each;
     if (in->c.job.gpus <= there)
         return true;
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "%d GPUs are asked for, %s has %d\nhelp: give the nodes, as in %s:%d",
-                   in->c.job.gpus, in->platform_spec, there, "dgx-h100",
-                   (in->c.job.gpus + in->hardware->gpus_per_node - 1) /
-                       in->hardware->gpus_per_node);
+    const char *colon = strchr(in->platform_spec, ':');
+    bool one_line = strchr(in->platform_spec, ',') || (colon && strchr(colon, 'x'));
+    g_autofree char *name =
+        g_strndup(in->platform_spec, colon ? (gsize)(colon - in->platform_spec) : G_MAXINT16);
+    g_autofree char *help = one_line ? g_strdup_printf("--set nodes=%d", nodes)
+                                     : g_strdup_printf("-p %s:%d", name, nodes);
+    return rh_fail(error, RH_ERROR_USAGE, "%d GPUs are asked for, %s has %d\nhelp: %s",
+                   in->c.job.gpus, in->platform_spec, there, help);
 }
 
 static void fill_question(RhInputs *in, const RhInputsSpec *spec)
@@ -228,11 +232,23 @@ static bool read_layout_file(const char *path, RhLayout *layout, GError **error)
     return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
 }
 
+/* Degrees whose product no machine has; products below stay far inside 32 bits. */
+static bool check_ranks(const RhLayout *l, GError **error)
+{
+    double ranks = (double)l->tp * l->pp * l->cp * MAX(l->dp, 1);
+    if (ranks <= 1 << 24)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "tp%d x pp%d x cp%d x dp%d are %.0f ranks", l->tp, l->pp,
+                   l->cp, MAX(l->dp, 1), ranks);
+}
+
 bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GError **error)
 {
     RhLayout l = *layout;
     RhCase fitting = in->c;
     l.dp = MAX(l.dp, 1);
+    if (!check_ranks(&l, error))
+        return false;
     fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;
     return rh_train_legal(&fitting, &l, error);
 }
@@ -240,6 +256,8 @@ bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GEr
 bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **error)
 {
     RhLayout l = *layout;
+    if (!check_ranks(&l, error))
+        return false;
     if (l.tp == 1)
         l.sequence_parallel = false;
     if (l.dp == 0 && !rh_inputs_fits_some_machine(in, &l, error))

@@ -211,7 +211,7 @@ static void draw_tier(Picture *d, int t)
     g_autofree char *hop = rh_text_fact(&tier->hop_latency_s, RH_QUANTITY_S);
     g_autofree char *uplink = tier_uplink(p, t, root);
     g_autofree char *name =
-        root ? g_strdup_printf("%s: joins all %d nodes", tier->name, p->nodes_count)
+        root ? g_strdup_printf("%s: joins %d nodes", tier->name, p->nodes_count)
              : g_strdup_printf("%s 0: nodes 0-%d%s", tier->name, span - 1,
                                tier->rail_optimised ? ", one switch per rail" : "");
     g_autofree char *detail = g_strdup_printf("%shop +%s", uplink, hop);

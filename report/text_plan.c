@@ -139,11 +139,10 @@ static void append_table(GString *out, const RhPlan *plan)
 static void append_best(GString *out, const RhRehearsal *best, const RhReportStyle *style)
 {
     g_autofree char *title = rh_layout_title(&best->layout);
-    g_autofree char *step = rh_text_number(best->step_time_s, 3);
+    g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
     g_string_append_printf(out, "%sbest: %s%s\n", BOLD(style), title, PLAIN(style));
-    g_string_append_printf(out,
-                           "      %s s/step   %.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n\n",
+    g_string_append_printf(out, "      %s/step   %.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n\n",
                            step, 100 * best->mfu_frac, tokens, gib(best->memory.peak_bytes),
                            gib(best->memory_capacity_bytes));
 }

@@ -92,11 +92,11 @@ static void append_bound(GString *out, const RhRehearsal *r)
 {
     if (r->bound_closed_s <= 0 || r->events_count == 0)
         return;
-    g_autofree char *closed = rh_text_number(r->bound_closed_s, 3);
+    g_autofree char *closed = rh_quantity_format(r->bound_closed_s, RH_QUANTITY_S, 3);
     g_string_append_printf(out, "   closed form %s (%+.1f %%)", closed,
                            100 * (r->bound_closed_s / r->step_time_s - 1));
     if (r->bound_segment_s > 0) {
-        g_autofree char *segment = rh_text_number(r->bound_segment_s, 3);
+        g_autofree char *segment = rh_quantity_format(r->bound_segment_s, RH_QUANTITY_S, 3);
         g_string_append_printf(out, ", segment graph %s (%+.1f %%)", segment,
                                100 * (r->bound_segment_s / r->step_time_s - 1));
     }
@@ -106,10 +106,10 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
                          const RhReportStyle *style)
 {
     GString *out = g_string_new(NULL);
-    g_autofree char *step = rh_text_number(r->step_time_s, 3);
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
-    g_string_append_printf(out, "%s%s s/step%s", style->colored ? "\033[1m" : "", step,
+    g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
                            style->colored ? "\033[0m" : "");
     append_bound(out, r);
     g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s tok/s/GPU   %s\n\n", title,

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# A wrong command line says what is near, and exits with 2.
+try() {
+    echo "\$ rehearse $*"
+    rehearse "$@" 2>&1
+    echo "exit $?"
+}
+try
+try plann
+try serve-plan
+try capacity
+try -w llama-3.1-8b plan
+try help nosuch
+try completions tcsh
+try show platfroms
+try show stacks nosuch
+try compare one.json

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# What a stranger sees first.
+rehearse help

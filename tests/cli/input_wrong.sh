@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Inputs that are not there, or ask for what there is not.
+try() {
+    echo "\$ rehearse $*"
+    rehearse "$@" 2>&1
+    echo "exit $?"
+}
+batch=(--global-batch 64 --seq 8192)
+try plan -w llama-3.1-8c -p dgx-h100 "${batch[@]}"
+try plan -w llama-3.1-8b -p dgx-h10 "${batch[@]}"
+try plan -w llama-3.1-8b -p dgx-h100:many "${batch[@]}"
+try plan -w nosuch.json -p dgx-h100 "${batch[@]}"
+try plan -w llama-3.1-8b -p dgx-h100:1 --gpus 16 "${batch[@]}"
+try plan -w llama-3.1-8b -p h100-sxm:8x1,ib:400Gb/s --gpus 16 "${batch[@]}"
+try plan -w llama-3.1-8b -p dgx-h100 --stack megatorn "${batch[@]}"
+try plan -w llama-3.1-70b -p dgx-h100:8 --fix tp=6 "${batch[@]}"
+try simulate -w llama-3.1-8b -p dgx-h100 -s tp3 "${batch[@]}"
+try simulate -w llama-3.1-8b -p dgx-h100 -s tpp3 "${batch[@]}"
+try simulate -w llama-3.1-8b -p dgx-h100 -s recompute=most "${batch[@]}"
+try simulate -w llama-3.1-8b -p dgx-h100 -s 'nosuch.json#2' "${batch[@]}"

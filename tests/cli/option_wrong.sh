@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Options: unknown, of another command, without a value, of the wrong kind, twice.
+try() {
+    echo "\$ rehearse $*"
+    rehearse "$@" 2>&1
+    echo "exit $?"
+}
+job=(-w llama-3.1-8b -p dgx-h100 --global-batch 16 --seq 4096)
+try plan
+try plan -w llama-3.1-8b -p dgx-h100 --seq 4096
+try plan "${job[@]}" --global-bach 3
+try plan "${job[@]}" --steps 3
+try plan "${job[@]}" --top
+try plan "${job[@]}" --top many
+try plan "${job[@]}" --gap 5s
+try plan "${job[@]}" --quick=yes
+try plan "${job[@]}" --seq 8192
+try plan "${job[@]}" --objective speed
+try plan "${job[@]}" word
+try plan "${job[@]}" -x
+try plan "${job[@]}" --fix tq=8
+try plan "${job[@]}" --limit 'tp<=many'
+try plan "${job[@]}" -o plan.html
+try plan "${job[@]}" -o plan.txt
+try plan "${job[@]}" -o nosuch/plan.json
+try plan "${job[@]}" --set layers
+try plan "${job[@]}" --set layer=4
+try plan "${job[@]}" --set nic.bandwidth=50
+try plan "${job[@]}" --set global_batch=many
+ls

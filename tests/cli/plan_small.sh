@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# A job that fits on one node, from plan to explanation; files by their endings.
+cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
+job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
+rehearse plan "${job[@]}" --top 3 -o plan.json -o plan.csv -o plan.md
+echo "exit $?"
+cut -d, -f1-13 plan.csv
+grep -c '^| [123] |' plan.md
+rehearse explain plan.json#1
+rehearse explain plan.json --vs 2
+rehearse explain plan.json --why-not tp8,pp2
+rehearse explain plan.json --why-not tp3 2>&1
+rehearse explain plan.json --what-if nic.bandwidth=100Gb/s | head -n 1
+rehearse compare plan.json#1 plan.json#3 | head -n 2

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# What there is.
+rehearse show platforms
+rehearse show workloads
+rehearse show strategies
+rehearse show strategies tp8,pp4,mb2,zero3
+rehearse show stacks

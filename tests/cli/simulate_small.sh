@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# One layout in detail, from text, a file and a plan; folded and unfolded.
+cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" "$CASES/inputs/layout.txt" .
+job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
+rehearse simulate "${job[@]}" -s tp2,pp2,mb1 -o run.json --trace run.trace.json.gz
+echo "exit $?"
+gzip -t run.trace.json.gz && echo trace is gzip
+rehearse simulate "${job[@]}" -s layout.txt --json >from-file.json
+rehearse simulate "${job[@]}" -s run.json --json | sed -n '/"layout"/,/}/p'
+rehearse explain run.json --term tp
+rehearse explain run.json --term backward | head -n 12
