@@ -57,7 +57,10 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
         double optimizer = rh_screen_optimizer_s(t.c, l, t.spans->params[s]);
         double here = fill + hops + work;
         double pipeline = here + fmax(t.spans->drain_s[s] + hops + home, optimizer);
-        double first_ready = l->zero <= 1 ? here - t.spans->backward_s[s] : fill + hops;
+        /* Interleaved, the last chunk's gradients are final up to p micro-batches of the others
+         * before the end. */
+        double before_end = (l->vpp > 1 ? l->pp : 1) * t.spans->backward_s[s];
+        double first_ready = l->zero <= 1 ? here - before_end : fill + hops;
         double gradients = first_ready + gradient_lane_s(&t, s) + optimizer;
         double gathers = l->zero == 3
                              ? 2 * t.m * PARAM_BYTES * t.spans->params[s] * t.net->reduce_s_per_byte

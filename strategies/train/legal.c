@@ -171,9 +171,11 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
     if (c->job.gpus > rh_platform_gpus(c->platform))
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
                        c->platform->name, rh_platform_gpus(c->platform));
+    if (!tensor_legal(c, l, error))
+        return false;
     if (ranks != c->job.gpus)
         return rh_fail(error, RH_ERROR_USAGE,
                        "tp%d x pp%d x dp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp, l->pp,
                        l->dp, ranks, c->job.gpus);
-    return tensor_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
+    return batch_legal(c, l, error) && pipeline_legal(c, l, error);
 }

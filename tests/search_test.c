@@ -1,0 +1,321 @@
+/* The space, the bounds and the funnel. */
+#include <gsl/gsl_rng.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+static RhLayout *at(GArray *space, guint i)
+{
+    return &g_array_index(space, RhLayout, i);
+}
+
+/* --- the space --- */
+
+/* Every tuple of knobs in the ranges the space draws from, kept when legal and canonical. */
+static guint count_by_brute_force(const TrainKit *k, int32_t most_vpp)
+{
+    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 16};
+    guint count = 0;
+    RhLayout l = rh_layout_default();
+    for (l.tp = 1; l.tp <= k->c.job.gpus; l.tp++)
+        for (l.pp = 1; l.pp <= k->c.job.gpus; l.pp++)
+            for (l.dp = 1; l.dp <= k->c.job.gpus; l.dp++)
+                for (l.vpp = 1; l.vpp <= most_vpp; l.vpp++)
+                    for (size_t b = 0; b < G_N_ELEMENTS(sizes); b++)
+                        for (l.zero = 0; l.zero < 4; l.zero++)
+                            for (int rest = 0; rest < 3 * 3 * 2 * 2; rest++) {
+                                l.microbatch = sizes[b];
+                                l.recompute = (RhRecompute)(rest % 3);
+                                l.schedule = (RhScheduleKind)(1 + rest / 3 % 3);
+                                l.sequence_parallel = rest / 9 % 2 != 0;
+                                l.order = (RhOrder)(1 + rest / 18);
+                                RhLayout canonical = rh_train_canonical(&k->c, &l);
+                                count += memcmp(&canonical, &l, sizeof(l)) == 0 &&
+                                         rh_train_legal(&k->c, &l, NULL);
+                            }
+    return count;
+}
+
+static void the_space_is_every_canonical_legal_layout(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 16, 2048);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    CU_ASSERT_EQUAL(space->len, count_by_brute_force(&k, 18));
+    CU_ASSERT_TRUE(space->len > 1000);
+}
+
+static void no_layout_is_listed_twice(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 4096);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < space->len; i++)
+        CU_ASSERT_TRUE(g_hash_table_add(seen, rh_layout_format(at(space, i))));
+}
+
+static void constraints_hold(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 4096);
+    RhConstraint c[3];
+    CU_ASSERT_TRUE(rh_constraint_parse("tp=4", false, &c[0], NULL));
+    CU_ASSERT_TRUE(rh_constraint_parse("pp<=2", true, &c[1], NULL));
+    CU_ASSERT_TRUE(rh_constraint_parse("recompute=full", false, &c[2], NULL));
+    g_autoptr(GArray) space = rh_space_list(&k.c, c, 3);
+    CU_ASSERT_TRUE(space->len > 0);
+    for (guint i = 0; i < space->len; i++)
+        CU_ASSERT_TRUE(at(space, i)->tp == 4 && at(space, i)->pp <= 2 &&
+                       at(space, i)->recompute == RH_RECOMPUTE_FULL);
+    static const char *const wrong[] = {"tp",    "tp<4", "qq=1", "tp=x",       "memory=90%",
+                                        "tp>=2", "=",    "",     "recompute=9"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_constraint_parse(wrong[i], false, &c[0], &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
+/* --- the bounds --- */
+
+static double rehearsed_s(const TrainKit *k, const RhLayout *l)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
+    g_assert_no_error(error);
+    RhEngineOptions options = {0};
+    g_autoptr(RhRun) run = rh_engine_run(p, k->platform, &options, &error);
+    g_assert_no_error(error);
+    return run->step_time_s;
+}
+
+#define TOLERANCE 1e-9
+
+static double bound_over_rehearsed(const TrainKit *k, RhScreen *screen, const RhLayout *l)
+{
+    double real = rehearsed_s(k, l), closed = rh_screen_bound_s(screen, l),
+           segment = rh_screen_segment_s(screen, l);
+    if (fmax(closed, segment) > real * (1 + TOLERANCE)) {
+        g_autofree char *text = rh_layout_format(l);
+        g_printerr("  %s: closed form %.12g, segment graph %.12g, rehearsed %.12g\n", text, closed,
+                   segment, real);
+    }
+    return fmax(closed, segment) / real;
+}
+
+typedef struct {
+    const char *model, *platform;
+    int64_t batch, sequence;
+} Question;
+
+static const Question questions[] = {
+    {"llama-3.2-1b", "dgx-h100:2", 64, 2048},
+    {"llama-3.1-8b", "h100-sxm:8x4,nvlink:450GB/s,ib:50Gb/s,nics:2", 32, 4096},
+    {"gpt2", "h100-sxm:4x8,nvlink:450GB/s,ib:200Gb/s,leaf:2,oversub:4", 64, 1024},
+    {"qwen2.5-7b", "dgx-a100:4", 48, 2048},
+};
+
+static void no_bound_exceeds_its_rehearsal(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 20261121);
+    for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
+        const Question *ask = &questions[q];
+        g_auto(TrainKit) k =
+            train_kit(ask->model, ask->platform, "megatron", ask->batch, ask->sequence);
+        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+        for (int i = 0; i < 60; i++) {
+            const RhLayout *l = at(space, (guint)gsl_rng_uniform_int(rng, space->len));
+            CU_ASSERT_TRUE(bound_over_rehearsed(&k, screen, l) <= 1 + TOLERANCE);
+        }
+    }
+    gsl_rng_free(rng);
+}
+
+/* One knob of the layout changed: a layout of the space that differs in few places. */
+static const RhLayout *neighbour(GArray *space, const RhLayout *l, gsl_rng *rng)
+{
+    const RhLayout *best = l;
+    int least = 100;
+    for (int i = 0; i < 40; i++) {
+        const RhLayout *other = at(space, (guint)gsl_rng_uniform_int(rng, space->len));
+        int differs = (other->tp != l->tp) + (other->pp != l->pp) + (other->vpp != l->vpp) +
+                      (other->zero != l->zero) + (other->microbatch != l->microbatch) +
+                      (other->recompute != l->recompute) +
+                      (other->sequence_parallel != l->sequence_parallel) +
+                      (other->order != l->order);
+        if (differs > 0 && differs < least) {
+            least = differs;
+            best = other;
+        }
+    }
+    return best;
+}
+
+static void a_hill_climber_finds_no_bound_above_its_rehearsal(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 7);
+    for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
+        const Question *ask = &questions[q];
+        g_auto(TrainKit) k =
+            train_kit(ask->model, ask->platform, "megatron", ask->batch, ask->sequence);
+        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+        const RhLayout *here = at(space, (guint)gsl_rng_uniform_int(rng, space->len));
+        double best = bound_over_rehearsed(&k, screen, here);
+        for (int i = 0; i < 40; i++) {
+            const RhLayout *next = neighbour(space, here, rng);
+            double ratio = bound_over_rehearsed(&k, screen, next);
+            if (ratio >= best) {
+                best = ratio;
+                here = next;
+            }
+        }
+        CU_ASSERT_TRUE(best <= 1 + TOLERANCE);
+        CU_ASSERT_TRUE(best > 0.97); /* it does climb */
+    }
+    gsl_rng_free(rng);
+}
+
+/* --- the funnel --- */
+
+typedef struct {
+    GArray *segment, *closed;
+} Ratios;
+
+static void note_ratio(const RhRehearsal *r, void *user)
+{
+    Ratios *ratios = user;
+    double segment = r->bound_segment_s / r->step_time_s,
+           closed = r->bound_closed_s / r->step_time_s;
+    CU_ASSERT_TRUE(segment <= 1 + TOLERANCE && closed <= segment + TOLERANCE);
+    g_array_append_val(ratios->segment, segment);
+    g_array_append_val(ratios->closed, closed);
+}
+
+static void check_top(const RhPlan *all, const RhPlan *quickly)
+{
+    CU_ASSERT_EQUAL(all->entries->len, quickly->entries->len);
+    for (guint i = 0; i < all->entries->len; i++) {
+        const RhRehearsal *a = all->entries->pdata[i], *b = quickly->entries->pdata[i];
+        CU_ASSERT_TRUE(b->step_time_s <= a->step_time_s * 1.002); /* the gap of the proof */
+    }
+    const RhRehearsal *a = all->entries->pdata[0], *b = quickly->entries->pdata[0];
+    CU_ASSERT_EQUAL(memcmp(&a->layout, &b->layout, sizeof(a->layout)), 0);
+}
+
+static void the_funnel_finds_what_rehearsing_everything_finds(void)
+{
+    g_auto(TrainKit) k = train_kit("gpt2", "dgx-a100:1", "megatron", 32, 1024);
+    Ratios ratios = {g_array_new(FALSE, FALSE, sizeof(double)),
+                     g_array_new(FALSE, FALSE, sizeof(double))};
+    RhPlanOptions everything = {
+        .exhaustive = true, .gap_frac = 0.002, .seen = note_ratio, .user = &ratios};
+    RhPlanOptions funnel = {.gap_frac = 0.002};
+    g_autoptr(RhPlan) all = rh_plan(&k.c, &everything, NULL);
+    g_autoptr(RhPlan) quickly = rh_plan(&k.c, &funnel, NULL);
+    CU_ASSERT_TRUE(all->fit_count >= 2000);
+    CU_ASSERT_EQUAL(all->rehearsed_count, all->fit_count);
+    CU_ASSERT_TRUE(quickly->proved && quickly->rehearsed_count < all->fit_count / 10);
+    CU_ASSERT_TRUE(
+        quickly->proof_bound_s >=
+        0.998 *
+            ((const RhRehearsal *)quickly->entries->pdata[quickly->entries->len - 1])->step_time_s);
+    check_top(all, quickly);
+    g_array_unref(ratios.segment);
+    g_array_unref(ratios.closed);
+}
+
+static void the_plan_does_not_depend_on_the_number_of_jobs(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 32, 2048);
+    RhPlanOptions one = {.jobs = 1, .gap_frac = 0.002}, three = {.jobs = 3, .gap_frac = 0.002};
+    g_autoptr(RhPlan) a = rh_plan(&k.c, &one, NULL), b = rh_plan(&k.c, &three, NULL);
+    CU_ASSERT_EQUAL(a->rehearsed_count, b->rehearsed_count);
+    CU_ASSERT_EQUAL(a->entries->len, b->entries->len);
+    for (guint i = 0; i < a->entries->len; i++) {
+        const RhRehearsal *x = a->entries->pdata[i], *y = b->entries->pdata[i];
+        CU_ASSERT_EQUAL(memcmp(&x->layout, &y->layout, sizeof(x->layout)), 0);
+        CU_ASSERT_EQUAL(x->step_time_s, y->step_time_s);
+        CU_ASSERT_TRUE(rh_cost_check(x->costs, 1e-9));
+    }
+}
+
+static void what_does_not_fit_names_the_smallest_change(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-405b", "dgx-h100:2", "megatron", 128, 8192);
+    RhPlanOptions o = {.gap_frac = 0.002};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_EQUAL(plan->fit_count, 0);
+    CU_ASSERT_EQUAL(plan->entries->len, 0);
+    CU_ASSERT_TRUE_FATAL(plan->changes->len > 0);
+    CU_ASSERT_TRUE(plan->states_bytes > 16 * 80e9);
+}
+
+static void no_legal_layout_is_an_error_with_a_reason(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
+    RhConstraint six;
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE(rh_constraint_parse("tp=6", false, &six, NULL));
+    RhPlanOptions o = {.constraints = &six, .constraints_count = 1};
+    CU_ASSERT_PTR_NULL(rh_plan(&k.c, &o, &error));
+    CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "1, 2, 4, 8"));
+}
+
+/* --- launch flags --- */
+
+static void every_emitted_flag_is_a_flag_of_megatron(void)
+{
+    g_autofree char *list = NULL,
+                    *path = g_build_filename(g_getenv("REHEARSE_DATA") ? g_getenv("REHEARSE_DATA")
+                                                                       : RH_DATA_DIR,
+                                             "strategies", "data", "megatron-flags.txt", NULL);
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &list, NULL, NULL));
+    g_auto(GStrv) lines = g_strsplit(list, "\n", -1);
+    g_auto(TrainKit) k = train_kit("llama-3.1-405b", "dgx-h100:128", "megatron", 1024, 8192);
+    static const char *const texts[] = {"tp8,pp16,vpp8,recompute=selective",
+                                        "tp8,pp16,order=tp-pp-dp",
+                                        "tp8,pp2,vpp63,recompute=full",
+                                        "tp8,pp1,zero3",
+                                        "tp4,pp2,zero2,sp=off",
+                                        "tp8,pp4,zero0"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        RhLayout l = train_layout(&k, texts[i]);
+        g_autofree char *flags = rh_emit("megatron", &k.c, &l, NULL);
+        g_auto(GStrv) words = g_strsplit(flags, " ", -1);
+        for (char **word = words; *word; word++)
+            if (g_str_has_prefix(*word, "--"))
+                CU_ASSERT_TRUE(g_strv_contains((const char *const *)lines, *word));
+    }
+    RhLayout gpipe = train_layout(&k, "tp8,pp4,schedule=gpipe");
+    CU_ASSERT_PTR_NULL(rh_emit("megatron", &k.c, &gpipe, NULL));
+    CU_ASSERT_PTR_NULL(rh_emit("deepspeed", &k.c, &gpipe, NULL));
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "search", (RhTest[]){{"the_space_is_every_canonical_legal_layout",
+                              the_space_is_every_canonical_legal_layout},
+                             {"no_layout_is_listed_twice", no_layout_is_listed_twice},
+                             {"constraints_hold", constraints_hold},
+                             {"no_bound_exceeds_its_rehearsal", no_bound_exceeds_its_rehearsal},
+                             {"a_hill_climber_finds_no_bound_above_its_rehearsal",
+                              a_hill_climber_finds_no_bound_above_its_rehearsal},
+                             {"the_funnel_finds_what_rehearsing_everything_finds",
+                              the_funnel_finds_what_rehearsing_everything_finds},
+                             {"the_plan_does_not_depend_on_the_number_of_jobs",
+                              the_plan_does_not_depend_on_the_number_of_jobs},
+                             {"what_does_not_fit_names_the_smallest_change",
+                              what_does_not_fit_names_the_smallest_change},
+                             {"no_legal_layout_is_an_error_with_a_reason",
+                              no_legal_layout_is_an_error_with_a_reason},
+                             {"every_emitted_flag_is_a_flag_of_megatron",
+                              every_emitted_flag_is_a_flag_of_megatron},
+                             {0}});
+}
