@@ -101,7 +101,7 @@ static void colour_flows(Refine *f)
 }
 
 /* Sums of mixed hashes stand for multisets. */
-static void spread_flows(Refine *f)
+static void spread_flows_to_links(Refine *f)
 {
     const RhTraffic *t = f->traffic;
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
@@ -111,6 +111,14 @@ static void spread_flows(Refine *f)
         const RhLink *route = links + flows[i].links_first;
         for (int32_t k = 0; k < flows[i].links_count; k++)
             f->link_next[route[k]] += colour;
+    }
+}
+
+static void spread_flows_to_owners(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
+    for (uint32_t i = 0; i < t->flows->len; i++) {
         uint64_t *whose = flows[i].instance >= 0 ? &f->instance_next[flows[i].instance]
                                                  : &f->rank_next[flows[i].owner];
         *whose += rh_mix64(f->flow[i], 23);
@@ -146,14 +154,21 @@ static void spread_peers(Refine *f)
     }
 }
 
-/* How many colours there are of everything; a round that adds none is the last. */
-static uint32_t count_colours(Refine *f, uint32_t *ranks)
+/* How many colours there are of everything; a round that adds none is the last. *ranks counts
+ * those of ranks, *tasks what their performers would do. */
+static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
 {
     const RhLink *touched = (const RhLink *)(void *)f->touched->data;
     rh_map64_clear(f->seen);
-    for (int32_t r = 0; r < f->ranks_count; r++)
+    *ranks = 0;
+    *tasks = 0;
+    for (int32_t r = 0; r < f->ranks_count; r++) {
+        int32_t role = f->traffic->role_of_rank[r];
         rh_map64_at(f->seen, f->rank[r], 0);
-    *ranks = f->seen->used;
+        if (f->seen->used > *ranks && role >= 0)
+            *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
+        *ranks = f->seen->used;
+    }
     for (uint32_t i = 0; i < f->touched->len; i++)
         rh_map64_at(f->seen, f->link[touched[i]], 0);
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
@@ -161,45 +176,54 @@ static uint32_t count_colours(Refine *f, uint32_t *ranks)
     return f->seen->used;
 }
 
-/* One round: every colour takes in the colours around it. */
-static void refine_round(Refine *f, bool links_too)
+/* One round over ranks and instances: every colour takes in the colours around it. */
+static void refine_ranks(Refine *f, bool flows_too)
 {
+    uint32_t instances = f->traffic->instances->len;
     for (int32_t r = 0; r < f->ranks_count; r++)
         f->rank_next[r] = rh_mix64(f->rank[r], 43);
-    uint32_t instances = f->traffic->instances->len;
     for (uint32_t i = 0; i < instances; i++)
         f->instance_next[i] = rh_mix64(f->instance[i], 53);
-    const RhLink *touched = (const RhLink *)(void *)f->touched->data;
-    for (uint32_t i = 0; i < f->touched->len; i++)
-        f->link_next[touched[i]] = rh_mix64(f->link[touched[i]], 47);
-    if (links_too) {
-        colour_flows(f);
-        spread_flows(f);
-    }
+    if (flows_too)
+        spread_flows_to_owners(f);
     spread_groups(f);
     spread_peers(f);
     memcpy(f->rank, f->rank_next, sizeof *f->rank * (size_t)f->ranks_count);
     memcpy(f->instance, f->instance_next, sizeof *f->instance * instances);
-    if (links_too)
-        for (uint32_t i = 0; i < f->touched->len; i++)
-            f->link[touched[i]] = f->link_next[touched[i]];
 }
 
-/* Refines until nothing splits, looking at links in the first `link_rounds` rounds only. Returns
- * the number of colours, or stops early above the limit. */
-static uint32_t refine(Refine *f, int32_t link_rounds, int32_t *rounds)
+static void refine_links(Refine *f)
 {
-    uint32_t ranks, before, now = count_colours(f, &ranks);
-    *rounds = 0;
+    const RhLink *touched = (const RhLink *)(void *)f->touched->data;
+    for (uint32_t i = 0; i < f->touched->len; i++)
+        f->link_next[touched[i]] = rh_mix64(f->link[touched[i]], 47);
+    spread_flows_to_links(f);
+    for (uint32_t i = 0; i < f->touched->len; i++)
+        f->link[touched[i]] = f->link_next[touched[i]];
+}
+
+typedef enum { REFINE_ALL, REFINE_RANKS_ONLY, REFINE_LINKS_ONLY } Which;
+
+/* Refines until nothing splits. False when there would be too many performers; *ranks says how
+ * many at least. */
+static bool refine(Refine *f, Which which, uint32_t *ranks)
+{
+    int64_t tasks;
+    uint32_t before, now = count_colours(f, ranks, &tasks);
     do {
         before = now;
-        refine_round(f, ++*rounds <= link_rounds);
-        now = count_colours(f, &ranks);
-        if (ranks > RH_FOLD_COLOURS_MAX && link_rounds > 0)
-            return ranks;
-    } while (now != before || *rounds < MIN(link_rounds, 2));
+        if (which != REFINE_RANKS_ONLY)
+            colour_flows(f);
+        if (which != REFINE_LINKS_ONLY)
+            refine_ranks(f, which == REFINE_ALL);
+        if (which != REFINE_RANKS_ONLY)
+            refine_links(f);
+        now = count_colours(f, ranks, &tasks);
+        if (which == REFINE_ALL && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
+            return false;
+    } while (now != before);
     colour_flows(f);
-    return ranks;
+    return true;
 }
 
 static void name_colours(const Refine *f, RhFold *fold)
@@ -289,38 +313,40 @@ static void choose_slowest(const Refine *f, RhFold *fold)
     }
 }
 
-static char *merged_text(const RhTraffic *t, const RhFold *fold, uint32_t wanted)
+static char *merged_text(const RhFold *fold, uint32_t wanted)
 {
-    return g_strdup_printf(
-        "%u%s kinds of rank behave differently; they were merged into %d over %u roles, each "
-        "performed by its slowest rank",
-        wanted, wanted > RH_FOLD_COLOURS_MAX ? " or more" : "", fold->colours_count,
-        t->program->roles->len);
+    return g_strdup_printf("at least %u kinds of rank behave differently, which is too many to "
+                           "perform; they were merged into %d by role, each performed by its "
+                           "slowest rank",
+                           wanted, fold->colours_count);
+}
+
+static void take_colours(Refine *f, RhFold *fold)
+{
+    name_colours(f, fold);
+    name_meetings(f, fold);
+    fold->link_hash = g_steal_pointer(&f->link);
+    fold->flow_hash = g_steal_pointer(&f->flow);
 }
 
 static RhFold *fold_by_symmetry(const RhTraffic *t)
 {
     RhFold *fold = g_new0(RhFold, 1);
-    uint32_t wanted = 0;
-    for (int32_t link_rounds = G_MAXINT32;;) {
-        g_autoptr(Refine) f = refine_new(t);
-        int32_t rounds;
-        uint32_t colours = refine(f, link_rounds, &rounds);
-        wanted = MAX(wanted, colours);
-        if (colours > RH_FOLD_COLOURS_MAX && link_rounds > 0) {
-            link_rounds = MIN(rounds, link_rounds) - 1;
-            continue;
-        }
-        name_colours(f, fold);
-        name_meetings(f, fold);
-        fold->link_hash = g_steal_pointer(&f->link);
-        fold->flow_hash = g_steal_pointer(&f->flow);
-        if (link_rounds < G_MAXINT32) {
-            choose_slowest(f, fold);
-            fold->approximate_why = merged_text(t, fold, wanted);
-        }
+    g_autoptr(Refine) f = refine_new(t);
+    uint32_t wanted, ranks;
+    if (refine(f, REFINE_ALL, &wanted)) {
+        take_colours(f, fold);
         return fold;
     }
+    /* Ranks that meet as their program says, whatever their links; then links and flows, so that
+     * at least each class of flows loads the links of a colour alike. */
+    g_autoptr(Refine) coarse = refine_new(t);
+    refine(coarse, REFINE_RANKS_ONLY, &ranks);
+    refine(coarse, REFINE_LINKS_ONLY, &ranks);
+    take_colours(coarse, fold);
+    choose_slowest(coarse, fold);
+    fold->approximate_why = merged_text(fold, wanted);
+    return fold;
 }
 
 static RhFold *fold_nothing(const RhTraffic *t, GError **error)
@@ -341,10 +367,7 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
     for (uint32_t i = 0; i < t->instances->len; i++)
         f->instance[i] = rh_mix64(f->instance[i], (uint64_t)i + 61);
     colour_flows(f);
-    name_colours(f, fold);
-    name_meetings(f, fold);
-    fold->link_hash = g_steal_pointer(&f->link);
-    fold->flow_hash = g_steal_pointer(&f->flow);
+    take_colours(f, fold);
     return fold;
 }
 
