@@ -46,6 +46,16 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .progress = rh_terminal_progress};
 }
 
+static bool check_objective(const RhInputs *in, RhObjective objective, GError **error)
+{
+    if (objective == RH_OBJECTIVE_COST && in->hardware->price_usd_per_gpu_hour.value == 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--objective cost: the price of %s is not known\nhelp: --set "
+                       "price_per_gpu_hour=2USD, or what you pay",
+                       in->platform_spec);
+    return true;
+}
+
 /* The search says that no layout is legal; when a --fix is wrong on any machine (tp=6 heads), that
  * fact and the legal values are the better message. */
 static void blame_fix(const RhInputs *in, const RhArguments *a, GError **error)
@@ -139,6 +149,8 @@ static int run(const RhArguments *a, GError **error)
     if (!in)
         return 3;
     RhPlanOptions options = options_of(a, constraints);
+    if (!check_objective(in, options.objective, error))
+        return 2;
     g_autoptr(RhPlan) plan = rh_plan(&in->c, &options, error);
     rh_terminal_progress_end();
     if (!plan) {

@@ -33,6 +33,7 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
 {
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
+                           .steps = (int)a->steps,
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_JSON)};
     g_autofree char *text = a->json ? rh_report_run_json(&in->question, r)
                                     : rh_report_run_text(&in->question, r, run, &style);

@@ -8,7 +8,7 @@
 /* The state of the process's terminal; there is one. */
 static struct {
     bool out_colored, error_colored, quiet, progress_enabled, progress_shown;
-    int64_t t_start_us;
+    int64_t t_start_us, t_shown_us;
 } terminal;
 
 static bool colored(int file, const char *when)
@@ -76,7 +76,11 @@ void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double
     (void)unused;
     if (!terminal.progress_enabled)
         return;
-    double spent_s = (double)(g_get_monotonic_time() - terminal.t_start_us) / 1e6;
+    int64_t t_now_us = g_get_monotonic_time();
+    if (t_now_us - terminal.t_shown_us < 100000)
+        return;
+    terminal.t_shown_us = t_now_us;
+    double spent_s = (double)(t_now_us - terminal.t_start_us) / 1e6;
     fprintf(stderr, "\r\033[K%s %" G_GINT64_FORMAT, stage, done);
     if (total > 0)
         fprintf(stderr, "/%" G_GINT64_FORMAT, total);

@@ -8,6 +8,7 @@
 typedef struct {
     bool colored;
     int verbosity;
+    int steps;            /* how many were rehearsed, for a run */
     const char *saved_as; /* a JSON file the result was written to, for the `next:` line; or NULL */
 } RhReportStyle;
 
@@ -17,7 +18,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
 char *rh_report_plan_csv(const RhPlan *plan);
 char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan);
 
-/* `steps` is how many were rehearsed. `run` may be NULL (closed forms). */
+/* `run` may be NULL (closed forms). */
 char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
                          const RhReportStyle *style);
 char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r);

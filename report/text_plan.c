@@ -102,6 +102,33 @@ static bool column_varies(const RhPlan *plan, const Column *column)
     return false;
 }
 
+static bool blank_at(char **lines, gsize column)
+{
+    for (; *lines; lines++)
+        if (strlen(*lines) > column && (*lines)[column] != ' ')
+            return false;
+    return true;
+}
+
+/* Narrows a table of plain ASCII to `width` columns, as far as doubled gaps can be halved. */
+static void squeeze(GString *text, gsize width)
+{
+    g_auto(GStrv) lines = g_strsplit(g_strchomp(text->str), "\n", -1);
+    gsize longest = 0;
+    for (char **line = lines; *line; line++)
+        longest = MAX(longest, strlen(*line));
+    for (gsize column = 1; longest > width && column + 1 < longest; column++) {
+        if (!blank_at(lines, column) || !blank_at(lines, column + 1))
+            continue;
+        for (char **line = lines; *line; line++)
+            if (strlen(*line) > column)
+                memmove(*line + column, *line + column + 1, strlen(*line + column));
+        longest--;
+    }
+    g_autofree char *joined = g_strjoinv("\n", lines);
+    g_string_printf(text, "%s\n", joined);
+}
+
 static void append_table(GString *out, const RhPlan *plan)
 {
     g_autoptr(GString) alignment = g_string_new(">");
@@ -129,22 +156,48 @@ static void append_table(GString *out, const RhPlan *plan)
         }
         rh_table_rowf(table, "%s", row->str);
     }
-    rh_table_append(table, out, " ");
+    g_autoptr(GString) text = g_string_new(NULL);
+    rh_table_append(table, text, " ");
+    squeeze(text, 79);
+    g_string_append(out, text->str);
     g_string_append(out, "   bubble: waiting for other stages, % of the step; comm: communication\n"
                          "   that no kernel hides, % of the step\n");
 }
 
 /* --- the other lines --- */
 
-static void append_best(GString *out, const RhRehearsal *best, const RhReportStyle *style)
+/* What the objective is, when the first lines do not say it anyway. */
+static void append_objective(GString *out, const RhRehearsal *best, RhObjective objective)
+{
+    if (objective == RH_OBJECTIVE_COST && best->cost_usd > 0)
+        g_string_append_printf(out, "      %.4g USD a step\n", best->cost_usd);
+    g_autofree char *energy = rh_text_large(best->energy_j);
+    if (objective == RH_OBJECTIVE_ENERGY && best->energy_j > 0)
+        g_string_append_printf(out, "      %sJ a step\n", energy);
+}
+
+static void append_best(GString *out, const RhRehearsal *best, RhObjective objective,
+                        const RhReportStyle *style)
 {
     g_autofree char *title = rh_layout_title(&best->layout);
     g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
     g_string_append_printf(out, "%sbest: %s%s\n", BOLD(style), title, PLAIN(style));
-    g_string_append_printf(out, "      %s/step   %.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n\n",
+    g_string_append_printf(out, "      %s/step   %.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n",
                            step, 100 * best->mfu_frac, tokens, gib(best->memory.peak_bytes),
                            gib(best->memory_capacity_bytes));
+    append_objective(out, best, objective);
+    g_string_append_c(out, '\n');
+}
+
+/* -v: each layout in the form that -s takes. */
+static void append_layouts(GString *out, const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        g_autofree char *layout = rh_layout_format(&r->layout);
+        g_string_append_printf(out, "#%u %s\n", i + 1, layout);
+    }
 }
 
 static void append_labelled(GString *out, const char *label, const char *text)
@@ -234,6 +287,17 @@ static void append_changes(GString *out, const RhPlan *plan)
     rh_table_append(table, out, "  ");
 }
 
+static void append_timed_out(GString *out, const RhPlan *plan)
+{
+    g_autofree char *legal = rh_text_count(plan->legal_count);
+    g_autofree char *fit = rh_text_count(plan->fit_count);
+    g_string_append_printf(out,
+                           "no answer yet: --timeout came before any layout was rehearsed\n"
+                           "layouts: %s legal, %s known to fit so far\n"
+                           "help: a longer --timeout, or --quick\n",
+                           legal, fit);
+}
+
 static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan,
                            const RhReportStyle *style)
 {
@@ -258,14 +322,19 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
 {
     GString *out = g_string_new(NULL);
     if (plan->entries->len == 0) {
-        append_no_plan(out, q, plan, style);
+        if (plan->timed_out)
+            append_timed_out(out, plan);
+        else
+            append_no_plan(out, q, plan, style);
         return g_string_free(out, FALSE);
     }
-    append_best(out, g_ptr_array_index(plan->entries, 0), style);
+    append_best(out, g_ptr_array_index(plan->entries, 0), options->objective, style);
     append_table(out, plan);
     g_string_append_c(out, '\n');
     append_why(out, plan);
     append_near_misses(out, plan);
+    if (style->verbosity > 0)
+        append_layouts(out, plan);
     append_counts(out, plan, options);
     rh_report_sources(out, q->c, q->hardware);
     append_next(out, style);

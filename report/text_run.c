@@ -93,7 +93,7 @@ static void append_bound(GString *out, const RhRehearsal *r)
     if (r->bound_closed_s <= 0 || r->events_count == 0)
         return;
     g_autofree char *closed = rh_quantity_format(r->bound_closed_s, RH_QUANTITY_S, 3);
-    g_string_append_printf(out, "   closed form %s (%+.1f %%)", closed,
+    g_string_append_printf(out, "\nlower bounds: closed form %s (%+.1f %%)", closed,
                            100 * (r->bound_closed_s / r->step_time_s - 1));
     if (r->bound_segment_s > 0) {
         g_autofree char *segment = rh_quantity_format(r->bound_segment_s, RH_QUANTITY_S, 3);
@@ -111,11 +111,15 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
     g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
                            style->colored ? "\033[0m" : "");
+    if (style->steps > 1)
+        g_string_append_printf(out, " (mean of %d steps)", style->steps);
     append_bound(out, r);
     g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s tok/s/GPU   %s\n\n", title,
                            100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
                            r->fits ? "fits" : "DOES NOT FIT in memory");
-    if (r->costs)
+    if (r->costs && style->verbosity > 0)
+        rh_report_tree(out, r->costs, r->step_time_s);
+    else if (r->costs)
         append_terms(out, r, run);
     append_memory(out, r);
     append_links(out, r);
