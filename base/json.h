@@ -77,6 +77,7 @@ const char *rh_json_key(const RhJsonNode *member); /* key of an object's member 
 double rh_json_node_number(RhJson *doc, const RhJsonNode *node, double low, double high);
 int64_t rh_json_node_int(RhJson *doc, const RhJsonNode *node, int64_t low, int64_t high);
 const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node);
+bool rh_json_node_bool(RhJson *doc, const RhJsonNode *node);
 /* Marks everything below `node` as consumed (foreign files: HF configs hold many keys that are not
  * ours). */
 void rh_json_consume_all(RhJson *doc, const RhJsonNode *node);

@@ -1,0 +1,388 @@
+/* Programs as JSON, rehearse.program/1: names for kinds, lanes and operations, task numbers counted
+ * over the whole program.
+ *
+ *   {"schema": "rehearse.program/1", "ranks": 16, "kernel_gap_s": 1e-05, "gap_source": "...",
+ *    "kernels": [["gemm", "bf16", false, heads, kv_heads, batch, m, n, k, flops, bytes], ...],
+ *    "bundles": [[first, count, seconds], ...],
+ *    "groups": [{"label": "tp", "spans": [[stride, extent], ...]}, ...],
+ *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [...],
+ *               "tasks": [{"kind": "kernel", "lane": "compute", "label": "mixer", "bundle": 0,
+ * "preds": [3]}, ...], "memory": [[at_task, "weights", bytes], ...]}, ...], "gpu_of_rank": [0, 1,
+ * ...]}
+ *
+ * Numbers keep every bit; a key left out has its default. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/program.h"
+
+#define SCHEMA "rehearse.program/1"
+#define HUGE   1e300
+
+typedef const char *(*NameOf)(int value);
+
+static const char *class_name(int v)
+{
+    return rh_kernel_class_name((RhKernelClass)v);
+}
+static const char *dtype_name(int v)
+{
+    return rh_dtype_name((RhDtype)v);
+}
+static const char *kind_name(int v)
+{
+    return rh_task_kind_name((RhTaskKind)v);
+}
+static const char *lane_name(int v)
+{
+    return rh_lane_name((RhLane)v);
+}
+static const char *phase_name(int v)
+{
+    return rh_phase_name((RhPhase)v);
+}
+static const char *op_name(int v)
+{
+    return rh_op_name((RhOp)v);
+}
+static const char *algo_name(int v)
+{
+    return rh_algo_name((RhAlgo)v);
+}
+static const char *use_name(int v)
+{
+    return rh_memory_name((RhMemoryUse)v);
+}
+
+/* --- out --- */
+
+static void put_spans(RhJsonWriter *w, const RhSpan *spans, int32_t count)
+{
+    rh_json_begin_array(w, "spans");
+    for (int32_t i = 0; i < count; i++) {
+        rh_json_begin_array(w, NULL);
+        rh_json_put_int(w, NULL, spans[i].stride);
+        rh_json_put_int(w, NULL, spans[i].extent);
+        rh_json_end_array(w);
+    }
+    rh_json_end_array(w);
+}
+
+static const char *label_of(const RhProgram *p, int32_t label)
+{
+    return p->labels->pdata[label];
+}
+
+static void put_kernels(RhJsonWriter *w, const RhProgram *p)
+{
+    rh_json_begin_array(w, "kernels");
+    for (guint i = 0; i < p->kernels->len; i++) {
+        const RhKernel *k = &g_array_index(p->kernels, RhKernel, i);
+        const int64_t counts[] = {k->heads, k->kv_heads, k->batch, k->m, k->n, k->k};
+        rh_json_begin_array(w, NULL);
+        rh_json_put_string(w, NULL, class_name(k->cls));
+        rh_json_put_string(w, NULL, dtype_name(k->dtype));
+        rh_json_put_bool(w, NULL, k->causal);
+        for (size_t c = 0; c < G_N_ELEMENTS(counts); c++)
+            rh_json_put_int(w, NULL, counts[c]);
+        rh_json_put_exact(w, NULL, k->flops);
+        rh_json_put_exact(w, NULL, k->bytes);
+        rh_json_end_array(w);
+    }
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "bundles");
+    for (guint i = 0; i < p->bundles->len; i++) {
+        const RhBundle *b = &g_array_index(p->bundles, RhBundle, i);
+        rh_json_begin_array(w, NULL);
+        rh_json_put_int(w, NULL, b->first);
+        rh_json_put_int(w, NULL, b->count);
+        rh_json_put_exact(w, NULL, b->seconds);
+        rh_json_end_array(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_index(RhJsonWriter *w, const char *key, int32_t value, int32_t unset)
+{
+    if (value != unset)
+        rh_json_put_int(w, key, value);
+}
+
+static void put_task(RhJsonWriter *w, const RhProgram *p, const RhTask *t)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "kind", kind_name(t->kind));
+    rh_json_put_string(w, "lane", lane_name(t->lane));
+    rh_json_put_string(w, "phase", phase_name(t->phase));
+    rh_json_put_string(w, "label", label_of(p, t->label));
+    put_index(w, "layer", t->layer, -1);
+    put_index(w, "microbatch", t->microbatch, -1);
+    put_index(w, "bundle", t->bundle, -1);
+    put_index(w, "group", t->group, -1);
+    if (t->kind == RH_TASK_COLLECTIVE) {
+        rh_json_put_string(w, "op", op_name(t->op));
+        rh_json_put_string(w, "algorithm", algo_name(t->algo));
+    }
+    put_index(w, "peer_task", t->peer_task, -1);
+    put_index(w, "peer_delta", t->peer_delta, 0);
+    if (t->bytes != 0)
+        rh_json_put_exact(w, "bytes", t->bytes);
+    if (t->preds_count > 0) {
+        rh_json_begin_array(w, "preds");
+        for (int32_t i = 0; i < t->preds_count; i++)
+            rh_json_put_int(w, NULL, g_array_index(p->preds, int32_t, t->preds_first + i));
+        rh_json_end_array(w);
+    }
+    rh_json_end_object(w);
+}
+
+static void put_role(RhJsonWriter *w, const RhProgram *p, const RhRole *r)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "label", label_of(p, r->label));
+    rh_json_put_int(w, "first_rank", r->first_rank);
+    put_spans(w, r->spans, r->spans_count);
+    rh_json_begin_array(w, "tasks");
+    for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++)
+        put_task(w, p, rh_program_task(p, i));
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "memory");
+    for (int32_t i = r->memory_first; i < r->memory_first + r->memory_count; i++) {
+        const RhMemoryEvent *e = &g_array_index(p->memory, RhMemoryEvent, i);
+        rh_json_begin_array(w, NULL);
+        rh_json_put_int(w, NULL, e->at_task);
+        rh_json_put_string(w, NULL, use_name(e->use));
+        rh_json_put_exact(w, NULL, e->bytes);
+        rh_json_end_array(w);
+    }
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
+char *rh_program_to_json(const RhProgram *p)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(false);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", SCHEMA);
+    rh_json_put_int(w, "ranks", p->ranks_count);
+    rh_json_put_exact(w, "kernel_gap_s", p->kernel_gap_s);
+    rh_json_put_string(w, "gap_source", p->gap_source);
+    put_kernels(w, p);
+    rh_json_begin_array(w, "groups");
+    for (guint i = 0; i < p->groups->len; i++) {
+        const RhGroup *g = rh_program_group(p, (int32_t)i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "label", label_of(p, g->label));
+        put_spans(w, g->spans, g->spans_count);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "roles");
+    for (guint i = 0; i < p->roles->len; i++)
+        put_role(w, p, rh_program_role(p, (int32_t)i));
+    rh_json_end_array(w);
+    if (p->gpu_of_rank) {
+        rh_json_begin_array(w, "gpu_of_rank");
+        for (int32_t i = 0; i < p->ranks_count; i++)
+            rh_json_put_int(w, NULL, p->gpu_of_rank[i]);
+        rh_json_end_array(w);
+    }
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* --- in --- */
+
+static int enum_of(RhJson *doc, const RhJsonNode *node, const char *text, NameOf name, int last)
+{
+    for (int v = 0; v < last; v++)
+        if (strcmp(name(v), text) == 0)
+            return v;
+    rh_json_problem(doc, node, NULL, "\"%s\" is not a known name here", text);
+    return 0;
+}
+
+static int enum_key(RhJson *doc, const RhJsonNode *object, const char *key, NameOf name, int last)
+{
+    return enum_of(doc, object, rh_json_string_or(doc, object, key, name(0)), name, last);
+}
+
+/* The next element of a row; a problem when the row is too short. */
+static const RhJsonNode *cell(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next)
+{
+    const RhJsonNode *here = *next;
+    if (!here)
+        rh_json_problem(doc, row, NULL, "this row is too short");
+    else
+        *next = rh_json_next(here);
+    return here;
+}
+
+static int64_t cell_int(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, int64_t low,
+                        int64_t high)
+{
+    const RhJsonNode *node = cell(doc, row, next);
+    return node ? rh_json_node_int(doc, node, low, high) : low;
+}
+
+static double cell_number(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, double low)
+{
+    const RhJsonNode *node = cell(doc, row, next);
+    return node ? rh_json_node_number(doc, node, low, HUGE) : 0;
+}
+
+static int cell_enum(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, NameOf name,
+                     int last)
+{
+    const RhJsonNode *node = cell(doc, row, next);
+    return node ? enum_of(doc, node, rh_json_node_string(doc, node), name, last) : 0;
+}
+
+static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
+{
+    for (const RhJsonNode *row = rh_json_first(rh_json_array(doc, root, "kernels")); row;
+         row = rh_json_next(row)) {
+        const RhJsonNode *at = rh_json_first(row);
+        RhKernel k = {0};
+        k.cls = (uint8_t)cell_enum(doc, row, &at, class_name, RH_KERNEL_LAST);
+        k.dtype = (uint8_t)cell_enum(doc, row, &at, dtype_name, RH_DTYPE_LAST);
+        const RhJsonNode *causal = cell(doc, row, &at);
+        k.causal = causal && rh_json_node_bool(doc, causal);
+        k.heads = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
+        k.kv_heads = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
+        k.batch = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
+        k.m = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
+        k.n = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
+        k.k = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
+        k.flops = cell_number(doc, row, &at, 0);
+        k.bytes = cell_number(doc, row, &at, 0);
+        g_array_append_val(p->kernels, k);
+    }
+    for (const RhJsonNode *row = rh_json_first(rh_json_array(doc, root, "bundles")); row;
+         row = rh_json_next(row)) {
+        const RhJsonNode *at = rh_json_first(row);
+        RhBundle b;
+        b.first = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
+        b.count = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
+        b.seconds = cell_number(doc, row, &at, -1);
+        g_array_append_val(p->bundles, b);
+    }
+}
+
+static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
+                          RhSpan spans[RH_SPANS_MAX])
+{
+    int32_t count = 0;
+    int64_t size = 1;
+    const RhJsonNode *list = rh_json_array(doc, object, "spans");
+    for (const RhJsonNode *row = rh_json_first(list); row; row = rh_json_next(row)) {
+        const RhJsonNode *at = rh_json_first(row);
+        RhSpan span;
+        span.stride = (int32_t)cell_int(doc, row, &at, 1, ranks);
+        span.extent = (int32_t)cell_int(doc, row, &at, 1, ranks);
+        size *= span.extent;
+        if (count == RH_SPANS_MAX || size > ranks) {
+            rh_json_problem(doc, row, NULL, "more than %d spans, or more members than ranks",
+                            RH_SPANS_MAX);
+            return count;
+        }
+        spans[count++] = span;
+    }
+    return count;
+}
+
+static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p)
+{
+    RhTask t = {0};
+    t.kind = (uint8_t)enum_key(doc, node, "kind", kind_name, RH_TASK_LAST);
+    t.lane = (uint8_t)enum_key(doc, node, "lane", lane_name, RH_LANE_LAST);
+    t.phase = (uint8_t)enum_key(doc, node, "phase", phase_name, RH_PHASE_LAST);
+    t.op = (uint8_t)enum_key(doc, node, "op", op_name, RH_OP_LAST);
+    t.algo = (uint8_t)enum_key(doc, node, "algorithm", algo_name, RH_ALGO_LAST);
+    t.label = rh_program_label(p, rh_json_string_or(doc, node, "label", ""));
+    t.layer = (int16_t)rh_json_int_or(doc, node, "layer", -1, INT16_MAX, -1);
+    t.microbatch = (int32_t)rh_json_int_or(doc, node, "microbatch", -1, INT32_MAX, -1);
+    t.bundle = (int32_t)rh_json_int_or(doc, node, "bundle", -1, INT32_MAX, -1);
+    t.group = (int32_t)rh_json_int_or(doc, node, "group", -1, INT32_MAX, -1);
+    t.peer_task = (int32_t)rh_json_int_or(doc, node, "peer_task", -1, INT32_MAX, -1);
+    t.peer_delta = (int32_t)rh_json_int_or(doc, node, "peer_delta", -INT32_MAX, INT32_MAX, 0);
+    t.bytes = rh_json_number_or(doc, node, "bytes", 0, HUGE, 0);
+    int32_t preds[UINT8_MAX], count = 0;
+    const RhJsonNode *list = rh_json_array_or_null(doc, node, "preds");
+    for (const RhJsonNode *pred = rh_json_first(list); pred; pred = rh_json_next(pred)) {
+        if (count == UINT8_MAX) {
+            rh_json_problem(doc, pred, NULL, "more than %d predecessors", UINT8_MAX);
+            break;
+        }
+        preds[count++] = (int32_t)rh_json_node_int(doc, pred, 0, INT32_MAX);
+    }
+    rh_program_add_task(p, t, preds, count);
+}
+
+static void read_role(RhJson *doc, const RhJsonNode *node, RhProgram *p)
+{
+    RhSpan spans[RH_SPANS_MAX] = {{0}};
+    int32_t first_rank = (int32_t)rh_json_int(doc, node, "first_rank", 0, p->ranks_count - 1);
+    int32_t count = read_spans(doc, node, p->ranks_count, spans);
+    rh_program_begin_role(p, rh_json_string_or(doc, node, "label", ""), first_rank, spans, count);
+    for (const RhJsonNode *t = rh_json_first(rh_json_array(doc, node, "tasks")); t;
+         t = rh_json_next(t))
+        read_task(doc, t, p);
+    for (const RhJsonNode *row = rh_json_first(rh_json_array_or_null(doc, node, "memory")); row;
+         row = rh_json_next(row)) {
+        const RhJsonNode *at = rh_json_first(row);
+        RhMemoryEvent e;
+        e.at_task = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
+        e.use = (uint8_t)cell_enum(doc, row, &at, use_name, RH_MEMORY_LAST);
+        e.bytes = cell_number(doc, row, &at, -HUGE);
+        g_array_append_val(p->memory, e);
+    }
+    rh_program_end_role(p);
+}
+
+static void read_placement(RhJson *doc, const RhJsonNode *root, RhProgram *p)
+{
+    const RhJsonNode *list = rh_json_array_or_null(doc, root, "gpu_of_rank");
+    if (!list)
+        return;
+    if (rh_json_count(list) != p->ranks_count) {
+        rh_json_problem(doc, list, NULL, "gpu_of_rank must name one GPU for each of the %d ranks",
+                        p->ranks_count);
+        return;
+    }
+    p->gpu_of_rank = g_new(int32_t, p->ranks_count);
+    int32_t i = 0;
+    for (const RhJsonNode *gpu = rh_json_first(list); gpu; gpu = rh_json_next(gpu))
+        p->gpu_of_rank[i++] = (int32_t)rh_json_node_int(doc, gpu, 0, 1 << 24);
+}
+
+RhProgram *rh_program_from_json(RhJson *doc, GError **error)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    const char *schema = rh_json_string(doc, root, "schema");
+    if (strcmp(schema, SCHEMA) != 0)
+        rh_json_problem(doc, root, "programs of this version say \"" SCHEMA "\"",
+                        "unknown schema \"%s\"", schema);
+    g_autoptr(RhProgram) p = rh_program_new((int32_t)rh_json_int(doc, root, "ranks", 1, 1 << 24));
+    p->kernel_gap_s = rh_json_number_or(doc, root, "kernel_gap_s", 0, HUGE, 0);
+    p->gap_source = rh_json_string_or(doc, root, "gap_source", "");
+    read_kernels(doc, root, p);
+    for (const RhJsonNode *g = rh_json_first(rh_json_array(doc, root, "groups")); g;
+         g = rh_json_next(g)) {
+        RhSpan spans[RH_SPANS_MAX] = {{0}};
+        int32_t count = read_spans(doc, g, p->ranks_count, spans);
+        rh_program_add_group(p, rh_json_string_or(doc, g, "label", ""), spans, count);
+    }
+    for (const RhJsonNode *r = rh_json_first(rh_json_array(doc, root, "roles")); r;
+         r = rh_json_next(r))
+        read_role(doc, r, p);
+    read_placement(doc, root, p);
+    if (!rh_json_finish(doc, error))
+        return NULL;
+    if (!rh_program_check(p, error)) {
+        g_prefix_error(error, "%s: ", rh_json_name(doc));
+        return NULL;
+    }
+    return g_steal_pointer(&p);
+}
