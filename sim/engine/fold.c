@@ -202,7 +202,7 @@ static void refine_links(Refine *f)
         f->link[touched[i]] = f->link_next[touched[i]];
 }
 
-typedef enum { REFINE_ALL, REFINE_RANKS_ONLY, REFINE_LINKS_ONLY } Which;
+typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
 
 /* Refines until nothing splits. False when there would be too many performers; *ranks says how
  * many at least. */
@@ -212,11 +212,10 @@ static bool refine(Refine *f, Which which, uint32_t *ranks)
     uint32_t before, now = count_colours(f, ranks, &tasks);
     do {
         before = now;
-        if (which != REFINE_RANKS_ONLY)
+        if (which == REFINE_ALL)
             colour_flows(f);
-        if (which != REFINE_LINKS_ONLY)
-            refine_ranks(f, which == REFINE_ALL);
-        if (which != REFINE_RANKS_ONLY)
+        refine_ranks(f, which == REFINE_ALL);
+        if (which == REFINE_ALL)
             refine_links(f);
         now = count_colours(f, ranks, &tasks);
         if (which == REFINE_ALL && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
@@ -338,11 +337,10 @@ static RhFold *fold_by_symmetry(const RhTraffic *t)
         take_colours(f, fold);
         return fold;
     }
-    /* Ranks that meet as their program says, whatever their links; then links and flows, so that
-     * at least each class of flows loads the links of a colour alike. */
-    g_autoptr(Refine) coarse = refine_new(t);
+    g_autoptr(Refine) coarse = refine_new(t); /* ranks that meet as their program says */
     refine(coarse, REFINE_RANKS_ONLY, &ranks);
-    refine(coarse, REFINE_LINKS_ONLY, &ranks);
+    for (int32_t l = 0; l < coarse->links_count; l++)
+        coarse->link[l] = rh_mix64(coarse->link[l], (uint64_t)l + 59);
     take_colours(coarse, fold);
     choose_slowest(coarse, fold);
     fold->approximate_why = merged_text(fold, wanted);

@@ -18,6 +18,7 @@ typedef struct {
     RhMap64 *link_of;     /* link colour -> quotient link */
     RhMap64 *weights;     /* class and quotient link -> index into counts */
     GArray *counts;       /* int32_t */
+    double *latency_s;    /* merged colours: longest per pattern and owner; else NULL */
     int32_t *link_number; /* per link of the platform: its quotient link when it is the one that
                              stands for the colour; else -1 */
 } Builder;
@@ -38,6 +39,59 @@ static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
     return owner >= 0 && fold->representative[owner] == flow->owner ? fold->ranks_count[owner] : 0;
 }
 
+/* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
+ */
+static void pick_slowest(Builder *b, const RhPattern *pattern, int32_t *crossing, int32_t *pick,
+                         double *slowest)
+{
+    const RhTraffic *t = b->traffic;
+    const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
+    const RhLink *links = (const RhLink *)(void *)t->links->data;
+    for (int pass = 0; pass < 3; pass++) /* count, use, forget */
+        for (int32_t k = 0; k < pattern->flows_count; k++) {
+            double slow = 0;
+            for (int32_t l = 0; l < flows[k].links_count; l++) {
+                RhLink link = links[flows[k].links_first + l];
+                crossing[link] = pass == 2 ? 0 : crossing[link] + (pass == 0);
+                slow = MAX(slow, crossing[link] / rh_platform_link_bytes_per_s(t->platform, link));
+            }
+            int32_t owner = owner_of(b, &flows[k]);
+            slow *= flows[k].share;
+            if (pass != 1 || stands_for(b, &flows[k]) == 0)
+                continue;
+            double *latency_s = &b->latency_s[flows[k].pattern * b->q->owners_count + owner];
+            *latency_s = MAX(*latency_s, flows[k].latency_s);
+            if (pick[owner] < 0 || slow > slowest[owner]) {
+                slowest[owner] = slow;
+                pick[owner] = pattern->flows_first + k;
+            }
+        }
+}
+
+/* That one, and those of the ranks that stand for theirs, as they meet the rank's messages. */
+static void find_merged_flows(Builder *b)
+{
+    const RhTraffic *t = b->traffic;
+    size_t owners = (size_t)b->q->owners_count;
+    b->latency_s = g_new0(double, t->patterns->len *owners + 1);
+    g_autofree int32_t *crossing = g_new0(int32_t, rh_platform_links_count(t->platform) + 1);
+    g_autofree int32_t *pick = g_new(int32_t, owners + 1);
+    g_autofree double *slowest = g_new0(double, owners + 1);
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        memset(pick, 0xff, sizeof *pick * owners);
+        pick_slowest(b, pattern, crossing, pick, slowest);
+        for (int32_t k = pattern->flows_first; k < pattern->flows_first + pattern->flows_count;
+             k++) {
+            const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, k);
+            int32_t colour = b->fold->colour_of_rank[flow->owner], owner = owner_of(b, flow);
+            bool own = colour >= 0 && b->fold->representative[colour] == flow->owner;
+            if (owner >= 0 && (pick[owner] == k || (own && stands_for(b, flow) > 0)))
+                g_array_append_val(b->own, k);
+        }
+    }
+}
+
 static int compare_own(const void *left, const void *right, void *data)
 {
     const Builder *b = data;
@@ -53,8 +107,10 @@ static int compare_own(const void *left, const void *right, void *data)
 
 static void find_own_flows(Builder *b)
 {
+    if (b->fold->approximate_why)
+        find_merged_flows(b);
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)b->traffic->flows->data;
-    for (uint32_t i = 0; i < b->traffic->flows->len; i++) {
+    for (uint32_t i = 0; i < b->traffic->flows->len && !b->fold->approximate_why; i++) {
         if (stands_for(b, &flows[i]) > 0)
             g_array_append_val(b->own, i);
     }
@@ -104,8 +160,10 @@ static void add_classes(Builder *b)
                                  .share = flow->share,
                                  .latency_s = flow->latency_s};
             add_hops(b, flow, &added);
-            g_array_append_val(b->q->classes, added);
             uint64_t cell = (uint64_t)flow->pattern * owners + (uint64_t)owner;
+            if (b->latency_s)
+                added.latency_s = b->latency_s[cell];
+            g_array_append_val(b->q->classes, added);
             rh_map64_at(b->any_class, cell + 1, fresh);
             b->q->classes_first[cell + 1] = fresh + 1;
         }
@@ -129,6 +187,33 @@ static int32_t class_of_flow(const Builder *b, uint32_t index)
                                           (uint64_t)owner + 1);
 }
 
+/* Flows are counted by class; under merged colours by pattern and owner. */
+static int32_t unit_of(const Builder *b, int32_t class_index)
+{
+    const RhFlowClass *class = AT(b->q->classes, RhFlowClass, class_index);
+    return b->fold->approximate_why ? class->pattern * b->q->owners_count + class->owner
+                                    : class_index;
+}
+
+static bool crosses(const Builder *b, const RhFlowClass *class, int32_t link)
+{
+    for (int32_t h = 0; h < class->hops_count; h++)
+        if (AT(b->q->hops, RhBridgeHop, class->hops_first + h)->link == link)
+            return true;
+    return false;
+}
+
+/* Under merged colours the classes of a unit that cross a link share its flows. */
+static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
+{
+    if (!b->fold->approximate_why)
+        return 1;
+    int32_t count = 0, cell = unit_of(b, class_index);
+    for (int32_t c = b->q->classes_first[cell]; c < b->q->classes_first[cell + 1]; c++)
+        count += crosses(b, AT(b->q->classes, RhFlowClass, c), link);
+    return MAX(count, 1);
+}
+
 static uint64_t weight_key(int32_t class_index, int32_t link)
 {
     return ((uint64_t)class_index << 32 | (uint64_t)link) + 1;
@@ -147,7 +232,8 @@ static void count_weights(Builder *b)
             if (class_index < 0)
                 continue;
             int32_t fresh = (int32_t)b->counts->len;
-            int32_t at = *rh_map64_at(b->weights, weight_key(class_index, link), fresh);
+            int32_t unit = unit_of(b, class_index);
+            int32_t at = *rh_map64_at(b->weights, weight_key(unit, link), fresh);
             if (at == fresh)
                 g_array_set_size(b->counts, b->counts->len + 1);
             g_array_index(b->counts, int32_t, at)++;
@@ -175,8 +261,9 @@ static void set_weights(Builder *b)
         class->bytes_per_s = HUGE_VAL;
         for (int32_t h = 0; h < class->hops_count; h++) {
             RhBridgeHop *hop = AT(q->hops, RhBridgeHop, class->hops_first + h);
-            int32_t at = rh_map64_get(b->weights, weight_key((int32_t)c, hop->link));
-            hop->weight = at >= 0 ? *AT(b->counts, int32_t, at) : 1;
+            int32_t unit = unit_of(b, (int32_t)c), share = sharers(b, (int32_t)c, hop->link);
+            int32_t at = rh_map64_get(b->weights, weight_key(unit, hop->link));
+            hop->weight = at >= 0 ? (*AT(b->counts, int32_t, at) + share - 1) / share : 1;
             divisor[hop->link] = common_divisor(hop->weight, divisor[hop->link]);
             class->bytes_per_s =
                 MIN(class->bytes_per_s,
@@ -271,6 +358,7 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     rh_map64_free(b.link_of);
     rh_map64_free(b.weights);
     g_free(b.link_number);
+    g_free(b.latency_s);
     return q;
 }
 
