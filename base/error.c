@@ -20,37 +20,44 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...)
     return false;
 }
 
-/* Levenshtein distance over bytes; words longer than this never count as near. */
+/* Edits between two words, a swap of neighbours being one (optimal string alignment), over bytes
+ * and without regard to case. Longer words never count as near. */
 #define WORD_MAX 63
 
 static int edit_distance(const char *a, const char *b)
 {
-    int row[WORD_MAX + 1];
-    int la = (int)strlen(a), lb = (int)strlen(b);
+    int rows[3][WORD_MAX + 1];
+    int *before = rows[0], *last = rows[1], *row = rows[2];
+    size_t la = strlen(a), lb = strlen(b);
     if (la > WORD_MAX || lb > WORD_MAX)
-        return WORD_MAX + 1;
-    for (int j = 0; j <= lb; j++)
-        row[j] = j;
-    for (int i = 1; i <= la; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= lb; j++) {
-            int above = row[j];
-            int change = diagonal + (g_ascii_tolower(a[i - 1]) != g_ascii_tolower(b[j - 1]));
-            row[j] = MIN(MIN(above + 1, row[j - 1] + 1), change);
-            diagonal = above;
+        return G_MAXINT;
+    for (size_t j = 0; j <= lb; j++)
+        last[j] = (int)j;
+    for (size_t i = 1; i <= la; i++) {
+        row[0] = (int)i;
+        for (size_t j = 1; j <= lb; j++) {
+            char x = g_ascii_tolower(a[i - 1]), y = g_ascii_tolower(b[j - 1]);
+            row[j] = MIN(MIN(last[j], row[j - 1]) + 1, last[j - 1] + (x != y));
+            if (i > 1 && j > 1 && x == g_ascii_tolower(b[j - 2]) && y == g_ascii_tolower(a[i - 2]))
+                row[j] = MIN(row[j], before[j - 2] + 1);
         }
+        int *oldest = before;
+        before = last;
+        last = row;
+        row = oldest;
     }
-    return row[lb];
+    return last[lb];
 }
 
 const char *rh_nearest_name(const char *word, const char *const *names)
 {
     const char *best = NULL;
-    int limit = MAX(1, (int)strlen(word) / 3), least = limit + 1;
+    size_t length = strlen(word);
+    int least = MAX(1, (int)MIN(length, WORD_MAX) / 3) + 1;
     for (int i = 0; names[i]; i++) {
         int distance = edit_distance(word, names[i]);
-        if (distance < least) {
+        /* With every letter changed it is another word. */
+        if (distance < least && (size_t)distance < MAX(length, strlen(names[i]))) {
             least = distance;
             best = names[i];
         }

@@ -1,15 +1,79 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json_internal.h"
+
+#define CHUNK_BYTES 65536
+
+bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GError **error)
+{
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autofree guint8 *chunk = g_malloc(CHUNK_BYTES);
+    if (g_file_test(path, G_FILE_TEST_IS_DIR))
+        return rh_fail(error, RH_ERROR_IO, "%s is a folder, not a file", path);
+    FILE *file = g_fopen(path, "rb");
+    if (!file)
+        return rh_fail(error, RH_ERROR_IO, "cannot read %s: %s", path, g_strerror(errno));
+    /* By chunks, not by the size on record: pipes have none. */
+    for (size_t got = 1; got > 0 && bytes->len <= most;) {
+        got = fread(chunk, 1, CHUNK_BYTES, file);
+        g_byte_array_append(bytes, chunk, (guint)got);
+    }
+    int failure = ferror(file) ? errno : 0;
+    fclose(file);
+    if (failure)
+        return rh_fail(error, RH_ERROR_IO, "cannot read %s: %s", path, g_strerror(failure));
+    if (bytes->len > most)
+        return rh_fail(error, RH_ERROR_INPUT, "%s is larger than %zu MiB", path, most >> 20);
+    *length = bytes->len;
+    g_byte_array_append(bytes, (const guint8 *)"", 1);
+    *text = (char *)g_byte_array_free(g_steal_pointer(&bytes), FALSE);
+    return true;
+}
+
+/* Devices and pipes cannot be renamed over. */
+static bool write_through(const char *path, const char *text, size_t length, GError **error)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool fine = file >= 0;
+    while (fine && length > 0) {
+        ssize_t done = write(file, text, length);
+        if (done < 0 && errno == EINTR)
+            continue;
+        fine = done > 0;
+        text += fine ? done : 0;
+        length -= fine ? (size_t)done : 0;
+    }
+    int failure = errno;
+    if (file >= 0 && close(file) != 0 && fine) {
+        failure = errno;
+        fine = false;
+    }
+    return fine ? true
+                : rh_fail(error, RH_ERROR_IO, "cannot write %s: %s", path, g_strerror(failure));
+}
 
 bool rh_file_write(const char *path, const char *text, size_t length, GError **error)
 {
     g_autoptr(GError) local = NULL;
+    struct stat old;
+    bool exists = stat(path, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode))
+        return rh_fail(error, RH_ERROR_IO, "%s is a folder, not a file", path);
+    if (exists && !S_ISREG(old.st_mode))
+        return write_through(path, text, length, error);
+    /* A link keeps pointing where it did. realpath() allocates with malloc, as g_free() takes. */
+    g_autofree char *target = exists ? realpath(path, NULL) : NULL;
     /* CONSISTENT writes a temporary file beside the target and renames it. */
-    if (g_file_set_contents_full(path, text, (gssize)length,
-                                 G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0666,
-                                 &local))
+    if (g_file_set_contents_full(target ? target : path, text, (gssize)length,
+                                 G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
+                                 exists ? (int)(old.st_mode & 0777) : 0666, &local))
         return true;
-    return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    return rh_fail(error, RH_ERROR_IO, "cannot write %s: %s", path, local->message);
 }

@@ -1,31 +1,45 @@
 #pragma once
-/* Shared by the json_*.c files alone. */
+/* Shared by the files that read JSON alone. */
 #include <cjson/cJSON.h>
 
 #include "base/json.h"
 
+#define RH_JSON_DEPTH_MAX 64
+#define RH_JSON_BYTES_MAX (64u * 1024 * 1024)
+
 typedef struct {
     const RhJsonNode *node;
-    bool at_key;   /* underline the key rather than the value */
-    char *message; /* owned */
-    char *help;    /* owned, may be NULL */
+    bool at_key;         /* underline the key rather than the value */
+    char *message;       /* owned */
+    char *help;          /* owned, may be NULL */
+    size_t offset, span; /* set by rh_json_locate() */
 } RhJsonProblem;
 
 struct RhJson {
     char *name;
-    char *text; /* owned; comments blanked in place, so offsets are the file's */
+    char *text;  /* owned, as read: what messages show */
+    char *plain; /* owned, the same length: comments and byte order mark blanked; what is parsed */
     size_t length;
     char *hash;
     cJSON *root;
     GHashTable *consumed; /* set of RhJsonNode* */
-    GPtrArray *problems;  /* owned RhJsonProblem* */
-    GPtrArray *known;     /* borrowed const char*: every key that was asked for */
+    GPtrArray *problems;  /* owned RhJsonProblem*, the first of them */
+    guint problems_count; /* all of them */
+    GPtrArray *known;     /* borrowed, interned: every key that was asked for, once */
+    GHashTable *known_set;
 };
 
-/* "file:line:col: message" with the line and a caret under `span` bytes at `offset`. Caller frees.
- */
+/* "message --> file:line:col" with the line and carets under `span` bytes at `offset`. Caller
+ * frees. */
 char *rh_json_render(const RhJson *doc, size_t offset, size_t span, const char *message,
                      const char *help);
-/* Offset and length of a node's value (or of its key) in the text. */
-void rh_json_locate(const RhJson *doc, const RhJsonNode *node, bool at_key, size_t *offset,
-                    size_t *span);
+/* Sets offset and span of every problem, in one walk over the text. */
+void rh_json_locate(const RhJson *doc, GPtrArray *problems);
+/* As rh_json_problem(), but under the node's key. */
+void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *node, const char *help,
+                            const char *format, ...) G_GNUC_PRINTF(4, 5);
+void rh_json_problem_free(void *problem);
+/* True when there is no problem; else all of them rendered, by position. */
+bool rh_json_report(RhJson *doc, GError **error);
+/* The whole file, NUL added; at most `most` bytes. RH_ERROR_IO, or RH_ERROR_INPUT when larger. */
+bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GError **error);

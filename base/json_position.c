@@ -1,16 +1,17 @@
-/* Where a node stands in the text: cJSON keeps children in document order, so the text is walked in
- * step with the tree. Only errors pay for this. */
+/* Where nodes stand in the text: cJSON keeps children in document order, so the text is walked in
+ * step with the tree, once for all problems. Only errors pay for this. */
 #include <string.h>
 
 #include "base/json_internal.h"
 
 typedef struct {
+    size_t offset, span, key_offset, key_span;
+} Place;
+
+typedef struct {
     const char *text;
     size_t at;
-    const RhJsonNode *wanted;
-    bool at_key;
-    bool found;
-    size_t offset, span;
+    GHashTable *places; /* node -> owned Place */
 } Walk;
 
 static void skip_space(Walk *w)
@@ -28,65 +29,72 @@ static void skip_string(Walk *w)
         w->at++;
 }
 
-static void walk_value(Walk *w, const cJSON *node);
-
-static void note(Walk *w, size_t from)
+/* Past one separator; never past the end. */
+static void skip_mark(Walk *w)
 {
-    w->found = true;
-    w->offset = from;
-    w->span = w->at - from;
+    skip_space(w);
+    if (w->text[w->at])
+        w->at++;
 }
+
+static void walk_value(Walk *w, const cJSON *node);
 
 static void walk_children(Walk *w, const cJSON *node)
 {
-    w->at++;
-    for (const cJSON *child = node->child; child && !w->found; child = child->next) {
-        skip_space(w);
+    skip_mark(w);
+    for (const cJSON *child = node->child; child; child = child->next) {
         if (cJSON_IsObject(node)) {
-            size_t key = w->at;
-            skip_string(w);
-            if (child == w->wanted && w->at_key) {
-                note(w, key);
-                return;
-            }
             skip_space(w);
-            w->at++; /* ':' */
+            size_t from = w->at;
+            skip_string(w);
+            Place *place = g_hash_table_lookup(w->places, child);
+            if (place) {
+                place->key_offset = from;
+                place->key_span = w->at - from;
+            }
+            skip_mark(w); /* ':' */
         }
         walk_value(w, child);
-        skip_space(w);
-        w->at++; /* ',' or the closing bracket */
+        skip_mark(w); /* ',' or the closing bracket */
     }
-    if (!node->child) {
-        skip_space(w);
-        w->at++;
-    }
+    if (!node->child)
+        skip_mark(w);
 }
 
 static void walk_value(Walk *w, const cJSON *node)
 {
     skip_space(w);
-    size_t from = w->at;
+    size_t from = w->at, span = 1; /* a container shows its bracket */
     if (w->text[w->at] == '{' || w->text[w->at] == '[') {
-        if (node == w->wanted) {
-            w->at++;
-            note(w, from);
-            return;
-        }
         walk_children(w, node);
     } else if (w->text[w->at] == '"') {
         skip_string(w);
+        span = w->at - from;
     } else {
         w->at += strcspn(w->text + w->at, ",]} \t\r\n");
+        span = w->at - from;
     }
-    if (node == w->wanted && !w->found)
-        note(w, from);
+    Place *place = g_hash_table_lookup(w->places, node);
+    if (place) {
+        place->offset = from;
+        place->span = span;
+    }
 }
 
-void rh_json_locate(const RhJson *doc, const RhJsonNode *node, bool at_key, size_t *offset,
-                    size_t *span)
+void rh_json_locate(const RhJson *doc, GPtrArray *problems)
 {
-    Walk w = {.text = doc->text, .wanted = node, .at_key = at_key && node->string};
+    g_autoptr(GHashTable) places = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    Walk w = {.text = doc->plain, .places = places};
+    for (guint i = 0; i < problems->len; i++) {
+        const RhJsonProblem *p = problems->pdata[i];
+        g_hash_table_replace(places, (void *)(uintptr_t)p->node, g_new0(Place, 1));
+    }
     walk_value(&w, doc->root);
-    *offset = w.found ? w.offset : 0;
-    *span = w.found ? MAX(w.span, 1) : 1;
+    for (guint i = 0; i < problems->len; i++) {
+        RhJsonProblem *p = problems->pdata[i];
+        const Place *place = g_hash_table_lookup(places, p->node);
+        bool at_key = p->at_key && place->key_span > 0;
+        p->offset = at_key ? place->key_offset : place->offset;
+        p->span = MAX(at_key ? place->key_span : place->span, 1);
+    }
 }

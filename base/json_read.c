@@ -1,186 +1,8 @@
+/* Getters: what is asked for is consumed, what is wrong is collected. */
 #include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/json_internal.h"
-
-#define DEPTH_MAX 64
-#define FILE_MAX  (64u * 1024 * 1024)
-
-/* --- parsing --- */
-
-/* Blanks comments out with spaces, outside strings, so that every offset stays true. */
-static void blank_comments(char *text)
-{
-    bool in_string = false;
-    for (char *c = text; *c; c++) {
-        if (in_string) {
-            if (*c == '\\' && c[1])
-                c++;
-            else if (*c == '"')
-                in_string = false;
-        } else if (*c == '"') {
-            in_string = true;
-        } else if (c[0] == '/' && c[1] == '/') {
-            for (; *c && *c != '\n'; c++)
-                *c = ' ';
-            if (!*c)
-                return;
-        } else if (c[0] == '/' && c[1] == '*') {
-            char *end = strstr(c + 2, "*/");
-            if (!end)
-                return;
-            for (; c < end + 2; c++)
-                if (*c != '\n')
-                    *c = ' ';
-            c--;
-        }
-    }
-}
-
-static bool reject(const RhJson *doc, size_t offset, GError **error, const char *message,
-                   const char *help)
-{
-    g_autofree char *text = rh_json_render(doc, MIN(offset, doc->length), 1, message, help);
-    return rh_fail(error, RH_ERROR_INPUT, "%s", text);
-}
-
-/* Depth is bounded before cJSON recurses. */
-static bool check_text(const RhJson *doc, GError **error)
-{
-    const char *end = NULL;
-    if (memchr(doc->text, 0, doc->length))
-        return reject(doc, strlen(doc->text), error, "a NUL byte in the text", NULL);
-    if (!g_utf8_validate(doc->text, (gssize)doc->length, &end))
-        return rh_fail(error, RH_ERROR_INPUT, "the text is not UTF-8\n--> %s, byte %zu", doc->name,
-                       (size_t)(end - doc->text) + 1);
-    int depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < doc->length; i++) {
-        char c = doc->text[i];
-        if (in_string && c == '\\')
-            i++;
-        else if (c == '"')
-            in_string = !in_string;
-        else if (!in_string && (c == '{' || c == '['))
-            depth++;
-        else if (!in_string && (c == '}' || c == ']'))
-            depth--;
-        if (depth > DEPTH_MAX)
-            return reject(doc, i, error, "nested deeper than 64 levels", NULL);
-    }
-    return true;
-}
-
-/* Duplicate keys and non-finite numbers. */
-static bool check_tree(RhJson *doc, const cJSON *node)
-{
-    g_autoptr(GHashTable) seen =
-        cJSON_IsObject(node) ? g_hash_table_new(g_str_hash, g_str_equal) : NULL;
-    for (const cJSON *child = node->child; child; child = child->next) {
-        if (seen && !g_hash_table_add(seen, child->string))
-            rh_json_problem(doc, child, "keep one of them", "key \"%s\" stands here twice",
-                            child->string);
-        if (cJSON_IsNumber(child) && !isfinite(child->valuedouble))
-            rh_json_problem(doc, child, NULL, "the number is too large");
-        check_tree(doc, child);
-    }
-    return doc->problems->len == 0;
-}
-
-static void problem_free(void *data)
-{
-    RhJsonProblem *p = data;
-    g_free(p->message);
-    g_free(p->help);
-    g_free(p);
-}
-
-static bool parse_tree(RhJson *doc, GError **error)
-{
-    const char *end = NULL;
-    if (!check_text(doc, error))
-        return false;
-    blank_comments(doc->text);
-    doc->root = cJSON_ParseWithLengthOpts(doc->text, doc->length + 1, &end, 1);
-    if (!doc->root) {
-        size_t offset = end ? (size_t)(end - doc->text) : 0;
-        return reject(
-            doc, offset, error, "this is not valid JSON",
-            "strings and keys in double quotes, a comma between members, none after the last");
-    }
-    if (cJSON_IsNumber(doc->root) && !isfinite(doc->root->valuedouble))
-        return reject(doc, 0, error, "the number is too large", NULL);
-    if (!check_tree(doc, doc->root))
-        return rh_json_finish(doc, error);
-    return true;
-}
-
-RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error)
-{
-    if (length > FILE_MAX) {
-        rh_fail(error, RH_ERROR_INPUT, "%s is larger than 64 MiB", name);
-        return NULL;
-    }
-    g_autoptr(RhJson) doc = g_new0(RhJson, 1);
-    doc->name = g_strdup(name);
-    doc->text = g_malloc(length + 1);
-    memcpy(doc->text, text, length);
-    doc->text[length] = 0;
-    doc->length = length;
-    doc->hash = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)doc->text, length);
-    doc->consumed = g_hash_table_new(g_direct_hash, g_direct_equal);
-    doc->problems = g_ptr_array_new_with_free_func(problem_free);
-    doc->known = g_ptr_array_new();
-    return parse_tree(doc, error) ? g_steal_pointer(&doc) : NULL;
-}
-
-RhJson *rh_json_load(const char *path, GError **error)
-{
-    g_autofree char *text = NULL;
-    gsize length = 0;
-    g_autoptr(GError) local = NULL;
-    if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
-        rh_fail(error, RH_ERROR_IO, "%s is a folder, not a file", path);
-        return NULL;
-    }
-    if (!g_file_get_contents(path, &text, &length, &local)) {
-        rh_fail(error, RH_ERROR_IO, "%s", local->message);
-        return NULL;
-    }
-    return rh_json_parse(path, text, length, error);
-}
-
-void rh_json_free(RhJson *doc)
-{
-    if (!doc)
-        return;
-    cJSON_Delete(doc->root);
-    g_clear_pointer(&doc->consumed, g_hash_table_unref);
-    g_clear_pointer(&doc->problems, g_ptr_array_unref);
-    g_clear_pointer(&doc->known, g_ptr_array_unref);
-    g_free(doc->name);
-    g_free(doc->text);
-    g_free(doc->hash);
-    g_free(doc);
-}
-
-const RhJsonNode *rh_json_root(const RhJson *doc)
-{
-    return doc->root;
-}
-
-const char *rh_json_name(const RhJson *doc)
-{
-    return doc->name;
-}
-
-const char *rh_json_hash(const RhJson *doc)
-{
-    return doc->hash;
-}
-
-/* --- looking up --- */
 
 bool rh_json_has(const RhJsonNode *object, const char *key)
 {
@@ -193,7 +15,9 @@ static const cJSON *take(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node =
         cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
-    g_ptr_array_add(doc->known, (void *)(uintptr_t)g_intern_string(key));
+    void *name = (void *)(uintptr_t)g_intern_string(key);
+    if (g_hash_table_add(doc->known_set, name))
+        g_ptr_array_add(doc->known, name);
     if (node)
         g_hash_table_add(doc->consumed, (void *)(uintptr_t)node);
     return node && !cJSON_IsNull(node) ? node : NULL;
@@ -222,7 +46,7 @@ static const char *type_name(const cJSON *node)
 
 static const char *label(const cJSON *node)
 {
-    return node->string ? node->string : "value";
+    return node && node->string ? node->string : "value";
 }
 
 static void wrong_type(RhJson *doc, const cJSON *node, const char *wanted)
@@ -237,6 +61,13 @@ const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node)
         return "";
     }
     return g_intern_string(node->valuestring);
+}
+
+bool rh_json_node_bool(RhJson *doc, const RhJsonNode *node)
+{
+    if (!cJSON_IsBool(node))
+        wrong_type(doc, node, "true or false");
+    return cJSON_IsTrue(node);
 }
 
 double rh_json_node_number(RhJson *doc, const RhJsonNode *node, double low, double high)
@@ -324,13 +155,15 @@ bool rh_json_bool_or(RhJson *doc, const RhJsonNode *object, const char *key, boo
 static double node_quantity(RhJson *doc, const cJSON *node, RhQuantity kind)
 {
     double value = 0;
+    char number[G_ASCII_DTOSTR_BUF_SIZE] = "";
     g_autoptr(GError) local = NULL;
     bool bare = kind == RH_QUANTITY_COUNT || kind == RH_QUANTITY_FRAC;
     if (cJSON_IsNumber(node) && bare)
         return rh_json_node_number(doc, node, 0, 1e300);
-    g_autofree char *text = cJSON_IsString(node)   ? g_strdup(node->valuestring)
-                            : cJSON_IsNumber(node) ? g_strdup_printf("%g", node->valuedouble)
-                                                   : NULL;
+    const char *text = cJSON_IsString(node) ? node->valuestring
+                       : cJSON_IsNumber(node)
+                           ? g_ascii_formatd(number, sizeof(number), "%.15g", node->valuedouble)
+                           : NULL;
     if (!text) {
         wrong_type(doc, node, "a quantity in quotes");
         return 0;

@@ -136,7 +136,10 @@ void rh_json_put_exact(RhJsonWriter *w, const char *key, double value)
     char text[G_ASCII_DTOSTR_BUF_SIZE];
     g_return_if_fail(isfinite(value));
     member(w, key);
-    g_string_append(w->out, g_ascii_dtostr(text, sizeof(text), value));
+    g_ascii_formatd(text, sizeof(text), "%.15g", value);
+    if (g_ascii_strtod(text, NULL) != value)
+        g_ascii_formatd(text, sizeof(text), "%.17g", value);
+    g_string_append(w->out, text);
 }
 
 void rh_json_put_int(RhJsonWriter *w, const char *key, int64_t value)

@@ -35,9 +35,17 @@ void rh_table_rowf(RhTable *t, const char *format, ...)
     g_ptr_array_add(t->rows, cells);
 }
 
+/* Columns on a terminal. */
 static glong width_of(const char *text)
 {
-    return g_utf8_validate(text, -1, NULL) ? g_utf8_strlen(text, -1) : (glong)strlen(text);
+    if (!g_utf8_validate(text, -1, NULL))
+        return (glong)strlen(text);
+    glong width = 0;
+    for (const char *c = text; *c; c = g_utf8_next_char(c)) {
+        gunichar u = g_utf8_get_char(c);
+        width += g_unichar_iszerowidth(u) ? 0 : g_unichar_iswide(u) ? 2 : 1;
+    }
+    return width;
 }
 
 static void append_cell(GString *out, const char *text, glong width, char alignment, bool last)
@@ -58,12 +66,13 @@ void rh_table_append(RhTable *t, GString *out, const char *indent)
             widths[c] = MAX(widths[c], width_of(((char **)t->rows->pdata[r])[c]));
     for (guint r = 0; r < t->rows->len; r++) {
         char **cells = t->rows->pdata[r];
+        gsize start = out->len;
         g_string_append(out, indent);
         for (guint c = 0; c < t->columns; c++) {
             append_cell(out, cells[c], widths[c], t->alignment[c], c + 1 == t->columns);
             g_string_append(out, c + 1 == t->columns ? "" : "  ");
         }
-        while (out->len && out->str[out->len - 1] == ' ')
+        while (out->len > start && out->str[out->len - 1] == ' ')
             g_string_truncate(out, out->len - 1);
         g_string_append_c(out, '\n');
     }

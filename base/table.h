@@ -1,8 +1,8 @@
 #pragma once
 /* Aligned text tables of at most 80 columns by habit. UTF-8 aware widths.
  *     RhTable *t = rh_table_new("<>>");       one letter per column: '<' left, '>' right
- *     rh_table_row(t, "layout", "step s", "GiB");
- *     rh_table_rowf(t, "%s|%.1f|%.1f", name, s, gib);    cells split at '|' */
+ *     rh_table_rowf(t, "layout|step s|GiB");
+ *     rh_table_rowf(t, "%s|%.1f|%.1f", name, s, gib);    cells split at '|', missing ones empty */
 #include <glib.h>
 
 typedef struct RhTable RhTable;

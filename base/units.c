@@ -5,48 +5,37 @@
 
 #include "base/error.h"
 
+/* One unit is times / over of SI. Dividing keeps decimal fractions exact: "7us" is the double 7e-6.
+ */
 typedef struct {
     const char *name;
-    double scale;
+    double times, over;
 } Unit;
 
-static const Unit time_units[] = {{"s", 1},    {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9},
-                                  {"min", 60}, {"h", 3600},  {"d", 86400}, {NULL, 0}};
-static const Unit byte_units[] = {{"B", 1},
-                                  {"kB", 1e3},
-                                  {"MB", 1e6},
-                                  {"GB", 1e9},
-                                  {"TB", 1e12},
-                                  {"PB", 1e15},
-                                  {"KiB", 1024.0},
-                                  {"MiB", 1048576.0},
-                                  {"GiB", 1073741824.0},
-                                  {"TiB", 1099511627776.0},
-                                  {"PiB", 1125899906842624.0},
-                                  {NULL, 0}};
-static const Unit rate_units[] = {{"B/s", 1},
-                                  {"kB/s", 1e3},
-                                  {"MB/s", 1e6},
-                                  {"GB/s", 1e9},
-                                  {"TB/s", 1e12},
-                                  {"PB/s", 1e15},
-                                  {"KiB/s", 1024.0},
-                                  {"MiB/s", 1048576.0},
-                                  {"GiB/s", 1073741824.0},
-                                  {"TiB/s", 1099511627776.0},
-                                  {"b/s", 1.0 / 8},
-                                  {"kb/s", 1e3 / 8},
-                                  {"Mb/s", 1e6 / 8},
-                                  {"Gb/s", 1e9 / 8},
-                                  {"Tb/s", 1e12 / 8},
-                                  {NULL, 0}};
-static const Unit flop_units[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
-                                  {"GFLOP/s", 1e9},  {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15},
-                                  {"EFLOP/s", 1e18}, {NULL, 0}};
-static const Unit power_units[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}, {NULL, 0}};
-static const Unit money_units[] = {{"USD", 1}, {NULL, 0}};
-static const Unit frac_units[] = {{"%", 0.01}, {"", 1}, {NULL, 0}};
-static const Unit count_units[] = {{"", 1}, {NULL, 0}};
+#define KIB 1024.0
+#define MIB 1048576.0
+#define GIB 1073741824.0
+#define TIB 1099511627776.0
+#define PIB 1125899906842624.0
+
+static const Unit time_units[] = {{"s", 1, 1},    {"ms", 1, 1e3}, {"us", 1, 1e6},  {"ns", 1, 1e9},
+                                  {"min", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1}, {NULL, 0, 1}};
+static const Unit byte_units[] = {{"B", 1, 1},     {"kB", 1e3, 1},  {"MB", 1e6, 1},
+                                  {"GB", 1e9, 1},  {"TB", 1e12, 1}, {"PB", 1e15, 1},
+                                  {"KiB", KIB, 1}, {"MiB", MIB, 1}, {"GiB", GIB, 1},
+                                  {"TiB", TIB, 1}, {"PiB", PIB, 1}, {NULL, 0, 1}};
+static const Unit rate_units[] = {
+    {"B/s", 1, 1},     {"kB/s", 1e3, 1},  {"MB/s", 1e6, 1},  {"GB/s", 1e9, 1},  {"TB/s", 1e12, 1},
+    {"PB/s", 1e15, 1}, {"KiB/s", KIB, 1}, {"MiB/s", MIB, 1}, {"GiB/s", GIB, 1}, {"TiB/s", TIB, 1},
+    {"PiB/s", PIB, 1}, {"b/s", 1, 8},     {"kb/s", 1e3, 8},  {"Mb/s", 1e6, 8},  {"Gb/s", 1e9, 8},
+    {"Tb/s", 1e12, 8}, {NULL, 0, 1}};
+static const Unit flop_units[] = {{"FLOP/s", 1, 1},     {"kFLOP/s", 1e3, 1},  {"MFLOP/s", 1e6, 1},
+                                  {"GFLOP/s", 1e9, 1},  {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1},
+                                  {"EFLOP/s", 1e18, 1}, {NULL, 0, 1}};
+static const Unit power_units[] = {{"W", 1, 1}, {"kW", 1e3, 1}, {"MW", 1e6, 1}, {NULL, 0, 1}};
+static const Unit money_units[] = {{"USD", 1, 1}, {NULL, 0, 1}};
+static const Unit frac_units[] = {{"%", 1, 100}, {"", 1, 1}, {NULL, 0, 1}};
+static const Unit count_units[] = {{"", 1, 1}, {NULL, 0, 1}};
 
 /* What a kind is called, its units, and an example for the help line. */
 typedef struct {
@@ -67,14 +56,26 @@ static const Kind kinds[] = {
     [RH_QUANTITY_COUNT] = {"a number", count_units, "8"},
 };
 
+/* As typed, but bounded and without control characters. Caller frees. */
+static char *quoted(const char *text)
+{
+    char beyond_ascii[129] = "";
+    for (int i = 0; i < 128; i++)
+        beyond_ascii[i] = (char)(128 + i);
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *head = g_utf8_substring(valid, 0, MIN(g_utf8_strlen(valid, -1), 80));
+    g_autofree char *shown = g_strescape(head, beyond_ascii);
+    return g_strdup_printf("\"%s%s\"", shown, strlen(head) < strlen(valid) ? "..." : "");
+}
+
 static bool refuse(const char *text, RhQuantity kind, const char *why, GError **error)
 {
-    g_autofree char *shown = g_strescape(text, NULL);
+    g_autofree char *shown = quoted(text);
     g_autoptr(GString) list = g_string_new(NULL);
     for (const Unit *u = kinds[kind].units; u->name; u++)
         g_string_append_printf(list, "%s%s", list->len ? " " : "", u->name);
-    return rh_fail(error, RH_ERROR_INPUT, "\"%.80s\" is not %s: %s\nhelp: write it as %s%s%s",
-                   shown, kinds[kind].what, why, kinds[kind].example, list->len ? "; units: " : "",
+    return rh_fail(error, RH_ERROR_INPUT, "%s is not %s: %s\nhelp: write it as %s%s%s", shown,
+                   kinds[kind].what, why, kinds[kind].example, list->len ? "; units: " : "",
                    list->str);
 }
 
@@ -95,20 +96,21 @@ bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError 
 {
     const char *start = text + strspn(text, " \t");
     size_t length = number_length(start);
-    if (length == 0 || length > 60)
+    if (length == 0)
         return refuse(text, kind, "it does not start with a number >= 0", error);
     g_autofree char *digits = g_strndup(start, length);
     char *end = NULL;
     double number = g_ascii_strtod(digits, &end);
-    if (*end != 0 || !isfinite(number))
+    if (*end != 0)
         return refuse(text, kind, "the number cannot be read", error);
     g_autofree char *unit = g_strstrip(g_strdup(start + length));
     for (const Unit *u = kinds[kind].units; u->name; u++) {
         if (strcmp(u->name, unit) != 0)
             continue;
-        if (!isfinite(number * u->scale))
+        double si = number * u->times / u->over;
+        if (!isfinite(si))
             return refuse(text, kind, "it is too large", error);
-        *value = number * u->scale;
+        *value = si;
         return true;
     }
     return refuse(text, kind, *unit ? "the unit does not fit" : "the unit is missing", error);
@@ -122,27 +124,53 @@ bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *valu
         *value = parsed;
         return true;
     }
-    g_autofree char *shown = g_strescape(text, NULL);
+    g_autofree char *shown = quoted(text);
     return rh_fail(error, RH_ERROR_INPUT,
-                   "\"%.80s\" is not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
-                   shown, low, high);
+                   "%s is not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, shown,
+                   low, high);
 }
 
+static const Unit *find_unit(const Unit *units, const char *name)
+{
+    while (units->name && strcmp(units->name, name) != 0)
+        units++;
+    return units;
+}
+
+/* `digits` significant ones, whole part always in full up to 10^15. */
+static void format_number(double value, int digits, char *out, int size)
+{
+    char format[16];
+    g_snprintf(format, sizeof(format), "%%.%de", digits - 1);
+    g_ascii_formatd(out, size, format, value);
+    if (!isfinite(value)) /* overflowed in a small unit */
+        return;
+    int exponent = (int)g_ascii_strtoll(strchr(out, 'e') + 1, NULL, 10); /* of the rounded value */
+    if (exponent < -4 || exponent > 15)
+        g_snprintf(format, sizeof(format), "%%.%dg", digits);
+    else
+        g_snprintf(format, sizeof(format), "%%.%df", MAX(digits - 1 - exponent, 0));
+    g_ascii_formatd(out, size, format, value);
+}
+
+/* In the first unit that the rounded number does not overflow: 999.96 ms is "1.00 s". `names` go
+ * up. */
 static char *with_unit(double value, const Unit *units, const char *const *names, int digits)
 {
-    const Unit *best = NULL;
-    for (int i = 0; names[i]; i++)
-        for (const Unit *u = units; u->name; u++)
-            if (strcmp(u->name, names[i]) == 0 && (!best || fabs(value) >= u->scale))
-                best = u;
-    double scaled = value / best->scale;
-    double magnitude = scaled == 0 ? 0 : floor(log10(fabs(scaled)));
-    int decimals = CLAMP(digits - 1 - (int)magnitude, 0, digits + 2);
-    char number[64], format[16];
-    g_snprintf(format, sizeof(format), "%%.%df", decimals);
-    g_ascii_formatd(number, sizeof(number), format, scaled);
-    return g_strdup_printf("%s%s%s", number, *best->name && *best->name != '%' ? " " : "",
-                           best->name);
+    char number[64];
+    const Unit *unit = find_unit(units, names[0]);
+    for (int i = 0;; i++) {
+        format_number(value * unit->over / unit->times, digits, number, sizeof(number));
+        if (!names[i + 1])
+            break;
+        const Unit *next = find_unit(units, names[i + 1]);
+        double rounded = fabs(g_ascii_strtod(number, NULL)) * unit->times / unit->over;
+        if (rounded < next->times / next->over)
+            break;
+        unit = next;
+    }
+    return g_strdup_printf("%s%s%s", number, *unit->name && *unit->name != '%' ? " " : "",
+                           unit->name);
 }
 
 char *rh_quantity_format(double value, RhQuantity kind, int digits)
@@ -151,7 +179,7 @@ char *rh_quantity_format(double value, RhQuantity kind, int digits)
         [RH_QUANTITY_NONE] = {"", NULL},
         [RH_QUANTITY_S] = {"ns", "us", "ms", "s", NULL},
         [RH_QUANTITY_BYTES] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL},
-        [RH_QUANTITY_BYTES_PER_S] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", NULL},
+        [RH_QUANTITY_BYTES_PER_S] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s", NULL},
         [RH_QUANTITY_FLOPS_PER_S] = {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s",
                                      "PFLOP/s", "EFLOP/s", NULL},
         [RH_QUANTITY_W] = {"W", "kW", "MW", NULL},
@@ -159,9 +187,11 @@ char *rh_quantity_format(double value, RhQuantity kind, int digits)
         [RH_QUANTITY_FRAC] = {"%", NULL},
         [RH_QUANTITY_COUNT] = {"", NULL},
     };
-    if (value == 0 && kind != RH_QUANTITY_FRAC)
-        return with_unit(0, kinds[kind].units,
-                         (const char *const[]){kind == RH_QUANTITY_S ? "s" : shown[kind][0], NULL},
-                         1);
-    return with_unit(value, kinds[kind].units, shown[kind], digits);
+    if (!isfinite(value))
+        return g_strdup(isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    if (value == 0) {
+        const char *unit = kind == RH_QUANTITY_S ? "s" : shown[kind][0];
+        return g_strdup_printf("0%s%s", *unit && *unit != '%' ? " " : "", unit);
+    }
+    return with_unit(value, kinds[kind].units, shown[kind], CLAMP(digits, 1, 17));
 }

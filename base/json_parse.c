@@ -1,0 +1,222 @@
+/* From text to a checked tree. cJSON is lenient where we are not, so the text is checked first. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_internal.h"
+
+#define MARK "\xef\xbb\xbf" /* the byte order mark some editors write */
+
+/* Blanks comments out with spaces, outside strings, so that every offset stays true. Returns the
+ * start of a comment that is never closed, or NULL. */
+static const char *blank_comments(char *text)
+{
+    bool in_string = false;
+    for (char *c = text; *c; c++) {
+        if (in_string) {
+            if (*c == '\\' && c[1])
+                c++;
+            else if (*c == '"')
+                in_string = false;
+        } else if (*c == '"') {
+            in_string = true;
+        } else if (c[0] == '/' && c[1] == '/') {
+            for (; *c && *c != '\n'; c++)
+                *c = ' ';
+            if (!*c)
+                return NULL;
+        } else if (c[0] == '/' && c[1] == '*') {
+            char *end = strstr(c + 2, "*/");
+            if (!end)
+                return c;
+            for (; c < end + 2; c++)
+                if (*c != '\n')
+                    *c = ' ';
+            c--;
+        }
+    }
+    return NULL;
+}
+
+static bool reject(const RhJson *doc, size_t offset, GError **error, const char *message,
+                   const char *help)
+{
+    offset = MIN(offset, doc->length);
+    if (offset == doc->length) /* point behind the last text rather than at an empty line */
+        while (offset > 0 && g_ascii_isspace(doc->text[offset - 1]))
+            offset--;
+    g_autofree char *text = rh_json_render(doc, offset, 1, message, help);
+    return rh_fail(error, RH_ERROR_INPUT, "%s", text);
+}
+
+/* What is wrong with the character at `at` of a string, or NULL; steps over an escape. */
+static const char *string_flaw(const char *text, size_t *at)
+{
+    const char *c = text + *at;
+    if ((unsigned char)*c < 0x20)
+        return "a line break or control character inside a string";
+    if (*c != '\\')
+        return NULL;
+    (*at)++;
+    if (c[1] != 'u')
+        return NULL;
+    for (int i = 2; i < 6; i++)
+        if (!g_ascii_isxdigit(c[i]))
+            return "\\u is not followed by four hexadecimal digits";
+    return strncmp(c + 2, "0000", 4) == 0 ? "\\u0000 cannot stand in a text" : NULL;
+}
+
+/* Where cJSON would be lenient, or recurse too deep. */
+static bool check_text(const RhJson *doc, GError **error)
+{
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < doc->length; i++) {
+        char c = doc->plain[i];
+        size_t at = i;
+        const char *flaw = NULL;
+        if (c == '"')
+            in_string = !in_string;
+        else if (in_string)
+            flaw = string_flaw(doc->plain, &i);
+        else if (c == '{' || c == '[')
+            flaw = ++depth > RH_JSON_DEPTH_MAX ? "nested deeper than 64 levels" : NULL;
+        else if (c == '}' || c == ']')
+            depth--;
+        else if ((unsigned char)c < 0x20 && !strchr("\t\r\n", c))
+            flaw = "a control character outside strings";
+        if (flaw)
+            return reject(doc, at, error, flaw, NULL);
+    }
+    return true;
+}
+
+/* Text of characters only, without comments, in doc->plain. */
+static bool make_plain(RhJson *doc, GError **error)
+{
+    const char *end = NULL;
+    if (!g_utf8_validate(doc->text, (gssize)doc->length, &end))
+        return reject(doc, (size_t)(end - doc->text), error,
+                      *end ? "the text is not UTF-8" : "a NUL byte in the text", NULL);
+    doc->plain = g_strndup(doc->text, doc->length);
+    if (g_str_has_prefix(doc->plain, MARK))
+        memset(doc->plain, ' ', strlen(MARK));
+    const char *open = blank_comments(doc->plain);
+    if (open)
+        return reject(doc, (size_t)(open - doc->plain), error, "this comment is never closed",
+                      NULL);
+    if (doc->plain[strspn(doc->plain, " \t\r\n")] == 0)
+        return reject(doc, doc->length, error, "the file is empty", NULL);
+    return true;
+}
+
+/* Duplicate keys and non-finite numbers. */
+static void check_tree(RhJson *doc, const cJSON *node)
+{
+    g_autoptr(GHashTable) seen =
+        cJSON_IsObject(node) ? g_hash_table_new(g_str_hash, g_str_equal) : NULL;
+    if (cJSON_IsNumber(node) && !isfinite(node->valuedouble))
+        rh_json_problem(doc, node, NULL, "the number is too large");
+    for (const cJSON *child = node->child; child; child = child->next) {
+        if (seen && !g_hash_table_add(seen, child->string))
+            rh_json_problem_at_key(doc, child, "keep one of them", "key \"%s\" stands here twice",
+                                   child->string);
+        check_tree(doc, child);
+    }
+}
+
+/* cJSON reports a string it cannot read one byte behind its start. */
+static size_t mended_offset(const char *text, size_t at)
+{
+    if (at < 1 || g_ascii_isspace(text[at - 1]))
+        return at;
+    size_t before = at - 1;
+    while (before > 0 && g_ascii_isspace(text[before - 1]))
+        before--;
+    char c = text[at - 1], last = before > 0 ? text[before - 1] : 0;
+    bool key = (last == '{' || last == ',') && !(last == '{' && c == '}');
+    bool string = c == '"' && (last == ':' || last == '[' || !last);
+    return key || string ? at - 1 : at;
+}
+
+static bool parse_tree(RhJson *doc, GError **error)
+{
+    const char *end = NULL;
+    if (!make_plain(doc, error) || !check_text(doc, error))
+        return false;
+    doc->root = cJSON_ParseWithLengthOpts(doc->plain, doc->length + 1, &end, 1);
+    if (!doc->root) {
+        size_t offset = end ? mended_offset(doc->plain, (size_t)(end - doc->plain)) : 0;
+        cJSON *first = cJSON_ParseWithLengthOpts(doc->plain, doc->length + 1, NULL, 0);
+        bool trailing = first != NULL;
+        cJSON_Delete(first);
+        return reject(doc, offset, error,
+                      trailing ? "text after the end of the document" : "this is not valid JSON",
+                      trailing ? NULL
+                               : "strings and keys in double quotes, a comma between members, none "
+                                 "after the last");
+    }
+    check_tree(doc, doc->root);
+    return rh_json_report(doc, error);
+}
+
+RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error)
+{
+    if (length > RH_JSON_BYTES_MAX) {
+        rh_fail(error, RH_ERROR_INPUT, "%s is larger than 64 MiB", name);
+        return NULL;
+    }
+    g_autoptr(RhJson) doc = g_new0(RhJson, 1);
+    doc->name = g_strdup(name);
+    doc->text = g_malloc(length + 1);
+    if (length > 0)
+        memcpy(doc->text, text, length);
+    doc->text[length] = 0;
+    doc->length = length;
+    doc->hash = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)doc->text, length);
+    doc->consumed = g_hash_table_new(g_direct_hash, g_direct_equal);
+    doc->problems = g_ptr_array_new_with_free_func(rh_json_problem_free);
+    doc->known = g_ptr_array_new();
+    doc->known_set = g_hash_table_new(g_direct_hash, g_direct_equal);
+    return parse_tree(doc, error) ? g_steal_pointer(&doc) : NULL;
+}
+
+RhJson *rh_json_load(const char *path, GError **error)
+{
+    g_autofree char *text = NULL;
+    size_t length = 0;
+    if (!rh_file_read(path, RH_JSON_BYTES_MAX, &text, &length, error))
+        return NULL;
+    return rh_json_parse(path, text, length, error);
+}
+
+void rh_json_free(RhJson *doc)
+{
+    if (!doc)
+        return;
+    cJSON_Delete(doc->root);
+    g_clear_pointer(&doc->consumed, g_hash_table_unref);
+    g_clear_pointer(&doc->problems, g_ptr_array_unref);
+    g_clear_pointer(&doc->known, g_ptr_array_unref);
+    g_clear_pointer(&doc->known_set, g_hash_table_unref);
+    g_free(doc->name);
+    g_free(doc->text);
+    g_free(doc->plain);
+    g_free(doc->hash);
+    g_free(doc);
+}
+
+const RhJsonNode *rh_json_root(const RhJson *doc)
+{
+    return doc->root;
+}
+
+const char *rh_json_name(const RhJson *doc)
+{
+    return doc->name;
+}
+
+const char *rh_json_hash(const RhJson *doc)
+{
+    return doc->hash;
+}
