@@ -374,8 +374,8 @@ void rh_explain_term(GString *out, const RhInputs *in, const RhRehearsal *r, con
         int64_t m = rh_train_microbatches(&in->c, l);
         g_string_append_printf(
             out,
-            "\nwith equal stages the bubble is (pp - 1) / (vpp x m) of the work: "
-            "%d / (%d x %" G_GINT64_FORMAT ") = %.1f %%\n",
+            "\nwith equal stages the bubble is (pp - 1) / (vpp x m) of the work:\n"
+            "  %d / (%d x %" G_GINT64_FORMAT ") = %.1f %%\n",
             l->pp - 1, l->vpp, m, 100.0 * (l->pp - 1) / ((double)l->vpp * (double)m));
     }
     if (kernels)

@@ -1,11 +1,7 @@
 #include "cli/layout_files.h"
 
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include "base/error.h"
 #include "cli/output.h"
 #include "sim/engine/timeline.h"
 
@@ -23,17 +19,12 @@ bool rh_layout_files_wanted(const GPtrArray *paths)
 bool rh_layout_files_trace(const char *path, const RhProgram *program, const RhRun *run,
                            GError **error)
 {
-    g_autofree char *partial = g_strdup_printf("%s.%d.partial", path, (int)getpid());
     sigset_t blocked, before;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
     sigprocmask(SIG_BLOCK, &blocked, &before);
-    bool fine = rh_timeline_write(program, run, partial, error);
-    if (fine && g_rename(partial, path) != 0)
-        fine = rh_fail(error, RH_ERROR_IO, "%s: %s", path, g_strerror(errno));
-    if (!fine)
-        g_unlink(partial);
+    bool fine = rh_timeline_write(program, run, path, error);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fine;
 }

@@ -10,6 +10,6 @@ bool rh_layout_files_wanted(const GPtrArray *paths);
 /* Writes those of `paths` that are of these kinds. */
 bool rh_layout_files_write(const GPtrArray *paths, const RhInputs *inputs, const RhProgram *program,
                            const RhRun *run, GError **error);
-/* A trace at any path, whole or not at all. */
+/* A trace at any path; signals wait until the file is whole. */
 bool rh_layout_files_trace(const char *path, const RhProgram *program, const RhRun *run,
                            GError **error);

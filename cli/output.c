@@ -54,13 +54,13 @@ static bool fail_ending(const char *path, const RhOutput *kinds, GError **error)
                    list->str);
 }
 
-static bool check_folder(const char *path, GError **error)
+bool rh_output_check_folder(const char *path, GError **error)
 {
     g_autofree char *folder = g_path_get_dirname(path);
     if (g_file_test(path, G_FILE_TEST_IS_DIR))
-        return rh_fail(error, RH_ERROR_IO, "-o %s: this is a folder", path);
+        return rh_fail(error, RH_ERROR_IO, "%s cannot be written: it is a folder", path);
     if (g_access(folder, W_OK | X_OK) != 0)
-        return rh_fail(error, RH_ERROR_IO, "-o %s: %s cannot be written: %s", path, folder,
+        return rh_fail(error, RH_ERROR_IO, "%s cannot be written: folder %s: %s", path, folder,
                        g_strerror(errno));
     return true;
 }
@@ -72,7 +72,7 @@ bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **er
         RhOutput kind = rh_output_kind(path);
         if (!kind || !is_among(kinds, kind))
             return fail_ending(path, kinds, error);
-        if (!check_folder(path, error))
+        if (!rh_output_check_folder(path, error))
             return false;
     }
     return true;

@@ -18,6 +18,8 @@ typedef enum {
  * ending of other commands or versions is RH_ERROR_USAGE) and its folder can be written
  * (RH_ERROR_IO). */
 bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error);
+/* One path of any ending: RH_ERROR_IO when its folder cannot be written. */
+bool rh_output_check_folder(const char *path, GError **error);
 RhOutput rh_output_kind(const char *path);
 /* The first path of that kind; NULL when there is none. */
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);

@@ -47,7 +47,8 @@ static int run(const RhArguments *a, GError **error)
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_MARKDOWN,
                                      RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL, RH_OUTPUT_TRACE,
                                      RH_OUTPUT_NONE};
-    if (!rh_outputs_check(a->outputs, kinds, error))
+    if (!rh_outputs_check(a->outputs, kinds, error) ||
+        (a->trace && !rh_output_check_folder(a->trace, error)))
         return 2;
     g_autoptr(RhInputs) in = rh_inputs_of(a, error);
     RhLayout layout;

@@ -5,7 +5,9 @@ job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
 rehearse simulate "${job[@]}" -s tp2,pp2,mb1 -o run.json --trace run.trace.json.gz
 echo "exit $?"
 gzip -t run.trace.json.gz && echo trace is gzip
-rehearse simulate "${job[@]}" -s layout.txt --json >from-file.json
+rehearse simulate "${job[@]}" -s layout.txt --json -o run.program.json -o run.goal >from-file.json
+rehearse check run.program.json from-file.json
+head -n 1 run.goal
 rehearse simulate "${job[@]}" -s run.json --json | sed -n '/"layout"/,/}/p'
 rehearse explain run.json --term tp
 rehearse explain run.json --term backward | head -n 12
