@@ -30,7 +30,9 @@ typedef struct {
     double reduce_latency_s, gather_latency_s; /* of each of those collectives, no bytes move */
     double reduce_last_s, gather_last_s;       /* how long the shortest one took */
     double bucket_params;
-    double behind_s[2]; /* ZeRO-3: ends of the last items, newest first */
+    int32_t *order; /* ZeRO-3: items in the order they run */
+    int32_t order_count, position;
+    double behind_s; /* ZeRO-3: when the item before ended its kernels */
 } Stage;
 
 typedef struct {
@@ -125,18 +127,25 @@ static double stretch(const Graph *g, const Stage *stage, double t, double span_
            (fmax(0, fmin(reduce, longest) - exposed) + fmax(0, fmin(gather, longest) - exposed));
 }
 
-/* ZeRO-3: when the item's parameters are there, gathered one item ahead. */
-static double gathered(Stage *stage, const Item *item)
+/* ZeRO-3: sends for the parameters of the item at `position` of the stage's order, once the item
+ * two before is done. */
+static void send_for(Stage *stage, int32_t position, double two_before_s)
 {
-    double start = fmax(stage->gather_free_s, stage->behind_s[1]);
-    stage->gather_last_s = item->gather_s;
-    return stage->gather_free_s = start + item->gather_s;
+    if (position >= stage->order_count)
+        return;
+    double took = stage->items[stage->order[position]].gather_s;
+    stage->gather_last_s = took;
+    stage->gather_free_s = fmax(stage->gather_free_s, two_before_s) + took;
 }
 
-static void passed(Stage *stage, double t)
+/* ZeRO-3: when the next item's parameters are there; those of the one after are sent for. */
+static double gathered(Stage *stage)
 {
-    stage->behind_s[1] = stage->behind_s[0];
-    stage->behind_s[0] = t;
+    if (stage->position == 0)
+        send_for(stage, 0, 0);
+    double arrival = stage->gather_free_s;
+    send_for(stage, ++stage->position, stage->behind_s);
+    return arrival;
 }
 
 /* Runs a chunk forward from `t`; returns when its output may leave. */
@@ -149,10 +158,10 @@ static double run_forward(const Graph *g, Stage *stage, int32_t chunk, int32_t a
     }
     for (int32_t i = stage->chunk_at[chunk]; i < stage->chunk_at[chunk + 1]; i++) {
         Item *item = &stage->items[i];
-        t = fmax(t, g->l->zero == 3 ? gathered(stage, item) : item->arrival_s);
+        t = fmax(t, g->l->zero == 3 ? gathered(stage) : item->arrival_s);
         t += stretch(g, stage, t, item->cost.forward_busy_s, item->cost.forward_kernels_s);
         stage->free_s = t + item->cost.forward_busy_s;
-        passed(stage, stage->free_s);
+        stage->behind_s = stage->free_s;
         t += item->cost.forward_s;
     }
     return t;
@@ -183,10 +192,10 @@ static double run_backward(const Graph *g, int32_t s, Stage *stage, int32_t chun
     for (int32_t i = stage->chunk_at[chunk + 1] - 1; i >= stage->chunk_at[chunk]; i--) {
         Item *item = &stage->items[i];
         if (g->l->zero == 3)
-            t = fmax(t, gathered(stage, item));
+            t = fmax(t, gathered(stage));
         t += stretch(g, stage, t, item->cost.backward_s, item->cost.backward_kernels_s);
         t += item->cost.backward_s;
-        passed(stage, t);
+        stage->behind_s = t;
         if (g->l->zero >= 2) {
             reduced(stage, t, item->reduce_s);
             continue;
@@ -236,6 +245,19 @@ static bool advance(Graph *g, int32_t s)
     return true;
 }
 
+/* Every execution of every item, as the slots run them. */
+static void list_order(const Graph *g, Stage *stage)
+{
+    int32_t items = stage->chunk_at[g->l->vpp];
+    stage->order = g_new(int32_t, 2 * (size_t)g->m * (size_t)items);
+    for (int32_t i = 0; i < g->total; i++) {
+        int32_t low = stage->chunk_at[stage->slots[i].chunk],
+                high = stage->chunk_at[stage->slots[i].chunk + 1];
+        for (int32_t k = 0; k < high - low; k++)
+            stage->order[stage->order_count++] = stage->slots[i].backward ? high - 1 - k : low + k;
+    }
+}
+
 static void stage_init(Graph *g, int32_t s)
 {
     Stage *stage = &g->stages[s];
@@ -248,6 +270,8 @@ static void stage_init(Graph *g, int32_t s)
     stage->slots = g_new(RhSlot, g->total);
     rh_pipeline_schedule(g->l->schedule)->order(g->l->pp, g->l->vpp, g->m, s, stage->slots);
     list_items(g, s, stage);
+    if (g->l->dp > 1 && g->l->zero == 3)
+        list_order(g, stage);
     if (g->l->dp > 1 && g->l->zero >= 1) {
         stage->reduce_latency_s = rh_screen_latency_s(g->screen, g->net, s, RH_OP_REDUCE_SCATTER);
         stage->gather_latency_s = rh_screen_latency_s(g->screen, g->net, s, RH_OP_ALL_GATHER);
@@ -294,6 +318,7 @@ static void graph_clear(Graph *g)
         g_free(g->stages[s].chunk_at);
         g_free(g->stages[s].left);
         g_free(g->stages[s].slots);
+        g_free(g->stages[s].order);
     }
     g_free(g->stages);
     g_free(g->arrival[0]);
