@@ -244,6 +244,22 @@ static void too_many_colours_are_merged_and_said_so(void)
     RH_CHECK_CLOSE(run->step_time_s, alpha_s + 1e8 / bytes_per_s, 1e-6); /* the slowest stands */
 }
 
+/* Every place in a tree meets its messages otherwise: 64 places in 16 stages are too many. */
+static void merged_trees_stay_above_their_bound(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x128,ib:400Gb/s,nics:8");
+    KitStep k = base_step;
+    k.tp = 1, k.dp = 64, k.pp = 16, k.layers = 1, k.microbatches = 2, k.dp_algo = RH_ALGO_TREE;
+    g_autoptr(RhProgram) p = kit_step(k);
+    double dry_s = 0;
+    CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, NULL));
+    g_autoptr(RhRun) run = kit_run(p, platform, folded);
+    CU_ASSERT_TRUE(run->approximate);
+    CU_ASSERT_EQUAL(run->performers->len, 16);
+    CU_ASSERT_TRUE(run->step_time_s >= dry_s * (1 - 1e-9));
+    CU_ASSERT_TRUE(run->step_time_s <= dry_s * 1.3);
+}
+
 static void a_large_job_folds_quickly(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2048,ib:400Gb/s,leaf:384,oversub:7");
@@ -336,6 +352,7 @@ int main(void)
             {"uneven_links_of_a_ring_need_no_more_performers",
              uneven_links_of_a_ring_need_no_more_performers},
             {"too_many_colours_are_merged_and_said_so", too_many_colours_are_merged_and_said_so},
+            {"merged_trees_stay_above_their_bound", merged_trees_stay_above_their_bound},
             {"a_large_job_folds_quickly", a_large_job_folds_quickly},
             {"the_expected_largest_of_normals_is_right", the_expected_largest_of_normals_is_right},
             {"folded_jitter_is_near_the_mean_of_unfolded_seeds",

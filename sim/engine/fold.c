@@ -341,6 +341,7 @@ static RhFold *fold_by_symmetry(const RhTraffic *t)
     refine(coarse, REFINE_RANKS_ONLY, &ranks);
     for (int32_t l = 0; l < coarse->links_count; l++)
         coarse->link[l] = rh_mix64(coarse->link[l], (uint64_t)l + 59);
+    colour_flows(coarse);
     take_colours(coarse, fold);
     choose_slowest(coarse, fold);
     fold->approximate_why = merged_text(fold, wanted);
