@@ -247,9 +247,9 @@ static void too_many_colours_are_merged_and_said_so(void)
 /* Every place in a tree meets its messages otherwise: 64 places in 16 stages are too many. */
 static void merged_trees_stay_above_their_bound(void)
 {
-    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x128,ib:400Gb/s,nics:8");
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x1024,ib:400Gb/s");
     KitStep k = base_step;
-    k.tp = 1, k.dp = 64, k.pp = 16, k.layers = 1, k.microbatches = 2, k.dp_algo = RH_ALGO_TREE;
+    k.tp = 8, k.dp = 64, k.pp = 16, k.layers = 1, k.microbatches = 2, k.dp_algo = RH_ALGO_TREE;
     g_autoptr(RhProgram) p = kit_step(k);
     double dry_s = 0;
     CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, NULL));
