@@ -24,16 +24,11 @@ static double weight(int32_t member, int32_t chunk)
 
 static bool starts_with(const RhSchedule *s, int32_t member, int32_t chunk)
 {
-    switch (s->op) {
-    case RH_OP_ALL_GATHER:
+    if (s->op == RH_OP_ALL_GATHER)
         return s->owner[chunk] == member;
-    case RH_OP_BROADCAST:
+    if (s->op == RH_OP_BROADCAST)
         return member == 0;
-    case RH_OP_ALL_TO_ALL:
-        return chunk / s->members == member;
-    default:
-        return true;
-    }
+    return s->op != RH_OP_ALL_TO_ALL || chunk / s->members == member;
 }
 
 static void run_flow(World *w, const RhFlow *f, int32_t q)
@@ -72,20 +67,15 @@ static double sum_of(const RhSchedule *s, int32_t chunk)
 /* What member must hold of chunk at the end; NAN: nothing is asked. */
 static double wanted(const RhSchedule *s, int32_t member, int32_t chunk)
 {
-    switch (s->op) {
-    case RH_OP_ALL_REDUCE:
-        return sum_of(s, chunk);
-    case RH_OP_REDUCE_SCATTER:
-        return s->owner[chunk] == member ? sum_of(s, chunk) : (double)NAN;
-    case RH_OP_ALL_GATHER:
-        return weight(s->owner[chunk], chunk);
-    case RH_OP_BROADCAST:
-        return weight(0, chunk);
-    case RH_OP_ALL_TO_ALL:
-        return chunk % s->members == member ? weight(chunk / s->members, chunk) : (double)NAN;
-    default:
+    bool scattered = s->op == RH_OP_REDUCE_SCATTER && s->owner[chunk] != member;
+    bool elsewhere = s->op == RH_OP_ALL_TO_ALL && chunk % s->members != member;
+    if (scattered || elsewhere)
         return (double)NAN;
-    }
+    if (s->op == RH_OP_ALL_REDUCE || s->op == RH_OP_REDUCE_SCATTER)
+        return sum_of(s, chunk);
+    if (s->op == RH_OP_ALL_GATHER)
+        return weight(s->owner[chunk], chunk);
+    return weight(s->op == RH_OP_BROADCAST ? 0 : chunk / s->members, chunk);
 }
 
 static void check_data(const RhSchedule *s)
