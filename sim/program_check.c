@@ -7,6 +7,8 @@
 #include "sim/program.h"
 
 #define RANKS_MAX (1 << 24)
+/* Ranks times groups looked at, over all roles: a second's work. */
+#define LOOKS_MAX (1 << 28)
 
 static bool fail_task(const RhProgram *p, int32_t i, GError **error, const char *what)
 {
@@ -25,15 +27,29 @@ static bool in_range(int32_t index, guint count)
 
 static bool check_spans(const RhSpan *spans, int32_t count, int32_t size, int32_t ranks)
 {
-    int64_t product = 1;
+    int64_t product = 1, reach = 0;
     for (int32_t i = 0; i < count; i++) {
         if (spans[i].extent < 1 || spans[i].stride < 1)
             return false;
         product *= spans[i].extent;
-        if (product > ranks)
+        reach += (int64_t)(spans[i].extent - 1) * spans[i].stride;
+        if (product > ranks || reach >= ranks)
             return false;
     }
     return product == size;
+}
+
+/* Does the pattern cut the ranks into groups: each rank in exactly one? Of any two spans the longer
+ * stride is whole turns of the other. */
+static bool spans_nest(const RhSpan *spans, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        for (int32_t k = 0; k < count; k++)
+            if (i != k && spans[i].extent > 1 && spans[k].extent > 1 &&
+                spans[i].stride <= spans[k].stride &&
+                spans[k].stride % ((int64_t)spans[i].stride * spans[i].extent) != 0)
+                return false;
+    return true;
 }
 
 static bool check_groups(const RhProgram *p, GError **error)
@@ -45,6 +61,8 @@ static bool check_groups(const RhProgram *p, GError **error)
             !in_range(g->label, p->labels->len))
             return rh_fail(error, RH_ERROR_INPUT,
                            "group %u: its spans do not give its size within the ranks", i);
+        if (!spans_nest(g->spans, g->spans_count))
+            return rh_fail(error, RH_ERROR_INPUT, "group %u: its spans overlap", i);
     }
     return true;
 }
@@ -94,22 +112,32 @@ static bool check_memory(const RhProgram *p, GError **error)
     return true;
 }
 
-/* All members of the collective's groups are in the task's role. */
-static bool group_within_role(const RhProgram *p, const RhRole *role, const RhGroup *g,
-                              const int32_t *role_of)
+static bool is_first_member(const RhGroup *g, int32_t rank)
+{
+    for (int32_t k = 0; k < g->spans_count; k++)
+        if (rank / g->spans[k].stride % g->spans[k].extent != 0)
+            return false;
+    return true;
+}
+
+/* Is the role made of whole groups? Looks at each from its first member, and counts. */
+static bool role_of_whole_groups(const RhProgram *p, const RhRole *role, const RhGroup *g,
+                                 const int32_t *role_of)
 {
     g_autofree int32_t *members = g_new(int32_t, g->size);
     int32_t wanted = role_of[role->first_rank];
+    int64_t covered = 0;
     for (int32_t k = 0; k < role->ranks_count; k++) {
         int32_t rank = rh_role_rank(role, k);
-        /* One look per group: at its first member. */
-        if (rh_group_members(g, rank, members) != 0)
+        if (!is_first_member(g, rank))
             continue;
+        rh_group_members(g, rank, members);
         for (int32_t m = 0; m < g->size; m++)
             if (members[m] < 0 || members[m] >= p->ranks_count || role_of[members[m]] != wanted)
                 return false;
+        covered += g->size;
     }
-    return true;
+    return covered == role->ranks_count;
 }
 
 static bool check_message(const RhProgram *p, int32_t i, GError **error)
@@ -172,16 +200,19 @@ static bool check_tasks(const RhProgram *p, GError **error)
 static bool check_collectives(const RhProgram *p, GError **error)
 {
     g_autofree int32_t *role_of = rh_program_role_of_rank(p);
-    g_autofree bool *seen = g_new0(bool, p->groups->len + 1);
-    for (guint r = 0; r < p->roles->len; r++) {
-        const RhRole *role = rh_program_role(p, (int32_t)r);
-        memset(seen, 0, p->groups->len * sizeof(bool));
+    g_autofree int32_t *seen = g_new0(int32_t, p->groups->len + 1); /* 1 + role that used it last */
+    int64_t looks = 0;
+    for (int32_t r = 0; r < (int32_t)p->roles->len; r++) {
+        const RhRole *role = rh_program_role(p, r);
         for (int32_t i = role->tasks_first; i < role->tasks_first + role->tasks_count; i++) {
             const RhTask *t = rh_program_task(p, i);
-            if (t->kind != RH_TASK_COLLECTIVE || seen[t->group])
+            if (t->kind != RH_TASK_COLLECTIVE || seen[t->group] == r + 1)
                 continue;
-            seen[t->group] = true;
-            if (!group_within_role(p, role, rh_program_group(p, t->group), role_of))
+            seen[t->group] = r + 1;
+            looks += role->ranks_count;
+            if (looks > LOOKS_MAX)
+                return rh_fail(error, RH_ERROR_INPUT, "too many groups for this many ranks");
+            if (!role_of_whole_groups(p, role, rh_program_group(p, t->group), role_of))
                 return fail_task(p, i, error, "its group reaches ranks outside the role");
         }
     }

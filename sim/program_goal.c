@@ -1,158 +1,270 @@
-/* GOAL, the text that LogGOPSim and ATLAHS read: one block per rank; collectives become their
- * steps' sends and receives, kernels `calc` nanoseconds. A step of a collective waits for this
- * rank's last step of it. */
+/* GOAL, the text that LogGOPSim and ATLAHS read (Hoefler, Siebert, Lumsdaine 2009): one block per
+ * rank, `calc` in nanoseconds, every message a send here and a recv of the same bytes and tag
+ * there.
+ *
+ *   num_ranks 2
+ *   rank 0 {
+ *   l1: calc 1200
+ *   l2: send 1000b to 1 tag 7
+ *   l2 requires l1
+ *   }
+ *
+ * Kernels and copies are `calc`s. A collective is its launch, then the sends and receives of this
+ * rank step by step, joined by an empty `calc` after each step; the next step waits for it. Steps
+ * have tags of their own: task + step * tasks. Lanes are queues, so a task also requires the one
+ * before it on its lane. What GOAL cannot say is left out: SMs held by communication, links. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "sim/collective.h"
 
 #define RANKS_MAX 1024
-#define LINES_MAX 20000000.0
+#define TEXT_MAX  ((gsize)512 << 20)
+
+/* A schedule and which of its flows concern each member: flows[first[m]] .. flows[first[m+1] - 1],
+ * rising. */
+typedef struct {
+    RhSchedule *schedule;
+    int32_t *members;
+    int32_t *first, *flows;
+} Expanded;
 
 typedef struct {
     const RhProgram *p;
     const RhPlatform *platform;
     GString *out;
     int32_t rank;
-    int32_t line;    /* last label used in this block */
-    int32_t *end_of; /* per task: its last line */
-    const int32_t *role_of;
+    int32_t line;         /* last label used in this block */
+    int32_t *end_of;      /* per task: its last line */
+    GHashTable *expanded; /* text key of a collective of one group -> Expanded, owned */
 } Goal;
 
-static int32_t add_line(Goal *g, const char *what)
-{
-    g_string_append_printf(g->out, "l%d: %s\n", ++g->line, what);
-    return g->line;
-}
-
-static void require(Goal *g, int32_t line, int32_t on)
-{
-    if (on > 0)
-        g_string_append_printf(g->out, "l%d requires l%d\n", line, on);
-}
-
-/* Everything a task waits for, as lines: explicit predecessors and the task before it on its lane.
- */
+/* Lines a task waits for, each once. */
 typedef struct {
     int32_t lines[UINT8_MAX + 1];
     int32_t count;
 } Before;
 
-static Before before_task(const Goal *g, int32_t i, const int32_t *lane_last)
+static void expanded_free(void *data)
 {
-    const RhTask *t = rh_program_task(g->p, i);
-    Before b = {.count = 0};
-    for (int32_t k = t->preds_first; k < t->preds_first + t->preds_count; k++)
-        b.lines[b.count++] = g->end_of[g_array_index(g->p->preds, int32_t, k)];
-    b.lines[b.count++] = lane_last[t->lane];
-    return b;
+    Expanded *e = data;
+    rh_schedule_free(e->schedule);
+    g_free(e->members);
+    g_free(e->first);
+    g_free(e->flows);
+    g_free(e);
 }
 
-static int32_t put_one(Goal *g, const Before *b, const char *what)
+static void index_flows(Expanded *e)
 {
-    int32_t line = add_line(g, what);
-    for (int32_t k = 0; k < b->count; k++)
-        require(g, line, b->lines[k]);
-    return line;
+    const RhSchedule *s = e->schedule;
+    e->first = g_new0(int32_t, s->members + 2);
+    e->flows = g_new(int32_t, 2 * (gsize)s->flows->len + 1);
+    for (guint f = 0; f < s->flows->len; f++) {
+        e->first[g_array_index(s->flows, RhFlow, f).src + 2]++;
+        e->first[g_array_index(s->flows, RhFlow, f).dst + 2]++;
+    }
+    for (int32_t m = 0; m < s->members; m++)
+        e->first[m + 2] += e->first[m + 1];
+    for (guint f = 0; f < s->flows->len; f++) {
+        e->flows[e->first[g_array_index(s->flows, RhFlow, f).src + 1]++] = (int32_t)f;
+        e->flows[e->first[g_array_index(s->flows, RhFlow, f).dst + 1]++] = (int32_t)f;
+    }
 }
 
-/* One tag per task: the same on both ends. */
-static int32_t put_message(Goal *g, int32_t i, const Before *b)
+/* The steps of a task's collective in the group of g->rank; *own is the rank's place. */
+static const Expanded *expand(Goal *g, const RhTask *t, int32_t *own, GError **error)
 {
-    const RhTask *t = rh_program_task(g->p, i);
-    bool sends = t->kind == RH_TASK_SEND;
-    g_autofree char *what =
-        g_strdup_printf("%s %.0fb %s %d tag %d", sends ? "send" : "recv", ceil(t->bytes),
-                        sends ? "to" : "from", g->rank + t->peer_delta, sends ? i : t->peer_task);
-    return put_one(g, b, what);
-}
-
-/* The steps of a collective this rank takes part in: each waits for the rank's flows of the step
- * before. */
-static int32_t put_collective(Goal *g, int32_t i, const Before *b)
-{
-    const RhTask *t = rh_program_task(g->p, i);
     const RhGroup *group = rh_program_group(g->p, t->group);
-    g_autofree int32_t *members = g_new(int32_t, group->size), *nodes = g_new(int32_t, group->size);
-    int32_t own = rh_group_members(group, g->rank, members);
+    g_autofree int32_t *members = g_new(int32_t, group->size);
+    g_autofree int32_t *nodes = g_new(int32_t, group->size);
+    *own = rh_group_members(group, g->rank, members);
+    g_autofree char *key =
+        g_strdup_printf("%d %d %d %d %.17g", t->group, members[0], t->op, t->algo, t->bytes);
+    Expanded *e = g_hash_table_lookup(g->expanded, key);
+    if (e)
+        return e;
     for (int32_t m = 0; m < group->size; m++)
         nodes[m] = rh_platform_node_of(g->platform, rh_program_gpu(g->p, members[m]));
     g_autoptr(RhSchedule) s =
-        rh_schedule_new((RhOp)t->op, (RhAlgo)t->algo, group->size, nodes, t->bytes, NULL);
-    int32_t last = put_one(g, b, "calc 0");
-    for (guint f = 0; s && f < s->phases->len; f++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, f);
-        for (int32_t q = 0; q < phase->repeat; q++) {
-            int32_t start = last, join = 0;
-            for (int32_t k = phase->flows_first; k < phase->flows_first + phase->flows_count; k++) {
-                const RhFlow *flow = &g_array_index(s->flows, RhFlow, k);
-                if (flow->src != own && flow->dst != own)
-                    continue;
-                bool sends = flow->src == own;
-                g_autofree char *what = g_strdup_printf(
-                    "%s %.0fb %s %d tag %d", sends ? "send" : "recv", fmax(1, ceil(flow->bytes)),
-                    sends ? "to" : "from", members[sends ? flow->dst : flow->src], i);
-                int32_t line = add_line(g, what);
-                require(g, line, start);
-                if (!join)
-                    join = add_line(g, "calc 0");
-                require(g, join, line);
-            }
-            last = join ? join : last;
-        }
-    }
-    return last;
+        rh_schedule_new((RhOp)t->op, (RhAlgo)t->algo, group->size, nodes, t->bytes, error);
+    if (!s)
+        return NULL;
+    e = g_new0(Expanded, 1);
+    e->schedule = g_steal_pointer(&s);
+    e->members = g_steal_pointer(&members);
+    index_flows(e);
+    g_hash_table_insert(g->expanded, g_steal_pointer(&key), e);
+    return e;
 }
 
-static int32_t put_task(Goal *g, int32_t i, const int32_t *lane_last)
+/* --- lines --- */
+
+static int32_t put_calc(Goal *g, double seconds)
+{
+    g_string_append_printf(g->out, "l%d: calc %.0f\n", ++g->line, rint(seconds * 1e9));
+    return g->line;
+}
+
+/* Whole bytes, at least one: a message without bytes still tells something. */
+static int32_t put_message(Goal *g, bool sends, double bytes, int32_t peer, int64_t tag)
+{
+    g_string_append_printf(g->out, "l%d: %s %.0fb %s %d tag %" G_GINT64_FORMAT "\n", ++g->line,
+                           sends ? "send" : "recv", fmax(1, rint(bytes)), sends ? "to" : "from",
+                           peer, tag);
+    return g->line;
+}
+
+static void require(Goal *g, int32_t line, int32_t on)
+{
+    g_string_append_printf(g->out, "l%d requires l%d\n", line, on);
+}
+
+static void wait_for(Before *b, int32_t line)
+{
+    for (int32_t i = 0; i < b->count; i++)
+        if (b->lines[i] == line)
+            return;
+    if (line > 0)
+        b->lines[b->count++] = line;
+}
+
+static Before before_task(const Goal *g, const RhTask *t, int32_t lane_last)
+{
+    Before b = {.count = 0};
+    wait_for(&b, lane_last);
+    for (int32_t k = t->preds_first; k < t->preds_first + t->preds_count; k++)
+        wait_for(&b, g->end_of[g_array_index(g->p->preds, int32_t, k)]);
+    return b;
+}
+
+/* This rank's part of one step: each flow after `start`; returns the line that ends the step. */
+static int32_t put_step(Goal *g, const Expanded *e, int32_t own, int32_t from, int32_t to,
+                        int64_t tag, int32_t start)
+{
+    int32_t first = g->line + 1;
+    for (int32_t i = from; i < to; i++) {
+        const RhFlow *flow = &g_array_index(e->schedule->flows, RhFlow, e->flows[i]);
+        bool sends = flow->src == own;
+        int32_t peer = e->members[sends ? flow->dst : flow->src];
+        require(g, put_message(g, sends, flow->bytes, peer, tag), start);
+    }
+    if (g->line <= first)
+        return g->line < first ? start : first;
+    int32_t end = put_calc(g, 0);
+    for (int32_t line = first; line < end; line++)
+        require(g, end, line);
+    return end;
+}
+
+static bool put_collective(Goal *g, int32_t i, int32_t start, int32_t *end, GError **error)
+{
+    int32_t own;
+    const Expanded *e = expand(g, rh_program_task(g->p, i), &own, error);
+    if (!e)
+        return false;
+    int64_t tag = i;
+    int32_t from = e->first[own];
+    for (guint k = 0; k < e->schedule->phases->len; k++) {
+        const RhStepPhase *phase = &g_array_index(e->schedule->phases, RhStepPhase, k);
+        int32_t to = from;
+        while (to < e->first[own + 1] && e->flows[to] < phase->flows_first + phase->flows_count)
+            to++;
+        for (int32_t q = 0; q < phase->repeat; q++, tag += g->p->tasks->len)
+            start = put_step(g, e, own, from, to, tag, start);
+        from = to;
+    }
+    *end = start;
+    return true;
+}
+
+static double calc_s(const Goal *g, const RhTask *t)
+{
+    switch ((RhTaskKind)t->kind) {
+    case RH_TASK_KERNEL:
+        return rh_bundle_time_s(g->p, g->platform->device, t->bundle);
+    case RH_TASK_COPY:
+        return t->bytes / g->platform->host_bytes_per_s.value;
+    case RH_TASK_COLLECTIVE:
+        return rh_program_group(g->p, t->group)->size > 1 ? g->platform->collective_launch_s.value
+                                                          : 0;
+    case RH_TASK_NONE:
+    case RH_TASK_SEND:
+    case RH_TASK_RECV:
+    case RH_TASK_MARK:
+    case RH_TASK_LAST:
+        break;
+    }
+    return 0;
+}
+
+static bool put_task(Goal *g, int32_t i, int32_t lane_last, GError **error)
 {
     const RhTask *t = rh_program_task(g->p, i);
-    Before b = before_task(g, i, lane_last);
-    if (t->kind == RH_TASK_SEND || t->kind == RH_TASK_RECV)
-        return put_message(g, i, &b);
-    if (t->kind == RH_TASK_COLLECTIVE)
-        return put_collective(g, i, &b);
-    double seconds = t->kind == RH_TASK_KERNEL
-                         ? rh_bundle_time_s(g->p, g->platform->device, t->bundle)
-                     : t->kind == RH_TASK_COPY ? t->bytes / g->platform->host_bytes_per_s.value
-                                               : 0;
-    g_autofree char *what = g_strdup_printf("calc %.0f", seconds * 1e9);
-    return put_one(g, &b, what);
+    Before before = before_task(g, t, lane_last);
+    bool sends = t->kind == RH_TASK_SEND, message = sends || t->kind == RH_TASK_RECV;
+    int32_t line =
+        message ? put_message(g, sends, t->bytes, g->rank + t->peer_delta, sends ? i : t->peer_task)
+                : put_calc(g, calc_s(g, t));
+    for (int32_t k = 0; k < before.count; k++)
+        require(g, line, before.lines[k]);
+    g->end_of[i] = line;
+    return t->kind != RH_TASK_COLLECTIVE || put_collective(g, i, line, &g->end_of[i], error);
 }
 
-static void put_rank(Goal *g, int32_t rank)
+static bool put_rank(Goal *g, const RhRole *role, GError **error)
 {
-    const RhRole *role = g->role_of[rank] < 0 ? NULL : rh_program_role(g->p, g->role_of[rank]);
     int32_t lane_last[RH_LANE_LAST] = {0};
-    g->rank = rank;
     g->line = 0;
-    g_string_append_printf(g->out, "rank %d {\n", rank);
-    for (int32_t i = role ? role->tasks_first : 0;
-         role && i < role->tasks_first + role->tasks_count; i++)
-        lane_last[rh_program_task(g->p, i)->lane] = g->end_of[i] = put_task(g, i, lane_last);
+    g_string_append_printf(g->out, "rank %d {\n", g->rank);
+    for (int32_t i = 0; role && i < role->tasks_count; i++) {
+        int32_t task = role->tasks_first + i;
+        int32_t *last = &lane_last[rh_program_task(g->p, task)->lane];
+        if (!put_task(g, task, *last, error))
+            return false;
+        *last = g->end_of[task];
+        if (g->out->len > TEXT_MAX)
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "the GOAL text of this program is longer than %d MiB\n"
+                           "help: fewer GPUs, layers or micro-batches; or write .program.json, "
+                           "which lists each role once",
+                           (int)(TEXT_MAX >> 20));
+    }
     g_string_append(g->out, "}\n");
+    return true;
+}
+
+static bool check_placement(const RhProgram *p, const RhPlatform *platform, GError **error)
+{
+    if (p->ranks_count > RANKS_MAX)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "GOAL lists every rank by itself: at most %d, not %d\n"
+                       "help: plan the same layout with fewer data-parallel replicas (--gpus and "
+                       "--global-batch both smaller), or write .program.json, which lists each "
+                       "role once",
+                       RANKS_MAX, p->ranks_count);
+    for (int32_t r = 0; r < p->ranks_count; r++)
+        if (rh_program_gpu(p, r) < 0 || rh_program_gpu(p, r) >= rh_platform_gpus(platform))
+            return rh_fail(error, RH_ERROR_INPUT, "rank %d is on GPU %d; %s has %d", r,
+                           rh_program_gpu(p, r), platform->name, rh_platform_gpus(platform));
+    return true;
 }
 
 char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError **error)
 {
-    if (p->ranks_count > RANKS_MAX || (double)p->ranks_count * p->tasks->len > LINES_MAX) {
-        rh_fail(
-            error, RH_ERROR_INPUT,
-            "GOAL lists every task of every rank: %d ranks and %u tasks are too many\nhelp: at most %d ranks; "
-            "fewer GPUs, or the program itself as .program.json",
-            p->ranks_count, p->tasks->len, RANKS_MAX);
+    if (!check_placement(p, platform, error))
         return NULL;
+    g_autofree int32_t *end_of = g_new0(int32_t, p->tasks->len + 1);
+    g_autofree int32_t *role_of = rh_program_role_of_rank(p);
+    g_autoptr(GHashTable) expanded =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, expanded_free);
+    g_autoptr(GString) out = g_string_new(NULL);
+    Goal g = {.p = p, .platform = platform, .out = out, .end_of = end_of, .expanded = expanded};
+    g_string_append_printf(out, "num_ranks %d\n", p->ranks_count);
+    for (g.rank = 0; g.rank < p->ranks_count; g.rank++) {
+        int32_t role = role_of[g.rank];
+        if (!put_rank(&g, role < 0 ? NULL : rh_program_role(p, role), error))
+            return NULL;
     }
-    g_autofree int32_t *end_of = g_new0(int32_t, p->tasks->len + 1),
-                       *role_of = rh_program_role_of_rank(p);
-    Goal g = {.p = p,
-              .platform = platform,
-              .out = g_string_new(NULL),
-              .end_of = end_of,
-              .role_of = role_of};
-    g_string_append_printf(g.out, "num_ranks %d\n", p->ranks_count);
-    for (int32_t rank = 0; rank < p->ranks_count; rank++)
-        put_rank(&g, rank);
-    return g_string_free(g.out, FALSE);
+    return g_string_free(g_steal_pointer(&out), FALSE);
 }

@@ -1,24 +1,37 @@
-/* Programs as JSON, rehearse.program/1: names for kinds, lanes and operations, task numbers counted
- * over the whole program.
+/* Programs as JSON, rehearse.program/1. Compact, objects with keys but for four tables of rows:
  *
  *   {"schema": "rehearse.program/1", "ranks": 16, "kernel_gap_s": 1e-05, "gap_source": "...",
- *    "kernels": [["gemm", "bf16", false, heads, kv_heads, batch, m, n, k, flops, bytes], ...],
- *    "bundles": [[first, count, seconds], ...],
+ *    "labels": ["stage 0", ...],   every text used below, in order of first use; may be left out
+ *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes], ...],
+ *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
  *    "groups": [{"label": "tp", "spans": [[stride, extent], ...]}, ...],
- *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [...],
- *               "tasks": [{"kind": "kernel", "lane": "compute", "label": "mixer", "bundle": 0,
- * "preds": [3]}, ...], "memory": [[at_task, "weights", bytes], ...]}, ...], "gpu_of_rank": [0, 1,
- * ...]}
+ *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
+ *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
+ *                          "microbatch": 0, "bundle": 0, "preds": [3]},
+ *                         {"kind": "collective", "lane": "tp", "op": "all-reduce",
+ *                          "algorithm": "ring", "group": 0, "bytes": 16777216, ...},
+ *                         {"kind": "send", "lane": "send-next", "peer_task": 712,
+ *                          "peer_delta": 8, "bytes": 16777216, ...}, ...],
+ *               "memory": [[before task, use, bytes], ...]}, ...],
+ *    "gpu_of_rank": [0, 1, ...]}   left out: the identity
  *
- * Numbers keep every bit; a key left out has its default. */
-#include <math.h>
+ * Tasks are numbered from 0 within their role, in `preds` and in memory rows (where the number of
+ * tasks means the end); `peer_task` is in another role and counts over the whole program, role
+ * after role. Numbers keep every bit. A key left out has its default: lane compute, phase none,
+ * -1 for layer, microbatch, bundle, group and peer_task, 0 for the rest. */
 #include <string.h>
 
 #include "base/error.h"
 #include "sim/program.h"
 
-#define SCHEMA "rehearse.program/1"
-#define HUGE   1e300
+#define SCHEMA      "rehearse.program/1"
+#define RANKS_MAX   (1 << 24)
+#define INDEX_MAX   (1 << 30)
+#define SIDE_MAX    ((int64_t)1 << 40)
+#define SECONDS_MAX 1e9
+#define BYTES_MAX   1e21
+#define FLOPS_MAX   1e30
+#define NAMES_MAX   32
 
 typedef const char *(*NameOf)(int value);
 
@@ -109,21 +122,25 @@ static void put_index(RhJsonWriter *w, const char *key, int32_t value, int32_t u
         rh_json_put_int(w, key, value);
 }
 
+static void put_enum(RhJsonWriter *w, const char *key, NameOf name, int value)
+{
+    if (value != 0)
+        rh_json_put_string(w, key, name(value));
+}
+
 static void put_task(RhJsonWriter *w, const RhProgram *p, const RhTask *t)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "kind", kind_name(t->kind));
-    rh_json_put_string(w, "lane", lane_name(t->lane));
-    rh_json_put_string(w, "phase", phase_name(t->phase));
+    put_enum(w, "lane", lane_name, t->lane);
+    put_enum(w, "phase", phase_name, t->phase);
     rh_json_put_string(w, "label", label_of(p, t->label));
     put_index(w, "layer", t->layer, -1);
     put_index(w, "microbatch", t->microbatch, -1);
     put_index(w, "bundle", t->bundle, -1);
     put_index(w, "group", t->group, -1);
-    if (t->kind == RH_TASK_COLLECTIVE) {
-        rh_json_put_string(w, "op", op_name(t->op));
-        rh_json_put_string(w, "algorithm", algo_name(t->algo));
-    }
+    put_enum(w, "op", op_name, t->op);
+    put_enum(w, "algorithm", algo_name, t->algo);
     put_index(w, "peer_task", t->peer_task, -1);
     put_index(w, "peer_delta", t->peer_delta, 0);
     if (t->bytes != 0)
@@ -131,7 +148,9 @@ static void put_task(RhJsonWriter *w, const RhProgram *p, const RhTask *t)
     if (t->preds_count > 0) {
         rh_json_begin_array(w, "preds");
         for (int32_t i = 0; i < t->preds_count; i++)
-            rh_json_put_int(w, NULL, g_array_index(p->preds, int32_t, t->preds_first + i));
+            rh_json_put_int(w, NULL,
+                            g_array_index(p->preds, int32_t, t->preds_first + i) -
+                                rh_program_role(p, t->role)->tasks_first);
         rh_json_end_array(w);
     }
     rh_json_end_object(w);
@@ -151,7 +170,7 @@ static void put_role(RhJsonWriter *w, const RhProgram *p, const RhRole *r)
     for (int32_t i = r->memory_first; i < r->memory_first + r->memory_count; i++) {
         const RhMemoryEvent *e = &g_array_index(p->memory, RhMemoryEvent, i);
         rh_json_begin_array(w, NULL);
-        rh_json_put_int(w, NULL, e->at_task);
+        rh_json_put_int(w, NULL, e->at_task - r->tasks_first);
         rh_json_put_string(w, NULL, use_name(e->use));
         rh_json_put_exact(w, NULL, e->bytes);
         rh_json_end_array(w);
@@ -168,6 +187,10 @@ char *rh_program_to_json(const RhProgram *p)
     rh_json_put_int(w, "ranks", p->ranks_count);
     rh_json_put_exact(w, "kernel_gap_s", p->kernel_gap_s);
     rh_json_put_string(w, "gap_source", p->gap_source);
+    rh_json_begin_array(w, "labels");
+    for (guint i = 0; i < p->labels->len; i++)
+        rh_json_put_string(w, NULL, label_of(p, (int32_t)i));
+    rh_json_end_array(w);
     put_kernels(w, p);
     rh_json_begin_array(w, "groups");
     for (guint i = 0; i < p->groups->len; i++) {
@@ -196,10 +219,15 @@ char *rh_program_to_json(const RhProgram *p)
 
 static int enum_of(RhJson *doc, const RhJsonNode *node, const char *text, NameOf name, int last)
 {
-    for (int v = 0; v < last; v++)
-        if (strcmp(name(v), text) == 0)
+    const char *names[NAMES_MAX + 1] = {NULL};
+    for (int v = 0; v < last; v++) {
+        names[v] = name(v);
+        if (strcmp(names[v], text) == 0)
             return v;
-    rh_json_problem(doc, node, NULL, "\"%s\" is not a known name here", text);
+    }
+    const char *near = rh_nearest_name(text, names);
+    g_autofree char *help = near ? g_strdup_printf("the nearest name is \"%s\"", near) : NULL;
+    rh_json_problem(doc, node, help, "\"%s\" is not a known name here", text);
     return 0;
 }
 
@@ -208,7 +236,7 @@ static int enum_key(RhJson *doc, const RhJsonNode *object, const char *key, Name
     return enum_of(doc, object, rh_json_string_or(doc, object, key, name(0)), name, last);
 }
 
-/* The next element of a row; a problem when the row is too short. */
+/* A row's elements in turn; a problem when it is too short, or too long for `row_ends`. */
 static const RhJsonNode *cell(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next)
 {
     const RhJsonNode *here = *next;
@@ -219,6 +247,12 @@ static const RhJsonNode *cell(RhJson *doc, const RhJsonNode *row, const RhJsonNo
     return here;
 }
 
+static void row_ends(RhJson *doc, const RhJsonNode *next)
+{
+    if (next)
+        rh_json_problem(doc, next, NULL, "this row is too long");
+}
+
 static int64_t cell_int(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, int64_t low,
                         int64_t high)
 {
@@ -226,10 +260,11 @@ static int64_t cell_int(RhJson *doc, const RhJsonNode *row, const RhJsonNode **n
     return node ? rh_json_node_int(doc, node, low, high) : low;
 }
 
-static double cell_number(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, double low)
+static double cell_number(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, double low,
+                          double high)
 {
     const RhJsonNode *node = cell(doc, row, next);
-    return node ? rh_json_node_number(doc, node, low, HUGE) : 0;
+    return node ? rh_json_node_number(doc, node, low, high) : 0;
 }
 
 static int cell_enum(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, NameOf name,
@@ -251,12 +286,13 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
         k.causal = causal && rh_json_node_bool(doc, causal);
         k.heads = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
         k.kv_heads = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
-        k.batch = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
-        k.m = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
-        k.n = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
-        k.k = cell_int(doc, row, &at, 0, (int64_t)1 << 50);
-        k.flops = cell_number(doc, row, &at, 0);
-        k.bytes = cell_number(doc, row, &at, 0);
+        k.batch = cell_int(doc, row, &at, 0, SIDE_MAX);
+        k.m = cell_int(doc, row, &at, 0, SIDE_MAX);
+        k.n = cell_int(doc, row, &at, 0, SIDE_MAX);
+        k.k = cell_int(doc, row, &at, 0, SIDE_MAX);
+        k.flops = cell_number(doc, row, &at, 0, FLOPS_MAX);
+        k.bytes = cell_number(doc, row, &at, 0, BYTES_MAX);
+        row_ends(doc, at);
         g_array_append_val(p->kernels, k);
     }
     for (const RhJsonNode *row = rh_json_first(rh_json_array(doc, root, "bundles")); row;
@@ -265,7 +301,8 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
         RhBundle b;
         b.first = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
         b.count = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
-        b.seconds = cell_number(doc, row, &at, -1);
+        b.seconds = cell_number(doc, row, &at, -1, SECONDS_MAX);
+        row_ends(doc, at);
         g_array_append_val(p->bundles, b);
     }
 }
@@ -281,6 +318,7 @@ static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
         RhSpan span;
         span.stride = (int32_t)cell_int(doc, row, &at, 1, ranks);
         span.extent = (int32_t)cell_int(doc, row, &at, 1, ranks);
+        row_ends(doc, at);
         size *= span.extent;
         if (count == RH_SPANS_MAX || size > ranks) {
             rh_json_problem(doc, row, NULL, "more than %d spans, or more members than ranks",
@@ -292,10 +330,12 @@ static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
     return count;
 }
 
-static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p)
+/* `first`: the role's first task. */
+static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p, int32_t first)
 {
     RhTask t = {0};
-    t.kind = (uint8_t)enum_key(doc, node, "kind", kind_name, RH_TASK_LAST);
+    t.kind =
+        (uint8_t)enum_of(doc, node, rh_json_string(doc, node, "kind"), kind_name, RH_TASK_LAST);
     t.lane = (uint8_t)enum_key(doc, node, "lane", lane_name, RH_LANE_LAST);
     t.phase = (uint8_t)enum_key(doc, node, "phase", phase_name, RH_PHASE_LAST);
     t.op = (uint8_t)enum_key(doc, node, "op", op_name, RH_OP_LAST);
@@ -307,7 +347,7 @@ static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p)
     t.group = (int32_t)rh_json_int_or(doc, node, "group", -1, INT32_MAX, -1);
     t.peer_task = (int32_t)rh_json_int_or(doc, node, "peer_task", -1, INT32_MAX, -1);
     t.peer_delta = (int32_t)rh_json_int_or(doc, node, "peer_delta", -INT32_MAX, INT32_MAX, 0);
-    t.bytes = rh_json_number_or(doc, node, "bytes", 0, HUGE, 0);
+    t.bytes = rh_json_number_or(doc, node, "bytes", 0, BYTES_MAX, 0);
     int32_t preds[UINT8_MAX], count = 0;
     const RhJsonNode *list = rh_json_array_or_null(doc, node, "preds");
     for (const RhJsonNode *pred = rh_json_first(list); pred; pred = rh_json_next(pred)) {
@@ -315,7 +355,7 @@ static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p)
             rh_json_problem(doc, pred, NULL, "more than %d predecessors", UINT8_MAX);
             break;
         }
-        preds[count++] = (int32_t)rh_json_node_int(doc, pred, 0, INT32_MAX);
+        preds[count++] = first + (int32_t)rh_json_node_int(doc, pred, 0, INDEX_MAX);
     }
     rh_program_add_task(p, t, preds, count);
 }
@@ -326,16 +366,18 @@ static void read_role(RhJson *doc, const RhJsonNode *node, RhProgram *p)
     int32_t first_rank = (int32_t)rh_json_int(doc, node, "first_rank", 0, p->ranks_count - 1);
     int32_t count = read_spans(doc, node, p->ranks_count, spans);
     rh_program_begin_role(p, rh_json_string_or(doc, node, "label", ""), first_rank, spans, count);
+    int32_t first = (int32_t)p->tasks->len;
     for (const RhJsonNode *t = rh_json_first(rh_json_array(doc, node, "tasks")); t;
          t = rh_json_next(t))
-        read_task(doc, t, p);
+        read_task(doc, t, p, first);
     for (const RhJsonNode *row = rh_json_first(rh_json_array_or_null(doc, node, "memory")); row;
          row = rh_json_next(row)) {
         const RhJsonNode *at = rh_json_first(row);
         RhMemoryEvent e;
-        e.at_task = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
+        e.at_task = first + (int32_t)cell_int(doc, row, &at, 0, INDEX_MAX);
         e.use = (uint8_t)cell_enum(doc, row, &at, use_name, RH_MEMORY_LAST);
-        e.bytes = cell_number(doc, row, &at, -HUGE);
+        e.bytes = cell_number(doc, row, &at, -BYTES_MAX, BYTES_MAX);
+        row_ends(doc, at);
         g_array_append_val(p->memory, e);
     }
     rh_program_end_role(p);
@@ -354,7 +396,7 @@ static void read_placement(RhJson *doc, const RhJsonNode *root, RhProgram *p)
     p->gpu_of_rank = g_new(int32_t, p->ranks_count);
     int32_t i = 0;
     for (const RhJsonNode *gpu = rh_json_first(list); gpu; gpu = rh_json_next(gpu))
-        p->gpu_of_rank[i++] = (int32_t)rh_json_node_int(doc, gpu, 0, 1 << 24);
+        p->gpu_of_rank[i++] = (int32_t)rh_json_node_int(doc, gpu, 0, RANKS_MAX - 1);
 }
 
 RhProgram *rh_program_from_json(RhJson *doc, GError **error)
@@ -364,9 +406,12 @@ RhProgram *rh_program_from_json(RhJson *doc, GError **error)
     if (strcmp(schema, SCHEMA) != 0)
         rh_json_problem(doc, root, "programs of this version say \"" SCHEMA "\"",
                         "unknown schema \"%s\"", schema);
-    g_autoptr(RhProgram) p = rh_program_new((int32_t)rh_json_int(doc, root, "ranks", 1, 1 << 24));
-    p->kernel_gap_s = rh_json_number_or(doc, root, "kernel_gap_s", 0, HUGE, 0);
+    g_autoptr(RhProgram) p = rh_program_new((int32_t)rh_json_int(doc, root, "ranks", 1, RANKS_MAX));
+    p->kernel_gap_s = rh_json_number_or(doc, root, "kernel_gap_s", 0, SECONDS_MAX, 0);
     p->gap_source = rh_json_string_or(doc, root, "gap_source", "");
+    for (const RhJsonNode *label = rh_json_first(rh_json_array_or_null(doc, root, "labels")); label;
+         label = rh_json_next(label))
+        rh_program_label(p, rh_json_node_string(doc, label));
     read_kernels(doc, root, p);
     for (const RhJsonNode *g = rh_json_first(rh_json_array(doc, root, "groups")); g;
          g = rh_json_next(g)) {
