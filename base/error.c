@@ -16,7 +16,9 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...)
     va_start(args, format);
     g_autofree char *message = g_strdup_vprintf(format, args);
     va_end(args);
-    g_set_error_literal(error, RH_ERROR, (gint)code, message);
+    /* What the user typed may be quoted in it, and need not be UTF-8. */
+    g_autofree char *valid = g_utf8_make_valid(message, -1);
+    g_set_error_literal(error, RH_ERROR, (gint)code, valid);
     return false;
 }
 

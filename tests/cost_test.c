@@ -80,6 +80,9 @@ static void a_failure_carries_code_and_message(void)
     CU_ASSERT_FALSE(rh_fail(&error, RH_ERROR_NO_ANSWER, "%d of %s", 3, "four"));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
     CU_ASSERT_STRING_EQUAL(error->message, "3 of four");
+    g_clear_error(&error);
+    CU_ASSERT_FALSE(rh_fail(&error, RH_ERROR_INPUT, "odd \xff byte"));
+    CU_ASSERT_TRUE(g_utf8_validate(error->message, -1, NULL));
     CU_ASSERT_FALSE(rh_fail(NULL, RH_ERROR_INPUT, "nobody listens"));
 }
 
