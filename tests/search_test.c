@@ -17,7 +17,7 @@ static RhLayout *at(GArray *space, guint i)
 /* Every tuple of knobs in the ranges the space draws from, kept when legal and canonical. */
 static guint count_by_brute_force(const TrainKit *k, int32_t most_vpp)
 {
-    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 16};
+    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 32};
     guint count = 0;
     RhLayout l = rh_layout_default();
     for (l.tp = 1; l.tp <= k->c.job.gpus; l.tp++)

@@ -95,10 +95,10 @@ static void walk_schedules(Walk *w, RhLayout l)
             walk_switches(w, l);
 }
 
-/* Micro-batches worth trying: every divisor to 8, and 16. */
+/* Micro-batches worth trying: every divisor to 8, 16 and 32. */
 static void walk_microbatches(Walk *w, RhLayout l)
 {
-    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 16};
+    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 32};
     int64_t samples = w->c->job.global_batch / l.dp;
     if (w->c->job.global_batch % l.dp != 0)
         return;
@@ -114,7 +114,7 @@ GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t 
     Walk w = {c, constraints, count, g_array_new(FALSE, TRUE, sizeof(RhLayout))};
     RhLayout l = rh_layout_default();
     for (l.tp = 1; l.tp <= MIN(c->platform->gpus_per_node, c->job.gpus); l.tp++)
-        for (l.pp = 1; l.pp <= MIN(c->model->layers_count, c->job.gpus / l.tp); l.pp++) {
+        for (l.pp = 1; l.pp <= MIN(c->model->layers_count + 2, c->job.gpus / l.tp); l.pp++) {
             if (c->job.gpus % (l.tp * l.pp) != 0)
                 continue;
             l.dp = c->job.gpus / (l.tp * l.pp);
