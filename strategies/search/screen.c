@@ -7,37 +7,19 @@
 
 /* --- Shard: a layer alone, its tensor-parallel collectives at idle speed --- */
 
-/* A collective alone: first launch and latencies, then bytes move and SMs are held. */
+/* Seconds of the collectives that blocks use. */
 typedef struct {
-    double latency_s, moving_s;
-} Collective;
-
-typedef struct {
-    Collective gather, sum;
-    double entropy_s;
-    double pace; /* speed of a kernel beside moving bytes */
+    double gather_s, sum_s, entropy_s;
+    double pace; /* speed of a kernel beside a collective, which holds SMs */
 } TensorCosts;
 
-static double total_s(Collective x)
-{
-    return x.latency_s + x.moving_s;
-}
-
-static double schedule_s(const RhCase *c, const RhProgram *p, RhOp op, RhAlgo algo, double bytes)
-{
-    const RhGroup *g = rh_program_group(p, 0);
-    g_autofree int32_t *nodes = g_new0(int32_t, g->size);
-    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
-    return rh_schedule_time_s(schedule, p, c->platform, 0, 0);
-}
-
-static Collective collective_of(const RhCase *c, const RhProgram *p, RhOp op, double bytes)
+static double collective_s(const RhCase *c, const RhProgram *p, RhOp op, double bytes)
 {
     const RhGroup *g = rh_program_group(p, 0);
     g_autofree int32_t *nodes = g_new0(int32_t, g->size);
     RhAlgo algo = rh_collective_choose(op, g->size, nodes, bytes, c->platform, NULL);
-    double all = schedule_s(c, p, op, algo, bytes), latency = schedule_s(c, p, op, algo, 0);
-    return (Collective){latency, all - latency};
+    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
+    return rh_schedule_time_s(schedule, p, c->platform, 0, 0);
 }
 
 /* One node's worth of tensor-parallel groups: enough, for the groups never leave it. */
@@ -67,20 +49,17 @@ static TensorCosts tensor_costs(const RhCase *c, const RhPieces *pieces)
     double bytes = pieces->boundary_bytes;
     double tokens = (double)pieces->shard.sequence * (double)pieces->shard.microbatch;
     if (sequence)
-        t.gather = collective_of(c, p, RH_OP_ALL_GATHER, bytes);
-    t.sum = collective_of(c, p, sequence ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes);
-    t.entropy_s = total_s(collective_of(c, p, RH_OP_ALL_REDUCE, 12 * tokens));
+        t.gather_s = collective_s(c, p, RH_OP_ALL_GATHER, bytes);
+    t.sum_s = collective_s(c, p, sequence ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes);
+    t.entropy_s = collective_s(c, p, RH_OP_ALL_REDUCE, 12 * tokens);
     return t;
 }
 
-/* Seconds a kernel of `work_s` takes when a collective starts with it: slower while bytes move. */
-static double beside(const TensorCosts *t, double work_s, Collective x)
+/* Seconds a kernel of `work_s` takes when a collective starts with it: slower until that one ends.
+ */
+static double beside(const TensorCosts *t, double work_s, double other_s)
 {
-    double left = work_s - x.latency_s;
-    if (left <= 0 || x.moving_s <= 0)
-        return work_s;
-    return left <= x.moving_s * t->pace ? x.latency_s + left / t->pace
-                                        : work_s + x.moving_s * (1 - t->pace);
+    return fmin(work_s / t->pace, work_s + other_s * (1 - t->pace));
 }
 
 static double forward_kernels(const RhBlockPieces *b)
@@ -92,7 +71,7 @@ static double forward_kernels(const RhBlockPieces *b)
 static double backward_kernels(const RhBlockPieces *b, const TensorCosts *t, double data_end,
                                double input_end)
 {
-    double weight = beside(t, b->weight.seconds, t->sum) >= total_s(t->sum) ? b->weight.seconds : 0;
+    double weight = beside(t, b->weight.seconds, t->sum_s) >= t->sum_s ? b->weight.seconds : 0;
     return (data_end >= input_end ? b->data.seconds : 0) + weight + b->sequence_backward.seconds;
 }
 
@@ -100,18 +79,17 @@ static double backward_kernels(const RhBlockPieces *b, const TensorCosts *t, dou
  */
 static double sum_beside_weight(const RhBlockPieces *b, const TensorCosts *t)
 {
-    return fmax(total_s(t->sum), beside(t, b->weight.seconds, t->sum)) +
-           b->sequence_backward.seconds;
+    return fmax(t->sum_s, beside(t, b->weight.seconds, t->sum_s)) + b->sequence_backward.seconds;
 }
 
 static RhSpanCost block_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
-    double gather = total_s(t->gather);
-    double data_end = gather + beside(t, b->data.seconds, t->gather);
+    double gather = t->gather_s;
+    double data_end = gather + beside(t, b->data.seconds, t->gather_s);
     RhSpanCost cost = {.forward_kernels_s = forward_kernels(b),
                        .backward_kernels_s = backward_kernels(b, t, data_end, 2 * gather)};
     cost.forward_busy_s = forward_kernels(b) + gather;
-    cost.forward_s = cost.forward_busy_s + total_s(t->sum);
+    cost.forward_s = cost.forward_busy_s + t->sum_s;
     cost.backward_s = fmax(data_end, 2 * gather) + sum_beside_weight(b, t);
     return cost;
 }
@@ -119,22 +97,22 @@ static RhSpanCost block_cost(const RhBlockPieces *b, const TensorCosts *t)
 static RhSpanCost embedding_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
     double kernels = b->data.seconds + b->weight.seconds + b->sequence_backward.seconds;
-    return (RhSpanCost){.forward_s = forward_kernels(b) + total_s(t->sum),
+    return (RhSpanCost){.forward_s = forward_kernels(b) + t->sum_s,
                         .forward_busy_s = forward_kernels(b),
-                        .backward_s = total_s(t->gather) + kernels,
+                        .backward_s = t->gather_s + kernels,
                         .forward_kernels_s = forward_kernels(b),
                         .backward_kernels_s = kernels};
 }
 
 static RhSpanCost head_cost(const RhBlockPieces *b, const TensorCosts *t)
 {
-    double busy = forward_kernels(b) + total_s(t->gather);
-    double data_end = beside(t, b->data.seconds, t->gather);
+    double busy = forward_kernels(b) + t->gather_s;
+    double data_end = beside(t, b->data.seconds, t->gather_s);
     return (RhSpanCost){.forward_s = busy + t->entropy_s,
                         .forward_busy_s = busy,
-                        .backward_s = fmax(data_end, total_s(t->gather)) + sum_beside_weight(b, t),
+                        .backward_s = fmax(data_end, t->gather_s) + sum_beside_weight(b, t),
                         .forward_kernels_s = forward_kernels(b),
-                        .backward_kernels_s = backward_kernels(b, t, data_end, total_s(t->gather))};
+                        .backward_kernels_s = backward_kernels(b, t, data_end, t->gather_s)};
 }
 
 RhSpanCost rh_span_add(RhSpanCost a, RhSpanCost b, double times)

@@ -27,8 +27,7 @@ typedef struct {
     int32_t *left; /* backwards left of each chunk */
     double free_s; /* compute lane */
     double reduce_free_s, gather_free_s, send_free_s[2];
-    double reduce_latency_s, gather_latency_s; /* of each of those collectives, no bytes move */
-    double reduce_last_s, gather_last_s;       /* how long the shortest one took */
+    double reduce_latency_s, gather_latency_s; /* ZeRO-3: of each collective, no bytes move */
     double bucket_params;
     int32_t *order; /* ZeRO-3: items in the order they run */
     int32_t order_count, position;
@@ -96,21 +95,9 @@ static void gather_at_start(const Graph *g, int32_t s, Stage *stage)
             rh_screen_collective_s(g->screen, g->net, s, RH_OP_ALL_GATHER, PARAM_BYTES * collected);
         for (; first <= i; first++)
             stage->items[first].arrival_s = t;
-        double took = t - stage->gather_free_s;
-        stage->gather_last_s = stage->gather_last_s > 0 ? fmin(stage->gather_last_s, took) : took;
         stage->gather_free_s = t;
         collected = 0;
     }
-}
-
-/* Of the time a lane stays busy after t, how long bytes move at the least: every collective begins
- * with its latency. */
-static double moving_after(double free_s, double t, double latency_s, double shortest_s)
-{
-    double busy = free_s - t;
-    return busy <= 0 || shortest_s <= 0
-               ? 0
-               : fmax(0, busy - (floor(busy / shortest_s) + 1) * latency_s);
 }
 
 /* Kernels within `span_s` from t lose the SMs that gradients and parameters on their way hold. The
@@ -119,10 +106,7 @@ static double stretch(const Graph *g, const Stage *stage, double t, double span_
 {
     double held = rh_screen_held_frac(g->screen->c), exposed = span_s - kernels_s;
     double longest = kernels_s / (1 - held) + exposed;
-    double reduce =
-        moving_after(stage->reduce_free_s, t, stage->reduce_latency_s, stage->reduce_last_s);
-    double gather =
-        moving_after(stage->gather_free_s, t, stage->gather_latency_s, stage->gather_last_s);
+    double reduce = stage->reduce_free_s - t, gather = stage->gather_free_s - t;
     return held *
            (fmax(0, fmin(reduce, longest) - exposed) + fmax(0, fmin(gather, longest) - exposed));
 }
@@ -134,7 +118,6 @@ static void send_for(Stage *stage, int32_t position, double two_before_s)
     if (position >= stage->order_count)
         return;
     double took = stage->items[stage->order[position]].gather_s;
-    stage->gather_last_s = took;
     stage->gather_free_s = fmax(stage->gather_free_s, two_before_s) + took;
 }
 
@@ -169,9 +152,7 @@ static double run_forward(const Graph *g, Stage *stage, int32_t chunk, int32_t a
 
 static void reduced(Stage *stage, double ready, double seconds)
 {
-    bool idle = stage->reduce_free_s <= ready;
     stage->reduce_free_s = fmax(stage->reduce_free_s, ready) + seconds;
-    stage->reduce_last_s = idle ? seconds : fmin(stage->reduce_last_s, seconds);
 }
 
 static void reduce_bucket(const Graph *g, int32_t s, Stage *stage, double ready)
@@ -272,11 +253,9 @@ static void stage_init(Graph *g, int32_t s)
     list_items(g, s, stage);
     if (g->l->dp > 1 && g->l->zero == 3)
         list_order(g, stage);
-    if (g->l->dp > 1 && g->l->zero >= 1) {
+    if (g->l->dp > 1 && g->l->zero == 3) {
         stage->reduce_latency_s = rh_screen_latency_s(g->screen, g->net, s, RH_OP_REDUCE_SCATTER);
         stage->gather_latency_s = rh_screen_latency_s(g->screen, g->net, s, RH_OP_ALL_GATHER);
-    } else {
-        stage->reduce_latency_s = (double)INFINITY;
     }
     gather_at_start(g, s, stage);
 }
