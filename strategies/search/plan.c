@@ -188,15 +188,19 @@ static void account_batch(Funnel *f, RhRun **runs, char **errors)
     f->plan->rehearsed_count += f->batch->len;
 }
 
+static int32_t jobs_of(const Funnel *f)
+{
+    return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
+}
+
 static void rehearse_batch(Funnel *f)
 {
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree char **errors = g_new0(char *, n);
     RhEngineOptions options = {0};
-    int32_t jobs = f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
-    rh_engine_run_many((int32_t)n, jobs, build_item, f->c->platform, &options, f, runs, errors,
-                       NULL);
+    rh_engine_run_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
+                       errors, NULL);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);
@@ -204,6 +208,50 @@ static void rehearse_batch(Funnel *f)
     }
     g_array_set_size(f->batch, 0);
     g_array_set_size(f->bounds, 0);
+}
+
+static RhProgram *build_entry(int32_t index, void *user, GError **error)
+{
+    const Funnel *f = user;
+    return rh_train_build(f->c, &((const RhRehearsal *)f->plan->entries->pdata[index])->layout,
+                          error);
+}
+
+/* The same step, every byte as a SimGrid flow: must agree with the rehearsal that collapsed idle
+ * ones into timers. */
+static void replace_entry(Funnel *f, guint i, const RhRun *run)
+{
+    RhRehearsal *old = f->plan->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
+    rh_account_run(f->c, r, run);
+    r->bound_closed_s = old->bound_closed_s;
+    r->bound_segment_s = old->bound_segment_s;
+    if (fabs(r->step_time_s / old->step_time_s - 1) > 1e-6 && !f->failed)
+        rh_fail(&f->failed, RH_ERROR_INTERNAL,
+                "a step of %.9g s with idle communication as timers takes %.9g s with flows",
+                old->step_time_s, r->step_time_s);
+    f->plan->entries->pdata[i] = r;
+    rh_rehearsal_free(old);
+}
+
+/* Printed plans are performed again from clock 0. */
+static void perform_printed(Funnel *f)
+{
+    guint n = f->plan->entries->len;
+    if (n == 0 || f->o->quick || f->failed)
+        return;
+    g_autofree RhRun **runs = g_new0(RhRun *, n);
+    g_autofree char **errors = g_new0(char *, n);
+    RhEngineOptions options = {.collapse_disabled = true};
+    rh_engine_run_many((int32_t)n, jobs_of(f), build_entry, f->c->platform, &options, f, runs,
+                       errors, NULL);
+    for (guint i = 0; i < n; i++) {
+        if (runs[i])
+            replace_entry(f, i, runs[i]);
+        else if (!f->failed)
+            rh_fail(&f->failed, RH_ERROR_INTERNAL, "%s", errors[i] ? errors[i] : "no result");
+        rh_run_free(runs[i]);
+        g_free(errors[i]);
+    }
 }
 
 /* Quick answers stop at the segment graph. */
@@ -369,6 +417,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     }
     screen_all(&f);
     search(&f);
+    perform_printed(&f);
     if (f.failed) {
         g_propagate_error(error, f.failed);
         return NULL;
