@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/fact.h"
-#include "testkit.h"
+#include "tests/testkit.h"
 
 static RhCost *step(void)
 {

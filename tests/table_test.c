@@ -1,6 +1,6 @@
 #include "base/table.h"
 
-#include "testkit.h"
+#include "tests/testkit.h"
 
 static void check_table(RhTable *table, const char *indent, const char *wanted)
 {

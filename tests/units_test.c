@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "testkit.h"
+#include "tests/testkit.h"
 
 typedef struct {
     const char *text;
