@@ -3,9 +3,9 @@
  *
  *     double v; rh_quantity_parse("400Gb/s", RH_QUANTITY_BYTES_PER_S, &v, &error);   v = 5e10
  *
- * Units: time s ms us ns min h d; size B kB MB GB TB PB KiB MiB GiB TiB; rate SIZE/s and bits kb/s
- * Mb/s Gb/s Tb/s; compute FLOP/s with k M G T P; W kW; USD; percent `%` for fractions. Parsing does
- * not depend on the locale. */
+ * Units: time s ms us ns min h d; size B kB MB GB TB PB KiB MiB GiB TiB PiB; rate SIZE/s and bits
+ * b/s kb/s Mb/s Gb/s Tb/s; compute FLOP/s with k M G T P E; W kW MW; USD; percent `%` for
+ * fractions. Parsing does not depend on the locale. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +30,6 @@ bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError 
 bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error);
 
 /* Human text with a fitting unit and `digits` significant digits: "62.4 s", "12.3 us", "72.4 GiB",
- * "450 GB/s", "430 TFLOP/s". Sizes use binary prefixes, rates decimal ones. Caller frees. */
+ * "450 GB/s", "430 TFLOP/s"; zero is "0 s", and what rounds up to the next unit is given in that.
+ * Sizes use binary prefixes, rates decimal ones. Caller frees. */
 char *rh_quantity_format(double value, RhQuantity kind, int digits);
