@@ -1,0 +1,206 @@
+/* The memory ledger: hand-made sequences, and the closed form on layouts drawn at random. */
+#include <gsl/gsl_rng.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/ledger.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+/* --- by hand --- */
+
+typedef struct {
+    RhMemoryUse use; /* NONE: a task */
+    double bytes;
+} Event;
+
+static RhLedger walk(const Event *events, int count)
+{
+    g_autoptr(RhProgram) p = rh_program_new(2);
+    RhTask mark = {.kind = RH_TASK_MARK, .bundle = -1, .group = -1, .peer_task = -1};
+    mark.label = rh_program_label(p, "mark");
+    /* Another role before it: its tasks and bytes are no concern of ours. */
+    rh_program_begin_role(p, "other", 1, NULL, 0);
+    rh_program_add_memory(p, RH_MEMORY_WEIGHTS, 1e12);
+    rh_program_add_task(p, mark, NULL, 0);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "ours", 0, NULL, 0);
+    for (int i = 0; i < count; i++) {
+        if (events[i].use)
+            rh_program_add_memory(p, events[i].use, events[i].bytes);
+        else
+            rh_program_add_task(p, mark, NULL, 0);
+    }
+    rh_program_end_role(p);
+    CU_ASSERT_TRUE(rh_program_check(p, NULL));
+    return rh_ledger_walk(p, 1);
+}
+#define WALK(...)                                                                                  \
+    walk((const Event[]){__VA_ARGS__}, (int)(sizeof((const Event[]){__VA_ARGS__}) / sizeof(Event)))
+#define TASK                                                                                       \
+    {                                                                                              \
+        RH_MEMORY_NONE, 0                                                                          \
+    }
+#define HOLD(use, bytes)                                                                           \
+    {                                                                                              \
+        RH_MEMORY_##use, bytes                                                                     \
+    }
+
+static void the_peak_is_the_highest_sum(void)
+{
+    RhLedger l = WALK(HOLD(WEIGHTS, 100), TASK, HOLD(ACTIVATIONS, 10), TASK, HOLD(ACTIVATIONS, 20),
+                      HOLD(LOGITS, 5), TASK, HOLD(LOGITS, -5), HOLD(ACTIVATIONS, -20),
+                      HOLD(RECOMPUTE, 24), TASK, HOLD(RECOMPUTE, -24), HOLD(ACTIVATIONS, -10));
+    CU_ASSERT_EQUAL(l.peak_bytes, 135);
+    CU_ASSERT_EQUAL(l.peak_task, 3); /* the other role has one task, then ours: 1, 2, 3 */
+    CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_WEIGHTS], 100);
+    CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_ACTIVATIONS], 30);
+    CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_LOGITS], 5);
+    CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_RECOMPUTE], 0);
+    CU_ASSERT_EQUAL(l.end_bytes, 100);
+}
+
+static void freed_memory_is_used_again(void)
+{
+    RhLedger l = WALK(HOLD(ACTIVATIONS, 50), TASK, HOLD(ACTIVATIONS, -50), HOLD(LOGITS, 50), TASK,
+                      HOLD(LOGITS, -50));
+    CU_ASSERT_EQUAL(l.peak_bytes, 50);
+    CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_LOGITS], 0);
+    CU_ASSERT_EQUAL(l.end_bytes, 0);
+}
+
+static void of_equal_peaks_the_first_counts(void)
+{
+    RhLedger l = WALK(TASK, HOLD(ACTIVATIONS, 7), TASK, HOLD(ACTIVATIONS, -7), TASK,
+                      HOLD(COMMUNICATION, 7), TASK, HOLD(COMMUNICATION, -7));
+    CU_ASSERT_EQUAL(l.peak_task, 2);
+    CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_ACTIVATIONS], 7);
+}
+
+static void order_within_one_moment_counts(void)
+{
+    RhLedger l = WALK(HOLD(WEIGHTS, 10), TASK, HOLD(ACTIVATIONS, 5), HOLD(WEIGHTS, -10), TASK);
+    CU_ASSERT_EQUAL(l.peak_bytes, 15);
+    l = WALK(HOLD(WEIGHTS, 10), TASK, HOLD(WEIGHTS, -10), HOLD(ACTIVATIONS, 5), TASK);
+    CU_ASSERT_EQUAL(l.peak_bytes, 10);
+}
+
+static void what_is_not_freed_is_left_at_the_end(void)
+{
+    RhLedger l = WALK(HOLD(WEIGHTS, 10), TASK, HOLD(ACTIVATIONS, 5), TASK, HOLD(ACTIVATIONS, -4));
+    CU_ASSERT_EQUAL(l.end_bytes, 11);
+}
+
+static void a_role_without_memory_holds_nothing(void)
+{
+    RhLedger l = WALK(TASK, TASK);
+    CU_ASSERT_EQUAL(l.peak_bytes, 0);
+    CU_ASSERT_EQUAL(l.peak_task, -1);
+    CU_ASSERT_EQUAL(l.end_bytes, 0);
+}
+
+/* --- the closed form --- */
+
+#define TOLERANCE 1e-9
+#define DRAWS     320
+
+static double sum_of(const double bytes[RH_MEMORY_LAST])
+{
+    double sum = 0;
+    for (int use = 0; use < RH_MEMORY_LAST; use++)
+        sum += bytes[use];
+    return sum;
+}
+
+/* What is freed was held, and at the end of the step only what outlives it is left. */
+static void check_balance(const RhProgram *p, int32_t role)
+{
+    const RhRole *r = rh_program_role(p, role);
+    double held[RH_MEMORY_LAST] = {0}, most = 0;
+    for (int32_t i = r->memory_first; i < r->memory_first + r->memory_count; i++) {
+        const RhMemoryEvent *e = &g_array_index(p->memory, RhMemoryEvent, i);
+        held[e->use] += e->bytes;
+        most = fmax(most, sum_of(held));
+        CU_ASSERT_TRUE(held[e->use] >= -TOLERANCE * most);
+    }
+    CU_ASSERT_TRUE(fabs(held[RH_MEMORY_ACTIVATIONS]) <= TOLERANCE * most);
+    CU_ASSERT_TRUE(fabs(held[RH_MEMORY_RECOMPUTE]) <= TOLERANCE * most);
+    CU_ASSERT_TRUE(fabs(held[RH_MEMORY_LOGITS]) <= TOLERANCE * most);
+}
+
+static void check_layout(const TrainKit *k, const RhLayout *layout)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhProgram) p = rh_train_build(&k->c, layout, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    RhTrainMemory closed = rh_train_memory(&k->c, layout);
+    double peak = 0;
+    CU_ASSERT_TRUE_FATAL(closed.stage >= 0 && closed.stage < (int32_t)p->roles->len);
+    for (int32_t role = 0; role < (int32_t)p->roles->len; role++) {
+        RhLedger l = rh_ledger_walk(p, role);
+        RH_CHECK_CLOSE(sum_of(l.at_peak_bytes), l.peak_bytes, TOLERANCE);
+        CU_ASSERT_TRUE(l.end_bytes <= l.peak_bytes);
+        check_balance(p, role);
+        peak = fmax(peak, l.peak_bytes);
+    }
+    RH_CHECK_CLOSE(closed.peak_bytes, peak, TOLERANCE);
+    RH_CHECK_CLOSE(rh_ledger_walk(p, closed.stage).peak_bytes, peak, TOLERANCE);
+    RH_CHECK_CLOSE(sum_of(closed.at_peak_bytes), closed.peak_bytes, TOLERANCE);
+    if (!rh_test_close(closed.peak_bytes, peak, TOLERANCE)) {
+        g_autofree char *text = rh_layout_format(layout);
+        fprintf(stderr, "    %s: closed form %.12g, ledger %.12g\n", text, closed.peak_bytes, peak);
+    }
+}
+
+static void the_closed_form_is_the_ledgers_peak(void)
+{
+    static const struct {
+        const char *model, *platform;
+        int64_t batch, sequence;
+    } questions[] = {{"llama-3.2-1b", "dgx-h100:2", 32, 2048},
+                     {"llama-3.1-8b", "dgx-h100:4", 64, 8192},
+                     {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", 24, 1024},
+                     {"qwen2.5-7b", "dgx-a100:2", 48, 2048}};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 2026);
+    for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
+        g_auto(TrainKit) k = train_kit(questions[q].model, questions[q].platform, "megatron",
+                                       questions[q].batch, questions[q].sequence);
+        g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+        CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
+        for (int i = 0; i < DRAWS / (int)G_N_ELEMENTS(questions); i++)
+            check_layout(&k, &g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len)));
+    }
+    gsl_rng_free(rng);
+}
+
+static void uneven_stages_have_the_closed_form_too(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 32, 2048);
+    static const int16_t splits[][4] = {{2, 4, 5, 5}, {7, 3, 3, 3}, {1, 1, 7, 7}};
+    for (size_t i = 0; i < G_N_ELEMENTS(splits); i++) {
+        RhLayout layout = rh_layout_default();
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp1,pp4,dp2,mb1", &layout, NULL));
+        layout.stage_layers_count = 4;
+        memcpy(layout.stage_layers, splits[i], sizeof(splits[i]));
+        layout = rh_train_canonical(&k.c, &layout);
+        CU_ASSERT_TRUE_FATAL(rh_train_legal(&k.c, &layout, NULL));
+        check_layout(&k, &layout);
+    }
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "ledger",
+        (RhTest[]){
+            {"the_peak_is_the_highest_sum", the_peak_is_the_highest_sum},
+            {"freed_memory_is_used_again", freed_memory_is_used_again},
+            {"of_equal_peaks_the_first_counts", of_equal_peaks_the_first_counts},
+            {"order_within_one_moment_counts", order_within_one_moment_counts},
+            {"what_is_not_freed_is_left_at_the_end", what_is_not_freed_is_left_at_the_end},
+            {"a_role_without_memory_holds_nothing", a_role_without_memory_holds_nothing},
+            {"the_closed_form_is_the_ledgers_peak", the_closed_form_is_the_ledgers_peak},
+            {"uneven_stages_have_the_closed_form_too", uneven_stages_have_the_closed_form_too},
+            {0}});
+}
