@@ -85,6 +85,9 @@ void rh_json_consume(RhJson *doc, const RhJsonNode *object, const char *key);
 /* Records a problem at `node`; `help` may be NULL. */
 void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
+/* The same, underlining the member's key rather than its value. */
+void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *member, const char *help,
+                            const char *format, ...) G_GNUC_PRINTF(4, 5);
 /* Fails with RH_ERROR_INPUT, all problems rendered, when there was any or when keys were left over.
  */
 bool rh_json_finish(RhJson *doc, GError **error);

@@ -35,9 +35,6 @@ char *rh_json_render(const RhJson *doc, size_t offset, size_t span, const char *
                      const char *help);
 /* Sets offset and span of every problem, in one walk over the text. */
 void rh_json_locate(const RhJson *doc, GPtrArray *problems);
-/* As rh_json_problem(), but under the node's key. */
-void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *node, const char *help,
-                            const char *format, ...) G_GNUC_PRINTF(4, 5);
 void rh_json_problem_free(void *problem);
 /* True when there is no problem; else all of them rendered, by position. */
 bool rh_json_report(RhJson *doc, GError **error);

@@ -196,9 +196,10 @@ static RhTag read_tag(RhJson *doc, const RhJsonNode *fact)
     for (RhTag tag = RH_TAG_MEASURED; tag <= RH_TAG_ASSUMED; tag++)
         if (strcmp(rh_tag_name(tag), name) == 0)
             return tag;
-    if (*name)
-        rh_json_problem(doc, cJSON_GetObjectItemCaseSensitive(fact, "tag"),
-                        "measured, fitted, datasheet or assumed", "there is no tag \"%s\"", name);
+    const cJSON *node = cJSON_GetObjectItemCaseSensitive(fact, "tag");
+    if (cJSON_IsString(node)) /* else the problem is known */
+        rh_json_problem(doc, node, "measured, fitted, datasheet or assumed",
+                        "there is no tag \"%s\"", name);
     return RH_TAG_ASSUMED;
 }
 

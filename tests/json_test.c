@@ -103,7 +103,8 @@ static void facts_carry_tag_source_and_date(void)
     g_autoptr(RhJson) doc = parse("{\"f\": {\"value\": \"3.35TB/s\", \"tag\": \"datasheet\","
                                   " \"source\": \"H100 data sheet\", \"date\": \"2023-03\"},"
                                   " \"g\": {\"value\": \"1us\", \"tag\": \"gessed\", \"source\": "
-                                  "\"\"}, \"h\": \"1us\"}");
+                                  "\"\"}, \"h\": \"1us\","
+                                  " \"e\": {\"value\": \"1us\", \"tag\": \"\", \"source\": \"\"}}");
     const RhJsonNode *root = rh_json_root(doc);
     RhFact f = rh_json_fact(doc, root, "f", RH_QUANTITY_BYTES_PER_S);
     RH_CHECK_CLOSE(f.value, 3.35e12, 1e-15);
@@ -112,12 +113,14 @@ static void facts_carry_tag_source_and_date(void)
     CU_ASSERT_STRING_EQUAL(f.date, "2023-03");
     CU_ASSERT_EQUAL(rh_tag_letter(f.tag), 'd');
     rh_json_fact(doc, root, "g", RH_QUANTITY_S);
+    rh_json_fact(doc, root, "e", RH_QUANTITY_S);
     f = rh_json_fact(doc, root, "h", RH_QUANTITY_S);
     CU_ASSERT_PTR_NOT_NULL(f.source);
     g_autofree char *message = finish(doc);
     has(message, "there is no tag \"gessed\"");
     has(message, "h must be a fact");
-    CU_ASSERT_EQUAL(count(message, "-->"), 2);
+    has(message, "there is no tag \"\"");
+    CU_ASSERT_EQUAL(count(message, "-->"), 3);
 }
 
 static void big_integers_are_exact(void)
