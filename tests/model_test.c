@@ -257,6 +257,7 @@ static void other_kinds_of_models_are_refused(void)
                   "model_type \"mixtral\" is not supported");
     check_refused("{'model_type': 'deepseek_v3'}", "gpt2, llama, mistral, qwen2, qwen3");
     check_refused("{'hidden_size': 32}", "model_type");
+    check_refused("{'model_type': ''}", "model_type \"\" is not supported");
     check_refused(LLAMA(", 'num_local_experts': 8"), "mixture of experts");
     check_refused(LLAMA(", 'kv_lora_rank': 512"), "latent attention");
     check_refused("[]", "");

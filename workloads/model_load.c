@@ -74,15 +74,16 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     for (; node != NULL; node = rh_json_next(node)) {
         const char *key = rh_json_key(node), *refused = rh_family_refused_key(key);
         if (refused != NULL && rh_json_has(root, key))
-            rh_json_problem(doc, node, "only dense models of one stack of layers are known",
-                            "\"%s\": this model is %s, not a dense %s", key, refused, family->name);
+            rh_json_problem_at_key(doc, node, "only dense models of one stack of layers are known",
+                                   "\"%s\": this model is %s, not a dense %s", key, refused,
+                                   family->name);
         if (refused != NULL || has_key(family, key) || rh_family_key_is_foreign(key))
             continue;
         const char *near = rh_nearest_name(key, (const char *const *)absent->pdata);
         if (near == NULL)
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
-        rh_json_problem(doc, node, help, "unknown key \"%s\"", key);
+        rh_json_problem_at_key(doc, node, help, "unknown key \"%s\"", key);
     }
 }
 
@@ -90,7 +91,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
 {
     const char *type = rh_json_string(doc, root, "model_type");
     const RhFamily *family = rh_family_by_name(type);
-    if (family != NULL || *type == '\0')
+    if (family != NULL || !rh_json_has(root, "model_type"))
         return family;
     g_autofree char *names = g_strjoinv(", ", (char **)rh_family_names());
     g_autofree char *help = g_strdup_printf("supported (dense): %s", names);
