@@ -215,6 +215,7 @@ static bool put_task(Goal *g, int32_t i, int32_t lane_last, GError **error)
 static bool put_rank(Goal *g, const RhRole *role, GError **error)
 {
     int32_t lane_last[RH_LANE_LAST] = {0};
+    gsize start = g->out->len;
     g->line = 0;
     g_string_append_printf(g->out, "rank %d {\n", g->rank);
     for (int32_t i = 0; role && i < role->tasks_count; i++) {
@@ -223,7 +224,9 @@ static bool put_rank(Goal *g, const RhRole *role, GError **error)
         if (!put_task(g, task, *last, error))
             return false;
         *last = g->end_of[task];
-        if (g->out->len > TEXT_MAX)
+        /* Ranks of a role have texts alike: no need to write most of them to know. */
+        if (g->out->len > TEXT_MAX ||
+            (g->out->len - start) / 4 * (gsize)role->ranks_count > TEXT_MAX)
             return rh_fail(error, RH_ERROR_INPUT,
                            "the GOAL text of this program is longer than %d MiB\n"
                            "help: fewer GPUs, layers or micro-batches; or write .program.json, "
