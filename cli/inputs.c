@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "cli/result.h"
-#include "cli/version.h"
 
 /* --- --set --- */
 

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
-#include "cli/version.h"
 
 /* The exit status of CLI.md for an error of ours or of GLib's. */
 static int exit_status(const GError *error)

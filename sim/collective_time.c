@@ -94,8 +94,8 @@ double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatf
     if (s->phases->len == 0)
         return 0;
     Clock k = {.schedule = s, .program = p, .platform = platform};
-    g_autoptr(GArray) touched = k.touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
-    g_autofree double *load = k.load = g_new0(double, rh_platform_links_count(platform));
+    k.touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    k.load = g_new0(double, rh_platform_links_count(platform));
     list_instances(&k, group, role);
     double total = platform->collective_launch_s.value, step = 0;
     for (guint i = 0; i < s->phases->len; i++) {
@@ -104,6 +104,8 @@ double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatf
             step = step_s(&k, phase);
         total += phase->repeat * step;
     }
+    g_array_unref(k.touched);
+    g_free(k.load);
     g_free(k.members);
     return total;
 }

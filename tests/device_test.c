@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "platforms/platform.h"
-#include "testkit.h"
+#include "tests/testkit.h"
 
 #define FACT(value)                                                                                \
     "{\"value\": " value ", \"tag\": \"assumed\", \"source\": \"test\", \"date\": \"2026-01\"}"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "sim/collective.h"
 #include "sim/engine/engine.h"
-#include "testkit.h"
+#include "tests/testkit.h"
 
 static inline RhPlatform *kit_platform(const char *spec)
 {

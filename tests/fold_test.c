@@ -1,4 +1,4 @@
-#include "engine_kit.h"
+#include "tests/engine_kit.h"
 
 #include "sim/engine/fold.h"
 #include "sim/engine/jitter.h"

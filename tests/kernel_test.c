@@ -2,7 +2,7 @@
 
 #include <glib.h>
 
-#include "testkit.h"
+#include "tests/testkit.h"
 
 static void every_dtype_name_finds_its_dtype_again(void)
 {

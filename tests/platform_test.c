@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "testkit.h"
+#include "tests/testkit.h"
 
 static RhPlatform *load(const char *spec)
 {

@@ -23,7 +23,7 @@ static double least_peak(const RhCase *c, const RhPlanOptions *o, int64_t *legal
 {
     g_autoptr(GArray) space = rh_space_list(c, o->constraints, o->constraints_count);
     g_autoptr(RhScreen) screen = rh_screen_new(c);
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (guint i = 0; i < space->len; i++) {
         const RhLayout *l = &g_array_index(space, RhLayout, i);
         least = fmin(least, rh_train_memory_with(rh_screen_shard(screen, l)->pieces, l).peak_bytes);

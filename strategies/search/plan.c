@@ -149,12 +149,12 @@ static void keep(Funnel *f, RhRehearsal *r)
         g_ptr_array_set_size(best, f->o->top);
 }
 
-/* The K-th best, as the engine gave it; INFINITY while fewer are known. */
+/* The K-th best, as the engine gave it; (double)INFINITY while fewer are known. */
 static double cut_off(const Funnel *f)
 {
     GPtrArray *best = f->plan->entries;
     if ((int32_t)best->len < f->o->top || f->o->exhaustive)
-        return INFINITY;
+        return (double)INFINITY;
     const RhRehearsal *last = best->pdata[best->len - 1];
     return by_memory(f) ? last->memory.peak_bytes
                         : last->step_time_s / rh_straggler_factor(f->c) * (1 - f->o->gap_frac);
@@ -375,7 +375,7 @@ static RhPlan *plan_new(void)
     plan->entries = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     plan->near_misses = g_ptr_array_new_with_free_func(near_miss_free);
     plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
-    plan->proof_bound_s = INFINITY;
+    plan->proof_bound_s = (double)INFINITY;
     return plan;
 }
 

@@ -256,13 +256,13 @@ static void hop(const RhCase *c, const RhProgram *p, int32_t from, int32_t to, d
 {
     const RhRole *a = rh_program_role(p, from), *b = rh_program_role(p, to);
     int32_t delta = b->first_rank - a->first_rank;
-    *latency_s = *s_per_byte = INFINITY;
+    *latency_s = *s_per_byte = (double)INFINITY;
     for (int32_t i = 0; i < a->ranks_count; i++) {
         int32_t rank = rh_role_rank(a, i);
         RhLink links[RH_ROUTE_MAX];
         int32_t src = rh_program_gpu(p, rank), dst = rh_program_gpu(p, rank + delta);
         int n = rh_platform_route(c->platform, src, dst, links);
-        double slowest = INFINITY;
+        double slowest = (double)INFINITY;
         for (int k = 0; k < n; k++)
             slowest = fmin(slowest, rh_platform_link_bytes_per_s(c->platform, links[k]));
         *latency_s = fmin(*latency_s, rh_platform_route_latency_s(c->platform, src, dst));

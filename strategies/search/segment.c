@@ -42,7 +42,7 @@ typedef struct {
     const RhSplit *split;
     const RhNet *net;
     int32_t m, total;
-    double *arrival[2]; /* [backward][model chunk * m + micro-batch]; NAN = not yet */
+    double *arrival[2]; /* [backward][model chunk * m + micro-batch]; (double)NAN = not yet */
     Stage *stages;
 } Graph;
 
@@ -315,7 +315,7 @@ double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
     g.arrival[0] = g_new(double, 2 * cells);
     g.arrival[1] = g.arrival[0] + cells;
     for (size_t i = 0; i < 2 * cells; i++)
-        g.arrival[0][i] = i < (size_t)g.m ? 0 : NAN;
+        g.arrival[0][i] = i < (size_t)g.m ? 0 : (double)NAN;
     g.stages = g_new0(Stage, l->pp);
     for (int32_t s = 0; s < l->pp; s++)
         stage_init(&g, s);
