@@ -1,0 +1,60 @@
+#pragma once
+/* The large job that the benchmarks share: Llama-3.1-405B on 16,384 H100s of llama3-roce. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "strategies/search/plan.h"
+
+typedef struct {
+    RhModel *model;
+    RhPlatform *bare, *platform;
+    RhCase c;
+} BenchJob;
+
+static inline BenchJob bench_job(const char *model, const char *platform, int64_t batch,
+                                 int64_t sequence, int32_t gpus)
+{
+    GError *error = NULL;
+    BenchJob j = {.model = rh_model_load(model, &error)};
+    j.bare = j.model ? rh_platform_load(platform, &error) : NULL;
+    g_assert_no_error(error);
+    const RhStack *stack = rh_stack_by_name("megatron");
+    j.platform = rh_stack_platform(stack, j.bare);
+    j.c = (RhCase){j.model, j.platform, stack, {batch, sequence, gpus, RH_DTYPE_BF16}};
+    return j;
+}
+
+static inline BenchJob bench_405b(void)
+{
+    return bench_job("llama-3.1-405b", "llama3-roce", 2048, 8192, 16384);
+}
+
+static inline void bench_job_clear(BenchJob *j)
+{
+    rh_model_free(j->model);
+    rh_platform_free(j->bare);
+    rh_platform_free(j->platform);
+}
+
+static inline RhLayout bench_layout(const BenchJob *j, const char *text)
+{
+    RhLayout l = rh_layout_default();
+    GError *error = NULL;
+    rh_layout_parse(text, &l, &error);
+    g_assert_no_error(error);
+    l = rh_train_canonical(&j->c, &l);
+    rh_train_legal(&j->c, &l, &error);
+    g_assert_no_error(error);
+    return l;
+}
+
+static inline double bench_now_s(void)
+{
+    return (double)g_get_monotonic_time() / 1e6;
+}
+
+static inline void bench_line(const char *what, double value, const char *unit, const char *bar)
+{
+    printf("%-58s %12.4g %-12s bar %s\n", what, value, unit, bar);
+    fflush(stdout);
+}

@@ -1,0 +1,43 @@
+/* How fast layouts are screened: closed-form bounds and segment graphs per second, one core. */
+#include "bench/bench_kit.h"
+
+#define LEAST_S 1.0
+
+static volatile double sink;
+
+static double bounds_per_s(RhScreen *screen, GArray *space)
+{
+    int64_t done = 0;
+    double start = bench_now_s();
+    while (bench_now_s() - start < LEAST_S) {
+        for (guint i = 0; i < space->len; i++)
+            sink = rh_screen_bound_s(screen, &g_array_index(space, RhLayout, i));
+        done += space->len;
+    }
+    return (double)done / (bench_now_s() - start);
+}
+
+static double segments_per_s(RhScreen *screen, GArray *space)
+{
+    int64_t done = 0;
+    double start = bench_now_s();
+    for (guint i = 0; bench_now_s() - start < 2 * LEAST_S; i = (i + 97) % space->len, done++)
+        sink = rh_screen_segment_s(screen, &g_array_index(space, RhLayout, i));
+    return (double)done / (bench_now_s() - start);
+}
+
+int main(void)
+{
+    BenchJob job = bench_405b();
+    g_autoptr(RhScreen) screen = rh_screen_new(&job.c);
+    g_autoptr(GArray) space = rh_space_list(&job.c, NULL, 0);
+    bounds_per_s(screen, space); /* fills the tables */
+    bench_line("canonical legal layouts, 405B on 16,384 GPUs", space->len, "", ">= 10,000");
+    bench_line("closed-form bounds, one core", bounds_per_s(screen, space), "1/s", ">= 1e+06");
+    segments_per_s(screen, space);
+    double rate = segments_per_s(screen, space);
+    bench_line("segment graphs, one core", rate, "1/s", "");
+    bench_line("one segment graph, mean over the space", 1e3 / rate, "ms", "< 1");
+    bench_job_clear(&job);
+    return 0;
+}
