@@ -43,6 +43,46 @@ static double first_gather_s(const Terms *t)
     return PARAM_BYTES * bucket * t->net->reduce_s_per_byte;
 }
 
+/* Lane time of stage 0 before its forward number `forwards`, whole rounds of p micro-batches
+ * through v chunks: those forwards, and the backwards that the schedule puts between them. */
+static double before_forward_s(const Terms *t, int64_t forwards)
+{
+    int32_t p = t->l->pp, v = t->l->vpp;
+    int64_t warmup = 2 * ((int64_t)p - 1) + (int64_t)(v - 1) * p,
+            backwards = MAX(0, forwards - warmup);
+    double time = 0;
+    for (int32_t c = 0; c < v; c++) {
+        const RhSpanCost *chunk = &t->spans->chunk[c * p];
+        /* Backwards go through the chunks from the last, p micro-batches each. */
+        int64_t rest = backwards % ((int64_t)p * v) - (int64_t)(v - 1 - c) * p;
+        int64_t runs = backwards / ((int64_t)p * v) * p + CLAMP(rest, 0, p);
+        time += (double)(forwards / v) * chunk->forward_busy_s + (double)runs * chunk->backward_s;
+    }
+    return time;
+}
+
+/* Seconds of messages from the first model chunk to the last, and back: the wrap is crossed once
+ * less each way. */
+static double all_hops_s(const Terms *t)
+{
+    double message = t->pieces->message_bytes;
+    return t->l->vpp * (t->net->round_latency_s + t->net->round_s_per_byte * message) -
+           t->net->wrap_latency_s - t->net->wrap_s_per_byte * message;
+}
+
+/* Interleaved, one path: all that stage 0 does before the last p micro-batches, the first of those
+ * through every chunk, the last chunk forward and backward for each of them, and back through every
+ * chunk. */
+static double interleaved_path_s(const Terms *t)
+{
+    int32_t last = t->l->pp * t->l->vpp - 1;
+    const RhSpanCost *end = &t->spans->chunk[last];
+    int64_t before = ((int64_t)t->m - t->l->pp) * t->l->vpp;
+    return before_forward_s(t, before) + t->spans->forward_all_s - end->forward_s +
+           t->spans->backward_all_s - end->backward_s + all_hops_s(t) +
+           t->l->pp * (end->forward_busy_s + end->backward_s);
+}
+
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
     const RhShardCost *shard = rh_screen_shard(screen, l);
@@ -56,20 +96,21 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
         double fill = t.spans->fill_s[s] + (s ? start : 0), work = t.m * t.spans->work_s[s];
         double optimizer = rh_screen_optimizer_s(t.c, l, t.spans->params[s]);
         double here = fill + hops + work;
-        double pipeline = here + fmax(t.spans->drain_s[s] + hops + home, optimizer);
+        double pipeline = here + MAX(t.spans->drain_s[s] + hops + home, optimizer);
         /* Interleaved, the last chunk's gradients are final up to p micro-batches of the others
          * before the end. */
         double before_end = (l->vpp > 1 ? l->pp : 1) * t.spans->backward_s[s];
         double first_ready = l->zero <= 1 ? here - before_end : fill + hops;
         double gradients = first_ready + gradient_lane_s(&t, s) + optimizer;
+        /* ZeRO-3: two gathers and a reduction of every parameter share the links. */
         double gathers = l->zero == 3
-                             ? 2 * t.m * PARAM_BYTES * t.spans->params[s] * t.net->reduce_s_per_byte
+                             ? 3 * t.m * PARAM_BYTES * t.spans->params[s] * t.net->reduce_s_per_byte
                              : 0;
-        worst = fmax(worst, fmax(fmax(pipeline, gradients), gathers));
+        worst = MAX(worst, MAX(MAX(pipeline, gradients), gathers));
         if (l->pp > 1)
-            hops +=
-                fmin(t.net->hop_latency_s[s], t.net->back_latency_s[(s + 1) % l->pp]) +
-                message * fmin(t.net->hop_s_per_byte[s], t.net->back_s_per_byte[(s + 1) % l->pp]);
+            hops += t.net->edge_latency_s[s] + message * t.net->edge_s_per_byte[s];
     }
+    if (l->vpp > 1)
+        worst = MAX(worst, start + home + interleaved_path_s(&t));
     return worst + (l->pp == 1 ? start : 0);
 }

@@ -222,6 +222,8 @@ static RhSpans *spans_new(const RhShardCost *shard, const RhSplit *split, const 
         RhSpanCost cost = s->chunk[g] = chunk_cost(shard, split, g);
         s->work_s[g % l->pp] += cost.forward_busy_s + cost.backward_s;
         s->backward_s[g % l->pp] += cost.backward_s;
+        s->forward_all_s += cost.forward_s;
+        s->backward_all_s += cost.backward_s;
         s->params[g % l->pp] += chunk_params(shard, split, l, g);
     }
     for (int32_t stage = 1; stage < l->pp; stage++) {
@@ -231,15 +233,18 @@ static RhSpans *spans_new(const RhShardCost *shard, const RhSplit *split, const 
     return s;
 }
 
-const RhSpans *rh_screen_spans(const RhScreen *screen, const RhShardCost *shard,
-                               const RhSplit *split, const RhLayout *l)
+const RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+                               const RhLayout *l)
 {
-    (void)screen;
+    if (screen->spans_shard == shard && screen->spans_split == split)
+        return screen->spans;
     RhSpans *found = g_hash_table_lookup(shard->spans, split);
     if (!found)
         g_hash_table_insert(shard->spans, (void *)(uintptr_t)split,
                             found = spans_new(shard, split, l));
-    return found;
+    screen->spans_shard = shard;
+    screen->spans_split = split;
+    return screen->spans = found;
 }
 
 double rh_screen_optimizer_s(const RhCase *c, const RhLayout *l, double params)
@@ -289,20 +294,36 @@ static double reduce_bound(const RhCase *c, const RhProgram *p, int32_t group)
     return (1.0 - (double)here / g->size) / (MIN(here, c->platform->nics_per_node) * nic);
 }
 
+static void sum_hops(RhNet *n, int32_t pp)
+{
+    for (int32_t s = 0; pp > 1 && s < pp; s++) {
+        int32_t next = (s + 1) % pp;
+        n->edge_latency_s[s] = fmin(n->hop_latency_s[s], n->back_latency_s[next]);
+        n->edge_s_per_byte[s] = fmin(n->hop_s_per_byte[s], n->back_s_per_byte[next]);
+        n->round_latency_s += n->hop_latency_s[s] + n->back_latency_s[s];
+        n->round_s_per_byte += n->hop_s_per_byte[s] + n->back_s_per_byte[s];
+    }
+    n->wrap_latency_s = n->hop_latency_s[pp - 1] + n->back_latency_s[0];
+    n->wrap_s_per_byte = n->hop_s_per_byte[pp - 1] + n->back_s_per_byte[0];
+}
+
 static RhNet *net_new(const RhCase *c, const RhLayout *l)
 {
     RhNet *n = g_new0(RhNet, 1);
     n->skeleton = rh_train_skeleton(c, l, &n->tp_group, &n->dp_group);
-    double *hops = g_new0(double, (size_t)l->pp * 4);
+    double *hops = g_new0(double, (size_t)l->pp * 6);
     n->hop_latency_s = hops;
     n->hop_s_per_byte = hops + l->pp;
     n->back_latency_s = hops + 2 * l->pp;
     n->back_s_per_byte = hops + 3 * l->pp;
+    n->edge_latency_s = hops + 4 * l->pp;
+    n->edge_s_per_byte = hops + 5 * l->pp;
     for (int32_t s = 0; l->pp > 1 && s < l->pp; s++) {
         int32_t next = (s + 1) % l->pp, previous = (s + l->pp - 1) % l->pp;
         hop(c, n->skeleton, s, next, &n->hop_latency_s[s], &n->hop_s_per_byte[s]);
         hop(c, n->skeleton, s, previous, &n->back_latency_s[s], &n->back_s_per_byte[s]);
     }
+    sum_hops(n, l->pp);
     n->reduce_s_per_byte = reduce_bound(c, n->skeleton, n->dp_group);
     return n;
 }
@@ -323,29 +344,33 @@ static void *key_of(uint64_t a, uint64_t b, uint64_t c, uint64_t flags)
     return GSIZE_TO_POINTER((a << 44) ^ (b << 24) ^ (c << 4) ^ flags ^ 1);
 }
 
-#define LOOK_UP(table, type, key, make)                                                            \
-    type *found = g_hash_table_lookup((table), (key));                                             \
-    if (!found)                                                                                    \
-        g_hash_table_insert((table), (key), found = (make));                                       \
-    return found
+#define LOOK_UP(memo, wanted, make)                                                                \
+    if ((memo).key != (wanted)) {                                                                  \
+        void *found = g_hash_table_lookup((memo).table, (wanted));                                 \
+        if (!found)                                                                                \
+            g_hash_table_insert((memo).table, (wanted), found = (make));                           \
+        (memo).key = (wanted);                                                                     \
+        (memo).value = found;                                                                      \
+    }                                                                                              \
+    return (memo).value
 
 const RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 {
     void *key = key_of((uint64_t)l->tp, (uint64_t)l->microbatch, (uint64_t)l->recompute,
                        (uint64_t)l->sequence_parallel << 1);
-    LOOK_UP(s->shards, RhShardCost, key, shard_new(s->c, l));
+    LOOK_UP(s->shards, key, shard_new(s->c, l));
 }
 
 const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
 {
     void *key = key_of((uint64_t)l->pp, (uint64_t)l->vpp, 0, 0);
-    LOOK_UP(s->splits, RhSplit, key, split_new(s->c, l));
+    LOOK_UP(s->splits, key, split_new(s->c, l));
 }
 
 const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
 {
     void *key = key_of((uint64_t)l->tp, (uint64_t)l->pp, (uint64_t)l->dp, (uint64_t)l->order << 1);
-    LOOK_UP(s->nets, RhNet, key, net_new(s->c, l));
+    LOOK_UP(s->nets, key, net_new(s->c, l));
 }
 
 typedef struct {
@@ -401,9 +426,9 @@ RhScreen *rh_screen_new(const RhCase *c)
 {
     RhScreen *s = g_new0(RhScreen, 1);
     s->c = c;
-    s->shards = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, shard_free);
-    s->splits = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, split_free);
-    s->nets = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, net_free);
+    s->shards.table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, shard_free);
+    s->splits.table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, split_free);
+    s->nets.table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, net_free);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     return s;
 }
@@ -412,9 +437,9 @@ void rh_screen_free(RhScreen *s)
 {
     if (!s)
         return;
-    g_hash_table_destroy(s->shards);
-    g_hash_table_destroy(s->splits);
-    g_hash_table_destroy(s->nets);
+    g_hash_table_destroy(s->shards.table);
+    g_hash_table_destroy(s->splits.table);
+    g_hash_table_destroy(s->nets.table);
     g_hash_table_destroy(s->collectives);
     g_free(s);
 }

@@ -25,6 +25,7 @@ typedef struct {
     double *work_s;     /* per stage: lane time of one micro-batch through all its chunks */
     double *backward_s; /* per stage: backwards of all its chunks, one micro-batch */
     double *params;     /* per stage, on one rank */
+    double forward_all_s, backward_all_s; /* every chunk once */
 } RhSpans;
 
 typedef struct {
@@ -49,13 +50,27 @@ typedef struct {
     double *hop_s_per_byte;
     double *back_latency_s; /* per stage: stage s -> s-1 (0 wraps to the last) */
     double *back_s_per_byte;
+    double *edge_latency_s; /* per stage: s -> s+1, or back where that is quicker */
+    double *edge_s_per_byte;
+    double round_latency_s, round_s_per_byte; /* all edges and the wrap, there and back */
+    double wrap_latency_s, wrap_s_per_byte;   /* the wrap alone, there and back */
     double reduce_s_per_byte; /* no algorithm reduce-scatters a buffer faster than this per byte */
 } RhNet;
 
+/* Tables by packed key, and the last one asked for: neighbours in the space share most of theirs.
+ */
+typedef struct {
+    GHashTable *table; /* owned, as its values */
+    void *key, *value;
+} RhMemo;
+
 struct RhScreen {
     const RhCase *c;
-    GHashTable *shards, *splits, *nets; /* packed key -> table, owned */
-    GHashTable *collectives;            /* (net, stage, operation, bytes) -> seconds, owned */
+    RhMemo shards, splits, nets;
+    const RhShardCost *spans_shard; /* whose spans were asked for last */
+    const RhSplit *spans_split;
+    const RhSpans *spans;
+    GHashTable *collectives; /* (net, stage, operation, bytes) -> seconds, owned */
 };
 
 const RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
@@ -74,7 +89,7 @@ double rh_screen_held_frac(const RhCase *c);
 /* Part of a collective's time in which no bytes move: launch and latencies. Known for rings (all
  * but all-reduce). */
 double rh_screen_latency_s(RhScreen *screen, const RhNet *net, int32_t stage, RhOp op);
-const RhSpans *rh_screen_spans(const RhScreen *screen, const RhShardCost *shard,
-                               const RhSplit *split, const RhLayout *layout);
+const RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+                               const RhLayout *layout);
 /* Seconds of the optimizer over `params` of one rank, at the memory's peak: a lower bound. */
 double rh_screen_optimizer_s(const RhCase *c, const RhLayout *layout, double params);
