@@ -192,7 +192,9 @@ char *rh_layout_title(const RhLayout *l)
     g_string_append_printf(s, ", micro-batch %d, ", l->microbatch);
     if (l->zero > 0)
         g_string_append_printf(s, "ZeRO-%d, ", l->zero);
-    g_string_append_printf(s, "%s recompute", recompute_names[l->recompute]);
+    g_string_append_printf(s, "%s recompute",
+                           l->recompute == RH_RECOMPUTE_NONE ? "no"
+                                                             : recompute_names[l->recompute]);
     if (l->pp > 1 && l->schedule == RH_SCHEDULE_GPIPE)
         g_string_append(s, ", GPipe");
     return g_string_free(g_steal_pointer(&s), FALSE);
