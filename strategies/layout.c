@@ -171,6 +171,18 @@ RhLayout rh_layout_default(void)
                       .order = RH_ORDER_TP_DP_PP};
 }
 
+bool rh_layout_equal(const RhLayout *a, const RhLayout *b)
+{
+    for (int32_t i = 0; i < a->stage_layers_count && i < b->stage_layers_count; i++)
+        if (a->stage_layers[i] != b->stage_layers[i])
+            return false;
+    return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp && a->cp == b->cp && a->ep == b->ep &&
+           a->vpp == b->vpp && a->microbatch == b->microbatch && a->zero == b->zero &&
+           a->recompute == b->recompute && a->schedule == b->schedule && a->order == b->order &&
+           a->sequence_parallel == b->sequence_parallel &&
+           a->stage_layers_count == b->stage_layers_count;
+}
+
 char *rh_layout_format(const RhLayout *l)
 {
     return g_strdup_printf(

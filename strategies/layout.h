@@ -47,6 +47,7 @@ char *rh_layout_format(const RhLayout *layout); /* the text form in full, caller
 char *rh_layout_title(const RhLayout *layout);  /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective
                                                    recompute", caller frees */
 RhLayout rh_layout_default(void);
+bool rh_layout_equal(const RhLayout *a, const RhLayout *b);
 const char *rh_schedule_kind_name(RhScheduleKind kind);
 const char *rh_order_name(RhOrder order);
 const char *rh_recompute_name(RhRecompute recompute);

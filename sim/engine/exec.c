@@ -338,7 +338,7 @@ static const char *start_bridge(RhExec *x)
                                  .units_per_s = units_per_s,
                                  .routes_count = routes,
                                  .hops_first = hops_first,
-                                 .hops = RH_AT(q->hops, RhBridgeHop, 0)};
+                                 .hops = (const RhBridgeHop *)(void *)q->hops->data};
     RhBridgeCallbacks callbacks = {on_flow_done, on_alarm, x};
     return rh_bridge_start(&platform, callbacks);
 }

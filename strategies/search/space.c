@@ -55,7 +55,7 @@ static bool allowed(const Walk *w, const RhLayout *l)
 static void consider(Walk *w, const RhLayout *l)
 {
     RhLayout canonical = rh_train_canonical(w->c, l);
-    if (memcmp(&canonical, l, sizeof(*l)) == 0 && allowed(w, l) && rh_train_legal(w->c, l, NULL))
+    if (rh_layout_equal(&canonical, l) && allowed(w, l) && rh_train_legal(w->c, l, NULL))
         g_array_append_val(w->out, *l);
 }
 
