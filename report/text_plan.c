@@ -217,6 +217,24 @@ static void append_why(GString *out, const RhPlan *plan)
         append_labelled(out, "why 1", reason);
 }
 
+/* Which plans were performed by merged ranks, and why. */
+static void append_approximate(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    const char *why = NULL;
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        if (!r->approximate)
+            continue;
+        g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
+        why = why ? why : r->approximate_why;
+    }
+    if (!why)
+        return;
+    g_string_append_printf(text, ": %s", why);
+    append_labelled(out, "approximate", text->str);
+}
+
 static void append_near_misses(GString *out, const RhPlan *plan)
 {
     for (guint i = 0; i < plan->near_misses->len; i++) {
@@ -332,6 +350,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_table(out, plan);
     g_string_append_c(out, '\n');
     append_why(out, plan);
+    append_approximate(out, plan);
     append_near_misses(out, plan);
     if (style->verbosity > 0)
         append_layouts(out, plan);

@@ -84,8 +84,10 @@ static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *
                            "%s events, %.0f %% of the communication bytes moved as flows, seed "
                            "%" G_GINT64_FORMAT "\n",
                            events, flows, q->seed);
-    if (r->approximate)
-        g_string_append_printf(out, "approximate: %s\n", r->approximate_why);
+    if (r->approximate) {
+        g_autofree char *line = g_strdup_printf("approximate: %s", r->approximate_why);
+        rh_text_wrap(out, line, 13, 79);
+    }
 }
 
 static void append_bound(GString *out, const RhRehearsal *r)
