@@ -143,6 +143,26 @@ static void add_hops(Builder *b, const RhTrafficFlow *flow, RhFlowClass *added)
     added->hops_count = (int32_t)b->q->hops->len - added->hops_first;
 }
 
+/* Merged colours: the classes of a pattern and owner stand for all of its flows, not for the picked
+ * ones alone. */
+static void count_merged_flows(Builder *b)
+{
+    size_t owners = (size_t)b->q->owners_count;
+    g_autofree double *shares = g_new0(double, b->traffic->patterns->len *owners + 1);
+    for (uint32_t i = 0; i < b->traffic->flows->len; i++) {
+        const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, i);
+        int32_t owner = owner_of(b, flow);
+        if (owner >= 0 && flow->links_count > 0)
+            shares[(size_t)flow->pattern * owners + (size_t)owner] += flow->share;
+    }
+    for (uint32_t i = 0; i < b->q->classes->len; i++) {
+        RhFlowClass *class = AT(b->q->classes, RhFlowClass, i);
+        size_t cell = (size_t) class->pattern * owners + (size_t) class->owner;
+        int32_t count = b->q->classes_first[cell + 1] - b->q->classes_first[cell];
+        class->flows_count = shares[cell] / (class->share * MAX(count, 1));
+    }
+}
+
 static void add_classes(Builder *b)
 {
     uint64_t owners = (uint64_t)b->q->owners_count;
@@ -172,6 +192,8 @@ static void add_classes(Builder *b)
     size_t cells = (size_t)b->traffic->patterns->len * (size_t)owners;
     for (size_t i = 1; i <= cells; i++)
         b->q->classes_first[i] = MAX(b->q->classes_first[i], b->q->classes_first[i - 1]);
+    if (b->latency_s)
+        count_merged_flows(b);
 }
 
 static int32_t class_of_flow(const Builder *b, uint32_t index)
