@@ -2,6 +2,7 @@
  * second. */
 #include <math.h>
 
+#include "bench/bare_loop.h"
 #include "bench/bench_kit.h"
 
 static RhRun *perform(const BenchJob *job, const RhProgram *p, RhEngineOptions o, double *wall_s)
@@ -43,6 +44,67 @@ static void fold_of_512(const char *text)
     bench_job_clear(&job);
 }
 
+#define CHAINS 32
+#define ROUNDS 4000
+
+/* Pairs of ranks on nodes of two GPUs: one computes and sends, over and over, as the bare loop
+ * does. */
+static RhProgram *chains_program(void)
+{
+    RhProgram *p = rh_program_new(2 * CHAINS);
+    int32_t label = rh_program_label(p, "chain"), bundle = rh_program_add_wait(p, 10e-6);
+    RhSpan pairs = {2, CHAINS};
+    g_autofree int32_t *sends = g_new(int32_t, ROUNDS);
+    RhTask task = {.label = label, .layer = -1, .microbatch = -1, .group = -1, .peer_task = -1};
+    rh_program_begin_role(p, "senders", 0, &pairs, 1);
+    for (int32_t i = 0, last = -1; i < ROUNDS; i++) {
+        task = (RhTask){.kind = RH_TASK_KERNEL,
+                        .lane = RH_LANE_COMPUTE,
+                        .label = label,
+                        .bundle = bundle,
+                        .layer = -1,
+                        .microbatch = -1,
+                        .group = -1,
+                        .peer_task = -1};
+        int32_t kernel = rh_program_add_task(p, task, &last, 1);
+        task.kind = RH_TASK_SEND;
+        task.lane = RH_LANE_SEND_NEXT;
+        task.bundle = -1;
+        task.peer_delta = 1;
+        task.bytes = 1e6;
+        last = sends[i] = rh_program_add_task(p, task, &kernel, 1);
+    }
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "receivers", 1, &pairs, 1);
+    task.kind = RH_TASK_RECV;
+    task.lane = RH_LANE_RECV_PREV;
+    task.peer_delta = -1;
+    for (int32_t i = 0; i < ROUNDS; i++)
+        rh_program_match(p, sends[i], rh_program_add_task(p, task, NULL, 0));
+    rh_program_end_role(p);
+    return p;
+}
+
+/* Every rank performed, every byte a flow: the same timers and flows as the bare loop. */
+static void against_bare_simgrid(void)
+{
+    BenchJob job = bench_job("gpt2", "h100-sxm:2x32,nvlink:450GB/s,ib:400Gb/s", 64, 1024, 64);
+    g_autoptr(RhProgram) p = chains_program();
+    double ours_s = 1e9, wall_s, bare_s;
+    for (int i = 0; i < 3; i++) {
+        g_autoptr(RhRun) run = perform(
+            &job, p, (RhEngineOptions){.unfolded = true, .collapse_disabled = true}, &wall_s);
+        ours_s = fmin(ours_s, wall_s);
+    }
+    bare_s = bench_bare_loop_s(CHAINS, ROUNDS, 10e-6, 1e-6, 1e6);
+    double events = 3.0 * CHAINS * ROUNDS;
+    printf("%d chains of %d kernels and messages, every byte a flow\n", CHAINS, ROUNDS);
+    bench_line("  rehearsed, timers and flows", events / ours_s, "1/s", "");
+    bench_line("  a bare SimGrid loop with the same", events / bare_s, "1/s", "");
+    bench_line("  ratio", bare_s / ours_s, "", ">= 0.7");
+    bench_job_clear(&job);
+}
+
 int main(void)
 {
     BenchJob job = bench_405b();
@@ -53,5 +115,6 @@ int main(void)
     fold_of_512("tp1,pp1,zero3");
     fold_of_512("tp8,pp4,zero1");
     fold_of_512("tp2,pp8,zero2,order=tp-pp-dp");
+    against_bare_simgrid();
     return 0;
 }
