@@ -31,6 +31,9 @@ double rh_report_share(const RhRehearsal *r, const char *name);
 double rh_report_bubble_frac(const RhRehearsal *r);
 double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden behind kernels */
 /* Term, seconds, share, source; indented by depth. */
+/* How often measured runs this close to the memory really ran out, with --limit as the way out;
+ * nothing below 90 %. */
+void rh_report_watch_memory(GString *out, const RhRehearsal *r);
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);
 /* Top terms of two rehearsals side by side, by the size of the difference. */
 void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,

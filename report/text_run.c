@@ -124,6 +124,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     else if (r->costs)
         append_terms(out, r, run);
     append_memory(out, r);
+    rh_report_watch_memory(out, r);
     append_links(out, r);
     g_string_append_c(out, '\n');
     append_engine(out, q, r);
