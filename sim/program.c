@@ -96,6 +96,7 @@ int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_ran
 
 int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int32_t preds_count)
 {
+    g_return_val_if_fail(preds_count <= UINT8_MAX, -1); /* preds_count is a byte */
     task.role = (int32_t)p->roles->len - 1;
     task.preds_first = (int32_t)p->preds->len;
     for (int32_t i = 0; i < preds_count; i++)

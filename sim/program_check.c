@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/program.h"
+#include "sim/collective.h"
 
 #define RANKS_MAX (1 << 24)
 /* Ranks times groups looked at, over all roles: a second's work. */
@@ -180,6 +180,8 @@ static bool check_task(const RhProgram *p, int32_t i, GError **error)
         (!in_range(t->group, p->groups->len) || t->op == RH_OP_NONE || t->op >= RH_OP_LAST ||
          t->algo == RH_ALGO_NONE || t->algo >= RH_ALGO_LAST))
         return fail_task(p, i, error, "unknown group, operation or algorithm");
+    if (t->kind == RH_TASK_COLLECTIVE && !rh_collective_supports((RhOp)t->op, (RhAlgo)t->algo))
+        return fail_task(p, i, error, "the operation has no such algorithm");
     return (t->kind != RH_TASK_SEND && t->kind != RH_TASK_RECV) || check_message(p, i, error);
 }
 

@@ -235,6 +235,7 @@ static void what_the_check_refuses_is_refused_in_files_too(void)
         {"\"peer_task\":6", "\"peer_task\":7"},
         {"\"bundle\":1", "\"bundle\":2"},
         {"\"group\":0", "\"group\":1"},
+        {"\"algorithm\":\"ring\"", "\"algorithm\":\"direct\""},
         {"\"bytes\":3000", "\"bytes\":3001"},
         {"[6,\"activations\"", "[7,\"activations\""},
         {"\"peer_delta\":2", "\"peer_delta\":-2"},
@@ -269,8 +270,9 @@ static void a_placement_must_name_every_rank(void)
     }
 }
 
-#define HEAD    "{\"schema\":\"rehearse.program/1\",\"ranks\":1048576,\"kernels\":[],\"bundles\":[],"
-#define BARRIER "{\"kind\":\"collective\",\"op\":\"barrier\",\"algorithm\":\"direct\",\"group\":0}"
+#define HEAD "{\"schema\":\"rehearse.program/1\",\"ranks\":1048576,\"kernels\":[],\"bundles\":[],"
+#define BARRIER                                                                                    \
+    "{\"kind\":\"collective\",\"op\":\"barrier\",\"algorithm\":\"recursive-doubling\",\"group\":0}"
 
 /* A few hundred bytes that name a million ranks cost time and memory in proportion to the ranks.
  */
