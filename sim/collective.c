@@ -98,11 +98,6 @@ static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError 
         return rh_fail(error, RH_ERROR_INPUT, "%s has no %s algorithm",
                        op < RH_OP_LAST ? rh_op_name(op) : "?",
                        algo < RH_ALGO_LAST ? rh_algo_name(algo) : "?");
-    bool power = (b->members & (b->members - 1)) == 0;
-    if (op == RH_OP_ALL_GATHER && algo == RH_ALGO_RECURSIVE_DOUBLING && !power)
-        return rh_fail(error, RH_ERROR_INPUT,
-                       "recursive-doubling all-gather needs a power of two, not %d members",
-                       b->members);
     if (algo == RH_ALGO_HIERARCHICAL && b->per_node == 0)
         return rh_fail(
             error, RH_ERROR_INPUT,

@@ -12,8 +12,8 @@
  * everyone; all-to-all numbers its chunks src * members + dst.
  *
  * With nothing else on the links a phase takes repeat * (latency + bytes / bandwidth of the slowest
- * flow): rh_schedule_time_s. The closed forms of the literature (docs/model.md) equal it for
- * regular groups. */
+ * flow): rh_schedule_time_s. The closed forms of the literature (docs/model-collectives.md) equal
+ * it for regular groups. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,6 +63,13 @@ double rh_schedule_wire_bytes(const RhSchedule *schedule);
  * largest route latency. role may be -1 (only this group). */
 double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,
                           const RhPlatform *platform, int32_t group, int32_t role);
+
+/* The same, split: time of any size = collective_launch_s + latency_s + bytes * s_per_byte (all 0
+ * for one member), so that callers keep two numbers for each op, algorithm, group and role. False
+ * where the steps depend on the bytes, as a pipeline's do (tree all-reduce, ring broadcast), and
+ * for a schedule of no bytes. */
+bool rh_schedule_linear(const RhSchedule *schedule, const RhProgram *p, const RhPlatform *platform,
+                        int32_t group, int32_t role, double *latency_s, double *s_per_byte);
 
 /* Textbook closed form for a flat network: n members, every flow alpha_s + bytes / bytes_per_s. For
  * tests and docs. */

@@ -29,5 +29,8 @@ void rh_generate_rabenseifner(RhScheduleBuilder *b, RhOp op);
 void rh_generate_hierarchical(RhScheduleBuilder *b, RhOp op);
 void rh_generate_direct(RhScheduleBuilder *b, RhOp op);
 
-/* Chunks per tree: pieces of about 512 KiB, at most 16. */
-int32_t rh_tree_chunks(double bytes);
+/* Each of the two trees of an all-reduce: its depth, and into how many chunks its half is cut. */
+int32_t rh_tree_depth(int32_t members);
+int32_t rh_tree_chunks(int32_t members, double bytes);
+/* Chunks of a broadcast down a chain. */
+int32_t rh_chain_chunks(double bytes);

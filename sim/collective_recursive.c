@@ -19,6 +19,12 @@ static int32_t worker(const RhScheduleBuilder *b, int32_t w)
     return w < extra ? 2 * w + 1 : w + extra;
 }
 
+/* First chunk of worker w when every member owns one: its own place, or its pair's. */
+static int32_t block_of(const RhScheduleBuilder *b, int32_t w)
+{
+    return w + MIN(w, b->members - power_below(b->members));
+}
+
 static void fold(RhScheduleBuilder *b, bool in)
 {
     int32_t extra = b->members - power_below(b->members);
@@ -80,6 +86,33 @@ static void scatter_halving(RhScheduleBuilder *b, int32_t power)
     }
 }
 
+/* All-gather, a chunk from each member: the even members of the pairs hand in theirs and are given
+ * the others; workers swap blocks, a pair's counting double. */
+static void all_gather_doubling(RhScheduleBuilder *b)
+{
+    int32_t power = power_below(b->members), extra = b->members - power;
+    rh_schedule_chunks(b, b->members);
+    if (extra > 0)
+        rh_schedule_phase(b, 1);
+    for (int32_t i = 0; i < extra; i++)
+        rh_schedule_flow(b, 2 * i, 2 * i + 1, 2 * i, 1, false);
+    for (int32_t distance = 1; distance < power; distance *= 2) {
+        rh_schedule_phase(b, 1);
+        for (int32_t w = 0; w < power; w++) {
+            int32_t first = w / distance * distance, chunk = block_of(b, first);
+            rh_schedule_flow(b, worker(b, w), worker(b, w ^ distance), chunk,
+                             block_of(b, first + distance) - chunk, false);
+        }
+    }
+    if (extra > 0)
+        rh_schedule_phase(b, 1);
+    for (int32_t i = 0; i < extra; i++) {
+        if (i > 0)
+            rh_schedule_flow(b, 2 * i + 1, 2 * i, 0, 2 * i, false);
+        rh_schedule_flow(b, 2 * i + 1, 2 * i, 2 * i + 1, b->members - 2 * i - 1, false);
+    }
+}
+
 void rh_generate_doubling(RhScheduleBuilder *b, RhOp op)
 {
     if (op == RH_OP_ALL_REDUCE) {
@@ -87,8 +120,7 @@ void rh_generate_doubling(RhScheduleBuilder *b, RhOp op)
     } else if (op == RH_OP_BARRIER) {
         dissemination(b);
     } else {
-        rh_schedule_chunks(b, b->members);
-        gather_doubling(b, b->members);
+        all_gather_doubling(b);
     }
 }
 

@@ -46,10 +46,18 @@ static void own(RhScheduleBuilder *b, int32_t rings)
             b->schedule->owner[j * b->members + at] = member_at(b, rings, j, at);
 }
 
+#define CHAIN_CHUNK_BYTES 524288.0 /* NCCL's default buffer of 4 MiB per channel in its 8 slots */
+#define CHAIN_CHUNKS_MAX  16       /* assumed: bounds the length of a schedule */
+
+int32_t rh_chain_chunks(double bytes)
+{
+    return (int32_t)CLAMP(bytes / 2 / CHAIN_CHUNK_BYTES, 1.0, (double)CHAIN_CHUNKS_MAX);
+}
+
 /* Broadcast: the buffer in chunks down the chain from member 0, one step behind another. */
 static void chain(RhScheduleBuilder *b)
 {
-    int32_t n = b->members, chunks = rh_tree_chunks(b->schedule->bytes);
+    int32_t n = b->members, chunks = rh_chain_chunks(b->schedule->bytes);
     rh_schedule_chunks(b, chunks);
     for (int32_t step = 0; step < n - 2 + chunks; step++) {
         rh_schedule_phase(b, 1);

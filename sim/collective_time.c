@@ -1,11 +1,12 @@
-/* How long a schedule takes on idle links, and the closed forms it must equal. */
+/* How long a schedule takes on idle links. */
 #include <math.h>
-#include <string.h>
 
 #include "sim/collective.h"
-#include "sim/collective_private.h"
 
-/* --- on a platform --- */
+typedef struct {
+    int32_t links_first, links_count;
+    double latency_s;
+} Route;
 
 typedef struct {
     const RhSchedule *schedule;
@@ -13,8 +14,15 @@ typedef struct {
     const RhPlatform *platform;
     int32_t *members; /* instances_count x size ranks */
     int32_t instances_count;
-    double *load;    /* bytes per link, 0 between phases */
-    GArray *touched; /* RhLink */
+    double *load;     /* bytes per link, 0 between phases */
+    double *capacity; /* bytes/s per link, 0 where not asked for yet */
+    RhLink *touched;  /* links with a load */
+    int32_t touched_count;
+    /* Where edges come again and again (a tree's do, in every phase): their routes, once. */
+    int32_t *edge_of_flow; /* NULL when they do not */
+    int32_t edges_count;
+    Route *routes; /* instances_count x edges_count */
+    GArray *links; /* RhLink, of the routes */
 } Clock;
 
 /* The members of every group of the role, each group once; or of the one that holds rank 0. */
@@ -41,36 +49,125 @@ static void list_instances(Clock *k, int32_t group, int32_t role)
     }
 }
 
-static double add_flow(Clock *k, const RhFlow *flow, const int32_t *members)
+static const RhFlow *flow_at(const Clock *k, int32_t f)
 {
-    RhLink links[RH_ROUTE_MAX];
-    int32_t src = rh_program_gpu(k->program, members[flow->src]);
-    int32_t dst = rh_program_gpu(k->program, members[flow->dst]);
-    int n = flow->bytes > 0 ? rh_platform_route(k->platform, src, dst, links) : 0;
-    for (int i = 0; i < n; i++) {
-        if (k->load[links[i]] == 0)
-            g_array_append_val(k->touched, links[i]);
-        k->load[links[i]] += flow->bytes;
-    }
-    return rh_platform_route_latency_s(k->platform, src, dst);
+    return &g_array_index(k->schedule->flows, RhFlow, f);
 }
 
-static double step_s(Clock *k, const RhStepPhase *phase)
+static int route_of(const Clock *k, int32_t instance, const RhFlow *flow,
+                    RhLink links[RH_ROUTE_MAX], double *latency_s)
 {
-    double latency = 0, moving = 0;
-    for (int32_t g = 0; g < k->instances_count; g++)
-        for (int32_t f = 0; f < phase->flows_count; f++)
-            latency =
-                fmax(latency,
-                     add_flow(k, &g_array_index(k->schedule->flows, RhFlow, phase->flows_first + f),
-                              k->members + (int64_t)g * k->schedule->members));
-    for (guint i = 0; i < k->touched->len; i++) {
-        RhLink link = g_array_index(k->touched, RhLink, i);
-        moving = fmax(moving, k->load[link] / rh_platform_link_bytes_per_s(k->platform, link));
+    const int32_t *members = k->members + (int64_t)instance * k->schedule->members;
+    int32_t src = rh_program_gpu(k->program, members[flow->src]);
+    int32_t dst = rh_program_gpu(k->program, members[flow->dst]);
+    *latency_s = rh_platform_route_latency_s(k->platform, src, dst);
+    return rh_platform_route(k->platform, src, dst, links);
+}
+
+/* Numbers the edges (src, dst) of the flows by open addressing; lists into `first` a flow of each.
+ */
+static void number_edges(Clock *k, int32_t *first)
+{
+    int32_t flows = (int32_t)k->schedule->flows->len;
+    uint32_t size = 1;
+    while (size < 2 * (uint32_t)flows)
+        size *= 2;
+    g_autofree int32_t *slots = g_new0(int32_t, size); /* 1 + edge */
+    for (int32_t f = 0; f < flows; f++) {
+        const RhFlow *flow = flow_at(k, f);
+        uint64_t key = (uint64_t)flow->src << 32 | (uint32_t)flow->dst;
+        uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
+        while (slots[at] && (flow_at(k, first[slots[at] - 1])->src != flow->src ||
+                             flow_at(k, first[slots[at] - 1])->dst != flow->dst))
+            at = (at + 1) & (size - 1);
+        if (!slots[at]) {
+            first[k->edges_count] = f;
+            slots[at] = ++k->edges_count;
+        }
+        k->edge_of_flow[f] = slots[at] - 1;
+    }
+}
+
+/* Remembers routes when most edges are used at least three times. */
+static void keep_routes(Clock *k)
+{
+    int32_t flows = (int32_t)k->schedule->flows->len;
+    if (k->schedule->phases->len < 3)
+        return;
+    g_autofree int32_t *first = g_new(int32_t, flows + 1);
+    k->edge_of_flow = g_new(int32_t, flows + 1);
+    number_edges(k, first);
+    if (flows < 3 * (int64_t)k->edges_count) {
+        g_clear_pointer(&k->edge_of_flow, g_free);
+        return;
+    }
+    k->routes = g_new(Route, (gsize)k->instances_count * (gsize)k->edges_count);
+    for (int32_t i = 0; i < k->instances_count; i++)
+        for (int32_t e = 0; e < k->edges_count; e++) {
+            RhLink links[RH_ROUTE_MAX];
+            Route *route = &k->routes[(int64_t)i * k->edges_count + e];
+            route->links_first = (int32_t)k->links->len;
+            route->links_count = route_of(k, i, flow_at(k, first[e]), links, &route->latency_s);
+            g_array_append_vals(k->links, links, (guint)route->links_count);
+        }
+}
+
+static void load_links(Clock *k, const RhLink *links, int count, double bytes)
+{
+    if (bytes == 0)
+        return;
+    for (int i = 0; i < count; i++) {
+        if (k->load[links[i]] == 0)
+            k->touched[k->touched_count++] = links[i];
+        k->load[links[i]] += bytes;
+    }
+}
+
+/* Puts the flow's bytes on its links; returns its latency. */
+static double add_flow(Clock *k, int32_t instance, int32_t f)
+{
+    const RhFlow *flow = flow_at(k, f);
+    if (k->edge_of_flow) {
+        const Route *route = &k->routes[(int64_t)instance * k->edges_count + k->edge_of_flow[f]];
+        load_links(k, &g_array_index(k->links, RhLink, route->links_first), route->links_count,
+                   flow->bytes);
+        return route->latency_s;
+    }
+    RhLink links[RH_ROUTE_MAX];
+    double latency_s;
+    int count = route_of(k, instance, flow, links, &latency_s);
+    load_links(k, links, count, flow->bytes);
+    return latency_s;
+}
+
+/* One step: seconds before bytes move, and while they do. */
+typedef struct {
+    double latency_s, moving_s;
+} Step;
+
+/* Seconds that the busiest link needs; takes all loads off. */
+static double unload_links(Clock *k)
+{
+    double longest_s = 0;
+    for (int32_t i = 0; i < k->touched_count; i++) {
+        RhLink link = k->touched[i];
+        if (k->capacity[link] == 0)
+            k->capacity[link] = rh_platform_link_bytes_per_s(k->platform, link);
+        longest_s = fmax(longest_s, k->load[link] / k->capacity[link]);
         k->load[link] = 0;
     }
-    g_array_set_size(k->touched, 0);
-    return latency + moving;
+    k->touched_count = 0;
+    return longest_s;
+}
+
+static Step step_s(Clock *k, const RhStepPhase *phase)
+{
+    Step step = {0};
+    for (int32_t g = 0; g < k->instances_count; g++)
+        for (int32_t f = 0; f < phase->flows_count; f++)
+            step.latency_s = fmax(step.latency_s, add_flow(k, g, phase->flows_first + f));
+    step.moving_s = unload_links(k);
+    return step;
 }
 
 /* Phases that put the same bytes between the same members take the same time (an all-reduce's two
@@ -88,161 +185,61 @@ static bool same_flows(const RhSchedule *s, const RhStepPhase *a, const RhStepPh
     return true;
 }
 
+/* The whole schedule without its launch, in one sum and in its two parts. */
+static double steps_s(Clock *k, int32_t group, int32_t role, Step *parts)
+{
+    const RhSchedule *s = k->schedule;
+    double total = 0;
+    Step step = {0};
+    gsize links = (gsize)rh_platform_links_count(k->platform);
+    k->touched = g_new(RhLink, links);
+    k->load = g_new0(double, links);
+    k->capacity = g_new0(double, links);
+    k->links = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    list_instances(k, group, role);
+    keep_routes(k);
+    for (guint i = 0; i < s->phases->len; i++) {
+        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
+        if (i == 0 || !same_flows(s, phase - 1, phase))
+            step = step_s(k, phase);
+        total += phase->repeat * (step.latency_s + step.moving_s);
+        parts->latency_s += phase->repeat * step.latency_s;
+        parts->moving_s += phase->repeat * step.moving_s;
+    }
+    g_array_unref(k->links);
+    g_free(k->touched);
+    g_free(k->load);
+    g_free(k->capacity);
+    g_free(k->members);
+    g_free(k->edge_of_flow);
+    g_free(k->routes);
+    return total;
+}
+
 double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
                           int32_t group, int32_t role)
 {
     if (s->phases->len == 0)
         return 0;
     Clock k = {.schedule = s, .program = p, .platform = platform};
-    k.touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
-    k.load = g_new0(double, rh_platform_links_count(platform));
-    list_instances(&k, group, role);
-    double total = platform->collective_launch_s.value, step = 0;
-    for (guint i = 0; i < s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
-        if (i == 0 || !same_flows(s, phase - 1, phase))
-            step = step_s(&k, phase);
-        total += phase->repeat * step;
+    Step parts = {0};
+    return platform->collective_launch_s.value + steps_s(&k, group, role, &parts);
+}
+
+bool rh_schedule_linear(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
+                        int32_t group, int32_t role, double *latency_s, double *s_per_byte)
+{
+    Step parts = {0};
+    bool pipelined = (s->algo == RH_ALGO_TREE && s->op == RH_OP_ALL_REDUCE) ||
+                     (s->algo == RH_ALGO_RING && s->op == RH_OP_BROADCAST);
+    bool barrier = s->op == RH_OP_BARRIER;
+    if (s->phases->len > 0) {
+        if (pipelined || (s->bytes <= 0 && !barrier))
+            return false;
+        Clock k = {.schedule = s, .program = p, .platform = platform};
+        steps_s(&k, group, role, &parts);
     }
-    g_array_unref(k.touched);
-    g_free(k.load);
-    g_free(k.members);
-    return total;
-}
-
-/* --- closed forms: n members, alpha a step, beta a byte --- */
-
-static double log2_ceil(int32_t n)
-{
-    double steps = 0;
-    for (int32_t reach = 1; reach < n; reach *= 2)
-        steps++;
-    return steps;
-}
-
-static double ring_s(RhOp op, double n, double bytes, double alpha, double beta)
-{
-    double chunks = rh_tree_chunks(bytes);
-    if (op == RH_OP_BROADCAST)
-        return (n - 2 + chunks) * (alpha + bytes / chunks * beta);
-    return (op == RH_OP_ALL_REDUCE ? 2 : 1) * (n - 1) * (alpha + bytes / n * beta);
-}
-
-/* Most chunks one member sends or receives in one step of the double tree, counted from the trees'
- * shapes. */
-static double tree_s(RhOp op, int32_t n, double bytes, double alpha, double beta)
-{
-    if (op == RH_OP_BROADCAST)
-        return log2_ceil(n) * (alpha + bytes * beta);
-    g_autoptr(RhSchedule) s = rh_schedule_new(op, RH_ALGO_TREE, n, NULL, bytes, NULL);
-    g_autofree double *sent = g_new0(double, 2 * (size_t)n);
-    double total = 0;
-    for (guint i = 0; i < s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
-        double most = 0;
-        memset(sent, 0, 2 * (size_t)n * sizeof(double));
-        for (int32_t f = phase->flows_first; f < phase->flows_first + phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(s->flows, RhFlow, f);
-            most = fmax(most,
-                        fmax(sent[flow->src] += flow->bytes, sent[n + flow->dst] += flow->bytes));
-        }
-        total += alpha + most * beta;
-    }
-    return total;
-}
-
-static double doubling_s(RhOp op, int32_t n, double bytes, double alpha, double beta)
-{
-    int32_t extra = n;
-    double steps = -1;
-    for (int32_t power = 1; power <= n; power *= 2, steps++)
-        extra = n - power;
-    if (op == RH_OP_BARRIER)
-        return log2_ceil(n) * alpha;
-    if (op == RH_OP_ALL_GATHER)
-        return steps * alpha + (n - 1.0) / n * bytes * beta;
-    return (steps + (extra ? 2 : 0)) * (alpha + bytes * beta);
-}
-
-static double rabenseifner_s(int32_t n, double bytes, double alpha, double beta)
-{
-    double power = 1, steps = 0;
-    for (; 2 * power <= n; power *= 2)
-        steps++;
-    double fold = n > power ? 2 * (alpha + bytes * beta) : 0;
-    return 2 * steps * alpha + 2 * (power - 1) / power * bytes * beta + fold;
-}
-
-double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes, double alpha_s,
-                                   double bytes_per_s)
-{
-    double beta = 1 / bytes_per_s;
-    g_return_val_if_fail(rh_collective_supports(op, algo), 0);
-    if (n <= 1)
-        return 0;
-    switch (algo) {
-    case RH_ALGO_TREE:
-        return tree_s(op, n, bytes, alpha_s, beta);
-    case RH_ALGO_RECURSIVE_DOUBLING:
-        return doubling_s(op, n, bytes, alpha_s, beta);
-    case RH_ALGO_RABENSEIFNER:
-        return rabenseifner_s(n, bytes, alpha_s, beta);
-    case RH_ALGO_DIRECT:
-        return (n - 1) * (alpha_s + (op == RH_OP_BROADCAST ? bytes : bytes / n) * beta);
-    case RH_ALGO_RING:
-    case RH_ALGO_HIERARCHICAL: /* on one node: a ring */
-        return ring_s(op, n, bytes, alpha_s, beta);
-    case RH_ALGO_NONE:
-    case RH_ALGO_LAST:
-        break;
-    }
-    return 0;
-}
-
-/* --- choosing, as NCCL does for large jobs: rings for scatter and gather, ring or double tree for
- * all-reduce --- */
-
-typedef struct {
-    double alpha_s,
-        bytes_per_s; /* of one ring or tree edge, all NICs of the node's members together */
-    int32_t nodes;
-} Edge;
-
-static Edge edge_of(const RhPlatform *p, int32_t members, const int32_t *node_of)
-{
-    int32_t here = 0;
-    for (int32_t i = 0; i < members; i++)
-        here += !node_of || node_of[i] == node_of[0];
-    double nvlink = p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value;
-    double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
-    if (here == members)
-        return (Edge){p->nvlink_latency_s.value, nvlink, 1};
-    return (Edge){p->nic_latency_s.value, fmin(nvlink, MIN(here, p->nics_per_node) * nic),
-                  members / here};
-}
-
-RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
-                            const RhPlatform *platform, char **why)
-{
-    Edge edge = edge_of(platform, members, node_of);
-    if (op != RH_OP_ALL_REDUCE || edge.nodes < 2) {
-        RhAlgo only = op == RH_OP_ALL_TO_ALL ? RH_ALGO_DIRECT
-                      : op == RH_OP_BARRIER  ? RH_ALGO_RECURSIVE_DOUBLING
-                                             : RH_ALGO_RING;
-        if (why)
-            *why =
-                g_strdup_printf("%s: the one algorithm for %s %s", rh_algo_name(only),
-                                rh_op_name(op), edge.nodes < 2 ? "inside a node" : "between nodes");
-        return only;
-    }
-    double ring = ring_s(op, members, bytes, edge.alpha_s, 1 / edge.bytes_per_s);
-    double chunks = rh_tree_chunks(bytes);
-    double nic = platform->nic_bytes_per_s.value * platform->nic_efficiency_frac.value;
-    double tree =
-        (2 * log2_ceil(members) + chunks - 1) * (edge.alpha_s + 4 * bytes / (2 * chunks) / nic);
-    if (why)
-        *why = g_strdup_printf(
-            "%s: ring %.4g ms, double binary tree %.4g ms over %d members on %d nodes",
-            ring <= tree ? "ring" : "tree", ring * 1e3, tree * 1e3, members, edge.nodes);
-    return ring <= tree ? RH_ALGO_RING : RH_ALGO_TREE;
+    *latency_s = parts.latency_s;
+    *s_per_byte = parts.moving_s > 0 ? parts.moving_s / s->bytes : 0;
+    return true;
 }

@@ -1,16 +1,38 @@
-/* Double binary tree (Sanders, Speck, Traeff 2009): two trees over the members, the second the
- * first one shifted by one so that most inner members of one are leaves of the other; each carries
- * half of the buffer, cut into chunks that follow one another up and down. Member v of depth d
- * sends chunk c up in step D-d+c and down in step D+d+c: 2D + C - 1 steps. Broadcast alone: a
+/* Double binary tree (Sanders, Speck, Traeff 2009): two in-order trees over the members, the second
+ * the first one shifted by one place; each carries half of the buffer, cut into chunks that follow
+ * one another up and down. Inner members stand at odd places, so whoever is inner in one tree is a
+ * leaf of the other. A member of depth d sends chunk c up in step D-d+c and receives it back in
+ * step D+d-1+c: 2D + C - 1 steps, of which those from 2D-1 to C are alike. Broadcast alone: a
  * binomial tree, whole buffer, ceil(log2 n) steps. */
 #include "sim/collective_private.h"
 
+/* NCCL's chunks for a tree's all-reduce (enqueue.cc, ncclPatternTreeUpDown, protocol Simple): 512
+ * KiB, its 4 MiB buffer in 8 slots, halved while the pipeline is short for its depth. */
 #define CHUNK_BYTES 524288.0
-#define CHUNKS_MAX  16
+/* At most so many: beyond 4 GiB chunks grow. Filling and draining no longer count there. */
+#define CHUNKS_MAX 4096
 
-int32_t rh_tree_chunks(double bytes)
+static const struct {
+    double least_bytes; /* halved while larger than this ... */
+    int32_t per_depth;  /* ... and there are fewer chunks than this times the depth */
+} halving[] = {{131072, 8}, {65536, 4}, {32768, 1}};
+
+int32_t rh_tree_depth(int32_t members)
 {
-    return (int32_t)CLAMP(bytes / 2 / CHUNK_BYTES, 1.0, (double)CHUNKS_MAX);
+    int32_t depth = 0;
+    while (members >> (depth + 1))
+        depth++;
+    return depth;
+}
+
+int32_t rh_tree_chunks(int32_t members, double bytes)
+{
+    double chunk = CHUNK_BYTES, half = bytes / 2;
+    int32_t depth = rh_tree_depth(members);
+    for (size_t i = 0; i < G_N_ELEMENTS(halving); i++)
+        while (half / chunk < halving[i].per_depth * depth && chunk > halving[i].least_bytes)
+            chunk /= 2;
+    return (int32_t)CLAMP(half / chunk, 1.0, (double)CHUNKS_MAX);
 }
 
 typedef struct {
@@ -18,12 +40,12 @@ typedef struct {
     int32_t deepest;
 } Tree;
 
-/* The in-order tree over low..high-1: the middle is the parent of both halves' middles. */
+/* The in-order tree over low..high-1: an odd place near the middle is the parent of both sides'. */
 static void grow(Tree *t, int32_t low, int32_t high, int32_t parent, int32_t depth)
 {
     if (low >= high)
         return;
-    int32_t middle = low + (high - low) / 2;
+    int32_t half = (high - low) / 2, middle = low + (half ? (half - 1) | 1 : 0);
     t->parent[middle] = parent;
     t->depth[middle] = depth;
     t->deepest = MAX(t->deepest, depth);
@@ -31,20 +53,29 @@ static void grow(Tree *t, int32_t low, int32_t high, int32_t parent, int32_t dep
     grow(t, middle + 1, high, middle, depth + 1);
 }
 
+/* The flows of tree `shift` from `step` on, as long as none begins or ends. */
 static void add_step(RhScheduleBuilder *b, const Tree *t, int32_t shift, int32_t chunks,
                      int32_t step)
 {
     int32_t n = b->members;
+    RhFlow flow = {
+        .chunk_count = 1, .chunk_shift = 1, .wrap_first = shift * chunks, .wrap_count = chunks};
     for (int32_t v = 0; v < n; v++) {
         if (t->parent[v] < 0)
             continue;
         int32_t child = (v + shift) % n, parent = (t->parent[v] + shift) % n;
         int32_t up = step - (t->deepest - t->depth[v]);
         int32_t down = step - (t->deepest + t->depth[v] - 1);
-        if (up >= 0 && up < chunks)
-            rh_schedule_flow(b, child, parent, shift * chunks + up, 1, true);
-        if (down >= 0 && down < chunks)
-            rh_schedule_flow(b, parent, child, shift * chunks + down, 1, false);
+        if (up >= 0 && up < chunks) {
+            flow.src = child, flow.dst = parent, flow.reduce = true;
+            flow.chunk_first = shift * chunks + up;
+            rh_schedule_flow_shifting(b, flow);
+        }
+        if (down >= 0 && down < chunks) {
+            flow.src = parent, flow.dst = child, flow.reduce = false;
+            flow.chunk_first = shift * chunks + down;
+            rh_schedule_flow_shifting(b, flow);
+        }
     }
 }
 
@@ -64,13 +95,15 @@ void rh_generate_tree(RhScheduleBuilder *b, RhOp op)
         binomial(b);
         return;
     }
-    int32_t n = b->members, chunks = rh_tree_chunks(b->schedule->bytes);
+    int32_t n = b->members, chunks = rh_tree_chunks(n, b->schedule->bytes);
     g_autofree int32_t *cells = g_new(int32_t, 2 * (size_t)n);
     Tree t = {cells, cells + n, 0};
     grow(&t, 0, n, -1, 0);
     rh_schedule_chunks(b, 2 * chunks);
-    for (int32_t step = 0; step < 2 * t.deepest + chunks - 1; step++) {
-        rh_schedule_phase(b, 1);
+    int32_t full = 2 * t.deepest - 1; /* from here to `chunks` every edge moves both ways */
+    for (int32_t step = 0, alike; step < full + chunks; step += alike) {
+        alike = step == full && chunks > full ? chunks - full : 1;
+        rh_schedule_phase(b, alike);
         add_step(b, &t, 0, chunks, step);
         add_step(b, &t, 1, chunks, step);
     }

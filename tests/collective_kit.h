@@ -1,0 +1,12 @@
+#pragma once
+/* What the tests of collectives share. */
+#include "sim/collective.h"
+#include "tests/testkit.h"
+
+/* Nodes of the members: `per_node` side by side (the last node may hold fewer); -1: dealt out like
+ * cards to three nodes; -2: node 0 twice as full as the others. */
+static inline void place(int32_t *nodes, int32_t members, int32_t per_node)
+{
+    for (int32_t m = 0; m < members; m++)
+        nodes[m] = per_node > 0 ? m / per_node : per_node == -1 ? m % 3 : MAX(0, m / 2 - 1);
+}
