@@ -111,6 +111,17 @@ static bool by_memory(const Funnel *f)
     return f->o->objective == RH_OBJECTIVE_MEMORY;
 }
 
+static double time_left_s(const Funnel *f)
+{
+    return f->o->timeout_s - (double)(g_get_monotonic_time() - f->started_us) / 1e6;
+}
+
+static bool out_of_time(Funnel *f)
+{
+    f->plan->timed_out |= f->o->timeout_s > 0 && time_left_s(f) <= 0;
+    return f->plan->timed_out || f->failed;
+}
+
 /* Memory of every layout; the closed-form bound of those that fit. */
 static void screen_all(Funnel *f)
 {
@@ -120,8 +131,11 @@ static void screen_all(Funnel *f)
         const RhLayout *l = layout_at(f, i);
         RhTrainMemory m = rh_train_memory_with(rh_screen_shard(f->screen, l)->pieces, l);
         g_array_append_val(f->memories, m);
-        if (i % 1024 == 0)
+        if (i % 1024 == 0) {
             report(f, "fit", i, count);
+            if (out_of_time(f))
+                return;
+        }
         if (m.peak_bytes > limit)
             continue;
         f->plan->fit_count++;
@@ -170,6 +184,9 @@ static void account_batch(Funnel *f, RhRun **runs, char **errors)
 {
     for (guint i = 0; i < f->batch->len; i++) {
         const RhLayout *l = layout_at(f, g_array_index(f->batch, int32_t, i));
+        if (!runs[i] && out_of_time(f))
+            continue; /* cut short: not rehearsed */
+        f->plan->rehearsed_count++;
         if (!runs[i]) {
             g_autofree char *text = rh_layout_format(l);
             if (!f->failed)
@@ -185,7 +202,6 @@ static void account_batch(Funnel *f, RhRun **runs, char **errors)
             f->o->seen(r, f->o->user);
         keep(f, r);
     }
-    f->plan->rehearsed_count += f->batch->len;
 }
 
 static int32_t jobs_of(const Funnel *f)
@@ -198,7 +214,7 @@ static void rehearse_batch(Funnel *f)
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree char **errors = g_new0(char *, n);
-    RhEngineOptions options = {0};
+    RhEngineOptions options = {.timeout_s = f->o->timeout_s > 0 ? MAX(time_left_s(f), 0.01) : 0};
     rh_engine_run_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
                        errors, NULL);
     account_batch(f, runs, errors);
@@ -237,7 +253,7 @@ static void replace_entry(Funnel *f, guint i, const RhRun *run)
 static void perform_printed(Funnel *f)
 {
     guint n = f->plan->entries->len;
-    if (n == 0 || f->o->quick || f->failed)
+    if (n == 0 || f->o->quick || f->failed || f->plan->timed_out)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree char **errors = g_new0(char *, n);
@@ -263,13 +279,6 @@ static void keep_quick(Funnel *f, const Candidate *c)
     r->bound_segment_s = segment_s * rh_straggler_factor(f->c);
     rh_account_bound(f->c, r, segment_s);
     keep(f, r);
-}
-
-static bool out_of_time(Funnel *f)
-{
-    double passed_s = (double)(g_get_monotonic_time() - f->started_us) / 1e6;
-    f->plan->timed_out |= f->o->timeout_s > 0 && passed_s > f->o->timeout_s;
-    return f->plan->timed_out || f->failed;
 }
 
 static void take(Funnel *f, Candidate c)
@@ -423,7 +432,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         return NULL;
     }
     find_near_misses(&f);
-    if (plan->fit_count == 0)
+    if (plan->fit_count == 0 && !plan->timed_out)
         rh_advice_smallest_change(c, &o, plan);
     plan->wall_s = (double)(g_get_monotonic_time() - f.started_us) / 1e6;
     return g_steal_pointer(&plan);
