@@ -32,6 +32,16 @@ static RhWait wait_of_lane(RhLane lane)
     }
 }
 
+/* Backward under sequence parallelism: the first gather waits for the next stage's message, and its
+ * wait is the pipeline's. */
+static bool follows_receive(const RhProgram *p, const RhTask *task)
+{
+    for (int32_t i = task->preds_first; i < task->preds_first + task->preds_count; i++)
+        if (rh_program_task(p, g_array_index(p->preds, int32_t, i))->kind == RH_TASK_RECV)
+            return true;
+    return false;
+}
+
 /* Books idle time of the compute lane on what ended it. */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause)
 {
@@ -40,10 +50,12 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
         return;
     }
     const RhTask *task = rh_actor_task(x, actor, cause.task);
-    double transfer_s = MIN(gap_s, cause.duration_s);
+    double transfer_s = MIN(gap_s, cause.duration_s), waited_s;
     switch ((RhTaskKind)task->kind) {
     case RH_TASK_COLLECTIVE:
-        actor->wait_s[wait_of_lane((RhLane)task->lane)] += gap_s;
+        waited_s = follows_receive(x->program, task) ? gap_s - transfer_s : 0;
+        actor->wait_s[wait_of_lane((RhLane)task->lane)] += gap_s - waited_s;
+        actor->wait_s[RH_WAIT_BUBBLE] += waited_s;
         break;
     case RH_TASK_COPY:
         actor->wait_s[RH_WAIT_COPY] += gap_s;
