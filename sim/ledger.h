@@ -1,6 +1,6 @@
 #pragma once
-/* The memory ledger: walks a role's allocations and frees in program order, as a caching allocator
- * sees them. */
+/* The memory ledger: walks a role's allocations and frees on one tier in program order, as a
+ * caching allocator sees them. */
 #include "sim/program.h"
 
 typedef struct {
@@ -10,4 +10,4 @@ typedef struct {
     double end_bytes; /* left at the end of the step: the static part; a leak shows here */
 } RhLedger;
 
-RhLedger rh_ledger_walk(const RhProgram *p, int32_t role);
+RhLedger rh_ledger_walk(const RhProgram *p, int32_t role, RhMemoryTier tier);

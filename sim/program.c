@@ -107,11 +107,11 @@ int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int
     return (int32_t)p->tasks->len - 1;
 }
 
-void rh_program_add_memory(RhProgram *p, RhMemoryUse use, double bytes)
+void rh_program_add_memory(RhProgram *p, RhMemoryTier tier, RhMemoryUse use, double bytes)
 {
     if (bytes == 0)
         return;
-    RhMemoryEvent event = {(int32_t)p->tasks->len, (uint8_t)use, bytes};
+    RhMemoryEvent event = {(int32_t)p->tasks->len, (uint8_t)use, (uint8_t)tier, bytes};
     g_array_append_val(p->memory, event);
 }
 
@@ -230,6 +230,12 @@ const char *rh_phase_name(RhPhase phase)
 const char *rh_memory_name(RhMemoryUse use)
 {
     return memory_names[use];
+}
+
+const char *rh_memory_tier_name(RhMemoryTier tier)
+{
+    static const char *const names[RH_MEMORY_TIER_LAST] = {"hbm", "host", "nvme"};
+    return names[tier];
 }
 
 const char *rh_task_kind_name(RhTaskKind kind)

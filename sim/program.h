@@ -99,6 +99,14 @@ typedef enum {
     RH_MEMORY_LAST,
 } RhMemoryUse;
 
+/* Where bytes lie: each tier has a capacity and a ledger of its own. */
+typedef enum {
+    RH_MEMORY_TIER_HBM,
+    RH_MEMORY_TIER_HOST,
+    RH_MEMORY_TIER_NVME,
+    RH_MEMORY_TIER_LAST,
+} RhMemoryTier;
+
 typedef struct {
     uint8_t kind, lane, phase; /* RhTaskKind, RhLane, RhPhase */
     uint8_t op, algo;          /* COLLECTIVE */
@@ -150,6 +158,7 @@ typedef struct {
     int32_t at_task; /* takes effect just before this task in program order (tasks_first +
                         tasks_count = at the end) */
     uint8_t use;     /* RhMemoryUse */
+    uint8_t tier;    /* RhMemoryTier */
     double bytes;    /* > 0 allocates, < 0 frees */
 } RhMemoryEvent;
 
@@ -183,8 +192,8 @@ int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_ran
 /* Copies *task (role, preds fields are filled in) with its predecessors; returns its index. -1
  * entries in preds are skipped. */
 int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int32_t preds_count);
-void rh_program_add_memory(RhProgram *p, RhMemoryUse use,
-                           double bytes); /* before the next task added */
+/* Takes effect before the next task added. */
+void rh_program_add_memory(RhProgram *p, RhMemoryTier tier, RhMemoryUse use, double bytes);
 void rh_program_end_role(RhProgram *p);
 /* Joins a send to its receive, after both were added. */
 void rh_program_match(RhProgram *p, int32_t send, int32_t recv);
@@ -233,4 +242,5 @@ const char *rh_op_name(RhOp op);
 const char *rh_algo_name(RhAlgo algo);
 const char *rh_phase_name(RhPhase phase);
 const char *rh_memory_name(RhMemoryUse use);
+const char *rh_memory_tier_name(RhMemoryTier tier);
 const char *rh_task_kind_name(RhTaskKind kind);

@@ -103,8 +103,8 @@ static bool check_memory(const RhProgram *p, GError **error)
             return rh_fail(error, RH_ERROR_INPUT, "role %u: memory events out of range", i);
         for (int32_t k = r->memory_first; k < r->memory_first + r->memory_count; k++) {
             const RhMemoryEvent *e = &g_array_index(p->memory, RhMemoryEvent, k);
-            if (e->use >= RH_MEMORY_LAST || !isfinite(e->bytes) || e->at_task < r->tasks_first ||
-                e->at_task > r->tasks_first + r->tasks_count)
+            if (e->use >= RH_MEMORY_LAST || e->tier >= RH_MEMORY_TIER_LAST || !isfinite(e->bytes) ||
+                e->at_task < r->tasks_first || e->at_task > r->tasks_first + r->tasks_count)
                 return rh_fail(error, RH_ERROR_INPUT, "memory event %d of role %u is out of range",
                                k, i);
         }

@@ -12,13 +12,14 @@
  *                          "algorithm": "ring", "group": 0, "bytes": 16777216, ...},
  *                         {"kind": "send", "lane": "send-next", "peer_task": 712,
  *                          "peer_delta": 8, "bytes": 16777216, ...}, ...],
- *               "memory": [[before task, use, bytes], ...]}, ...],
+ *               "memory": [[before task, use, bytes, tier], ...]}, ...],
  *    "gpu_of_rank": [0, 1, ...]}   left out: the identity
  *
  * Tasks are numbered from 0 within their role, in `preds` and in memory rows (where the number of
  * tasks means the end); `peer_task` is in another role and counts over the whole program, role
  * after role. Numbers keep every bit. A key left out has its default: lane compute, phase none,
- * -1 for layer, microbatch, bundle, group and peer_task, 0 for the rest. */
+ * -1 for layer, microbatch, bundle, group and peer_task, 0 for the rest; a memory row without a
+ * tier is on hbm. */
 #include <string.h>
 
 #include "base/error.h"
@@ -66,6 +67,10 @@ static const char *algo_name(int v)
 static const char *use_name(int v)
 {
     return rh_memory_name((RhMemoryUse)v);
+}
+static const char *tier_name(int v)
+{
+    return rh_memory_tier_name((RhMemoryTier)v);
 }
 
 /* --- out --- */
@@ -173,6 +178,8 @@ static void put_role(RhJsonWriter *w, const RhProgram *p, const RhRole *r)
         rh_json_put_int(w, NULL, e->at_task - r->tasks_first);
         rh_json_put_string(w, NULL, use_name(e->use));
         rh_json_put_exact(w, NULL, e->bytes);
+        if (e->tier != RH_MEMORY_TIER_HBM)
+            rh_json_put_string(w, NULL, tier_name(e->tier));
         rh_json_end_array(w);
     }
     rh_json_end_array(w);
@@ -377,6 +384,8 @@ static void read_role(RhJson *doc, const RhJsonNode *node, RhProgram *p)
         e.at_task = first + (int32_t)cell_int(doc, row, &at, 0, INDEX_MAX);
         e.use = (uint8_t)cell_enum(doc, row, &at, use_name, RH_MEMORY_LAST);
         e.bytes = cell_number(doc, row, &at, -BYTES_MAX, BYTES_MAX);
+        e.tier = at ? (uint8_t)cell_enum(doc, row, &at, tier_name, RH_MEMORY_TIER_LAST)
+                    : RH_MEMORY_TIER_HBM;
         row_ends(doc, at);
         g_array_append_val(p->memory, e);
     }

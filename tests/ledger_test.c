@@ -21,19 +21,19 @@ static RhLedger walk(const Event *events, int count)
     mark.label = rh_program_label(p, "mark");
     /* Another role before it: its tasks and bytes are no concern of ours. */
     rh_program_begin_role(p, "other", 1, NULL, 0);
-    rh_program_add_memory(p, RH_MEMORY_WEIGHTS, 1e12);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_WEIGHTS, 1e12);
     rh_program_add_task(p, mark, NULL, 0);
     rh_program_end_role(p);
     rh_program_begin_role(p, "ours", 0, NULL, 0);
     for (int i = 0; i < count; i++) {
         if (events[i].use)
-            rh_program_add_memory(p, events[i].use, events[i].bytes);
+            rh_program_add_memory(p, RH_MEMORY_TIER_HBM, events[i].use, events[i].bytes);
         else
             rh_program_add_task(p, mark, NULL, 0);
     }
     rh_program_end_role(p);
     CU_ASSERT_TRUE(rh_program_check(p, NULL));
-    return rh_ledger_walk(p, 1);
+    return rh_ledger_walk(p, 1, RH_MEMORY_TIER_HBM);
 }
 #define WALK(...)                                                                                  \
     walk((const Event[]){__VA_ARGS__}, (int)(sizeof((const Event[]){__VA_ARGS__}) / sizeof(Event)))
@@ -58,6 +58,27 @@ static void the_peak_is_the_highest_sum(void)
     CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_LOGITS], 5);
     CU_ASSERT_EQUAL(l.at_peak_bytes[RH_MEMORY_RECOMPUTE], 0);
     CU_ASSERT_EQUAL(l.end_bytes, 100);
+}
+
+static void each_tier_has_its_own_peak(void)
+{
+    g_autoptr(RhProgram) p = rh_program_new(1);
+    RhTask mark = {.kind = RH_TASK_MARK, .bundle = -1, .group = -1, .peer_task = -1};
+    rh_program_begin_role(p, "offloads", 0, NULL, 0);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_ACTIVATIONS, 30);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HOST, RH_MEMORY_OPTIMIZER, 120);
+    rh_program_add_task(p, mark, NULL, 0);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_ACTIVATIONS, -30);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HOST, RH_MEMORY_ACTIVATIONS, 30);
+    rh_program_add_task(p, mark, NULL, 0);
+    rh_program_end_role(p);
+    RhLedger hbm = rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM),
+             host = rh_ledger_walk(p, 0, RH_MEMORY_TIER_HOST);
+    CU_ASSERT_EQUAL(hbm.peak_bytes, 30);
+    CU_ASSERT_EQUAL(hbm.end_bytes, 0);
+    CU_ASSERT_EQUAL(host.peak_bytes, 150);
+    CU_ASSERT_EQUAL(host.at_peak_bytes[RH_MEMORY_OPTIMIZER], 120);
+    CU_ASSERT_EQUAL(rh_ledger_walk(p, 0, RH_MEMORY_TIER_NVME).peak_bytes, 0);
 }
 
 static void freed_memory_is_used_again(void)
@@ -137,14 +158,14 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     double peak = 0;
     CU_ASSERT_TRUE_FATAL(closed.stage >= 0 && closed.stage < (int32_t)p->roles->len);
     for (int32_t role = 0; role < (int32_t)p->roles->len; role++) {
-        RhLedger l = rh_ledger_walk(p, role);
+        RhLedger l = rh_ledger_walk(p, role, RH_MEMORY_TIER_HBM);
         RH_CHECK_CLOSE(sum_of(l.at_peak_bytes), l.peak_bytes, TOLERANCE);
         CU_ASSERT_TRUE(l.end_bytes <= l.peak_bytes);
         check_balance(p, role);
         peak = fmax(peak, l.peak_bytes);
     }
     RH_CHECK_CLOSE(closed.peak_bytes, peak, TOLERANCE);
-    RH_CHECK_CLOSE(rh_ledger_walk(p, closed.stage).peak_bytes, peak, TOLERANCE);
+    RH_CHECK_CLOSE(rh_ledger_walk(p, closed.stage, RH_MEMORY_TIER_HBM).peak_bytes, peak, TOLERANCE);
     RH_CHECK_CLOSE(sum_of(closed.at_peak_bytes), closed.peak_bytes, TOLERANCE);
     if (!rh_test_close(closed.peak_bytes, peak, TOLERANCE)) {
         g_autofree char *text = rh_layout_format(layout);
@@ -195,6 +216,7 @@ int main(void)
         "ledger",
         (RhTest[]){
             {"the_peak_is_the_highest_sum", the_peak_is_the_highest_sum},
+            {"each_tier_has_its_own_peak", each_tier_has_its_own_peak},
             {"freed_memory_is_used_again", freed_memory_is_used_again},
             {"of_equal_peaks_the_first_counts", of_equal_peaks_the_first_counts},
             {"order_within_one_moment_counts", order_within_one_moment_counts},

@@ -156,6 +156,7 @@ BREAKS(role_tasks_below, role(p, 1)->tasks_count = -1)
 BREAKS(role_memory, role(p, 0)->memory_count++)
 BREAKS(role_memory_first, role(p, 0)->memory_first = -1)
 BREAKS(memory_use, event(p, 0)->use = RH_MEMORY_LAST)
+BREAKS(memory_tier, event(p, 0)->tier = RH_MEMORY_TIER_LAST)
 BREAKS(memory_nan, event(p, 0)->bytes = (double)NAN)
 BREAKS(memory_infinite, event(p, 0)->bytes = (double)INFINITY)
 BREAKS(memory_at, event(p, 2)->at_task = ARRIVES + 1)
@@ -240,6 +241,7 @@ static const struct {
               CASE(role_memory),
               CASE(role_memory_first),
               CASE(memory_use),
+              CASE(memory_tier),
               CASE(memory_nan),
               CASE(memory_infinite),
               CASE(memory_at),

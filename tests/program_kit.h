@@ -41,9 +41,9 @@ static inline RhProgram *two_stages(void)
     p->gap_source = g_intern_static_string("a fit");
     rh_program_begin_role(p, "stage 0", 0, &pair, 1);
     int32_t tp = rh_program_add_group(p, "tp", &pair, 1);
-    rh_program_add_memory(p, RH_MEMORY_WEIGHTS, 1e9 / 7);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_WEIGHTS, 1e9 / 7);
     int32_t kernel = program_gemm(p, -1);
-    rh_program_add_memory(p, RH_MEMORY_ACTIVATIONS, 5e8);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_ACTIVATIONS, 5e8);
     int32_t sum = kit_collective(p, RH_LANE_TP, RH_OP_ALL_REDUCE, RH_ALGO_RING, tp, 8192.5, kernel);
     int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 2, 1000, sum);
     int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_NEXT, 2, 3000, -1);
@@ -52,7 +52,8 @@ static inline RhProgram *two_stages(void)
     int32_t both[] = {recv, kernel};
     rh_program_add_task(p, copy, both, 2);
     rh_program_add_task(p, mark, &recv, 1);
-    rh_program_add_memory(p, RH_MEMORY_ACTIVATIONS, -5e8);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_ACTIVATIONS, -5e8);
+    rh_program_add_memory(p, RH_MEMORY_TIER_HOST, RH_MEMORY_OPTIMIZER, 12e9);
     rh_program_end_role(p);
     rh_program_begin_role(p, "stage 1", 2, &pair, 1);
     int32_t arrives = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -2, 1000, -1);

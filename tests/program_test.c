@@ -84,7 +84,8 @@ static void check_same(const RhProgram *a, const RhProgram *b)
     for (guint i = 0; i < a->memory->len; i++) {
         const RhMemoryEvent *x = &g_array_index(a->memory, RhMemoryEvent, i);
         const RhMemoryEvent *y = &g_array_index(b->memory, RhMemoryEvent, i);
-        CU_ASSERT_TRUE(x->at_task == y->at_task && x->use == y->use && x->bytes == y->bytes);
+        CU_ASSERT_TRUE(x->at_task == y->at_task && x->use == y->use && x->tier == y->tier &&
+                       x->bytes == y->bytes);
     }
 }
 

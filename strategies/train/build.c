@@ -120,7 +120,8 @@ static void emit_stage(RhEmit *e, int32_t stage)
     list_items(e);
     begin_stage(e->program, l, stage);
     for (int use = 0; use < RH_MEMORY_LAST; use++)
-        rh_program_add_memory(e->program, (RhMemoryUse)use, e->memory.fixed_bytes[use]);
+        rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, (RhMemoryUse)use,
+                              e->memory.fixed_bytes[use]);
     rh_emit_step_begin(e);
     emit_slots(e);
     rh_emit_step_end(e);

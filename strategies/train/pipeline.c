@@ -90,27 +90,35 @@ static void item_backward(RhEmit *e, int32_t i)
 static void forward(RhEmit *e, const RhSlot *slot)
 {
     const RhStageMemory *m = &e->memory;
-    rh_program_add_memory(e->program, RH_MEMORY_ACTIVATIONS, m->activations_bytes[slot->chunk]);
-    rh_program_add_memory(e->program, RH_MEMORY_LOGITS, m->logits_bytes[slot->chunk]);
-    rh_program_add_memory(e->program, RH_MEMORY_RECOMPUTE, m->forward_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_ACTIVATIONS,
+                          m->activations_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_LOGITS,
+                          m->logits_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_RECOMPUTE,
+                          m->forward_bytes[slot->chunk]);
     for (int32_t i = e->chunk_items[slot->chunk]; i < e->chunk_items[slot->chunk + 1]; i++)
         item_forward(e, i);
     send(e, slot);
-    rh_program_add_memory(e->program, RH_MEMORY_RECOMPUTE, -m->forward_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_RECOMPUTE,
+                          -m->forward_bytes[slot->chunk]);
 }
 
 static void backward(RhEmit *e, const RhSlot *slot)
 {
     const RhStageMemory *m = &e->memory;
-    rh_program_add_memory(e->program, RH_MEMORY_RECOMPUTE, m->backward_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_RECOMPUTE,
+                          m->backward_bytes[slot->chunk]);
     for (int32_t i = e->chunk_items[slot->chunk + 1] - 1; i >= e->chunk_items[slot->chunk]; i--)
         item_backward(e, i);
     send(e, slot);
     if (e->reduces)
         rh_emit_gradients_flush(e);
-    rh_program_add_memory(e->program, RH_MEMORY_RECOMPUTE, -m->backward_bytes[slot->chunk]);
-    rh_program_add_memory(e->program, RH_MEMORY_ACTIVATIONS, -m->activations_bytes[slot->chunk]);
-    rh_program_add_memory(e->program, RH_MEMORY_LOGITS, -m->logits_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_RECOMPUTE,
+                          -m->backward_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_ACTIVATIONS,
+                          -m->activations_bytes[slot->chunk]);
+    rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, RH_MEMORY_LOGITS,
+                          -m->logits_bytes[slot->chunk]);
 }
 
 void rh_emit_slot(RhEmit *e, const RhSlot *slot, bool last_backward_of_chunk)
