@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "cli/output.h"
-#include "sim/engine/timeline.h"
+#include "sim/timeline.h"
 
 bool rh_layout_files_need_timeline(const GPtrArray *paths)
 {

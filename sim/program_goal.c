@@ -16,27 +16,19 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/collective.h"
+#include "sim/expansion.h"
 
 #define RANKS_MAX 1024
 #define TEXT_MAX  ((gsize)512 << 20)
-
-/* A schedule and which of its flows concern each member: flows[first[m]] .. flows[first[m+1] - 1],
- * rising. */
-typedef struct {
-    RhSchedule *schedule;
-    int32_t *members;
-    int32_t *first, *flows;
-} Expanded;
 
 typedef struct {
     const RhProgram *p;
     const RhPlatform *platform;
     GString *out;
     int32_t rank;
-    int32_t line;         /* last label used in this block */
-    int32_t *end_of;      /* per task: its last line */
-    GHashTable *expanded; /* text key of a collective of one group -> Expanded, owned */
+    int32_t line;    /* last label used in this block */
+    int32_t *end_of; /* per task: its last line */
+    RhExpansions *expanded;
 } Goal;
 
 /* Lines a task waits for, each once. */
@@ -44,59 +36,6 @@ typedef struct {
     int32_t lines[UINT8_MAX + 1];
     int32_t count;
 } Before;
-
-static void expanded_free(void *data)
-{
-    Expanded *e = data;
-    rh_schedule_free(e->schedule);
-    g_free(e->members);
-    g_free(e->first);
-    g_free(e->flows);
-    g_free(e);
-}
-
-static void index_flows(Expanded *e)
-{
-    const RhSchedule *s = e->schedule;
-    e->first = g_new0(int32_t, s->members + 2);
-    e->flows = g_new(int32_t, 2 * (gsize)s->flows->len + 1);
-    for (guint f = 0; f < s->flows->len; f++) {
-        e->first[g_array_index(s->flows, RhFlow, f).src + 2]++;
-        e->first[g_array_index(s->flows, RhFlow, f).dst + 2]++;
-    }
-    for (int32_t m = 0; m < s->members; m++)
-        e->first[m + 2] += e->first[m + 1];
-    for (guint f = 0; f < s->flows->len; f++) {
-        e->flows[e->first[g_array_index(s->flows, RhFlow, f).src + 1]++] = (int32_t)f;
-        e->flows[e->first[g_array_index(s->flows, RhFlow, f).dst + 1]++] = (int32_t)f;
-    }
-}
-
-/* The steps of a task's collective in the group of g->rank; *own is the rank's place. */
-static const Expanded *expand(Goal *g, const RhTask *t, int32_t *own, GError **error)
-{
-    const RhGroup *group = rh_program_group(g->p, t->group);
-    g_autofree int32_t *members = g_new(int32_t, group->size);
-    g_autofree int32_t *nodes = g_new(int32_t, group->size);
-    *own = rh_group_members(group, g->rank, members);
-    g_autofree char *key =
-        g_strdup_printf("%d %d %d %d %.17g", t->group, members[0], t->op, t->algo, t->bytes);
-    Expanded *e = g_hash_table_lookup(g->expanded, key);
-    if (e)
-        return e;
-    for (int32_t m = 0; m < group->size; m++)
-        nodes[m] = rh_platform_node_of(g->platform, rh_program_gpu(g->p, members[m]));
-    g_autoptr(RhSchedule) s =
-        rh_schedule_new((RhOp)t->op, (RhAlgo)t->algo, group->size, nodes, t->bytes, error);
-    if (!s)
-        return NULL;
-    e = g_new0(Expanded, 1);
-    e->schedule = g_steal_pointer(&s);
-    e->members = g_steal_pointer(&members);
-    index_flows(e);
-    g_hash_table_insert(g->expanded, g_steal_pointer(&key), e);
-    return e;
-}
 
 /* --- lines --- */
 
@@ -139,12 +78,12 @@ static Before before_task(const Goal *g, const RhTask *t, int32_t lane_last)
 }
 
 /* This rank's part of one step: each flow after `start`; returns the line that ends the step. */
-static int32_t put_step(Goal *g, const Expanded *e, int32_t own, int32_t from, int32_t to,
+static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from, int32_t to,
                         int64_t tag, int32_t start)
 {
     int32_t first = g->line + 1;
     for (int32_t i = from; i < to; i++) {
-        const RhFlow *flow = &g_array_index(e->schedule->flows, RhFlow, e->flows[i]);
+        const RhFlow *flow = rh_expansion_flow(e, i);
         bool sends = flow->src == own;
         int32_t peer = e->members[sends ? flow->dst : flow->src];
         require(g, put_message(g, sends, flow->bytes, peer, tag), start);
@@ -160,19 +99,17 @@ static int32_t put_step(Goal *g, const Expanded *e, int32_t own, int32_t from, i
 static bool put_collective(Goal *g, int32_t i, int32_t start, int32_t *end, GError **error)
 {
     int32_t own;
-    const Expanded *e = expand(g, rh_program_task(g->p, i), &own, error);
+    const RhExpansion *e =
+        rh_expansion_get(g->expanded, rh_program_task(g->p, i), g->rank, &own, error);
     if (!e)
         return false;
     int64_t tag = i;
-    int32_t from = e->first[own];
-    for (guint k = 0; k < e->schedule->phases->len; k++) {
-        const RhStepPhase *phase = &g_array_index(e->schedule->phases, RhStepPhase, k);
-        int32_t to = from;
-        while (to < e->first[own + 1] && e->flows[to] < phase->flows_first + phase->flows_count)
-            to++;
-        for (int32_t q = 0; q < phase->repeat; q++, tag += g->p->tasks->len)
-            start = put_step(g, e, own, from, to, tag, start);
-        from = to;
+    int32_t from, to = e->first[own];
+    for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++) {
+        rh_expansion_phase(e, own, k, &from, &to);
+        for (int32_t q = 0; q < rh_expansion_step_phase(e, k)->repeat; q++)
+            start = put_step(g, e, own, from, to, tag + (int64_t)q * g->p->tasks->len, start);
+        tag += (int64_t)rh_expansion_step_phase(e, k)->repeat * g->p->tasks->len;
     }
     *end = start;
     return true;
@@ -259,8 +196,7 @@ char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError 
         return NULL;
     g_autofree int32_t *end_of = g_new0(int32_t, p->tasks->len + 1);
     g_autofree int32_t *role_of = rh_program_role_of_rank(p);
-    g_autoptr(GHashTable) expanded =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, expanded_free);
+    g_autoptr(RhExpansions) expanded = rh_expansions_new(p, platform);
     g_autoptr(GString) out = g_string_new(NULL);
     Goal g = {.p = p, .platform = platform, .out = out, .end_of = end_of, .expanded = expanded};
     g_string_append_printf(out, "num_ranks %d\n", p->ranks_count);

@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "sim/engine/timeline.h"
+#include "sim/timeline.h"
 
 static const RhEngineOptions plain = {0};
 

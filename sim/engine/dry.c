@@ -6,7 +6,7 @@
 #include "sim/collective.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/map64.h"
-#include "sim/engine/roles.h"
+#include "sim/roles.h"
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 

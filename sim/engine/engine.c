@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "sim/engine/exec.h"
-#include "sim/engine/run.h"
+#include "sim/run.h"
 
 /* One rehearsal in this very process: SimGrid allows one engine per process, so only children come
  * here. */

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "sim/engine/exec_private.h"
-#include "sim/engine/run.h"
+#include "sim/run.h"
 
 static RhWait wait_of_lane(RhLane lane)
 {

@@ -4,8 +4,8 @@
  * deviations longer. */
 #include <stdint.h>
 
-#include "sim/engine/roles.h"
 #include "sim/program.h"
+#include "sim/roles.h"
 
 /* Expected largest of n standard normal numbers; 0 for n <= 1. */
 double rh_jitter_expected_max(int32_t n);

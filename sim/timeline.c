@@ -1,4 +1,4 @@
-#include "sim/engine/timeline.h"
+#include "sim/timeline.h"
 
 #include <gio/gio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "sim/engine/roles.h"
+#include "sim/roles.h"
 
 #include <string.h>
 

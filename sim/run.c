@@ -1,4 +1,4 @@
-#include "sim/engine/run.h"
+#include "sim/run.h"
 
 #include <string.h>
 
