@@ -95,6 +95,37 @@ static void read_links(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
         }
 }
 
+static RhSharing read_sharing(RhJson *doc, const RhJsonNode *node, const char *key)
+{
+    const char *name = rh_json_string(doc, node, key);
+    if (g_str_equal(name, "fair"))
+        return RH_SHARING_FAIR;
+    if (g_str_equal(name, "first-come"))
+        return RH_SHARING_FIRST_COME;
+    rh_json_problem(doc, node, NULL, "%s: \"%s\" is neither \"fair\" nor \"first-come\"", key,
+                    name);
+    return RH_SHARING_FAIR;
+}
+
+static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    if (!rh_json_has(root, "messages"))
+        return;
+    const RhJsonNode *node = rh_json_object(doc, root, "messages");
+    const RhJsonNode *sharing = node ? rh_json_object(doc, node, "sharing") : NULL;
+    if (!sharing)
+        return;
+    RhMessages *m = &p->messages;
+    m->sender = read_sharing(doc, sharing, "sender");
+    m->beyond = read_sharing(doc, sharing, "beyond");
+    m->source = g_intern_string(rh_json_string(doc, sharing, "source"));
+    m->packet_bytes = rh_json_fact(doc, node, "packet", RH_QUANTITY_BYTES);
+    m->header_bytes = rh_json_fact(doc, node, "header", RH_QUANTITY_BYTES);
+    m->burst_bytes = rh_json_fact(doc, node, "burst", RH_QUANTITY_BYTES);
+    if (m->packet_bytes.source != NULL && m->packet_bytes.value < 64)
+        rh_json_problem(doc, node, NULL, "packet must be 64 B or more");
+}
+
 static RhPlatform *parse(RhJson *doc, GError **error)
 {
     g_autoptr(RhPlatform) p = g_new0(RhPlatform, 1);
@@ -108,6 +139,7 @@ static RhPlatform *parse(RhJson *doc, GError **error)
     p->nics_per_node = (int32_t)rh_json_int(doc, root, "nics_per_node", 1, 1024);
     read_links(doc, root, p);
     read_tiers(doc, root, p);
+    read_messages(doc, root, p);
     p->price_usd_per_gpu_hour.source = g_intern_string("unknown");
     p->price_usd_per_gpu_hour.date = g_intern_string("");
     if (rh_json_has(root, "price_per_gpu_hour"))

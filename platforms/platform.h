@@ -28,6 +28,26 @@ typedef struct {
         hop_latency_s; /* added for each time a route climbs to this tier (up and down together) */
 } RhTier;
 
+/* Who goes first on a busy link. */
+typedef enum {
+    RH_SHARING_NONE,
+    RH_SHARING_FAIR,       /* connections take turns, a packet each */
+    RH_SHARING_FIRST_COME, /* packets leave in the order they came */
+} RhSharing;
+
+/* Where ranks talk through a host's network stack (MPI over TCP): messages go packet by packet,
+ * store and forward, each rank at its own pace. Without it (`sender` NONE) bytes flow as a fluid
+ * that links share max-min fairly, and the steps of a collective join its members, as GPU
+ * libraries behave. */
+typedef struct {
+    RhSharing sender, beyond; /* on the links that leave one rank alone; on the others */
+    const char *source;       /* interned: the evidence for the two */
+    RhFact packet_bytes;      /* payload */
+    RhFact header_bytes;      /* each packet's on the wire */
+    RhFact
+        burst_bytes; /* an idle link lets so much through at once: the token bucket of a shaper */
+} RhMessages;
+
 typedef struct {
     const char *name; /* "dgx-h100:8" as the user may type it again */
     const char *description;
@@ -44,6 +64,7 @@ typedef struct {
     RhFact host_bytes_per_s;    /* PCIe or C2C per GPU and direction */
     RhFact collective_launch_s; /* once per collective call */
     int32_t collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
+    RhMessages messages;
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
     int32_t tiers_count;           /* 0: one node only */
     RhTier tiers[RH_TIERS_MAX];

@@ -34,6 +34,7 @@ static const RhStack stacks[] = {
             FITTED(30, TRAINING_FIT ": Adam with fp32 master weights, 30 B a parameter"),
         .bucket_params = ASSUMED(40e6, "Megatron-LM DistributedDataParallelConfig: bucket_size "
                                        "max(40,000,000, 1,000,000 x dp) parameters"),
+        .bucket_params_per_replica = 1e6,
         .reserve_bytes = FITTED(2.5e9, "fit over the Aleph Alpha out-of-memory runs: context, NCCL "
                                        "and allocator hold 2.5 GB"),
         .prefetch_layers = 1,
@@ -54,6 +55,7 @@ static const RhStack stacks[] = {
         .optimizer_bytes =
             FITTED(30, TRAINING_FIT ": Adam with fp32 master weights, 30 B a parameter"),
         .bucket_params = ASSUMED(40e6, "as Megatron-LM today"),
+        .bucket_params_per_replica = 1e6,
         .reserve_bytes = FITTED(
             2.5e9, "fit over the Aleph Alpha out-of-memory runs: context, NCCL and allocator hold "
                    "2.5 GB"),
@@ -73,13 +75,29 @@ static const RhStack stacks[] = {
             ASSUMED(28, "Adam in fp32: read gradient, master, m, v; write master, m, "
                         "v, and the bf16 weight (7 x 4 B)"),
         .bucket_params = ASSUMED(40e6, "as Megatron-LM"),
+        .bucket_params_per_replica = 1e6,
         .reserve_bytes = ASSUMED(1e9, "CUDA context and library workspaces"),
+        .prefetch_layers = 1,
+        .gradient_bytes = 4,
+    },
+    {
+        .name = "lab",
+        .about = "the network lab: kernels back to back, buckets small enough for small models",
+        .flash_attention = true,
+        .fused_norms = true,
+        .kernel_gap_s = ASSUMED(0, "timed waits"),
+        .nvlink_training_frac = ASSUMED(1, "timed waits"),
+        .nic_training_frac = ASSUMED(0, "the platform's own efficiency"),
+        .straggler_frac = ASSUMED(0, "one machine"),
+        .optimizer_bytes = ASSUMED(28, "as bare"),
+        .bucket_params = ASSUMED(200e3, "about a layer of the lab's models"),
+        .reserve_bytes = ASSUMED(1e6, "the lab's ranks are processes"),
         .prefetch_layers = 1,
         .gradient_bytes = 4,
     },
 };
 
-static const char *const stack_names[] = {"megatron", "megatron-2021", "bare", NULL};
+static const char *const stack_names[] = {"megatron", "megatron-2021", "bare", "lab", NULL};
 
 const RhStack *rh_stack_by_name(const char *name)
 {

@@ -21,9 +21,10 @@ typedef struct {
     RhFact straggler_frac;    /* step longer by this for each doubling of the nodes */
     RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
     RhFact bucket_params;     /* gradient bucket, parameters per rank */
-    RhFact reserve_bytes;     /* context, communication library, fragmentation */
-    int32_t prefetch_layers;  /* ZeRO-3: layers gathered ahead */
-    int32_t gradient_bytes;   /* per parameter, main gradients */
+    double bucket_params_per_replica; /* the bucket is at least this times dp */
+    RhFact reserve_bytes;             /* context, communication library, fragmentation */
+    int32_t prefetch_layers;          /* ZeRO-3: layers gathered ahead */
+    int32_t gradient_bytes;           /* per parameter, main gradients */
 } RhStack;
 
 const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */

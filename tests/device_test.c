@@ -256,7 +256,7 @@ static void every_fact_of_the_catalogue_has_a_source(void)
         for (int i = 0; i < c->tiles_count; i++)
             check_fact(&c->tiles[i].rate_frac);
     }
-    CU_ASSERT_EQUAL(count, 5);
+    CU_ASSERT_EQUAL(count, 6);
 }
 
 /* Rows of the tables that were fitted (aiconfigurator 095f58a51), typical of training. */

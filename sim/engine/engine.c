@@ -18,10 +18,11 @@
 static RhRun *rehearse(const RhProgram *p, const RhPlatform *platform,
                        const RhEngineOptions *options, GError **error)
 {
+    bool message_level = platform->messages.sender != RH_SHARING_NONE;
     g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, error);
     if (!traffic)
         return NULL;
-    g_autoptr(RhFold) fold = rh_fold_new(traffic, options->unfolded, error);
+    g_autoptr(RhFold) fold = rh_fold_new(traffic, options->unfolded || message_level, error);
     if (!fold)
         return NULL;
     g_autoptr(RhQuotient) quotient = rh_quotient_new(traffic, fold);

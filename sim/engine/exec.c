@@ -113,11 +113,17 @@ static void end_task(RhExec *x, int32_t actor, int32_t task, double t_start_s, R
     release(x, actor, task, cause);
 }
 
-void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s)
+void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_start_s,
+                            double moved_s)
 {
     RhActor *a = &x->actors[actor];
-    a->lane_busy_s[rh_actor_task(x, a, task)->lane] += x->t_s - t_start_s;
-    end_task(x, actor, task, t_start_s, (RhCause){task, x->t_s - t_start_s});
+    a->lane_busy_s[rh_actor_task(x, a, task)->lane] += moved_s;
+    end_task(x, actor, task, t_start_s, (RhCause){task, moved_s});
+}
+
+void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s)
+{
+    rh_exec_complete_moved(x, actor, task, t_start_s, x->t_s - t_start_s);
 }
 
 static void start_task(RhExec *x, const RhReady *ready)
@@ -146,6 +152,8 @@ static void start_task(RhExec *x, const RhReady *ready)
 static void begin_step(RhExec *x)
 {
     x->t_step_s = x->t_s;
+    if (x->messages)
+        rh_exec_messages_begin_step(x);
     for (int32_t i = 0; i < x->actors_count; i++) {
         RhActor *a = &x->actors[i];
         memcpy(a->waiting, a->role->indegree, sizeof *a->waiting * (size_t)a->role->tasks_count);
@@ -215,6 +223,8 @@ static void drain(RhExec *x)
     for (int32_t slot; (slot = rh_timers_take(&x->timers, x->t_s)) >= 0;) {
         if (slot < x->actors_count * RH_LANE_LAST)
             running_due(x, slot);
+        else if (x->messages)
+            rh_exec_messages_due(x, slot);
         else
             rh_exec_activity_due(x, slot - x->actors_count * RH_LANE_LAST);
         start_ready(x);
@@ -268,7 +278,10 @@ static void add_actors(RhExec *x)
 static void add_room(RhExec *x)
 {
     int32_t activities = x->actors_count * RH_LANE_LAST; /* each holds a lane */
-    rh_timers_init(&x->timers, 2 * activities);
+    bool messages = x->platform->messages.sender != RH_SHARING_NONE;
+    rh_timers_init(&x->timers,
+                   activities + (messages ? rh_exec_messages_slots(x->platform) : activities));
+    x->messages = messages ? rh_exec_messages_new(x, activities) : NULL;
     x->activities = g_new0(RhActivity, activities + 1);
     x->free_activities = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (int32_t i = activities - 1; i >= 0; i--)
@@ -374,6 +387,8 @@ static void forget(RhExec *x)
         memset(x->actors[i].lane_busy_s, 0, sizeof x->actors[i].lane_busy_s);
     }
     memset(x->link_bytes, 0, sizeof *x->link_bytes * x->quotient->links->len);
+    if (x->messages)
+        rh_exec_messages_forget(x);
     x->bytes_total = x->bytes_as_flows = 0;
     x->events_count = 0;
     for (uint32_t i = 0; i < x->plans->len; i++)
@@ -384,6 +399,7 @@ static void forget(RhExec *x)
 
 static void exec_clear(RhExec *x)
 {
+    rh_exec_messages_free(x);
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(x->actors[i].waiting);
         g_free(x->actors[i].state);

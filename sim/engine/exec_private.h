@@ -92,6 +92,8 @@ typedef struct {
     int32_t count, room;
 } RhOccupants;
 
+typedef struct RhExecMessages RhExecMessages;
+
 typedef struct {
     const RhProgram *program;
     const RhPlatform *platform;
@@ -123,7 +125,8 @@ typedef struct {
     double sms, sms_held; /* of the device; by one communication */
     int64_t events_count;
     double bytes_total, bytes_as_flows;
-    GArray *timeline; /* RhSpanOfTime */
+    RhExecMessages *messages; /* NULL: bytes are a fluid */
+    GArray *timeline;         /* RhSpanOfTime */
     GArray *step_times;
 } RhExec;
 
@@ -136,6 +139,10 @@ static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor,
 
 /* exec.c */
 void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
+/* The same for a task of which only the last `moved_s` are its own: before, it waited for another.
+ */
+void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_start_s,
+                            double moved_s);
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
 /* exec_plan.c */
 int32_t rh_exec_plan_collective(RhExec *x, int32_t meeting, int32_t kind);
@@ -162,6 +169,15 @@ void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its 
 void rh_exec_arrive(RhExec *x, int32_t actor, int32_t task);
 void rh_exec_activity_due(RhExec *x, int32_t activity);
 void rh_exec_flow_done(RhExec *x, int32_t flow);
+/* exec_messages.c; timer slots from `base` on */
+int32_t rh_exec_messages_slots(const RhPlatform *platform);
+RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base);
+void rh_exec_messages_free(RhExec *x);
+void rh_exec_messages_begin_step(RhExec *x);
+void rh_exec_messages_forget(RhExec *x);
+void rh_exec_messages_arrive(RhExec *x, int32_t actor, int32_t task);
+void rh_exec_messages_due(RhExec *x, int32_t slot);
+double rh_exec_messages_link_bytes(const RhExec *x, RhLink link);
 /* exec_report.c */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause);
 RhRun *rh_exec_report(RhExec *x);

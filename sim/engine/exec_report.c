@@ -90,10 +90,11 @@ static void report_links(const RhExec *x, RhRun *run, double total_s)
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
     for (uint32_t i = 0; i < x->quotient->links->len; i++) {
         const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, i);
+        double bytes = x->messages ? rh_exec_messages_link_bytes(x, link->link) : x->link_bytes[i];
         RhLinkUse use = {.name = rh_platform_link_name(x->platform, link->link),
-                         .bytes = x->link_bytes[i] / x->step_times->len};
+                         .bytes = bytes / x->step_times->len};
         double capacity = link->bytes_per_s * link->divisor;
-        use.busy_frac = total_s > 0 ? x->link_bytes[i] / capacity / total_s : 0;
+        use.busy_frac = total_s > 0 ? bytes / capacity / total_s : 0;
         g_array_append_val(all, use);
     }
     g_array_sort(all, busier);

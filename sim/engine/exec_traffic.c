@@ -251,7 +251,9 @@ static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
 void rh_exec_arrive(RhExec *x, int32_t actor, int32_t task)
 {
     x->actors[actor].state[task] = RH_STATE_ARRIVED;
-    if (rh_actor_task(x, &x->actors[actor], task)->kind == RH_TASK_COLLECTIVE)
+    if (x->messages)
+        rh_exec_messages_arrive(x, actor, task);
+    else if (rh_actor_task(x, &x->actors[actor], task)->kind == RH_TASK_COLLECTIVE)
         arrive_at_collective(x, actor, task);
     else
         arrive_at_message(x, actor, task);

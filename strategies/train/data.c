@@ -19,10 +19,9 @@ static bool replicated(const RhEmit *e)
     return e->layout->dp > 1;
 }
 
-/* Megatron-LM: max(40,000,000, 1,000,000 x dp) parameters. */
 double rh_bucket_params(const RhCase *c, const RhLayout *layout)
 {
-    return fmax(c->stack->bucket_params.value, 1e6 * layout->dp);
+    return fmax(c->stack->bucket_params.value, c->stack->bucket_params_per_replica * layout->dp);
 }
 
 void rh_emit_step_begin(RhEmit *e)

@@ -1,0 +1,548 @@
+/* Performing message by message, for platforms whose ranks talk through a network stack: every rank
+ * at its own pace (sim/expansion.h), every link a server of packets, store and forward.
+ *
+ * A message is cut into packets that wait on each link of the route in turn; a link serves one at a
+ * time, so each is a timer. What is idle lets a burst through: a token bucket, kept as the time at
+ * which the bucket would be full again (GCRA, ITU-T I.371). The receiver has the message the
+ * route's latency after its last packet. Sends are buffered: a SEND ends when it starts. SMs are
+ * not held. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/engine/exec_private.h"
+#include "sim/expansion.h"
+
+#define NONE        (-1)
+#define LATENCY_MAX 64 /* distinct latencies: tiers, with and without the launch */
+
+/* Packets of one message that stand one behind the other. */
+typedef struct {
+    int32_t message, packets;
+} Batch;
+
+/* First in, first out. */
+typedef struct {
+    Batch *batches;
+    int32_t head, count, room;
+} Queue;
+
+typedef struct {
+    uint64_t connection;
+    Queue queue;
+} Turn;
+
+typedef struct {
+    double bytes_per_s, t_empty_s; /* t_empty_s: when all that was let through would have passed */
+    bool sender;                   /* leaves a rank, and serves it alone */
+    GArray *turns;                 /* Turn; one when first come first served */
+    uint32_t next;                 /* whose turn */
+    int32_t serving;               /* message; NONE = idle */
+} Server;
+
+typedef struct {
+    RhLink links[RH_ROUTE_MAX];
+    int32_t served[RH_ROUTE_MAX]; /* packets that have left each link */
+    int32_t links_count, packets;
+    double bytes; /* payload */
+    uint64_t connection;
+    int32_t receiver, task; /* actor; of a RECV, local to its role; else NONE */
+    int32_t call, member, step;
+    int32_t latency; /* class */
+    double t_post_s;
+} Message;
+
+/* Messages whose last packet is in, until the receiver has them. */
+typedef struct {
+    double latency_s;
+    Queue queue; /* batches of one */
+} Landing;
+
+/* One member's way through a collective. */
+typedef struct {
+    int32_t actor, task; /* NONE: not reached yet */
+    int32_t phase, repeat, from, to;
+    int32_t step, awaited;
+    uint16_t *arrived; /* messages, per step */
+    double t_start_s;
+} Member;
+
+typedef struct {
+    const RhExpansion *expansion;
+    Member *members;
+    int32_t left;
+    double launch_s;
+} Call;
+
+struct RhExecMessages {
+    RhExpansions *expansions;
+    Server *servers;       /* per link of the platform */
+    double *landed_s;      /* per message: when its last packet came in */
+    GArray *messages;      /* Message */
+    GArray *free_messages; /* int32_t */
+    GArray *calls;         /* Call */
+    GHashTable *call_of;   /* instance << 32 | ordinal -> index + 1 */
+    Landing landings[LATENCY_MAX];
+    int32_t landings_count, links_count, base; /* base: first timer slot */
+    uint8_t **early;      /* per actor and task: came before it was asked for */
+    double **t_reached_s; /* per actor and lane */
+    double *link_bytes;
+};
+
+/* --- queues --- */
+
+static void queue_put(Queue *q, int32_t message, int32_t packets)
+{
+    if (q->count > 0) {
+        Batch *last = &q->batches[(q->head + q->count - 1) % q->room];
+        if (last->message == message) {
+            last->packets += packets;
+            return;
+        }
+    }
+    if (q->count == q->room) {
+        int32_t room = q->room ? 2 * q->room : 4;
+        Batch *grown = g_new(Batch, room);
+        for (int32_t i = 0; i < q->count; i++)
+            grown[i] = q->batches[(q->head + i) % q->room];
+        g_free(q->batches);
+        *q = (Queue){grown, 0, q->count, room};
+    }
+    q->batches[(q->head + q->count++) % q->room] = (Batch){message, packets};
+}
+
+static int32_t queue_take(Queue *q)
+{
+    Batch *first = &q->batches[q->head];
+    int32_t message = first->message;
+    if (--first->packets == 0) {
+        q->head = (q->head + 1) % q->room;
+        q->count--;
+    }
+    return message;
+}
+
+/* --- links --- */
+
+static Queue *queue_of(const RhExec *x, Server *server, uint64_t connection)
+{
+    const RhMessages *how = &x->platform->messages;
+    bool fair = (server->sender ? how->sender : how->beyond) == RH_SHARING_FAIR;
+    uint64_t key = fair ? connection : 0;
+    for (uint32_t i = 0; i < server->turns->len; i++)
+        if (RH_AT(server->turns, Turn, i)->connection == key)
+            return &RH_AT(server->turns, Turn, i)->queue;
+    Turn turn = {.connection = key};
+    g_array_append_val(server->turns, turn);
+    return &RH_AT(server->turns, Turn, server->turns->len - 1)->queue;
+}
+
+static Message *message_at(const RhExec *x, int32_t i)
+{
+    return RH_AT(x->messages->messages, Message, i);
+}
+
+static int32_t hop_of(const Message *m, RhLink link)
+{
+    int32_t hop = 0;
+    while (m->links[hop] != link)
+        hop++;
+    return hop;
+}
+
+static double packet_bytes(const RhExec *x, const Message *m, int32_t packet)
+{
+    const RhMessages *how = &x->platform->messages;
+    double left = m->bytes - packet * how->packet_bytes.value;
+    return fmin(left, how->packet_bytes.value) + how->header_bytes.value;
+}
+
+/* Serves the next packet, if any waits and the link is idle. */
+static void serve(RhExec *x, RhLink link)
+{
+    Server *server = &x->messages->servers[link];
+    for (uint32_t tried = 0; server->serving == NONE && tried < server->turns->len; tried++) {
+        Turn *turn = RH_AT(server->turns, Turn, server->next);
+        server->next = (server->next + 1) % server->turns->len;
+        if (turn->queue.count == 0)
+            continue;
+        server->serving = queue_take(&turn->queue);
+        const Message *m = message_at(x, server->serving);
+        double bytes = packet_bytes(x, m, m->served[hop_of(m, link)]);
+        double burst_s = x->platform->messages.burst_bytes.value / server->bytes_per_s;
+        server->t_empty_s = fmax(server->t_empty_s, x->t_s - burst_s) + bytes / server->bytes_per_s;
+        x->messages->link_bytes[link] += bytes;
+        rh_timers_arm(&x->timers, x->messages->base + link, fmax(x->t_s, server->t_empty_s));
+    }
+}
+
+static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
+{
+    const Message *m = message_at(x, message);
+    Server *server = &x->messages->servers[m->links[hop]];
+    queue_put(queue_of(x, server, m->connection), message, packets);
+    serve(x, m->links[hop]);
+}
+
+static void land(RhExec *x, int32_t message)
+{
+    RhExecMessages *all = x->messages;
+    int32_t class = message_at(x, message)->latency;
+    Landing *landing = &all->landings[class];
+    all->landed_s[message] = x->t_s + landing->latency_s;
+    queue_put(&landing->queue, message, 1);
+    if (landing->queue.count == 1)
+        rh_timers_arm(&x->timers, all->base + all->links_count + class, all->landed_s[message]);
+}
+
+static void packet_leaves(RhExec *x, RhLink link)
+{
+    Server *server = &x->messages->servers[link];
+    int32_t message = server->serving;
+    Message *m = message_at(x, message);
+    int32_t hop = hop_of(m, link), last = m->links_count - 1;
+    server->serving = NONE;
+    m->served[hop]++;
+    x->events_count++;
+    if (hop < last)
+        enqueue(x, message, hop + 1, 1);
+    else if (m->served[hop] == m->packets)
+        land(x, message);
+    serve(x, link);
+}
+
+/* --- messages --- */
+
+static int32_t latency_class(RhExecMessages *all, double latency_s)
+{
+    int32_t i = 0;
+    while (i < all->landings_count && all->landings[i].latency_s != latency_s)
+        i++;
+    if (i == all->landings_count && i < LATENCY_MAX)
+        all->landings[all->landings_count++].latency_s = latency_s;
+    return MIN(i, LATENCY_MAX - 1);
+}
+
+static int32_t message_new(RhExecMessages *all)
+{
+    if (all->free_messages->len > 0) {
+        int32_t i = *RH_AT(all->free_messages, int32_t, all->free_messages->len - 1);
+        g_array_set_size(all->free_messages, all->free_messages->len - 1);
+        return i;
+    }
+    g_array_set_size(all->messages, all->messages->len + 1);
+    all->landed_s = g_renew(double, all->landed_s, all->messages->len);
+    return (int32_t)all->messages->len - 1;
+}
+
+/* Does the first link of a route serve its sender alone? A NIC may be shared. */
+static bool is_own(const RhPlatform *platform, RhLink first)
+{
+    bool nvlink = first < 2 * rh_platform_gpus(platform);
+    return nvlink || platform->nics_per_node == platform->gpus_per_node;
+}
+
+/* Sends `what` (bytes and what it is for) from rank src to rank dst. */
+static void post(RhExec *x, Message what, int32_t src, int32_t dst, double launch_s)
+{
+    RhExecMessages *all = x->messages;
+    int32_t from = rh_program_gpu(x->program, src), to = rh_program_gpu(x->program, dst);
+    int32_t index = message_new(all);
+    what.links_count = rh_platform_route(x->platform, from, to, what.links);
+    what.packets = (int32_t)fmax(1, ceil(what.bytes / x->platform->messages.packet_bytes.value));
+    what.connection = (uint64_t)(uint32_t)src << 32 | (uint32_t)dst;
+    what.latency =
+        latency_class(all, launch_s + rh_platform_route_latency_s(x->platform, from, to));
+    what.t_post_s = x->t_s;
+    x->bytes_total += what.bytes;
+    *message_at(x, index) = what;
+    if (what.links_count > 0) {
+        all->servers[what.links[0]].sender = is_own(x->platform, what.links[0]);
+        enqueue(x, index, 0, what.packets);
+    } else {
+        land(x, index);
+    }
+}
+
+/* --- collectives --- */
+
+static int32_t steps_of(const RhExpansion *e)
+{
+    int32_t steps = 0;
+    for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++)
+        steps += rh_expansion_step_phase(e, k)->repeat;
+    return steps;
+}
+
+static int32_t call_new(RhExec *x, const RhTask *task, const RhExpansion *e)
+{
+    int32_t members = e->schedule->members, steps = steps_of(e);
+    Call call = {.expansion = e,
+                 .members = g_new0(Member, members),
+                 .left = members,
+                 .launch_s =
+                     members > 1 && task->bytes > 0 ? x->platform->collective_launch_s.value : 0};
+    for (int32_t m = 0; m < members; m++)
+        call.members[m] = (Member){.actor = NONE,
+                                   .phase = NONE,
+                                   .to = e->first[m],
+                                   .arrived = g_new0(uint16_t, steps + 1)};
+    g_array_append_val(x->messages->calls, call);
+    return (int32_t)x->messages->calls->len - 1;
+}
+
+static void call_clear(Call *call)
+{
+    for (int32_t m = 0; call->members && m < call->expansion->schedule->members; m++)
+        g_free(call->members[m].arrived);
+    g_clear_pointer(&call->members, g_free);
+}
+
+static Call *call_at(const RhExec *x, int32_t i)
+{
+    return RH_AT(x->messages->calls, Call, i);
+}
+
+/* Sends the member's flows of the step; how many it awaits. */
+static int32_t post_step(RhExec *x, int32_t index, int32_t own)
+{
+    const Call *call = call_at(x, index);
+    const RhExpansion *e = call->expansion;
+    Member member = call->members[own];
+    int32_t awaited = 0;
+    for (int32_t i = member.from; i < member.to; i++) {
+        const RhFlow *flow = rh_expansion_flow(e, i);
+        awaited += flow->dst == own;
+        if (flow->src != own)
+            continue;
+        int32_t dst = e->members[flow->dst];
+        Message message = {.bytes = flow->bytes,
+                           .receiver = x->fold->colour_of_rank[dst],
+                           .task = NONE,
+                           .call = index,
+                           .member = flow->dst,
+                           .step = member.step};
+        post(x, message, e->members[own], dst, member.step == 0 ? call->launch_s : 0);
+    }
+    return awaited;
+}
+
+/* To the next repetition, or the next phase that concerns the member. False at the end. */
+static bool next_step(const RhExpansion *e, int32_t own, Member *m)
+{
+    int32_t phases = (int32_t)e->schedule->phases->len;
+    if (m->phase >= 0) {
+        m->step++;
+        if (++m->repeat < rh_expansion_step_phase(e, m->phase)->repeat)
+            return true;
+    }
+    for (m->phase++, m->repeat = 0; m->phase < phases; m->phase++) {
+        rh_expansion_phase(e, own, m->phase, &m->from, &m->to);
+        if (m->to > m->from && rh_expansion_step_phase(e, m->phase)->repeat > 0)
+            return true;
+        m->step += rh_expansion_step_phase(e, m->phase)->repeat;
+    }
+    return false;
+}
+
+static void member_ends(RhExec *x, int32_t index, int32_t own)
+{
+    Call *call = call_at(x, index);
+    Member m = call->members[own];
+    if (--call->left == 0)
+        call_clear(call);
+    rh_exec_complete(x, m.actor, m.task, m.t_start_s);
+}
+
+/* Goes on while nothing is missing. */
+static void advance(RhExec *x, int32_t index, int32_t own)
+{
+    for (;;) {
+        Member *m = &call_at(x, index)->members[own];
+        if (!next_step(call_at(x, index)->expansion, own, m)) {
+            member_ends(x, index, own);
+            return;
+        }
+        int32_t awaited = post_step(x, index, own);
+        m = &call_at(x, index)->members[own];
+        m->awaited = awaited - m->arrived[m->step];
+        if (m->awaited > 0)
+            return;
+    }
+}
+
+static bool arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
+{
+    RhExecMessages *all = x->messages;
+    const RhActor *a = &x->actors[actor];
+    const RhTask *t = rh_actor_task(x, a, task);
+    int32_t own;
+    const RhExpansion *e = rh_expansion_get(all->expansions, t, a->rank, &own, NULL);
+    g_return_val_if_fail(e != NULL, false); /* rh_traffic_new has made the same schedules */
+    uint64_t instance = (uint32_t)x->traffic->groups[t->group].instance_of_rank[a->rank];
+    gpointer key = GSIZE_TO_POINTER(instance << 32 | (uint32_t)a->role->ordinal[task]);
+    int32_t index = GPOINTER_TO_INT(g_hash_table_lookup(all->call_of, key)) - 1;
+    if (index < 0) {
+        index = call_new(x, t, e);
+        g_hash_table_insert(all->call_of, key, GINT_TO_POINTER(index + 1));
+    }
+    Member *m = &call_at(x, index)->members[own];
+    m->actor = actor;
+    m->task = task;
+    m->t_start_s = x->t_s;
+    advance(x, index, own);
+    return true;
+}
+
+/* --- arrivals --- */
+
+static void send(RhExec *x, int32_t actor, int32_t task)
+{
+    const RhActor *a = &x->actors[actor];
+    const RhTask *t = rh_actor_task(x, a, task);
+    int32_t dst = a->rank + t->peer_delta;
+    int32_t receiver = x->fold->colour_of_rank[dst];
+    Message message = {.bytes = t->bytes,
+                       .receiver = receiver,
+                       .task = t->peer_task - x->actors[receiver].role->tasks_first,
+                       .call = NONE};
+    post(x, message, a->rank, dst, 0);
+    rh_exec_complete(x, actor, task, x->t_s);
+}
+
+void rh_exec_messages_arrive(RhExec *x, int32_t actor, int32_t task)
+{
+    RhExecMessages *all = x->messages;
+    const RhTask *t = rh_actor_task(x, &x->actors[actor], task);
+    all->t_reached_s[actor][t->lane] = x->t_s;
+    if (t->kind == RH_TASK_COLLECTIVE)
+        arrive_at_collective(x, actor, task);
+    else if (t->kind == RH_TASK_SEND)
+        send(x, actor, task);
+    else if (all->early[actor][task])
+        rh_exec_complete(x, actor, task, x->t_s);
+}
+
+static void received(RhExec *x, const Message *m)
+{
+    RhExecMessages *all = x->messages;
+    const RhActor *a = &x->actors[m->receiver];
+    all->early[m->receiver][m->task] = true;
+    if (a->state[m->task] != RH_STATE_ARRIVED)
+        return;
+    double t_reached_s = all->t_reached_s[m->receiver][rh_actor_task(x, a, m->task)->lane];
+    rh_exec_complete_moved(x, m->receiver, m->task, t_reached_s,
+                           x->t_s - fmax(t_reached_s, m->t_post_s));
+}
+
+static void deliver(RhExec *x, int32_t index)
+{
+    Message m = *message_at(x, index);
+    g_array_append_val(x->messages->free_messages, index);
+    if (m.call == NONE) {
+        received(x, &m);
+        return;
+    }
+    Member *member = &call_at(x, m.call)->members[m.member];
+    member->arrived[m.step]++;
+    if (member->actor != NONE && member->step == m.step && --member->awaited == 0)
+        advance(x, m.call, m.member);
+}
+
+void rh_exec_messages_due(RhExec *x, int32_t slot)
+{
+    RhExecMessages *all = x->messages;
+    int32_t at = slot - all->base;
+    if (at < all->links_count) {
+        packet_leaves(x, at);
+        return;
+    }
+    Landing *landing = &all->landings[at - all->links_count];
+    int32_t message = queue_take(&landing->queue);
+    if (landing->queue.count > 0) {
+        int32_t next = landing->queue.batches[landing->queue.head].message;
+        rh_timers_arm(&x->timers, slot, all->landed_s[next]);
+    }
+    deliver(x, message);
+}
+
+/* --- life --- */
+
+int32_t rh_exec_messages_slots(const RhPlatform *platform)
+{
+    return rh_platform_links_count(platform) + LATENCY_MAX;
+}
+
+RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base)
+{
+    RhExecMessages *all = g_new0(RhExecMessages, 1);
+    all->base = base;
+    all->links_count = rh_platform_links_count(x->platform);
+    all->expansions = rh_expansions_new(x->program, x->platform);
+    all->messages = g_array_new(FALSE, TRUE, sizeof(Message));
+    all->free_messages = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    all->calls = g_array_new(FALSE, FALSE, sizeof(Call));
+    all->call_of = g_hash_table_new(g_direct_hash, g_direct_equal);
+    all->link_bytes = g_new0(double, all->links_count + 1);
+    all->servers = g_new0(Server, all->links_count + 1);
+    for (RhLink l = 0; l < all->links_count; l++)
+        all->servers[l] = (Server){.bytes_per_s = rh_platform_link_bytes_per_s(x->platform, l),
+                                   .t_empty_s = -HUGE_VAL,
+                                   .turns = g_array_new(FALSE, TRUE, sizeof(Turn)),
+                                   .serving = NONE};
+    all->early = g_new0(uint8_t *, x->actors_count + 1);
+    all->t_reached_s = g_new0(double *, x->actors_count + 1);
+    for (int32_t i = 0; i < x->actors_count; i++) {
+        all->early[i] = g_new0(uint8_t, x->actors[i].role->tasks_count + 1);
+        all->t_reached_s[i] = g_new0(double, RH_LANE_LAST);
+    }
+    return all;
+}
+
+void rh_exec_messages_begin_step(RhExec *x)
+{
+    RhExecMessages *all = x->messages;
+    g_hash_table_remove_all(all->call_of);
+    for (uint32_t i = 0; i < all->calls->len; i++)
+        call_clear(call_at(x, (int32_t)i));
+    g_array_set_size(all->calls, 0);
+    for (int32_t i = 0; i < x->actors_count; i++)
+        memset(all->early[i], 0, (size_t)x->actors[i].role->tasks_count);
+}
+
+double rh_exec_messages_link_bytes(const RhExec *x, RhLink link)
+{
+    return x->messages->link_bytes[link];
+}
+
+void rh_exec_messages_forget(RhExec *x)
+{
+    memset(x->messages->link_bytes, 0, sizeof(double) * (size_t)x->messages->links_count);
+}
+
+void rh_exec_messages_free(RhExec *x)
+{
+    RhExecMessages *all = x->messages;
+    if (!all)
+        return;
+    rh_exec_messages_begin_step(x);
+    for (RhLink l = 0; l < all->links_count; l++) {
+        for (uint32_t i = 0; i < all->servers[l].turns->len; i++)
+            g_free(RH_AT(all->servers[l].turns, Turn, i)->queue.batches);
+        g_array_unref(all->servers[l].turns);
+    }
+    for (int32_t i = 0; i < LATENCY_MAX; i++)
+        g_free(all->landings[i].queue.batches);
+    for (int32_t i = 0; i < x->actors_count; i++) {
+        g_free(all->early[i]);
+        g_free(all->t_reached_s[i]);
+    }
+    GArray *arrays[] = {all->messages, all->free_messages, all->calls};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    void *blocks[] = {all->early, all->t_reached_s, all->servers, all->link_bytes, all->landed_s};
+    for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
+        g_free(blocks[i]);
+    g_hash_table_destroy(all->call_of);
+    rh_expansions_free(all->expansions);
+    g_free(all);
+}
