@@ -1,0 +1,290 @@
+/* rehearse-perform: performs programs for real, one MPI rank per rank of the program.
+ *
+ *   mpirun -n 8 rehearse-perform -p lab-star -o results a.program.json b.program.json
+ *
+ * Every rank reads the same files. Rank 0 writes results/NAME.json (times, checks) and
+ * results/NAME.run.json.gz (the timeline, as the rehearsal writes its own). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "sim/timeline.h"
+#include "validate/perform/clock.h"
+#include "validate/perform/pingpong.h"
+#include "validate/perform/record.h"
+
+#define LEAD_S   0.02 /* from the agreement on a start to the start */
+#define RUNS_MAX 101
+
+enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
+
+typedef struct {
+    char *platform, *folder, *pingpong, *slow;
+    char **programs;
+    int runs, peer;
+    double timeout_s, scale;
+} Arguments;
+
+typedef struct {
+    MPI_Comm comm;
+    int rank, ranks;
+    double offset_s; /* of this rank's clock */
+    const Arguments *arguments;
+    RhPlatform *platform;
+} Stage;
+
+/* --- one program --- */
+
+typedef struct {
+    double step_s[RUNS_MAX];
+    GArray *spans[RUNS_MAX];
+    int runs;
+    RhPayloadCheck check;
+    GPtrArray *stuck; /* rank 0 */
+    bool is_stuck;
+} Results;
+
+/* The same moment for all, on each rank's own clock. */
+static double agree_on_start(const Stage *stage)
+{
+    double t_start_s = rh_clock_now_s() + LEAD_S;
+    MPI_Barrier(stage->comm);
+    t_start_s = rh_record_max(stage->comm, t_start_s - stage->offset_s);
+    return t_start_s + stage->offset_s;
+}
+
+/* One step; the first is a warm-up, with every word checked. */
+static void run_once(const Stage *stage, RhRankPerformer *performer, Results *all, bool warm_up)
+{
+    RhPerformed done = rh_rank_performer_step(performer, agree_on_start(stage), warm_up);
+    bool stuck = rh_record_max(stage->comm, done.stuck != NULL) > 0;
+    double step_s = rh_record_max(stage->comm, done.t_end_s);
+    RhPayloadCheck check = rh_record_check(stage->comm, done.check);
+    all->check.checked_count += check.checked_count;
+    all->check.wrong_count += check.wrong_count;
+    if (stuck) {
+        all->stuck = rh_record_texts(stage->comm, done.stuck);
+        all->is_stuck = true;
+    } else if (!warm_up) {
+        all->step_s[all->runs] = step_s;
+        all->spans[all->runs++] = g_steal_pointer(&done.spans);
+    }
+    rh_performed_clear(&done);
+}
+
+/* The run in the middle: its index. */
+static int median_run(const Results *all)
+{
+    for (int i = 0; i < all->runs; i++) {
+        int below = 0;
+        for (int k = 0; k < all->runs; k++)
+            below += all->step_s[k] < all->step_s[i] || (all->step_s[k] == all->step_s[i] && k < i);
+        if (below == (all->runs - 1) / 2)
+            return i;
+    }
+    return 0;
+}
+
+static char *result_text(const Stage *stage, const char *program, const Results *all)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(library, &length);
+    library[strcspn(library, ",\n")] = '\0';
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.perform/1");
+    rh_json_put_string(w, "program", program);
+    rh_json_put_string(w, "platform", stage->platform->name);
+    rh_json_put_string(w, "mpi", library);
+    rh_json_put_int(w, "ranks_count", stage->ranks);
+    rh_json_begin_array(w, "steps_s");
+    for (int i = 0; i < all->runs; i++)
+        rh_json_put_number(w, NULL, all->step_s[i]);
+    rh_json_end_array(w);
+    if (all->runs > 0)
+        rh_json_put_number(w, "step_time_s", all->step_s[median_run(all)]);
+    rh_json_put_int(w, "checked_count", all->check.checked_count);
+    rh_json_put_int(w, "wrong_count", all->check.wrong_count);
+    rh_json_begin_array(w, "stuck");
+    for (guint i = 0; all->stuck && i < all->stuck->len; i++)
+        rh_json_put_string(w, NULL, g_ptr_array_index(all->stuck, i));
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* FOLDER/NAME.program.json -> OUT/NAME + ending */
+static char *output_path(const Stage *stage, const char *program, const char *ending)
+{
+    g_autofree char *name = g_path_get_basename(program);
+    char *end = strstr(name, ".program.json");
+    if (end)
+        *end = '\0';
+    g_autofree char *file = g_strconcat(name, ending, NULL);
+    return g_build_filename(stage->arguments->folder, file, NULL);
+}
+
+static bool write_results(const Stage *stage, const RhProgram *p, const char *path,
+                          const Results *all, GError **error)
+{
+    g_autoptr(RhRun) run = NULL;
+    if (all->runs > 0) {
+        int middle = median_run(all);
+        run = rh_record_run(stage->comm, p, all->spans[middle], all->step_s[middle]);
+    }
+    if (stage->rank != 0)
+        return true;
+    g_autofree char *text = result_text(stage, path, all);
+    if (!stage->arguments->folder)
+        return fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+    g_autofree char *json = output_path(stage, path, ".json");
+    g_autofree char *trace = output_path(stage, path, ".run.json.gz");
+    return rh_file_write(json, text, strlen(text), error) &&
+           (!run || rh_timeline_write(p, run, trace, error));
+}
+
+static bool parse_slow(const char *text, RhPerformOptions *options, GError **error)
+{
+    char *end = NULL;
+    options->slow_rank = -1;
+    options->slow_rank_scale = 1;
+    if (!text)
+        return true;
+    options->slow_rank = (int32_t)g_ascii_strtoll(text, &end, 10);
+    if (end != text && *end == ':')
+        options->slow_rank_scale = g_ascii_strtod(end + 1, &end);
+    if (*end != '\0' || !(options->slow_rank_scale > 0))
+        return rh_fail(error, RH_ERROR_USAGE, "--slow %s: RANK:FACTOR is wanted, as in 3:2.5",
+                       text);
+    return true;
+}
+
+/* 0, or the exit code; *error says why where this rank knows. */
+static int perform(const Stage *stage, const char *path, GError **error)
+{
+    const Arguments *a = stage->arguments;
+    RhPerformOptions options = {.kernel_scale = a->scale, .timeout_s = a->timeout_s};
+    if (!parse_slow(a->slow, &options, error))
+        return EXIT_USAGE;
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhProgram) p = doc ? rh_program_from_json(doc, error) : NULL;
+    if (!p)
+        return EXIT_INPUT;
+    if (p->ranks_count != stage->ranks) {
+        rh_fail(error, RH_ERROR_INPUT, "%s has %d ranks, mpirun started %d", path, p->ranks_count,
+                stage->ranks);
+        return EXIT_INPUT;
+    }
+    RhRankPerformer *performer =
+        rh_rank_performer_new(p, stage->platform, stage->comm, &options, error);
+    if (!performer)
+        return EXIT_INPUT;
+    Results all = {0};
+    for (int i = 0; i <= a->runs && !all.is_stuck; i++)
+        run_once(stage, performer, &all, i == 0);
+    bool written = write_results(stage, p, path, &all, error);
+    for (int i = 0; i < all.runs; i++)
+        g_array_unref(all.spans[i]);
+    if (all.stuck)
+        g_ptr_array_unref(all.stuck);
+    if (all.is_stuck) /* messages are still under way: nothing orderly can follow */
+        return EXIT_WRONG;
+    rh_rank_performer_free(performer);
+    return !written ? EXIT_INPUT : all.check.wrong_count > 0 ? EXIT_WRONG : 0;
+}
+
+/* --- the whole --- */
+
+static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **error)
+{
+    *a = (Arguments){.runs = 3, .timeout_s = 60, .scale = 1, .peer = 1};
+    const GOptionEntry entries[] = {
+        {"platform", 'p', 0, G_OPTION_ARG_STRING, &a->platform,
+         "where the ranks sit and what kernels take", "PLATFORM"},
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &a->folder,
+         "write NAME.json and NAME.run.json.gz there", "FOLDER"},
+        {"runs", 'n', 0, G_OPTION_ARG_INT, &a->runs, "measured steps, after one warm-up (3)", "N"},
+        {"timeout", 't', 0, G_OPTION_ARG_DOUBLE, &a->timeout_s,
+         "give a step up after so long, and say who waits for what (60)", "SECONDS"},
+        {"slow", 0, 0, G_OPTION_ARG_STRING, &a->slow, "a straggler: its kernels take longer",
+         "RANK:FACTOR"},
+        {"scale", 0, 0, G_OPTION_ARG_DOUBLE, &a->scale, "all kernels take longer", "FACTOR"},
+        {"pingpong", 0, 0, G_OPTION_ARG_FILENAME, &a->pingpong,
+         "measure messages between rank 0 and --peer instead", "FILE.csv"},
+        {"peer", 0, 0, G_OPTION_ARG_INT, &a->peer, "(1)", "RANK"},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &a->programs, NULL,
+         "PROGRAM.json..."},
+        {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL}};
+    g_autoptr(GOptionContext) context =
+        g_option_context_new("- performs programs over MPI, one rank per rank of the program");
+    g_option_context_add_main_entries(context, entries, NULL);
+    if (!g_option_context_parse(context, argc, argv, error))
+        return false;
+    a->runs = CLAMP(a->runs, 1, RUNS_MAX);
+    if (!a->pingpong && (!a->platform || !a->programs))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a platform (-p) and programs are needed\nhelp: rehearse simulate ... -o "
+                       "NAME.program.json writes one");
+    return true;
+}
+
+static int ping(const Stage *stage, GError **error)
+{
+    const Arguments *a = stage->arguments;
+    if (a->peer < 1 || a->peer >= stage->ranks) {
+        rh_fail(error, RH_ERROR_USAGE, "--peer %d: 1 to %d", a->peer, stage->ranks - 1);
+        return EXIT_USAGE;
+    }
+    FILE *out = stage->rank == 0 ? fopen(a->pingpong, "w") : NULL;
+    int usable = stage->rank != 0 || out != NULL;
+    MPI_Bcast(&usable, 1, MPI_INT, 0, stage->comm);
+    bool written = usable && rh_pingpong(stage->comm, a->peer, a->runs, out);
+    if (out)
+        written = fclose(out) == 0 && written;
+    if (!written && stage->rank == 0)
+        rh_fail(error, RH_ERROR_IO, "cannot write %s", a->pingpong);
+    return usable && written ? 0 : EXIT_INPUT;
+}
+
+static int run(const Stage *stage, GError **error)
+{
+    if (stage->arguments->pingpong)
+        return ping(stage, error);
+    int code = 0;
+    for (char **path = stage->arguments->programs; *path && code == 0; path++)
+        code = perform(stage, *path, error);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    Arguments arguments;
+    Stage stage = {.comm = MPI_COMM_WORLD, .arguments = &arguments};
+    g_autoptr(GError) error = NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(stage.comm, &stage.rank);
+    MPI_Comm_size(stage.comm, &stage.ranks);
+    prctl(PR_SET_TIMERSLACK, 1000); /* naps end when asked, not 50 us later */
+    int code = EXIT_USAGE;
+    if (parse_arguments(&argc, &argv, &arguments, &error)) {
+        code = EXIT_INPUT;
+        if (arguments.platform)
+            stage.platform = rh_platform_load(arguments.platform, &error);
+        stage.offset_s = rh_clock_offset_s(stage.comm);
+        if (!arguments.platform || stage.platform)
+            code = run(&stage, &error);
+    }
+    if (error && stage.rank == 0)
+        fprintf(stderr, "error: %s\n", error->message);
+    int worst = (int)rh_record_max(stage.comm, code);
+    rh_platform_free(stage.platform);
+    if (worst == EXIT_WRONG) /* perhaps with messages under way: no orderly end */
+        MPI_Abort(stage.comm, worst);
+    MPI_Finalize();
+    return worst;
+}

@@ -1,0 +1,138 @@
+#include "validate/perform/payload.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What member m contributes to word i of chunk c. */
+static uint32_t word(int32_t m, int32_t c, int32_t i)
+{
+    uint32_t mixed = ((uint32_t)m * 2654435761U) ^ ((uint32_t)c * 2246822519U);
+    return mixed * 3266489917U + (uint32_t)i * 668265263U;
+}
+
+static uint32_t *chunk_at(const RhPayload *p, int32_t chunk)
+{
+    return p->words + (int64_t)chunk * p->chunk_words;
+}
+
+static bool starts_with(const RhSchedule *s, int32_t member, int32_t chunk)
+{
+    switch (s->op) {
+    case RH_OP_ALL_GATHER:
+        return s->owner[chunk] == member;
+    case RH_OP_BROADCAST:
+        return member == 0;
+    case RH_OP_ALL_TO_ALL:
+        return chunk / s->members == member;
+    case RH_OP_NONE:
+    case RH_OP_ALL_REDUCE:
+    case RH_OP_REDUCE_SCATTER:
+    case RH_OP_BARRIER:
+    case RH_OP_LAST:
+    default:
+        return true;
+    }
+}
+
+/* The member whose words the chunk ends with; -1: the sum of all; -2: nothing is asked. */
+static int32_t wanted_of(const RhSchedule *s, int32_t member, int32_t chunk)
+{
+    switch (s->op) {
+    case RH_OP_ALL_REDUCE:
+        return -1;
+    case RH_OP_REDUCE_SCATTER:
+        return s->owner[chunk] == member ? -1 : -2;
+    case RH_OP_ALL_GATHER:
+        return s->owner[chunk];
+    case RH_OP_BROADCAST:
+        return 0;
+    case RH_OP_ALL_TO_ALL:
+        return chunk % s->members == member ? chunk / s->members : -2;
+    case RH_OP_NONE:
+    case RH_OP_BARRIER:
+    case RH_OP_LAST:
+    default:
+        return -2;
+    }
+}
+
+static uint32_t wanted_word(const RhSchedule *s, int32_t of, int32_t chunk, int32_t i)
+{
+    uint32_t sum = 0;
+    if (of >= 0)
+        return word(of, chunk, i);
+    for (int32_t m = 0; m < s->members; m++)
+        sum += word(m, chunk, i);
+    return sum;
+}
+
+/* Chunks are equal: any flow tells their size. */
+static int32_t words_of_chunk(const RhSchedule *s)
+{
+    for (guint i = 0; i < s->flows->len; i++) {
+        const RhFlow *flow = &g_array_index(s->flows, RhFlow, i);
+        if (flow->chunk_count > 0 && flow->bytes > 0)
+            return (int32_t)fmax(1, ceil(flow->bytes / flow->chunk_count / sizeof(uint32_t)));
+    }
+    return 0;
+}
+
+void rh_payload_init(RhPayload *p, const RhSchedule *s, int32_t own)
+{
+    *p = (RhPayload){.schedule = s, .own = own, .chunk_words = words_of_chunk(s)};
+    p->words = g_malloc0(sizeof(uint32_t) * (size_t)(p->chunk_words * (int64_t)s->chunks_count));
+    for (int32_t c = 0; p->chunk_words > 0 && c < s->chunks_count; c++) {
+        uint32_t *at = chunk_at(p, c);
+        for (int32_t i = 0; starts_with(s, own, c) && i < p->chunk_words; i++)
+            at[i] = word(own, c, i);
+    }
+}
+
+void rh_payload_clear(RhPayload *p)
+{
+    g_clear_pointer(&p->words, g_free);
+}
+
+int64_t rh_payload_flow_words(const RhPayload *p, const RhFlow *flow)
+{
+    return (int64_t)flow->chunk_count * p->chunk_words;
+}
+
+/* First chunk of the flow in this repetition; the others follow it. */
+static int32_t first_chunk(const RhFlow *flow, int32_t repeat)
+{
+    int64_t step = flow->chunk_first - flow->wrap_first + (int64_t)repeat * flow->chunk_shift;
+    int64_t count = MAX(flow->wrap_count, 1), at = step % count;
+    return flow->wrap_first + (int32_t)(at < 0 ? at + count : at);
+}
+
+void rh_payload_take(const RhPayload *p, const RhFlow *flow, int32_t repeat, uint32_t *out)
+{
+    if (flow->chunk_count > 0)
+        memcpy(out, chunk_at(p, first_chunk(flow, repeat)),
+               sizeof(uint32_t) * (size_t)rh_payload_flow_words(p, flow));
+}
+
+void rh_payload_put(RhPayload *p, const RhFlow *flow, int32_t repeat, const uint32_t *in)
+{
+    if (flow->chunk_count == 0)
+        return;
+    uint32_t *at = chunk_at(p, first_chunk(flow, repeat));
+    int64_t words = rh_payload_flow_words(p, flow);
+    if (!flow->reduce)
+        memcpy(at, in, sizeof(uint32_t) * (size_t)words);
+    for (int64_t i = 0; flow->reduce && i < words; i++)
+        at[i] += in[i];
+}
+
+RhPayloadCheck rh_payload_check(const RhPayload *p, bool all)
+{
+    RhPayloadCheck check = {0};
+    int32_t stride = all ? 1 : MAX(1, p->chunk_words - 1); /* the first word and the last */
+    for (int32_t c = 0; c < p->schedule->chunks_count; c++) {
+        int32_t of = wanted_of(p->schedule, p->own, c);
+        for (int32_t i = 0; of > -2 && i < p->chunk_words; i += stride, check.checked_count++)
+            check.wrong_count += chunk_at(p, c)[i] != wanted_word(p->schedule, of, c, i);
+    }
+    return check;
+}

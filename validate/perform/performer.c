@@ -1,0 +1,408 @@
+#include "validate/perform/performer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/roles.h"
+#include "validate/perform/clock.h"
+
+#define NAP_S 50e-6
+
+typedef enum { WAITING, STARTED, DONE } State;
+
+/* A kernel or copy on a lane. */
+typedef struct {
+    int32_t task; /* -1 = idle */
+    double t_end_s;
+} Running;
+
+/* A collective under way on a lane. */
+typedef struct {
+    int32_t task; /* -1 = none */
+    const RhExpansion *expansion;
+    RhPayload payload;
+    int32_t own, phase, repeat, from, to, awaited;
+} Meeting;
+
+struct RhRankPerformer {
+    const RhProgram *program;
+    const RhPlatform *platform;
+    RhPerformOptions options;
+    int32_t rank;
+    RhRoleTable *tables, *role; /* role: NULL when the rank has none */
+    RhExpansions *expansions;
+    RhWire *wire;
+    int32_t *call_tag; /* per group: tag of its first collective */
+    uint16_t *waiting;
+    uint8_t *state;
+    double *t_start_s, *t_ready_s;
+    GArray *ready; /* int32_t, a stack */
+    Running running[RH_LANE_LAST];
+    Meeting meetings[RH_LANE_LAST];
+    int32_t tasks_left;
+    double t_origin_s;
+    bool check_all;
+    RhPerformed performed;
+};
+
+static const RhTask *task_at(const RhRankPerformer *r, int32_t task)
+{
+    return rh_program_task(r->program, r->role->tasks_first + task);
+}
+
+/* --- tasks end, others become ready --- */
+
+/* `t_end_s`: of a kernel, when its time was over, however late that was noticed: what follows it on
+ * the device starts then, as on a stream that no polling delays. */
+static void end_task(RhRankPerformer *r, int32_t task, double t_end_s)
+{
+    RhSpanOfTime span = {r->rank, r->role->tasks_first + task, r->t_start_s[task] - r->t_origin_s,
+                         t_end_s - r->t_origin_s};
+    r->state[task] = DONE;
+    r->tasks_left--;
+    r->performed.t_end_s = span.t_end_s;
+    if (task_at(r, task)->kind != RH_TASK_MARK)
+        g_array_append_val(r->performed.spans, span);
+    for (int32_t i = r->role->successors_first[task]; i < r->role->successors_first[task + 1];
+         i++) {
+        int32_t next = r->role->successors[i];
+        r->t_ready_s[next] = fmax(r->t_ready_s[next], t_end_s);
+        if (--r->waiting[next] == 0)
+            g_array_append_val(r->ready, next);
+    }
+}
+
+/* --- collectives --- */
+
+static int call_tag(const RhRankPerformer *r, int32_t task)
+{
+    return r->call_tag[task_at(r, task)->group] + r->role->ordinal[task];
+}
+
+/* To the next repetition, or the next phase that concerns this member. False at the end. */
+static bool next_step(Meeting *m)
+{
+    const RhExpansion *e = m->expansion;
+    int32_t phases = (int32_t)e->schedule->phases->len;
+    if (m->phase >= 0 && ++m->repeat < rh_expansion_step_phase(e, m->phase)->repeat)
+        return true;
+    for (m->phase++, m->repeat = 0; m->phase < phases; m->phase++) {
+        rh_expansion_phase(e, m->own, m->phase, &m->from, &m->to);
+        if (m->to > m->from && rh_expansion_step_phase(e, m->phase)->repeat > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Asks for what the step brings, then sends. */
+static void start_step(RhRankPerformer *r, Meeting *m)
+{
+    int tag = call_tag(r, m->task);
+    m->awaited = 0;
+    for (int32_t i = m->from; i < m->to; i++) {
+        const RhFlow *flow = rh_expansion_flow(m->expansion, i);
+        int64_t bytes = 4 * rh_payload_flow_words(&m->payload, flow);
+        if (flow->dst != m->own)
+            continue;
+        m->awaited++;
+        rh_wire_receive(r->wire, m->expansion->members[flow->src], tag, bytes,
+                        (RhWireOwner){.task = m->task, .flow = i});
+    }
+    for (int32_t i = m->from; i < m->to; i++) {
+        const RhFlow *flow = rh_expansion_flow(m->expansion, i);
+        if (flow->src != m->own)
+            continue;
+        int64_t bytes = 4 * rh_payload_flow_words(&m->payload, flow);
+        uint32_t *buffer = rh_wire_buffer(r->wire, bytes);
+        rh_payload_take(&m->payload, flow, m->repeat, buffer);
+        rh_wire_send(r->wire, m->expansion->members[flow->dst], tag, buffer, bytes,
+                     (RhWireOwner){.task = -1, .flow = i});
+    }
+}
+
+static void advance(RhRankPerformer *r, Meeting *m)
+{
+    while (next_step(m)) {
+        start_step(r, m);
+        if (m->awaited > 0)
+            return;
+    }
+    RhPayloadCheck check = rh_payload_check(&m->payload, r->check_all);
+    r->performed.check.checked_count += check.checked_count;
+    r->performed.check.wrong_count += check.wrong_count;
+    rh_payload_clear(&m->payload);
+    int32_t task = m->task;
+    m->task = -1;
+    end_task(r, task, rh_clock_now_s());
+}
+
+static void start_collective(RhRankPerformer *r, int32_t task)
+{
+    const RhTask *t = task_at(r, task);
+    Meeting *m = &r->meetings[t->lane];
+    int32_t own;
+    const RhExpansion *e = rh_expansion_get(r->expansions, t, r->rank, &own, NULL);
+    g_assert(e != NULL && m->task < 0); /* checked when made; lanes are in order */
+    *m = (Meeting){.task = task, .expansion = e, .own = own, .phase = -1, .to = e->first[own]};
+    rh_payload_init(&m->payload, e->schedule, own);
+    advance(r, m);
+}
+
+/* --- messages --- */
+
+static int message_tag(const RhRankPerformer *r, int32_t receive)
+{
+    return r->call_tag[r->program->groups->len] + receive;
+}
+
+/* The words of a message tell which it is. */
+static uint32_t message_word(int32_t receive)
+{
+    return 0x9e3779b9U * (uint32_t)(receive + 1);
+}
+
+static void start_message(RhRankPerformer *r, int32_t task)
+{
+    const RhTask *t = task_at(r, task);
+    bool sends = t->kind == RH_TASK_SEND;
+    int32_t receive = sends ? t->peer_task : r->role->tasks_first + task;
+    int64_t words = (int64_t)fmax(1, ceil(t->bytes / 4));
+    RhWireOwner owner = {.task = task, .flow = -1};
+    if (!sends) {
+        rh_wire_receive(r->wire, r->rank + t->peer_delta, message_tag(r, receive), 4 * words,
+                        owner);
+        return;
+    }
+    uint32_t *buffer = rh_wire_buffer(r->wire, 4 * words);
+    for (int64_t i = 0; i < words; i++)
+        buffer[i] = message_word(receive);
+    rh_wire_send(r->wire, r->rank + t->peer_delta, message_tag(r, receive), buffer, 4 * words,
+                 owner);
+}
+
+static void check_message(RhRankPerformer *r, int32_t task, const uint32_t *words)
+{
+    int64_t last = (int64_t)fmax(1, ceil(task_at(r, task)->bytes / 4)) - 1;
+    uint32_t want = message_word(r->role->tasks_first + task);
+    r->performed.check.checked_count += 2;
+    r->performed.check.wrong_count += (words[0] != want) + (words[last] != want);
+}
+
+static void on_wire_done(RhWireOwner owner, const uint32_t *words, void *user)
+{
+    RhRankPerformer *r = user;
+    if (owner.flow < 0) {
+        if (owner.receives)
+            check_message(r, owner.task, words);
+        end_task(r, owner.task, rh_clock_now_s());
+        return;
+    }
+    if (!owner.receives)
+        return;
+    Meeting *m = &r->meetings[task_at(r, owner.task)->lane];
+    rh_payload_put(&m->payload, rh_expansion_flow(m->expansion, owner.flow), m->repeat, words);
+    if (--m->awaited == 0)
+        advance(r, m);
+}
+
+/* --- the step --- */
+
+static void start_task(RhRankPerformer *r, int32_t task)
+{
+    const RhTask *t = task_at(r, task);
+    r->state[task] = STARTED;
+    bool timed = t->kind == RH_TASK_KERNEL || t->kind == RH_TASK_COPY || t->kind == RH_TASK_MARK;
+    r->t_start_s[task] = timed ? r->t_ready_s[task] : rh_clock_now_s();
+    switch ((RhTaskKind)t->kind) {
+    case RH_TASK_KERNEL:
+    case RH_TASK_COPY: {
+        double slow = r->rank == r->options.slow_rank ? r->options.slow_rank_scale : 1;
+        double wait_s = r->role->duration_s[task] * r->options.kernel_scale * slow;
+        r->running[t->lane] = (Running){task, r->t_start_s[task] + wait_s};
+        break;
+    }
+    case RH_TASK_COLLECTIVE:
+        start_collective(r, task);
+        break;
+    case RH_TASK_SEND:
+    case RH_TASK_RECV:
+        start_message(r, task);
+        break;
+    case RH_TASK_NONE:
+    case RH_TASK_MARK:
+    case RH_TASK_LAST:
+    default:
+        end_task(r, task, r->t_ready_s[task]);
+        break;
+    }
+}
+
+static bool start_ready(RhRankPerformer *r)
+{
+    bool any = r->ready->len > 0;
+    while (r->ready->len > 0) {
+        int32_t task = g_array_index(r->ready, int32_t, r->ready->len - 1);
+        g_array_set_size(r->ready, r->ready->len - 1);
+        start_task(r, task);
+    }
+    return any;
+}
+
+/* Ends the waits that are over; *t_next_s: the next one's end. */
+static bool end_waits(RhRankPerformer *r, double *t_next_s)
+{
+    bool any = false;
+    double now_s = rh_clock_now_s();
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+        Running *running = &r->running[lane];
+        if (running->task < 0)
+            continue;
+        if (running->t_end_s > now_s) {
+            *t_next_s = fmin(*t_next_s, running->t_end_s);
+            continue;
+        }
+        int32_t task = running->task;
+        running->task = -1;
+        end_task(r, task, running->t_end_s);
+        any = true;
+    }
+    return any;
+}
+
+static void begin(RhRankPerformer *r, double t_start_s, bool check_all)
+{
+    r->t_origin_s = t_start_s;
+    r->check_all = check_all;
+    r->performed = (RhPerformed){.spans = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime))};
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        r->running[lane].task = r->meetings[lane].task = -1;
+    r->tasks_left = r->role ? r->role->tasks_count : 0;
+    for (int32_t i = 0; i < r->tasks_left; i++) {
+        r->waiting[i] = r->role->indegree[i];
+        r->state[i] = WAITING;
+        r->t_ready_s[i] = t_start_s;
+        if (r->waiting[i] == 0)
+            g_array_append_val(r->ready, i);
+    }
+    while (rh_clock_now_s() < t_start_s)
+        rh_clock_nap(fmin(NAP_S, t_start_s - rh_clock_now_s()));
+}
+
+static char *stuck_text(const RhRankPerformer *r)
+{
+    for (int32_t i = 0; i < r->role->tasks_count; i++) {
+        const RhTask *t = task_at(r, i);
+        if (r->state[i] == STARTED)
+            return g_strdup_printf(
+                "rank %d waits in task %d (%s \"%s\", micro-batch %d) since %.3f s", r->rank,
+                r->role->tasks_first + i, rh_task_kind_name((RhTaskKind)t->kind),
+                (const char *)g_ptr_array_index(r->program->labels, (guint)t->label), t->microbatch,
+                r->t_start_s[i] - r->t_origin_s);
+    }
+    return g_strdup_printf("rank %d has %d tasks left and none started", r->rank, r->tasks_left);
+}
+
+RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool check_all)
+{
+    begin(r, t_start_s, check_all);
+    while (r->tasks_left > 0 || rh_wire_pending(r->wire) > 0) {
+        double now_s = rh_clock_now_s(), t_next_s = now_s + NAP_S;
+        bool moved = start_ready(r);
+        moved |= rh_wire_poll(r->wire, on_wire_done, r) > 0;
+        moved |= end_waits(r, &t_next_s);
+        if (now_s - t_start_s > r->options.timeout_s) {
+            r->performed.stuck = stuck_text(r);
+            break;
+        }
+        if (!moved)
+            rh_clock_nap(t_next_s - now_s);
+    }
+    return r->performed;
+}
+
+void rh_performed_clear(RhPerformed *performed)
+{
+    g_clear_pointer(&performed->spans, g_array_unref);
+    g_clear_pointer(&performed->stuck, g_free);
+}
+
+/* --- life --- */
+
+/* Tags: collectives group by group, then receives. */
+static bool number_tags(RhRankPerformer *r, MPI_Comm comm, GError **error)
+{
+    const RhProgram *p = r->program;
+    int64_t tag = 0;
+    int *limit, found = 0;
+    r->call_tag = g_new0(int32_t, p->groups->len + 1);
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, (void *)&limit, &found);
+    for (guint g = 0; g < p->groups->len; g++) {
+        int32_t most = 0;
+        for (guint i = 0; i < p->roles->len; i++)
+            most = MAX(most, r->tables[i].calls_first[g + 1] - r->tables[i].calls_first[g]);
+        r->call_tag[g] = (int32_t)tag;
+        tag += most;
+    }
+    r->call_tag[p->groups->len] = (int32_t)tag;
+    tag += p->tasks->len;
+    if (tag > (found ? *limit : 32767))
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "the program needs %" G_GINT64_FORMAT " message tags, this MPI library has "
+                       "%d\nhelp: fewer micro-batches or layers",
+                       tag, found ? *limit : 32767);
+    return true;
+}
+
+static bool expand_all(RhRankPerformer *r, GError **error)
+{
+    for (int32_t i = 0; r->role && i < r->role->tasks_count; i++) {
+        int32_t own;
+        if (task_at(r, i)->kind == RH_TASK_COLLECTIVE &&
+            !rh_expansion_get(r->expansions, task_at(r, i), r->rank, &own, error))
+            return false;
+    }
+    return true;
+}
+
+RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *platform,
+                                       MPI_Comm comm, const RhPerformOptions *options,
+                                       GError **error)
+{
+    RhRankPerformer *r = g_new0(RhRankPerformer, 1);
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    r->program = p;
+    r->platform = platform;
+    r->options = *options;
+    r->rank = rank;
+    r->tables = rh_role_tables_new(p, platform);
+    g_autofree int32_t *role_of = rh_program_role_of_rank(p);
+    r->role = role_of[rank] < 0 ? NULL : &r->tables[role_of[rank]];
+    r->expansions = rh_expansions_new(p, platform);
+    r->wire = rh_wire_new(comm);
+    int32_t tasks = r->role ? r->role->tasks_count : 0;
+    r->waiting = g_new0(uint16_t, tasks + 1);
+    r->state = g_new0(uint8_t, tasks + 1);
+    r->t_start_s = g_new0(double, tasks + 1);
+    r->t_ready_s = g_new0(double, tasks + 1);
+    r->ready = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    if (number_tags(r, comm, error) && expand_all(r, error))
+        return r;
+    rh_rank_performer_free(r);
+    return NULL;
+}
+
+void rh_rank_performer_free(RhRankPerformer *r)
+{
+    if (!r)
+        return;
+    rh_role_tables_free(r->tables, (int32_t)r->program->roles->len);
+    rh_expansions_free(r->expansions);
+    rh_wire_free(r->wire);
+    void *blocks[] = {r->call_tag, r->waiting, r->state, r->t_start_s, r->t_ready_s};
+    for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
+        g_free(blocks[i]);
+    g_array_unref(r->ready);
+    g_free(r);
+}

@@ -1,0 +1,35 @@
+#pragma once
+/* Performs one rank of a program for real: its lanes, its kernels, its messages over MPI.
+ *
+ * The schedules are the rehearsal's own (sim/expansion.h); nothing is built twice. A kernel is a
+ * wait of the time that the rehearsal gives it; meanwhile messages progress. A SEND ends when MPI
+ * has taken the data, a RECV when it has come; a collective when this rank's part is over. */
+#include "sim/run.h"
+#include "validate/perform/payload.h"
+#include "validate/perform/wire.h"
+
+typedef struct {
+    double kernel_scale;    /* waits are this many times as long; 1 */
+    double slow_rank_scale; /* the same, of `slow_rank` alone: a straggler */
+    int32_t slow_rank;      /* -1: none */
+    double timeout_s;       /* of one step */
+} RhPerformOptions;
+
+typedef struct {
+    RhPayloadCheck check;
+    GArray *spans;  /* RhSpanOfTime, owned; performer = rank */
+    double t_end_s; /* after the start of the step */
+    char *stuck;    /* owned; NULL, or what this rank was waiting for when the time was up */
+} RhPerformed;
+
+typedef struct RhRankPerformer RhRankPerformer;
+/* NULL with an error when the program does not suit the platform, or has more messages than MPI has
+ * tags. Borrows the program and the platform. */
+RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *platform,
+                                       MPI_Comm comm, const RhPerformOptions *options,
+                                       GError **error);
+void rh_rank_performer_free(RhRankPerformer *performer);
+/* One step, from `t_start_s` of this machine's clock on. `check_all`: every word of every result.
+ */
+RhPerformed rh_rank_performer_step(RhRankPerformer *performer, double t_start_s, bool check_all);
+void rh_performed_clear(RhPerformed *performed);

@@ -1,0 +1,77 @@
+#include "validate/perform/record.h"
+
+#include <string.h>
+
+double rh_record_max(MPI_Comm comm, double value)
+{
+    double largest = value;
+    MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, comm);
+    return largest;
+}
+
+RhPayloadCheck rh_record_check(MPI_Comm comm, RhPayloadCheck own)
+{
+    int64_t mine[2] = {own.checked_count, own.wrong_count}, all[2] = {0};
+    MPI_Allreduce(mine, all, 2, MPI_INT64_T, MPI_SUM, comm);
+    return (RhPayloadCheck){all[0], all[1]};
+}
+
+/* Bytes of every rank, one after another, on rank 0 (owned; counts[rank] each); else NULL. */
+static char *gather(MPI_Comm comm, const void *bytes, int count, int **counts_out, int *total_out)
+{
+    int own, ranks, total = 0;
+    MPI_Comm_rank(comm, &own);
+    MPI_Comm_size(comm, &ranks);
+    int *counts = g_new0(int, ranks);
+    g_autofree int *first = g_new0(int, ranks);
+    MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, comm);
+    for (int i = 0; own == 0 && i < ranks; i++) {
+        first[i] = total;
+        total += counts[i];
+    }
+    char *all = own == 0 ? g_malloc0((gsize)total + 1) : NULL;
+    MPI_Gatherv(bytes, count, MPI_BYTE, all, counts, first, MPI_BYTE, 0, comm);
+    if (own == 0) {
+        *counts_out = counts;
+        *total_out = total;
+    } else {
+        g_free(counts);
+    }
+    return all;
+}
+
+GPtrArray *rh_record_texts(MPI_Comm comm, const char *own)
+{
+    int *counts = NULL, total = 0, ranks;
+    g_autofree char *all = gather(comm, own, own ? (int)strlen(own) : 0, &counts, &total);
+    g_autofree int *owned = counts;
+    if (!all)
+        return NULL;
+    MPI_Comm_size(comm, &ranks);
+    GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+    const char *at = all;
+    for (int i = 0; i < ranks; at += owned[i++])
+        if (owned[i] > 0)
+            g_ptr_array_add(texts, g_strndup(at, (gsize)owned[i]));
+    return texts;
+}
+
+RhRun *rh_record_run(MPI_Comm comm, const RhProgram *p, const GArray *spans, double step_time_s)
+{
+    int *counts = NULL, total = 0;
+    g_autofree char *all =
+        gather(comm, spans->data, (int)(spans->len * sizeof(RhSpanOfTime)), &counts, &total);
+    g_autofree int *owned = counts;
+    if (!all)
+        return NULL;
+    RhRun *run = rh_run_new();
+    run->step_time_s = step_time_s;
+    g_autofree int32_t *role_of = rh_program_role_of_rank(p);
+    for (int32_t rank = 0; rank < p->ranks_count; rank++) {
+        RhPerformer performer = {.role = MAX(role_of[rank], 0), .rank = rank, .ranks_count = 1};
+        g_array_append_val(run->performers, performer);
+    }
+    g_array_append_vals(run->timeline, all, (guint)total / sizeof(RhSpanOfTime));
+    run->events_count = run->timeline->len;
+    return run;
+}

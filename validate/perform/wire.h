@@ -1,0 +1,30 @@
+#pragma once
+/* Messages under way over MPI point-to-point: started here, told when done. Buffers belong to the
+ * wire until then; a send's data is copied first, so its source may change at once.
+ *
+ * Messages beyond the piece size travel in pieces, so that an MPI library with a large enough eager
+ * limit never asks for a rendezvous. */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    int32_t task; /* of this rank; local to its role */
+    int32_t flow; /* collective: into the expansion's flows; -1 for RECV and SEND */
+    bool receives;
+} RhWireOwner;
+
+typedef struct RhWire RhWire;
+/* Receives the buffer of a finished message (borrowed). */
+typedef void (*RhWireDone)(RhWireOwner owner, const uint32_t *words, void *user);
+
+RhWire *rh_wire_new(MPI_Comm comm);
+void rh_wire_free(RhWire *wire);
+/* A buffer of `bytes`, to fill and hand to rh_wire_send. */
+uint32_t *rh_wire_buffer(RhWire *wire, int64_t bytes);
+void rh_wire_send(RhWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
+                  RhWireOwner owner);
+void rh_wire_receive(RhWire *wire, int rank, int tag, int64_t bytes, RhWireOwner owner);
+/* Lets MPI progress; calls `done` for what has finished. How many that were. */
+int rh_wire_poll(RhWire *wire, RhWireDone done, void *user);
+int rh_wire_pending(const RhWire *wire);
