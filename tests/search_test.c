@@ -255,6 +255,55 @@ static void what_does_not_fit_names_the_smallest_change(void)
     CU_ASSERT_TRUE(plan->states_bytes > 16 * 80e9);
 }
 
+/* "--gpus 56" for a question of 32 GPUs: log2(56 / 32). */
+static double doublings(const char *change, const RhJob *job)
+{
+    const struct {
+        const char *option;
+        double old;
+    } rows[] = {{"--gpus ", job->gpus},
+                {"--global-batch ", (double)job->global_batch},
+                {"--seq ", (double)job->sequence}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (g_str_has_prefix(change, rows[i].option))
+            return fabs(log2(g_ascii_strtod(change + strlen(rows[i].option), NULL) / rows[i].old));
+    return 0;
+}
+
+static void changes_come_smallest_first(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:4", "megatron", 4, 262144);
+    RhPlanOptions o = {.gap_frac = 0.002};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    double last = 0;
+    CU_ASSERT_TRUE_FATAL(plan->changes->len >= 2);
+    for (guint i = 0; i < plan->changes->len; i++) {
+        const RhSmallestChange *change = plan->changes->pdata[i];
+        double size = doublings(change->change, &k.c.job);
+        CU_ASSERT_TRUE(size > 0 && size >= last);
+        last = size;
+    }
+    const RhSmallestChange *first = plan->changes->pdata[0];
+    CU_ASSERT_STRING_EQUAL(first->change, "--gpus 56"); /* not 64: the smallest that fits */
+}
+
+static void a_change_keeps_the_limits_it_does_not_name(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 8192);
+    RhConstraint both[2];
+    CU_ASSERT_TRUE(rh_constraint_parse("memory<=20%", true, &both[0], NULL));
+    CU_ASSERT_TRUE(rh_constraint_parse("tp=2", false, &both[1], NULL));
+    RhPlanOptions o = {.gap_frac = 0.002, .constraints = both, .constraints_count = 2};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_TRUE_FATAL(plan->changes->len >= 2);
+    const RhSmallestChange *first = plan->changes->pdata[0];
+    CU_ASSERT_STRING_EQUAL(first->change, "without --limit memory<=20%");
+    for (guint i = 1; i < plan->changes->len; i++) {
+        const RhSmallestChange *change = plan->changes->pdata[i];
+        CU_ASSERT_TRUE(change->peak_bytes <= 0.2 * rh_train_memory_capacity(&k.c));
+    }
+}
+
 static void no_legal_layout_is_an_error_with_a_reason(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
@@ -313,6 +362,9 @@ int main(void)
                               the_plan_does_not_depend_on_the_number_of_jobs},
                              {"what_does_not_fit_names_the_smallest_change",
                               what_does_not_fit_names_the_smallest_change},
+                             {"changes_come_smallest_first", changes_come_smallest_first},
+                             {"a_change_keeps_the_limits_it_does_not_name",
+                              a_change_keeps_the_limits_it_does_not_name},
                              {"no_legal_layout_is_an_error_with_a_reason",
                               no_legal_layout_is_an_error_with_a_reason},
                              {"every_emitted_flag_is_a_flag_of_megatron",

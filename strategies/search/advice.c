@@ -1,6 +1,7 @@
 #include "strategies/search/advice.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "strategies/search/screen.h"
@@ -67,70 +68,179 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error
         c->job.gpus, c->job.global_batch);
 }
 
-static void add_change(RhPlan *plan, char *change, char *effect, double peak)
+/* --- the smallest change ---
+ *
+ * The size of a change is in doublings: |log2(new / old)| of the one number that changes. A --fix
+ * or
+ * --limit given up changes no number of the job or the cluster: 0 doublings. Where sizes are equal,
+ * the change that alters the training least comes first: a constraint, the GPUs, the batch, the
+ * sequence. */
+
+typedef enum { KNOB_CONSTRAINT, KNOB_GPUS, KNOB_BATCH, KNOB_SEQUENCE } Knob;
+
+typedef struct {
+    double doublings;
+    Knob knob;
+    char *change; /* owned until it is handed over */
+    double peak_bytes;
+} Change;
+
+typedef struct {
+    const RhCase *c;
+    const RhPlanOptions *o;
+    GArray *changes; /* Change */
+} Search;
+
+/* Capacity, or less by --limit memory<=X. */
+static double memory_limit(const RhCase *c, const RhPlanOptions *o)
 {
-    RhSmallestChange *s = g_new0(RhSmallestChange, 1);
-    *s = (RhSmallestChange){change, effect, peak};
-    g_ptr_array_add(plan->changes, s);
+    double limit = rh_train_memory_capacity(c), capacity = limit;
+    for (int32_t i = 0; i < o->constraints_count; i++)
+        if (strcmp(o->constraints[i].key, "memory") == 0)
+            limit = fmin(limit, o->constraints[i].value * capacity);
+    return limit;
 }
 
-static void try_gpus(const RhCase *c, const RhPlanOptions *o, RhPlan *plan)
+/* The least memory of the question with one number changed; INFINITY when nothing fits in what
+ * there is. */
+static double fitting_peak(const Search *s, Knob knob, int64_t value)
 {
-    for (int32_t factor = 2; factor <= 64; factor *= 2) {
-        g_autoptr(RhPlatform) wider = rh_platform_copy(c->platform);
-        RhCase changed = *c;
-        changed.platform = wider;
-        changed.job.gpus = c->job.gpus * factor;
-        int32_t nodes = (changed.job.gpus + wider->gpus_per_node - 1) / wider->gpus_per_node;
-        wider->nodes_count = MAX(wider->nodes_count, nodes);
-        int64_t legal;
-        double peak = least_peak(&changed, o, &legal);
-        if (peak > rh_train_memory_capacity(&changed))
-            continue;
-        g_autofree char *text = rh_quantity_format(peak, RH_QUANTITY_BYTES, 3);
-        add_change(plan, g_strdup_printf("--gpus %d", changed.job.gpus),
-                   g_strdup_printf("needs %s per GPU at the least", text), peak);
-        return;
-    }
-}
-
-static void try_sequence(const RhCase *c, const RhPlanOptions *o, RhPlan *plan)
-{
-    for (int64_t s = c->job.sequence / 2; s >= 128; s /= 2) {
-        RhCase changed = *c;
-        changed.job.sequence = s;
-        int64_t legal;
-        double peak = least_peak(&changed, o, &legal);
-        if (peak > rh_train_memory_capacity(&changed))
-            continue;
-        g_autofree char *text = rh_quantity_format(peak, RH_QUANTITY_BYTES, 3);
-        add_change(plan, g_strdup_printf("--seq %" G_GINT64_FORMAT, s),
-                   g_strdup_printf("needs %s per GPU at the least", text), peak);
-        return;
-    }
-}
-
-static void try_without_limits(const RhCase *c, const RhPlanOptions *o, RhPlan *plan)
-{
-    if (o->constraints_count == 0)
-        return;
-    RhPlanOptions changed = *o;
-    changed.constraints_count = 0;
+    g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
+    RhCase changed = *s->c;
     int64_t legal;
-    double peak = least_peak(c, &changed, &legal);
-    if (peak > rh_train_memory_capacity(c))
-        return;
-    g_autofree char *text = rh_quantity_format(peak, RH_QUANTITY_BYTES, 3);
-    add_change(plan, g_strdup("without --fix and --limit"),
-               g_strdup_printf("needs %s per GPU at the least", text), peak);
+    changed.platform = wider;
+    if (knob == KNOB_SEQUENCE)
+        changed.job.sequence = value;
+    else if (knob == KNOB_BATCH)
+        changed.job.global_batch = value;
+    else {
+        int32_t each = wider->gpus_per_node;
+        changed.job.gpus = (int32_t)value;
+        wider->nodes_count = MAX(wider->nodes_count, (changed.job.gpus + each - 1) / each);
+    }
+    double peak = least_peak(&changed, s->o, &legal);
+    return peak > memory_limit(&changed, s->o) ? (double)INFINITY : peak;
+}
+
+/* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
+ * those an eighth of the smaller one apart, in whole `unit`s. */
+static int64_t refine(const Search *s, Knob knob, int64_t fails, int64_t fits, int64_t unit,
+                      double *peak)
+{
+    for (int64_t k = 1; k < 8; k++) {
+        int64_t value = fails + (fits - fails) * k / 8 / unit * unit;
+        if (value == fails)
+            continue;
+        double there = fitting_peak(s, knob, value);
+        if (isfinite(there)) {
+            *peak = there;
+            return value;
+        }
+    }
+    return fits;
+}
+
+/* Doubles or halves one number until something fits, then looks between the last two values. */
+static void try_number(Search *s, Knob knob, int64_t old, int64_t unit, bool grows)
+{
+    static const char *const options[] = {
+        [KNOB_GPUS] = "--gpus", [KNOB_BATCH] = "--global-batch", [KNOB_SEQUENCE] = "--seq"};
+    int64_t low = knob == KNOB_SEQUENCE ? 128 : 1, before = old;
+    for (int i = 0; i < 6; i++) {
+        int64_t value = grows ? before * 2 : before / 2;
+        if (value < low || value > 1 << 22)
+            return;
+        double peak = fitting_peak(s, knob, value);
+        if (isfinite(peak)) {
+            value = refine(s, knob, before, value, unit, &peak);
+            Change found = {fabs(log2((double)value / (double)old)), knob,
+                            g_strdup_printf("%s %" G_GINT64_FORMAT, options[knob], value), peak};
+            g_array_append_val(s->changes, found);
+            return;
+        }
+        before = value;
+    }
+}
+
+/* "--limit memory<=50%", as the user may have typed it. */
+static char *constraint_text(const RhConstraint *k)
+{
+    static const char *const relations[] = {"<=", "=", ">="};
+    static const char *const switches[] = {"off", "on"};
+    const char *name = strcmp(k->key, "recompute") == 0 ? rh_recompute_name((RhRecompute)k->value)
+                       : strcmp(k->key, "schedule") == 0
+                           ? rh_schedule_kind_name((RhScheduleKind)k->value)
+                       : strcmp(k->key, "order") == 0 ? rh_order_name((RhOrder)k->value)
+                       : strcmp(k->key, "sp") == 0    ? switches[k->value != 0]
+                                                      : NULL;
+    bool memory = strcmp(k->key, "memory") == 0;
+    g_autofree char *value = name     ? g_strdup(name)
+                             : memory ? g_strdup_printf("%.4g%%", 100 * k->value)
+                                      : g_strdup_printf("%.0f", k->value);
+    return g_strdup_printf("without --%s %s%s%s", k->relation ? "limit" : "fix", k->key,
+                           relations[k->relation + 1], value);
+}
+
+static bool try_constraints(Search *s, const RhConstraint *left, int32_t count, char *change)
+{
+    RhPlanOptions o = *s->o;
+    int64_t legal;
+    o.constraints = left;
+    o.constraints_count = count;
+    Change found = {0, KNOB_CONSTRAINT, change, least_peak(s->c, &o, &legal)};
+    if (found.peak_bytes > memory_limit(s->c, &o)) {
+        g_free(change);
+        return false;
+    }
+    g_array_append_val(s->changes, found);
+    return true;
+}
+
+/* Each constraint alone; all of them only when giving up one is not enough. */
+static void try_without_constraints(Search *s)
+{
+    int32_t count = s->o->constraints_count;
+    bool enough = false;
+    for (int32_t i = 0; i < count; i++) {
+        g_autofree RhConstraint *left = g_memdup2(s->o->constraints, (gsize)count * sizeof *left);
+        memmove(left + i, left + i + 1, (gsize)(count - 1 - i) * sizeof *left);
+        enough |= try_constraints(s, left, count - 1, constraint_text(&s->o->constraints[i]));
+    }
+    if (!enough && count > 1)
+        try_constraints(s, NULL, 0, g_strdup("without --fix and --limit"));
+}
+
+static int by_size(gconstpointer a, gconstpointer b)
+{
+    const Change *x = a, *y = b;
+    if (x->doublings != y->doublings)
+        return x->doublings < y->doublings ? -1 : 1;
+    return x->knob != y->knob ? (int)x->knob - (int)y->knob : strcmp(x->change, y->change);
 }
 
 void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhPlan *plan)
 {
+    g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
+    Search s = {c, o, changes};
+    int32_t node = c->platform->gpus_per_node;
     plan->states_bytes = (double)rh_model_params(c->model) * (2 + c->stack->gradient_bytes + 12);
-    try_without_limits(c, o, plan);
-    try_sequence(c, o, plan);
-    try_gpus(c, o, plan);
+    try_without_constraints(&s);
+    try_number(&s, KNOB_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
+    /* More samples help only where there are too few for every GPU to be a replica. */
+    if (c->job.global_batch < c->job.gpus)
+        try_number(&s, KNOB_BATCH, c->job.global_batch, 1, true);
+    try_number(&s, KNOB_BATCH, c->job.global_batch, 1, false);
+    try_number(&s, KNOB_SEQUENCE, c->job.sequence, 64, false);
+    g_array_sort(changes, by_size);
+    for (guint i = 0; i < changes->len; i++) {
+        const Change *found = &g_array_index(changes, Change, i);
+        g_autofree char *text = rh_quantity_format(found->peak_bytes, RH_QUANTITY_BYTES, 3);
+        RhSmallestChange *change = g_new0(RhSmallestChange, 1);
+        *change = (RhSmallestChange){found->change,
+                                     g_strdup_printf("needs %s per GPU at the least", text),
+                                     found->peak_bytes};
+        g_ptr_array_add(plan->changes, change);
+    }
 }
 
 void rh_advice_change_free(void *data)

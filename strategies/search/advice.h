@@ -6,6 +6,7 @@
 char *rh_advice_memory_reason(const RhTrainMemory *memory, double limit_bytes);
 /* No layout is legal: says which constraint or division forbids it. RH_ERROR_USAGE. */
 void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error);
-/* Nothing fits: fills plan->changes, smallest first, and plan->states_bytes. */
+/* Nothing fits: fills plan->changes, fewest doublings of a number of the question first (a --fix or
+ * --limit given up counts as none), and plan->states_bytes. */
 void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhPlan *plan);
 void rh_advice_change_free(void *change);
