@@ -75,7 +75,7 @@ static bool strategies(const RhArguments *a, const char *name, GError **error)
         g_autofree char *title = rh_layout_title(&layout);
         g_autofree char *full = rh_layout_format(&layout);
         printf("%s\n%s\n%s", title, full,
-               layout.dp == 0 ? "dp0: as many replicas as the GPUs allow\n" : "");
+               layout.dp == 0 ? "dp is left out: as many replicas as the GPUs allow\n" : "");
         return true;
     }
     RhLayout layout = rh_layout_default();

@@ -185,16 +185,23 @@ bool rh_layout_equal(const RhLayout *a, const RhLayout *b)
 
 char *rh_layout_format(const RhLayout *l)
 {
-    return g_strdup_printf(
-        "tp%d,pp%d,dp%d,cp%d,ep%d,vpp%d,mb%d,zero%d,recompute=%s,schedule=%s,sp=%s,order=%s", l->tp,
-        l->pp, l->dp, l->cp, l->ep, l->vpp, l->microbatch, l->zero, recompute_names[l->recompute],
-        schedule_names[l->schedule], switch_names[l->sequence_parallel], order_names[l->order]);
+    g_autoptr(GString) s = g_string_new(NULL);
+    g_string_append_printf(s, "tp%d,pp%d", l->tp, l->pp);
+    if (l->dp > 0)
+        g_string_append_printf(s, ",dp%d", l->dp);
+    g_string_append_printf(
+        s, ",cp%d,ep%d,vpp%d,mb%d,zero%d,recompute=%s,schedule=%s,sp=%s,order=%s", l->cp, l->ep,
+        l->vpp, l->microbatch, l->zero, recompute_names[l->recompute], schedule_names[l->schedule],
+        switch_names[l->sequence_parallel], order_names[l->order]);
+    return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
 char *rh_layout_title(const RhLayout *l)
 {
     g_autoptr(GString) s = g_string_new(NULL);
-    g_string_append_printf(s, "tp%d pp%d dp%d", l->tp, l->pp, l->dp);
+    g_string_append_printf(s, "tp%d pp%d", l->tp, l->pp);
+    if (l->dp > 0)
+        g_string_append_printf(s, " dp%d", l->dp);
     if (l->cp > 1)
         g_string_append_printf(s, " cp%d", l->cp);
     if (l->ep > 1)

@@ -43,9 +43,10 @@ typedef struct {
 /* Parses the text form; keys left out keep what *layout holds. "pp16" and "pp=16" both work.
  * RH_ERROR_USAGE with near keys. */
 bool rh_layout_parse(const char *text, RhLayout *layout, GError **error);
-char *rh_layout_format(const RhLayout *layout); /* the text form in full, caller frees */
-char *rh_layout_title(const RhLayout *layout);  /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective
-                                                   recompute", caller frees */
+/* The text form in full, caller frees. A dp still to be derived (0) has no text and is left out. */
+char *rh_layout_format(const RhLayout *layout);
+char *rh_layout_title(const RhLayout *layout); /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective
+                                                  recompute", caller frees */
 RhLayout rh_layout_default(void);
 bool rh_layout_equal(const RhLayout *a, const RhLayout *b);
 const char *rh_schedule_kind_name(RhScheduleKind kind);

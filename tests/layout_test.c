@@ -18,6 +18,17 @@ static void the_text_form_round_trips(void)
     CU_ASSERT_EQUAL(a.pp, 16);
 }
 
+static void a_dp_still_to_be_derived_is_left_out(void)
+{
+    RhLayout a = rh_layout_default(), b = rh_layout_default();
+    CU_ASSERT_TRUE(rh_layout_parse("tp2,pp4", &a, NULL));
+    g_autofree char *text = rh_layout_format(&a), *title = rh_layout_title(&a);
+    CU_ASSERT_TRUE(rh_layout_parse(text, &b, NULL));
+    CU_ASSERT_TRUE(rh_layout_equal(&a, &b));
+    CU_ASSERT_TRUE(g_str_has_prefix(text, "tp2,pp4,cp1,"));
+    CU_ASSERT_TRUE(g_str_has_prefix(title, "tp2 pp4, "));
+}
+
 static void wrong_keys_and_values_are_refused(void)
 {
     static const char *const wrong[] = {
@@ -115,6 +126,7 @@ int main(void)
     return rh_test_main(
         "layouts",
         (RhTest[]){{"the_text_form_round_trips", the_text_form_round_trips},
+                   {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
                    {"wrong_keys_and_values_are_refused", wrong_keys_and_values_are_refused},
                    {"every_slot_runs_once_and_forward_comes_first",
                     every_slot_runs_once_and_forward_comes_first},
