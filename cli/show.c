@@ -138,8 +138,15 @@ static bool stacks(const RhArguments *a, const char *name, GError **error)
     (void)a;
     if (name)
         return show_stack(name, error);
+    int width = 0;
+    g_autoptr(GString) out = g_string_new(NULL);
     for (const char *const *n = rh_stack_names(); *n; n++)
-        printf("%-10s %s\n", *n, rh_stack_by_name(*n)->about);
+        width = MAX(width, (int)strlen(*n));
+    for (const char *const *n = rh_stack_names(); *n; n++) {
+        g_string_append_printf(out, "%-*s  ", width, *n);
+        rh_text_wrap(out, rh_stack_by_name(*n)->about, width + 2, 79);
+    }
+    fputs(out->str, stdout);
     puts("next: rehearse show stacks megatron");
     return true;
 }
