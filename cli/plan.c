@@ -173,7 +173,7 @@ static const RhOption own[] = {
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
               .high = 100),
     RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
-              "closed forms alone: under a second, optimistic"),
+              "lower bounds alone (closed forms, segment graphs): quick, optimistic"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),

@@ -129,13 +129,26 @@ static void squeeze(GString *text, gsize width)
     g_string_printf(text, "%s\n", joined);
 }
 
+/* Lower bounds alone (--quick) tell no waits. */
+static bool any_rehearsed(const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        if (r->events_count)
+            return true;
+    }
+    return false;
+}
+
 static void append_table(GString *out, const RhPlan *plan)
 {
+    bool waits_known = any_rehearsed(plan);
     g_autoptr(GString) alignment = g_string_new(">");
     g_autoptr(GString) head = g_string_new("#");
     bool shown[G_N_ELEMENTS(columns)];
     for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
-        shown[i] = columns[i].always || column_varies(plan, &columns[i]);
+        bool is_wait = columns[i].cell == cell_bubble || columns[i].cell == cell_exposed;
+        shown[i] = is_wait ? waits_known : columns[i].always || column_varies(plan, &columns[i]);
         if (!shown[i])
             continue;
         bool word = columns[i].cell == cell_recompute || columns[i].cell == cell_schedule ||
@@ -160,8 +173,12 @@ static void append_table(GString *out, const RhPlan *plan)
     rh_table_append(table, text, " ");
     squeeze(text, 79);
     g_string_append(out, text->str);
-    g_string_append(out, "   bubble: waiting for other stages, % of the step; comm: communication\n"
-                         "   that no kernel hides, % of the step\n");
+    if (waits_known)
+        g_string_append(out,
+                        "   bubble: waiting for other stages, % of the step; comm: communication\n"
+                        "   that no kernel hides, % of the step\n");
+    else
+        g_string_append(out, "   step s: a lower bound, nothing was rehearsed\n");
 }
 
 /* --- the other lines --- */

@@ -200,6 +200,22 @@ static void text_of_a_plan_is_small_and_answers_first(void)
     world_clear(&w);
 }
 
+static void a_plan_without_rehearsal_tells_no_waits(void)
+{
+    World w = world_new();
+    w.q.c = &w.c;
+    w.a.events_count = w.b.events_count = 0;
+    RhPlan plan = plan_of(&w);
+    RhPlanOptions options = {.gap_frac = 0.002, .top = 2, .quick = true};
+    RhReportStyle style = {0};
+    g_autofree char *text = rh_report_plan_text(&w.q, &plan, &options, &style);
+    CU_ASSERT_PTR_NULL(strstr(text, "bubble"));
+    CU_ASSERT_PTR_NULL(strstr(text, "comm"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "step s: a lower bound"));
+    plan_clear(&plan);
+    world_clear(&w);
+}
+
 static void why_names_the_term_that_decides(void)
 {
     World w = world_new();
@@ -259,6 +275,7 @@ int main(void)
         {"svg_escapes_what_xml_needs", svg_escapes_what_xml_needs},
         {"json_of_a_run_reads_back", json_of_a_run_reads_back},
         {"text_of_a_plan_is_small_and_answers_first", text_of_a_plan_is_small_and_answers_first},
+        {"a_plan_without_rehearsal_tells_no_waits", a_plan_without_rehearsal_tells_no_waits},
         {"why_names_the_term_that_decides", why_names_the_term_that_decides},
         {"csv_has_as_many_cells_as_its_head", csv_has_as_many_cells_as_its_head},
         {"platforms_of_every_shape_can_be_drawn", platforms_of_every_shape_can_be_drawn},
