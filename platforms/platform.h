@@ -44,8 +44,8 @@ typedef struct {
     const char *source;       /* interned: the evidence for the two */
     RhFact packet_bytes;      /* payload */
     RhFact header_bytes;      /* each packet's on the wire */
-    RhFact
-        burst_bytes; /* an idle link lets so much through at once: the token bucket of a shaper */
+    RhFact copy_bytes_per_s;  /* a message waits for its copies at both ends; 0: for none */
+    RhFact burst_bytes;       /* an idle link lets so much through at once: a token bucket */
 } RhMessages;
 
 typedef struct {

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "platforms/platform.h"
 #include "platforms/platform_private.h"
+#include "platforms/profile.h"
 
 typedef struct {
     const char *key;
@@ -33,6 +34,7 @@ static const Setting SETTINGS[] = {
     P("messages.packet", BYTES, false, messages.packet_bytes),
     P("messages.header", BYTES, true, messages.header_bytes),
     P("messages.burst", BYTES, true, messages.burst_bytes),
+    P("messages.copy", BYTES_PER_S, true, messages.copy_bytes_per_s),
     P("price_per_gpu_hour", USD, true, price_usd_per_gpu_hour),
     D("device.hbm", BYTES, false, hbm_bytes),
     D("device.hbm_bandwidth", BYTES_PER_S, false, hbm_bytes_per_s),
@@ -71,13 +73,28 @@ static RhFact fact_set_by_user(double value)
     return (RhFact){value, RH_TAG_ASSUMED, g_intern_string("set by the user"), g_intern_string("")};
 }
 
+static RhFact *fact_of(RhPlatform *p, const Setting *s)
+{
+    char *base = s->device ? (char *)p->device : (char *)p;
+    return (RhFact *)(void *)(base + s->offset);
+}
+
+RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(SETTINGS); i++)
+        if (g_str_equal(SETTINGS[i].key, key)) {
+            *kind = SETTINGS[i].kind;
+            return fact_of(p, &SETTINGS[i]);
+        }
+    return NULL;
+}
+
 static bool set_fact(RhPlatform *p, const Setting *s, const char *value, GError **error)
 {
     double parsed = 0;
     if (!parse_positive(s->key, value, s->kind, s->zero_allowed, &parsed, error))
         return false;
-    char *base = s->device ? (char *)p->device : (char *)p;
-    *(RhFact *)(base + s->offset) = fact_set_by_user(parsed);
+    *fact_of(p, s) = fact_set_by_user(parsed);
     if (s->device)
         rh_device_refresh(p->device);
     return true;

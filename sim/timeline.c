@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 #define EVENTS_MAX 2000000
 
@@ -64,8 +65,8 @@ static void append_event(GString *out, const RhProgram *p, const RhRun *run, con
     append_number(out, s->t_start_s * 1e6, "%.4f");
     g_string_append(out, ",\"dur\":");
     append_number(out, (s->t_end_s - s->t_start_s) * 1e6, "%.4f");
-    g_string_append_printf(out, ",\"args\":{\"layer\":%d,\"microbatch\":%d,\"bytes\":", task->layer,
-                           task->microbatch);
+    g_string_append_printf(out, ",\"args\":{\"task\":%d,\"layer\":%d,\"microbatch\":%d,\"bytes\":",
+                           s->task, task->layer, task->microbatch);
     append_number(out, task->bytes, "%.0f");
     g_string_append(out, "}},\n");
 }
@@ -123,4 +124,66 @@ bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path, G
         return true;
     g_file_delete(from, NULL, NULL);
     return rh_fail(error, RH_ERROR_IO, "cannot write the timeline %s: %s", path, local->message);
+}
+
+/* --- reading --- */
+
+#define READ_MAX ((gsize)64 << 20)
+
+static GByteArray *read_gzip(const char *path, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+    g_autoptr(GFile) file = g_file_new_for_path(path);
+    g_autoptr(GFileInputStream) raw = g_file_read(file, NULL, &local);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    if (!raw) {
+        rh_fail(error, RH_ERROR_IO, "%s", local->message);
+        return NULL;
+    }
+    g_autoptr(GZlibDecompressor) gunzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    g_autoptr(GInputStream) stream =
+        g_converter_input_stream_new(G_INPUT_STREAM(raw), G_CONVERTER(gunzip));
+    guint8 chunk[1 << 16];
+    gssize count;
+    while ((count = g_input_stream_read(stream, chunk, sizeof chunk, NULL, &local)) > 0 &&
+           bytes->len <= READ_MAX)
+        g_byte_array_append(bytes, chunk, (guint)count);
+    if (count == 0)
+        return g_steal_pointer(&bytes);
+    rh_fail(error, RH_ERROR_INPUT, "%s: %s", path,
+            local ? local->message : "the timeline is longer than 64 MiB");
+    return NULL;
+}
+
+/* A whole event; tracks' names and the like are passed over. */
+static void read_event(RhJson *doc, const RhJsonNode *node, GArray *events)
+{
+    const RhJsonNode *args = rh_json_object_or_null(doc, node, "args");
+    if (strcmp(rh_json_string_or(doc, node, "ph", ""), "X") == 0 && args) {
+        RhTimelineEvent e = {.name = rh_json_string(doc, node, "name")};
+        e.gpu = (int32_t)rh_json_int(doc, node, "pid", 0, INT32_MAX);
+        e.lane = (int32_t)rh_json_int(doc, node, "tid", 0, RH_LANE_LAST - 1);
+        e.task = (int32_t)rh_json_int(doc, args, "task", 0, INT32_MAX);
+        e.t_start_s = 1e-6 * rh_json_number(doc, node, "ts", -1e15, 1e15);
+        e.t_end_s = e.t_start_s + 1e-6 * rh_json_number(doc, node, "dur", -1e15, 1e15);
+        g_array_append_val(events, e);
+    }
+    rh_json_consume_all(doc, node);
+}
+
+GArray *rh_timeline_read(const char *path, GError **error)
+{
+    g_autoptr(GByteArray) bytes = read_gzip(path, error);
+    g_autoptr(RhJson) doc =
+        bytes ? rh_json_parse(path, (const char *)bytes->data, bytes->len, error) : NULL;
+    if (!doc)
+        return NULL;
+    g_autoptr(GArray) events = g_array_new(FALSE, FALSE, sizeof(RhTimelineEvent));
+    const RhJsonNode *root = rh_json_root(doc);
+    const RhJsonNode *list = rh_json_array(doc, root, "traceEvents");
+    rh_json_consume(doc, root, "displayTimeUnit");
+    for (const RhJsonNode *node = list ? rh_json_first(list) : NULL; node;
+         node = rh_json_next(node))
+        read_event(doc, node, events);
+    return rh_json_finish(doc, error) ? g_steal_pointer(&events) : NULL;
 }

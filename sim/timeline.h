@@ -1,6 +1,16 @@
 #pragma once
 /* A run's timeline as gzipped Chrome trace JSON (opens in Perfetto): one track per GPU and lane.
- * At most 2,000,000 events; more is RH_ERROR_INPUT with the number and how to get fewer. */
+ * At most 2,000,000 events; more is RH_ERROR_INPUT with the number and how to get fewer. Rehearsed
+ * and real runs are written alike, and read back to be laid over each other. */
 #include "sim/run.h"
 
+/* One task of a timeline as read. Texts are interned. */
+typedef struct {
+    int32_t gpu, lane, task;
+    const char *name;
+    double t_start_s, t_end_s;
+} RhTimelineEvent;
+
 bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path, GError **error);
+/* The events of a file written so: RhTimelineEvent, caller unrefs. RH_ERROR_IO, RH_ERROR_INPUT. */
+GArray *rh_timeline_read(const char *path, GError **error);

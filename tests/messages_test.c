@@ -8,9 +8,9 @@ static RhPlatform *star(void)
 {
     RhPlatform *p = kit_platform("lab-star");
     static const char *const settings[][2] = {
-        {"nic.bandwidth", "1MB/s"}, {"nic.latency", "0us"},   {"messages.packet", "1kB"},
-        {"messages.header", "0B"},  {"messages.burst", "0B"}, {"nvlink.bandwidth", "1MB/s"},
-        {"nvlink.latency", "0us"},
+        {"nic.bandwidth", "1MB/s"}, {"nic.latency", "0us"},    {"messages.packet", "1kB"},
+        {"messages.header", "0B"},  {"messages.burst", "0B"},  {"nvlink.bandwidth", "1MB/s"},
+        {"nvlink.latency", "0us"},  {"messages.copy", "0B/s"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(settings); i++)
         CU_ASSERT_TRUE(rh_platform_set(p, settings[i][0], settings[i][1], NULL));

@@ -4,16 +4,15 @@
  * A message is cut into packets that wait on each link of the route in turn; a link serves one at a
  * time, so each is a timer. What is idle lets a burst through: a token bucket, kept as the time at
  * which the bucket would be full again (GCRA, ITU-T I.371). The receiver has the message the
- * route's latency after its last packet. Sends are buffered: a SEND ends when it starts. SMs are
- * not held. */
+ * route's latency and its copies after its last packet. Sends are buffered: a SEND ends when it
+ * starts. SMs are not held. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/engine/exec_private.h"
 #include "sim/expansion.h"
 
-#define NONE        (-1)
-#define LATENCY_MAX 64 /* distinct latencies: tiers, with and without the launch */
+#define NONE (-1)
 
 /* Packets of one message that stand one behind the other. */
 typedef struct {
@@ -47,15 +46,8 @@ typedef struct {
     uint64_t connection;
     int32_t receiver, task; /* actor; of a RECV, local to its role; else NONE */
     int32_t call, member, step;
-    int32_t latency; /* class */
-    double t_post_s;
+    double latency_s, t_post_s;
 } Message;
-
-/* Messages whose last packet is in, until the receiver has them. */
-typedef struct {
-    double latency_s;
-    Queue queue; /* batches of one */
-} Landing;
 
 /* One member's way through a collective. */
 typedef struct {
@@ -75,16 +67,14 @@ typedef struct {
 
 struct RhExecMessages {
     RhExpansions *expansions;
-    Server *servers;       /* per link of the platform */
-    double *landed_s;      /* per message: when its last packet came in */
-    GArray *messages;      /* Message */
-    GArray *free_messages; /* int32_t */
-    GArray *calls;         /* Call */
-    GHashTable *call_of;   /* instance << 32 | ordinal -> index + 1 */
-    Landing landings[LATENCY_MAX];
-    int32_t landings_count, links_count, base; /* base: first timer slot */
-    uint8_t **early;      /* per actor and task: came before it was asked for */
-    double **t_reached_s; /* per actor and lane */
+    Server *servers;           /* per link of the platform */
+    GArray *messages;          /* Message */
+    GArray *free_messages;     /* int32_t */
+    GArray *calls;             /* Call */
+    GHashTable *call_of;       /* instance << 32 | ordinal -> index + 1 */
+    int32_t links_count, base; /* timer slots: base + link, then base + links + message */
+    uint8_t **early;           /* per actor and task: came before it was asked for */
+    double **t_reached_s;      /* per actor and lane */
     double *link_bytes;
 };
 
@@ -183,15 +173,12 @@ static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
     serve(x, m->links[hop]);
 }
 
+/* The last packet is in: the receiver has the message a latency later. */
 static void land(RhExec *x, int32_t message)
 {
     RhExecMessages *all = x->messages;
-    int32_t class = message_at(x, message)->latency;
-    Landing *landing = &all->landings[class];
-    all->landed_s[message] = x->t_s + landing->latency_s;
-    queue_put(&landing->queue, message, 1);
-    if (landing->queue.count == 1)
-        rh_timers_arm(&x->timers, all->base + all->links_count + class, all->landed_s[message]);
+    rh_timers_arm(&x->timers, all->base + all->links_count + message,
+                  x->t_s + message_at(x, message)->latency_s);
 }
 
 static void packet_leaves(RhExec *x, RhLink link)
@@ -212,25 +199,16 @@ static void packet_leaves(RhExec *x, RhLink link)
 
 /* --- messages --- */
 
-static int32_t latency_class(RhExecMessages *all, double latency_s)
+static int32_t message_new(RhExec *x)
 {
-    int32_t i = 0;
-    while (i < all->landings_count && all->landings[i].latency_s != latency_s)
-        i++;
-    if (i == all->landings_count && i < LATENCY_MAX)
-        all->landings[all->landings_count++].latency_s = latency_s;
-    return MIN(i, LATENCY_MAX - 1);
-}
-
-static int32_t message_new(RhExecMessages *all)
-{
+    RhExecMessages *all = x->messages;
     if (all->free_messages->len > 0) {
         int32_t i = *RH_AT(all->free_messages, int32_t, all->free_messages->len - 1);
         g_array_set_size(all->free_messages, all->free_messages->len - 1);
         return i;
     }
     g_array_set_size(all->messages, all->messages->len + 1);
-    all->landed_s = g_renew(double, all->landed_s, all->messages->len);
+    rh_timers_grow(&x->timers, all->base + all->links_count + (int32_t)all->messages->len);
     return (int32_t)all->messages->len - 1;
 }
 
@@ -246,12 +224,13 @@ static void post(RhExec *x, Message what, int32_t src, int32_t dst, double launc
 {
     RhExecMessages *all = x->messages;
     int32_t from = rh_program_gpu(x->program, src), to = rh_program_gpu(x->program, dst);
-    int32_t index = message_new(all);
+    int32_t index = message_new(x);
     what.links_count = rh_platform_route(x->platform, from, to, what.links);
     what.packets = (int32_t)fmax(1, ceil(what.bytes / x->platform->messages.packet_bytes.value));
     what.connection = (uint64_t)(uint32_t)src << 32 | (uint32_t)dst;
-    what.latency =
-        latency_class(all, launch_s + rh_platform_route_latency_s(x->platform, from, to));
+    what.latency_s = launch_s + rh_platform_route_latency_s(x->platform, from, to);
+    if (x->platform->messages.copy_bytes_per_s.value > 0)
+        what.latency_s += what.bytes / x->platform->messages.copy_bytes_per_s.value;
     what.t_post_s = x->t_s;
     x->bytes_total += what.bytes;
     *message_at(x, index) = what;
@@ -456,20 +435,14 @@ void rh_exec_messages_due(RhExec *x, int32_t slot)
         packet_leaves(x, at);
         return;
     }
-    Landing *landing = &all->landings[at - all->links_count];
-    int32_t message = queue_take(&landing->queue);
-    if (landing->queue.count > 0) {
-        int32_t next = landing->queue.batches[landing->queue.head].message;
-        rh_timers_arm(&x->timers, slot, all->landed_s[next]);
-    }
-    deliver(x, message);
+    deliver(x, at - all->links_count);
 }
 
 /* --- life --- */
 
 int32_t rh_exec_messages_slots(const RhPlatform *platform)
 {
-    return rh_platform_links_count(platform) + LATENCY_MAX;
+    return rh_platform_links_count(platform);
 }
 
 RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base)
@@ -530,8 +503,6 @@ void rh_exec_messages_free(RhExec *x)
             g_free(RH_AT(all->servers[l].turns, Turn, i)->queue.batches);
         g_array_unref(all->servers[l].turns);
     }
-    for (int32_t i = 0; i < LATENCY_MAX; i++)
-        g_free(all->landings[i].queue.batches);
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(all->early[i]);
         g_free(all->t_reached_s[i]);
@@ -539,7 +510,7 @@ void rh_exec_messages_free(RhExec *x)
     GArray *arrays[] = {all->messages, all->free_messages, all->calls};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
-    void *blocks[] = {all->early, all->t_reached_s, all->servers, all->link_bytes, all->landed_s};
+    void *blocks[] = {all->early, all->t_reached_s, all->servers, all->link_bytes};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
     g_hash_table_destroy(all->call_of);

@@ -80,3 +80,15 @@ int32_t rh_timers_take(RhTimers *timers, double t_s)
         sift_down(timers, 0, timers->heap[timers->count]);
     return slot;
 }
+
+void rh_timers_grow(RhTimers *timers, int32_t slots_count)
+{
+    if (slots_count <= timers->slots_count)
+        return;
+    int32_t room = MAX(slots_count, 2 * timers->slots_count);
+    timers->heap = g_renew(RhTimer, timers->heap, room + 1);
+    timers->position = g_renew(int32_t, timers->position, room + 1);
+    for (int32_t i = timers->slots_count; i < room; i++)
+        timers->position[i] = -1;
+    timers->slots_count = room;
+}

@@ -1,0 +1,35 @@
+#pragma once
+/* What a message costs, from ping-pong: the software's latency and its copies.
+ *
+ * The model is the rehearsal itself: t(n) is the one-way time that it gives a ping-pong of n bytes
+ * on this platform (packets, headers, buckets, store and forward are all in it) when a message of n
+ * bytes has the latency s + n / c. The two are fitted to the measured times by least squares of
+ * relative errors (GSL, Levenberg-Marquardt). */
+#include <glib.h>
+
+#include "platforms/platform.h"
+
+/* One row of the file: the median one-way time of some round trips. */
+typedef struct {
+    int32_t source, destination; /* GPUs of the platform */
+    double bytes, seconds;
+} RhPing;
+
+typedef struct {
+    double latency_s, latency_error_s; /* half of the 95 % interval */
+    double copy_s_per_byte, copy_error_s_per_byte;
+    double mape_frac, worst_frac, worst_bytes;
+    int32_t rows_count;
+} RhPingFit;
+
+/* CSV with the header source,destination,bytes,seconds. RhPing, caller unrefs. RH_ERROR_IO;
+ * RH_ERROR_INPUT with FILE:LINE. */
+GArray *rh_pings_load(const char *path, GError **error);
+/* RH_ERROR_INPUT when rows name GPUs that the platform has not, or are too few to fit. */
+bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fit, GError **error);
+/* One-way seconds of a ping-pong in the rehearsal. */
+bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double *seconds,
+                      GError **error);
+/* The profile as JSON text; caller frees. `source` names the file of the measurements. */
+char *rh_pings_profile(const RhPingFit *fit, const RhPlatform *platform, const char *source,
+                       const char *date);

@@ -1,0 +1,14 @@
+#pragma once
+/* A profile: facts measured on a machine, to be laid over a platform that is like it.
+ *
+ *   {"schema": "rehearse.profile/1", "platform": "lab-star", "about": "...",
+ *    "facts": {"nic.latency": {"value": "0.11ms", "tag": "fitted", "source": "...",
+ *                              "date": "2026-11"}, ...}}
+ *
+ * Keys are the paths of `--set`. */
+#include "platforms/platform.h"
+
+/* RH_ERROR_IO, RH_ERROR_INPUT with positions. The platform's hash tells the profile's. */
+bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error);
+/* The fact at a path of `--set`, and what it measures; NULL when no fact has that path. */
+RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind);
