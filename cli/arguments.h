@@ -8,7 +8,7 @@
 
 typedef struct {
     /* inputs */
-    const char *workload, *platform, *strategy, *stack;
+    const char *workload, *platform, *profile, *strategy, *stack;
     GPtrArray *sets; /* const char*, "KEY=VALUE" */
     /* the job */
     int64_t global_batch, sequence, gpus;
@@ -24,6 +24,9 @@ typedef struct {
     bool unfolded;
     double jitter_frac;
     const char *trace;
+    /* validate, calibrate */
+    const char *suite, *only, *keep, *lab, *from, *measure;
+    int64_t runs;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

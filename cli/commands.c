@@ -12,6 +12,8 @@ const RhOption rh_options_inputs[] = {
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "platform file, a name like dgx-h100:8, or one line: \"h100-sxm:8x4,ib:400Gb/s\"",
               .required = true),
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE",
+              "lay measured facts over the platform, as `rehearse calibrate` writes them"),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
               "override a field of the model, the platform or the job"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
@@ -52,14 +54,21 @@ const RhOption rh_options_shared[] = {
               .neutral = true),
     {0}};
 
-const RhCommand *const rh_commands[] = {
-    &rh_command_plan,        &rh_command_simulate, &rh_command_explain,
-    &rh_command_check,       &rh_command_show,     &rh_command_compare,
-    &rh_command_completions, &rh_command_help,     NULL};
+const RhCommand *const rh_commands[] = {&rh_command_plan,
+                                        &rh_command_simulate,
+                                        &rh_command_explain,
+                                        &rh_command_check,
+                                        &rh_command_show,
+                                        &rh_command_compare,
+                                        &rh_command_calibrate,
+                                        &rh_command_validate,
+                                        &rh_command_completions,
+                                        &rh_command_help,
+                                        NULL};
 
 /* Named in the plan of this program, not in this version. */
-static const char *const later_names[] = {"serve-plan", "serve-simulate", "calibrate", "validate",
-                                          "capacity",   "report",         NULL};
+static const char *const later_names[] = {"serve-plan", "serve-simulate", "capacity", "report",
+                                          NULL};
 
 const RhCommand *rh_command_by_name(const char *name)
 {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/result.h"
+#include "platforms/profile.h"
 
 /* --- --set --- */
 
@@ -54,6 +55,7 @@ static bool is_platform_key(const char *key)
     return strchr(key, '.') || g_strv_contains(plain, key);
 }
 
+/* --profile FILE is --set profile=FILE, so that results record it like any other change. */
 static bool apply_set(RhInputs *in, const char *text, GError **error)
 {
     const char *equals = strchr(text, '=');
@@ -69,6 +71,8 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
         return rh_model_set(in->model, key + strlen("model."), value, error);
     if (g_str_has_prefix(key, "platform."))
         return rh_platform_set(in->hardware, key + strlen("platform."), value, error);
+    if (strcmp(key, "profile") == 0)
+        return rh_platform_apply_profile(in->hardware, value, error);
     const char *job_key = g_str_has_prefix(key, "job.") ? key + strlen("job.") : key;
     if (!set_job(&in->c.job, job_key, value, &known, error))
         return false;
@@ -173,19 +177,23 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     return g_steal_pointer(&in);
 }
 
-/* A NULL-ended copy of the pointers. */
-static const char **ended(const GPtrArray *words)
+/* A NULL-ended copy of the pointers, after `first` if there is one. */
+static const char **ended(const char *first, const GPtrArray *words)
 {
-    const char **out = g_new0(const char *, words->len + 1);
+    const char **out = g_new0(const char *, words->len + 2);
+    guint count = 0;
+    if (first)
+        out[count++] = first;
     for (guint i = 0; i < words->len; i++)
-        out[i] = g_ptr_array_index(words, i);
+        out[count++] = g_ptr_array_index(words, i);
     return out;
 }
 
 RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 {
-    g_autofree const char **sets = ended(a->sets);
-    g_autofree const char **argv = ended(a->recorded);
+    g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
+    g_autofree const char **sets = ended(profile, a->sets);
+    g_autofree const char **argv = ended(NULL, a->recorded);
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
                          .stack = a->stack,

@@ -50,7 +50,8 @@ static int rising(const void *a, const void *b)
 static double one_way_s(MPI_Comm comm, int peer, void *buffer, int bytes, bool leads)
 {
     double trips_s[TRIPS_MAX];
-    int trips = (int)CLAMP(SIZE_S / round_trip_s(comm, peer, buffer, bytes, leads), 3, TRIPS_MAX);
+    double first_s = round_trip_s(comm, peer, buffer, bytes, leads);
+    int trips = (int)CLAMP(SIZE_S / first_s, 3, TRIPS_MAX);
     if (leads)
         MPI_Send(&trips, 1, MPI_INT, peer, TAG, comm);
     else

@@ -1,0 +1,121 @@
+/* rehearse validate: how far off are the predictions? */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/validation.h"
+#include "validate/suite.h"
+#include "validate/topology.h"
+
+static void progress(const char *what, int32_t done, int32_t total, void *user)
+{
+    (void)user;
+    rh_terminal_progress(what, done, total, 0, NULL);
+}
+
+/* The program beside this one. */
+static char *sibling(const char *name)
+{
+    g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+    g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
+    return g_build_filename(folder, name, NULL);
+}
+
+static bool write_files(const RhArguments *a, const RhValidation *v, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_JSON
+                                    ? rh_report_validation_json(v)
+                                    : rh_report_validation_markdown(v);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+static int print_topology(const char *name, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(name, error);
+    g_autofree char *text = p ? rh_lab_topology(p, error) : NULL;
+    if (!text)
+        return 3;
+    fputs(text, stdout);
+    return 0;
+}
+
+static int run_suite(const RhArguments *a, GError **error)
+{
+    g_autofree char *perform = sibling("rehearse-perform");
+    const char *data = g_getenv("REHEARSE_DATA");
+    g_autofree char *lab = g_build_filename(data ? data : RH_DATA_DIR, "validate", "lab", NULL);
+    RhSuiteOptions options = {.perform = perform,
+                              .lab_folder = lab,
+                              .keep_folder = a->keep,
+                              .only = a->only,
+                              .runs = (int32_t)a->runs,
+                              .progress = progress};
+    if (!g_file_test(perform, G_FILE_TEST_IS_EXECUTABLE)) {
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "%s is not there: this rehearse was built without MPI\n"
+                "help: install libopenmpi-dev and openmpi-bin, and configure again",
+                perform);
+        return 1;
+    }
+    g_autoptr(RhValidation) v = rh_suite_run(a->suite, &options, error);
+    rh_terminal_progress_end();
+    if (!v || !write_files(a, v, error))
+        return 3;
+    g_autofree char *text =
+        a->json ? rh_report_validation_json(v) : rh_report_validation_text(v, a->verbosity > 0);
+    fputs(text, stdout);
+    return v->missed->len > 0 ? 1 : 0;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_NONE};
+    if (a->lab)
+        return print_topology(a->lab, error);
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
+    if (!a->suite) {
+        g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
+        rh_fail(error, RH_ERROR_USAGE, "validate needs --suite NAME\nnote: suites: %s", list);
+        return 2;
+    }
+    return run_suite(a, error);
+}
+
+static const RhOption own[] = {
+    RH_OPTION(suite, "suite", 0, RH_OPTION_TEXT, "NAME",
+              "mpi-quick (8 ranks, four minutes) or mpi-full (16 ranks, half an hour)"),
+    RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case",
+              .otherwise = "3", .low = 1, .high = 100),
+    RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
+              "only cases whose name holds TEXT, as in --only 'layout:'"),
+    RH_OPTION(keep, "keep", 0, RH_OPTION_TEXT, "FOLDER",
+              "leave programs, results, timelines and the profile there", .neutral = true),
+    RH_OPTION(lab, "lab", 0, RH_OPTION_TEXT, "PLATFORM",
+              "print the network that the lab builds for a platform, and end"),
+    {0}};
+static const RhOption *const tables[] = {own, rh_options_shared, NULL};
+
+const RhCommand rh_command_validate = {
+    .name = "validate",
+    .operands = "",
+    .summary = "how far off are the predictions?",
+    .about = "Rehearses programs, performs the same programs for real with MPI in a network\n"
+             "lab on this machine (network namespaces, veth, token buckets), and lays one over\n"
+             "the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when a bar\n"
+             "is missed or a case could not be performed; those are told by name. `fluid` is\n"
+             "the same rehearsal with links shared as a fluid, `alpha-beta` the longest path\n"
+             "without any sharing.\n",
+    .examples = "rehearse validate --suite mpi-quick\n"
+                "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"
+                "rehearse validate --lab lab-2x4",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,57 @@
+#include "validate/bars.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 0: no bar. */
+typedef struct {
+    const char *group;
+    double mape_frac, worst_frac, spearman, regret_frac, start_frac;
+    bool beats_controls;
+} Bar;
+
+static const Bar bars[] = {
+    {"collective", .mape_frac = 0.08, .beats_controls = true},
+    {"pattern", .mape_frac = 0.08, .beats_controls = true},
+    {"iteration", .mape_frac = 0.06, .worst_frac = 0.15, .start_frac = 0.05,
+     .beats_controls = true},
+    {"layout", .mape_frac = 0.08, .spearman = 0.95, .regret_frac = 0.03, .start_frac = 0.05,
+     .beats_controls = true},
+};
+
+static void at_most(RhValidation *v, const Bar *bar, const char *what, double value, double limit)
+{
+    if (limit > 0 && value > limit)
+        g_ptr_array_add(v->missed, g_strdup_printf("%s: %s %.1f %%, at most %.0f %%", bar->group,
+                                                   what, 100 * value, 100 * limit));
+}
+
+static void judge(RhValidation *v, const Bar *bar)
+{
+    RhValidationFigures f = rh_validation_figures(v, bar->group);
+    if (f.count == 0)
+        return;
+    at_most(v, bar, "mean error", f.mape_frac, bar->mape_frac);
+    at_most(v, bar, "worst error", f.worst_abs_error_frac, bar->worst_frac);
+    at_most(v, bar, "regret", f.regret_frac, bar->regret_frac);
+    at_most(v, bar, "starts of tasks off by", f.start_error_frac, bar->start_frac);
+    if (bar->spearman > 0 && f.count >= 10 && !(f.spearman >= bar->spearman))
+        g_ptr_array_add(v->missed, g_strdup_printf("%s: rank correlation %.3f, at least %.2f",
+                                                   bar->group, f.spearman, bar->spearman));
+    for (int k = 0; bar->beats_controls && f.count >= 5 && k < RH_CONTROL_LAST; k++)
+        if (f.control_mape_frac[k] <= f.mape_frac)
+            g_ptr_array_add(v->missed, g_strdup_printf("%s: %s does as well (%.1f %%)", bar->group,
+                                                       rh_control_name((RhControl)k),
+                                                       100 * f.control_mape_frac[k]));
+}
+
+void rh_bars_judge(RhValidation *v)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(bars); i++)
+        judge(v, &bars[i]);
+    for (guint i = 0; i < v->cases->len; i++) {
+        const RhValidationCase *c = &g_array_index(v->cases, RhValidationCase, i);
+        if (c->skipped)
+            g_ptr_array_add(v->missed, g_strdup_printf("%s: %s", c->id, c->skipped));
+    }
+}

@@ -1,0 +1,15 @@
+#pragma once
+/* Runs a program under mpirun in the lab (validate/lab). */
+#include <glib.h>
+#include <stdbool.h>
+
+#include "platforms/platform.h"
+
+/* NULL when the lab can be built here ("root" or "user namespace" in *how, owned); else the reason,
+ * owned. */
+char *rh_lab_obstacle(const char *lab_folder, char **how);
+/* Builds the network of `platform` and runs argv (NULL-ended) there, one rank per host, for at most
+ * `seconds`. *output: what it said on both streams, owned. RH_ERROR_IO when it could not be started
+ * or ended with another status than 0. */
+bool rh_lab_run(const char *lab_folder, const RhPlatform *platform, int32_t seconds,
+                const char *const *argv, char **output, GError **error);

@@ -1,0 +1,21 @@
+#pragma once
+/* What rehearse-perform wrote, read back, and laid over a rehearsal. */
+#include "sim/run.h"
+
+typedef struct {
+    double step_time_s; /* the median run's */
+    double spread_frac; /* (slowest - quickest) / median */
+    int32_t runs_count;
+    int64_t checked_count, wrong_count;
+    char *library; /* owned */
+    char *stuck;   /* owned; NULL, or what the first rank waited for */
+} RhPerformedResult;
+
+/* NAME.json. RH_ERROR_IO, RH_ERROR_INPUT. */
+bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error);
+void rh_performed_result_clear(RhPerformedResult *result);
+
+/* Starts of the same tasks in NAME.run.json.gz and in a rehearsal with a timeline: the median
+ * difference, as a share of the real step. */
+bool rh_performed_start_error(const char *trace_path, const RhProgram *p, const RhRun *rehearsal,
+                              double step_time_s, double *median_frac, GError **error);

@@ -1,0 +1,457 @@
+#include "validate/suite.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "calibrate/pingpong.h"
+#include "platforms/profile.h"
+#include "sim/engine/engine.h"
+#include "strategies/train/train.h"
+#include "validate/bars.h"
+#include "validate/lab_run.h"
+#include "validate/patterns.h"
+#include "validate/performed.h"
+#include "validate/suite_cases.h"
+
+#define JOB_BATCH    16
+#define JOB_SEQUENCE 256
+#define NOISY_FRAC   0.10 /* a case that spreads more is measured once more */
+#define STEP_LIMIT_S 30
+#define PING_RUNS    5
+
+/* One case on its way. */
+typedef struct {
+    const RhSuiteCase *row;
+    RhProgram *program; /* owned */
+    RhRun *run;         /* owned; the rehearsal, with its timeline */
+    char *name;         /* owned; of its files */
+    guint index;        /* of its case in the validation */
+} Item;
+
+typedef struct {
+    const RhSuite *suite;
+    const RhSuiteOptions *options;
+    RhValidation *v;
+    RhModel *model;
+    const RhStack *stack;
+    char *folder, *profile; /* owned; profile: NULL until calibrated */
+    GArray *items;          /* Item */
+    int32_t done, total;
+} Suite;
+
+static void item_clear(void *data)
+{
+    Item *item = data;
+    rh_program_free(item->program);
+    rh_run_free(item->run);
+    g_free(item->name);
+}
+
+static Item *item_at(const Suite *s, guint i)
+{
+    return &g_array_index(s->items, Item, i);
+}
+
+static RhValidationCase *case_of(const Suite *s, const Item *item)
+{
+    return &g_array_index(s->v->cases, RhValidationCase, item->index);
+}
+
+static void tell(Suite *s, const char *what)
+{
+    if (s->options->progress)
+        s->options->progress(what, s->done, s->total, s->options->user);
+}
+
+static void skip(RhValidationCase *c, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void skip(RhValidationCase *c, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_free(c->skipped);
+    c->skipped = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+}
+
+/* --- programs --- */
+
+static bool read_bytes(const char *text, double *bytes, GError **error)
+{
+    return rh_quantity_parse(text, RH_QUANTITY_BYTES, bytes, error);
+}
+
+static RhProgram *collective_program(const RhPlatform *platform, char **words, GError **error)
+{
+    RhOp op = RH_OP_NONE;
+    RhAlgo algo = RH_ALGO_NONE;
+    double bytes = 0;
+    while (op < RH_OP_LAST && strcmp(rh_op_name(op), words[0]) != 0)
+        op++;
+    while (algo < RH_ALGO_LAST && strcmp(rh_algo_name(algo), words[1]) != 0)
+        algo++;
+    g_assert(op < RH_OP_LAST && algo < RH_ALGO_LAST); /* our own table */
+    if (!read_bytes(words[2], &bytes, error))
+        return NULL;
+    return rh_pattern_collective(rh_platform_gpus(platform), op, algo, bytes, 3);
+}
+
+static RhProgram *pattern_program(const RhPlatform *platform, char **words, GError **error)
+{
+    double bytes = 0;
+    const RhMessagePattern *pattern = rh_message_pattern_by_name(words[0]);
+    g_assert(pattern);
+    return read_bytes(words[1], &bytes, error) ? pattern->build(rh_platform_gpus(platform), bytes)
+                                               : NULL;
+}
+
+static RhProgram *layout_program(const Suite *s, const RhPlatform *platform, const char *text,
+                                 GError **error)
+{
+    RhCase c = {.model = s->model,
+                .platform = platform,
+                .stack = s->stack,
+                .job = {JOB_BATCH, JOB_SEQUENCE, rh_platform_gpus(platform), RH_DTYPE_BF16}};
+    RhLayout layout = rh_layout_default();
+    if (!rh_layout_parse(text, &layout, error))
+        return NULL;
+    if (layout.tp == 1)
+        layout.sequence_parallel = false;
+    rh_train_complete(&c, &layout);
+    if (!rh_train_legal(&c, &layout, error))
+        return NULL;
+    layout = rh_train_canonical(&c, &layout);
+    return rh_train_build(&c, &layout, error);
+}
+
+static RhProgram *build(const Suite *s, const RhSuiteCase *row, const RhPlatform *platform,
+                        GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(row->what, " ", -1);
+    if (g_str_has_suffix(row->group, "collective"))
+        return collective_program(platform, words, error);
+    if (strcmp(row->group, "pattern") == 0)
+        return pattern_program(platform, words, error);
+    return layout_program(s, platform, row->what, error);
+}
+
+/* --- predictions --- */
+
+static RhPlatform *platform_of(const Suite *s, const char *spec, GError **error)
+{
+    g_autoptr(RhPlatform) hardware = rh_platform_load(spec, error);
+    if (!hardware || (s->profile && !rh_platform_apply_profile(hardware, s->profile, error)))
+        return NULL;
+    return rh_stack_platform(s->stack, hardware);
+}
+
+static bool predict(const Suite *s, Item *item, const RhPlatform *platform, GError **error)
+{
+    RhValidationCase *c = case_of(s, item);
+    RhEngineOptions options = {.timeline = true}, plain = {0};
+    g_autoptr(RhPlatform) fluid = rh_platform_copy(platform);
+    fluid->messages.sender = RH_SHARING_NONE;
+    item->run = rh_engine_run(item->program, platform, &options, error);
+    g_autoptr(RhRun) control =
+        item->run ? rh_engine_run(item->program, fluid, &plain, error) : NULL;
+    if (!control || !rh_dry_run(item->program, fluid, &c->control[RH_CONTROL_ALPHA_BETA], error))
+        return false;
+    c->predicted = item->run->step_time_s;
+    c->control[RH_CONTROL_FLUID] = control->step_time_s;
+    return true;
+}
+
+static bool write_program(const Suite *s, const Item *item, GError **error)
+{
+    g_autofree char *file = g_strdup_printf("%s.program.json", item->name);
+    g_autofree char *path = g_build_filename(s->folder, file, NULL);
+    g_autofree char *text = rh_program_to_json(item->program);
+    return rh_file_write(path, text, strlen(text), error);
+}
+
+static bool add_item(Suite *s, const RhSuiteCase *row, const RhPlatform *platform, GError **error)
+{
+    Item item = {.row = row, .index = s->v->cases->len};
+    RhValidationCase c = {.group = row->group,
+                          .source = row->platform,
+                          .metric = "step_time",
+                          .start_error_frac = -1};
+    c.id = g_strdup_printf("%s on %s", row->what, row->platform);
+    g_array_append_val(s->v->cases, c);
+    item.name = g_strdup_printf("%03u", item.index);
+    item.program = build(s, row, platform, error);
+    g_array_append_val(s->items, item);
+    Item *kept = item_at(s, s->items->len - 1);
+    if (kept->program && rh_program_check(kept->program, error) &&
+        predict(s, kept, platform, error) && write_program(s, kept, error))
+        return true;
+    g_prefix_error(error, "%s on %s: ", row->what, row->platform);
+    return false;
+}
+
+/* --- real runs --- */
+
+static char *result_path(const Suite *s, const Item *item, const char *ending)
+{
+    g_autofree char *file = g_strconcat(item->name, ending, NULL);
+    return g_build_filename(s->folder, file, NULL);
+}
+
+/* Performs the items in one launch; results are files. */
+static bool launch(Suite *s, const GPtrArray *items, const RhPlatform *platform, GError **error)
+{
+    g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *output = NULL;
+    g_ptr_array_add(argv, g_strdup(s->options->perform));
+    g_ptr_array_add(argv, g_strdup_printf("--platform=%s", platform->name));
+    g_ptr_array_add(argv, g_strdup_printf("--output=%s", s->folder));
+    g_ptr_array_add(argv, g_strdup_printf("--runs=%d", s->options->runs));
+    g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", STEP_LIMIT_S));
+    for (guint i = 0; i < items->len; i++)
+        g_ptr_array_add(argv, result_path(s, g_ptr_array_index(items, i), ".program.json"));
+    g_ptr_array_add(argv, NULL);
+    s->v->launches_count++;
+    return rh_lab_run(s->options->lab_folder, platform, 60 + 10 * (int32_t)items->len,
+                      (const char *const *)argv->pdata, &output, error);
+}
+
+static void read_result(Suite *s, const Item *item, const char *why_missing)
+{
+    RhValidationCase *c = case_of(s, item);
+    g_autofree char *json = result_path(s, item, ".json");
+    g_autofree char *trace = result_path(s, item, ".run.json.gz");
+    g_autoptr(GError) error = NULL;
+    RhPerformedResult result;
+    g_clear_pointer(&c->skipped, g_free);
+    if (!g_file_test(json, G_FILE_TEST_EXISTS)) {
+        skip(c, "not performed: %s", why_missing ? why_missing : "no result was written");
+        return;
+    }
+    if (!rh_performed_load(json, &result, &error)) {
+        skip(c, "%s", error->message);
+        return;
+    }
+    c->measured = result.step_time_s;
+    c->spread_frac = result.spread_frac;
+    if (result.stuck)
+        skip(c, "the real run did not end: %s", result.stuck);
+    else if (result.wrong_count > 0)
+        skip(c, "the real run moved wrong data: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " words",
+             result.wrong_count, result.checked_count);
+    else if (!rh_performed_start_error(trace, item->program, item->run, c->measured,
+                                       &c->start_error_frac, &error))
+        skip(c, "%s", error->message);
+    if (!s->v->made_on) {
+        struct utsname machine;
+        uname(&machine);
+        s->v->made_on = g_strdup_printf("%s, Linux %s, %u processors", result.library,
+                                        machine.release, g_get_num_processors());
+    }
+    rh_performed_result_clear(&result);
+}
+
+/* What is left of a launch that ended early is tried once more. */
+static void perform(Suite *s, const GPtrArray *items, const RhPlatform *platform)
+{
+    for (int attempt = 0; attempt < 2; attempt++) {
+        g_autoptr(GPtrArray) left = g_ptr_array_new();
+        g_autoptr(GError) error = NULL;
+        for (guint i = 0; i < items->len; i++) {
+            const Item *item = g_ptr_array_index(items, i);
+            g_autofree char *json = result_path(s, item, ".json");
+            if (attempt == 0)
+                g_unlink(json);
+            if (!g_file_test(json, G_FILE_TEST_EXISTS))
+                g_ptr_array_add(left, (Item *)item);
+        }
+        if (left->len == 0)
+            break;
+        launch(s, left, platform, &error);
+        for (guint i = 0; i < left->len; i++)
+            read_result(s, g_ptr_array_index(left, i), error ? error->message : NULL);
+    }
+}
+
+static void perform_platform(Suite *s, const char *spec, const RhPlatform *platform)
+{
+    g_autoptr(GPtrArray) all = g_ptr_array_new();
+    g_autoptr(GPtrArray) noisy = g_ptr_array_new();
+    for (guint i = 0; i < s->items->len; i++)
+        if (strcmp(item_at(s, i)->row->platform, spec) == 0)
+            g_ptr_array_add(all, item_at(s, i));
+    perform(s, all, platform);
+    for (guint i = 0; i < all->len; i++) {
+        const RhValidationCase *c = case_of(s, g_ptr_array_index(all, i));
+        if (!c->skipped && c->spread_frac > NOISY_FRAC)
+            g_ptr_array_add(noisy, g_ptr_array_index(all, i));
+    }
+    perform(s, noisy, platform);
+    s->done += (int32_t)all->len;
+}
+
+/* --- calibration --- */
+
+static bool calibrate(Suite *s, GError **error)
+{
+    g_autoptr(RhPlatform) star = platform_of(s, "lab-star", error);
+    g_autofree char *csv = g_build_filename(s->folder, "pingpong.csv", NULL);
+    g_autofree char *ping = g_strdup_printf("--pingpong=%s", csv);
+    g_autofree char *runs = g_strdup_printf("--runs=%d", PING_RUNS);
+    g_autofree char *output = NULL;
+    const char *argv[] = {s->options->perform, ping, runs, NULL};
+    if (!star)
+        return false;
+    tell(s, "calibrating");
+    s->v->launches_count++;
+    if (!rh_lab_run(s->options->lab_folder, star, 120, argv, &output, error))
+        return false;
+    g_autoptr(GArray) pings = rh_pings_load(csv, error);
+    RhPingFit fit;
+    if (!pings || !rh_pings_fit(pings, star, &fit, error))
+        return false;
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_autofree char *date = g_date_time_format(now, "%Y-%m");
+    g_autofree char *text = rh_pings_profile(&fit, star, "this run", date);
+    g_autofree char *path = g_build_filename(s->folder, "profile.json", NULL);
+    if (!rh_file_write(path, text, strlen(text), error))
+        return false;
+    s->profile = g_steal_pointer(&path);
+    g_ptr_array_add(s->v->notes,
+                    g_strdup_printf("calibrated by ping-pong on lab-star alone: latency %.0f us "
+                                    "(+-%.0f), copies %.2f ns/B; its own mean error %.1f %%",
+                                    1e6 * fit.latency_s, 1e6 * fit.latency_error_s,
+                                    1e9 * fit.copy_s_per_byte, 100 * fit.mape_frac));
+    return true;
+}
+
+/* --- the whole --- */
+
+static bool wanted(const Suite *s, const RhSuiteCase *row)
+{
+    g_autofree char *id = g_strdup_printf("%s: %s on %s", row->group, row->what, row->platform);
+    return !s->options->only || strstr(id, s->options->only);
+}
+
+/* Platforms in order of first appearance; each is loaded, its cases predicted. */
+static bool prepare(Suite *s, GHashTable *platforms, GPtrArray *order, GError **error)
+{
+    for (const RhSuiteCase *row = s->suite->cases; row->group; row++)
+        s->total += wanted(s, row);
+    for (const RhSuiteCase *row = s->suite->cases; row->group; row++) {
+        if (!wanted(s, row))
+            continue;
+        RhPlatform *platform = g_hash_table_lookup(platforms, row->platform);
+        if (!platform) {
+            platform = platform_of(s, row->platform, error);
+            if (!platform)
+                return false;
+            g_hash_table_insert(platforms, (char *)row->platform, platform);
+            g_ptr_array_add(order, (char *)row->platform);
+        }
+        if (!add_item(s, row, platform, error))
+            return false;
+        tell(s, "predicting");
+    }
+    return true;
+}
+
+static void skip_all(Suite *s, const char *why)
+{
+    for (guint i = 0; i < s->v->cases->len; i++)
+        skip(&g_array_index(s->v->cases, RhValidationCase, i), "%s", why);
+    g_ptr_array_add(s->v->notes, g_strdup_printf("nothing was performed: %s", why));
+}
+
+static bool run(Suite *s, GError **error)
+{
+    g_autoptr(GHashTable) platforms =
+        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)rh_platform_free);
+    g_autoptr(GPtrArray) order = g_ptr_array_new();
+    g_autofree char *how = NULL;
+    g_autofree char *obstacle = rh_lab_obstacle(s->options->lab_folder, &how);
+    g_autoptr(GError) local = NULL;
+    if (!obstacle && !calibrate(s, &local))
+        obstacle = g_strdup_printf("calibration failed: %s", local->message);
+    if (!prepare(s, platforms, order, error))
+        return false;
+    if (obstacle) {
+        skip_all(s, obstacle);
+        return true;
+    }
+    for (guint i = 0; i < order->len; i++) {
+        const char *spec = g_ptr_array_index(order, i);
+        g_autofree char *what = g_strdup_printf("performing on %s", spec);
+        tell(s, what);
+        perform_platform(s, spec, g_hash_table_lookup(platforms, spec));
+    }
+    g_ptr_array_add(s->v->notes, g_strdup_printf("lab built as %s", how));
+    rh_bars_judge(s->v);
+    return true;
+}
+
+static void remove_folder(const char *path)
+{
+    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+    for (const char *name = folder ? g_dir_read_name(folder) : NULL; name;
+         name = g_dir_read_name(folder)) {
+        g_autofree char *file = g_build_filename(path, name, NULL);
+        g_unlink(file);
+    }
+    g_rmdir(path);
+}
+
+const char *const *rh_suite_names(void)
+{
+    static const char *names[8];
+    for (size_t i = 0; rh_suites[i].name && i + 1 < G_N_ELEMENTS(names); i++)
+        names[i] = rh_suites[i].name;
+    return names;
+}
+
+static const RhSuite *suite_by_name(const char *name, GError **error)
+{
+    for (const RhSuite *suite = rh_suites; suite->name; suite++)
+        if (strcmp(suite->name, name) == 0)
+            return suite;
+    g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
+    rh_fail(error, RH_ERROR_USAGE, "there is no suite \"%s\"\nnote: suites: %s", name, list);
+    return NULL;
+}
+
+static char *folder_of(const RhSuiteOptions *options, GError **error)
+{
+    if (!options->keep_folder)
+        return g_dir_make_tmp("rehearse-validate-XXXXXX", error);
+    if (g_mkdir_with_parents(options->keep_folder, 0777) != 0) {
+        rh_fail(error, RH_ERROR_IO, "cannot make %s", options->keep_folder);
+        return NULL;
+    }
+    return g_canonicalize_filename(options->keep_folder, NULL);
+}
+
+RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GError **error)
+{
+    Suite s = {.suite = suite_by_name(name, error), .options = options};
+    g_autofree char *model =
+        g_build_filename(options->lab_folder, "..", "data", "lab-gpt.json", NULL);
+    if (!s.suite || !(s.folder = folder_of(options, error)))
+        return NULL;
+    s.stack = rh_stack_by_name("lab");
+    s.model = rh_model_load(model, error);
+    s.v = rh_validation_new(name);
+    s.items = g_array_new(FALSE, TRUE, sizeof(Item));
+    g_array_set_clear_func(s.items, item_clear);
+    bool fine = s.model && run(&s, error);
+    g_array_unref(s.items);
+    rh_model_free(s.model);
+    if (!options->keep_folder)
+        remove_folder(s.folder);
+    g_free(s.folder);
+    g_free(s.profile);
+    if (!fine)
+        g_clear_pointer(&s.v, rh_validation_free);
+    return s.v;
+}

@@ -1,0 +1,23 @@
+#pragma once
+/* Suites of programs that are rehearsed, and performed for real in the network lab.
+ *
+ * Calibrated on the star (ping-pong alone), judged everywhere. Predictions are made before anything
+ * is measured. */
+#include "base/validation.h"
+#include "sim/run.h"
+
+typedef struct {
+    const char *perform;     /* the rehearse-perform binary */
+    const char *lab_folder;  /* validate/lab of the source tree */
+    const char *keep_folder; /* programs, traces and ping-pongs are left there; NULL: thrown away */
+    const char *only;        /* cases whose name holds this text; NULL: all */
+    int32_t runs;            /* measured steps of each program */
+    void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
+    void *user;
+} RhSuiteOptions;
+
+/* NULL-ended. */
+const char *const *rh_suite_names(void);
+/* Cases that could not be run are in the result, skipped, with their reason. RH_ERROR_USAGE for an
+ * unknown suite, RH_ERROR_INPUT or RH_ERROR_IO when not even the predictions could be made. */
+RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GError **error);

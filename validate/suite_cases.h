@@ -1,0 +1,17 @@
+#pragma once
+/* The tables of the suites' cases. */
+#include <glib.h>
+
+/* `what`, by group: collective and small collective (below 256 KiB): OPERATION ALGORITHM BYTES;
+ * pattern: NAME BYTES; iteration and layout: a layout. Iterations are judged one by one; layouts
+ * are one job, ranked. */
+typedef struct {
+    const char *group, *platform, *what;
+} RhSuiteCase;
+
+typedef struct {
+    const char *name, *about;
+    const RhSuiteCase *cases; /* ended by a NULL group */
+} RhSuite;
+
+extern const RhSuite rh_suites[]; /* ended by a NULL name */
