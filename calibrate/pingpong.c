@@ -3,6 +3,8 @@
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_multifit_nlinear.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,9 +12,12 @@
 #include "base/json.h"
 #include "sim/engine/engine.h"
 
-#define HEADER     "source,destination,bytes,seconds"
-#define TRIPS      8 /* the buckets of the links have settled by then */
-#define ROWS_LEAST 6
+#define HEADER        "source,destination,bytes,seconds"
+#define TRIPS         8 /* the buckets of the links have settled by then */
+#define ROWS_LEAST    6
+#define SMALL_BYTES   1024
+#define ERLANG_SPREAD 1.679 /* (q90 - q10) of an Erlang-2 of mean 2, halved */
+#define ERLANG_SKEW   0.161 /* mean less median, likewise */
 
 /* --- the file --- */
 
@@ -60,6 +65,45 @@ GArray *rh_pings_load(const char *path, GError **error)
     return g_steal_pointer(&pings);
 }
 
+/* --- groups: one pair, one size --- */
+
+static int by_group(const void *a, const void *b)
+{
+    const RhPing *x = a, *y = b;
+    if (x->source != y->source)
+        return x->source - y->source;
+    if (x->destination != y->destination)
+        return x->destination - y->destination;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
+}
+
+/* Medians of the groups; *noise_s from the spread of small messages. `sorted` is. */
+static GArray *medians_of(const GArray *sorted, double *noise_s)
+{
+    const RhPing *ping = (const RhPing *)(const void *)sorted->data;
+    GArray *medians = g_array_new(FALSE, FALSE, sizeof(RhPing));
+    g_autofree double *spread_s = g_new0(double, sorted->len + 1);
+    size_t spreads = 0;
+    for (guint first = 0, end; first < sorted->len; first = end) {
+        for (end = first + 1; end < sorted->len && ping[end].bytes == ping[first].bytes &&
+                              ping[end].source == ping[first].source &&
+                              ping[end].destination == ping[first].destination;)
+            end++;
+        guint count = end - first;
+        RhPing median = ping[first + count / 2];
+        g_array_append_val(medians, median);
+        if (median.bytes <= SMALL_BYTES && count >= 10)
+            spread_s[spreads++] =
+                ping[first + count * 9 / 10].seconds - ping[first + count / 10].seconds;
+    }
+    gsl_sort(spread_s, 1, spreads);
+    *noise_s =
+        spreads ? gsl_stats_median_from_sorted_data(spread_s, 1, spreads) / ERLANG_SPREAD : 0;
+    return medians;
+}
+
 /* --- the rehearsal of a ping-pong --- */
 
 static int32_t add_end(RhProgram *p, RhTaskKind kind, int32_t delta, double bytes, int32_t before)
@@ -103,10 +147,6 @@ static RhProgram *ping_program(const RhPing *ping)
 bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double *seconds,
                       GError **error)
 {
-    int32_t gpus = rh_platform_gpus(platform);
-    if (ping->source >= gpus || ping->destination >= gpus)
-        return rh_fail(error, RH_ERROR_INPUT, "ranks %d and %d: %s has %d", ping->source,
-                       ping->destination, platform->name, gpus);
     g_autoptr(RhProgram) p = ping_program(ping);
     RhEngineOptions options = {.timeline = true};
     g_autoptr(RhRun) run = rh_engine_run(p, platform, &options, error);
@@ -138,9 +178,12 @@ static const RhPing *ping_at(const Problem *problem, size_t i)
     return &g_array_index(problem->pings, RhPing, i);
 }
 
-static bool same(const RhPing *a, const RhPing *b)
+/* Would the rehearsal tell them apart? Pairs with as many links between them are alike. */
+static bool same(const RhPlatform *p, const RhPing *a, const RhPing *b)
 {
-    return a->bytes == b->bytes && a->source == b->source && a->destination == b->destination;
+    RhLink links[RH_ROUTE_MAX];
+    return a->bytes == b->bytes && rh_platform_route(p, a->source, a->destination, links) ==
+                                       rh_platform_route(p, b->source, b->destination, links);
 }
 
 static bool predict(Problem *problem, const RhPing *ping, double latency_s, double copy_s_per_byte,
@@ -161,7 +204,7 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f)
         const RhPing *ping = ping_at(problem, i);
         double seconds = 0;
         size_t k = 0;
-        while (k < i && !same(ping_at(problem, k), ping))
+        while (k < i && !same(problem->platform, ping_at(problem, k), ping))
             k++;
         if (k < i) /* sizes repeat */
             seconds = (gsl_vector_get(f, k) + 1) * ping_at(problem, k)->seconds;
@@ -199,7 +242,7 @@ static void read_fit(const Problem *problem, gsl_multifit_nlinear_workspace *wor
         .latency_error_s = latency_s * scale * sqrt(gsl_matrix_get(covariance, 0, 0)),
         .copy_s_per_byte = copy_s_per_byte,
         .copy_error_s_per_byte = copy_s_per_byte * scale * sqrt(gsl_matrix_get(covariance, 1, 1)),
-        .rows_count = (int32_t)n};
+        .groups_count = (int32_t)n};
     judge(problem, work->f, fit);
     gsl_matrix_free(covariance);
 }
@@ -231,17 +274,40 @@ static bool solve(Problem *problem, RhPingFit *fit)
     return fitted;
 }
 
+static bool check_ranks(const GArray *pings, const RhPlatform *platform, GError **error)
+{
+    int32_t gpus = rh_platform_gpus(platform);
+    for (guint i = 0; i < pings->len; i++) {
+        const RhPing *ping = &g_array_index(pings, RhPing, i);
+        if (ping->source >= gpus || ping->destination >= gpus)
+            return rh_fail(error, RH_ERROR_INPUT, "row %u is between ranks %d and %d; %s has %d",
+                           i + 1, ping->source, ping->destination, platform->name, gpus);
+    }
+    return true;
+}
+
 bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fit, GError **error)
 {
-    if (pings->len < ROWS_LEAST)
-        return rh_fail(error, RH_ERROR_INPUT, "%u rows: at least %d are needed", pings->len,
-                       ROWS_LEAST);
+    double noise_s = 0;
+    if (!check_ranks(pings, platform, error))
+        return false;
+    g_autoptr(GArray) sorted = g_array_copy((GArray *)pings);
+    g_array_sort(sorted, by_group);
+    g_autoptr(GArray) medians = medians_of(sorted, &noise_s);
+    if (medians->len < ROWS_LEAST)
+        return rh_fail(error, RH_ERROR_INPUT, "%u sizes and pairs of ranks: at least %d are needed",
+                       medians->len, ROWS_LEAST);
     g_autoptr(RhPlatform) copy = rh_platform_copy(platform);
-    Problem problem = {pings, copy, NULL};
+    Problem problem = {medians, copy, NULL};
+    copy->messages.noise_s.value = 0;
     for (int32_t t = 0; t < copy->tiers_count; t++)
         copy->tiers[t].hop_latency_s.value = 0;
-    if (solve(&problem, fit))
+    if (solve(&problem, fit)) {
+        fit->noise_s = fmin(noise_s, fit->latency_s / (1 - ERLANG_SKEW));
+        fit->latency_s += ERLANG_SKEW * fit->noise_s;
+        fit->rows_count = (int32_t)pings->len;
         return true;
+    }
     if (problem.error)
         g_propagate_error(error, problem.error);
     else
@@ -290,6 +356,7 @@ char *rh_pings_profile(const RhPingFit *f, const RhPlatform *platform, const cha
     rh_json_begin_object(w, "facts");
     for (size_t i = 0; i < G_N_ELEMENTS(links); i++)
         put_fact(w, links[i], 1e6 * f->latency_s, "us", 1e6 * f->latency_error_s, cited, date);
+    put_fact(w, "messages.noise", 1e6 * f->noise_s, "us", 1e6 * f->latency_error_s, cited, date);
     put_fact(w, "messages.copy", 1e-9 / f->copy_s_per_byte, "GB/s",
              1e-9 * f->copy_error_s_per_byte / (f->copy_s_per_byte * f->copy_s_per_byte), cited,
              date);

@@ -1,25 +1,30 @@
 #pragma once
-/* What a message costs, from ping-pong: the software's latency and its copies.
+/* What a message costs, from ping-pong: the software's latency, its noise, and its copies.
  *
  * The model is the rehearsal itself: t(n) is the one-way time that it gives a ping-pong of n bytes
  * on this platform (packets, headers, buckets, store and forward are all in it) when a message of n
- * bytes has the latency s + n / c. The two are fitted to the measured times by least squares of
- * relative errors (GSL, Levenberg-Marquardt). */
+ * bytes has the latency s + n / c. The two are fitted to the medians of the measured times by least
+ * squares of relative errors (GSL, Levenberg-Marquardt).
+ *
+ * Noise: a latency is taken as a constant and an exponential part of mean e. Half a round trip then
+ * holds half of an Erlang-2 variable: its 10th and 90th percentiles are 1.679 e apart, its median
+ * lies 0.161 e below its mean. e is the median spread of the messages of at most 1 KiB. */
 #include <glib.h>
 
 #include "platforms/platform.h"
 
-/* One row of the file: the median one-way time of some round trips. */
+/* One row of the file: half a round trip. */
 typedef struct {
     int32_t source, destination; /* GPUs of the platform */
     double bytes, seconds;
 } RhPing;
 
 typedef struct {
-    double latency_s, latency_error_s; /* half of the 95 % interval */
+    double latency_s, latency_error_s; /* mean; half of its 95 % interval */
+    double noise_s;                    /* the part that is exponential */
     double copy_s_per_byte, copy_error_s_per_byte;
     double mape_frac, worst_frac, worst_bytes;
-    int32_t rows_count;
+    int32_t rows_count, groups_count; /* a group: one pair, one size */
 } RhPingFit;
 
 /* CSV with the header source,destination,bytes,seconds. RhPing, caller unrefs. RH_ERROR_IO;

@@ -34,7 +34,7 @@ static char *measure(const RhArguments *a, const RhPlatform *platform, GError **
     g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
     g_autofree char *perform = g_build_filename(folder, "rehearse-perform", NULL);
     g_autofree char *ping = g_strdup_printf("--pingpong=%s", path);
-    const char *argv[] = {perform, ping, "--runs=5", NULL};
+    const char *argv[] = {perform, ping, "--runs=3", NULL};
     rh_terminal_progress("ping-pong", 0, 1, 0, NULL);
     bool ran = rh_lab_run(lab, platform, 120, argv, &output, error);
     rh_terminal_progress_end();
@@ -43,9 +43,10 @@ static char *measure(const RhArguments *a, const RhPlatform *platform, GError **
 
 static void print_fit(const RhPingFit *fit, const char *saved)
 {
-    printf("a message takes %.0f us (+-%.0f) and %.2f ns a byte (+-%.2f) besides its links\n",
-           1e6 * fit->latency_s, 1e6 * fit->latency_error_s, 1e9 * fit->copy_s_per_byte,
-           1e9 * fit->copy_error_s_per_byte);
+    printf("a message takes %.0f us (+-%.0f; %.0f of it noise) and %.2f ns a byte (+-%.2f) besides "
+           "its links\n",
+           1e6 * fit->latency_s, 1e6 * fit->latency_error_s, 1e6 * fit->noise_s,
+           1e9 * fit->copy_s_per_byte, 1e9 * fit->copy_error_s_per_byte);
     printf("%d rows; mean error of the fit %.1f %%, worst %.1f %% at %.0f B\n", fit->rows_count,
            100 * fit->mape_frac, 100 * fit->worst_frac, fit->worst_bytes);
     if (saved)

@@ -10,7 +10,7 @@ static RhPlatform *star(void)
     static const char *const settings[][2] = {
         {"nic.bandwidth", "1MB/s"}, {"nic.latency", "0us"},    {"messages.packet", "1kB"},
         {"messages.header", "0B"},  {"messages.burst", "0B"},  {"nvlink.bandwidth", "1MB/s"},
-        {"nvlink.latency", "0us"},  {"messages.copy", "0B/s"},
+        {"nvlink.latency", "0us"},  {"messages.copy", "0B/s"}, {"messages.noise", "0us"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(settings); i++)
         CU_ASSERT_TRUE(rh_platform_set(p, settings[i][0], settings[i][1], NULL));
@@ -156,6 +156,22 @@ static void steps_repeat(void)
     RH_CHECK_CLOSE(kit_time_s(p, platform, (RhEngineOptions){.unfolded = true}), one_s, 1e-12);
 }
 
+/* Noise keeps the mean: many messages one after another take what they take without. */
+static void noise_keeps_the_mean_and_follows_the_seed(void)
+{
+    g_autoptr(RhPlatform) platform = star();
+    g_autoptr(RhProgram) p = kit_messages(8, 4, 4, 1e3);
+    CU_ASSERT_TRUE(rh_platform_set(platform, "nic.latency", "10ms", NULL));
+    double quiet_s = kit_time_s(p, platform, (RhEngineOptions){.steps = 400});
+    CU_ASSERT_TRUE(rh_platform_set(platform, "messages.noise", "8ms", NULL));
+    double noisy_s = kit_time_s(p, platform, (RhEngineOptions){.steps = 400});
+    /* The slowest of four: 2 ms and the mean of the largest of four exponentials, 25/12. */
+    RH_CHECK_CLOSE(noisy_s - quiet_s, 0.002 + 25.0 / 12 * 0.008 - 0.010, 0.1);
+    CU_ASSERT_EQUAL(kit_time_s(p, platform, (RhEngineOptions){.steps = 400}), noisy_s);
+    CU_ASSERT_NOT_EQUAL(kit_time_s(p, platform, (RhEngineOptions){.steps = 400, .seed = 2}),
+                        noisy_s);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -170,5 +186,7 @@ int main(void)
             {"every_collective_ends_and_moves_its_bytes",
              every_collective_ends_and_moves_its_bytes},
             {"steps_repeat", steps_repeat},
+            {"noise_keeps_the_mean_and_follows_the_seed",
+             noise_keeps_the_mean_and_follows_the_seed},
             {0}});
 }

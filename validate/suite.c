@@ -21,7 +21,8 @@
 #define JOB_SEQUENCE 256
 #define NOISY_FRAC   0.10 /* a case that spreads more is measured once more */
 #define STEP_LIMIT_S 30
-#define PING_RUNS    5
+#define PING_RUNS    3
+#define SEEDS        5 /* of the noise in a prediction */
 
 /* One case on its way. */
 typedef struct {
@@ -148,13 +149,34 @@ static RhPlatform *platform_of(const Suite *s, const char *spec, GError **error)
     return rh_stack_platform(s->stack, hardware);
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const RhRun *x = *(RhRun *const *)a, *y = *(RhRun *const *)b;
+    return x->step_time_s < y->step_time_s ? -1 : x->step_time_s > y->step_time_s;
+}
+
+/* The middle one of some seeds of the noise; NULL on failure. */
+static RhRun *median_rehearsal(const RhProgram *p, const RhPlatform *platform, GError **error)
+{
+    g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_run_free);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        RhEngineOptions options = {.timeline = true, .seed = seed};
+        RhRun *run = rh_engine_run(p, platform, &options, error);
+        if (!run)
+            return NULL;
+        g_ptr_array_add(runs, run);
+    }
+    g_ptr_array_sort(runs, by_time);
+    return g_ptr_array_steal_index(runs, SEEDS / 2);
+}
+
 static bool predict(const Suite *s, Item *item, const RhPlatform *platform, GError **error)
 {
     RhValidationCase *c = case_of(s, item);
-    RhEngineOptions options = {.timeline = true}, plain = {0};
+    RhEngineOptions plain = {0};
     g_autoptr(RhPlatform) fluid = rh_platform_copy(platform);
     fluid->messages.sender = RH_SHARING_NONE;
-    item->run = rh_engine_run(item->program, platform, &options, error);
+    item->run = median_rehearsal(item->program, platform, error);
     g_autoptr(RhRun) control =
         item->run ? rh_engine_run(item->program, fluid, &plain, error) : NULL;
     if (!control || !rh_dry_run(item->program, fluid, &c->control[RH_CONTROL_ALPHA_BETA], error))
@@ -319,11 +341,12 @@ static bool calibrate(Suite *s, GError **error)
     if (!rh_file_write(path, text, strlen(text), error))
         return false;
     s->profile = g_steal_pointer(&path);
-    g_ptr_array_add(s->v->notes,
-                    g_strdup_printf("calibrated by ping-pong on lab-star alone: latency %.0f us "
-                                    "(+-%.0f), copies %.2f ns/B; its own mean error %.1f %%",
-                                    1e6 * fit.latency_s, 1e6 * fit.latency_error_s,
-                                    1e9 * fit.copy_s_per_byte, 100 * fit.mape_frac));
+    g_ptr_array_add(
+        s->v->notes,
+        g_strdup_printf("calibrated by ping-pong on lab-star alone: latency %.0f us "
+                        "(+-%.0f; %.0f of it noise), copies %.2f ns/B; its own mean error %.1f %%",
+                        1e6 * fit.latency_s, 1e6 * fit.latency_error_s, 1e6 * fit.noise_s,
+                        1e9 * fit.copy_s_per_byte, 100 * fit.mape_frac));
     return true;
 }
 

@@ -6,6 +6,7 @@
  * which the bucket would be full again (GCRA, ITU-T I.371). The receiver has the message the
  * route's latency and its copies after its last packet. Sends are buffered: a SEND ends when it
  * starts. SMs are not held. */
+#include <gsl/gsl_randist.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ struct RhExecMessages {
     uint8_t **early;           /* per actor and task: came before it was asked for */
     double **t_reached_s;      /* per actor and lane */
     double *link_bytes;
+    gsl_rng *rng;
 };
 
 /* --- queues --- */
@@ -219,6 +221,15 @@ static bool is_own(const RhPlatform *platform, RhLink first)
     return nvlink || platform->nics_per_node == platform->gpus_per_node;
 }
 
+/* The latency of one message: its mean is `latency_s`. */
+static double noisy(const RhExec *x, double latency_s)
+{
+    double noise_s = fmin(x->platform->messages.noise_s.value, latency_s);
+    if (noise_s <= 0)
+        return latency_s;
+    return latency_s - noise_s + gsl_ran_exponential(x->messages->rng, noise_s);
+}
+
 /* Sends `what` (bytes and what it is for) from rank src to rank dst. */
 static void post(RhExec *x, Message what, int32_t src, int32_t dst, double launch_s)
 {
@@ -228,7 +239,7 @@ static void post(RhExec *x, Message what, int32_t src, int32_t dst, double launc
     what.links_count = rh_platform_route(x->platform, from, to, what.links);
     what.packets = (int32_t)fmax(1, ceil(what.bytes / x->platform->messages.packet_bytes.value));
     what.connection = (uint64_t)(uint32_t)src << 32 | (uint32_t)dst;
-    what.latency_s = launch_s + rh_platform_route_latency_s(x->platform, from, to);
+    what.latency_s = launch_s + noisy(x, rh_platform_route_latency_s(x->platform, from, to));
     if (x->platform->messages.copy_bytes_per_s.value > 0)
         what.latency_s += what.bytes / x->platform->messages.copy_bytes_per_s.value;
     what.t_post_s = x->t_s;
@@ -449,6 +460,8 @@ RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base)
 {
     RhExecMessages *all = g_new0(RhExecMessages, 1);
     all->base = base;
+    all->rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(all->rng, (unsigned long)(rh_mix64(x->options->seed + 29, 0) & 0xffffffffU));
     all->links_count = rh_platform_links_count(x->platform);
     all->expansions = rh_expansions_new(x->program, x->platform);
     all->messages = g_array_new(FALSE, TRUE, sizeof(Message));
@@ -513,6 +526,7 @@ void rh_exec_messages_free(RhExec *x)
     void *blocks[] = {all->early, all->t_reached_s, all->servers, all->link_bytes};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
+    gsl_rng_free(all->rng);
     g_hash_table_destroy(all->call_of);
     rh_expansions_free(all->expansions);
     g_free(all);

@@ -25,7 +25,7 @@ enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 typedef struct {
     char *platform, *folder, *pingpong, *slow;
     char **programs;
-    int runs, peer;
+    int runs;
     double timeout_s, scale;
 } Arguments;
 
@@ -202,7 +202,7 @@ static int perform(const Stage *stage, const char *path, GError **error)
 
 static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **error)
 {
-    *a = (Arguments){.runs = 3, .timeout_s = 60, .scale = 1, .peer = 1};
+    *a = (Arguments){.runs = 3, .timeout_s = 60, .scale = 1};
     const GOptionEntry entries[] = {
         {"platform", 'p', 0, G_OPTION_ARG_STRING, &a->platform,
          "where the ranks sit and what kernels take", "PLATFORM"},
@@ -215,8 +215,7 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
          "RANK:FACTOR"},
         {"scale", 0, 0, G_OPTION_ARG_DOUBLE, &a->scale, "all kernels take longer", "FACTOR"},
         {"pingpong", 0, 0, G_OPTION_ARG_FILENAME, &a->pingpong,
-         "measure messages between rank 0 and --peer instead", "FILE.csv"},
-        {"peer", 0, 0, G_OPTION_ARG_INT, &a->peer, "(1)", "RANK"},
+         "measure messages between pairs of ranks instead", "FILE.csv"},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &a->programs, NULL,
          "PROGRAM.json..."},
         {NULL, 0, 0, G_OPTION_ARG_NONE, NULL, NULL, NULL}};
@@ -236,14 +235,15 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
 static int ping(const Stage *stage, GError **error)
 {
     const Arguments *a = stage->arguments;
-    if (a->peer < 1 || a->peer >= stage->ranks) {
-        rh_fail(error, RH_ERROR_USAGE, "--peer %d: 1 to %d", a->peer, stage->ranks - 1);
+    if (stage->ranks % 2 != 0) {
+        rh_fail(error, RH_ERROR_USAGE, "--pingpong needs an even number of ranks, not %d",
+                stage->ranks);
         return EXIT_USAGE;
     }
     FILE *out = stage->rank == 0 ? fopen(a->pingpong, "w") : NULL;
     int usable = stage->rank != 0 || out != NULL;
     MPI_Bcast(&usable, 1, MPI_INT, 0, stage->comm);
-    bool written = usable && rh_pingpong(stage->comm, a->peer, a->runs, out);
+    bool written = usable && rh_pingpong(stage->comm, a->runs, out);
     if (out)
         written = fclose(out) == 0 && written;
     if (!written && stage->rank == 0)

@@ -1,15 +1,20 @@
 #include "validate/perform/pingpong.h"
 
-#include <glib.h>
-#include <stdlib.h>
-
 #include "validate/perform/clock.h"
+#include <glib.h>
 
 #define TAG        9
 #define BYTES_MAX  (1 << 20)
 #define TRIPS_MAX  31
-#define SIZE_S     0.15 /* seconds spent on a size, about */
-#define POLL_NAP_S 20e-6
+#define SIZE_S     0.1 /* seconds spent on a size, about */
+#define POLL_NAP_S 50e-6
+
+typedef struct {
+    MPI_Comm comm;
+    int own, ranks, partner;
+    bool leads;
+    void *buffer;
+} Pair;
 
 /* The performer polls and naps; so does this. */
 static void finish(MPI_Request *request)
@@ -22,66 +27,66 @@ static void finish(MPI_Request *request)
     }
 }
 
-static void pass(MPI_Comm comm, int peer, void *buffer, int bytes, bool sends)
+static void pass(const Pair *p, int bytes, bool sends)
 {
     MPI_Request request;
     if (sends)
-        MPI_Isend(buffer, bytes, MPI_BYTE, peer, TAG, comm, &request);
+        MPI_Isend(p->buffer, bytes, MPI_BYTE, p->partner, TAG, p->comm, &request);
     else
-        MPI_Irecv(buffer, bytes, MPI_BYTE, peer, TAG, comm, &request);
+        MPI_Irecv(p->buffer, bytes, MPI_BYTE, p->partner, TAG, p->comm, &request);
     finish(&request);
 }
 
-static double round_trip_s(MPI_Comm comm, int peer, void *buffer, int bytes, bool leads)
+static double round_trip_s(const Pair *p, int bytes)
 {
     double t_start_s = rh_clock_now_s();
-    pass(comm, peer, buffer, bytes, leads);
-    pass(comm, peer, buffer, bytes, !leads);
+    pass(p, bytes, p->leads);
+    pass(p, bytes, !p->leads);
     return rh_clock_now_s() - t_start_s;
 }
 
-static int rising(const void *a, const void *b)
+/* All pairs make as many trips as the slowest has time for: half of each in halves_s. */
+static int make_trips(const Pair *p, int bytes, double halves_s[TRIPS_MAX])
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Both ends know how many trips: the first one's time, told by the leader. */
-static double one_way_s(MPI_Comm comm, int peer, void *buffer, int bytes, bool leads)
-{
-    double trips_s[TRIPS_MAX];
-    double first_s = round_trip_s(comm, peer, buffer, bytes, leads);
-    int trips = (int)CLAMP(SIZE_S / first_s, 3, TRIPS_MAX);
-    if (leads)
-        MPI_Send(&trips, 1, MPI_INT, peer, TAG, comm);
-    else
-        MPI_Recv(&trips, 1, MPI_INT, peer, TAG, comm, MPI_STATUS_IGNORE);
+    double first_s = round_trip_s(p, bytes), slowest_s = first_s;
+    MPI_Allreduce(&first_s, &slowest_s, 1, MPI_DOUBLE, MPI_MAX, p->comm);
+    double wanted = SIZE_S / slowest_s;
+    int trips = (int)CLAMP(wanted, 5, TRIPS_MAX);
     for (int i = 0; i < trips; i++)
-        trips_s[i] = round_trip_s(comm, peer, buffer, bytes, leads);
-    qsort(trips_s, (size_t)trips, sizeof *trips_s, rising);
-    return trips_s[trips / 2] / 2;
+        halves_s[i] = round_trip_s(p, bytes) / 2;
+    return trips;
 }
 
-bool rh_pingpong(MPI_Comm comm, int peer, int runs, FILE *out)
+/* The leaders' trips, in the order of their ranks, by rank 0. */
+static bool write_rows(const Pair *p, int bytes, const double *halves_s, int trips, FILE *out)
 {
-    int own;
-    MPI_Comm_rank(comm, &own);
-    g_autofree void *buffer = g_malloc0(BYTES_MAX);
-    if (own == 0 && fputs("source,destination,bytes,seconds\n", out) < 0)
-        return false;
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_autofree double *all = g_new0(double, p->ranks *trips);
+    MPI_Gather(halves_s, trips, MPI_DOUBLE, all, trips, MPI_DOUBLE, 0, p->comm);
+    for (int i = 0; p->own == 0 && i < p->ranks / 2 * trips; i++) {
+        int leader = i / trips;
+        if (fprintf(out, "%d,%d,%d,%s\n", leader, leader + p->ranks / 2, bytes,
+                    g_ascii_formatd(text, sizeof text, "%.9g", all[i])) < 0)
+            return false;
+    }
+    return true;
+}
+
+bool rh_pingpong(MPI_Comm comm, int runs, FILE *out)
+{
+    Pair p = {.comm = comm};
+    MPI_Comm_rank(comm, &p.own);
+    MPI_Comm_size(comm, &p.ranks);
+    p.leads = p.own < p.ranks / 2;
+    p.partner = p.leads ? p.own + p.ranks / 2 : p.own - p.ranks / 2;
+    g_autofree void *buffer = p.buffer = g_malloc0(BYTES_MAX);
+    bool written = p.own != 0 || fputs("source,destination,bytes,seconds\n", out) >= 0;
     for (int run = 0; run < runs; run++)
         for (int bytes = 4; bytes <= BYTES_MAX; bytes *= bytes < 1024 ? 4 : 2) {
-            if (own != 0 && own != peer)
-                continue;
-            double seconds = one_way_s(comm, own == 0 ? peer : 0, buffer, bytes, own == 0);
-            char text[G_ASCII_DTOSTR_BUF_SIZE];
-            if (own == 0 && fprintf(out, "0,%d,%d,%s\n", peer, bytes,
-                                    g_ascii_formatd(text, sizeof text, "%.9g", seconds)) < 0)
-                return false;
+            double halves_s[TRIPS_MAX];
+            MPI_Barrier(comm);
+            int trips = make_trips(&p, bytes, halves_s);
+            written &= write_rows(&p, bytes, halves_s, trips, out);
         }
-    /* The others wait here, asleep, as a rank does that has nothing to do. */
-    MPI_Request barrier;
-    MPI_Ibarrier(comm, &barrier);
-    finish(&barrier);
-    return true;
+    return written;
 }
