@@ -44,13 +44,13 @@ typedef struct {
     }
 
 static const LayoutKey layout_keys[] = {
-    NUMBER("tp", tp, 1, 1 << 20),
-    NUMBER("pp", pp, 1, 1 << 20),
-    NUMBER("dp", dp, 1, 1 << 20),
-    NUMBER("cp", cp, 1, 1 << 20),
-    NUMBER("ep", ep, 1, 1 << 20),
+    NUMBER("tp", tp, 1, RH_LAYOUT_DEGREE_MAX),
+    NUMBER("pp", pp, 1, RH_LAYOUT_DEGREE_MAX),
+    NUMBER("dp", dp, 1, RH_LAYOUT_DEGREE_MAX),
+    NUMBER("cp", cp, 1, RH_LAYOUT_DEGREE_MAX),
+    NUMBER("ep", ep, 1, RH_LAYOUT_DEGREE_MAX),
     NUMBER("vpp", vpp, 1, 1 << 16),
-    NUMBER("mb", microbatch, 1, 1 << 20),
+    NUMBER("mb", microbatch, 1, RH_LAYOUT_DEGREE_MAX),
     NUMBER("zero", zero, 0, 3),
     NAMED("recompute", recompute, 0, RH_RECOMPUTE_LAST - 1, recompute_names),
     NAMED("schedule", schedule, 1, RH_SCHEDULE_LAST - 1, schedule_names),

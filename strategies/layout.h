@@ -9,6 +9,9 @@
 
 #include "workloads/ops.h"
 
+/* Degrees and micro-batches are at most this (keys of search/screen.c rely on it). */
+#define RH_LAYOUT_DEGREE_MAX (1 << 20)
+
 typedef enum {
     RH_SCHEDULE_NONE,
     RH_SCHEDULE_GPIPE,

@@ -73,14 +73,6 @@ static void walk_switches(Walk *w, RhLayout l)
                 }
 }
 
-/* Chunk counts worth trying: any up to 16 per stage, and beyond that those that split the layers
- * evenly (or with the embedding and the head standing for a layer each). */
-static bool worth_trying(int32_t layers, int32_t pp, int32_t vpp)
-{
-    int32_t chunks = pp * vpp;
-    return layers % chunks == 0 || (layers + 2) % chunks == 0 || (vpp <= 16 && chunks <= layers);
-}
-
 static void walk_schedules(Walk *w, RhLayout l)
 {
     int32_t layers = w->c->model->layers_count;
@@ -91,22 +83,20 @@ static void walk_schedules(Walk *w, RhLayout l)
     }
     l.schedule = RH_SCHEDULE_INTERLEAVED;
     for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers + 2; l.vpp++)
-        if (worth_trying(layers, l.pp, l.vpp))
-            walk_switches(w, l);
+        walk_switches(w, l);
 }
 
-/* Micro-batches worth trying: every divisor to 8, 16 and 32. */
+/* Every divisor of a replica's samples: which of them fit is the memory stage's to say. */
 static void walk_microbatches(Walk *w, RhLayout l)
 {
-    static const int32_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 32};
     int64_t samples = w->c->job.global_batch / l.dp;
     if (w->c->job.global_batch % l.dp != 0)
         return;
-    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        l.microbatch = sizes[i];
-        if (samples % l.microbatch == 0)
+    for (int64_t size = 1; size <= MIN(samples, RH_LAYOUT_DEGREE_MAX); size++)
+        if (samples % size == 0) {
+            l.microbatch = (int32_t)size;
             walk_schedules(w, l);
-    }
+        }
 }
 
 GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count)
