@@ -83,6 +83,19 @@ static void constraints_hold(void)
     }
 }
 
+static void memory_has_only_an_upper_limit(void)
+{
+    RhConstraint c = {0};
+    CU_ASSERT_TRUE(rh_constraint_parse("memory<=90%", true, &c, NULL));
+    CU_ASSERT_TRUE(c.relation == -1 && c.value == 0.9);
+    static const char *const wrong[] = {"memory>=10%", "memory=50%"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_constraint_parse(wrong[i], true, &c, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
 /* --- the bounds --- */
 
 static double rehearsed_s(const TrainKit *k, const RhLayout *l)
@@ -359,6 +372,7 @@ int main(void)
                               the_space_is_every_canonical_legal_layout},
                              {"no_layout_is_listed_twice", no_layout_is_listed_twice},
                              {"constraints_hold", constraints_hold},
+                             {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
                              {"no_bound_exceeds_its_rehearsal", no_bound_exceeds_its_rehearsal},
                              {"a_hill_climber_finds_no_bound_above_its_rehearsal",
                               a_hill_climber_finds_no_bound_above_its_rehearsal},

@@ -19,7 +19,7 @@ typedef struct {
     int relation;    /* 0: =, -1: <=, +1: >= */
     double value;    /* enumerated values by their number in the enum */
 } RhConstraint;
-/* Parses "tp=8", "tp<=8", "memory=90%" into *out. RH_ERROR_USAGE with near keys. */
+/* Parses "tp=8", "tp<=8", "memory<=90%" into *out. RH_ERROR_USAGE with near keys. */
 bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error);
 
 typedef struct {

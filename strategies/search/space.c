@@ -149,9 +149,13 @@ bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GEr
     if (!is_limit && (relation != 0 || strcmp(parsed.key, "memory") == 0))
         return rh_fail(error, RH_ERROR_USAGE,
                        "\"%s\" does not fix a layout key\nhelp: use --limit %s", text, text);
+    g_autofree char *value = g_strstrip(g_strdup(rest + (relation ? 2 : 1)));
+    if (relation >= 0 && strcmp(parsed.key, "memory") == 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "\"%s\": memory has only an upper limit\nhelp: write memory<=%s", text,
+                       value);
     if (is_limit && relation == 0)
         parsed.relation = -1;
-    g_autofree char *value = g_strstrip(g_strdup(rest + (relation ? 2 : 1)));
     if (!read_value(parsed.key, value, &parsed.value, error)) {
         if (error && *error)
             (*error)->code = RH_ERROR_USAGE;

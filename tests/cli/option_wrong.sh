@@ -20,6 +20,8 @@ try plan "${job[@]}" word
 try plan "${job[@]}" -x
 try plan "${job[@]}" --fix tq=8
 try plan "${job[@]}" --limit 'tp<=many'
+try plan "${job[@]}" --limit 'memory>=10%'
+try plan "${job[@]}" --limit 'memory=50%'
 try plan "${job[@]}" -o plan.html
 try plan "${job[@]}" -o plan.txt
 try plan "${job[@]}" -o nosuch/plan.json
