@@ -289,10 +289,17 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     g_autofree char *screened = rh_text_count(plan->screened_count);
     g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
     g_autoptr(GString) text = g_string_new(NULL);
-    g_string_printf(text, "%s legal, %s fit, %s screened, %s rehearsed in %.1f s; ", legal, fit,
-                    screened, rehearsed, plan->wall_s);
+    /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
+    static const char reserved[] = "9999.9";
+    g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
+    g_string_printf(text, "%s legal, %s fit, %s screened, %s rehearsed in\u00a0%s\u00a0s; ", legal,
+                    fit, screened, rehearsed, reserved);
     append_proof(text, plan, options);
-    append_labelled(out, "layouts", text->str);
+    g_autoptr(GString) wrapped = g_string_new(NULL);
+    append_labelled(wrapped, "layouts", text->str);
+    g_string_replace(wrapped, reserved, spent, 1);
+    g_string_replace(wrapped, "\u00a0", " ", 0);
+    g_string_append(out, wrapped->str);
 }
 
 static void append_next(GString *out, const RhReportStyle *style)

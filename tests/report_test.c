@@ -216,6 +216,33 @@ static void a_plan_without_rehearsal_tells_no_waits(void)
     world_clear(&w);
 }
 
+/* Equal plans break their lines at the same words, however long the search took. */
+static void the_time_taken_moves_no_line(void)
+{
+    static const double walls_s[] = {0.1, 21.7, 432.1, 9999.9};
+    World w = world_new();
+    w.q.c = &w.c;
+    RhPlan plan = plan_of(&w);
+    g_autofree char *first = NULL;
+    for (plan.legal_count = 13440; plan.legal_count < 1e12; plan.legal_count *= 10) {
+        g_clear_pointer(&first, g_free);
+        for (size_t i = 0; i < G_N_ELEMENTS(walls_s); i++) {
+            RhPlanOptions options = {.gap_frac = 0.002, .top = 2};
+            RhReportStyle style = {0};
+            plan.wall_s = walls_s[i];
+            g_autofree char *text = rh_report_plan_text(&w.q, &plan, &options, &style);
+            g_autofree char *spent = g_strdup_printf("in %.1f s;", walls_s[i]);
+            g_autoptr(GString) plain = g_string_new(text);
+            CU_ASSERT_EQUAL(g_string_replace(plain, spent, "in N s;", 0), 1);
+            if (!first)
+                first = g_strdup(plain->str);
+            CU_ASSERT_STRING_EQUAL(plain->str, first);
+        }
+    }
+    plan_clear(&plan);
+    world_clear(&w);
+}
+
 static void why_names_the_term_that_decides(void)
 {
     World w = world_new();
@@ -276,6 +303,7 @@ int main(void)
         {"json_of_a_run_reads_back", json_of_a_run_reads_back},
         {"text_of_a_plan_is_small_and_answers_first", text_of_a_plan_is_small_and_answers_first},
         {"a_plan_without_rehearsal_tells_no_waits", a_plan_without_rehearsal_tells_no_waits},
+        {"the_time_taken_moves_no_line", the_time_taken_moves_no_line},
         {"why_names_the_term_that_decides", why_names_the_term_that_decides},
         {"csv_has_as_many_cells_as_its_head", csv_has_as_many_cells_as_its_head},
         {"platforms_of_every_shape_can_be_drawn", platforms_of_every_shape_can_be_drawn},
