@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "sim/engine/engine.h"
 
-#define HEADER        "source,destination,bytes,seconds"
+#define HEADER        "kind,source,destination,bytes,seconds"
 #define TRIPS         8 /* the buckets of the links have settled by then */
 #define ROWS_LEAST    6
 #define SMALL_BYTES   1024
@@ -24,23 +24,27 @@
 static bool read_row(const char *path, int line, const char *text, GArray *pings, GError **error)
 {
     g_auto(GStrv) cells = g_strsplit(text, ",", -1);
-    double values[4];
-    for (int i = 0; i < 4; i++) {
+    double values[5] = {0};
+    if (g_strv_length(cells) != 5)
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%d: %u cells, 5 are wanted: " HEADER, path, line,
+                       g_strv_length(cells));
+    bool reaction = strcmp(cells[0], "reaction") == 0;
+    if (!reaction && strcmp(cells[0], "trip") != 0)
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:1: \"%s\" is neither trip nor reaction", path,
+                       line, cells[0]);
+    for (int i = 1; i < 5; i++) {
         char *end = NULL;
-        if (g_strv_length(cells) != 4)
-            return rh_fail(error, RH_ERROR_INPUT, "%s:%d: %u cells, 4 are wanted: " HEADER, path,
-                           line, g_strv_length(cells));
         values[i] = g_ascii_strtod(cells[i], &end);
         if (end == cells[i] || *end || !isfinite(values[i]) || values[i] < 0 || values[i] > 1e12)
             return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: \"%s\" is not a number >= 0", path,
                            line, i + 1, cells[i]);
     }
-    if (!(values[3] > 0))
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:4: no message takes no time", path, line);
-    if (values[0] > 1e6 || values[1] > 1e6 || values[0] == values[1])
+    if (!reaction && !(values[4] > 0))
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:5: no message takes no time", path, line);
+    if (values[1] > 1e6 || values[2] > 1e6 || values[1] == values[2])
         return rh_fail(error, RH_ERROR_INPUT, "%s:%d: source and destination must be two ranks",
                        path, line);
-    RhPing ping = {(int32_t)values[0], (int32_t)values[1], values[2], values[3]};
+    RhPing ping = {reaction, (int32_t)values[1], (int32_t)values[2], values[3], values[4]};
     g_array_append_val(pings, ping);
     return true;
 }
@@ -70,6 +74,8 @@ GArray *rh_pings_load(const char *path, GError **error)
 static int by_group(const void *a, const void *b)
 {
     const RhPing *x = a, *y = b;
+    if (x->reaction != y->reaction)
+        return x->reaction - y->reaction;
     if (x->source != y->source)
         return x->source - y->source;
     if (x->destination != y->destination)
@@ -77,6 +83,15 @@ static int by_group(const void *a, const void *b)
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? -1 : 1;
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
+}
+
+/* Mean of the reactions, which stand behind the trips. */
+static double mean_reaction_s(const GArray *sorted, guint first)
+{
+    double sum_s = 0;
+    for (guint i = first; i < sorted->len; i++)
+        sum_s += g_array_index(sorted, RhPing, i).seconds;
+    return sorted->len > first ? sum_s / (sorted->len - first) : 0;
 }
 
 /* Medians of the groups; *noise_s from the spread of small messages. `sorted` is. */
@@ -293,6 +308,11 @@ bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fi
         return false;
     g_autoptr(GArray) sorted = g_array_copy((GArray *)pings);
     g_array_sort(sorted, by_group);
+    guint trips = 0;
+    while (trips < sorted->len && !g_array_index(sorted, RhPing, trips).reaction)
+        trips++;
+    double reaction_s = mean_reaction_s(sorted, trips);
+    g_array_set_size(sorted, trips);
     g_autoptr(GArray) medians = medians_of(sorted, &noise_s);
     if (medians->len < ROWS_LEAST)
         return rh_fail(error, RH_ERROR_INPUT, "%u sizes and pairs of ranks: at least %d are needed",
@@ -305,6 +325,7 @@ bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fi
     if (solve(&problem, fit)) {
         fit->noise_s = fmin(noise_s, fit->latency_s / (1 - ERLANG_SKEW));
         fit->latency_s += ERLANG_SKEW * fit->noise_s;
+        fit->reaction_s = reaction_s;
         fit->rows_count = (int32_t)pings->len;
         return true;
     }
@@ -356,6 +377,8 @@ char *rh_pings_profile(const RhPingFit *f, const RhPlatform *platform, const cha
     rh_json_begin_object(w, "facts");
     for (size_t i = 0; i < G_N_ELEMENTS(links); i++)
         put_fact(w, links[i], 1e6 * f->latency_s, "us", 1e6 * f->latency_error_s, cited, date);
+    put_fact(w, "messages.reaction", 1e6 * f->reaction_s, "us", 1e6 * f->latency_error_s, cited,
+             date);
     put_fact(w, "messages.noise", 1e6 * f->noise_s, "us", 1e6 * f->latency_error_s, cited, date);
     put_fact(w, "messages.copy", 1e-9 / f->copy_s_per_byte, "GB/s",
              1e-9 * f->copy_error_s_per_byte / (f->copy_s_per_byte * f->copy_s_per_byte), cited,

@@ -8,13 +8,16 @@
  *
  * Noise: a latency is taken as a constant and an exponential part of mean e. Half a round trip then
  * holds half of an Erlang-2 variable: its 10th and 90th percentiles are 1.679 e apart, its median
- * lies 0.161 e below its mean. e is the median spread of the messages of at most 1 KiB. */
+ * lies 0.161 e below its mean. e is the median spread of the messages of at most 1 KiB. Reactions
+ * are taken as exponential, with their mean. */
 #include <glib.h>
+#include <stdbool.h>
 
 #include "platforms/platform.h"
 
-/* One row of the file: half a round trip. */
+/* One row of the file: half a round trip, or how long a host took to see a kernel end. */
 typedef struct {
+    bool reaction;
     int32_t source, destination; /* GPUs of the platform */
     double bytes, seconds;
 } RhPing;
@@ -22,13 +25,14 @@ typedef struct {
 typedef struct {
     double latency_s, latency_error_s; /* mean; half of its 95 % interval */
     double noise_s;                    /* the part that is exponential */
+    double reaction_s;                 /* mean; 0 without rows */
     double copy_s_per_byte, copy_error_s_per_byte;
     double mape_frac, worst_frac, worst_bytes;
     int32_t rows_count, groups_count; /* a group: one pair, one size */
 } RhPingFit;
 
-/* CSV with the header source,destination,bytes,seconds. RhPing, caller unrefs. RH_ERROR_IO;
- * RH_ERROR_INPUT with FILE:LINE. */
+/* CSV with the header kind,source,destination,bytes,seconds; kind: trip, reaction. RhPing, caller
+ * unrefs. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE. */
 GArray *rh_pings_load(const char *path, GError **error);
 /* RH_ERROR_INPUT when rows name GPUs that the platform has not, or are too few to fit. */
 bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fit, GError **error);

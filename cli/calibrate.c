@@ -34,7 +34,8 @@ static char *measure(const RhArguments *a, const RhPlatform *platform, GError **
     g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
     g_autofree char *perform = g_build_filename(folder, "rehearse-perform", NULL);
     g_autofree char *ping = g_strdup_printf("--pingpong=%s", path);
-    const char *argv[] = {perform, ping, "--runs=3", NULL};
+    g_autofree char *on = g_strdup_printf("--platform=%s", platform->name);
+    const char *argv[] = {perform, on, ping, "--runs=3", NULL};
     rh_terminal_progress("ping-pong", 0, 1, 0, NULL);
     bool ran = rh_lab_run(lab, platform, 120, argv, &output, error);
     rh_terminal_progress_end();
@@ -47,6 +48,7 @@ static void print_fit(const RhPingFit *fit, const char *saved)
            "its links\n",
            1e6 * fit->latency_s, 1e6 * fit->latency_error_s, 1e6 * fit->noise_s,
            1e9 * fit->copy_s_per_byte, 1e9 * fit->copy_error_s_per_byte);
+    printf("a host takes %.0f us to see that a kernel has ended\n", 1e6 * fit->reaction_s);
     printf("%d rows; mean error of the fit %.1f %%, worst %.1f %% at %.0f B\n", fit->rows_count,
            100 * fit->mape_frac, 100 * fit->worst_frac, fit->worst_bytes);
     if (saved)
@@ -90,7 +92,7 @@ static const RhOption own[] = {RH_OPTION(platform, "platform", 'p', RH_OPTION_TE
                                          "where the measurements were or will be made",
                                          .required = true),
                                RH_OPTION(from, "from", 0, RH_OPTION_TEXT, "FILE.csv",
-                                         "fit rows source,destination,bytes,seconds"),
+                                         "fit rows kind,source,destination,bytes,seconds"),
                                RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "pingpong",
                                          "measure first: messages over MPI in the network lab"),
                                {0}};
@@ -103,7 +105,7 @@ const RhCommand rh_command_calibrate = {
     .about = "Fits what a message costs besides its links, and writes it as a profile (-o) for\n"
              "`--profile`. --run pingpong measures it in the network lab, on the platform's own\n"
              "network. On a real cluster, measure with\n"
-             "    mpirun -n 2 rehearse-perform --pingpong FILE.csv\n"
+             "    mpirun -n 2 rehearse-perform -p PLATFORM --pingpong FILE.csv\n"
              "one rank on each of two nodes, and give the file to --from.\n",
     .examples = "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
                 "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json",

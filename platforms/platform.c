@@ -122,6 +122,7 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     m->packet_bytes = rh_json_fact(doc, node, "packet", RH_QUANTITY_BYTES);
     m->header_bytes = rh_json_fact(doc, node, "header", RH_QUANTITY_BYTES);
     m->burst_bytes = rh_json_fact(doc, node, "burst", RH_QUANTITY_BYTES);
+    m->reaction_s = rh_json_fact(doc, node, "reaction", RH_QUANTITY_S);
     m->noise_s = rh_json_fact(doc, node, "noise", RH_QUANTITY_S);
     m->copy_bytes_per_s = rh_json_fact(doc, node, "copy", RH_QUANTITY_BYTES_PER_S);
     if (m->packet_bytes.source != NULL && m->packet_bytes.value < 64)

@@ -44,6 +44,7 @@ typedef struct {
     const char *source;       /* interned: the evidence for the two */
     RhFact packet_bytes;      /* payload */
     RhFact header_bytes;      /* each packet's on the wire */
+    RhFact reaction_s; /* until a host sees that a kernel has ended; mean of an exponential */
     RhFact noise_s; /* of each message's latency so much is exponential: a busy host; mean kept */
     RhFact copy_bytes_per_s; /* a message waits for its copies at both ends; 0: for none */
     RhFact burst_bytes;      /* an idle link lets so much through at once: a token bucket */

@@ -33,6 +33,7 @@ static const Setting SETTINGS[] = {
     P("collective.launch", S, true, collective_launch_s),
     P("messages.packet", BYTES, false, messages.packet_bytes),
     P("messages.header", BYTES, true, messages.header_bytes),
+    P("messages.reaction", S, true, messages.reaction_s),
     P("messages.noise", S, true, messages.noise_s),
     P("messages.burst", BYTES, true, messages.burst_bytes),
     P("messages.copy", BYTES_PER_S, true, messages.copy_bytes_per_s),

@@ -8,9 +8,10 @@ static RhPlatform *star(void)
 {
     RhPlatform *p = kit_platform("lab-star");
     static const char *const settings[][2] = {
-        {"nic.bandwidth", "1MB/s"}, {"nic.latency", "0us"},    {"messages.packet", "1kB"},
-        {"messages.header", "0B"},  {"messages.burst", "0B"},  {"nvlink.bandwidth", "1MB/s"},
-        {"nvlink.latency", "0us"},  {"messages.copy", "0B/s"}, {"messages.noise", "0us"},
+        {"nic.bandwidth", "1MB/s"},   {"nic.latency", "0us"},    {"messages.packet", "1kB"},
+        {"messages.header", "0B"},    {"messages.burst", "0B"},  {"nvlink.bandwidth", "1MB/s"},
+        {"nvlink.latency", "0us"},    {"messages.copy", "0B/s"}, {"messages.noise", "0us"},
+        {"messages.reaction", "0us"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(settings); i++)
         CU_ASSERT_TRUE(rh_platform_set(p, settings[i][0], settings[i][1], NULL));
@@ -172,6 +173,26 @@ static void noise_keeps_the_mean_and_follows_the_seed(void)
                         noisy_s);
 }
 
+/* A send behind a kernel waits for the host; a send behind a receive does not. */
+static void hosts_take_time_to_see_a_kernel_end(void)
+{
+    g_autoptr(RhPlatform) platform = star();
+    g_autoptr(RhProgram) p = rh_program_new(8);
+    rh_program_begin_role(p, "sender", 0, NULL, 0);
+    int32_t kernel = kit_wait(p, 0.01, NULL, 0);
+    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 1, 0, kernel);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "receiver", 1, NULL, 0);
+    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, 0, -1);
+    rh_program_end_role(p);
+    rh_program_match(p, send, recv);
+    RH_CHECK_CLOSE(time_of(p, platform), 0.01, 1e-9);
+    CU_ASSERT_TRUE(rh_platform_set(platform, "messages.reaction", "2ms", NULL));
+    RH_CHECK_CLOSE(kit_time_s(p, platform, (RhEngineOptions){.steps = 1000}), 0.012, 0.02);
+    g_autoptr(RhProgram) alone = kit_messages(8, 1, 1, 1e4);
+    RH_CHECK_CLOSE(time_of(alone, platform), 0.011, 1e-9);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -188,5 +209,6 @@ int main(void)
             {"steps_repeat", steps_repeat},
             {"noise_keeps_the_mean_and_follows_the_seed",
              noise_keeps_the_mean_and_follows_the_seed},
+            {"hosts_take_time_to_see_a_kernel_end", hosts_take_time_to_see_a_kernel_end},
             {0}});
 }

@@ -9,7 +9,7 @@ static const RhSuiteCase quick[] = {{"collective", STAR, "all-reduce ring 1MiB"}
                                     {"collective", NODES, "all-reduce hierarchical 1MiB"},
                                     {"collective", NODES, "all-gather ring 1MiB"},
                                     {"collective", TREE, "reduce-scatter ring 1MiB"},
-                                    {"collective", TREE, "all-to-all direct 512KiB"},
+                                    {"collective", STAR, "all-to-all direct 512KiB"},
                                     {"collective", TREE, "all-reduce tree 512KiB"},
                                     {"pattern", STAR, "incast 256KiB"},
                                     {"pattern", NODES, "neighbours 512KiB"},

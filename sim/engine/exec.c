@@ -69,11 +69,38 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task)
     arm_running(x, ready->performer, task->lane);
 }
 
+/* Communication that follows a kernel starts when the host has seen the kernel end: its lane waits
+ * so long. */
+static bool react(RhExec *x, const RhReady *ready, const RhTask *task)
+{
+    const RhActor *a = &x->actors[ready->performer];
+    if (!x->messages || ready->cause.task < 0 ||
+        rh_actor_task(x, a, ready->cause.task)->kind != RH_TASK_KERNEL)
+        return false;
+    double reaction_s = rh_exec_messages_reaction_s(x);
+    if (reaction_s <= 0)
+        return false;
+    x->actors[ready->performer].running[task->lane] =
+        (RhRunning){.task = ready->task, .left_s = reaction_s};
+    arm_running(x, ready->performer, task->lane);
+    return true;
+}
+
+static bool is_communication(const RhTask *task)
+{
+    return task->kind == RH_TASK_COLLECTIVE || task->kind == RH_TASK_SEND ||
+           task->kind == RH_TASK_RECV;
+}
+
 static void running_due(RhExec *x, int32_t slot)
 {
     RhActor *a = &x->actors[slot / RH_LANE_LAST];
     RhRunning running = a->running[slot % RH_LANE_LAST];
     a->running[slot % RH_LANE_LAST].task = -1;
+    if (is_communication(rh_actor_task(x, a, running.task))) {
+        rh_exec_arrive(x, slot / RH_LANE_LAST, running.task);
+        return;
+    }
     if (slot % RH_LANE_LAST == RH_LANE_COMPUTE && running.stretches) {
         a->wait_s[RH_WAIT_COMPUTE] += running.nominal_s;
         a->wait_s[RH_WAIT_STRETCH] += x->t_s - running.t_start_s - running.nominal_s;
@@ -138,7 +165,8 @@ static void start_task(RhExec *x, const RhReady *ready)
     case RH_TASK_COLLECTIVE:
     case RH_TASK_SEND:
     case RH_TASK_RECV:
-        rh_exec_arrive(x, ready->performer, ready->task);
+        if (!react(x, ready, task))
+            rh_exec_arrive(x, ready->performer, ready->task);
         break;
     case RH_TASK_NONE:
     case RH_TASK_MARK:

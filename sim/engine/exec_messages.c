@@ -230,6 +230,12 @@ static double noisy(const RhExec *x, double latency_s)
     return latency_s - noise_s + gsl_ran_exponential(x->messages->rng, noise_s);
 }
 
+double rh_exec_messages_reaction_s(const RhExec *x)
+{
+    double mean_s = x->platform->messages.reaction_s.value;
+    return mean_s > 0 ? gsl_ran_exponential(x->messages->rng, mean_s) : 0;
+}
+
 /* Sends `what` (bytes and what it is for) from rank src to rank dst. */
 static void post(RhExec *x, Message what, int32_t src, int32_t dst, double launch_s)
 {

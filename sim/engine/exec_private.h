@@ -174,6 +174,8 @@ int32_t rh_exec_messages_slots(const RhPlatform *platform);
 RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base);
 void rh_exec_messages_free(RhExec *x);
 void rh_exec_messages_begin_step(RhExec *x);
+/* Seconds from the end of a kernel to the communication that waited for it: drawn, or 0. */
+double rh_exec_messages_reaction_s(const RhExec *x);
 void rh_exec_messages_forget(RhExec *x);
 void rh_exec_messages_arrive(RhExec *x, int32_t actor, int32_t task);
 void rh_exec_messages_due(RhExec *x, int32_t slot);

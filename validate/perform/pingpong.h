@@ -1,12 +1,16 @@
 #pragma once
-/* One-way times between pairs of ranks, half a round trip. Rank i of the lower half and its partner
- * of the upper half pass a message back and forth, all pairs at once: a message costs more where
- * every rank of a machine is busy, as in a step. */
-#include <mpi.h>
-#include <stdbool.h>
+/* One-way times between pairs of ranks, half a round trip: a program of sends and receives, by the
+ * same performer as any other, so that its own software is in them. Rank i of the lower half and
+ * its partner of the upper half pass messages back and forth, all pairs at once: a message costs
+ * more where every rank of a machine is busy, as in a step. */
 #include <stdio.h>
 
-/* Writes rows `source,destination,bytes,seconds` for messages of 4 B to 1 MiB: half of every round
- * trip, some of each pair and size in each of `runs` rounds. Collective, over an even number of
- * ranks. False when the file could not be written (rank 0). */
-bool rh_pingpong(MPI_Comm comm, int runs, FILE *out);
+#include "validate/perform/performer.h"
+
+/* The program for an even number of ranks; caller frees. */
+RhProgram *rh_pingpong_program(int32_t ranks);
+#define RH_PINGPONG_HEADER "kind,source,destination,bytes,seconds"
+/* Writes rows from the spans of all ranks: "trip", half of every round trip but the first of each
+ * size; "reaction", from the end of a kernel to the send that waited for it. False when the file
+ * could not be written. */
+bool rh_pingpong_rows(const RhProgram *p, const GArray *spans, FILE *out);
