@@ -1,0 +1,248 @@
+/* Figures of validations, the ping-pong fit, payloads, topologies and patterns: no MPI is needed.
+ */
+#include <gsl/gsl_randist.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/validation.h"
+#include "calibrate/pingpong.h"
+#include "platforms/profile.h"
+#include "report/validation.h"
+#include "tests/engine_kit.h"
+#include "validate/bars.h"
+#include "validate/patterns.h"
+#include "validate/suite_cases.h"
+#include "validate/topology.h"
+
+/* --- figures --- */
+
+static void add_case(RhValidation *v, const char *group, double measured, double predicted)
+{
+    RhValidationCase c = {.group = group,
+                          .source = "lab",
+                          .metric = "step_time",
+                          .measured = measured,
+                          .predicted = predicted,
+                          .control = {measured, 2 * measured},
+                          .start_error_frac = -1};
+    c.id = g_strdup_printf("%s %u", group, v->cases->len);
+    g_array_append_val(v->cases, c);
+}
+
+static void figures_are_what_they_are_called(void)
+{
+    g_autoptr(RhValidation) v = rh_validation_new("test");
+    double off[] = {0.01, -0.02, 0.03, -0.04, 0.20};
+    for (size_t i = 0; i < G_N_ELEMENTS(off); i++)
+        add_case(v, "layout", 1 + (double)i, (1 + (double)i) * (1 + off[i]));
+    add_case(v, "other", 1, 1);
+    RhValidationFigures f = rh_validation_figures(v, "layout");
+    CU_ASSERT_EQUAL(f.count, 5);
+    RH_CHECK_CLOSE(f.mape_frac, 0.06, 1e-12);
+    RH_CHECK_CLOSE(f.median_abs_error_frac, 0.03, 1e-12);
+    RH_CHECK_CLOSE(f.worst_abs_error_frac, 0.20, 1e-12);
+    RH_CHECK_CLOSE(f.bias_frac, 0.036, 1e-12);
+    CU_ASSERT_STRING_EQUAL(f.worst_id, "layout 4");
+    RH_CHECK_CLOSE(f.spearman, 1, 1e-12);
+    RH_CHECK_CLOSE(f.kendall, 1, 1e-12);
+    CU_ASSERT_EQUAL(f.regret_frac, 0);
+    CU_ASSERT_EQUAL(f.control_mape_frac[RH_CONTROL_FLUID], 0);
+    CU_ASSERT_EQUAL(f.control_mape_frac[RH_CONTROL_ALPHA_BETA], 1);
+}
+
+static void a_wrong_pick_costs_its_regret(void)
+{
+    g_autoptr(RhValidation) v = rh_validation_new("test");
+    add_case(v, "layout", 1.0, 1.3);
+    add_case(v, "layout", 1.1, 1.0);
+    add_case(v, "layout", 2.0, 2.0);
+    RhValidationFigures f = rh_validation_figures(v, NULL);
+    RH_CHECK_CLOSE(f.regret_frac, 0.1, 1e-12);
+    RH_CHECK_CLOSE(f.kendall, 1.0 / 3, 1e-12);
+    RH_CHECK_CLOSE(f.spearman, 0.5, 1e-12);
+}
+
+static void skipped_cases_count_in_no_figure_and_miss_a_bar(void)
+{
+    g_autoptr(RhValidation) v = rh_validation_new("test");
+    add_case(v, "pattern", 1, 1.01);
+    add_case(v, "pattern", 1, 5);
+    g_array_index(v->cases, RhValidationCase, 1).skipped = g_strdup("not performed");
+    RhValidationFigures f = rh_validation_figures(v, "pattern");
+    CU_ASSERT_TRUE(f.count == 1 && f.skipped_count == 1);
+    RH_CHECK_CLOSE(f.mape_frac, 0.01, 1e-9);
+    rh_bars_judge(v);
+    CU_ASSERT_EQUAL(v->missed->len, 1);
+    g_autofree char *json = rh_report_validation_json(v);
+    CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"skipped\": \"not performed\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"schema\": \"rehearse.validate/1\""));
+}
+
+static void bars_are_missed_by_name(void)
+{
+    g_autoptr(RhValidation) v = rh_validation_new("test");
+    for (int i = 0; i < 12; i++)
+        add_case(v, "iteration", 1 + i, (1 + i) * 1.20);
+    rh_bars_judge(v);
+    CU_ASSERT_EQUAL(v->missed->len, 3); /* mean, worst, and fluid sharing, which is exact */
+    CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(v->missed, 0), "iteration: mean error 20.0 %"));
+}
+
+/* --- the fit --- */
+
+/* Trips as a rehearsal with known latency, copies and noise gives them. */
+static GArray *made_up_pings(double latency_s, double noise_s, double copy_s_per_byte)
+{
+    g_autoptr(RhPlatform) p = kit_platform("lab-star");
+    GArray *pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (double bytes = 4; bytes <= 1 << 20; bytes *= 4)
+        for (int i = 0; i < 60; i++) {
+            RhPing ping = {.destination = 4, .bytes = bytes};
+            double half_s =
+                (gsl_ran_exponential(rng, noise_s) + gsl_ran_exponential(rng, noise_s)) / 2;
+            p->messages.copy_bytes_per_s.value = p->messages.noise_s.value = 0;
+            p->nic_latency_s.value = latency_s - noise_s + half_s + copy_s_per_byte * bytes;
+            if (!rh_ping_rehearse(p, &ping, &ping.seconds, NULL))
+                CU_FAIL("a ping-pong can be rehearsed");
+            g_array_append_val(pings, ping);
+        }
+    for (int i = 0; i < 1000; i++) {
+        RhPing ping = {
+            .reaction = true, .destination = 4, .seconds = gsl_ran_exponential(rng, 5e-5)};
+        g_array_append_val(pings, ping);
+    }
+    gsl_rng_free(rng);
+    return pings;
+}
+
+static void the_fit_finds_what_was_put_in(void)
+{
+    g_autoptr(RhPlatform) p = kit_platform("lab-star");
+    g_autoptr(GArray) pings = made_up_pings(2e-4, 6e-5, 2e-9);
+    RhPingFit fit;
+    CU_ASSERT_TRUE_FATAL(rh_pings_fit(pings, p, &fit, NULL));
+    RH_CHECK_CLOSE(fit.latency_s, 2e-4, 0.05);
+    RH_CHECK_CLOSE(fit.noise_s, 6e-5, 0.25);
+    RH_CHECK_CLOSE(fit.copy_s_per_byte, 2e-9, 0.3);
+    RH_CHECK_CLOSE(fit.reaction_s, 5e-5, 0.1);
+    CU_ASSERT_TRUE(fit.mape_frac < 0.03);
+    g_autofree char *text = rh_pings_profile(&fit, p, "made up", "2026-11");
+    g_autofree char *path = NULL;
+    int file = g_file_open_tmp("rehearse-profile-XXXXXX.json", &path, NULL);
+    CU_ASSERT_TRUE_FATAL(file >= 0 && g_file_set_contents(path, text, -1, NULL));
+    g_autoptr(RhPlatform) other = kit_platform("lab-2x4");
+    g_autofree char *hash = g_strdup(other->hash);
+    CU_ASSERT_TRUE(rh_platform_apply_profile(other, path, NULL));
+    RH_CHECK_CLOSE(other->nvlink_latency_s.value, fit.latency_s, 1e-5);
+    RH_CHECK_CLOSE(1 / other->messages.copy_bytes_per_s.value, fit.copy_s_per_byte, 1e-5);
+    CU_ASSERT_EQUAL(other->nic_latency_s.tag, RH_TAG_FITTED);
+    CU_ASSERT_STRING_NOT_EQUAL(other->hash, hash);
+    remove(path);
+}
+
+static void wrong_ping_files_are_refused_with_their_line(void)
+{
+    static const char *const texts[] = {"bytes,seconds\n",
+                                        "kind,source,destination,bytes,seconds\ntrip,0,1,4\n",
+                                        "kind,source,destination,bytes,seconds\ntrip,0,1,4,fast\n",
+                                        "kind,source,destination,bytes,seconds\ntrip,0,0,4,1e-5\n",
+                                        "kind,source,destination,bytes,seconds\nwalk,0,1,4,1e-5\n",
+                                        "kind,source,destination,bytes,seconds\ntrip,0,1,4,0\n"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_autofree char *path = NULL;
+        g_autoptr(GError) error = NULL;
+        int file = g_file_open_tmp("rehearse-pings-XXXXXX.csv", &path, NULL);
+        CU_ASSERT_TRUE_FATAL(file >= 0 && g_file_set_contents(path, texts[i], -1, NULL));
+        CU_ASSERT_PTR_NULL(rh_pings_load(path, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, i ? ".csv:2" : ".csv:1"));
+        remove(path);
+    }
+}
+
+/* --- what the lab is given --- */
+
+static int count_lines(const char *text, const char *start)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    int count = 0;
+    for (char **line = lines; *line; line++)
+        count += g_str_has_prefix(*line, start);
+    return count;
+}
+
+static void topologies_hold_every_host_and_link(void)
+{
+    g_autoptr(RhPlatform) nodes = kit_platform("lab-2x4:3");
+    g_autofree char *text = rh_lab_topology(nodes, NULL);
+    CU_ASSERT_EQUAL(count_lines(text, "host "), 12);
+    CU_ASSERT_EQUAL(count_lines(text, "switch "), 3 + 3 + 1);
+    CU_ASSERT_EQUAL(count_lines(text, "link "), 12 + 12 + 3);
+    CU_ASSERT_EQUAL(count_lines(text, "route "), 12 * 11);
+    g_autoptr(RhPlatform) tree = kit_platform("lab-tree");
+    g_autofree char *uplinks = rh_lab_topology(tree, NULL);
+    CU_ASSERT_EQUAL(count_lines(uplinks, "link t0g"), 4);
+    CU_ASSERT_PTR_NOT_NULL(strstr(uplinks, "link t0g3 t1g0 12500000 12500000 18000"));
+    CU_ASSERT_TRUE(rh_platform_set(tree, "link.nic/node2/0/tx", "50%", NULL));
+    g_autofree char *slowed = rh_lab_topology(tree, NULL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(slowed, "link r2 t0g1 6250000 12500000 18000"));
+}
+
+static void networks_that_are_no_lab_are_refused(void)
+{
+    static const char *const specs[] = {"dgx-h100:2", "lab-star:65"};
+    for (size_t i = 0; i < G_N_ELEMENTS(specs); i++) {
+        g_autoptr(RhPlatform) p = kit_platform(specs[i]);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_PTR_NULL(rh_lab_topology(p, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    }
+}
+
+static void every_pattern_is_a_program_that_ends(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("lab-star");
+    for (const RhMessagePattern *pattern = rh_message_patterns; pattern->name; pattern++) {
+        g_autoptr(RhProgram) p = pattern->build(8, 65536);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE(rh_program_check(p, &error));
+        CU_ASSERT_TRUE(kit_time_s(p, platform, (RhEngineOptions){0}) > 0.003);
+        CU_ASSERT_PTR_EQUAL(rh_message_pattern_by_name(pattern->name), pattern);
+    }
+}
+
+static void the_suites_hold_what_they_promise(void)
+{
+    int collectives = 0, iterations = 0, layouts = 0;
+    for (const RhSuiteCase *c = rh_suites[0].cases; c->group; c++) {
+        collectives += strcmp(c->group, "collective") == 0 || strcmp(c->group, "pattern") == 0;
+        iterations += strcmp(c->group, "iteration") == 0;
+        layouts += strcmp(c->group, "layout") == 0;
+    }
+    CU_ASSERT_TRUE(collectives >= 12 && iterations >= 16 && layouts >= 12);
+    layouts = 0;
+    for (const RhSuiteCase *c = rh_suites[1].cases; c->group; c++)
+        layouts += strcmp(c->group, "layout") == 0;
+    CU_ASSERT_TRUE(layouts >= 24);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "validation",
+        (RhTest[]){{"figures_are_what_they_are_called", figures_are_what_they_are_called},
+                   {"a_wrong_pick_costs_its_regret", a_wrong_pick_costs_its_regret},
+                   {"skipped_cases_count_in_no_figure_and_miss_a_bar",
+                    skipped_cases_count_in_no_figure_and_miss_a_bar},
+                   {"bars_are_missed_by_name", bars_are_missed_by_name},
+                   {"the_fit_finds_what_was_put_in", the_fit_finds_what_was_put_in},
+                   {"wrong_ping_files_are_refused_with_their_line",
+                    wrong_ping_files_are_refused_with_their_line},
+                   {"topologies_hold_every_host_and_link", topologies_hold_every_host_and_link},
+                   {"networks_that_are_no_lab_are_refused", networks_that_are_no_lab_are_refused},
+                   {"every_pattern_is_a_program_that_ends", every_pattern_is_a_program_that_ends},
+                   {"the_suites_hold_what_they_promise", the_suites_hold_what_they_promise},
+                   {0}});
+}
