@@ -116,6 +116,22 @@ bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError 
     return refuse(text, kind, *unit ? "the unit does not fit" : "the unit is missing", error);
 }
 
+bool rh_share_parse(const char *text, double *value, GError **error)
+{
+    double parsed;
+    if (!rh_quantity_parse(text, RH_QUANTITY_FRAC, &parsed, error))
+        return false;
+    if (parsed > 1) {
+        g_autofree char *shown = quoted(text);
+        bool forgotten = !strchr(text, '%') && parsed <= 100;
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s = %.12g%% is more than the whole\nhelp: write %s%.12g%%", shown,
+                       100 * parsed, forgotten ? "" : "at most ", forgotten ? parsed : 100);
+    }
+    *value = parsed;
+    return true;
+}
+
 bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error)
 {
     g_autoptr(GError) local = NULL;

@@ -76,6 +76,13 @@ static bool as_usage(const RhOption *o, GError *local, GError **error)
     return false;
 }
 
+/* Every fraction that an option takes is a share. */
+static bool read_quantity(const RhOption *o, const char *text, double *value, GError **error)
+{
+    return o->quantity == RH_QUANTITY_FRAC ? rh_share_parse(text, value, error)
+                                           : rh_quantity_parse(text, o->quantity, value, error);
+}
+
 static bool store_value(const RhOption *o, const char *text, RhArguments *a, GError **error)
 {
     GError *local = NULL;
@@ -92,8 +99,7 @@ static bool store_value(const RhOption *o, const char *text, RhArguments *a, GEr
         return rh_integer_parse(text, o->low, o->high, FIELD(a, o, int64_t), &local) ||
                as_usage(o, local, error);
     case RH_OPTION_QUANTITY:
-        return rh_quantity_parse(text, o->quantity, FIELD(a, o, double), &local) ||
-               as_usage(o, local, error);
+        return read_quantity(o, text, FIELD(a, o, double), &local) || as_usage(o, local, error);
     case RH_OPTION_FLAG:
         *FIELD(a, o, bool) = true;
         return true;

@@ -151,6 +151,21 @@ static void only_plain_finite_numbers_from_zero_up_are_read(void)
     CU_ASSERT_EQUAL(value, 0);
 }
 
+static void a_share_is_at_most_the_whole(void)
+{
+    static const char *const wrong[] = {"90", "1.01", "200%", "5", "1e300", "x", "", "5s"};
+    double value = 0;
+    CU_ASSERT_TRUE(rh_share_parse("90%", &value, NULL) && value == 0.9);
+    CU_ASSERT_TRUE(rh_share_parse("0.9", &value, NULL) && value == 0.9);
+    CU_ASSERT_TRUE(rh_share_parse("100%", &value, NULL) && value == 1);
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_share_parse(wrong[i], &value, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    }
+    CU_ASSERT_EQUAL(value, 1);
+}
+
 static void the_locale_does_not_matter(void)
 {
     const char *german[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE"};
@@ -284,6 +299,7 @@ int main(void)
                              missing_and_foreign_units_are_refused_with_help},
                             {"only_plain_finite_numbers_from_zero_up_are_read",
                              only_plain_finite_numbers_from_zero_up_are_read},
+                            {"a_share_is_at_most_the_whole", a_share_is_at_most_the_whole},
                             {"the_locale_does_not_matter", the_locale_does_not_matter},
                             {"whole_numbers_are_bounded", whole_numbers_are_bounded},
                             {"text_has_a_fitting_unit", text_has_a_fitting_unit},

@@ -118,7 +118,7 @@ GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t 
 static bool read_value(const char *key, const char *text, double *value, GError **error)
 {
     if (strcmp(key, "memory") == 0)
-        return rh_quantity_parse(text, RH_QUANTITY_FRAC, value, error);
+        return rh_share_parse(text, value, error);
     RhLayout l = rh_layout_default();
     g_autofree char *item = g_strdup_printf("%s=%s", key, text);
     if (!rh_layout_parse(item, &l, error))

@@ -22,6 +22,10 @@ try plan "${job[@]}" --fix tq=8
 try plan "${job[@]}" --limit 'tp<=many'
 try plan "${job[@]}" --limit 'memory>=10%'
 try plan "${job[@]}" --limit 'memory=50%'
+try plan "${job[@]}" --limit 'memory<=90'
+try plan "${job[@]}" --limit 'memory<=200%'
+try plan "${job[@]}" --gap 100
+try simulate "${job[@]}" -s tp8 --jitter 5
 try plan "${job[@]}" -o plan.html
 try plan "${job[@]}" -o plan.txt
 try plan "${job[@]}" -o nosuch/plan.json
