@@ -335,6 +335,16 @@ static void no_legal_layout_is_an_error_with_a_reason(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "1, 2, 4, 8"));
 }
 
+static void a_sequence_without_positions_is_the_reason(void)
+{
+    g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:1", "megatron", 64, 1025);
+    RhPlanOptions o = {0};
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_plan(&k.c, &o, &error));
+    CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "1024 learned positions"));
+}
+
 /* --- launch flags --- */
 
 static void every_emitted_flag_is_a_flag_of_megatron(void)
@@ -387,6 +397,8 @@ int main(void)
                               a_change_keeps_the_limits_it_does_not_name},
                              {"no_legal_layout_is_an_error_with_a_reason",
                               no_legal_layout_is_an_error_with_a_reason},
+                             {"a_sequence_without_positions_is_the_reason",
+                              a_sequence_without_positions_is_the_reason},
                              {"every_emitted_flag_is_a_flag_of_megatron",
                               every_emitted_flag_is_a_flag_of_megatron},
                              {0}});

@@ -37,6 +37,8 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error
 {
     RhLayout probe = rh_layout_default();
     g_autoptr(GError) why = NULL;
+    if (!rh_train_job_legal(c, error))
+        return;
     for (int32_t i = 0; i < o->constraints_count; i++)
         if (o->constraints[i].relation == 0) {
             g_autofree char *item =

@@ -152,6 +152,14 @@ static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "batch %" G_GINT64_FORMAT " / dp %d)\nnote: legal mb: %s",
                        l->microbatch, per_replica, c->job.global_batch, l->dp, legal);
     }
+    return true;
+}
+
+bool rh_train_job_legal(const RhCase *c, GError **error)
+{
+    if (c->job.gpus > rh_platform_gpus(c->platform))
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
+                       c->platform->name, rh_platform_gpus(c->platform));
     if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
@@ -168,9 +176,8 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
             error, RH_ERROR_USAGE,
             "%s > 1 is not in this version: context and expert parallelism are not built yet",
             l->cp > 1 ? "cp" : "ep");
-    if (c->job.gpus > rh_platform_gpus(c->platform))
-        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
-                       c->platform->name, rh_platform_gpus(c->platform));
+    if (!rh_train_job_legal(c, error))
+        return false;
     if (!tensor_legal(c, l, error))
         return false;
     if (ranks != c->job.gpus)

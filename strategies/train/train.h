@@ -20,6 +20,9 @@ typedef struct {
     RhJob job;
 } RhCase;
 
+/* Is there a layout of the job that could be legal: enough GPUs, positions for the sequence? False
+ * with RH_ERROR_USAGE and the fact, when not. */
+bool rh_train_job_legal(const RhCase *c, GError **error);
 /* Is the layout legal for the case? False with RH_ERROR_USAGE, the fact and the legal values, when
  * not. */
 bool rh_train_legal(const RhCase *c, const RhLayout *layout, GError **error);
