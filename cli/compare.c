@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/result.h"
 #include "report/format.h"
+#include "report/overlay.h"
 #include "report/report.h"
 
 typedef struct {
@@ -106,8 +107,25 @@ static char *comparison(const Side *a, const Side *b)
     return g_string_free(out, FALSE);
 }
 
+/* Two timelines, of a rehearsal and a real run, say. */
+static int compare_timelines(const char *a_path, const char *b_path, GError **error)
+{
+    g_autoptr(GArray) a = rh_timeline_read(a_path, error);
+    g_autoptr(GArray) b = a ? rh_timeline_read(b_path, error) : NULL;
+    if (!b)
+        return 3;
+    g_autoptr(RhOverlay) overlay = rh_overlay_new(a, b);
+    g_autofree char *text = rh_report_overlay_text(overlay);
+    fputs(text, stdout);
+    return 0;
+}
+
 static int run(const RhArguments *arguments, GError **error)
 {
+    const char *first = g_ptr_array_index(arguments->operands, 0),
+               *second = g_ptr_array_index(arguments->operands, 1);
+    if (g_str_has_suffix(first, ".json.gz") && g_str_has_suffix(second, ".json.gz"))
+        return compare_timelines(first, second, error);
     Side a = {0}, b = {0};
     bool fine = open_side(&a, g_ptr_array_index(arguments->operands, 0), error) &&
                 open_side(&b, g_ptr_array_index(arguments->operands, 1), error);
@@ -135,8 +153,13 @@ const RhCommand rh_command_compare = {
     .summary = "two results side by side",
     .about = "A and B are JSON files written by `plan` or `simulate` with -o. Shows what was\n"
              "asked differently, the figures, and where the steps differ, largest first.\n"
-             "Nothing is computed again.\n",
-    .examples = "rehearse compare plan.json#1 plan.json#2\nrehearse compare monday.json today.json",
+             "Nothing is computed again.\n\n"
+             "Two timelines (NAME.trace.json.gz of a rehearsal, NAME.run.json.gz of a real run)\n"
+             "are laid over each other, task by task: where they part, and which tasks take\n"
+             "longer.\n",
+    .examples =
+        "rehearse compare plan.json#1 plan.json#2\nrehearse compare monday.json today.json\n"
+        "rehearse compare run.json.gz rehearsal.trace.json.gz",
     .tables = tables,
     .run = run,
 };

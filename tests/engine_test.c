@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "sim/timeline.h"
+#include "sim/overlay.h"
 
 static const RhEngineOptions plain = {0};
 
@@ -343,6 +343,24 @@ static void the_timeline_holds_every_task_and_is_gzipped(void)
     size_t length = 0;
     CU_ASSERT_TRUE(g_file_get_contents(path, &content, &length, NULL));
     CU_ASSERT_TRUE(length > 100 && (uint8_t)content[0] == 0x1f && (uint8_t)content[1] == 0x8b);
+    g_autoptr(GArray) read = rh_timeline_read(path, &error);
+    CU_ASSERT_TRUE_FATAL(read && read->len == tasks);
+    for (guint i = 0; i < read->len; i++) {
+        const RhTimelineEvent *e = &g_array_index(read, RhTimelineEvent, i);
+        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
+        CU_ASSERT_EQUAL(e->task, span->task);
+        CU_ASSERT_TRUE(fabs(e->t_start_s - span->t_start_s) < 1e-9 &&
+                       fabs(e->t_end_s - span->t_end_s) < 1e-9);
+    }
+    g_autoptr(RhOverlay) same = rh_overlay_new(read, read);
+    CU_ASSERT_TRUE(same->common_count == (int32_t)tasks && !same->parted);
+    g_autoptr(GArray) late = g_array_copy(read);
+    RhTimelineEvent *last = &g_array_index(late, RhTimelineEvent, late->len - 1);
+    last->t_start_s += same->a_end_s;
+    last->t_end_s += same->a_end_s;
+    g_autoptr(RhOverlay) parted = rh_overlay_new(read, late);
+    CU_ASSERT_TRUE(parted->parted && parted->b_part.task == last->task);
+    CU_ASSERT_EQUAL(parted->median_start_error_s, 0);
     remove(path);
     CU_ASSERT_FALSE(rh_timeline_write(p, run, "/nonexistent/step.json.gz", &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_IO));
