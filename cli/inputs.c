@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/names.h"
 #include "cli/result.h"
 #include "platforms/profile.h"
 
@@ -156,7 +157,7 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     in->sets = g_strdupv((char **)(spec->sets ? spec->sets : none));
     if (!load_stack(in, spec->stack, error))
         return NULL;
-    in->model = rh_model_load(spec->workload, error);
+    in->model = rh_names_model(spec->workload, error);
     if (!in->model || !load_platform(in, spec, error))
         return NULL;
     in->c.job = (RhJob){.global_batch = spec->global_batch,
@@ -223,22 +224,6 @@ void rh_inputs_free(RhInputs *in)
 
 /* --- layouts --- */
 
-/* A file's text on one line; '#' starts a comment. */
-static bool read_layout_file(const char *path, RhLayout *layout, GError **error)
-{
-    g_autofree char *text = NULL;
-    g_autoptr(GError) local = NULL;
-    if (!g_file_get_contents(path, &text, NULL, &local))
-        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (char **line = lines; *line; line++)
-        (*line)[strcspn(*line, "#")] = '\0';
-    g_autofree char *joined = g_strjoinv(",", lines);
-    if (rh_layout_parse(joined, layout, &local))
-        return true;
-    return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
-}
-
 /* Degrees whose product no machine has; products below stay far inside 32 bits. */
 static bool check_ranks(const RhLayout *l, GError **error)
 {
@@ -282,7 +267,7 @@ bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, G
     bool is_result = strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
     bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_IS_REGULAR);
     if (is_result ? !rh_result_layout(strategy, &layout, error)
-        : is_file ? !read_layout_file(strategy, &layout, error)
+        : is_file ? !rh_layout_load(strategy, &layout, error)
                   : !rh_layout_parse(strategy, &layout, error))
         return false;
     if (!rh_inputs_settle_layout(in, &layout, error))

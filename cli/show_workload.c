@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/table.h"
+#include "cli/names.h"
 #include "report/format.h"
 #include "workloads/model.h"
 #include "workloads/ops.h"
@@ -122,7 +123,7 @@ static bool apply_sets(const RhArguments *a, RhModel *m, GError **error)
 
 static bool show_workload(const RhArguments *a, const char *name, GError **error)
 {
-    g_autoptr(RhModel) m = rh_model_load(name, error);
+    g_autoptr(RhModel) m = rh_names_model(name, error);
     if (!m || !apply_sets(a, m, error))
         return false;
     int64_t sequence = a->sequence ? a->sequence : MIN(m->positions, 8192);

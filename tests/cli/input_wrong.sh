@@ -7,6 +7,10 @@ try() {
 }
 batch=(--global-batch 64 --seq 8192)
 try plan -w llama-3.1-8c -p dgx-h100 "${batch[@]}"
+try plan -w llama3-8b -p dgx-h100 "${batch[@]}"
+try plan -w Llama_3.1_70B -p dgx-h100 "${batch[@]}"
+try plan -w zzz -p dgx-h100 "${batch[@]}"
+try show workloads qwen2-7b
 try plan -w llama-3.1-8b -p dgx-h10 "${batch[@]}"
 try plan -w llama-3.1-8b -p dgx-h100:many "${batch[@]}"
 try plan -w nosuch.json -p dgx-h100 "${batch[@]}"
