@@ -90,17 +90,9 @@ static bool check_program(const char *path, GString *notes, GError **error)
 
 static bool check_layout(const char *path, GString *notes, GError **error)
 {
-    g_autofree char *text = NULL;
-    g_autoptr(GError) local = NULL;
     RhLayout layout = rh_layout_default();
-    if (!g_file_get_contents(path, &text, NULL, &local))
-        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    for (char **line = lines; *line; line++)
-        (*line)[strcspn(*line, "#")] = '\0';
-    g_autofree char *joined = g_strjoinv(",", lines);
-    if (!rh_layout_parse(joined, &layout, &local))
-        return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
+    if (!rh_layout_load(path, &layout, error))
+        return false;
     g_autofree char *title = rh_layout_title(&layout);
     g_string_append_printf(notes, "strategy: %s\n", title);
     return true;

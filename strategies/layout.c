@@ -112,13 +112,26 @@ static const LayoutKey *split_item(const char *item, const char **value, GError 
     return key;
 }
 
-static bool parse_item(const char *item, RhLayout *layout, GError **error)
+/* What is read so far: the layout, and a bit per row of layout_keys. */
+typedef struct {
+    RhLayout layout;
+    unsigned seen;
+} Reading;
+
+static bool parse_item(const char *item, Reading *r, GError **error)
 {
     const char *text = NULL;
+    if (!*item)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a key is missing\nhelp: write keys with one comma between two, as in "
+                       "tp8,pp4,recompute=full");
     const LayoutKey *key = split_item(item, &text, error);
     int64_t value = 0;
     if (!key)
         return false;
+    unsigned bit = 1u << (key - layout_keys);
+    if (r->seen & bit)
+        return rh_fail(error, RH_ERROR_USAGE, "%s is given twice", key->key);
     if (key->names) {
         if (!read_named(key, text, &value, error))
             return false;
@@ -127,31 +140,86 @@ static bool parse_item(const char *item, RhLayout *layout, GError **error)
         g_prefix_error(error, "layout key %s: ", key->key);
         return false;
     }
-    store(layout, key, value);
+    r->seen |= bit;
+    store(&r->layout, key, value);
     return true;
+}
+
+/* Items between commas; *at is the byte of the one at fault. */
+static bool parse_items(const char *text, Reading *r, size_t *at, GError **error)
+{
+    for (const char *start = text;; start++) {
+        size_t length = strcspn(start, ",");
+        g_autofree char *item = g_strstrip(g_strndup(start, length));
+        *at = (size_t)(start - text) + strspn(start, " \t");
+        if (!parse_item(item, r, error))
+            return false;
+        start += length;
+        if (!*start)
+            return true;
+    }
+}
+
+/* The schedule follows vpp, unless it is given. */
+static RhLayout finished(const Reading *r)
+{
+    RhLayout l = r->layout;
+    bool given = r->seen & (1u << (find_key("schedule", strlen("schedule")) - layout_keys));
+    if (!given && l.vpp > 1)
+        l.schedule = RH_SCHEDULE_INTERLEAVED;
+    else if (!given && l.schedule == RH_SCHEDULE_INTERLEAVED)
+        l.schedule = RH_SCHEDULE_1F1B;
+    return l;
 }
 
 bool rh_layout_parse(const char *text, RhLayout *layout, GError **error)
 {
-    g_auto(GStrv) items = g_strsplit(text, ",", -1);
-    RhLayout parsed = *layout;
+    Reading r = {.layout = *layout};
     GError *local = NULL;
-    bool schedule_given = false;
-    for (char **item = items; *item; item++) {
-        const char *trimmed = g_strstrip(*item);
-        if (!*trimmed)
-            continue;
-        schedule_given |= g_str_has_prefix(trimmed, "schedule");
-        if (!parse_item(trimmed, &parsed, &local)) {
-            g_propagate_error(error, local);
-            return false;
-        }
+    size_t at;
+    if (!text[strspn(text, " \t")])
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "the layout is empty\nhelp: write keys as in tp8,pp4,recompute=full; those "
+                       "left out take their defaults");
+    if (!parse_items(text, &r, &at, &local)) {
+        if (strchr(text, ','))
+            g_prefix_error(&local, "character %zu of the layout: ", at + 1);
+        g_propagate_error(error, local);
+        return false;
     }
-    if (!schedule_given)
-        parsed.schedule = parsed.vpp > 1                               ? RH_SCHEDULE_INTERLEAVED
-                          : parsed.schedule == RH_SCHEDULE_INTERLEAVED ? RH_SCHEDULE_1F1B
-                                                                       : parsed.schedule;
-    *layout = parsed;
+    *layout = finished(&r);
+    return true;
+}
+
+/* One line of a file: a comment and the comma that goes on in the next line are cut off. */
+static bool parse_line(char *line, Reading *r, size_t *at, GError **error)
+{
+    *at = 0;
+    line[strcspn(line, "#")] = '\0';
+    g_strchomp(line);
+    if (!*line)
+        return true;
+    if (g_str_has_suffix(line, ","))
+        line[strlen(line) - 1] = '\0';
+    return parse_items(line, r, at, error);
+}
+
+bool rh_layout_load(const char *path, RhLayout *layout, GError **error)
+{
+    g_autofree char *text = NULL;
+    g_autoptr(GError) local = NULL;
+    Reading r = {.layout = *layout};
+    size_t at;
+    if (!g_file_get_contents(path, &text, NULL, &local))
+        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    for (int i = 0; lines[i]; i++)
+        if (!parse_line(lines[i], &r, &at, &local))
+            return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%zu: %s", path, i + 1, at + 1,
+                           local->message);
+    if (!r.seen)
+        return rh_fail(error, RH_ERROR_INPUT, "%s: no layout is in it", path);
+    *layout = finished(&r);
     return true;
 }
 

@@ -44,8 +44,11 @@ typedef struct {
 } RhJob;
 
 /* Parses the text form; keys left out keep what *layout holds. "pp16" and "pp=16" both work.
- * RH_ERROR_USAGE with near keys. */
+ * RH_ERROR_USAGE with near keys and the place; nothing at all and a key given twice are errors. */
 bool rh_layout_parse(const char *text, RhLayout *layout, GError **error);
+/* The same from a file: lines go on like commas, '#' starts a comment. RH_ERROR_IO, RH_ERROR_INPUT
+ * with file:line:column. */
+bool rh_layout_load(const char *path, RhLayout *layout, GError **error);
 /* The text form in full, caller frees. A dp still to be derived (0) has no text and is left out. */
 char *rh_layout_format(const RhLayout *layout);
 char *rh_layout_title(const RhLayout *layout); /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective

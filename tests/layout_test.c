@@ -1,3 +1,4 @@
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -41,6 +42,51 @@ static void wrong_keys_and_values_are_refused(void)
         CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
         CU_ASSERT_TRUE(rh_layout_equal(&l, &before));
     }
+}
+
+static void empty_and_repeated_keys_are_refused_with_their_place(void)
+{
+    static const struct {
+        const char *text, *place;
+    } wrong[] = {{"", "empty"},
+                 {" ", "empty"},
+                 {"tp2,", "character 5 "},
+                 {",tp2", "character 1 "},
+                 {"tp2,,pp2", "character 5 "},
+                 {",", "character 1 "},
+                 {"tp2, tp4", "character 6 "},
+                 {"sp=on,mb2,sp=on", "character 11 "}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhLayout l = rh_layout_default();
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_layout_parse(wrong[i].text, &l, &error));
+        CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, wrong[i].place));
+    }
+}
+
+static void a_layout_is_read_from_a_file(void)
+{
+    static const struct {
+        const char *text, *place; /* NULL: it is right */
+    } files[] = {{"# best so far\ntp2, # two\npp4,mb2,\n\nrecompute=full\n", NULL},
+                 {"tp2\npp4, tp4\n", ":2:6: "},
+                 {"tp2\n ,pp4\n", ":2:2: "},
+                 {"# nothing\n\n", "no layout"}};
+    g_autofree char *path = g_build_filename(g_get_tmp_dir(), "layout_test.XXXXXX", NULL);
+    int fd = g_mkstemp(path);
+    g_close(fd, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {
+        RhLayout l = rh_layout_default();
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE(g_file_set_contents(path, files[i].text, -1, NULL));
+        CU_ASSERT_EQUAL(rh_layout_load(path, &l, &error), !files[i].place);
+        bool as_written = l.tp == 2 && l.pp == 4 && l.microbatch == 2;
+        CU_ASSERT_TRUE(files[i].place ? g_error_matches(error, RH_ERROR, RH_ERROR_INPUT) &&
+                                            strstr(error->message, files[i].place) != NULL
+                                      : as_written);
+    }
+    g_remove(path);
 }
 
 static void every_slot_runs_once_and_forward_comes_first(void)
@@ -128,6 +174,9 @@ int main(void)
         (RhTest[]){{"the_text_form_round_trips", the_text_form_round_trips},
                    {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
                    {"wrong_keys_and_values_are_refused", wrong_keys_and_values_are_refused},
+                   {"empty_and_repeated_keys_are_refused_with_their_place",
+                    empty_and_repeated_keys_are_refused_with_their_place},
+                   {"a_layout_is_read_from_a_file", a_layout_is_read_from_a_file},
                    {"every_slot_runs_once_and_forward_comes_first",
                     every_slot_runs_once_and_forward_comes_first},
                    {"chunks_hold_every_layer_once", chunks_hold_every_layer_once},
