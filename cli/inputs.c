@@ -63,7 +63,7 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     if (!equals || equals == text || !equals[1])
         return rh_fail(error, RH_ERROR_USAGE,
                        "--set needs KEY=VALUE, \"%s\" given\nhelp: for example --set layers=4, "
-                       "--set nic.bandwidth=200Gb/s, --set global_batch=256",
+                       "--set nic.bandwidth=200Gb/s",
                        text);
     g_autofree char *key = g_strndup(text, (gsize)(equals - text));
     const char *value = equals + 1;
@@ -190,11 +190,48 @@ static const char **ended(const char *first, const GPtrArray *words)
     return out;
 }
 
+/* "job.gpus" and "gpus" are one field. */
+static char *field_of_set(const char *set)
+{
+    static const char *const owners[] = {"job.", "model.", "platform."};
+    for (size_t i = 0; i < G_N_ELEMENTS(owners); i++)
+        if (g_str_has_prefix(set, owners[i]))
+            set += strlen(owners[i]);
+    return g_strndup(set, strcspn(set, "="));
+}
+
+static bool is_given(const RhArguments *a, const char *option)
+{
+    return g_ptr_array_find_with_equal_func(a->recorded, option, g_str_equal, NULL);
+}
+
+/* What the command line says twice, by --set and its own option or by two of --set. */
+static bool check_sets(const RhArguments *a, const char *const *sets, GError **error)
+{
+    static const char *const options[][2] = {{"global_batch", "--global-batch"},
+                                             {"sequence", "--seq"},
+                                             {"gpus", "--gpus"},
+                                             {"dtype", "--dtype"}};
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (int i = 0; sets[i]; i++) {
+        g_autofree char *field = field_of_set(sets[i]);
+        for (size_t k = 0; k < G_N_ELEMENTS(options); k++)
+            if (strcmp(options[k][0], field) == 0 && is_given(a, options[k][1]))
+                return rh_fail(error, RH_ERROR_USAGE, "%s and --set %s say the same field twice",
+                               options[k][1], sets[i]);
+        if (!g_hash_table_add(seen, g_strdup(field)))
+            return rh_fail(error, RH_ERROR_USAGE, "--set %s: %s is given twice", sets[i], field);
+    }
+    return true;
+}
+
 RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 {
     g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
     g_autofree const char **sets = ended(profile, a->sets);
     g_autofree const char **argv = ended(NULL, a->recorded);
+    if (!check_sets(a, sets, error))
+        return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
                          .stack = a->stack,

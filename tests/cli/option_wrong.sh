@@ -37,5 +37,8 @@ try plan "${job[@]}" -o nosuch/plan.json
 try plan "${job[@]}" --set layers
 try plan "${job[@]}" --set layer=4
 try plan "${job[@]}" --set nic.bandwidth=50
-try plan "${job[@]}" --set global_batch=many
+try plan "${job[@]}" --set global_batch=32
+try plan "${job[@]}" --set job.gpus=many
+try plan "${job[@]}" --gpus 4 --set job.gpus=8
+try plan "${job[@]}" --set layers=4 --set model.layers=8
 ls
