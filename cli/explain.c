@@ -131,20 +131,24 @@ static bool append_rank(Explanation *e, GError **error)
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
 static bool is_layout_key(const char *text)
 {
-    static const char *const keys[] = {"tp",   "pp",        "dp",       "cp", "ep",    "vpp", "mb",
-                                       "zero", "recompute", "schedule", "sp", "order", NULL};
+    static const char *const keys[] = {"tp",  "pp",    "dp",     "cp",        "ep",
+                                       "vpp", "mb",    "zero",   "recompute", "schedule",
+                                       "sp",  "order", "stages", NULL};
     g_autofree char *key = g_strndup(text, strcspn(text, "=0123456789"));
     return g_strv_contains(keys, key);
 }
 
-/* Keys over a layout; dp follows the others unless it is named. */
+/* Keys over a layout; dp follows the others unless it is named, and stages that are given stay while
+ * they are as many. */
 static bool change_layout(RhLayout *layout, const char *text, GError **error)
 {
     RhLayout changed = *layout;
     changed.dp = 0;
-    changed.stage_layers_count = 0;
     if (!rh_layout_parse(text, &changed, error))
         return false;
+    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
+    if (!as_many && !g_str_has_prefix(text, "stages"))
+        changed.stage_layers_count = 0;
     *layout = changed;
     return true;
 }

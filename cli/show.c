@@ -93,6 +93,8 @@ static bool strategies(const RhArguments *a, const char *name, GError **error)
          "  recompute=selective    none, selective (attention) or full (whole layers)\n"
          "  order=tp-dp-pp         which dimension is innermost in the rank numbers;\n"
          "                         tp-pp-dp keeps a pipeline together instead\n"
+         "  stages=15-16x6-15      layers of each of the pp x vpp chunks, first to last,\n"
+         "                         16x6 being 16 six times; left out: as even as can be\n"
          "  cp1, ep1               context and expert parallel: 1 in this version\n");
     g_auto(GStrv) keys = g_strsplit(defaults, ",", -1);
     g_autofree char *spaced = g_strjoinv(", ", keys);

@@ -25,23 +25,95 @@ const char *rh_recompute_name(RhRecompute recompute)
     return recompute_names[recompute];
 }
 
-/* One row per key of the text form: a number in [low, high] or one of a list of names. */
+/* One row per key of the text form: a number in [low, high], one of a list of names, or a reader.
+ */
 typedef struct {
     const char *key;
     size_t offset;
     size_t size; /* of the field: int32_t, an enum (both 4), or bool (1) */
     int64_t low, high;
     const char *const *names; /* NULL: a number */
+    /* Instead of all these; *at: the byte of `text` at fault. */
+    bool (*read)(const char *text, RhLayout *layout, size_t *at, GError **error);
 } LayoutKey;
 
 #define NUMBER(key, field, low, high)                                                              \
     {                                                                                              \
-        key, G_STRUCT_OFFSET(RhLayout, field), 4, low, high, NULL                                  \
+        key, G_STRUCT_OFFSET(RhLayout, field), 4, low, high, NULL, NULL                            \
     }
 #define NAMED(key, field, low, high, names)                                                        \
     {                                                                                              \
-        key, G_STRUCT_OFFSET(RhLayout, field), sizeof(((RhLayout *)0)->field), low, high, names    \
+        key, G_STRUCT_OFFSET(RhLayout, field), sizeof(((RhLayout *)0)->field), low, high, names,   \
+            NULL                                                                                   \
     }
+
+/* --- stages=15-16x6-15: layers of each chunk in the order of the model; 16x6 is 16 six times ---
+ */
+
+static bool fail_stages(const char *entry, GError **error)
+{
+    g_autofree char *word = g_strndup(entry, strcspn(entry, "-"));
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "layout key stages: \"%s\" is no number of layers\nhelp: write the layers of each "
+        "chunk as in stages=15-16-16-15 or stages=15-16x6-15, or stages=even",
+        word);
+}
+
+/* Digits alone; *text behind them. */
+static bool read_digits(const char **text, guint64 high, guint64 *value)
+{
+    char *end = NULL;
+    if (!g_ascii_isdigit(**text))
+        return false;
+    *value = g_ascii_strtoull(*text, &end, 10);
+    *text = end;
+    return *value <= high;
+}
+
+static bool read_stages(const char *text, RhLayout *layout, size_t *at, GError **error)
+{
+    int32_t most = G_N_ELEMENTS(layout->stage_layers), count = 0;
+    int16_t layers[G_N_ELEMENTS(layout->stage_layers)];
+    const char *rest = text;
+    *at = 0;
+    for (bool more = strcmp(text, "even") != 0; more;) {
+        const char *entry = rest;
+        guint64 each, times = 1;
+        *at = (size_t)(entry - text);
+        bool fine = read_digits(&rest, G_MAXINT16, &each);
+        if (fine && *rest == 'x') {
+            rest++;
+            fine = read_digits(&rest, G_MAXINT32, &times) && times > 0;
+        }
+        if (!fine || (*rest && *rest != '-'))
+            return fail_stages(entry, error);
+        if (times > (guint64)(most - count))
+            return rh_fail(error, RH_ERROR_USAGE, "layout key stages: more than %d chunks", most);
+        for (; times > 0; times--)
+            layers[count++] = (int16_t)each;
+        more = *rest == '-';
+        rest += more;
+    }
+    memset(layout->stage_layers, 0, sizeof layout->stage_layers);
+    memcpy(layout->stage_layers, layers, (size_t)count * sizeof *layers);
+    layout->stage_layers_count = count;
+    return true;
+}
+
+/* ",stages=15-16x6-15": three or more alike are counted. Nothing for an even split. */
+static void append_stages(GString *out, const RhLayout *l)
+{
+    for (int32_t i = 0, times; i < l->stage_layers_count; i += times) {
+        for (times = 1; i + times < l->stage_layers_count; times++)
+            if (l->stage_layers[i + times] != l->stage_layers[i])
+                break;
+        times = times < 3 ? 1 : times;
+        g_string_append_printf(out, "%s%d", i ? "-" : ",stages=", l->stage_layers[i]);
+        if (times > 1)
+            g_string_append_printf(out, "x%d", times);
+    }
+}
 
 static const LayoutKey layout_keys[] = {
     NUMBER("tp", tp, 1, RH_LAYOUT_DEGREE_MAX),
@@ -56,10 +128,12 @@ static const LayoutKey layout_keys[] = {
     NAMED("schedule", schedule, 1, RH_SCHEDULE_LAST - 1, schedule_names),
     NAMED("sp", sequence_parallel, 0, 1, switch_names),
     NAMED("order", order, 1, RH_ORDER_LAST - 1, order_names),
+    {.key = "stages", .read = read_stages},
 };
 
-static const char *const key_names[] = {"tp",   "pp",        "dp",       "cp", "ep",    "vpp", "mb",
-                                        "zero", "recompute", "schedule", "sp", "order", NULL};
+static const char *const key_names[] = {"tp",  "pp",    "dp",     "cp",        "ep",
+                                        "vpp", "mb",    "zero",   "recompute", "schedule",
+                                        "sp",  "order", "stages", NULL};
 
 static const LayoutKey *find_key(const char *key, size_t length)
 {
@@ -103,7 +177,7 @@ static const LayoutKey *split_item(const char *item, const char **value, GError 
         const char *near = rh_nearest_name(word, key_names);
         rh_fail(error, RH_ERROR_USAGE,
                 "unknown layout key \"%s\"%s%s%s\nnote: keys: tp pp dp cp ep vpp mb zero recompute "
-                "schedule sp order",
+                "schedule sp order stages",
                 word, near ? "\nhelp: a key with a similar name exists: \"" : "", near ? near : "",
                 near ? "\"" : "");
         return NULL;
@@ -116,11 +190,13 @@ static const LayoutKey *split_item(const char *item, const char **value, GError 
 typedef struct {
     RhLayout layout;
     unsigned seen;
+    size_t inside; /* the byte at fault, counted from its item's first */
 } Reading;
 
 static bool parse_item(const char *item, Reading *r, GError **error)
 {
     const char *text = NULL;
+    r->inside = 0;
     if (!*item)
         return rh_fail(error, RH_ERROR_USAGE,
                        "a key is missing\nhelp: write keys with one comma between two, as in "
@@ -132,6 +208,14 @@ static bool parse_item(const char *item, Reading *r, GError **error)
     unsigned bit = 1u << (key - layout_keys);
     if (r->seen & bit)
         return rh_fail(error, RH_ERROR_USAGE, "%s is given twice", key->key);
+    if (key->read) {
+        if (!key->read(text, &r->layout, &r->inside, error)) {
+            r->inside += (size_t)(text - item);
+            return false;
+        }
+        r->seen |= bit;
+        return true;
+    }
     if (key->names) {
         if (!read_named(key, text, &value, error))
             return false;
@@ -152,8 +236,10 @@ static bool parse_items(const char *text, Reading *r, size_t *at, GError **error
         size_t length = strcspn(start, ",");
         g_autofree char *item = g_strstrip(g_strndup(start, length));
         *at = (size_t)(start - text) + strspn(start, " \t");
-        if (!parse_item(item, r, error))
+        if (!parse_item(item, r, error)) {
+            *at += r->inside;
             return false;
+        }
         start += length;
         if (!*start)
             return true;
@@ -261,6 +347,7 @@ char *rh_layout_format(const RhLayout *l)
         s, ",cp%d,ep%d,vpp%d,mb%d,zero%d,recompute=%s,schedule=%s,sp=%s,order=%s", l->cp, l->ep,
         l->vpp, l->microbatch, l->zero, recompute_names[l->recompute], schedule_names[l->schedule],
         switch_names[l->sequence_parallel], order_names[l->order]);
+    append_stages(s, l);
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
@@ -284,5 +371,7 @@ char *rh_layout_title(const RhLayout *l)
                                                              : recompute_names[l->recompute]);
     if (l->pp > 1 && l->schedule == RH_SCHEDULE_GPIPE)
         g_string_append(s, ", GPipe");
+    if (l->stage_layers_count > 0)
+        g_string_append(s, ", stages as given");
     return g_string_free(g_steal_pointer(&s), FALSE);
 }

@@ -2,7 +2,9 @@
 /* A layout: how one training job is cut over the ranks. Plain data; copy freely.
  *
  * Text form (and the plan's):
- * tp8,pp16,dp64,cp1,ep1,vpp1,mb1,zero1,recompute=selective,schedule=1f1b,sp=on,order=tp-dp-pp */
+ * tp8,pp16,dp64,cp1,ep1,vpp1,mb1,zero1,recompute=selective,schedule=1f1b,sp=on,order=tp-dp-pp
+ * and, where the layers are not split evenly, those of each of the pp x vpp chunks in the order of
+ * the model: stages=15-16x6-15 (16x6 is 16 six times; stages=even is the default) */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -19,6 +19,57 @@ static void the_text_form_round_trips(void)
     CU_ASSERT_EQUAL(a.pp, 16);
 }
 
+static void uneven_stages_have_a_text(void)
+{
+    static const char *const texts[][2] = {{"stages=14-15-16-15", "stages=14-15-16-15"},
+                                           {"stages=15-16-16-15", "stages=15-16-16-15"},
+                                           {"stages=15-16-16-16-15", "stages=15-16x3-15"},
+                                           {"stages=0-1x126-0", "stages=0-1x126-0"},
+                                           {"stages=2x2-2x1", "stages=2x3"},
+                                           {"stages=1-2,sp=on", "stages=1-2"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        RhLayout a = rh_layout_default(), b = rh_layout_default();
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(texts[i][0], &a, NULL));
+        g_autofree char *text = rh_layout_format(&a);
+        CU_ASSERT_TRUE(g_str_has_suffix(text, texts[i][1]));
+        CU_ASSERT_TRUE(rh_layout_parse(text, &b, NULL));
+        CU_ASSERT_TRUE(rh_layout_equal(&a, &b));
+    }
+    RhLayout l = rh_layout_default();
+    CU_ASSERT_TRUE(rh_layout_parse("stages=0-1x126-0", &l, NULL));
+    CU_ASSERT_EQUAL(l.stage_layers_count, 128);
+    CU_ASSERT_EQUAL(l.stage_layers[1] + l.stage_layers[126] + l.stage_layers[127], 2);
+    CU_ASSERT_TRUE(rh_layout_parse("stages=even", &l, NULL));
+    CU_ASSERT_EQUAL(l.stage_layers_count, 0);
+}
+
+static void wrong_stages_are_refused_with_their_place(void)
+{
+    static const struct {
+        const char *text, *place;
+    } wrong[] = {{"tp2,stages=", "character 12 "},
+                 {"tp2,stages=1--2", "character 14 "},
+                 {"tp2,stages=1-2-", "character 16 "},
+                 {"tp2,stages=1-x2", "character 14 "},
+                 {"tp2,stages=3-2x0", "character 14 "},
+                 {"tp2,stages=3-2x", "character 14 "},
+                 {"tp2,stages=3-40000", "character 14 "},
+                 {"tp2,stages=3-1x256", "character 14 "},
+                 {"tp2,stages=-1", "character 12 "},
+                 {"tp2,stages=1 - 2", "character 12 "},
+                 {"tp2,stages=1-odd", "character 14 "},
+                 {"tp2,stages=1-2x3x4", "character 14 "},
+                 {"tp2,stages=1-99999999999999999999999", "character 14 "}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhLayout l = rh_layout_default(), before = l;
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_layout_parse(wrong[i].text, &l, &error));
+        CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, wrong[i].place));
+        CU_ASSERT_TRUE(rh_layout_equal(&l, &before));
+    }
+}
+
 static void a_dp_still_to_be_derived_is_left_out(void)
 {
     RhLayout a = rh_layout_default(), b = rh_layout_default();
@@ -173,6 +224,9 @@ int main(void)
         "layouts",
         (RhTest[]){{"the_text_form_round_trips", the_text_form_round_trips},
                    {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
+                   {"uneven_stages_have_a_text", uneven_stages_have_a_text},
+                   {"wrong_stages_are_refused_with_their_place",
+                    wrong_stages_are_refused_with_their_place},
                    {"wrong_keys_and_values_are_refused", wrong_keys_and_values_are_refused},
                    {"empty_and_repeated_keys_are_refused_with_their_place",
                     empty_and_repeated_keys_are_refused_with_their_place},
