@@ -300,7 +300,7 @@ bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **erro
 
 bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, GError **error)
 {
-    RhLayout layout = rh_layout_default();
+    RhLayout layout = rh_train_default(&in->c);
     bool is_result = strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
     bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_IS_REGULAR);
     if (is_result ? !rh_result_layout(strategy, &layout, error)

@@ -61,7 +61,7 @@ static bool check_objective(const RhInputs *in, RhObjective objective, GError **
 static void blame_fix(const RhInputs *in, const RhArguments *a, GError **error)
 {
     for (guint i = 0; i < a->fixes->len; i++) {
-        RhLayout layout = rh_layout_default();
+        RhLayout layout = rh_train_default(&in->c);
         g_autoptr(GError) why = NULL;
         if (!rh_layout_parse(g_ptr_array_index(a->fixes, i), &layout, NULL) ||
             rh_inputs_fits_some_machine(in, &layout, &why))

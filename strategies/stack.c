@@ -25,6 +25,7 @@ static const RhStack stacks[] = {
             "Megatron-LM / NeMo: fused kernels, flash attention, overlapped gradient reduction",
         .flash_attention = true,
         .fused_norms = true,
+        .sequence_parallel = true,
         .kernel_gap_s = FITTED(10.6e-6, TRAINING_FIT ": 10.6 us per launched kernel"),
         .nvlink_training_frac = FITTED(1 / 1.52, TRAINING_FIT ": collectives in training take 1.52 "
                                                               "times the collective alone"),
@@ -43,9 +44,10 @@ static const RhStack stacks[] = {
     {
         .name = "megatron-2021",
         .about =
-            "Megatron-LM of SC21: unfused attention with a fused softmax kernel, no sequence parallelism in use",
+            "Megatron-LM of SC21: unfused attention with a fused softmax kernel, no sequence parallelism",
         .flash_attention = false,
         .fused_norms = true,
+        .sequence_parallel = false,
         .kernel_gap_s = FITTED(10.6e-6, TRAINING_FIT ": 10.6 us per launched kernel"),
         .nvlink_training_frac =
             FITTED(1 / 1.52, TRAINING_FIT ": collectives in training take 1.52 times the "
@@ -67,6 +69,7 @@ static const RhStack stacks[] = {
         .about = "no framework: kernels back to back, links at their measured bandwidth",
         .flash_attention = true,
         .fused_norms = true,
+        .sequence_parallel = true,
         .kernel_gap_s = ASSUMED(0, "no framework"),
         .nvlink_training_frac = ASSUMED(1, "no framework"),
         .nic_training_frac = ASSUMED(0, "no framework: the platform's own efficiency"),
@@ -85,6 +88,7 @@ static const RhStack stacks[] = {
         .about = "the network lab: kernels back to back, buckets small enough for small models",
         .flash_attention = true,
         .fused_norms = true,
+        .sequence_parallel = true,
         .kernel_gap_s = ASSUMED(0, "timed waits"),
         .nvlink_training_frac = ASSUMED(1, "timed waits"),
         .nic_training_frac = ASSUMED(0, "the platform's own efficiency"),

@@ -14,6 +14,7 @@ typedef struct {
     const char *about;
     bool flash_attention;
     bool fused_norms;
+    bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
     RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own

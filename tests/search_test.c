@@ -53,6 +53,21 @@ static void the_space_is_every_canonical_legal_layout(void)
     }
 }
 
+static void a_stack_without_sequence_parallelism_has_none(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron-2021", 16, 2048);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE(space->len > 100);
+    for (guint i = 0; i < space->len; i++)
+        CU_ASSERT_FALSE(at(space, i)->sequence_parallel);
+    RhLayout l = train_layout(&k, "tp4");
+    CU_ASSERT_FALSE(l.sequence_parallel);
+    l.sequence_parallel = true;
+    CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+}
+
 static void no_layout_is_listed_twice(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 4096);
@@ -380,6 +395,8 @@ int main(void)
     return rh_test_main(
         "search", (RhTest[]){{"the_space_is_every_canonical_legal_layout",
                               the_space_is_every_canonical_legal_layout},
+                             {"a_stack_without_sequence_parallelism_has_none",
+                              a_stack_without_sequence_parallelism_has_none},
                              {"no_layout_is_listed_twice", no_layout_is_listed_twice},
                              {"constraints_hold", constraints_hold},
                              {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},

@@ -33,7 +33,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TrainKit, train_kit_clear)
 
 static inline RhLayout train_layout(const TrainKit *k, const char *text)
 {
-    RhLayout l = rh_layout_default();
+    RhLayout l = rh_train_default(&k->c);
     GError *error = NULL;
     bool read = rh_layout_parse(text, &l, &error);
     g_assert_no_error(error);

@@ -35,7 +35,7 @@ static double least_peak(const RhCase *c, const RhPlanOptions *o, int64_t *legal
 
 void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error)
 {
-    RhLayout probe = rh_layout_default();
+    RhLayout probe = rh_train_default(c);
     g_autoptr(GError) why = NULL;
     if (!rh_train_job_legal(c, error))
         return;

@@ -36,6 +36,13 @@ void rh_train_chunk_layers(const RhCase *c, const RhLayout *l, int32_t chunk, in
     }
 }
 
+RhLayout rh_train_default(const RhCase *c)
+{
+    RhLayout l = rh_layout_default();
+    l.sequence_parallel = c->stack->sequence_parallel;
+    return l;
+}
+
 void rh_train_complete(const RhCase *c, RhLayout *l)
 {
     if (l->dp == 0)
@@ -94,6 +101,10 @@ static bool tensor_legal(const RhCase *c, const RhLayout *l, GError **error)
                            "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp,
                            kind->ffn_width);
     }
+    if (l->sequence_parallel && !c->stack->sequence_parallel)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
+                       c->stack->name);
     if (l->sequence_parallel && l->tp > 1 && c->job.sequence % l->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",

@@ -31,6 +31,9 @@ bool rh_train_legal(const RhCase *c, const RhLayout *layout, GError **error);
  * dp1 or pp1, zero at dp1 ...), so that equal layouts compare equal. */
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout);
 
+/* What keys left out mean under this case's stack; dp is still open. */
+RhLayout rh_train_default(const RhCase *c);
+
 /* Fills cp, ep, dp and stage split left at 0: dp = gpus / (tp pp cp). */
 void rh_train_complete(const RhCase *c, RhLayout *layout);
 
