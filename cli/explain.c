@@ -156,7 +156,7 @@ static bool change_layout(RhLayout *layout, const char *text, GError **error)
 /* Why a layout does not win: illegal, too large, or slower. Each is an answer. */
 static bool append_why_not(Explanation *e, GError **error)
 {
-    RhLayout layout = rh_layout_default();
+    RhLayout layout = rh_train_default(&e->in->c);
     g_autoptr(GError) illegal = NULL;
     if (!rh_layout_parse(e->a->why_not, &layout, error))
         return false;
