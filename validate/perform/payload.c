@@ -10,9 +10,30 @@ static uint32_t word(int32_t m, int32_t c, int32_t i)
     return mixed * 3266489917U + (uint32_t)i * 668265263U;
 }
 
+/* An all-to-all numbers its chunks source * members + destination; a member has one row and one
+ * column of them. */
+static int32_t slot_of(const RhPayload *p, int32_t chunk)
+{
+    int32_t n = p->schedule->members;
+    if (p->schedule->op != RH_OP_ALL_TO_ALL)
+        return chunk;
+    return chunk / n == p->own ? chunk % n : n + chunk / n;
+}
+
+static int32_t slots_count(const RhSchedule *s)
+{
+    return s->op == RH_OP_ALL_TO_ALL ? 2 * s->members : s->chunks_count;
+}
+
+static bool has_chunk(const RhPayload *p, int32_t chunk)
+{
+    int32_t n = p->schedule->members;
+    return p->schedule->op != RH_OP_ALL_TO_ALL || chunk / n == p->own || chunk % n == p->own;
+}
+
 static uint32_t *chunk_at(const RhPayload *p, int32_t chunk)
 {
-    return p->words + (int64_t)chunk * p->chunk_words;
+    return p->words + (int64_t)slot_of(p, chunk) * p->chunk_words;
 }
 
 static bool starts_with(const RhSchedule *s, int32_t member, int32_t chunk)
@@ -77,13 +98,22 @@ static int32_t words_of_chunk(const RhSchedule *s)
     return 0;
 }
 
-void rh_payload_init(RhPayload *p, const RhSchedule *s, int32_t own)
+void rh_payload_begin(RhPayload *p, const RhSchedule *s, int32_t own)
 {
-    *p = (RhPayload){.schedule = s, .own = own, .chunk_words = words_of_chunk(s)};
-    p->words = g_malloc0(sizeof(uint32_t) * (size_t)(p->chunk_words * (int64_t)s->chunks_count));
+    p->schedule = s;
+    p->own = own;
+    p->chunk_words = words_of_chunk(s);
+    int64_t words = p->chunk_words * (int64_t)slots_count(s);
+    if (words > p->room) {
+        g_free(p->words);
+        p->words = g_malloc(sizeof(uint32_t) * (size_t)words);
+        p->room = words;
+    }
     for (int32_t c = 0; p->chunk_words > 0 && c < s->chunks_count; c++) {
+        if (!has_chunk(p, c) || !starts_with(s, own, c))
+            continue;
         uint32_t *at = chunk_at(p, c);
-        for (int32_t i = 0; starts_with(s, own, c) && i < p->chunk_words; i++)
+        for (int32_t i = 0; i < p->chunk_words; i++)
             at[i] = word(own, c, i);
     }
 }
@@ -91,6 +121,7 @@ void rh_payload_init(RhPayload *p, const RhSchedule *s, int32_t own)
 void rh_payload_clear(RhPayload *p)
 {
     g_clear_pointer(&p->words, g_free);
+    p->room = 0;
 }
 
 int64_t rh_payload_flow_words(const RhPayload *p, const RhFlow *flow)

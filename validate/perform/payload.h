@@ -1,9 +1,9 @@
 #pragma once
 /* The data a collective moves for real, so that a wrong schedule cannot pass as a fast one.
  *
- * A member's buffer holds every chunk of the schedule as 32-bit words; sums wrap around, so their
- * order does not matter. Who starts with what, and ends with what, is the operation's meaning
- * (sim/collective.h), not the schedule's. */
+ * A member's buffer holds every chunk of the schedule as 32-bit words (of an all-to-all only those
+ * it sends or receives); sums wrap around, so their order does not matter. Who starts with what,
+ * and ends with what, is the operation's meaning (sim/collective.h), not the schedule's. */
 #include <stdint.h>
 
 #include "sim/expansion.h"
@@ -12,10 +12,12 @@ typedef struct {
     const RhSchedule *schedule;
     int32_t own;         /* member */
     int32_t chunk_words; /* words of one chunk */
-    uint32_t *words;     /* owned */
+    uint32_t *words;     /* owned; kept from one collective to the next */
+    int64_t room;
 } RhPayload;
 
-void rh_payload_init(RhPayload *payload, const RhSchedule *schedule, int32_t own);
+/* For the next collective; a zeroed payload is fine at first. */
+void rh_payload_begin(RhPayload *payload, const RhSchedule *schedule, int32_t own);
 void rh_payload_clear(RhPayload *payload);
 
 /* Words that a flow carries in one repetition of its phase. */

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     int32_t task; /* -1 = none */
     const RhExpansion *expansion;
-    RhPayload payload;
+    RhPayload *payload; /* the lane's */
     int32_t own, phase, repeat, from, to, awaited;
 } Meeting;
 
@@ -40,6 +40,7 @@ struct RhRankPerformer {
     GArray *ready; /* int32_t, a stack */
     Running running[RH_LANE_LAST];
     Meeting meetings[RH_LANE_LAST];
+    RhPayload payloads[RH_LANE_LAST];
     int32_t tasks_left;
     double t_origin_s;
     bool check_all;
@@ -102,7 +103,7 @@ static void start_step(RhRankPerformer *r, Meeting *m)
     m->awaited = 0;
     for (int32_t i = m->from; i < m->to; i++) {
         const RhFlow *flow = rh_expansion_flow(m->expansion, i);
-        int64_t bytes = 4 * rh_payload_flow_words(&m->payload, flow);
+        int64_t bytes = 4 * rh_payload_flow_words(m->payload, flow);
         if (flow->dst != m->own)
             continue;
         m->awaited++;
@@ -113,9 +114,9 @@ static void start_step(RhRankPerformer *r, Meeting *m)
         const RhFlow *flow = rh_expansion_flow(m->expansion, i);
         if (flow->src != m->own)
             continue;
-        int64_t bytes = 4 * rh_payload_flow_words(&m->payload, flow);
+        int64_t bytes = 4 * rh_payload_flow_words(m->payload, flow);
         uint32_t *buffer = rh_wire_buffer(r->wire, bytes);
-        rh_payload_take(&m->payload, flow, m->repeat, buffer);
+        rh_payload_take(m->payload, flow, m->repeat, buffer);
         rh_wire_send(r->wire, m->expansion->members[flow->dst], tag, buffer, bytes,
                      (RhWireOwner){.task = -1, .flow = i});
     }
@@ -128,10 +129,9 @@ static void advance(RhRankPerformer *r, Meeting *m)
         if (m->awaited > 0)
             return;
     }
-    RhPayloadCheck check = rh_payload_check(&m->payload, r->check_all);
+    RhPayloadCheck check = rh_payload_check(m->payload, r->check_all);
     r->performed.check.checked_count += check.checked_count;
     r->performed.check.wrong_count += check.wrong_count;
-    rh_payload_clear(&m->payload);
     int32_t task = m->task;
     m->task = -1;
     end_task(r, task, rh_clock_now_s());
@@ -144,8 +144,13 @@ static void start_collective(RhRankPerformer *r, int32_t task)
     int32_t own;
     const RhExpansion *e = rh_expansion_get(r->expansions, t, r->rank, &own, NULL);
     g_assert(e != NULL && m->task < 0); /* checked when made; lanes are in order */
-    *m = (Meeting){.task = task, .expansion = e, .own = own, .phase = -1, .to = e->first[own]};
-    rh_payload_init(&m->payload, e->schedule, own);
+    *m = (Meeting){.task = task,
+                   .expansion = e,
+                   .payload = &r->payloads[t->lane],
+                   .own = own,
+                   .phase = -1,
+                   .to = e->first[own]};
+    rh_payload_begin(m->payload, e->schedule, own);
     advance(r, m);
 }
 
@@ -201,7 +206,7 @@ static void on_wire_done(RhWireOwner owner, const uint32_t *words, void *user)
     if (!owner.receives)
         return;
     Meeting *m = &r->meetings[task_at(r, owner.task)->lane];
-    rh_payload_put(&m->payload, rh_expansion_flow(m->expansion, owner.flow), m->repeat, words);
+    rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->repeat, words);
     if (--m->awaited == 0)
         advance(r, m);
 }
@@ -403,6 +408,8 @@ void rh_rank_performer_free(RhRankPerformer *r)
     void *blocks[] = {r->call_tag, r->waiting, r->state, r->t_start_s, r->t_ready_s};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        rh_payload_clear(&r->payloads[lane]);
     g_array_unref(r->ready);
     g_free(r);
 }
