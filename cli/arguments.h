@@ -42,5 +42,7 @@ typedef struct {
     GPtrArray *recorded; /* const char*: the words that decide the result, for its "argv" */
 } RhArguments;
 
+/* A copy of a list of words, NULL-ended; g_strfreev frees it. */
+char **rh_arguments_words(const GPtrArray *words);
 void rh_arguments_clear(RhArguments *arguments);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhArguments, rh_arguments_clear)

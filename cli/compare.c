@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "cli/commands.h"
 #include "cli/result.h"
+#include "report/answers.h"
 #include "report/format.h"
 #include "report/overlay.h"
 #include "report/report.h"
@@ -15,6 +16,7 @@ typedef struct {
     RhResult *result;
     const RhResultPlan *plan;
     const char *name;
+    int64_t rank;
 } Side;
 
 static bool open_side(Side *side, const char *spec, GError **error)
@@ -24,6 +26,7 @@ static bool open_side(Side *side, const char *spec, GError **error)
     if (!rh_result_split(spec, &path, &rank, error))
         return false;
     side->name = spec;
+    side->rank = rank;
     side->result = rh_result_load(path, error);
     side->plan = side->result ? rh_result_plan(side->result, rank, error) : NULL;
     return side->plan != NULL;
@@ -120,17 +123,50 @@ static int compare_timelines(const char *a_path, const char *b_path, GError **er
     return 0;
 }
 
+static RhComparedSide compared(const Side *side)
+{
+    const RhResult *r = side->result;
+    return (RhComparedSide){.spec = side->name,
+                            .rank = side->rank,
+                            .workload = r->workload,
+                            .workload_hash = r->workload_hash,
+                            .platform = r->platform,
+                            .platform_hash = r->platform_hash,
+                            .stack = r->stack,
+                            .dtype = r->dtype,
+                            .global_batch = r->global_batch,
+                            .sequence = r->sequence,
+                            .gpus = r->gpus,
+                            .seed = r->seed,
+                            .sets = (const char *const *)r->sets,
+                            .r = &side->plan->r};
+}
+
+static char *comparison_json(const RhArguments *arguments, const Side *a, const Side *b)
+{
+    g_auto(GStrv) argv = rh_arguments_words(arguments->recorded);
+    RhComparedSide x = compared(a), y = compared(b);
+    return rh_report_compare_json(RH_VERSION, (const char *const *)argv, &x, &y);
+}
+
 static int run(const RhArguments *arguments, GError **error)
 {
     const char *first = g_ptr_array_index(arguments->operands, 0),
                *second = g_ptr_array_index(arguments->operands, 1);
-    if (g_str_has_suffix(first, ".json.gz") && g_str_has_suffix(second, ".json.gz"))
+    bool timelines = g_str_has_suffix(first, ".json.gz") && g_str_has_suffix(second, ".json.gz");
+    if (timelines && arguments->json) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "compare: two timelines have no JSON form\nhelp: leave --json out");
+        return 2;
+    }
+    if (timelines)
         return compare_timelines(first, second, error);
     Side a = {0}, b = {0};
     bool fine = open_side(&a, g_ptr_array_index(arguments->operands, 0), error) &&
                 open_side(&b, g_ptr_array_index(arguments->operands, 1), error);
     if (fine) {
-        g_autofree char *text = comparison(&a, &b);
+        g_autofree char *text =
+            arguments->json ? comparison_json(arguments, &a, &b) : comparison(&a, &b);
         fputs(text, stdout);
     }
     rh_result_free(a.result);
@@ -139,6 +175,8 @@ static int run(const RhArguments *arguments, GError **error)
 }
 
 static const RhOption own[] = {
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
+              .neutral = true),
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
     RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
               .neutral = true),

@@ -8,6 +8,7 @@
 #include "cli/explain_term.h"
 #include "cli/result.h"
 #include "cli/terminal.h"
+#include "report/answers.h"
 #include "report/format.h"
 #include "report/report.h"
 
@@ -20,6 +21,11 @@ typedef struct {
     RhInputs *in;
     RhProgram *program;
     RhRehearsal *r;
+    /* the answer; what the question does not ask for stays NULL */
+    const RhCost *term;
+    RhLayout layout; /* the other's */
+    RhRehearsal *other;
+    char *illegal; /* why there is no other */
     GString *out;
 } Explanation;
 
@@ -64,6 +70,8 @@ static bool open_result(Explanation *e, GError **error)
 
 static void close_result(Explanation *e)
 {
+    rh_rehearsal_free(e->other);
+    g_free(e->illegal);
     rh_rehearsal_free(e->r);
     rh_program_free(e->program);
     rh_inputs_free(e->in);
@@ -87,15 +95,6 @@ static void append_tree(Explanation *e)
         e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);
 }
 
-static bool append_term(Explanation *e, GError **error)
-{
-    const RhCost *term = rh_explain_find(e->r->costs, e->a->term, error);
-    if (!term)
-        return false;
-    rh_explain_term(e->out, e->in, e->r, e->program, term);
-    return true;
-}
-
 /* "#1 against X: 3.4 s (5.1 %) faster", then the table of terms. */
 static void append_versus(Explanation *e, const char *name_a, const RhRehearsal *a,
                           const char *name_b, const RhRehearsal *b)
@@ -111,21 +110,24 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
                            b->memory_capacity_bytes / 1073741824.0);
 }
 
-static bool append_rank(Explanation *e, GError **error)
+static bool find_rank(Explanation *e, GError **error)
 {
-    const RhResultPlan *other = rh_result_plan(e->result, e->a->versus, error);
-    if (!other)
+    const RhResultPlan *plan = rh_result_plan(e->result, e->a->versus, error);
+    if (!plan)
         return false;
-    g_autoptr(RhRehearsal) r = rehearse(e->in, &other->r.layout, e->result->seed, NULL, error);
-    if (!r)
-        return false;
+    e->layout = plan->r.layout;
+    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, error);
+    return e->other != NULL;
+}
+
+static void append_rank(Explanation *e)
+{
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
-    append_versus(e, a, e->r, b, r);
+    append_versus(e, a, e->r, b, e->other);
     g_autofree char *title_a = rh_layout_title(&e->r->layout);
-    g_autofree char *title_b = rh_layout_title(&r->layout);
+    g_autofree char *title_b = rh_layout_title(&e->other->layout);
     g_string_append_printf(e->out, "  %s: %s\n  %s: %s\n", a, title_a, b, title_b);
-    return true;
 }
 
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
@@ -138,8 +140,8 @@ static bool is_layout_key(const char *text)
     return g_strv_contains(keys, key);
 }
 
-/* Keys over a layout; dp follows the others unless it is named, and stages that are given stay while
- * they are as many. */
+/* Keys over a layout; dp follows the others unless it is named, and stages that are given stay
+ * while they are as many. */
 static bool change_layout(RhLayout *layout, const char *text, GError **error)
 {
     RhLayout changed = *layout;
@@ -154,21 +156,28 @@ static bool change_layout(RhLayout *layout, const char *text, GError **error)
 }
 
 /* Why a layout does not win: illegal, too large, or slower. Each is an answer. */
-static bool append_why_not(Explanation *e, GError **error)
+static bool find_why_not(Explanation *e, GError **error)
 {
-    RhLayout layout = rh_train_default(&e->in->c);
     g_autoptr(GError) illegal = NULL;
-    if (!rh_layout_parse(e->a->why_not, &layout, error))
+    e->layout = rh_train_default(&e->in->c);
+    if (!rh_layout_parse(e->a->why_not, &e->layout, error))
         return false;
-    if (!rh_inputs_settle_layout(e->in, &layout, &illegal)) {
-        g_string_append_printf(e->out, "%s is not legal here: %s\n", e->a->why_not,
-                               illegal->message);
+    if (!rh_inputs_settle_layout(e->in, &e->layout, &illegal)) {
+        e->illegal = g_strdup(illegal->message);
         return true;
     }
-    g_autoptr(RhRehearsal) r = rehearse(e->in, &layout, e->result->seed, NULL, error);
-    if (!r)
-        return false;
-    g_autofree char *title = rh_layout_title(&layout);
+    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, error);
+    return e->other != NULL;
+}
+
+static void append_why_not(Explanation *e)
+{
+    const RhRehearsal *r = e->other;
+    if (!r) {
+        g_string_append_printf(e->out, "%s is not legal here: %s\n", e->a->why_not, e->illegal);
+        return;
+    }
+    g_autofree char *title = rh_layout_title(&e->layout);
     if (!r->fits)
         g_string_append_printf(e->out,
                                "%s does not fit: %.1f GiB on stage %d, %.1f more than there is\n",
@@ -180,39 +189,40 @@ static bool append_why_not(Explanation *e, GError **error)
                            "  it: %s\n  its lower bound: %.4g s closed form, %.4g s segment "
                            "graph\n",
                            title, r->bound_closed_s, r->bound_segment_s);
-    return true;
 }
 
 /* Each change is a key of a layout, or of an input. */
-static bool append_what_if(Explanation *e, GError **error)
+static bool find_what_if(Explanation *e, GError **error)
 {
     g_autoptr(GPtrArray) sets = g_ptr_array_new();
-    RhLayout layout = e->r->layout;
+    e->layout = e->r->layout;
     for (guint i = 0; i < e->a->what_ifs->len; i++) {
         char *text = g_ptr_array_index(e->a->what_ifs, i);
         if (!is_layout_key(text))
             g_ptr_array_add(sets, text);
-        else if (!change_layout(&layout, text, error))
+        else if (!change_layout(&e->layout, text, error))
             return false;
     }
     g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
     if (!in)
         return false;
     if (in->c.job.gpus != e->in->c.job.gpus)
-        layout.dp = 0;
-    if (!rh_inputs_settle_layout(in, &layout, error))
+        e->layout.dp = 0;
+    if (!rh_inputs_settle_layout(in, &e->layout, error))
         return false;
-    g_autoptr(RhRehearsal) r = rehearse(in, &layout, e->result->seed, NULL, error);
-    if (!r)
-        return false;
-    append_versus(e, "changed", r, "before", e->r);
-    g_autofree char *title = rh_layout_title(&layout);
-    g_string_append_printf(e->out, "  changed: %s%s\n", title,
-                           r->fits ? "" : "; it does not fit in memory");
-    return true;
+    e->other = rehearse(in, &e->layout, e->result->seed, NULL, error);
+    return e->other != NULL;
 }
 
-static bool explain(Explanation *e, GError **error)
+static void append_what_if(Explanation *e)
+{
+    append_versus(e, "changed", e->other, "before", e->r);
+    g_autofree char *title = rh_layout_title(&e->layout);
+    g_string_append_printf(e->out, "  changed: %s%s\n", title,
+                           e->other->fits ? "" : "; it does not fit in memory");
+}
+
+static bool find_answer(Explanation *e, GError **error)
 {
     const RhArguments *a = e->a;
     int questions = !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0);
@@ -222,23 +232,57 @@ static bool explain(Explanation *e, GError **error)
     if (!open_result(e, error))
         return false;
     if (a->term)
-        return append_term(e, error);
-    if (a->versus)
-        return append_rank(e, error);
-    if (a->why_not)
-        return append_why_not(e, error);
-    if (a->what_ifs->len > 0)
-        return append_what_if(e, error);
-    append_tree(e);
-    return true;
+        return (e->term = rh_explain_find(e->r->costs, a->term, error)) != NULL;
+    return a->versus              ? find_rank(e, error)
+           : a->why_not           ? find_why_not(e, error)
+           : a->what_ifs->len > 0 ? find_what_if(e, error)
+                                  : true;
+}
+
+static void append_answer(Explanation *e)
+{
+    const RhArguments *a = e->a;
+    if (a->term)
+        rh_explain_term(e->out, e->in, e->r, e->program, e->term);
+    else if (a->versus)
+        append_rank(e);
+    else if (a->why_not)
+        append_why_not(e);
+    else if (a->what_ifs->len > 0)
+        append_what_if(e);
+    else
+        append_tree(e);
+}
+
+static char *answer_json(const Explanation *e)
+{
+    g_auto(GStrv) argv = rh_arguments_words(e->a->recorded);
+    g_auto(GStrv) changes = rh_arguments_words(e->a->what_ifs);
+    RhQuestion q = e->in->question;
+    q.argv = (const char *const *)argv;
+    RhAnswer answer = {.rank = e->rank,
+                       .r = e->r,
+                       .recorded_s = e->plan->r.step_time_s,
+                       .term = e->term,
+                       .other = e->other,
+                       .versus = e->a->versus,
+                       .strategy = e->a->why_not,
+                       .changes = (const char *const *)changes,
+                       .illegal = e->illegal};
+    return rh_report_explain_json(&q, &answer);
 }
 
 static int run(const RhArguments *a, GError **error)
 {
     Explanation e = {.a = a, .out = g_string_new(NULL)};
-    bool fine = explain(&e, error);
-    if (fine)
+    bool fine = find_answer(&e, error);
+    if (fine && a->json) {
+        g_autofree char *json = answer_json(&e);
+        fputs(json, stdout);
+    } else if (fine) {
+        append_answer(&e);
         fputs(e.out->str, stdout);
+    }
     close_result(&e);
     return fine ? 0 : 3;
 }
@@ -252,6 +296,9 @@ static const RhOption own[] = {
               "why this layout does not win: illegal, too large, or slower by what"),
     RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
               "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s"),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
+              "one JSON document: the tree, the term, and the other layout's fields",
+              .neutral = true),
     RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
     RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no hints", .neutral = true),
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",

@@ -190,6 +190,14 @@ static void init_arguments(RhArguments *a)
     a->recorded = g_ptr_array_new_with_free_func(g_free);
 }
 
+char **rh_arguments_words(const GPtrArray *words)
+{
+    char **out = g_new0(char *, words->len + 1);
+    for (guint i = 0; i < words->len; i++)
+        out[i] = g_strdup(g_ptr_array_index(words, i));
+    return out;
+}
+
 void rh_arguments_clear(RhArguments *a)
 {
     GPtrArray **lists[] = {&a->sets,     &a->limits,  &a->fixes,   &a->what_ifs,

@@ -7,5 +7,8 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q);
 void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *layout);
 /* The fields of `simulate --json` from "layout" on, into the open object. */
 void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r);
+/* Name, seconds, source and children of a term. */
+void rh_put_cost(RhJsonWriter *w, const char *key, const RhCost *cost);
+void rh_put_words(RhJsonWriter *w, const char *key, const char *const *words); /* NULL: none */
 /* null when 0 means unknown, or the value is not finite. */
 void rh_put_known(RhJsonWriter *w, const char *key, double value);

@@ -10,7 +10,7 @@ void rh_put_known(RhJsonWriter *w, const char *key, double value)
         rh_json_put_null(w, key);
 }
 
-static void put_words(RhJsonWriter *w, const char *key, const char *const *words)
+void rh_put_words(RhJsonWriter *w, const char *key, const char *const *words)
 {
     rh_json_begin_array(w, key);
     for (; words && *words; words++)
@@ -41,7 +41,7 @@ static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
     rh_json_put_int(w, "sequence_tokens", c->job.sequence);
     rh_json_put_int(w, "gpus_count", c->job.gpus);
     rh_json_put_string(w, "dtype", rh_dtype_name(c->job.dtype));
-    put_words(w, "sets", q->sets);
+    rh_put_words(w, "sets", q->sets);
     rh_json_put_int(w, "seed", q->seed);
     rh_json_end_object(w);
 }
@@ -50,7 +50,7 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q)
 {
     rh_json_put_string(w, "schema", schema);
     rh_json_put_string(w, "version", q->version);
-    put_words(w, "argv", q->argv);
+    rh_put_words(w, "argv", q->argv);
     put_inputs(w, q);
 }
 
@@ -78,7 +78,7 @@ void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *l)
     rh_json_end_object(w);
 }
 
-static void put_cost(RhJsonWriter *w, const char *key, const RhCost *cost)
+void rh_put_cost(RhJsonWriter *w, const char *key, const RhCost *cost)
 {
     rh_json_begin_object(w, key);
     rh_json_put_string(w, "name", cost->name);
@@ -86,7 +86,7 @@ static void put_cost(RhJsonWriter *w, const char *key, const RhCost *cost)
     rh_json_put_string(w, "source", cost->source);
     rh_json_begin_array(w, "children");
     for (guint i = 0; i < cost->children->len; i++)
-        put_cost(w, NULL, g_ptr_array_index(cost->children, i));
+        rh_put_cost(w, NULL, g_ptr_array_index(cost->children, i));
     rh_json_end_array(w);
     rh_json_end_object(w);
 }
@@ -140,7 +140,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_number(w, "communication_flows_bytes", r->bytes_as_flows);
     rh_json_put_string(w, "approximate", r->approximate ? r->approximate_why : NULL);
     if (r->costs)
-        put_cost(w, "costs", r->costs);
+        rh_put_cost(w, "costs", r->costs);
     else
         rh_json_put_null(w, "costs");
     put_memory(w, &r->memory);

@@ -35,6 +35,12 @@ double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden
  * nothing below 90 %. */
 void rh_report_watch_memory(GString *out, const RhRehearsal *r);
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);
+typedef struct {
+    const char *name;
+    double a_s, b_s;
+} RhTermPair;
+/* Every top term of either tree, largest difference first: RhTermPair, caller frees. */
+GArray *rh_report_pairs(const RhCost *a, const RhCost *b);
 /* Top terms of two rehearsals side by side, by the size of the difference. */
 void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
                       const RhRehearsal *b);

@@ -93,14 +93,9 @@ void rh_report_tree(GString *out, const RhCost *root, double whole_s)
 
 /* --- differences --- */
 
-typedef struct {
-    const char *name;
-    double a_s, b_s;
-} Pair;
-
 static int by_effect(gconstpointer x, gconstpointer y)
 {
-    const Pair *p = x, *q = y;
+    const RhTermPair *p = x, *q = y;
     double ep = fabs(p->a_s - p->b_s), eq = fabs(q->a_s - q->b_s);
     return ep > eq ? -1 : ep < eq ? 1 : strcmp(p->name, q->name);
 }
@@ -118,20 +113,19 @@ static double top_term(const RhCost *root, const char *name)
 static bool has_pair(const GArray *pairs, const char *name)
 {
     for (guint i = 0; i < pairs->len; i++)
-        if (strcmp(g_array_index(pairs, Pair, i).name, name) == 0)
+        if (strcmp(g_array_index(pairs, RhTermPair, i).name, name) == 0)
             return true;
     return false;
 }
 
-/* Every top term of either tree, largest difference first. */
-static GArray *pairs_of(const RhCost *a, const RhCost *b)
+GArray *rh_report_pairs(const RhCost *a, const RhCost *b)
 {
-    GArray *pairs = g_array_new(FALSE, FALSE, sizeof(Pair));
+    GArray *pairs = g_array_new(FALSE, FALSE, sizeof(RhTermPair));
     const RhCost *roots[] = {a, b};
     for (int k = 0; k < 2; k++)
         for (guint i = 0; i < roots[k]->children->len; i++) {
             const RhCost *child = g_ptr_array_index(roots[k]->children, i);
-            Pair pair = {child->name, top_term(a, child->name), top_term(b, child->name)};
+            RhTermPair pair = {child->name, top_term(a, child->name), top_term(b, child->name)};
             if (!has_pair(pairs, child->name))
                 g_array_append_val(pairs, pair);
         }
@@ -159,12 +153,12 @@ void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, co
                       const RhRehearsal *b)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
-    g_autoptr(GArray) pairs = pairs_of(a->costs, b->costs);
+    g_autoptr(GArray) pairs = rh_report_pairs(a->costs, b->costs);
     double whole_s = fmax(a->step_time_s, b->step_time_s);
     int decimals = whole_s > 0 ? CLAMP(3 - (int)floor(log10(whole_s)), 0, 9) : 3;
     rh_table_rowf(table, "seconds of a GPU's step|%s|%s|difference", name_a, name_b);
     for (guint i = 0; i < pairs->len; i++) {
-        const Pair *p = &g_array_index(pairs, Pair, i);
+        const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
         versus_row(table, p->name, p->a_s, p->b_s, decimals);
     }
     versus_row(table, "step", a->step_time_s, b->step_time_s, decimals);
@@ -173,10 +167,10 @@ void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, co
 
 /* The largest term that `a` spends less (sign -1) or more (sign +1) on; NULL when there is none
  * worth a word. */
-static const Pair *strongest(const GArray *pairs, int sign, double floor_s)
+static const RhTermPair *strongest(const GArray *pairs, int sign, double floor_s)
 {
     for (guint i = 0; i < pairs->len; i++) {
-        const Pair *p = &g_array_index(pairs, Pair, i);
+        const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
         if (sign * (p->a_s - p->b_s) > floor_s)
             return p;
     }
@@ -187,9 +181,9 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
 {
     if (!a->costs || !b->costs)
         return NULL;
-    g_autoptr(GArray) pairs = pairs_of(a->costs, b->costs);
+    g_autoptr(GArray) pairs = rh_report_pairs(a->costs, b->costs);
     double floor_s = 5e-4 * a->step_time_s;
-    const Pair *gain = strongest(pairs, -1, floor_s), *loss = strongest(pairs, +1, floor_s);
+    const RhTermPair *gain = strongest(pairs, -1, floor_s), *loss = strongest(pairs, +1, floor_s);
     if (!gain && !loss)
         return g_strdup_printf("the two differ by less than 0.05 %% in every term from %s", name_b);
     GString *out = g_string_new(NULL);

@@ -1,0 +1,36 @@
+#pragma once
+/* The JSON of what `explain` and `compare` answer. Everything given is borrowed; texts are the
+ * caller's to free. */
+#include "report/report.h"
+
+/* `r` is the plan explained; the rest answers the question asked of it, and is NULL or 0 for the
+ * others. */
+typedef struct {
+    int64_t rank;
+    const RhRehearsal *r;
+    double recorded_s;  /* its step in the result's file */
+    const RhCost *term; /* --term: a node of r->costs */
+    /* --vs, --why-not, --what-if: against what */
+    const RhRehearsal *other;   /* NULL with `illegal` */
+    int64_t versus;             /* the other's rank */
+    const char *strategy;       /* the other as typed */
+    const char *const *changes; /* NULL-ended */
+    const char *illegal;        /* why the other is not legal */
+} RhAnswer;
+
+/* "rehearse.explain/1": the fields of `simulate` for the plan, then "term" and "versus". */
+char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer);
+
+/* One side of a comparison, from what its file holds. */
+typedef struct {
+    const char *spec; /* as typed */
+    int64_t rank;
+    const char *workload, *workload_hash, *platform, *platform_hash, *stack, *dtype;
+    int64_t global_batch, sequence, gpus, seed;
+    const char *const *sets; /* NULL-ended */
+    const RhRehearsal *r;    /* costs may be missing */
+} RhComparedSide;
+
+/* "rehearse.compare/1": "a", "b", what differs in their inputs, and their terms side by side. */
+char *rh_report_compare_json(const char *version, const char *const *argv, const RhComparedSide *a,
+                             const RhComparedSide *b);

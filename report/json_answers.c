@@ -1,0 +1,154 @@
+#include <string.h>
+
+#include "report/answers.h"
+#include "report/json_common.h"
+
+/* Top terms of both, largest difference first; null when a tree is missing. */
+static void put_terms(RhJsonWriter *w, const RhCost *a, const RhCost *b, const char *name_a,
+                      const char *name_b)
+{
+    if (!a || !b) {
+        rh_json_put_null(w, "terms");
+        return;
+    }
+    g_autoptr(GArray) pairs = rh_report_pairs(a, b);
+    rh_json_begin_array(w, "terms");
+    for (guint i = 0; i < pairs->len; i++) {
+        const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "name", p->name);
+        rh_json_put_number(w, name_a, p->a_s);
+        rh_json_put_number(w, name_b, p->b_s);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+/* --- explain --- */
+
+static void put_rank(RhJsonWriter *w, int64_t rank)
+{
+    if (rank > 0)
+        rh_json_put_int(w, "rank", rank);
+    else
+        rh_json_put_null(w, "rank");
+}
+
+static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
+{
+    const RhRehearsal *other = answer->other;
+    if (!other && !answer->illegal) {
+        rh_json_put_null(w, "versus");
+        return;
+    }
+    rh_json_begin_object(w, "versus");
+    put_rank(w, answer->versus);
+    rh_json_put_string(w, "strategy", answer->strategy);
+    rh_put_words(w, "changes", answer->changes);
+    rh_json_put_bool(w, "legal", !answer->illegal);
+    rh_json_put_string(w, "reason", answer->illegal);
+    if (other) {
+        rh_json_put_number(w, "difference_s", other->step_time_s - answer->r->step_time_s);
+        rh_put_rehearsal(w, other);
+        put_terms(w, answer->r->costs, other->costs, "value_s", "versus_s");
+    }
+    rh_json_end_object(w);
+}
+
+char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_head(w, "rehearse.explain/1", q);
+    rh_json_put_int(w, "rank", answer->rank);
+    rh_json_put_number(w, "recorded_step_time_s", answer->recorded_s);
+    rh_put_rehearsal(w, answer->r);
+    if (answer->term)
+        rh_put_cost(w, "term", answer->term);
+    else
+        rh_json_put_null(w, "term");
+    put_versus(w, answer);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* --- compare --- */
+
+static void put_named(RhJsonWriter *w, const char *key, const char *spec, const char *hash)
+{
+    rh_json_begin_object(w, key);
+    rh_json_put_string(w, "spec", spec);
+    rh_json_put_string(w, "sha256", hash);
+    rh_json_end_object(w);
+}
+
+static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *side)
+{
+    const RhRehearsal *r = side->r;
+    rh_json_begin_object(w, key);
+    rh_json_put_string(w, "result", side->spec);
+    rh_json_put_int(w, "rank", side->rank);
+    rh_json_begin_object(w, "inputs");
+    put_named(w, "workload", side->workload, side->workload_hash);
+    put_named(w, "platform", side->platform, side->platform_hash);
+    rh_json_put_string(w, "stack", side->stack);
+    rh_json_put_int(w, "global_batch", side->global_batch);
+    rh_json_put_int(w, "sequence_tokens", side->sequence);
+    rh_json_put_int(w, "gpus_count", side->gpus);
+    rh_json_put_string(w, "dtype", side->dtype);
+    rh_put_words(w, "sets", side->sets);
+    rh_json_put_int(w, "seed", side->seed);
+    rh_json_end_object(w);
+    rh_put_layout(w, "layout", &r->layout);
+    rh_json_put_number(w, "step_time_s", r->step_time_s);
+    rh_json_put_number(w, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
+    rh_json_put_number(w, "mfu_frac", r->mfu_frac);
+    rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
+    rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
+    if (r->costs)
+        rh_put_cost(w, "costs", r->costs);
+    else
+        rh_json_put_null(w, "costs");
+    rh_json_end_object(w);
+}
+
+/* Names, in "inputs", of what was asked differently. */
+static void put_differences(RhJsonWriter *w, const RhComparedSide *a, const RhComparedSide *b)
+{
+    const struct {
+        const char *name;
+        bool differs;
+    } rows[] = {{"workload", strcmp(a->workload, b->workload) != 0 ||
+                                 strcmp(a->workload_hash, b->workload_hash) != 0},
+                {"platform", strcmp(a->platform, b->platform) != 0 ||
+                                 strcmp(a->platform_hash, b->platform_hash) != 0},
+                {"stack", strcmp(a->stack, b->stack) != 0},
+                {"global_batch", a->global_batch != b->global_batch},
+                {"sequence_tokens", a->sequence != b->sequence},
+                {"gpus_count", a->gpus != b->gpus},
+                {"dtype", strcmp(a->dtype, b->dtype) != 0},
+                {"sets", !g_strv_equal(a->sets, b->sets)},
+                {"seed", a->seed != b->seed}};
+    rh_json_begin_array(w, "inputs_differ");
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rows[i].differs)
+            rh_json_put_string(w, NULL, rows[i].name);
+    rh_json_end_array(w);
+}
+
+char *rh_report_compare_json(const char *version, const char *const *argv, const RhComparedSide *a,
+                             const RhComparedSide *b)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.compare/1");
+    rh_json_put_string(w, "version", version);
+    rh_put_words(w, "argv", argv);
+    put_side(w, "a", a);
+    put_side(w, "b", b);
+    rh_json_put_number(w, "difference_s", b->r->step_time_s - a->r->step_time_s);
+    put_differences(w, a, b);
+    put_terms(w, a->r->costs, b->r->costs, "a_s", "b_s");
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
