@@ -116,6 +116,9 @@ static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan 
     if (!flags)
         return false;
     printf("\nlaunch flags for %s, #1:\n%s\n", a->emit, g_strchomp(flags));
+    const char *note = rh_emit_note(a->emit, &best->layout);
+    if (note)
+        printf("note: %s\n", note);
     return true;
 }
 

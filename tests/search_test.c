@@ -390,6 +390,25 @@ static void every_emitted_flag_is_a_flag_of_megatron(void)
     CU_ASSERT_PTR_NULL(rh_emit("deepspeed", &k.c, &gpipe, NULL));
 }
 
+/* What the rehearsal overlaps, and what Megatron-FSDP does not start without. */
+static void sharded_layouts_are_launched_with_all_they_need(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
+    static const char *const overlaps[] = {"--overlap-grad-reduce", "--overlap-param-gather",
+                                           "--use-distributed-optimizer"};
+    for (int32_t zero = 0; zero <= 3; zero++) {
+        RhLayout l = train_layout(&k, "tp8,pp1");
+        l.zero = zero;
+        g_autofree char *flags = rh_emit("megatron", &k.c, &l, NULL);
+        g_auto(GStrv) words = g_strsplit(flags, " ", -1);
+        for (size_t i = 0; i < G_N_ELEMENTS(overlaps); i++)
+            CU_ASSERT_EQUAL(g_strv_contains((const char *const *)words, overlaps[i]),
+                            zero >= 1 || i == 0);
+        CU_ASSERT_EQUAL(strstr(flags, "--no-gradient-accumulation-fusion") != NULL, zero >= 2);
+        CU_ASSERT_EQUAL(rh_emit_note("megatron", &l) != NULL, zero >= 2);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -416,6 +435,8 @@ int main(void)
                               no_legal_layout_is_an_error_with_a_reason},
                              {"a_sequence_without_positions_is_the_reason",
                               a_sequence_without_positions_is_the_reason},
+                             {"sharded_layouts_are_launched_with_all_they_need",
+                              sharded_layouts_are_launched_with_all_they_need},
                              {"every_emitted_flag_is_a_flag_of_megatron",
                               every_emitted_flag_is_a_flag_of_megatron},
                              {0}});

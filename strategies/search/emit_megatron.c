@@ -50,13 +50,13 @@ static void add_data(GString *s, const RhLayout *l)
     if (l->zero == 1)
         add(s, "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather");
     else if (l->zero >= 2)
-        add(s, "--use-megatron-fsdp --data-parallel-sharding-strategy");
+        add(s, "--use-distributed-optimizer --use-megatron-fsdp --no-gradient-accumulation-fusion "
+               "--overlap-grad-reduce --overlap-param-gather --ckpt-format fsdp_dtensor");
     else if (l->dp > 1)
         add(s, "--overlap-grad-reduce");
-    if (l->zero == 2)
-        add(s, "optim_grads --ckpt-format fsdp_dtensor");
-    if (l->zero == 3)
-        add(s, "optim_grads_params --ckpt-format fsdp_dtensor");
+    if (l->zero >= 2)
+        add(s, l->zero == 2 ? "--data-parallel-sharding-strategy optim_grads"
+                            : "--data-parallel-sharding-strategy optim_grads_params");
 }
 
 static void add_recompute(GString *s, const RhLayout *l)
@@ -99,4 +99,10 @@ char *rh_emit(const char *framework, const RhCase *c, const RhLayout *layout, GE
         return NULL;
     }
     return emit_megatron(c, layout);
+}
+
+const char *rh_emit_note(const char *framework, const RhLayout *layout)
+{
+    bool fsdp = strcmp(framework, "megatron") == 0 && layout->zero >= 2;
+    return fsdp ? "Megatron-FSDP needs CUDA_DEVICE_MAX_CONNECTIONS unset, or above 1" : NULL;
 }

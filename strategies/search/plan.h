@@ -84,3 +84,5 @@ double rh_screen_segment_s(RhScreen *screen, const RhLayout *layout); /* under a
  * trees). */
 /* Launch flags for a framework ("megatron"); RH_ERROR_USAGE for unknown ones. Caller frees. */
 char *rh_emit(const char *framework, const RhCase *c, const RhLayout *layout, GError **error);
+/* What must hold besides the flags, such as the environment; NULL for nothing. */
+const char *rh_emit_note(const char *framework, const RhLayout *layout);
