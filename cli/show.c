@@ -8,10 +8,36 @@
 #include "cli/show_workload.h"
 #include "report/draw_platform.h"
 #include "report/format.h"
+#include "report/json_show.h"
 #include "strategies/layout.h"
 #include "strategies/stack.h"
 
+static void print_json(const RhArguments *a, RhShowTopic topic, const GPtrArray *items)
+{
+    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
+    RhShown shown = {.version = RH_VERSION,
+                     .argv = (const char *const *)argv,
+                     .topic = topic,
+                     .items = items,
+                     .sequence = a->sequence};
+    g_autofree char *json = rh_report_show_json(&shown);
+    fputs(json, stdout);
+}
+
 /* --- platforms --- */
+
+static bool list_platforms_json(const RhArguments *a, GError **error)
+{
+    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
+    for (const char *const *name = rh_platform_names(); *name; name++) {
+        RhPlatform *p = rh_platform_load(*name, error);
+        if (!p)
+            return false;
+        g_ptr_array_add(items, p);
+    }
+    print_json(a, RH_SHOW_PLATFORMS, items);
+    return true;
+}
 
 static bool list_platforms(GError **error)
 {
@@ -53,6 +79,12 @@ static bool show_platform(const RhArguments *a, const char *name, GError **error
     for (guint i = 0; i < a->outputs->len; i++)
         if (!rh_output_write(g_ptr_array_index(a->outputs, i), svg, error))
             return false;
+    if (a->json) {
+        g_autoptr(GPtrArray) items = g_ptr_array_new();
+        g_ptr_array_add(items, p);
+        print_json(a, RH_SHOW_PLATFORMS, items);
+        return true;
+    }
     g_autofree char *text = rh_platform_text(p, a->verbosity > 0);
     fputs(text, stdout);
     return true;
@@ -60,25 +92,31 @@ static bool show_platform(const RhArguments *a, const char *name, GError **error
 
 static bool platforms(const RhArguments *a, const char *name, GError **error)
 {
-    return name ? show_platform(a, name, error) : list_platforms(error);
+    return name      ? show_platform(a, name, error)
+           : a->json ? list_platforms_json(a, error)
+                     : list_platforms(error);
 }
 
 /* --- strategies --- */
 
 static bool strategies(const RhArguments *a, const char *name, GError **error)
 {
-    (void)a;
+    RhLayout layout = rh_layout_default();
+    if (name && !rh_layout_parse(name, &layout, error))
+        return false;
+    if (a->json) {
+        g_autoptr(GPtrArray) items = g_ptr_array_new();
+        g_ptr_array_add(items, &layout);
+        print_json(a, RH_SHOW_STRATEGIES, items);
+        return true;
+    }
     if (name) {
-        RhLayout layout = rh_layout_default();
-        if (!rh_layout_parse(name, &layout, error))
-            return false;
         g_autofree char *title = rh_layout_title(&layout);
         g_autofree char *full = rh_layout_format(&layout);
         printf("%s\n%s\n%s", title, full,
                layout.dp == 0 ? "dp is left out: as many replicas as the GPUs allow\n" : "");
         return true;
     }
-    RhLayout layout = rh_layout_default();
     g_autofree char *defaults = rh_layout_format(&layout);
     puts("A strategy says how a job is cut over the GPUs; the cuts compose.\n\n"
          "  tp8                    tensor parallel: each matrix over 8 GPUs of a node\n"
@@ -114,13 +152,19 @@ static void append_fact(GString *out, const char *name, const RhFact *fact, RhQu
     rh_text_wrap(out, fact->source, 6, 79);
 }
 
-static bool show_stack(const char *name, GError **error)
+static bool show_stack(const RhArguments *a, const char *name, GError **error)
 {
     const RhStack *s = rh_stack_by_name(name);
     if (!s) {
         g_autofree char *list = g_strjoinv(", ", (char **)rh_stack_names());
         return rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s", name,
                        list);
+    }
+    if (a->json) {
+        g_autoptr(GPtrArray) items = g_ptr_array_new();
+        g_ptr_array_add(items, (void *)s);
+        print_json(a, RH_SHOW_STACKS, items);
+        return true;
     }
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_printf(out, "%s: %s\n", s->name, s->about);
@@ -137,9 +181,15 @@ static bool show_stack(const char *name, GError **error)
 
 static bool stacks(const RhArguments *a, const char *name, GError **error)
 {
-    (void)a;
     if (name)
-        return show_stack(name, error);
+        return show_stack(a, name, error);
+    if (a->json) {
+        g_autoptr(GPtrArray) items = g_ptr_array_new();
+        for (const char *const *n = rh_stack_names(); *n; n++)
+            g_ptr_array_add(items, (void *)rh_stack_by_name(*n));
+        print_json(a, RH_SHOW_STACKS, items);
+        return true;
+    }
     int width = 0;
     g_autoptr(GString) out = g_string_new(NULL);
     for (const char *const *n = rh_stack_names(); *n; n++)
@@ -155,12 +205,23 @@ static bool stacks(const RhArguments *a, const char *name, GError **error)
 
 /* --- the command --- */
 
+static bool workloads(const RhArguments *a, const char *name, GError **error)
+{
+    if (!a->json)
+        return rh_show_workloads(a, name, error);
+    g_autoptr(GPtrArray) items = rh_show_workloads_items(a, name, error);
+    if (!items)
+        return false;
+    print_json(a, RH_SHOW_WORKLOADS, items);
+    return true;
+}
+
 static const struct {
     const char *name;
     bool (*show)(const RhArguments *a, const char *name, GError **error);
     bool draws;
 } topics[] = {{"platforms", platforms, true},
-              {"workloads", rh_show_workloads, false},
+              {"workloads", workloads, false},
               {"strategies", strategies, false},
               {"stacks", stacks, false}};
 
@@ -200,6 +261,8 @@ static const RhOption own[] = {
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of a sample, for a workload",
               .low = 1, .high = 1 << 28),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "with a field overridden"),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
+              .neutral = true),
     RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "every number's source",
               .neutral = true),
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),

@@ -152,6 +152,21 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
     return true;
 }
 
+GPtrArray *rh_show_workloads_items(const RhArguments *a, const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func((GDestroyNotify)rh_model_free);
+    const char *one[] = {name, NULL};
+    for (const char *const *n = name ? one : rh_model_names(); *n; n++) {
+        RhModel *m = rh_names_model(*n, error);
+        if (!m)
+            return NULL;
+        g_ptr_array_add(items, m);
+        if (name && !apply_sets(a, m, error))
+            return NULL;
+    }
+    return g_steal_pointer(&items);
+}
+
 bool rh_show_workloads(const RhArguments *a, const char *name, GError **error)
 {
     return name ? show_workload(a, name, error) : list_workloads(error);

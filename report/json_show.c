@@ -1,0 +1,124 @@
+#include "report/json_show.h"
+
+#include "report/json_common.h"
+
+static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
+{
+    if (fact->tag == RH_TAG_NONE && fact->value == 0) {
+        rh_json_put_null(w, key);
+        return;
+    }
+    rh_json_begin_object(w, key);
+    rh_json_put_number(w, "value", fact->value);
+    rh_json_put_string(w, "tag", rh_tag_name(fact->tag));
+    rh_json_put_string(w, "source", fact->source);
+    rh_json_end_object(w);
+}
+
+static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item)
+{
+    const RhPlatform *p = item;
+    (void)shown;
+    rh_json_put_string(w, "name", p->name);
+    rh_json_put_string(w, "description", p->description);
+    rh_json_put_string(w, "device", p->device->name);
+    rh_json_put_int(w, "nodes_count", p->nodes_count);
+    rh_json_put_int(w, "gpus_per_node", p->gpus_per_node);
+    rh_json_put_int(w, "nics_per_node", p->nics_per_node);
+    put_fact(w, "nvlink_bytes_per_s", &p->nvlink_bytes_per_s);
+    put_fact(w, "nvlink_latency_s", &p->nvlink_latency_s);
+    put_fact(w, "nic_bytes_per_s", &p->nic_bytes_per_s);
+    put_fact(w, "nic_latency_s", &p->nic_latency_s);
+    put_fact(w, "price_usd_per_gpu_hour", &p->price_usd_per_gpu_hour);
+    rh_json_begin_array(w, "tiers");
+    for (int t = 0; t < p->tiers_count; t++) {
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "name", p->tiers[t].name);
+        /* The root joins all nodes and has no uplink. */
+        if (t + 1 < p->tiers_count) {
+            rh_json_put_int(w, "nodes_per_group", p->tiers[t].nodes_per_group);
+            put_fact(w, "oversubscription", &p->tiers[t].oversubscription);
+        } else {
+            rh_json_put_null(w, "nodes_per_group");
+            rh_json_put_null(w, "oversubscription");
+        }
+        rh_json_put_bool(w, "rail_optimised", p->tiers[t].rail_optimised);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item)
+{
+    const RhModel *m = item;
+    const RhLayerKind *k = &m->kinds[0];
+    int64_t sequence = shown->sequence ? shown->sequence : MIN(m->positions, 8192);
+    rh_json_put_string(w, "name", m->name);
+    rh_json_put_string(w, "family", m->family);
+    rh_json_put_int(w, "parameters_count", rh_model_params(m));
+    rh_json_put_int(w, "layers_count", m->layers_count);
+    rh_json_put_int(w, "hidden", m->hidden);
+    rh_json_put_int(w, "heads_count", k->heads);
+    rh_json_put_int(w, "kv_heads_count", k->kv_heads);
+    rh_json_put_int(w, "head_size", k->head_size);
+    rh_json_put_int(w, "ffn_width", k->ffn_width);
+    rh_json_put_bool(w, "ffn_gated", k->ffn == RH_FFN_GATED);
+    rh_json_put_int(w, "vocabulary_count", m->vocab);
+    rh_json_put_bool(w, "embeddings_tied", m->tied_embeddings);
+    rh_json_put_int(w, "positions_tokens", m->positions);
+    rh_json_put_int(w, "sequence_tokens", sequence);
+    rh_json_put_number(w, "model_flops_per_token", rh_model_flops_per_token(m, sequence));
+}
+
+static void put_strategy(RhJsonWriter *w, const RhShown *shown, const void *item)
+{
+    const RhLayout *l = item;
+    g_autofree char *title = rh_layout_title(l);
+    g_autofree char *text = rh_layout_format(l);
+    (void)shown;
+    rh_json_put_string(w, "name", title);
+    rh_json_put_string(w, "strategy", text);
+    rh_json_put_bool(w, "dp_derived", l->dp == 0);
+    rh_put_layout(w, "layout", l);
+}
+
+static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
+{
+    const RhStack *s = item;
+    (void)shown;
+    rh_json_put_string(w, "name", s->name);
+    rh_json_put_string(w, "about", s->about);
+    put_fact(w, "kernel_gap_s", &s->kernel_gap_s);
+    put_fact(w, "nvlink_training_frac", &s->nvlink_training_frac);
+    put_fact(w, "nic_training_frac", &s->nic_training_frac);
+    put_fact(w, "straggler_frac", &s->straggler_frac);
+    put_fact(w, "optimizer_bytes", &s->optimizer_bytes);
+    put_fact(w, "bucket_params_count", &s->bucket_params);
+    put_fact(w, "reserve_bytes", &s->reserve_bytes);
+}
+
+char *rh_report_show_json(const RhShown *shown)
+{
+    static const struct {
+        const char *name;
+        void (*put)(RhJsonWriter *w, const RhShown *shown, const void *item);
+    } topics[] = {[RH_SHOW_PLATFORMS] = {"platforms", put_platform},
+                  [RH_SHOW_WORKLOADS] = {"workloads", put_workload},
+                  [RH_SHOW_STRATEGIES] = {"strategies", put_strategy},
+                  [RH_SHOW_STACKS] = {"stacks", put_stack}};
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.show/1");
+    rh_json_put_string(w, "version", shown->version);
+    rh_put_words(w, "argv", shown->argv);
+    rh_json_put_string(w, "topic", topics[shown->topic].name);
+    rh_json_begin_array(w, "items");
+    for (guint i = 0; i < shown->items->len; i++) {
+        rh_json_begin_object(w, NULL);
+        topics[shown->topic].put(w, shown, g_ptr_array_index(shown->items, i));
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
