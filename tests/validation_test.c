@@ -85,7 +85,7 @@ static void bars_are_missed_by_name(void)
     for (int i = 0; i < 12; i++)
         add_case(v, "iteration", 1 + i, (1 + i) * 1.20);
     rh_bars_judge(v);
-    CU_ASSERT_EQUAL(v->missed->len, 3); /* mean, worst, and fluid sharing, which is exact */
+    CU_ASSERT_EQUAL(v->missed->len, 3); /* mean, worst, and a control that is exact */
     CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(v->missed, 0), "iteration: mean error 20.0 %"));
 }
 

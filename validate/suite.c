@@ -2,8 +2,11 @@
 
 #include <glib/gstdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -21,6 +24,7 @@
 #define JOB_SEQUENCE 256
 #define NOISY_FRAC   0.10 /* a case that spreads more is measured once more */
 #define STEP_LIMIT_S 30
+#define BUSY_FRAC    0.05 /* of the processors, by others */
 #define PING_RUNS    3
 #define SEEDS        5 /* of the noise in a prediction */
 
@@ -42,6 +46,7 @@ typedef struct {
     char *folder, *profile; /* owned; profile: NULL until calibrated */
     GArray *items;          /* Item */
     int32_t done, total;
+    double other_s, all_s; /* processor time while we measured: of others, in all */
 } Suite;
 
 static void item_clear(void *data)
@@ -222,6 +227,27 @@ static char *result_path(const Suite *s, const Item *item, const char *ending)
     return g_build_filename(s->folder, file, NULL);
 }
 
+/* Processor seconds of everybody and of our children, and all there were. */
+typedef struct {
+    double busy_s, own_s, all_s;
+} Load;
+
+static Load load_now(void)
+{
+    g_autofree char *text = NULL;
+    struct rusage own;
+    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), columns[7] = {0};
+    getrusage(RUSAGE_CHILDREN, &own);
+    if (g_file_get_contents("/proc/stat", &text, NULL, NULL))
+        sscanf(text, "cpu %lf %lf %lf %lf %lf", &columns[0], &columns[1], &columns[2], &columns[3],
+               &columns[4]); /* user, nice, system, idle, waiting for disks */
+    double busy_s = tick_s * (columns[0] + columns[1] + columns[2]);
+    return (Load){busy_s,
+                  (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                      1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec),
+                  busy_s + tick_s * (columns[3] + columns[4])};
+}
+
 /* Performs the items in one launch; results are files. */
 static bool launch(Suite *s, const GPtrArray *items, const RhPlatform *platform, GError **error)
 {
@@ -236,8 +262,13 @@ static bool launch(Suite *s, const GPtrArray *items, const RhPlatform *platform,
         g_ptr_array_add(argv, result_path(s, g_ptr_array_index(items, i), ".program.json"));
     g_ptr_array_add(argv, NULL);
     s->v->launches_count++;
-    return rh_lab_run(s->options->lab_folder, platform, 60 + 10 * (int32_t)items->len,
-                      (const char *const *)argv->pdata, &output, error);
+    Load before = load_now();
+    bool ran = rh_lab_run(s->options->lab_folder, platform, 60 + 10 * (int32_t)items->len,
+                          (const char *const *)argv->pdata, &output, error);
+    Load after = load_now();
+    s->other_s += fmax(0, after.busy_s - before.busy_s - (after.own_s - before.own_s));
+    s->all_s += after.all_s - before.all_s;
+    return ran;
 }
 
 static void read_result(Suite *s, const Item *item, const char *why_missing)
@@ -412,6 +443,12 @@ static bool run(Suite *s, GError **error)
         perform_platform(s, spec, g_hash_table_lookup(platforms, spec));
     }
     g_ptr_array_add(s->v->notes, g_strdup_printf("lab built as %s", how));
+    g_ptr_array_add(s->v->notes,
+                    g_strdup_printf("other work took %.0f %% of the processors meanwhile%s",
+                                    100 * s->other_s / fmax(s->all_s, 1e-9),
+                                    s->other_s > BUSY_FRAC * s->all_s
+                                        ? ": the measurements are not to be trusted"
+                                        : ""));
     rh_bars_judge(s->v);
     return true;
 }
