@@ -309,7 +309,7 @@ static void a_run_out_of_time_is_an_error(void)
     RhEngineOptions hasty = {.timeout_s = 0.01};
     g_autoptr(GError) error = NULL;
     CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &hasty, &error));
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INTERNAL));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
 }
 
 static void the_timeline_holds_every_task_and_is_gzipped(void)

@@ -157,7 +157,7 @@ static RhRun *end_worker(Worker *worker, const RhEngineOptions *options, GError 
         ;
     RhRun *run = NULL;
     if (worker->timed_out)
-        rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal took longer than %g s",
+        rh_fail(error, RH_ERROR_NO_ANSWER, "the rehearsal took longer than %g s",
                 options->timeout_s);
     else if (WIFSIGNALED(status))
         rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal crashed: signal %d", WTERMSIG(status));

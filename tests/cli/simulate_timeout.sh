@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# A rehearsal that does not end in time: the answer is no, in a sentence.
+rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 -s tp4,pp8 --unfolded \
+    --timeout 2ms 2>&1
+echo "exit $?"
