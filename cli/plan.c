@@ -8,6 +8,7 @@
 #include "cli/layout_files.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "report/format.h"
 #include "report/report.h"
 
 /* --- options to RhPlanOptions --- */
@@ -122,6 +123,22 @@ static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan 
     return true;
 }
 
+/* The first line of "nothing fits" names what the user demanded besides. */
+static void print_demands(const RhArguments *a, const RhPlan *plan)
+{
+    if (plan->entries->len > 0 || plan->timed_out || a->fixes->len + a->limits->len == 0)
+        return;
+    g_autoptr(GString) words = g_string_new("with");
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (guint i = 0; i < a->fixes->len; i++)
+        g_string_append_printf(words, " --fix %s", (char *)g_ptr_array_index(a->fixes, i));
+    for (guint i = 0; i < a->limits->len; i++)
+        g_string_append_printf(words, " --limit %s", (char *)g_ptr_array_index(a->limits, i));
+    g_string_append_c(words, ':');
+    rh_text_wrap(out, words->str, 0, 79);
+    fputs(out->str, stdout);
+}
+
 static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                        const RhPlanOptions *options, GError **error)
 {
@@ -133,6 +150,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_JSON)};
+    print_demands(a, plan);
     g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &style);
     fputs(text, stdout);
     return print_launch(a, in, plan, error);
