@@ -273,6 +273,8 @@ static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions 
     else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
         g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
                                rh_objective_name(options->objective));
+    else if (plan->estimated && !plan->timed_out)
+        g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
     else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
         g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
                                plan->proof_bound_s);

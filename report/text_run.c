@@ -90,12 +90,14 @@ static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *
     }
 }
 
-static void append_bound(GString *out, const RhRehearsal *r)
+static void append_bound(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
+    bool estimates = q->c->platform->messages.sender != RH_SHARING_NONE;
     if (r->bound_closed_s <= 0 || r->events_count == 0)
         return;
     g_autofree char *closed = rh_quantity_format(r->bound_closed_s, RH_QUANTITY_S, 3);
-    g_string_append_printf(out, "\nlower bounds: closed form %s (%+.1f %%)", closed,
+    g_string_append_printf(out, "\n%s: closed form %s (%+.1f %%)",
+                           estimates ? "estimates in lockstep" : "lower bounds", closed,
                            100 * (r->bound_closed_s / r->step_time_s - 1));
     if (r->bound_segment_s > 0) {
         g_autofree char *segment = rh_quantity_format(r->bound_segment_s, RH_QUANTITY_S, 3);
@@ -115,7 +117,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
                            style->colored ? "\033[0m" : "");
     if (style->steps > 1)
         g_string_append_printf(out, " (mean of %d steps)", style->steps);
-    append_bound(out, r);
+    append_bound(out, q, r);
     g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s tok/s/GPU   %s\n\n", title,
                            100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
                            r->fits ? "fits" : "DOES NOT FIT in memory");

@@ -57,6 +57,7 @@ typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
     bool proved;
     bool timed_out;
+    bool estimated;         /* message by message the bounds are estimates: nothing is proved */
     double proof_bound_s;   /* best bound among the layouts not rehearsed (INFINITY when none) */
     GPtrArray *entries;     /* RhRehearsal*, best first, at most K */
     GPtrArray *near_misses; /* RhNearMiss*, at most 3 */
