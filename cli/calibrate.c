@@ -103,8 +103,8 @@ const RhCommand rh_command_calibrate = {
     .operands = "",
     .summary = "what are this machine's real numbers?",
     .about = "Fits what a message costs besides its links, and writes it as a profile (-o) for\n"
-             "`--profile`. --run pingpong measures it in the network lab, on the platform's own\n"
-             "network. On a real cluster, measure with\n"
+             "`--profile`. --run pingpong measures it in the network lab, on the platform's\n"
+             "own network. On a real cluster, measure with\n"
              "    mpirun -n 2 rehearse-perform -p PLATFORM --pingpong FILE.csv\n"
              "one rank on each of two nodes, and give the file to --from.\n",
     .examples = "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"

@@ -192,9 +192,9 @@ const RhCommand rh_command_compare = {
     .about = "A and B are JSON files written by `plan` or `simulate` with -o. Shows what was\n"
              "asked differently, the figures, and where the steps differ, largest first.\n"
              "Nothing is computed again.\n\n"
-             "Two timelines (NAME.trace.json.gz of a rehearsal, NAME.run.json.gz of a real run)\n"
-             "are laid over each other, task by task: where they part, and which tasks take\n"
-             "longer.\n",
+             "Two timelines (NAME.trace.json.gz of a rehearsal, NAME.run.json.gz of a real\n"
+             "run) are laid over each other, task by task: where they part, and which tasks\n"
+             "take longer.\n",
     .examples =
         "rehearse compare plan.json#1 plan.json#2\nrehearse compare monday.json today.json\n"
         "rehearse compare run.json.gz rehearsal.trace.json.gz",

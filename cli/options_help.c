@@ -16,12 +16,11 @@ static char *option_head(const RhOption *o)
                            wants_value ? o->value : "");
 }
 
-/* Words of `text` from column `from`, broken at column 80, further lines indented to `indent`. */
-static void append_wrapped(GString *out, const char *text, int indent, int from)
+/* `words` from column `from`, broken before column 80, further lines indented to `indent`. */
+static void append_words(GString *out, char *const *words, int indent, int from)
 {
-    g_auto(GStrv) words = g_strsplit(text, " ", -1);
     int column = from;
-    for (char **word = words; *word; word++) {
+    for (char *const *word = words; *word; word++) {
         int width = (int)g_utf8_strlen(*word, -1);
         if (column > indent && column + 1 + width > 79) {
             g_string_append_printf(out, "\n%*s", indent, "");
@@ -34,6 +33,12 @@ static void append_wrapped(GString *out, const char *text, int indent, int from)
         column += width;
     }
     g_string_append_c(out, '\n');
+}
+
+static void append_wrapped(GString *out, const char *text, int indent, int from)
+{
+    g_auto(GStrv) words = g_strsplit(text, " ", -1);
+    append_words(out, words, indent, from);
 }
 
 static char *option_text(const RhOption *o)
@@ -66,19 +71,23 @@ static void append_option(GString *out, const RhOption *o)
     append_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
+/* "usage: rehearse plan -w FILE|NAME [options]"; an option stays on one line with its value. */
 static void append_usage(GString *out, const RhCommand *c)
 {
-    g_string_append_printf(out, "rehearse %s - %s\n\nusage: rehearse %s", c->name, c->summary,
-                           c->name);
+    g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
     for (const RhOption *const *table = c->tables; *table; table++)
         for (const RhOption *o = *table; o->name; o++)
             if (o->required && o->letter)
-                g_string_append_printf(out, " -%c %s", o->letter, o->value);
+                g_ptr_array_add(words, g_strdup_printf("-%c %s", o->letter, o->value));
             else if (o->required)
-                g_string_append_printf(out, " --%s %s", o->name, o->value);
+                g_ptr_array_add(words, g_strdup_printf("--%s %s", o->name, o->value));
     if (*c->operands)
-        g_string_append_printf(out, " %s", c->operands);
-    g_string_append(out, " [options]\n");
+        g_ptr_array_add(words, g_strdup(c->operands));
+    g_ptr_array_add(words, g_strdup("[options]"));
+    g_ptr_array_add(words, NULL);
+    g_autofree char *head = g_strdup_printf("usage: rehearse %s ", c->name);
+    g_string_append_printf(out, "rehearse %s - %s\n\n%s", c->name, c->summary, head);
+    append_words(out, (char *const *)words->pdata, (int)strlen(head), (int)strlen(head));
 }
 
 static void append_options(GString *out, const RhCommand *c)

@@ -220,7 +220,8 @@ const RhCommand rh_command_plan = {
              ".trace.json.gz (open in Perfetto) for the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
                 "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"
-                "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=90%' -o plan.json\n"
+                "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=90%' \\\n"
+                "    -o plan.json\n"
                 "rehearse plan -w llama-3.1-8b -p dgx-h100 --gpus 16 --global-batch 128 \\\n"
                 "    --seq 8192 --emit megatron",
     .tables = tables,

@@ -120,12 +120,12 @@ static bool strategies(const RhArguments *a, const char *name, GError **error)
     g_autofree char *defaults = rh_layout_format(&layout);
     puts("A strategy says how a job is cut over the GPUs; the cuts compose.\n\n"
          "  tp8                    tensor parallel: each matrix over 8 GPUs of a node\n"
-         "  sp=on                  sequence parallel: norms and residuals over the same GPUs\n"
+         "  sp=on                  sequence parallel: norms and residuals over them too\n"
          "  pp16                   pipeline parallel: the layers over 16 stages\n"
          "  schedule=1f1b          1f1b, gpipe (all forwards first) or interleaved\n"
          "  vpp2                   model chunks per stage, with schedule=interleaved\n"
          "  dp64                   data parallel replicas; left out: what the GPUs allow\n"
-         "  zero1                  0: replicas hold everything; 1: optimizer states cut over\n"
+         "  zero1                  0: replicas hold all; 1: optimizer states cut over\n"
          "                         the replicas; 2: gradients too; 3: weights too (FSDP)\n"
          "  mb1                    samples of one micro-batch; the rest accumulates\n"
          "  recompute=selective    none, selective (attention) or full (whole layers)\n"
@@ -167,7 +167,8 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
         return true;
     }
     g_autoptr(GString) out = g_string_new(NULL);
-    g_string_printf(out, "%s: %s\n", s->name, s->about);
+    g_string_printf(out, "%s: ", s->name);
+    rh_text_wrap(out, s->about, (int)out->len, 79);
     append_fact(out, "gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S);
     append_fact(out, "NVLink in training", &s->nvlink_training_frac, RH_QUANTITY_FRAC);
     append_fact(out, "NIC in training", &s->nic_training_frac, RH_QUANTITY_FRAC);

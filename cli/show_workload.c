@@ -54,20 +54,21 @@ typedef struct {
     double flops, bytes;
 } Operators;
 
-/* Forward kernels of one block, norms first. */
+/* Forward kernels of one block below its name, norms first. */
 static void add_block(Operators *o, const char *name, const RhLayerKind *kind, RhBlock block,
                       double times)
 {
     g_autoptr(GArray) kernels = g_array_new(FALSE, TRUE, sizeof(RhKernel));
     rh_block_kernels(o->model, kind, block, RH_PART_SEQUENCE, RH_PASS_FORWARD, &o->shard, kernels);
     rh_block_kernels(o->model, kind, block, RH_PART_TENSOR, RH_PASS_FORWARD, &o->shard, kernels);
+    rh_table_rowf(o->table, "%s|||", name);
     for (guint i = 0; i < kernels->len; i++) {
         const RhKernel *k = &g_array_index(kernels, RhKernel, i);
         g_autofree char *shape = shape_of(k);
         g_autofree char *flops = k->flops > 0 ? rh_text_large(k->flops) : g_strdup("-");
         g_autofree char *bytes = rh_quantity_format(k->bytes, RH_QUANTITY_BYTES, 3);
-        rh_table_rowf(o->table, "%s|%s|%s|%s|%s", i ? "" : name,
-                      rh_kernel_class_name((RhKernelClass)k->cls), shape, flops, bytes);
+        rh_table_rowf(o->table, "  %s|%s|%s|%s", rh_kernel_class_name((RhKernelClass)k->cls), shape,
+                      flops, bytes);
         o->flops += times * k->flops;
         o->bytes += times * k->bytes;
     }
@@ -83,7 +84,7 @@ static int32_t layers_of_kind(const RhModel *m, int kind)
 
 static void append_operators(GString *out, const RhModel *m, int64_t sequence)
 {
-    g_autoptr(RhTable) table = rh_table_new("<<<>>");
+    g_autoptr(RhTable) table = rh_table_new("<<>>");
     Operators o = {.model = m,
                    .table = table,
                    .shard = {.tp = 1,
@@ -92,7 +93,7 @@ static void append_operators(GString *out, const RhModel *m, int64_t sequence)
                              .dtype = RH_DTYPE_BF16,
                              .flash = true,
                              .fused_norms = true}};
-    rh_table_rowf(table, "block|kernel|shape|FLOP|bytes");
+    rh_table_rowf(table, "kernel|shape|FLOP|bytes");
     add_block(&o, "embedding", NULL, RH_BLOCK_EMBEDDING, 1);
     for (int kind = 0; kind < m->kinds_count; kind++) {
         int32_t count = layers_of_kind(m, kind);
@@ -104,7 +105,7 @@ static void append_operators(GString *out, const RhModel *m, int64_t sequence)
     add_block(&o, "head", NULL, RH_BLOCK_HEAD, 1);
     g_autofree char *flops = rh_text_large(o.flops);
     g_autofree char *bytes = rh_quantity_format(o.bytes, RH_QUANTITY_BYTES, 3);
-    rh_table_rowf(table, "all|||%s|%s", flops, bytes);
+    rh_table_rowf(table, "all||%s|%s", flops, bytes);
     rh_table_append(table, out, "  ");
 }
 

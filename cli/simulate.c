@@ -100,11 +100,10 @@ const RhCommand rh_command_simulate = {
              "with. A layout that needs more memory than there is, is rehearsed all the same:\n"
              "the text, and \"fits\" in the JSON, say so.\n\n"
              "Keys of a layout, and their defaults, are in `rehearse show strategies`.\n",
-    .examples =
-        "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 \\\n"
-        "    -s tp4,pp8,mb1,recompute=selective\n"
-        "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 \\\n"
-        "    -s plan.json#2 --trace run.trace.json.gz -o run.json",
+    .examples = "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
+                "    --seq 8192 -s tp4,pp8,mb1,recompute=selective\n"
+                "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
+                "    --seq 8192 -s plan.json#2 --trace run.trace.json.gz -o run.json",
     .tables = tables,
     .run = run,
 };
