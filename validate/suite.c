@@ -349,12 +349,13 @@ static void perform_platform(Suite *s, const char *spec, const RhPlatform *platf
 
 static bool calibrate(Suite *s, GError **error)
 {
-    g_autoptr(RhPlatform) star = platform_of(s, "lab-star", error);
+    g_autoptr(RhPlatform) star = platform_of(s, s->suite->star, error);
     g_autofree char *csv = g_build_filename(s->folder, "pingpong.csv", NULL);
     g_autofree char *ping = g_strdup_printf("--pingpong=%s", csv);
     g_autofree char *runs = g_strdup_printf("--runs=%d", PING_RUNS);
     g_autofree char *output = NULL;
-    const char *argv[] = {s->options->perform, "--platform=lab-star", ping, runs, NULL};
+    g_autofree char *on = g_strdup_printf("--platform=%s", s->suite->star);
+    const char *argv[] = {s->options->perform, on, ping, runs, NULL};
     if (!star)
         return false;
     tell(s, "calibrating");
@@ -375,10 +376,10 @@ static bool calibrate(Suite *s, GError **error)
     g_ptr_array_add(
         s->v->notes,
         g_strdup_printf(
-            "calibrated by ping-pong on lab-star alone: latency %.0f us "
+            "calibrated by ping-pong on %s alone: latency %.0f us "
             "(+-%.0f; %.0f of it noise), reaction %.0f us, copies %.2f ns/B; its own mean error %.1f %%",
-            1e6 * fit.latency_s, 1e6 * fit.latency_error_s, 1e6 * fit.noise_s, 1e6 * fit.reaction_s,
-            1e9 * fit.copy_s_per_byte, 100 * fit.mape_frac));
+            s->suite->star, 1e6 * fit.latency_s, 1e6 * fit.latency_error_s, 1e6 * fit.noise_s,
+            1e6 * fit.reaction_s, 1e9 * fit.copy_s_per_byte, 100 * fit.mape_frac));
     return true;
 }
 

@@ -121,6 +121,6 @@ static const RhSuiteCase full[] = {COLLECTIVES("small collective", STAR16, "64Ki
                                    {"layout", NODES16, "tp4,pp4,dp1,recompute=full"},
                                    {0}};
 
-const RhSuite rh_suites[] = {{"mpi-quick", "8 ranks, 40 cases, about four minutes", quick},
-                             {"mpi-full", "16 ranks, about half an hour", full},
+const RhSuite rh_suites[] = {{"mpi-quick", "8 ranks, 40 cases, about four minutes", STAR, quick},
+                             {"mpi-full", "16 ranks, about half an hour", STAR16, full},
                              {0}};

@@ -11,6 +11,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *about;
+    const char *star;         /* where it is calibrated: with as many ranks, so as busy a machine */
     const RhSuiteCase *cases; /* ended by a NULL group */
 } RhSuite;
 
