@@ -89,8 +89,8 @@ static void constraints_hold(void)
     for (guint i = 0; i < space->len; i++)
         CU_ASSERT_TRUE(at(space, i)->tp == 4 && at(space, i)->pp <= 2 &&
                        at(space, i)->recompute == RH_RECOMPUTE_FULL);
-    static const char *const wrong[] = {"tp",    "tp<4", "qq=1", "tp=x",       "memory=90%",
-                                        "tp>=2", "=",    "",     "recompute=9"};
+    static const char *const wrong[] = {"tp",    "tp<4", "qq=1", "tp=x",        "memory=90%",
+                                        "tp>=2", "=",    "",     "recompute=9", "tp=2,pp=2"};
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_autoptr(GError) error = NULL;
         CU_ASSERT_FALSE(rh_constraint_parse(wrong[i], false, &c[0], &error));

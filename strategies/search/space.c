@@ -119,6 +119,10 @@ static bool read_value(const char *key, const char *text, double *value, GError 
 {
     if (strcmp(key, "memory") == 0)
         return rh_share_parse(text, value, error);
+    if (strchr(text, ','))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "\"%s=%s\" is more than one constraint\nhelp: repeat the option, a key each",
+                       key, text);
     RhLayout l = rh_layout_default();
     g_autofree char *item = g_strdup_printf("%s=%s", key, text);
     if (!rh_layout_parse(item, &l, error))
