@@ -49,24 +49,28 @@ static bool read_row(const char *path, int line, const char *text, GArray *pings
     return true;
 }
 
+GArray *rh_pings_parse(const char *name, const char *text, GError **error)
+{
+    g_autoptr(GArray) pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    if (!lines[0] || strcmp(g_strstrip(lines[0]), HEADER) != 0) {
+        rh_fail(error, RH_ERROR_INPUT, "%s:1: the header must be %s", name, HEADER);
+        return NULL;
+    }
+    for (int i = 1; lines[i]; i++)
+        if (*g_strstrip(lines[i]) && !read_row(name, i + 1, lines[i], pings, error))
+            return NULL;
+    return g_steal_pointer(&pings);
+}
+
 GArray *rh_pings_load(const char *path, GError **error)
 {
     g_autofree char *text = NULL;
     g_autoptr(GError) local = NULL;
-    if (!g_file_get_contents(path, &text, NULL, &local)) {
-        rh_fail(error, RH_ERROR_IO, "%s", local->message);
-        return NULL;
-    }
-    g_autoptr(GArray) pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    if (strcmp(g_strstrip(lines[0]), HEADER) != 0) {
-        rh_fail(error, RH_ERROR_INPUT, "%s:1: the header must be %s", path, HEADER);
-        return NULL;
-    }
-    for (int i = 1; lines[i]; i++)
-        if (*g_strstrip(lines[i]) && !read_row(path, i + 1, lines[i], pings, error))
-            return NULL;
-    return g_steal_pointer(&pings);
+    if (g_file_get_contents(path, &text, NULL, &local))
+        return rh_pings_parse(path, text, error);
+    rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    return NULL;
 }
 
 /* --- groups: one pair, one size --- */

@@ -34,6 +34,8 @@ typedef struct {
 /* CSV with the header kind,source,destination,bytes,seconds; kind: trip, reaction. RhPing, caller
  * unrefs. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE. */
 GArray *rh_pings_load(const char *path, GError **error);
+/* The same from text; `name` stands in messages. */
+GArray *rh_pings_parse(const char *name, const char *text, GError **error);
 /* RH_ERROR_INPUT when rows name GPUs that the platform has not, or are too few to fit. */
 bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fit, GError **error);
 /* One-way seconds of a ping-pong in the rehearsal. */

@@ -29,8 +29,11 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
 bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error)
 {
     g_autoptr(RhJson) doc = rh_json_load(path, error);
-    if (!doc)
-        return false;
+    return doc && rh_platform_apply_profile_json(p, doc, error);
+}
+
+bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)
+{
     const RhJsonNode *root = rh_json_root(doc);
     if (strcmp(rh_json_string(doc, root, "schema"), SCHEMA) != 0)
         rh_json_problem(doc, root, NULL, "not a profile: \"schema\" must be \"%s\"", SCHEMA);

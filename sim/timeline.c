@@ -176,8 +176,11 @@ GArray *rh_timeline_read(const char *path, GError **error)
     g_autoptr(GByteArray) bytes = read_gzip(path, error);
     g_autoptr(RhJson) doc =
         bytes ? rh_json_parse(path, (const char *)bytes->data, bytes->len, error) : NULL;
-    if (!doc)
-        return NULL;
+    return doc ? rh_timeline_parse(doc, error) : NULL;
+}
+
+GArray *rh_timeline_parse(RhJson *doc, GError **error)
+{
     g_autoptr(GArray) events = g_array_new(FALSE, FALSE, sizeof(RhTimelineEvent));
     const RhJsonNode *root = rh_json_root(doc);
     const RhJsonNode *list = rh_json_array(doc, root, "traceEvents");

@@ -14,3 +14,5 @@ typedef struct {
 bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path, GError **error);
 /* The events of a file written so: RhTimelineEvent, caller unrefs. RH_ERROR_IO, RH_ERROR_INPUT. */
 GArray *rh_timeline_read(const char *path, GError **error);
+/* The same from the text inside. */
+GArray *rh_timeline_parse(RhJson *doc, GError **error);
