@@ -145,6 +145,12 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
                        " layers; the layout has "
                        "%d chunks, the model %d layers",
                        l->stage_layers_count, split, l->pp * l->vpp, c->model->layers_count);
+    for (int32_t i = 0; i < l->stage_layers_count; i++)
+        if (l->stage_layers[i] < 1)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "the stage split leaves chunk %d without a layer\n"
+                           "help: at least one layer for each of the %d chunks",
+                           i, l->stage_layers_count);
     return true;
 }
 

@@ -13,3 +13,5 @@ rehearse simulate "${job[@]}" -s tp2,pp2,stages=3-4 2>&1
 echo "exit $?"
 rehearse simulate "${job[@]}" -s tp2,pp2,stages=3-five 2>&1
 echo "exit $?"
+rehearse simulate "${job[@]}" -s tp2,pp2,stages=0-8 2>&1
+echo "exit $?"
