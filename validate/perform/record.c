@@ -16,7 +16,8 @@ RhPayloadCheck rh_record_check(MPI_Comm comm, RhPayloadCheck own)
     return (RhPayloadCheck){all[0], all[1]};
 }
 
-/* Bytes of every rank, one after another, on rank 0 (owned; counts[rank] each); else NULL. */
+/* Bytes of every rank, one after another, on rank 0 (owned); else NULL. *counts_out: how many of
+ * each rank; owned, may be NULL. */
 static char *gather(MPI_Comm comm, const void *bytes, int count, int **counts_out, int *total_out)
 {
     int own, ranks, total = 0;
@@ -31,12 +32,10 @@ static char *gather(MPI_Comm comm, const void *bytes, int count, int **counts_ou
     }
     char *all = own == 0 ? g_malloc0((gsize)total + 1) : NULL;
     MPI_Gatherv(bytes, count, MPI_BYTE, all, counts, first, MPI_BYTE, 0, comm);
-    if (own == 0) {
-        *counts_out = counts;
-        *total_out = total;
-    } else {
-        g_free(counts);
-    }
+    *total_out = total;
+    if (own == 0 && counts_out)
+        *counts_out = g_steal_pointer(&counts);
+    g_free(counts);
     return all;
 }
 
@@ -58,10 +57,9 @@ GPtrArray *rh_record_texts(MPI_Comm comm, const char *own)
 
 RhRun *rh_record_run(MPI_Comm comm, const RhProgram *p, const GArray *spans, double step_time_s)
 {
-    int *counts = NULL, total = 0;
+    int total = 0;
     g_autofree char *all =
-        gather(comm, spans->data, (int)(spans->len * sizeof(RhSpanOfTime)), &counts, &total);
-    g_autofree int *owned = counts;
+        gather(comm, spans->data, (int)(spans->len * sizeof(RhSpanOfTime)), NULL, &total);
     if (!all)
         return NULL;
     RhRun *run = rh_run_new();
