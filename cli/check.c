@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/result.h"
 #include "cli/terminal.h"
+#include "platforms/profile.h"
 #include "report/format.h"
 
 /* Reads the file and appends its notes; NULL in `error` when it is fine. */
@@ -45,7 +46,7 @@ static bool check_platform(const char *path, GString *notes, GError **error)
                            p->nodes_count == 1 ? "" : "s", p->gpus_per_node, p->device->name);
     note_fact(notes, "nvlink.bandwidth", &p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S,
               " per GPU and direction");
-    g_autofree char *nics = g_strdup_printf(" = %.0f Gb/s per NIC, %d NICs per node",
+    g_autofree char *nics = g_strdup_printf(" = %.3g Gb/s per NIC, %d NICs per node",
                                             p->nic_bytes_per_s.value * 8 / 1e9, p->nics_per_node);
     note_fact(notes, "nic.bandwidth", &p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S, nics);
     for (int t = 0; t < p->tiers_count; t++)
@@ -88,6 +89,16 @@ static bool check_program(const char *path, GString *notes, GError **error)
     return true;
 }
 
+static bool check_profile(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("lab-star", error); /* any: the facts are the same */
+    if (!p || !rh_platform_apply_profile(p, path, error))
+        return false;
+    g_string_append(notes, "profile\n");
+    note_fact(notes, "nic.latency", &p->nic_latency_s, RH_QUANTITY_S, "");
+    return true;
+}
+
 static bool check_layout(const char *path, GString *notes, GError **error)
 {
     RhLayout layout = rh_layout_default();
@@ -106,6 +117,7 @@ static const struct {
     {"schema", "rehearse.plan/1", check_result},
     {"schema", "rehearse.simulate/1", check_result},
     {"schema", "rehearse.program/1", check_program},
+    {"schema", "rehearse.profile/1", check_profile},
     {"model_type", NULL, check_model},
     {"architectures", NULL, check_model},
     {"gpus_per_node", NULL, check_platform},
@@ -155,10 +167,52 @@ static bool check_file(const char *path, GString *notes, GError **error)
                    path);
 }
 
+/* The first line says what it is, the others begin with "note: ". */
+static void put_file(RhJsonWriter *w, const char *path, const char *notes, const char *problem)
+{
+    g_auto(GStrv) lines = g_strsplit(notes, "\n", -1);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "path", path);
+    rh_json_put_bool(w, "right", problem == NULL);
+    rh_json_put_string(w, "about", problem ? NULL : lines[0]);
+    rh_json_begin_array(w, "notes");
+    for (char **line = problem ? NULL : lines + 1; line && *line; line++)
+        if (**line)
+            rh_json_put_string(w, NULL, *line + (g_str_has_prefix(*line, "note: ") ? 6 : 0));
+    rh_json_end_array(w);
+    rh_json_put_string(w, "problem", problem);
+    rh_json_end_object(w);
+}
+
+static int run_json(const RhArguments *a)
+{
+    guint wrong = 0;
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.check/1");
+    rh_json_begin_array(w, "files");
+    for (guint i = 0; i < a->operands->len; i++) {
+        const char *path = g_ptr_array_index(a->operands, i);
+        g_autoptr(GString) notes = g_string_new(NULL);
+        g_autoptr(GError) problem = NULL;
+        bool right = check_file(path, notes, &problem);
+        put_file(w, path, notes->str, right ? NULL : problem->message);
+        wrong += !right;
+    }
+    rh_json_end_array(w);
+    rh_json_put_int(w, "wrong_count", wrong);
+    rh_json_end_object(w);
+    g_autofree char *text = rh_json_writer_steal(w);
+    fputs(text, stdout);
+    return wrong > 0 ? 3 : 0;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     guint wrong = 0;
     (void)error;
+    if (a->json)
+        return run_json(a);
     for (guint i = 0; i < a->operands->len; i++) {
         const char *path = g_ptr_array_index(a->operands, i);
         g_autoptr(GString) notes = g_string_new(NULL);
@@ -178,6 +232,8 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
+              .neutral = true),
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),

@@ -127,6 +127,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_number(w, "hfu_frac", r->hfu_frac);
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_int(w, "memory_peak_stage", r->memory.stage);
+    rh_json_put_string(w, "memory_peak_when", r->memory_when);
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
     rh_json_put_bool(w, "fits", r->fits);
     /* Nothing like this job was validated yet, so no error can be stated. */

@@ -51,9 +51,10 @@ static void append_memory(GString *out, const RhRehearsal *r)
             g_string_append_printf(parts, "%s%s %.1f", parts->len ? ", " : "",
                                    rh_memory_name((RhMemoryUse)use),
                                    gib(r->memory.at_peak_bytes[use]));
-    g_autofree char *line =
-        g_strdup_printf("%.1f of %.1f GiB on stage %d: %s", gib(r->memory.peak_bytes),
-                        gib(r->memory_capacity_bytes), r->memory.stage, parts->str);
+    g_autofree char *line = g_strdup_printf(
+        "%.1f of %.1f GiB on stage %d%s%s: %s", gib(r->memory.peak_bytes),
+        gib(r->memory_capacity_bytes), r->memory.stage, r->memory_when ? ", in " : "",
+        r->memory_when ? r->memory_when : "", parts->str);
     g_string_append(out, "memory: ");
     rh_text_wrap(out, line, 8, 79);
 }

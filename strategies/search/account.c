@@ -181,5 +181,6 @@ void rh_rehearsal_free(RhRehearsal *r)
         g_array_unref(r->links);
     rh_cost_free(r->costs);
     g_free(r->approximate_why);
+    g_free(r->memory_when);
     g_free(r);
 }

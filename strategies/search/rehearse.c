@@ -3,6 +3,21 @@
 #include "strategies/search/account.h"
 #include "strategies/search/plan.h"
 
+/* When the fullest stage is fullest: what runs then. */
+static char *peak_moment(const RhProgram *p, int32_t stage)
+{
+    RhLedger ledger = rh_ledger_walk(p, stage, RH_MEMORY_TIER_HBM);
+    const RhRole *role = rh_program_role(p, stage);
+    if (ledger.peak_task < role->tasks_first ||
+        ledger.peak_task >= role->tasks_first + role->tasks_count)
+        return NULL;
+    const RhTask *task = rh_program_task(p, ledger.peak_task);
+    if (task->microbatch < 0)
+        return g_strdup(rh_phase_name((RhPhase)task->phase));
+    return g_strdup_printf("%s of micro-batch %d", rh_phase_name((RhPhase)task->phase),
+                           task->microbatch);
+}
+
 RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
                          RhProgram **program_out, RhRun **run_out, GError **error)
 {
@@ -17,6 +32,7 @@ RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngine
     r->bound_closed_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
     r->bound_segment_s = rh_screen_segment_s(screen, layout) * rh_straggler_factor(c);
     rh_account_run(c, r, run);
+    r->memory_when = peak_moment(program, r->memory.stage);
     if (program_out)
         *program_out = g_steal_pointer(&program);
     if (run_out)

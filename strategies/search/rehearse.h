@@ -12,6 +12,7 @@ typedef struct {
     double model_flops_per_s_per_gpu; /* no recomputation counted: MFU's numerator */
     double mfu_frac, hfu_frac;        /* hfu counts recomputation */
     RhTrainMemory memory;
+    char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;
     bool fits;
     double energy_j; /* device power x time x GPUs; 0 = unknown */
