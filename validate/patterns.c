@@ -150,17 +150,30 @@ static RhProgram *bisection(int32_t ranks, double bytes)
     return sketch_draw(&s);
 }
 
-/* Context parallelism: keys and values go round while each rank attends to those at hand. */
-static RhProgram *kv_ring(int32_t ranks, double bytes)
+/* Blocks go round; each rank computes on one, `slow_rank` three times as long, before it sends the
+ * next. */
+static RhProgram *ring_of_blocks(int32_t ranks, double bytes, int32_t slow_rank)
 {
     Sketch s = sketch_new(ranks);
     int32_t before[PATTERN_RANKS_MAX], now[PATTERN_RANKS_MAX];
     for (int32_t step = 0; step < ranks - 1; step++) {
         for (int32_t r = 0; r < ranks; r++)
-            now[(r + 1) % ranks] = note(&s, r, (r + 1) % ranks, bytes, step ? before[r] : -1, 0.01);
+            now[(r + 1) % ranks] = note(&s, r, (r + 1) % ranks, bytes, step ? before[r] : -1,
+                                        r == slow_rank ? 0.03 : 0.01);
         memcpy(before, now, sizeof now);
     }
     return sketch_draw(&s);
+}
+
+/* Context parallelism: keys and values go round while each rank attends to those at hand. */
+static RhProgram *kv_ring(int32_t ranks, double bytes)
+{
+    return ring_of_blocks(ranks, bytes, -1);
+}
+
+static RhProgram *straggler(int32_t ranks, double bytes)
+{
+    return ring_of_blocks(ranks, bytes, 3);
 }
 
 /* Experts: every rank sends to every other, the more the hotter the expert there; results return.
@@ -218,6 +231,7 @@ const RhMessagePattern rh_message_patterns[] = {
     {"experts", "dispatch and combine with uneven loads", experts},
     {"kv-incast", "prefill to decode: keys and values of all to one", kv_incast},
     {"decode", "tensor-parallel decode: small all-reduces", decode},
+    {"straggler", "a ring with one rank that computes three times as long", straggler},
     {0}};
 
 const RhMessagePattern *rh_message_pattern_by_name(const char *name)

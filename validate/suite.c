@@ -35,7 +35,14 @@ typedef struct {
     RhRun *run;         /* owned; the rehearsal, with its timeline */
     char *name;         /* owned; of its files */
     guint index;        /* of its case in the validation */
+    guint network;      /* into networks */
 } Item;
+
+/* A platform, and what was changed of it: cases on the same one are performed in one launch. */
+typedef struct {
+    const char *spec, *change; /* change: NULL for none */
+    RhPlatform *platform;      /* owned */
+} Network;
 
 typedef struct {
     const RhSuite *suite;
@@ -45,6 +52,7 @@ typedef struct {
     const RhStack *stack;
     char *folder, *profile; /* owned; profile: NULL until calibrated */
     GArray *items;          /* Item */
+    GArray *networks;       /* Network */
     int32_t done, total;
     double other_s, all_s; /* processor time while we measured: of others, in all */
 } Suite;
@@ -55,6 +63,11 @@ static void item_clear(void *data)
     rh_program_free(item->program);
     rh_run_free(item->run);
     g_free(item->name);
+}
+
+static void network_clear(void *data)
+{
+    rh_platform_free(((Network *)data)->platform);
 }
 
 static Item *item_at(const Suite *s, guint i)
@@ -139,17 +152,20 @@ static RhProgram *build(const Suite *s, const RhSuiteCase *row, const RhPlatform
     g_auto(GStrv) words = g_strsplit(row->what, " ", -1);
     if (g_str_has_suffix(row->group, "collective"))
         return collective_program(platform, words, error);
-    if (strcmp(row->group, "pattern") == 0)
+    if (rh_message_pattern_by_name(words[0]))
         return pattern_program(platform, words, error);
     return layout_program(s, platform, row->what, error);
 }
 
 /* --- predictions --- */
 
-static RhPlatform *platform_of(const Suite *s, const char *spec, GError **error)
+static RhPlatform *platform_of(const Suite *s, const char *spec, const char *change, GError **error)
 {
     g_autoptr(RhPlatform) hardware = rh_platform_load(spec, error);
     if (!hardware || (s->profile && !rh_platform_apply_profile(hardware, s->profile, error)))
+        return NULL;
+    g_auto(GStrv) words = g_strsplit(change ? change : "", "=", 2);
+    if (change && !rh_platform_set(hardware, words[0], words[1], error))
         return NULL;
     return rh_stack_platform(s->stack, hardware);
 }
@@ -199,14 +215,16 @@ static bool write_program(const Suite *s, const Item *item, GError **error)
     return rh_file_write(path, text, strlen(text), error);
 }
 
-static bool add_item(Suite *s, const RhSuiteCase *row, const RhPlatform *platform, GError **error)
+static bool add_item(Suite *s, const RhSuiteCase *row, guint network, GError **error)
 {
-    Item item = {.row = row, .index = s->v->cases->len};
+    const RhPlatform *platform = g_array_index(s->networks, Network, network).platform;
+    Item item = {.row = row, .index = s->v->cases->len, .network = network};
     RhValidationCase c = {.group = row->group,
                           .source = row->platform,
                           .metric = "step_time",
                           .start_error_frac = -1};
-    c.id = g_strdup_printf("%s on %s", row->what, row->platform);
+    c.id = g_strdup_printf("%s on %s%s%s", row->what, row->platform, row->change ? ", " : "",
+                           row->change ? row->change : "");
     g_array_append_val(s->v->cases, c);
     item.name = g_strdup_printf("%03u", item.index);
     item.program = build(s, row, platform, error);
@@ -328,13 +346,14 @@ static void perform(Suite *s, const GPtrArray *items, const RhPlatform *platform
     }
 }
 
-static void perform_platform(Suite *s, const char *spec, const RhPlatform *platform)
+static void perform_network(Suite *s, guint network)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new();
     g_autoptr(GPtrArray) noisy = g_ptr_array_new();
     for (guint i = 0; i < s->items->len; i++)
-        if (strcmp(item_at(s, i)->row->platform, spec) == 0)
+        if (item_at(s, i)->network == network)
             g_ptr_array_add(all, item_at(s, i));
+    const RhPlatform *platform = g_array_index(s->networks, Network, network).platform;
     perform(s, all, platform);
     for (guint i = 0; i < all->len; i++) {
         const RhValidationCase *c = case_of(s, g_ptr_array_index(all, i));
@@ -349,7 +368,7 @@ static void perform_platform(Suite *s, const char *spec, const RhPlatform *platf
 
 static bool calibrate(Suite *s, GError **error)
 {
-    g_autoptr(RhPlatform) star = platform_of(s, s->suite->star, error);
+    g_autoptr(RhPlatform) star = platform_of(s, s->suite->star, NULL, error);
     g_autofree char *csv = g_build_filename(s->folder, "pingpong.csv", NULL);
     g_autofree char *ping = g_strdup_printf("--pingpong=%s", csv);
     g_autofree char *runs = g_strdup_printf("--runs=%d", PING_RUNS);
@@ -391,23 +410,39 @@ static bool wanted(const Suite *s, const RhSuiteCase *row)
     return !s->options->only || strstr(id, s->options->only);
 }
 
-/* Platforms in order of first appearance; each is loaded, its cases predicted. */
-static bool prepare(Suite *s, GHashTable *platforms, GPtrArray *order, GError **error)
+/* The network of a row, made when first met; -1 with an error when it cannot be. */
+static int32_t network_of(Suite *s, const RhSuiteCase *row, GError **error)
+{
+    for (guint i = 0; i < s->networks->len; i++) {
+        const Network *n = &g_array_index(s->networks, Network, i);
+        if (strcmp(n->spec, row->platform) == 0 && g_strcmp0(n->change, row->change) == 0)
+            return (int32_t)i;
+    }
+    Network made = {row->platform, row->change, platform_of(s, row->platform, row->change, error)};
+    if (!made.platform)
+        return -1;
+    g_array_append_val(s->networks, made);
+    return (int32_t)s->networks->len - 1;
+}
+
+static bool count_cases(Suite *s, GError **error)
 {
     for (const RhSuiteCase *row = s->suite->cases; row->group; row++)
         s->total += wanted(s, row);
+    return s->total > 0 || rh_fail(error, RH_ERROR_USAGE,
+                                   "no case of %s has \"%s\" in its name\nhelp: names begin with "
+                                   "collective:, pattern:, iteration:, layout: or fault:",
+                                   s->suite->name, s->options->only);
+}
+
+/* Every case is predicted before any is measured. */
+static bool prepare(Suite *s, GError **error)
+{
     for (const RhSuiteCase *row = s->suite->cases; row->group; row++) {
         if (!wanted(s, row))
             continue;
-        RhPlatform *platform = g_hash_table_lookup(platforms, row->platform);
-        if (!platform) {
-            platform = platform_of(s, row->platform, error);
-            if (!platform)
-                return false;
-            g_hash_table_insert(platforms, (char *)row->platform, platform);
-            g_ptr_array_add(order, (char *)row->platform);
-        }
-        if (!add_item(s, row, platform, error))
+        int32_t network = network_of(s, row, error);
+        if (network < 0 || !add_item(s, row, (guint)network, error))
             return false;
         tell(s, "predicting");
     }
@@ -423,25 +458,22 @@ static void skip_all(Suite *s, const char *why)
 
 static bool run(Suite *s, GError **error)
 {
-    g_autoptr(GHashTable) platforms =
-        g_hash_table_new_full(g_str_hash, g_str_equal, NULL, (GDestroyNotify)rh_platform_free);
-    g_autoptr(GPtrArray) order = g_ptr_array_new();
     g_autofree char *how = NULL;
     g_autofree char *obstacle = rh_lab_obstacle(s->options->lab_folder, &how);
     g_autoptr(GError) local = NULL;
     if (!obstacle && !calibrate(s, &local))
         obstacle = g_strdup_printf("calibration failed: %s", local->message);
-    if (!prepare(s, platforms, order, error))
+    if (!prepare(s, error))
         return false;
     if (obstacle) {
         skip_all(s, obstacle);
         return true;
     }
-    for (guint i = 0; i < order->len; i++) {
-        const char *spec = g_ptr_array_index(order, i);
+    for (guint i = 0; i < s->networks->len; i++) {
+        const char *spec = g_array_index(s->networks, Network, i).spec;
         g_autofree char *what = g_strdup_printf("performing on %s", spec);
         tell(s, what);
-        perform_platform(s, spec, g_hash_table_lookup(platforms, spec));
+        perform_network(s, i);
     }
     g_ptr_array_add(s->v->notes, g_strdup_printf("lab built as %s", how));
     g_ptr_array_add(s->v->notes,
@@ -506,8 +538,11 @@ RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GErr
     s.v = rh_validation_new(name);
     s.items = g_array_new(FALSE, TRUE, sizeof(Item));
     g_array_set_clear_func(s.items, item_clear);
-    bool fine = s.model && run(&s, error);
+    s.networks = g_array_new(FALSE, TRUE, sizeof(Network));
+    g_array_set_clear_func(s.networks, network_clear);
+    bool fine = s.model && count_cases(&s, error) && run(&s, error);
     g_array_unref(s.items);
+    g_array_unref(s.networks);
     rh_model_free(s.model);
     if (!options->keep_folder)
         remove_folder(s.folder);

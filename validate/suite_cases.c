@@ -4,123 +4,136 @@
 #define NODES "lab-2x4"
 #define TREE  "lab-tree"
 
-static const RhSuiteCase quick[] = {{"collective", STAR, "all-reduce ring 1MiB"},
-                                    {"collective", STAR, "all-reduce rabenseifner 512KiB"},
-                                    {"collective", NODES, "all-reduce hierarchical 1MiB"},
-                                    {"collective", NODES, "all-gather ring 1MiB"},
-                                    {"collective", TREE, "reduce-scatter ring 1MiB"},
-                                    {"collective", STAR, "all-to-all direct 512KiB"},
-                                    {"collective", TREE, "all-reduce tree 512KiB"},
-                                    {"pattern", STAR, "incast 256KiB"},
-                                    {"pattern", NODES, "neighbours 512KiB"},
-                                    {"pattern", TREE, "bisection 512KiB"},
-                                    {"pattern", NODES, "experts 256KiB"},
-                                    {"pattern", STAR, "kv-ring 256KiB"},
-                                    {"iteration", STAR, "dp8,zero0"},
-                                    {"iteration", STAR, "dp8,zero1"},
-                                    {"iteration", STAR, "dp8,zero3"},
-                                    {"iteration", STAR, "pp8,schedule=gpipe"},
-                                    {"iteration", STAR, "pp8"},
-                                    {"iteration", STAR, "pp4,dp2"},
-                                    {"iteration", NODES, "dp8,zero2"},
-                                    {"iteration", NODES, "tp2,dp4,zero1"},
-                                    {"iteration", NODES, "tp4,pp2"},
-                                    {"iteration", NODES, "tp4,pp2,sp=off"},
-                                    {"iteration", NODES, "tp2,pp4"},
-                                    {"iteration", NODES, "pp4,dp2,vpp2,schedule=interleaved"},
-                                    {"iteration", TREE, "pp4,dp2"},
-                                    {"iteration", TREE, "pp4,dp2,order=tp-pp-dp"},
-                                    {"iteration", TREE, "pp2,dp4,zero0,mb2"},
-                                    {"iteration", TREE, "pp8,recompute=full"},
-                                    {"layout", NODES, "dp8,zero1"},
-                                    {"layout", NODES, "tp2,dp4,zero1"},
-                                    {"layout", NODES, "tp4,dp2,zero1"},
-                                    {"layout", NODES, "pp2,dp4,zero1"},
-                                    {"layout", NODES, "pp4,dp2,zero1"},
-                                    {"layout", NODES, "pp8,dp1"},
-                                    {"layout", NODES, "tp2,pp2,dp2,zero1"},
-                                    {"layout", NODES, "tp2,pp2,dp2,zero1,order=tp-pp-dp"},
-                                    {"layout", NODES, "pp4,dp2,zero1,order=tp-pp-dp"},
-                                    {"layout", NODES, "tp4,pp2,dp1"},
-                                    {"layout", NODES, "pp2,dp4,zero1,mb2"},
-                                    {"layout", NODES, "tp2,pp4,dp1"},
+static const RhSuiteCase quick[] = {{"collective", STAR, "all-reduce ring 1MiB", NULL},
+                                    {"collective", STAR, "all-reduce rabenseifner 512KiB", NULL},
+                                    {"collective", NODES, "all-reduce hierarchical 1MiB", NULL},
+                                    {"collective", NODES, "all-gather ring 1MiB", NULL},
+                                    {"collective", TREE, "reduce-scatter ring 1MiB", NULL},
+                                    {"collective", STAR, "all-to-all direct 512KiB", NULL},
+                                    {"collective", TREE, "all-reduce tree 512KiB", NULL},
+                                    {"pattern", STAR, "incast 256KiB", NULL},
+                                    {"pattern", NODES, "neighbours 512KiB", NULL},
+                                    {"pattern", TREE, "bisection 512KiB", NULL},
+                                    {"pattern", NODES, "experts 256KiB", NULL},
+                                    {"pattern", STAR, "kv-ring 256KiB", NULL},
+                                    {"iteration", STAR, "dp8,zero0", NULL},
+                                    {"iteration", STAR, "dp8,zero1", NULL},
+                                    {"iteration", STAR, "dp8,zero3", NULL},
+                                    {"iteration", STAR, "pp8,schedule=gpipe", NULL},
+                                    {"iteration", STAR, "pp8", NULL},
+                                    {"iteration", STAR, "pp4,dp2", NULL},
+                                    {"iteration", NODES, "dp8,zero2", NULL},
+                                    {"iteration", NODES, "tp2,dp4,zero1", NULL},
+                                    {"iteration", NODES, "tp4,pp2", NULL},
+                                    {"iteration", NODES, "tp4,pp2,sp=off", NULL},
+                                    {"iteration", NODES, "tp2,pp4", NULL},
+                                    {"iteration", NODES, "pp4,dp2,vpp2,schedule=interleaved", NULL},
+                                    {"iteration", TREE, "pp4,dp2", NULL},
+                                    {"iteration", TREE, "pp4,dp2,order=tp-pp-dp", NULL},
+                                    {"iteration", TREE, "pp2,dp4,zero0,mb2", NULL},
+                                    {"iteration", TREE, "pp8,recompute=full", NULL},
+                                    {"layout", NODES, "dp8,zero1", NULL},
+                                    {"layout", NODES, "tp2,dp4,zero1", NULL},
+                                    {"layout", NODES, "tp4,dp2,zero1", NULL},
+                                    {"layout", NODES, "pp2,dp4,zero1", NULL},
+                                    {"layout", NODES, "pp4,dp2,zero1", NULL},
+                                    {"layout", NODES, "pp8,dp1", NULL},
+                                    {"layout", NODES, "tp2,pp2,dp2,zero1", NULL},
+                                    {"layout", NODES, "tp2,pp2,dp2,zero1,order=tp-pp-dp", NULL},
+                                    {"layout", NODES, "pp4,dp2,zero1,order=tp-pp-dp", NULL},
+                                    {"layout", NODES, "tp4,pp2,dp1", NULL},
+                                    {"layout", NODES, "pp2,dp4,zero1,mb2", NULL},
+                                    {"layout", NODES, "tp2,pp4,dp1", NULL},
+                                    {"fault", STAR, "straggler 256KiB", NULL},
+                                    {"fault", STAR, "dp8,zero1", "link.nic/node3/0/tx=50%"},
+                                    {"fault", STAR, "pp8", "link.nic/node3/0/tx=50%"},
                                     {0}};
 
 #define STAR16  "lab-star:16"
 #define NODES16 "lab-2x4:4"
 #define TREE16  "lab-tree:16"
 #define COLLECTIVES(group, platform, bytes)                                                        \
-    {group, platform, "all-reduce ring " bytes}, {group, platform, "all-reduce tree " bytes},      \
-        {group, platform, "all-reduce recursive-doubling " bytes},                                 \
-        {group, platform, "all-reduce rabenseifner " bytes},                                       \
-        {group, platform, "reduce-scatter ring " bytes},                                           \
-        {group, platform, "all-gather ring " bytes}, {group, platform, "broadcast tree " bytes},   \
+    {group, platform, "all-reduce ring " bytes, NULL},                                             \
+        {group, platform, "all-reduce tree " bytes, NULL},                                         \
+        {group, platform, "all-reduce recursive-doubling " bytes, NULL},                           \
+        {group, platform, "all-reduce rabenseifner " bytes, NULL},                                 \
+        {group, platform, "reduce-scatter ring " bytes, NULL},                                     \
+        {group, platform, "all-gather ring " bytes, NULL},                                         \
+        {group, platform, "broadcast tree " bytes, NULL},                                          \
     {                                                                                              \
-        "collective", platform, "all-to-all direct " bytes                                         \
+        group, platform, "all-to-all direct " bytes, NULL                                          \
     }
 #define PATTERNS(platform, bytes)                                                                  \
-    {"pattern", platform, "incast " bytes}, {"pattern", platform, "neighbours " bytes},            \
-        {"pattern", platform, "bisection " bytes}, {"pattern", platform, "kv-ring " bytes},        \
-        {"pattern", platform, "experts " bytes}, {"pattern", platform, "kv-incast " bytes},        \
+    {"pattern", platform, "incast " bytes, NULL},                                                  \
+        {"pattern", platform, "neighbours " bytes, NULL},                                          \
+        {"pattern", platform, "bisection " bytes, NULL},                                           \
+        {"pattern", platform, "kv-ring " bytes, NULL},                                             \
+        {"pattern", platform, "experts " bytes, NULL},                                             \
+        {"pattern", platform, "kv-incast " bytes, NULL},                                           \
     {                                                                                              \
-        "pattern", platform, "decode " bytes                                                       \
+        "pattern", platform, "decode " bytes, NULL                                                 \
     }
 #define ITERATIONS(platform)                                                                       \
-    {"iteration", platform, "dp16,zero0"}, {"iteration", platform, "dp16,zero1"},                  \
-        {"iteration", platform, "dp16,zero2"}, {"iteration", platform, "dp16,zero3"},              \
-        {"iteration", platform, "pp8,dp2,schedule=gpipe"}, {"iteration", platform, "pp8,dp2"},     \
-        {"iteration", platform, "pp4,dp4,zero1"}, {"iteration", platform, "pp4,dp4,zero2"},        \
-        {"iteration", platform, "pp2,dp8,zero3"},                                                  \
-        {"iteration", platform, "pp4,dp4,vpp2,schedule=interleaved"},                              \
-        {"iteration", platform, "pp8,dp2,recompute=full,mb2"},                                     \
+    {"iteration", platform, "dp16,zero0", NULL}, {"iteration", platform, "dp16,zero1", NULL},      \
+        {"iteration", platform, "dp16,zero2", NULL}, {"iteration", platform, "dp16,zero3", NULL},  \
+        {"iteration", platform, "pp8,dp2,schedule=gpipe", NULL},                                   \
+        {"iteration", platform, "pp8,dp2", NULL}, {"iteration", platform, "pp4,dp4,zero1", NULL},  \
+        {"iteration", platform, "pp4,dp4,zero2", NULL},                                            \
+        {"iteration", platform, "pp2,dp8,zero3", NULL},                                            \
+        {"iteration", platform, "pp4,dp4,vpp2,schedule=interleaved", NULL},                        \
+        {"iteration", platform, "pp8,dp2,recompute=full,mb2", NULL},                               \
     {                                                                                              \
-        "iteration", platform, "pp8,dp2,order=tp-pp-dp"                                            \
+        "iteration", platform, "pp8,dp2,order=tp-pp-dp", NULL                                      \
     }
 
-static const RhSuiteCase full[] = {COLLECTIVES("small collective", STAR16, "64KiB"),
-                                   COLLECTIVES("collective", STAR16, "1MiB"),
-                                   COLLECTIVES("collective", NODES16, "256KiB"),
-                                   COLLECTIVES("collective", NODES16, "1MiB"),
-                                   {"collective", NODES16, "all-reduce hierarchical 1MiB"},
-                                   {"collective", NODES16, "reduce-scatter hierarchical 1MiB"},
-                                   {"collective", NODES16, "all-gather hierarchical 1MiB"},
-                                   COLLECTIVES("collective", TREE16, "1MiB"),
-                                   PATTERNS(STAR16, "256KiB"),
-                                   PATTERNS(NODES16, "256KiB"),
-                                   PATTERNS(TREE16, "256KiB"),
-                                   ITERATIONS(STAR16),
-                                   ITERATIONS(NODES16),
-                                   {"iteration", NODES16, "tp2,dp8,zero1"},
-                                   {"iteration", NODES16, "tp4,dp4,zero1,sp=off"},
-                                   {"iteration", NODES16, "tp4,pp4"},
-                                   {"iteration", NODES16, "tp2,pp4,dp2,zero2"},
-                                   ITERATIONS(TREE16),
-                                   {"layout", NODES16, "dp16,zero1"},
-                                   {"layout", NODES16, "dp16,zero3"},
-                                   {"layout", NODES16, "tp2,dp8,zero1"},
-                                   {"layout", NODES16, "tp4,dp4,zero1"},
-                                   {"layout", NODES16, "tp4,dp4,zero1,sp=off"},
-                                   {"layout", NODES16, "pp2,dp8,zero1"},
-                                   {"layout", NODES16, "pp2,dp8,zero1,order=tp-pp-dp"},
-                                   {"layout", NODES16, "pp4,dp4,zero1"},
-                                   {"layout", NODES16, "pp4,dp4,zero1,order=tp-pp-dp"},
-                                   {"layout", NODES16, "pp4,dp4,zero2"},
-                                   {"layout", NODES16, "pp8,dp2,zero1"},
-                                   {"layout", NODES16, "pp8,dp2,zero1,order=tp-pp-dp"},
-                                   {"layout", NODES16, "pp8,dp2,zero1,schedule=gpipe"},
-                                   {"layout", NODES16, "pp4,dp4,zero1,vpp2,schedule=interleaved"},
-                                   {"layout", NODES16, "pp4,dp4,zero1,mb2"},
-                                   {"layout", NODES16, "pp8,dp2,zero1,mb2"},
-                                   {"layout", NODES16, "tp2,pp2,dp4,zero1"},
-                                   {"layout", NODES16, "tp2,pp2,dp4,zero1,order=tp-pp-dp"},
-                                   {"layout", NODES16, "tp2,pp4,dp2,zero1"},
-                                   {"layout", NODES16, "tp2,pp8,dp1"},
-                                   {"layout", NODES16, "tp4,pp2,dp2,zero1"},
-                                   {"layout", NODES16, "tp4,pp2,dp2,zero1,mb2"},
-                                   {"layout", NODES16, "tp4,pp4,dp1"},
-                                   {"layout", NODES16, "tp4,pp4,dp1,recompute=full"},
-                                   {0}};
+static const RhSuiteCase full[] = {
+    COLLECTIVES("small collective", STAR16, "64KiB"),
+    COLLECTIVES("collective", STAR16, "1MiB"),
+    COLLECTIVES("collective", NODES16, "256KiB"),
+    COLLECTIVES("collective", NODES16, "1MiB"),
+    {"collective", NODES16, "all-reduce hierarchical 1MiB", NULL},
+    {"collective", NODES16, "reduce-scatter hierarchical 1MiB", NULL},
+    {"collective", NODES16, "all-gather hierarchical 1MiB", NULL},
+    COLLECTIVES("collective", TREE16, "1MiB"),
+    PATTERNS(STAR16, "256KiB"),
+    PATTERNS(NODES16, "256KiB"),
+    PATTERNS(TREE16, "256KiB"),
+    ITERATIONS(STAR16),
+    ITERATIONS(NODES16),
+    {"iteration", NODES16, "tp2,dp8,zero1", NULL},
+    {"iteration", NODES16, "tp4,dp4,zero1,sp=off", NULL},
+    {"iteration", NODES16, "tp4,pp4", NULL},
+    {"iteration", NODES16, "tp2,pp4,dp2,zero2", NULL},
+    ITERATIONS(TREE16),
+    {"layout", NODES16, "dp16,zero1", NULL},
+    {"layout", NODES16, "dp16,zero3", NULL},
+    {"layout", NODES16, "tp2,dp8,zero1", NULL},
+    {"layout", NODES16, "tp4,dp4,zero1", NULL},
+    {"layout", NODES16, "tp4,dp4,zero1,sp=off", NULL},
+    {"layout", NODES16, "pp2,dp8,zero1", NULL},
+    {"layout", NODES16, "pp2,dp8,zero1,order=tp-pp-dp", NULL},
+    {"layout", NODES16, "pp4,dp4,zero1", NULL},
+    {"layout", NODES16, "pp4,dp4,zero1,order=tp-pp-dp", NULL},
+    {"layout", NODES16, "pp4,dp4,zero2", NULL},
+    {"layout", NODES16, "pp8,dp2,zero1", NULL},
+    {"layout", NODES16, "pp8,dp2,zero1,order=tp-pp-dp", NULL},
+    {"layout", NODES16, "pp8,dp2,zero1,schedule=gpipe", NULL},
+    {"layout", NODES16, "pp4,dp4,zero1,vpp2,schedule=interleaved", NULL},
+    {"layout", NODES16, "pp4,dp4,zero1,mb2", NULL},
+    {"layout", NODES16, "pp8,dp2,zero1,mb2", NULL},
+    {"layout", NODES16, "tp2,pp2,dp4,zero1", NULL},
+    {"layout", NODES16, "tp2,pp2,dp4,zero1,order=tp-pp-dp", NULL},
+    {"layout", NODES16, "tp2,pp4,dp2,zero1", NULL},
+    {"layout", NODES16, "tp2,pp8,dp1", NULL},
+    {"layout", NODES16, "tp4,pp2,dp2,zero1", NULL},
+    {"layout", NODES16, "tp4,pp2,dp2,zero1,mb2", NULL},
+    {"layout", NODES16, "tp4,pp4,dp1", NULL},
+    {"layout", NODES16, "tp4,pp4,dp1,recompute=full", NULL},
+    {"fault", STAR16, "straggler 256KiB", NULL},
+    {"fault", STAR16, "dp16,zero1", "link.nic/node3/0/tx=50%"},
+    {"fault", TREE16, "pp8,dp2", "link.leaf/1/up=50%"},
+    {0}};
 
-const RhSuite rh_suites[] = {{"mpi-quick", "8 ranks, 40 cases, about four minutes", STAR, quick},
+const RhSuite rh_suites[] = {{"mpi-quick", "8 ranks, 43 cases, about four minutes", STAR, quick},
                              {"mpi-full", "16 ranks, about half an hour", STAR16, full},
                              {0}};

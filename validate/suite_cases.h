@@ -2,11 +2,12 @@
 /* The tables of the suites' cases. */
 #include <glib.h>
 
-/* `what`, by group: collective and small collective (below 256 KiB): OPERATION ALGORITHM BYTES;
- * pattern: NAME BYTES; iteration and layout: a layout. Iterations are judged one by one; layouts
- * are one job, ranked. */
+/* `what`, by group: fault: like pattern or layout; collective and small collective (below 256 KiB):
+ * OPERATION ALGORITHM BYTES; pattern: NAME BYTES; iteration and layout: a layout. Iterations are
+ * judged one by one; layouts are one job, ranked. */
 typedef struct {
     const char *group, *platform, *what;
+    const char *change; /* of the platform, as --set: a slowed link; NULL: none */
 } RhSuiteCase;
 
 typedef struct {
