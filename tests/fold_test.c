@@ -275,14 +275,6 @@ static void a_large_job_folds_quickly(void)
     CU_ASSERT_TRUE(took_s < 5); /* with sanitizers; the benchmark holds the real bar */
 }
 
-static void the_expected_largest_of_normals_is_right(void)
-{
-    RH_CHECK_CLOSE(rh_jitter_expected_max(1), 0, 1e-9);
-    RH_CHECK_CLOSE(rh_jitter_expected_max(2), 0.5641896, 1e-5); /* 1 / sqrt(pi) */
-    RH_CHECK_CLOSE(rh_jitter_expected_max(8), 1.4236003, 1e-5);
-    RH_CHECK_CLOSE(rh_jitter_expected_max(100), 2.5075937, 1e-5);
-}
-
 static void check_jitter(const char *what, const RhProgram *p, const RhPlatform *platform)
 {
     double mean_s = 0;
@@ -295,7 +287,7 @@ static void check_jitter(const char *what, const RhProgram *p, const RhPlatform 
     double plain_s = kit_time_s(p, platform, folded);
     RH_CHECK_CLOSE(run->step_time_s - run->jitter_correction_s, plain_s, 1e-9);
     CU_ASSERT_TRUE(run->jitter_correction_s > 0);
-    bool near = rh_test_close(run->step_time_s, mean_s, 0.03);
+    bool near = rh_test_close(run->step_time_s, mean_s, 0.02);
     if (!near)
         fprintf(stderr, "    %s: plain %.6f, corrected %.6f, mean of seeds %.6f\n", what, plain_s,
                 run->step_time_s, mean_s);
@@ -354,7 +346,6 @@ int main(void)
             {"too_many_colours_are_merged_and_said_so", too_many_colours_are_merged_and_said_so},
             {"merged_trees_stay_above_their_bound", merged_trees_stay_above_their_bound},
             {"a_large_job_folds_quickly", a_large_job_folds_quickly},
-            {"the_expected_largest_of_normals_is_right", the_expected_largest_of_normals_is_right},
             {"folded_jitter_is_near_the_mean_of_unfolded_seeds",
              folded_jitter_is_near_the_mean_of_unfolded_seeds},
             {"the_same_seed_gives_the_same_run", the_same_seed_gives_the_same_run},

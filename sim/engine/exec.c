@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "sim/engine/exec_private.h"
-#include "sim/engine/jitter.h"
 #include "sim/engine/map64.h"
 
 /* --- kernels and copies --- */
@@ -43,20 +42,21 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
             arm_running(x, actor, lane);
 }
 
-static double kernel_scale(const RhExec *x, const RhActor *a, int32_t task)
+static double kernel_scale(const RhExec *x, const RhActor *a)
 {
     if (a->rng) /* never below a tenth: a kernel cannot take no time */
         return MAX(0.1, 1 + gsl_ran_gaussian_ziggurat(a->rng, x->options->jitter_frac));
-    return x->scale ? x->scale[a->role_index][task] : 1;
+    return 1;
 }
 
-static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task)
+static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)
 {
     RhActor *a = &x->actors[ready->performer];
     double duration_s = a->role->duration_s[ready->task];
     bool kernel = task->kind == RH_TASK_KERNEL;
     if (kernel)
-        duration_s *= kernel_scale(x, a, ready->task);
+        duration_s *= kernel_scale(x, a);
+    duration_s += late_s;
     if (kernel && task->lane == RH_LANE_COMPUTE)
         rh_exec_charge(x, a, x->t_s - a->t_compute_end_s, ready->cause);
     a->state[ready->task] = RH_STATE_RUNNING;
@@ -69,21 +69,27 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task)
     arm_running(x, ready->performer, task->lane);
 }
 
-/* Communication that follows a kernel starts when the host has seen the kernel end: its lane waits
- * so long. */
-static bool react(RhExec *x, const RhReady *ready, const RhTask *task)
+/* Communication that follows a kernel starts when the host has seen the kernel end. */
+static double reaction_s(const RhExec *x, const RhReady *ready)
 {
     const RhActor *a = &x->actors[ready->performer];
     if (!x->messages || ready->cause.task < 0 ||
         rh_actor_task(x, a, ready->cause.task)->kind != RH_TASK_KERNEL)
-        return false;
-    double reaction_s = rh_exec_messages_reaction_s(x);
-    if (reaction_s <= 0)
-        return false;
+        return 0;
+    return rh_exec_messages_reaction_s(x);
+}
+
+/* Communication is ready, but starts late: its lane waits so long. */
+static void start_communication(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)
+{
+    late_s += reaction_s(x, ready);
+    if (late_s <= 0) {
+        rh_exec_arrive(x, ready->performer, ready->task);
+        return;
+    }
     x->actors[ready->performer].running[task->lane] =
-        (RhRunning){.task = ready->task, .left_s = reaction_s};
+        (RhRunning){.task = ready->task, .left_s = late_s};
     arm_running(x, ready->performer, task->lane);
-    return true;
 }
 
 static bool is_communication(const RhTask *task)
@@ -130,6 +136,8 @@ static void end_task(RhExec *x, int32_t actor, int32_t task, double t_start_s, R
     a->tasks_left--;
     x->tasks_left--;
     x->events_count++;
+    if (x->jitter)
+        rh_jitter_end(x->jitter, actor, a->role_index, task, x->t_s);
     if (a->tasks_left == 0)
         a->t_end_s = x->t_s;
     if (x->options->timeline) {
@@ -155,18 +163,20 @@ void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s)
 
 static void start_task(RhExec *x, const RhReady *ready)
 {
-    RhActor *a = &x->actors[ready->performer];
+    const RhActor *a = &x->actors[ready->performer];
     const RhTask *task = rh_actor_task(x, a, ready->task);
+    double late_s = 0;
+    if (x->jitter)
+        late_s = rh_jitter_late_s(x->jitter, ready->performer, a->role_index, ready->task, x->t_s);
     switch ((RhTaskKind)task->kind) {
     case RH_TASK_KERNEL:
     case RH_TASK_COPY:
-        start_timed(x, ready, task);
+        start_timed(x, ready, task, late_s);
         break;
     case RH_TASK_COLLECTIVE:
     case RH_TASK_SEND:
     case RH_TASK_RECV:
-        if (!react(x, ready, task))
-            rh_exec_arrive(x, ready->performer, ready->task);
+        start_communication(x, ready, task, late_s);
         break;
     case RH_TASK_NONE:
     case RH_TASK_MARK:
@@ -447,7 +457,7 @@ static void exec_clear(RhExec *x)
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_timers_clear(&x->timers);
-    rh_jitter_scale_free(x->scale, (int32_t)x->program->roles->len);
+    rh_jitter_free(x->jitter);
     rh_role_tables_free(x->roles, (int32_t)x->program->roles->len);
 }
 
@@ -461,7 +471,7 @@ static bool perform_all(RhExec *x, double *correction_s, GError **error)
             return false;
         *correction_s = -mean_step_s(x);
         forget(x);
-        x->scale = rh_jitter_scale_new(x->program, x->roles, x->options->jitter_frac);
+        x->jitter = rh_jitter_new(x->program, x->roles, x->options->jitter_frac, x->actors_count);
     }
     if (!perform(x, steps, error))
         return false;

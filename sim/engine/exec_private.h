@@ -3,6 +3,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "sim/engine/exec.h"
+#include "sim/engine/jitter.h"
 #include "sim/engine/map64.h"
 #include "sim/engine/timers.h"
 #include "sim/roles.h"
@@ -104,7 +105,7 @@ typedef struct {
     double t_s, t_alarm_s, t_step_s, t_origin_s;
     int32_t steps_left;
     RhRoleTable *roles;
-    double **scale; /* per role and task: jitter correction of kernels; NULL when off */
+    RhJitter *jitter; /* of folded runs; NULL when off */
     RhActor *actors;
     int32_t actors_count;
     int64_t tasks_left;
