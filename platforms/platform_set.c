@@ -96,6 +96,8 @@ static bool set_fact(RhPlatform *p, const Setting *s, const char *value, GError 
     double parsed = 0;
     if (!parse_positive(s->key, value, s->kind, s->zero_allowed, &parsed, error))
         return false;
+    if (s->kind == RH_QUANTITY_FRAC && parsed > 1)
+        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: at most 1", s->key, value);
     *fact_of(p, s) = fact_set_by_user(parsed);
     if (s->device)
         rh_device_refresh(p->device);

@@ -34,6 +34,8 @@ double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden
 /* How often measured runs this close to the memory really ran out, with --limit as the way out;
  * nothing below 90 %. */
 void rh_report_watch_memory(GString *out, const RhRehearsal *r);
+/* A sequence longer than the model was made for. */
+void rh_report_watch_positions(GString *out, const RhCase *c);
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);
 typedef struct {
     const char *name;

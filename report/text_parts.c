@@ -51,6 +51,17 @@ void rh_report_watch_memory(GString *out, const RhRehearsal *r)
     rh_text_wrap(out, line, 7, 79);
 }
 
+void rh_report_watch_positions(GString *out, const RhCase *c)
+{
+    if (c->model->positions <= 0 || c->job.sequence <= c->model->positions)
+        return;
+    g_autofree char *asked = rh_text_count(c->job.sequence);
+    g_autofree char *named = rh_text_count(c->model->positions);
+    g_autofree char *line = g_strdup_printf(
+        "watch: sequences of %s tokens; the model's positions end at %s", asked, named);
+    rh_text_wrap(out, line, 7, 79);
+}
+
 /* --- trees --- */
 
 typedef struct {

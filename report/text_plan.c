@@ -377,6 +377,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     g_string_append_c(out, '\n');
     append_why(out, plan);
     rh_report_watch_memory(out, g_ptr_array_index(plan->entries, 0));
+    rh_report_watch_positions(out, q->c);
     append_approximate(out, plan);
     append_near_misses(out, plan);
     if (style->verbosity > 0)

@@ -128,6 +128,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
         append_terms(out, r, run);
     append_memory(out, r);
     rh_report_watch_memory(out, r);
+    rh_report_watch_positions(out, q->c);
     append_links(out, r);
     g_string_append_c(out, '\n');
     append_engine(out, q, r);

@@ -38,13 +38,13 @@ typedef struct {
     const RhProgram *program;
     const RhPlatform *platform;
     const RhEngineOptions *options;
+    int64_t t_start_us; /* of the call: what the time-out counts from */
 } Job;
 
 typedef struct {
     int32_t item;
     pid_t pid; /* 0 = free */
     int pipe;
-    int64_t t_start_us;
     bool timed_out;
     GByteArray *bytes;
 } Worker;
@@ -111,7 +111,6 @@ static bool start_worker(Worker *worker, const Job *job, int32_t item, GError **
     *worker = (Worker){.item = item,
                        .pid = pid,
                        .pipe = ends[0],
-                       .t_start_us = g_get_monotonic_time(),
                        .bytes = g_byte_array_new()};
     return true;
 }
@@ -172,33 +171,33 @@ static RhRun *end_worker(Worker *worker, const RhEngineOptions *options, GError 
 }
 
 /* Milliseconds until the worker's time is up; -1 = never. */
-static int time_left_ms(const Worker *worker, const RhEngineOptions *options)
+static int time_left_ms(const Worker *worker, const Job *job)
 {
-    if (options->timeout_s <= 0 || worker->timed_out)
+    if (job->options->timeout_s <= 0 || worker->timed_out)
         return -1;
     double left_s =
-        options->timeout_s - (double)(g_get_monotonic_time() - worker->t_start_us) * 1e-6;
+        job->options->timeout_s - (double)(g_get_monotonic_time() - job->t_start_us) * 1e-6;
     return left_s <= 0 ? 0 : (int)MIN(left_s * 1e3 + 1, 1e9);
 }
 
-static void kill_if_late(Worker *worker, const RhEngineOptions *options)
+static void kill_if_late(Worker *worker, const Job *job)
 {
-    if (worker->pid && time_left_ms(worker, options) == 0) {
+    if (worker->pid && time_left_ms(worker, job) == 0) {
         worker->timed_out = true;
         kill(worker->pid, SIGKILL);
     }
 }
 
 /* Reads from all workers until one has ended; returns it. */
-static Worker *next_ended(Worker *workers, int32_t count, const RhEngineOptions *options)
+static Worker *next_ended(Worker *workers, int32_t count, const Job *job)
 {
     g_autofree struct pollfd *fds = g_new0(struct pollfd, count + 1);
     for (;;) {
         int wait_ms = -1;
         for (int32_t i = 0; i < count; i++) {
-            kill_if_late(&workers[i], options);
+            kill_if_late(&workers[i], job);
             fds[i] = (struct pollfd){.fd = workers[i].pid ? workers[i].pipe : -1, .events = POLLIN};
-            int left_ms = workers[i].pid ? time_left_ms(&workers[i], options) : -1;
+            int left_ms = workers[i].pid ? time_left_ms(&workers[i], job) : -1;
             if (left_ms >= 0 && (wait_ms < 0 || left_ms < wait_ms))
                 wait_ms = left_ms;
         }
@@ -214,11 +213,14 @@ RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEng
                      GError **error)
 {
     g_return_val_if_fail(p && platform && options, NULL);
-    Job job = {.program = p, .platform = platform, .options = options};
+    Job job = {.program = p,
+               .platform = platform,
+               .options = options,
+               .t_start_us = g_get_monotonic_time()};
     Worker worker = {0};
     if (!start_worker(&worker, &job, 0, error))
         return NULL;
-    return end_worker(next_ended(&worker, 1, options), options, error);
+    return end_worker(next_ended(&worker, 1, &job), options, error);
 }
 
 void rh_engine_run_many(int32_t count, int32_t jobs, RhBuildFunc build, const RhPlatform *platform,
@@ -226,7 +228,11 @@ void rh_engine_run_many(int32_t count, int32_t jobs, RhBuildFunc build, const Rh
                         void (*progress)(int32_t done, void *user))
 {
     g_return_if_fail(build && platform && options && out && errors);
-    Job job = {.build = build, .user = user, .platform = platform, .options = options};
+    Job job = {.build = build,
+               .user = user,
+               .platform = platform,
+               .options = options,
+               .t_start_us = g_get_monotonic_time()};
     jobs = CLAMP(jobs, 1, MAX(count, 1));
     g_autofree Worker *workers = g_new0(Worker, jobs);
     int32_t started = 0, done = 0;
@@ -246,7 +252,7 @@ void rh_engine_run_many(int32_t count, int32_t jobs, RhBuildFunc build, const Rh
         if (done == count)
             break;
         g_autoptr(GError) error = NULL;
-        Worker *ended = next_ended(workers, jobs, options);
+        Worker *ended = next_ended(workers, jobs, &job);
         int32_t item = ended->item;
         out[item] = end_worker(ended, options, &error);
         errors[item] = error ? g_strdup(error->message) : NULL;

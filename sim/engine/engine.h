@@ -28,7 +28,7 @@ typedef struct {
                            correct by order statistics */
     uint64_t seed;
     int32_t steps;    /* how many times to run the program back to back; 0 means 1 */
-    double timeout_s; /* wall clock; 0 = none */
+    double timeout_s; /* wall clock of the whole call; 0 = none */
 } RhEngineOptions;
 
 RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEngineOptions *options,

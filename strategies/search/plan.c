@@ -220,12 +220,18 @@ static int32_t jobs_of(const Funnel *f)
     return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
 }
 
+/* What is left of the search's time, for one call of the engine. */
+static double rehearsal_timeout_s(const Funnel *f)
+{
+    return f->o->timeout_s > 0 ? MAX(time_left_s(f), 0.01) : 0;
+}
+
 static void rehearse_batch(Funnel *f)
 {
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree char **errors = g_new0(char *, n);
-    RhEngineOptions options = {.timeout_s = f->o->timeout_s > 0 ? MAX(time_left_s(f), 0.01) : 0};
+    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
     rh_engine_run_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
                        errors, NULL);
     account_batch(f, runs, errors);
@@ -268,13 +274,13 @@ static void perform_printed(Funnel *f)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree char **errors = g_new0(char *, n);
-    RhEngineOptions options = {.collapse_disabled = true};
+    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
     rh_engine_run_many((int32_t)n, jobs_of(f), build_entry, f->c->platform, &options, f, runs,
                        errors, NULL);
     for (guint i = 0; i < n; i++) {
         if (runs[i])
             replace_entry(f, i, runs[i]);
-        else if (!f->failed)
+        else if (!out_of_time(f))
             rh_fail(&f->failed, RH_ERROR_INTERNAL, "%s", errors[i] ? errors[i] : "no result");
         rh_run_free(runs[i]);
         g_free(errors[i]);
