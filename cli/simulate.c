@@ -65,8 +65,6 @@ static int run(const RhArguments *a, GError **error)
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
     g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &layout, &options, &program, &raw, error);
     rh_terminal_progress_end();
-    if (!r && g_error_matches(*error, RH_ERROR, RH_ERROR_NO_ANSWER))
-        g_prefix_error(error, "no answer within --timeout: ");
     if (!r || !write_files(a, in, r, program, raw, error))
         return 3;
     print_run(a, in, r, raw);

@@ -6,6 +6,8 @@
  *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1 */
 #include <string.h>
 
+#include <math.h>
+
 #include "base/units.h"
 #include "platforms/platform.h"
 
@@ -192,30 +194,47 @@ static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
     return bytes_per_s;
 }
 
+static const RhLinkChange *change_of(const RhPlatform *p, RhLink link)
+{
+    for (guint i = 0; i < p->link_changes->len; i++) {
+        const RhLinkChange *change = &g_array_index(p->link_changes, RhLinkChange, i);
+        if (change->link == link)
+            return change;
+    }
+    return NULL;
+}
+
+static RhLinkChange *change_for(RhPlatform *p, RhLink link)
+{
+    RhLinkChange unchanged = {link, 1, (double)INFINITY};
+    if (!change_of(p, link))
+        g_array_append_val(p->link_changes, unchanged);
+    return (RhLinkChange *)change_of(p, link);
+}
+
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link)
 {
     g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), 0);
-    double bytes_per_s = datasheet_bytes_per_s(p, link);
-    for (guint i = 0; i < p->link_scales->len; i++) {
-        const RhLinkScale *scale = &g_array_index(p->link_scales, RhLinkScale, i);
-        if (scale->link == link)
-            bytes_per_s *= scale->scale;
-    }
-    return bytes_per_s;
+    const RhLinkChange *change = change_of(p, link);
+    return datasheet_bytes_per_s(p, link) * (change ? change->scale : 1);
 }
 
 void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale)
 {
     g_return_if_fail(link >= 0 && link < rh_platform_links_count(p) && scale > 0);
-    for (guint i = 0; i < p->link_scales->len; i++) {
-        RhLinkScale *present = &g_array_index(p->link_scales, RhLinkScale, i);
-        if (present->link == link) {
-            present->scale = scale;
-            return;
-        }
-    }
-    RhLinkScale added = {link, scale};
-    g_array_append_val(p->link_scales, added);
+    change_for(p, link)->scale = scale;
+}
+
+double rh_platform_link_dies_s(const RhPlatform *p, RhLink link)
+{
+    const RhLinkChange *change = change_of(p, link);
+    return change ? change->t_dies_s : (double)INFINITY;
+}
+
+void rh_platform_link_die(RhPlatform *p, RhLink link, double t_dies_s)
+{
+    g_return_if_fail(link >= 0 && link < rh_platform_links_count(p) && t_dies_s >= 0);
+    change_for(p, link)->t_dies_s = t_dies_s;
 }
 
 char *rh_platform_link_name(const RhPlatform *p, RhLink link)

@@ -132,7 +132,7 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 static RhPlatform *parse(RhJson *doc, GError **error)
 {
     g_autoptr(RhPlatform) p = g_new0(RhPlatform, 1);
-    p->link_scales = g_array_new(FALSE, FALSE, sizeof(RhLinkScale));
+    p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
     const RhJsonNode *root = rh_json_root(doc);
     p->name = g_intern_string(rh_json_string(doc, root, "name"));
     p->description = g_intern_string(rh_json_string_or(doc, root, "description", ""));
@@ -242,7 +242,7 @@ RhPlatform *rh_platform_copy(const RhPlatform *platform)
     g_return_val_if_fail(platform != NULL, NULL);
     RhPlatform *copy = g_memdup2(platform, sizeof *platform);
     copy->device = rh_device_copy(platform->device);
-    copy->link_scales = g_array_copy(platform->link_scales);
+    copy->link_changes = g_array_copy(platform->link_changes);
     copy->hash = g_strdup(platform->hash);
     return copy;
 }
@@ -252,8 +252,8 @@ void rh_platform_free(RhPlatform *platform)
     if (platform == NULL)
         return;
     rh_device_free(platform->device);
-    if (platform->link_scales != NULL)
-        g_array_unref(platform->link_scales);
+    if (platform->link_changes != NULL)
+        g_array_unref(platform->link_changes);
     g_free(platform->hash);
     g_free(platform);
 }

@@ -70,15 +70,17 @@ typedef struct {
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
     int32_t tiers_count;           /* 0: one node only */
     RhTier tiers[RH_TIERS_MAX];
-    GArray *link_scales; /* RhLinkScale; what-if changes of single links */
+    GArray *link_changes; /* RhLinkChange; one for a link at most */
     char *hash;
 } RhPlatform;
 
 typedef int32_t RhLink;
+/* A what-if of one link. */
 typedef struct {
     RhLink link;
-    double scale;
-} RhLinkScale;
+    double scale;    /* of its capacity */
+    double t_dies_s; /* nothing passes from then on; infinite: never */
+} RhLinkChange;
 
 /* FILE.json, catalogue NAME, NAME:NODES, or one line "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s"
  * (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate per NIC), nics, latency, oversub, leaf
@@ -110,6 +112,9 @@ char *rh_platform_link_name(const RhPlatform *p, RhLink link);
 /* The link of that name, or -1. */
 RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name);
 void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale);
+/* Seconds of the rehearsal; infinite for a link that lives. */
+double rh_platform_link_dies_s(const RhPlatform *p, RhLink link);
+void rh_platform_link_die(RhPlatform *p, RhLink link, double t_dies_s);
 
 /* Catalogue: NULL-ended arrays of names, sorted; owned by the module, found next to the program's
  * data (REHEARSE_DATA, else the source tree the program was built from). */

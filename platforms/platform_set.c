@@ -117,7 +117,7 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
         return rh_fail(error, RH_ERROR_USAGE,
                        "--set %s=%s: %d NICs for %d GPUs: at most one NIC per GPU", key, value,
                        (int)nics, (int)gpus);
-    if (which != 3 && p->link_scales->len > 0)
+    if (which != 3 && p->link_changes->len > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--set %s must come before changes of single links, which it renumbers",
                        key);
@@ -166,7 +166,20 @@ static bool set_tier(RhPlatform *p, const char *key, const char *value, bool *kn
     return true;
 }
 
-/* "link.leaf/0/rail1/up" scales one link: 0.5 or 50%. */
+static bool set_death(RhPlatform *p, RhLink link, const char *key, const char *when, GError **error)
+{
+    double t_s = 0;
+    if (p->messages.sender == RH_SHARING_NONE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--set %s: links die on platforms with \"messages\" alone, not on %s", key,
+                       p->name);
+    if (!parse_positive(key, when, RH_QUANTITY_S, true, &t_s, error))
+        return false;
+    rh_platform_link_die(p, link, t_s);
+    return true;
+}
+
+/* "link.leaf/0/rail1/up" scales one link: 0.5 or 50%; or it "dies@300ms". */
 static bool set_link(RhPlatform *p, const char *key, const char *value, GError **error)
 {
     const char *name = key + strlen("link.");
@@ -176,6 +189,8 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
                        "%s has no link \"%s\"\nnote: links are named like nvlink/node0/gpu0/up, "
                        "nic/node0/0/tx, TIER/GROUP/up or TIER/GROUP/railR/up",
                        p->name, name);
+    if (g_str_has_prefix(value, "dies@"))
+        return set_death(p, link, key, value + strlen("dies@"), error);
     double scale = 0;
     if (!parse_positive(key, value, RH_QUANTITY_FRAC, false, &scale, error))
         return false;

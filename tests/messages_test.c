@@ -45,6 +45,22 @@ static void an_idle_link_lets_a_burst_through(void)
     RH_CHECK_CLOSE(time_of(large, p), 0.1 - 0.01, 1e-9); /* the second link's burst hides its own */
 }
 
+static void a_link_that_dies_stops_the_step_and_names_who_waits(void)
+{
+    g_autoptr(RhPlatform) p = star();
+    g_autoptr(RhProgram) one = kit_messages(8, 1, 1, 1e5);
+    g_autoptr(GError) error = NULL;
+    RhEngineOptions options = {0};
+    /* 100 packets have left after 0.1 s: a death thereafter harms nobody, one before does */
+    CU_ASSERT_TRUE(rh_platform_set(p, "link.nic/node0/0/tx", "dies@101ms", NULL));
+    RH_CHECK_CLOSE(time_of(one, p), 0.1 + 0.001, 1e-9);
+    CU_ASSERT_TRUE(rh_platform_set(p, "link.nic/node0/0/tx", "dies@99ms", NULL));
+    CU_ASSERT_PTR_NULL(rh_engine_run(one, p, &options, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "nic/node0/0/tx died at 99"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "rank 1 waits in task 1 (recv"));
+}
+
 /* Rank 0 sends `large` to rank 1, then at once `small` to rank 2: when is the small one there? */
 static double small_behind_large_s(const RhPlatform *platform, double large, double small)
 {
@@ -200,6 +216,8 @@ int main(void)
         (RhTest[]){
             {"a_lone_message_is_stored_and_forwarded", a_lone_message_is_stored_and_forwarded},
             {"an_idle_link_lets_a_burst_through", an_idle_link_lets_a_burst_through},
+            {"a_link_that_dies_stops_the_step_and_names_who_waits",
+             a_link_that_dies_stops_the_step_and_names_who_waits},
             {"fair_links_take_turns_and_first_come_links_do_not",
              fair_links_take_turns_and_first_come_links_do_not},
             {"many_to_one_share_its_link", many_to_one_share_its_link},

@@ -108,10 +108,7 @@ static bool start_worker(Worker *worker, const Job *job, int32_t item, GError **
         return rh_fail(error, RH_ERROR_IO, "cannot start a worker process: %s",
                        g_strerror(fork_errno));
     }
-    *worker = (Worker){.item = item,
-                       .pid = pid,
-                       .pipe = ends[0],
-                       .bytes = g_byte_array_new()};
+    *worker = (Worker){.item = item, .pid = pid, .pipe = ends[0], .bytes = g_byte_array_new()};
     return true;
 }
 
@@ -156,7 +153,8 @@ static RhRun *end_worker(Worker *worker, const RhEngineOptions *options, GError 
         ;
     RhRun *run = NULL;
     if (worker->timed_out)
-        rh_fail(error, RH_ERROR_NO_ANSWER, "the rehearsal took longer than %g s",
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "no answer within --timeout: the rehearsal took longer than %g s",
                 options->timeout_s);
     else if (WIFSIGNALED(status))
         rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal crashed: signal %d", WTERMSIG(status));

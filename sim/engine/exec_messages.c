@@ -32,11 +32,12 @@ typedef struct {
 } Turn;
 
 typedef struct {
-    double bytes_per_s, t_empty_s; /* t_empty_s: when all that was let through would have passed */
-    bool sender;                   /* leaves a rank, and serves it alone */
-    GArray *turns;                 /* Turn; one when first come first served */
-    uint32_t next;                 /* whose turn */
-    int32_t serving;               /* message; NONE = idle */
+    double bytes_per_s, t_dies_s;
+    double t_empty_s; /* when all that was let through would have passed */
+    bool sender;      /* leaves a rank, and serves it alone */
+    GArray *turns;    /* Turn; one when first come first served */
+    uint32_t next;    /* whose turn */
+    int32_t serving;  /* message; NONE = idle */
 } Server;
 
 typedef struct {
@@ -163,7 +164,8 @@ static void serve(RhExec *x, RhLink link)
         double burst_s = x->platform->messages.burst_bytes.value / server->bytes_per_s;
         server->t_empty_s = fmax(server->t_empty_s, x->t_s - burst_s) + bytes / server->bytes_per_s;
         x->messages->link_bytes[link] += bytes;
-        rh_timers_arm(&x->timers, x->messages->base + link, fmax(x->t_s, server->t_empty_s));
+        if (server->t_empty_s <= server->t_dies_s) /* else the packet never leaves, nor any other */
+            rh_timers_arm(&x->timers, x->messages->base + link, fmax(x->t_s, server->t_empty_s));
     }
 }
 
@@ -478,6 +480,7 @@ RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base)
     all->servers = g_new0(Server, all->links_count + 1);
     for (RhLink l = 0; l < all->links_count; l++)
         all->servers[l] = (Server){.bytes_per_s = rh_platform_link_bytes_per_s(x->platform, l),
+                                   .t_dies_s = rh_platform_link_dies_s(x->platform, l),
                                    .t_empty_s = -HUGE_VAL,
                                    .turns = g_array_new(FALSE, TRUE, sizeof(Turn)),
                                    .serving = NONE};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "sim/engine/exec_private.h"
 #include "sim/run.h"
 
@@ -196,8 +197,42 @@ static char *waits_for(const RhExec *x, int32_t index, int32_t task)
 }
 
 /* The first task that has arrived, as the others wait for it; else the first not done. */
+#define STUCK_RANKS_MAX 32 /* named */
+
+/* The links that died, and where each rank waits. False when no link did. */
+static bool tell_of_deaths(const RhExec *x, GError **error)
+{
+    g_autoptr(GString) links = g_string_new(NULL);
+    g_autoptr(GString) ranks = g_string_new(NULL);
+    for (RhLink l = 0; x->messages && l < rh_platform_links_count(x->platform); l++) {
+        double t_s = rh_platform_link_dies_s(x->platform, l);
+        g_autofree char *name = rh_platform_link_name(x->platform, l);
+        g_autofree char *when = isfinite(t_s) ? rh_quantity_format(t_s, RH_QUANTITY_S, 3) : NULL;
+        if (when)
+            g_string_append_printf(links, "%s%s died at %s", links->len ? ", " : "", name, when);
+    }
+    for (int32_t i = 0; i < MIN(x->actors_count, STUCK_RANKS_MAX); i++) {
+        const RhActor *a = &x->actors[i];
+        for (int32_t task = 0; task < a->role->tasks_count; task++) {
+            const RhTask *t = rh_actor_task(x, a, task);
+            if (a->state[task] != RH_STATE_ARRIVED)
+                continue;
+            g_string_append_printf(
+                ranks, "\nnote: rank %d waits in task %d (%s \"%s\", micro-batch %d)", a->rank,
+                a->role->tasks_first + task, rh_task_kind_name((RhTaskKind)t->kind),
+                label_of(x, t->label), t->microbatch);
+            break;
+        }
+    }
+    if (links->len > 0)
+        rh_fail(error, RH_ERROR_NO_ANSWER, "the step does not end: %s%s", links->str, ranks->str);
+    return links->len > 0;
+}
+
 bool rh_exec_fail_stuck(const RhExec *x, GError **error)
 {
+    if (tell_of_deaths(x, error))
+        return false;
     for (int32_t wanted = RH_STATE_ARRIVED; wanted >= RH_STATE_WAITING; wanted--)
         for (int32_t i = 0; i < x->actors_count; i++)
             for (int32_t task = 0; task < x->actors[i].role->tasks_count; task++) {
