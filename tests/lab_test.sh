@@ -47,6 +47,17 @@ check() { # NAME COMMAND...
 
 # --- rates ---
 
+# A rate may be disturbed by other work on the machine, and is measured again then; one that is wrong
+# stays wrong.
+check_rate() { # NAME COMMAND...
+    if "${@:2}" >"$scratch/rate"; then
+        check "$1" true
+    else
+        sleep 2
+        check "$1" "${@:2}"
+    fi
+}
+
 compile_flow() {
     "${CC:-cc}" -O1 -x c -o "$scratch/flow" - <<'C'
 /* One TCP connection. `receive PORT` prints its bytes and when the first and the last came;
@@ -155,17 +166,17 @@ two_labs_at_once() {
 
 check_rates() {
     compile_flow
-    check "a link of the star has its rate" each_flow_has 12.5e6 star-8 12500000 h0:h1
-    check "each direction has its own" each_flow_has 12.5e6 star-8 12500000 h0:h1 h1:h0
-    check "disjoint pairs do not meet" each_flow_has 12.5e6 star-8 6250000 h0:h1 h2:h3 h4:h5 h6:h7
-    check "a host's connections share its link evenly" each_flow_has 6.25e6 star-8 6250000 h0:h1 h0:h2
-    check "two senders share the link of the one they send to" flows_share 12.5e6 star-8 6250000 h0:h2 h1:h2
-    check "a node's inner links have theirs" each_flow_has 25e6 two-level-2x4 25000000 h0:h1 h2:h3
-    check "four hosts share the node's NIC" flows_share 12.5e6 two-level-2x4 4000000 h0:h4 h1:h5 h2:h6 h3:h7
-    check "inner links and NIC do not meet" flows_differ
-    check "two hosts share the leaf's uplink" flows_share 12.5e6 fat-tree-2to1 6250000 h0:h2 h1:h4
-    check "within a leaf they do not" each_flow_has 12.5e6 fat-tree-2to1 12500000 h0:h1 h2:h4
-    check "two labs at once do not meet" two_labs_at_once
+    check_rate "a link of the star has its rate" each_flow_has 12.5e6 star-8 12500000 h0:h1
+    check_rate "each direction has its own" each_flow_has 12.5e6 star-8 12500000 h0:h1 h1:h0
+    check_rate "disjoint pairs do not meet" each_flow_has 12.5e6 star-8 6250000 h0:h1 h2:h3 h4:h5 h6:h7
+    check_rate "a host's connections share its link evenly" each_flow_has 6.25e6 star-8 6250000 h0:h1 h0:h2
+    check_rate "two senders share the link of the one they send to" flows_share 12.5e6 star-8 6250000 h0:h2 h1:h2
+    check_rate "a node's inner links have theirs" each_flow_has 25e6 two-level-2x4 25000000 h0:h1 h2:h3
+    check_rate "four hosts share the node's NIC" flows_share 12.5e6 two-level-2x4 4000000 h0:h4 h1:h5 h2:h6 h3:h7
+    check_rate "inner links and NIC do not meet" flows_differ
+    check_rate "two hosts share the leaf's uplink" flows_share 12.5e6 fat-tree-2to1 6250000 h0:h2 h1:h4
+    check_rate "within a leaf they do not" each_flow_has 12.5e6 fat-tree-2to1 12500000 h0:h1 h2:h4
+    check_rate "two labs at once do not meet" two_labs_at_once
 }
 
 flows_differ() {
@@ -318,7 +329,17 @@ passes_input() {
     [ "$(echo words | "$lab" "$topologies/star-8" -- cat)" = words ]
 }
 
+# Refused while the link is there, silence when it is cut.
+cut_is_silent() {
+    # shellcheck disable=SC2016 # expands in the lab
+    "$lab" "$topologies/star-8" -- sh -c '
+        knock="timeout 1 bash -c \"</dev/tcp/h1/9\" 2>/dev/null; echo \$?"
+        "$LAB_RSH" h0 "$knock"; "$LAB_RSH" h0 "$0 h1"; "$LAB_RSH" h0 "$knock"; "$LAB_RSH" h2 "$0 h9 2>/dev/null; echo \$?"' \
+        "$scratch/lab/cut" | diff <(printf '1\n124\n2\n') -
+}
+
 check_wrong_lines
+check "a cut link is silent" cut_is_silent
 check "the command's status is the lab's" passes_status
 check "the command's input is the lab's" passes_input
 for signal in KILL TERM; do

@@ -27,14 +27,10 @@ bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error)
     r.checked_count = rh_json_int(doc, root, "checked_count", 0, INT64_C(1) << 52);
     r.wrong_count = rh_json_int(doc, root, "wrong_count", 0, INT64_C(1) << 52);
     const char *library = rh_json_string(doc, root, "mpi");
-    const RhJsonNode *stuck = rh_json_array(doc, root, "stuck");
-    const char *first =
-        stuck && rh_json_count(stuck) > 0 ? rh_json_node_string(doc, rh_json_first(stuck)) : NULL;
     rh_json_consume_all(doc, root);
     if (!rh_json_finish(doc, error))
         return false;
     r.library = g_strdup(library);
-    r.stuck = g_strdup(first);
     *out = r;
     return true;
 }
@@ -42,7 +38,6 @@ bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error)
 void rh_performed_result_clear(RhPerformedResult *result)
 {
     g_clear_pointer(&result->library, g_free);
-    g_clear_pointer(&result->stuck, g_free);
 }
 
 static gpointer key_of(int32_t gpu, int32_t task)

@@ -8,7 +8,6 @@ typedef struct {
     int32_t runs_count;
     int64_t checked_count, wrong_count;
     char *library; /* owned */
-    char *stuck;   /* owned; NULL, or what the first rank waited for */
 } RhPerformedResult;
 
 /* NAME.json. RH_ERROR_IO, RH_ERROR_INPUT. */

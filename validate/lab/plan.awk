@@ -2,6 +2,7 @@
 #   ip|tc WHERE COMMAND     for `ip -batch` and `tc -batch` in host WHERE; - = the lab's own namespace
 #   hosts - LINE            for /etc/hosts
 #   hostfile - LINE         for mpirun
+#   ports - HOST DEVICE     where a host's link ends at its switch
 # A wrong line ends it: FILE:LINE: what is wrong, exit 3. Variables: name (of the file), MTU, BURST,
 # LIMIT (of a queue).
 
@@ -95,6 +96,10 @@ function link(a, b, there, back, burst,    ours, theirs) {
         theirs, MTU, place(b)
     raise(a, ours, there, burst)
     raise(b, theirs, back, burst)
+    if (a in address_of)
+        print "ports - " a " " theirs
+    if (b in address_of)
+        print "ports - " b " " ours
 }
 
 function check_ends(a, b) {

@@ -17,16 +17,18 @@
 #include "validate/perform/pingpong.h"
 #include "validate/perform/record.h"
 
-#define LEAD_S   0.02 /* from the agreement on a start to the start */
-#define RUNS_MAX 101
+#define LEAD_S       0.02 /* from the agreement on a start to the start */
+#define RUNS_MAX     101
+#define LAST_WORDS_S 1.0 /* for the other ranks to time out too, before all is aborted */
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 
 typedef struct {
-    char *platform, *folder, *pingpong, *slow;
+    char *platform, *folder, *pingpong, *slow, *event;
     char **programs;
     int runs;
     double timeout_s, scale;
+    gboolean library;
 } Arguments;
 
 typedef struct {
@@ -44,8 +46,6 @@ typedef struct {
     GArray *spans[RUNS_MAX];
     int runs;
     RhPayloadCheck check;
-    GPtrArray *stuck; /* rank 0 */
-    bool is_stuck;
 } Results;
 
 /* The same moment for all, on each rank's own clock. */
@@ -57,19 +57,47 @@ static double agree_on_start(const Stage *stage)
     return t_start_s + stage->offset_s;
 }
 
+/* FOLDER/NAME.program.json -> OUT/NAME + ending */
+static char *output_path(const Stage *stage, const char *program, const char *ending)
+{
+    g_autofree char *name = g_path_get_basename(program);
+    char *end = strstr(name, ".program.json");
+    if (end)
+        *end = '\0';
+    g_autofree char *file = g_strconcat(name, ending, NULL);
+    return g_build_filename(stage->arguments->folder, file, NULL);
+}
+
+/* A rank whose step did not end. The network may be what failed, so each rank speaks for itself, on
+ * its error stream and in OUT/NAME.stuck.RANK, and nobody is waited for. */
+static void give_up(const Stage *stage, const char *program, const char *why) G_GNUC_NORETURN;
+static void give_up(const Stage *stage, const char *program, const char *why)
+{
+    g_autofree char *ending = g_strdup_printf(".stuck.%d", stage->rank);
+    g_autofree char *line = g_strconcat(why, "\n", NULL);
+    fprintf(stderr, "stuck: %s", line);
+    if (stage->arguments->folder) {
+        g_autofree char *path = output_path(stage, program, ending);
+        rh_file_write(path, line, strlen(line), NULL);
+    }
+    rh_clock_nap(LAST_WORDS_S / 2);
+    rh_clock_nap(LAST_WORDS_S / 2);
+    MPI_Abort(stage->comm, EXIT_WRONG);
+    abort(); /* not reached */
+}
+
 /* One step; the first is a warm-up, with every word checked. */
-static void run_once(const Stage *stage, RhRankPerformer *performer, Results *all, bool warm_up)
+static void run_once(const Stage *stage, RhRankPerformer *performer, const char *program,
+                     Results *all, bool warm_up)
 {
     RhPerformed done = rh_rank_performer_step(performer, agree_on_start(stage), warm_up);
-    bool stuck = rh_record_max(stage->comm, done.stuck != NULL) > 0;
+    if (done.stuck)
+        give_up(stage, program, done.stuck);
     double step_s = rh_record_max(stage->comm, done.t_end_s);
     RhPayloadCheck check = rh_record_check(stage->comm, done.check);
     all->check.checked_count += check.checked_count;
     all->check.wrong_count += check.wrong_count;
-    if (stuck) {
-        all->stuck = rh_record_texts(stage->comm, done.stuck);
-        all->is_stuck = true;
-    } else if (!warm_up) {
+    if (!warm_up) {
         all->step_s[all->runs] = step_s;
         all->spans[all->runs++] = g_steal_pointer(&done.spans);
     }
@@ -110,23 +138,8 @@ static char *result_text(const Stage *stage, const char *program, const Results 
         rh_json_put_number(w, "step_time_s", all->step_s[median_run(all)]);
     rh_json_put_int(w, "checked_count", all->check.checked_count);
     rh_json_put_int(w, "wrong_count", all->check.wrong_count);
-    rh_json_begin_array(w, "stuck");
-    for (guint i = 0; all->stuck && i < all->stuck->len; i++)
-        rh_json_put_string(w, NULL, g_ptr_array_index(all->stuck, i));
-    rh_json_end_array(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
-}
-
-/* FOLDER/NAME.program.json -> OUT/NAME + ending */
-static char *output_path(const Stage *stage, const char *program, const char *ending)
-{
-    g_autofree char *name = g_path_get_basename(program);
-    char *end = strstr(name, ".program.json");
-    if (end)
-        *end = '\0';
-    g_autofree char *file = g_strconcat(name, ending, NULL);
-    return g_build_filename(stage->arguments->folder, file, NULL);
 }
 
 static bool write_results(const Stage *stage, const RhProgram *p, const char *path,
@@ -164,12 +177,29 @@ static bool parse_slow(const char *text, RhPerformOptions *options, GError **err
     return true;
 }
 
+/* "0.3:COMMAND" on rank 0. */
+static bool parse_event(const Stage *stage, RhPerformOptions *options, GError **error)
+{
+    const char *text = stage->arguments->event;
+    char *end = NULL;
+    if (!text)
+        return true;
+    options->event_s = g_ascii_strtod(text, &end);
+    if (end == text || *end != ':' || !(options->event_s >= 0))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--event %s: SECONDS:COMMAND is wanted, as in '0.3:ip link set eth0 down'",
+                       text);
+    options->event = stage->rank == 0 ? end + 1 : NULL;
+    return true;
+}
+
 /* 0, or the exit code; *error says why where this rank knows. */
 static int perform(const Stage *stage, const char *path, GError **error)
 {
     const Arguments *a = stage->arguments;
-    RhPerformOptions options = {.kernel_scale = a->scale, .timeout_s = a->timeout_s};
-    if (!parse_slow(a->slow, &options, error))
+    RhPerformOptions options = {
+        .kernel_scale = a->scale, .timeout_s = a->timeout_s, .library = a->library};
+    if (!parse_slow(a->slow, &options, error) || !parse_event(stage, &options, error))
         return EXIT_USAGE;
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     g_autoptr(RhProgram) p = doc ? rh_program_from_json(doc, error) : NULL;
@@ -185,15 +215,11 @@ static int perform(const Stage *stage, const char *path, GError **error)
     if (!performer)
         return EXIT_INPUT;
     Results all = {0};
-    for (int i = 0; i <= a->runs && !all.is_stuck; i++)
-        run_once(stage, performer, &all, i == 0);
+    for (int i = 0; i <= a->runs; i++)
+        run_once(stage, performer, path, &all, i == 0);
     bool written = write_results(stage, p, path, &all, error);
     for (int i = 0; i < all.runs; i++)
         g_array_unref(all.spans[i]);
-    if (all.stuck)
-        g_ptr_array_unref(all.stuck);
-    if (all.is_stuck) /* messages are still under way: nothing orderly can follow */
-        return EXIT_WRONG;
     rh_rank_performer_free(performer);
     return !written ? EXIT_INPUT : all.check.wrong_count > 0 ? EXIT_WRONG : 0;
 }
@@ -213,7 +239,11 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
          "give a step up after so long, and say who waits for what (60)", "SECONDS"},
         {"slow", 0, 0, G_OPTION_ARG_STRING, &a->slow, "a straggler: its kernels take longer",
          "RANK:FACTOR"},
+        {"event", 0, 0, G_OPTION_ARG_STRING, &a->event,
+         "so long into each measured step rank 0 runs a shell command: a fault", "SECONDS:COMMAND"},
         {"scale", 0, 0, G_OPTION_ARG_DOUBLE, &a->scale, "all kernels take longer", "FACTOR"},
+        {"library", 0, 0, G_OPTION_ARG_NONE, &a->library,
+         "MPI's own collectives in place of the program's schedules", NULL},
         {"pingpong", 0, 0, G_OPTION_ARG_FILENAME, &a->pingpong,
          "measure messages between pairs of ranks instead", "FILE.csv"},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &a->programs, NULL,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "sim/roles.h"
 #include "validate/perform/clock.h"
+#include "validate/perform/library.h"
 
 #define NAP_S 50e-6
 
@@ -41,6 +42,9 @@ struct RhRankPerformer {
     Running running[RH_LANE_LAST];
     Meeting meetings[RH_LANE_LAST];
     RhPayload payloads[RH_LANE_LAST];
+    MPI_Comm *comms; /* per group; of MPI's own collectives alone */
+    RhLibraryCall library[RH_LANE_LAST];
+    int32_t library_task[RH_LANE_LAST]; /* -1 = none */
     int32_t tasks_left;
     double t_origin_s;
     bool check_all;
@@ -122,6 +126,12 @@ static void start_step(RhRankPerformer *r, Meeting *m)
     }
 }
 
+static void add_check(RhRankPerformer *r, RhPayloadCheck check)
+{
+    r->performed.check.checked_count += check.checked_count;
+    r->performed.check.wrong_count += check.wrong_count;
+}
+
 static void advance(RhRankPerformer *r, Meeting *m)
 {
     while (next_step(m)) {
@@ -129,9 +139,7 @@ static void advance(RhRankPerformer *r, Meeting *m)
         if (m->awaited > 0)
             return;
     }
-    RhPayloadCheck check = rh_payload_check(m->payload, r->check_all);
-    r->performed.check.checked_count += check.checked_count;
-    r->performed.check.wrong_count += check.wrong_count;
+    add_check(r, rh_payload_check(m->payload, r->check_all));
     int32_t task = m->task;
     m->task = -1;
     end_task(r, task, rh_clock_now_s());
@@ -152,6 +160,30 @@ static void start_collective(RhRankPerformer *r, int32_t task)
                    .to = e->first[own]};
     rh_payload_begin(m->payload, e->schedule, own);
     advance(r, m);
+}
+
+static void start_library(RhRankPerformer *r, int32_t task)
+{
+    const RhTask *t = task_at(r, task);
+    r->library_task[t->lane] = task;
+    rh_library_start(&r->library[t->lane], (RhOp)t->op, t->bytes, r->comms[t->group]);
+}
+
+static bool poll_library(RhRankPerformer *r)
+{
+    bool any = false;
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+        int32_t task = r->library_task[lane];
+        if (task < 0 || !rh_library_poll(&r->library[lane]))
+            continue;
+        double t_end_s = rh_clock_now_s();
+        if (r->check_all)
+            add_check(r, rh_library_check(&r->library[lane]));
+        r->library_task[lane] = -1;
+        end_task(r, task, t_end_s);
+        any = true;
+    }
+    return any;
 }
 
 /* --- messages --- */
@@ -228,7 +260,10 @@ static void start_task(RhRankPerformer *r, int32_t task)
         break;
     }
     case RH_TASK_COLLECTIVE:
-        start_collective(r, task);
+        if (r->options.library)
+            start_library(r, task);
+        else
+            start_collective(r, task);
         break;
     case RH_TASK_SEND:
     case RH_TASK_RECV:
@@ -281,7 +316,7 @@ static void begin(RhRankPerformer *r, double t_start_s, bool check_all)
     r->check_all = check_all;
     r->performed = (RhPerformed){.spans = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime))};
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        r->running[lane].task = r->meetings[lane].task = -1;
+        r->running[lane].task = r->meetings[lane].task = r->library_task[lane] = -1;
     r->tasks_left = r->role ? r->role->tasks_count : 0;
     for (int32_t i = 0; i < r->tasks_left; i++) {
         r->waiting[i] = r->role->indegree[i];
@@ -308,14 +343,27 @@ static char *stuck_text(const RhRankPerformer *r)
     return g_strdup_printf("rank %d has %d tasks left and none started", r->rank, r->tasks_left);
 }
 
+/* Runs the command of the event when it is due, once. */
+static void run_event(const RhRankPerformer *r, double now_s, bool *due)
+{
+    if (!*due || now_s - r->t_origin_s < r->options.event_s)
+        return;
+    const char *argv[] = {"sh", "-c", r->options.event, NULL};
+    *due = false;
+    g_spawn_async(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL);
+}
+
 RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool check_all)
 {
+    bool due = r->options.event && !check_all;
     begin(r, t_start_s, check_all);
     while (r->tasks_left > 0 || rh_wire_pending(r->wire) > 0) {
         double now_s = rh_clock_now_s(), t_next_s = now_s + NAP_S;
         bool moved = start_ready(r);
         moved |= rh_wire_poll(r->wire, on_wire_done, r) > 0;
+        moved |= poll_library(r);
         moved |= end_waits(r, &t_next_s);
+        run_event(r, now_s, &due);
         if (now_s - t_start_s > r->options.timeout_s) {
             r->performed.stuck = stuck_text(r);
             break;
@@ -370,6 +418,30 @@ static bool expand_all(RhRankPerformer *r, GError **error)
     return true;
 }
 
+/* A communicator for every group this rank meets in; all ranks in the order of the groups. */
+static void make_comms(RhRankPerformer *r, MPI_Comm comm)
+{
+    MPI_Group world;
+    MPI_Comm_group(comm, &world);
+    r->comms = g_new(MPI_Comm, r->program->groups->len + 1);
+    for (guint g = 0; g < r->program->groups->len; g++) {
+        const RhTask *call = NULL;
+        for (int32_t i = 0; r->role && i < r->role->tasks_count && !call; i++)
+            if (task_at(r, i)->kind == RH_TASK_COLLECTIVE && task_at(r, i)->group == (int32_t)g)
+                call = task_at(r, i);
+        r->comms[g] = MPI_COMM_NULL;
+        if (!call)
+            continue;
+        int32_t own;
+        const RhExpansion *e = rh_expansion_get(r->expansions, call, r->rank, &own, NULL);
+        MPI_Group members;
+        MPI_Group_incl(world, e->schedule->members, e->members, &members);
+        MPI_Comm_create_group(comm, members, (int)g, &r->comms[g]);
+        MPI_Group_free(&members);
+    }
+    MPI_Group_free(&world);
+}
+
 RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *platform,
                                        MPI_Comm comm, const RhPerformOptions *options,
                                        GError **error)
@@ -392,8 +464,11 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
     r->t_start_s = g_new0(double, tasks + 1);
     r->t_ready_s = g_new0(double, tasks + 1);
     r->ready = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    if (number_tags(r, comm, error) && expand_all(r, error))
+    if (number_tags(r, comm, error) && expand_all(r, error)) {
+        if (options->library)
+            make_comms(r, comm);
         return r;
+    }
     rh_rank_performer_free(r);
     return NULL;
 }
@@ -408,8 +483,14 @@ void rh_rank_performer_free(RhRankPerformer *r)
     void *blocks[] = {r->call_tag, r->waiting, r->state, r->t_start_s, r->t_ready_s};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
         rh_payload_clear(&r->payloads[lane]);
+        rh_library_clear(&r->library[lane]);
+    }
+    for (guint g = 0; r->comms && g < r->program->groups->len; g++)
+        if (r->comms[g] != MPI_COMM_NULL)
+            MPI_Comm_free(&r->comms[g]);
+    g_free(r->comms);
     g_array_unref(r->ready);
     g_free(r);
 }

@@ -13,6 +13,9 @@ typedef struct {
     double slow_rank_scale; /* the same, of `slow_rank` alone: a straggler */
     int32_t slow_rank;      /* -1: none */
     double timeout_s;       /* of one step */
+    double event_s;         /* after the start of the step... */
+    const char *event;      /* ...this rank runs a shell command; NULL: none */
+    bool library;           /* collectives are MPI's own, not the program's schedules */
 } RhPerformOptions;
 
 typedef struct {

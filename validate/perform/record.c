@@ -39,22 +39,6 @@ static char *gather(MPI_Comm comm, const void *bytes, int count, int **counts_ou
     return all;
 }
 
-GPtrArray *rh_record_texts(MPI_Comm comm, const char *own)
-{
-    int *counts = NULL, total = 0, ranks;
-    g_autofree char *all = gather(comm, own, own ? (int)strlen(own) : 0, &counts, &total);
-    g_autofree int *owned = counts;
-    if (!all)
-        return NULL;
-    MPI_Comm_size(comm, &ranks);
-    GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
-    const char *at = all;
-    for (int i = 0; i < ranks; at += owned[i++])
-        if (owned[i] > 0)
-            g_ptr_array_add(texts, g_strndup(at, (gsize)owned[i]));
-    return texts;
-}
-
 RhRun *rh_record_run(MPI_Comm comm, const RhProgram *p, const GArray *spans, double step_time_s)
 {
     int total = 0;

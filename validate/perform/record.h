@@ -6,7 +6,5 @@
 double rh_record_max(MPI_Comm comm, double value);
 /* Sums of a check over all ranks. */
 RhPayloadCheck rh_record_check(MPI_Comm comm, RhPayloadCheck own);
-/* Texts of the ranks that have one (NULL = none), on rank 0; owned strings. Else NULL. */
-GPtrArray *rh_record_texts(MPI_Comm comm, const char *own);
 /* All spans as a run with one performer per rank, on rank 0; else NULL. */
 RhRun *rh_record_run(MPI_Comm comm, const RhProgram *p, const GArray *spans, double step_time_s);

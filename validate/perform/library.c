@@ -1,0 +1,116 @@
+#include "validate/perform/library.h"
+
+#include <glib.h>
+#include <math.h>
+
+/* What member m contributes to word i. */
+static uint32_t word(int m, int64_t i)
+{
+    return ((uint32_t)(m + 1) * 2654435761U) ^ ((uint32_t)i * 668265263U);
+}
+
+/* Blocks that a member brings, and ends with. */
+static void blocks_of(const RhLibraryCall *c, int *in, int *out)
+{
+    bool spreads = c->op == RH_OP_REDUCE_SCATTER, gathers = c->op == RH_OP_ALL_GATHER;
+    *in = gathers ? 1 : c->members;
+    *out = spreads ? 1 : c->members;
+}
+
+static bool in_place(RhOp op)
+{
+    return op == RH_OP_ALL_REDUCE || op == RH_OP_BROADCAST;
+}
+
+static void fill(RhLibraryCall *c)
+{
+    int in, out;
+    blocks_of(c, &in, &out);
+    c->out = g_new0(uint32_t, (gsize)out * (gsize)c->block_words + 1);
+    c->in = in_place(c->op) ? NULL : g_new(uint32_t, (gsize)in * (gsize)c->block_words + 1);
+    uint32_t *words = c->in ? c->in : c->out;
+    for (int64_t i = 0; i < (int64_t)in * c->block_words; i++)
+        words[i] = word(c->own, i);
+}
+
+static void start(RhLibraryCall *c, MPI_Comm comm)
+{
+    int block = c->block_words, all = block * c->members;
+    switch (c->op) {
+    case RH_OP_ALL_REDUCE:
+        MPI_Iallreduce(MPI_IN_PLACE, c->out, all, MPI_UINT32_T, MPI_SUM, comm, &c->request);
+        break;
+    case RH_OP_REDUCE_SCATTER:
+        MPI_Ireduce_scatter_block(c->in, c->out, block, MPI_UINT32_T, MPI_SUM, comm, &c->request);
+        break;
+    case RH_OP_ALL_GATHER:
+        MPI_Iallgather(c->in, block, MPI_UINT32_T, c->out, block, MPI_UINT32_T, comm, &c->request);
+        break;
+    case RH_OP_BROADCAST:
+        MPI_Ibcast(c->out, all, MPI_UINT32_T, 0, comm, &c->request);
+        break;
+    case RH_OP_ALL_TO_ALL:
+        MPI_Ialltoall(c->in, block, MPI_UINT32_T, c->out, block, MPI_UINT32_T, comm, &c->request);
+        break;
+    case RH_OP_NONE:
+    case RH_OP_BARRIER:
+    case RH_OP_LAST:
+    default:
+        MPI_Ibarrier(comm, &c->request);
+        break;
+    }
+}
+
+void rh_library_start(RhLibraryCall *c, RhOp op, double bytes, MPI_Comm comm)
+{
+    rh_library_clear(c);
+    c->op = op;
+    MPI_Comm_rank(comm, &c->own);
+    MPI_Comm_size(comm, &c->members);
+    c->block_words = (int)ceil(bytes / sizeof(uint32_t) / c->members);
+    fill(c);
+    start(c, comm);
+}
+
+bool rh_library_poll(RhLibraryCall *c)
+{
+    int done = 0;
+    MPI_Test(&c->request, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+}
+
+/* What word i of the result must be. */
+static uint32_t wanted(const RhLibraryCall *c, int64_t i)
+{
+    int64_t block = c->block_words, place = i;
+    if (c->op == RH_OP_BROADCAST)
+        return word(0, i);
+    if (c->op == RH_OP_ALL_GATHER)
+        return word((int)(i / block), i % block);
+    if (c->op == RH_OP_ALL_TO_ALL)
+        return word((int)(i / block), c->own * block + i % block);
+    if (c->op == RH_OP_REDUCE_SCATTER)
+        place = c->own * block + i;
+    uint32_t sum = 0;
+    for (int m = 0; m < c->members; m++)
+        sum += word(m, place);
+    return sum;
+}
+
+RhPayloadCheck rh_library_check(const RhLibraryCall *c)
+{
+    RhPayloadCheck check = {0};
+    int in, out;
+    blocks_of(c, &in, &out);
+    if (c->op == RH_OP_BARRIER)
+        return check;
+    for (int64_t i = 0; i < (int64_t)out * c->block_words; i++, check.checked_count++)
+        check.wrong_count += c->out[i] != wanted(c, i);
+    return check;
+}
+
+void rh_library_clear(RhLibraryCall *c)
+{
+    g_clear_pointer(&c->in, g_free);
+    g_clear_pointer(&c->out, g_free);
+}
