@@ -7,7 +7,7 @@
 
 const char *rh_control_name(RhControl control)
 {
-    static const char *const names[RH_CONTROL_LAST] = {"fluid", "alpha-beta"};
+    static const char *const names[RH_CONTROL_LAST] = {"fluid", "alpha-beta", "SMPI"};
     return names[control];
 }
 
@@ -15,6 +15,7 @@ static void case_clear(void *data)
 {
     RhValidationCase *c = data;
     g_free(c->id);
+    g_free(c->outcome);
     g_free(c->skipped);
 }
 
@@ -59,7 +60,7 @@ const char **rh_validation_groups(const RhValidation *v)
 typedef struct {
     size_t count;
     double *measured, *predicted, *error, *spread, *start, *control[RH_CONTROL_LAST];
-    size_t starts_count;
+    size_t starts_count, control_count[RH_CONTROL_LAST];
 } Columns;
 
 static Columns columns_new(size_t room)
@@ -92,7 +93,8 @@ static void add_case(Columns *c, const RhValidationCase *x)
     if (x->start_error_frac >= 0)
         c->start[c->starts_count++] = x->start_error_frac;
     for (int k = 0; k < RH_CONTROL_LAST; k++)
-        c->control[k][i] = fabs(x->control[k] / x->measured - 1);
+        if (x->control[k] > 0)
+            c->control[k][c->control_count[k]++] = fabs(x->control[k] / x->measured - 1);
 }
 
 static double median_of(double *values, size_t count)
@@ -145,10 +147,9 @@ RhValidationFigures rh_validation_figures(const RhValidation *v, const char *gro
         const RhValidationCase *x = case_at(v, i);
         if (group && strcmp(group, x->group) != 0)
             continue;
-        if (x->skipped) {
-            f.skipped_count++;
+        f.skipped_count += x->skipped != NULL;
+        if (x->skipped || x->outcome)
             continue;
-        }
         add_case(&c, x);
         f.bias_frac += rh_validation_error_frac(x);
         if (c.error[c.count - 1] >= f.worst_abs_error_frac) {
@@ -162,7 +163,9 @@ RhValidationFigures rh_validation_figures(const RhValidation *v, const char *gro
         f.mape_frac = gsl_stats_mean(c.error, 1, c.count);
         rank_figures(&c, &f);
         for (int k = 0; k < RH_CONTROL_LAST; k++)
-            f.control_mape_frac[k] = gsl_stats_mean(c.control[k], 1, c.count);
+            f.control_mape_frac[k] = c.control_count[k] > 0
+                                         ? gsl_stats_mean(c.control[k], 1, c.control_count[k])
+                                         : (double)NAN;
         f.median_abs_error_frac = median_of(c.error, c.count);
         f.p90_abs_error_frac = gsl_stats_quantile_from_sorted_data(c.error, 1, c.count, 0.9);
         f.spread_frac = median_of(c.spread, c.count);

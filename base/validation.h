@@ -11,6 +11,7 @@
 typedef enum {
     RH_CONTROL_FLUID,      /* links shared max-min fairly, collectives in lockstep */
     RH_CONTROL_ALPHA_BETA, /* no sharing at all: latency + bytes / bandwidth, longest path */
+    RH_CONTROL_SMPI,       /* the same program and MPI calls, simulated by SimGrid's SMPI */
     RH_CONTROL_LAST,
 } RhControl;
 const char *rh_control_name(RhControl control);
@@ -23,8 +24,10 @@ typedef struct {
     double measured, predicted;      /* seconds */
     double spread_frac;              /* of the measurement: (largest - smallest) / median */
     double control[RH_CONTROL_LAST]; /* predictions of the same; 0: none */
+    double library_s; /* measured with MPI's own collectives in place of the schedule; 0: not */
     double start_error_frac; /* median error of tasks' starts, share of the step; < 0: none */
-    char *skipped;           /* owned; NULL, or why it could not be judged */
+    char *outcome; /* owned; NULL, or how it ended where no time can be judged, both sides alike */
+    char *skipped; /* owned; NULL, or why it could not be judged */
 } RhValidationCase;
 
 typedef struct {
@@ -40,14 +43,14 @@ void rh_validation_free(RhValidation *v);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhValidation, rh_validation_free)
 
 typedef struct {
-    int32_t count, skipped_count;
+    int32_t count, skipped_count; /* judged by their time; not performed */
     double median_abs_error_frac, mape_frac, p90_abs_error_frac, worst_abs_error_frac, bias_frac;
     const char *worst_id;     /* borrowed; NULL when nothing was judged */
     double spearman, kendall; /* of measured and predicted, over the group; NAN below 3 */
     double regret_frac;       /* time lost by taking the case predicted fastest */
-    double control_mape_frac[RH_CONTROL_LAST];
-    double start_error_frac; /* median over cases; < 0: none */
-    double spread_frac;      /* median over cases */
+    double control_mape_frac[RH_CONTROL_LAST]; /* NAN: predicted no case */
+    double start_error_frac;                   /* median over cases; < 0: none */
+    double spread_frac;                        /* median over cases */
 } RhValidationFigures;
 
 /* Over the cases of a group (NULL: all). */

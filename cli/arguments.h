@@ -27,6 +27,7 @@ typedef struct {
     /* validate, calibrate */
     const char *suite, *only, *keep, *lab, *from, *measure;
     int64_t runs;
+    bool controls;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

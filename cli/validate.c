@@ -51,7 +51,10 @@ static int run_suite(const RhArguments *a, GError **error)
     g_autofree char *perform = sibling("rehearse-perform");
     const char *data = g_getenv("REHEARSE_DATA");
     g_autofree char *lab = g_build_filename(data ? data : RH_DATA_DIR, "validate", "lab", NULL);
+    g_autofree char *smpi = sibling("rehearse-perform-smpi");
     RhSuiteOptions options = {.perform = perform,
+                              .smpi = smpi,
+                              .controls = a->controls,
                               .lab_folder = lab,
                               .keep_folder = a->keep,
                               .only = a->only,
@@ -62,6 +65,13 @@ static int run_suite(const RhArguments *a, GError **error)
                 "%s is not there: this rehearse was built without MPI\n"
                 "help: install libopenmpi-dev and openmpi-bin, and configure again",
                 perform);
+        return 1;
+    }
+    if (a->controls && !g_file_test(smpi, G_FILE_TEST_EXISTS)) {
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "%s is not there\n"
+                "help: cmake --build BUILD --target rehearse-perform-smpi",
+                smpi);
         return 1;
     }
     g_autoptr(RhValidation) v = rh_suite_run(a->suite, &options, error);
@@ -98,6 +108,8 @@ static const RhOption own[] = {
               "only cases whose name holds TEXT, as in --only 'layout:'"),
     RH_OPTION(keep, "keep", 0, RH_OPTION_TEXT, "FOLDER",
               "leave programs, results, timelines and the profile there", .neutral = true),
+    RH_OPTION(controls, "controls", 0, RH_OPTION_FLAG, NULL,
+              "beside it SMPI's predictions, and MPI's own collectives"),
     RH_OPTION(lab, "lab", 0, RH_OPTION_TEXT, "PLATFORM",
               "print the network that the lab builds for a platform, and end"),
     {0}};
@@ -108,11 +120,13 @@ const RhCommand rh_command_validate = {
     .operands = "",
     .summary = "how far off are the predictions?",
     .about = "Rehearses programs, performs the same programs for real with MPI in a network\n"
-             "lab on this machine (network namespaces, veth, token buckets), and lays one over\n"
-             "the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when a bar\n"
-             "is missed or a case could not be performed; those are told by name. `fluid` is\n"
-             "the same rehearsal with links shared as a fluid, `alpha-beta` the longest path\n"
-             "without any sharing.\n",
+             "lab on this machine (network namespaces, veth, token buckets), and lays one\n"
+             "over the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when\n"
+             "a bar is missed or a case could not be performed; those are told by name.\n\n"
+             "Beside our error stand those of others: `fluid`, the same rehearsal with links\n"
+             "shared as a fluid; `alpha-beta`, the longest path without any sharing; and with\n"
+             "--controls SMPI, the same program and MPI calls in SimGrid's SMPI, and the times\n"
+             "that MPI's own collectives take in place of the programs' schedules.\n",
     .examples = "rehearse validate --suite mpi-quick\n"
                 "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"
                 "rehearse validate --lab lab-2x4",

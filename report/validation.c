@@ -29,22 +29,39 @@ static void append_answer(GString *out, const RhValidation *v)
             v->missed->len == 0 ? "every bar is met" : "not every bar is met");
 }
 
+/* " | 9.4 %" of every control that predicted something; of the names when `f` is NULL. */
+static char *control_cells(const RhValidation *v, const RhValidationFigures *f, const char *between)
+{
+    RhValidationFigures all = rh_validation_figures(v, NULL);
+    GString *out = g_string_new(NULL);
+    for (int k = 0; k < RH_CONTROL_LAST; k++) {
+        if (isnan(all.control_mape_frac[k]))
+            continue;
+        g_string_append(out, between);
+        if (!f)
+            g_string_append(out, rh_control_name((RhControl)k));
+        else if (!isnan(f->control_mape_frac[k]))
+            g_string_append_printf(out, "%.1f %%", 100 * f->control_mape_frac[k]);
+    }
+    return g_string_free(out, FALSE);
+}
+
 static void append_groups(GString *out, const RhValidation *v)
 {
-    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
+    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>>");
     g_autofree const char **groups = rh_validation_groups(v);
-    rh_table_rowf(table, "|cases|mean|median|worst|bias|starts|fluid|alpha-beta");
+    g_autofree char *names = control_cells(v, NULL, "|");
+    rh_table_rowf(table, "|cases|mean|median|worst|bias|starts%s", names);
     for (const char **group = groups; *group; group++) {
         RhValidationFigures f = rh_validation_figures(v, *group);
         g_autofree char *starts = f.start_error_frac < 0
                                       ? g_strdup("-")
                                       : g_strdup_printf("%.1f %%", 100 * f.start_error_frac);
+        g_autofree char *controls = control_cells(v, &f, "|");
         if (f.count > 0)
-            rh_table_rowf(table, "%s|%d|%.1f %%|%.1f %%|%.1f %%|%+.1f %%|%s|%.1f %%|%.1f %%",
-                          *group, f.count, 100 * f.mape_frac, 100 * f.median_abs_error_frac,
-                          100 * f.worst_abs_error_frac, 100 * f.bias_frac, starts,
-                          100 * f.control_mape_frac[RH_CONTROL_FLUID],
-                          100 * f.control_mape_frac[RH_CONTROL_ALPHA_BETA]);
+            rh_table_rowf(table, "%s|%d|%.1f %%|%.1f %%|%.1f %%|%+.1f %%|%s%s", *group, f.count,
+                          100 * f.mape_frac, 100 * f.median_abs_error_frac,
+                          100 * f.worst_abs_error_frac, 100 * f.bias_frac, starts, controls);
     }
     rh_table_append(table, out, "");
     RhValidationFigures layouts = rh_validation_figures(v, "layout");
@@ -68,7 +85,8 @@ static GPtrArray *worst_first(const RhValidation *v, const char *group)
 {
     GPtrArray *cases = g_ptr_array_new();
     for (guint i = 0; i < v->cases->len; i++)
-        if (!case_at(v, i)->skipped && strcmp(case_at(v, i)->group, group) == 0)
+        if (!case_at(v, i)->skipped && !case_at(v, i)->outcome &&
+            strcmp(case_at(v, i)->group, group) == 0)
             g_ptr_array_add(cases, (void *)case_at(v, i));
     g_ptr_array_sort(cases, worse);
     return cases;
@@ -92,6 +110,33 @@ static void append_cases(GString *out, const RhValidation *v, bool verbose)
     rh_table_append(table, out, "");
 }
 
+/* Cases that end otherwise than by finishing. */
+static void append_outcomes(GString *out, const RhValidation *v)
+{
+    for (guint i = 0; i < v->cases->len; i++)
+        if (case_at(v, i)->outcome)
+            g_string_append_printf(out, "%s: %s\n", case_at(v, i)->id, case_at(v, i)->outcome);
+}
+
+/* What the MPI library makes of the same collectives. */
+static void append_library(GString *out, const RhValidation *v)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>");
+    bool any = false;
+    rh_table_rowf(table, "the library's own collectives|these|its own");
+    for (guint i = 0; i < v->cases->len; i++) {
+        const RhValidationCase *c = case_at(v, i);
+        if (c->skipped || c->library_s <= 0)
+            continue;
+        any = true;
+        rh_table_rowf(table, "%s|%.1f ms|%.1f ms", c->id, 1e3 * c->measured, 1e3 * c->library_s);
+    }
+    if (!any)
+        return;
+    rh_table_append(table, out, "");
+    g_string_append_c(out, '\n');
+}
+
 static void append_list(GString *out, const char *what, const GPtrArray *texts)
 {
     for (guint i = 0; i < texts->len; i++)
@@ -108,7 +153,9 @@ char *rh_report_validation_text(const RhValidation *v, bool verbose)
         g_string_append_c(out, '\n');
         append_cases(out, v, verbose);
         g_string_append_c(out, '\n');
+        append_library(out, v);
     }
+    append_outcomes(out, v);
     append_list(out, "missed", v->missed);
     append_list(out, "note", v->notes);
     if (v->made_on)
@@ -127,9 +174,11 @@ static void put_or_null(RhJsonWriter *w, const char *key, double value, bool kno
         rh_json_put_null(w, key);
 }
 
+static const char *const control_keys[RH_CONTROL_LAST] = {"fluid", "alpha_beta", "smpi"};
+
 static void put_case(RhJsonWriter *w, const RhValidationCase *c)
 {
-    bool judged = !c->skipped;
+    bool judged = !c->skipped && !c->outcome;
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "id", c->id);
     rh_json_put_string(w, "source", c->source);
@@ -141,10 +190,11 @@ static void put_case(RhJsonWriter *w, const RhValidationCase *c)
     put_or_null(w, "error_frac", judged ? rh_validation_error_frac(c) : 0, judged);
     put_or_null(w, "spread_frac", c->spread_frac, judged);
     put_or_null(w, "start_error_frac", c->start_error_frac, judged && c->start_error_frac >= 0);
-    put_or_null(w, "fluid", c->control[RH_CONTROL_FLUID], c->control[RH_CONTROL_FLUID] > 0);
-    put_or_null(w, "alpha_beta", c->control[RH_CONTROL_ALPHA_BETA],
-                c->control[RH_CONTROL_ALPHA_BETA] > 0);
+    for (int k = 0; k < RH_CONTROL_LAST; k++)
+        put_or_null(w, control_keys[k], c->control[k], c->control[k] > 0);
+    put_or_null(w, "library", c->library_s, c->library_s > 0);
     rh_json_put_null(w, "fits");
+    rh_json_put_string(w, "outcome", c->outcome);
     rh_json_put_string(w, "skipped", c->skipped);
     rh_json_end_object(w);
 }
@@ -160,8 +210,10 @@ static void put_figures(RhJsonWriter *w, const RhValidationFigures *f)
     put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
     put_or_null(w, "bias_frac", f->bias_frac, any);
     put_or_null(w, "start_error_frac", f->start_error_frac, any && f->start_error_frac >= 0);
-    put_or_null(w, "fluid_mape_frac", f->control_mape_frac[RH_CONTROL_FLUID], any);
-    put_or_null(w, "alpha_beta_mape_frac", f->control_mape_frac[RH_CONTROL_ALPHA_BETA], any);
+    for (int k = 0; k < RH_CONTROL_LAST; k++) {
+        g_autofree char *key = g_strconcat(control_keys[k], "_mape_frac", NULL);
+        put_or_null(w, key, f->control_mape_frac[k], any);
+    }
 }
 
 static void put_texts(RhJsonWriter *w, const char *key, const GPtrArray *texts)
@@ -219,19 +271,22 @@ char *rh_report_validation_markdown(const RhValidation *v)
     g_string_append_printf(out, "`rehearse validate --suite %s`; %s; %d real launches.\n\n",
                            v->suite, v->made_on ? v->made_on : "nothing measured",
                            v->launches_count);
-    g_string_append(out, "| | cases | mean error | worst | starts of tasks | fluid sharing | "
-                         "alpha-beta |\n|---|---|---|---|---|---|---|\n");
+    g_autofree char *names = control_cells(v, NULL, " | ");
+    g_string_append_printf(out, "| | cases | mean error | worst | starts of tasks%s |\n", names);
+    g_string_append(out, "|---|---|---|---|---");
+    for (const char *c = names; *c; c++)
+        g_string_append(out, *c == '|' ? "|---" : "");
+    g_string_append(out, "|\n");
     for (const char **group = groups; *group; group++) {
         RhValidationFigures f = rh_validation_figures(v, *group);
         g_autofree char *starts = f.start_error_frac < 0
                                       ? g_strdup("")
                                       : g_strdup_printf("%.1f %%", 100 * f.start_error_frac);
+        g_autofree char *controls = control_cells(v, &f, " | ");
         if (f.count > 0)
-            g_string_append_printf(
-                out, "| %s | %d | %.1f %% | %.1f %% (%s) | %s | %.1f %% | %.1f %% |\n", *group,
-                f.count, 100 * f.mape_frac, 100 * f.worst_abs_error_frac, f.worst_id, starts,
-                100 * f.control_mape_frac[RH_CONTROL_FLUID],
-                100 * f.control_mape_frac[RH_CONTROL_ALPHA_BETA]);
+            g_string_append_printf(out, "| %s | %d | %.1f %% | %.1f %% (%s) | %s%s |\n", *group,
+                                   f.count, 100 * f.mape_frac, 100 * f.worst_abs_error_frac,
+                                   f.worst_id, starts, controls);
     }
     RhValidationFigures layouts = rh_validation_figures(v, "layout");
     if (layouts.count >= 3)
@@ -239,6 +294,9 @@ char *rh_report_validation_markdown(const RhValidation *v)
                                "\nRanking the layouts of one job: Spearman %.3f; the layout "
                                "predicted fastest loses %.1f %% against the fastest.\n",
                                layouts.spearman, 100 * layouts.regret_frac);
+    for (guint i = 0; i < v->cases->len; i++)
+        if (case_at(v, i)->outcome)
+            g_string_append_printf(out, "\n%s: %s.\n", case_at(v, i)->id, case_at(v, i)->outcome);
     for (guint i = 0; i < v->missed->len; i++)
         g_string_append_printf(out, "\nMissed: %s.\n",
                                (const char *)g_ptr_array_index(v->missed, i));

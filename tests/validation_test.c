@@ -12,6 +12,8 @@
 #include "tests/engine_kit.h"
 #include "validate/bars.h"
 #include "validate/patterns.h"
+#include "validate/smpi.h"
+#include "validate/stuck.h"
 #include "validate/suite_cases.h"
 #include "validate/topology.h"
 
@@ -190,6 +192,32 @@ static void topologies_hold_every_host_and_link(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(slowed, "link r2 t0g1 6250000 12500000 18000"));
 }
 
+static void smpi_gets_every_link_and_route(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("lab-2x4", NULL);
+    g_autoptr(RhPlatform) gpus = rh_platform_load("dgx-h100:1", NULL);
+    g_autofree char *xml = rh_smpi_platform(p, NULL);
+    g_auto(GStrv) links = g_strsplit(xml, "<link id=\"link", -1);
+    g_auto(GStrv) routes = g_strsplit(xml, "<route ", -1);
+    CU_ASSERT_EQUAL((int32_t)g_strv_length(links) - 1, rh_platform_links_count(p));
+    CU_ASSERT_EQUAL(g_strv_length(routes) - 1, 8 * 7);
+    CU_ASSERT_PTR_NOT_NULL(strstr(xml, "12408475.7Bps")); /* 12.5 MB/s x 8948 / 9014 */
+    CU_ASSERT_PTR_NULL(rh_smpi_platform(gpus, NULL));
+}
+
+static void stopped_ranks_are_compared(void)
+{
+    const char *foreseen = "note: rank 0 waits in task 4 (recv)\nnote: rank 1 waits in task 5 (x)";
+    const char *seen = "rank 0 waits in task 4 (recv)\nrank 1 waits in task 6 (x) since 0.1 s\n";
+    g_autofree char *why = NULL;
+    g_autofree char *both = rh_stuck_compare(foreseen, seen, 8, &why);
+    CU_ASSERT_STRING_EQUAL(both,
+                           "both stop and tell who waits: 2 ranks rehearsed, 2 performed, 1 of "
+                           "them in the same task");
+    CU_ASSERT_PTR_NULL(rh_stuck_compare(foreseen, NULL, 8, &why));
+    CU_ASSERT_STRING_EQUAL(why, "the real run did not tell who waits");
+}
+
 static void networks_that_are_no_lab_are_refused(void)
 {
     static const char *const specs[] = {"dgx-h100:2", "lab-star:65"};
@@ -241,6 +269,8 @@ int main(void)
                    {"wrong_ping_files_are_refused_with_their_line",
                     wrong_ping_files_are_refused_with_their_line},
                    {"topologies_hold_every_host_and_link", topologies_hold_every_host_and_link},
+                   {"smpi_gets_every_link_and_route", smpi_gets_every_link_and_route},
+                   {"stopped_ranks_are_compared", stopped_ranks_are_compared},
                    {"networks_that_are_no_lab_are_refused", networks_that_are_no_lab_are_refused},
                    {"every_pattern_is_a_program_that_ends", every_pattern_is_a_program_that_ends},
                    {"the_suites_hold_what_they_promise", the_suites_hold_what_they_promise},

@@ -18,15 +18,19 @@
 #include "validate/lab_run.h"
 #include "validate/patterns.h"
 #include "validate/performed.h"
+#include "validate/smpi.h"
+#include "validate/stuck.h"
 #include "validate/suite_cases.h"
 
-#define JOB_BATCH    16
-#define JOB_SEQUENCE 256
-#define NOISY_FRAC   0.10 /* a case that spreads more is measured once more */
-#define STEP_LIMIT_S 30
-#define BUSY_FRAC    0.05 /* of the processors, by others */
-#define PING_RUNS    3
-#define SEEDS        5 /* of the noise in a prediction */
+#define JOB_BATCH     16
+#define JOB_SEQUENCE  256
+#define NOISY_FRAC    0.10 /* a case that spreads more is measured once more */
+#define STEP_LIMIT_S  30
+#define DEAD_LAUNCH_S 20   /* mpirun does not always notice that a host is gone */
+#define DEAD_LIMIT_S  4    /* of a step that a link's death ends */
+#define BUSY_FRAC     0.05 /* of the processors, by others */
+#define PING_RUNS     3
+#define SEEDS         5 /* of the noise in a prediction */
 
 /* One case on its way. */
 typedef struct {
@@ -34,6 +38,7 @@ typedef struct {
     RhProgram *program; /* owned */
     RhRun *run;         /* owned; the rehearsal, with its timeline */
     char *name;         /* owned; of its files */
+    char *stuck;        /* owned; NULL, or where the rehearsal's ranks wait for ever */
     guint index;        /* of its case in the validation */
     guint network;      /* into networks */
 } Item;
@@ -63,6 +68,7 @@ static void item_clear(void *data)
     rh_program_free(item->program);
     rh_run_free(item->run);
     g_free(item->name);
+    g_free(item->stuck);
 }
 
 static void network_clear(void *data)
@@ -164,9 +170,12 @@ static RhPlatform *platform_of(const Suite *s, const char *spec, const char *cha
     g_autoptr(RhPlatform) hardware = rh_platform_load(spec, error);
     if (!hardware || (s->profile && !rh_platform_apply_profile(hardware, s->profile, error)))
         return NULL;
-    g_auto(GStrv) words = g_strsplit(change ? change : "", "=", 2);
-    if (change && !rh_platform_set(hardware, words[0], words[1], error))
-        return NULL;
+    g_auto(GStrv) changes = g_strsplit(change ? change : "", " ", -1);
+    for (char **c = changes; *c; c++) {
+        g_auto(GStrv) words = g_strsplit(*c, "=", 2);
+        if (!rh_platform_set(hardware, words[0], words[1], error))
+            return NULL;
+    }
     return rh_stack_platform(s->stack, hardware);
 }
 
@@ -191,9 +200,20 @@ static RhRun *median_rehearsal(const RhProgram *p, const RhPlatform *platform, G
     return g_ptr_array_steal_index(runs, SEEDS / 2);
 }
 
+static bool dies(const Item *item)
+{
+    return item->row->change && strstr(item->row->change, "dies@");
+}
+
 static bool predict(const Suite *s, Item *item, const RhPlatform *platform, GError **error)
 {
     RhValidationCase *c = case_of(s, item);
+    if (dies(item)) {
+        g_autoptr(GError) end = NULL;
+        item->run = median_rehearsal(item->program, platform, &end);
+        item->stuck = end ? g_strdup(end->message) : NULL;
+        return true;
+    }
     RhEngineOptions plain = {0};
     g_autoptr(RhPlatform) fluid = rh_platform_copy(platform);
     fluid->messages.sender = RH_SHARING_NONE;
@@ -207,10 +227,15 @@ static bool predict(const Suite *s, Item *item, const RhPlatform *platform, GErr
     return true;
 }
 
+static char *result_path(const Suite *s, const Item *item, const char *ending)
+{
+    g_autofree char *file = g_strconcat(item->name, ending, NULL);
+    return g_build_filename(s->folder, file, NULL);
+}
+
 static bool write_program(const Suite *s, const Item *item, GError **error)
 {
-    g_autofree char *file = g_strdup_printf("%s.program.json", item->name);
-    g_autofree char *path = g_build_filename(s->folder, file, NULL);
+    g_autofree char *path = result_path(s, item, ".program.json");
     g_autofree char *text = rh_program_to_json(item->program);
     return rh_file_write(path, text, strlen(text), error);
 }
@@ -237,13 +262,40 @@ static bool add_item(Suite *s, const RhSuiteCase *row, guint network, GError **e
     return false;
 }
 
-/* --- real runs --- */
-
-static char *result_path(const Suite *s, const Item *item, const char *ending)
+/* SMPI performs the programs of a network on paper. */
+static bool predict_by_smpi(Suite *s, guint network, GError **error)
 {
-    g_autofree char *file = g_strconcat(item->name, ending, NULL);
-    return g_build_filename(s->folder, file, NULL);
+    const Network *n = &g_array_index(s->networks, Network, network);
+    const RhPlatform *platform = n->platform;
+    if (n->change && strstr(n->change, "dies@"))
+        return true;
+    g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
+    g_ptr_array_add(argv, g_strdup(s->options->smpi));
+    g_ptr_array_add(argv, g_strdup_printf("--platform=%s", platform->name));
+    g_ptr_array_add(argv, g_strdup_printf("--output=%s", s->folder));
+    g_ptr_array_add(argv, g_strdup("--runs=1"));
+    for (guint i = 0; i < s->items->len; i++)
+        if (item_at(s, i)->network == network)
+            g_ptr_array_add(argv, result_path(s, item_at(s, i), ".program.json"));
+    g_ptr_array_add(argv, NULL);
+    if (!rh_smpi_run(platform, s->folder, (const char *const *)argv->pdata, error))
+        return false;
+    for (guint i = 0; i < s->items->len; i++) {
+        const Item *item = item_at(s, i);
+        g_autofree char *json = result_path(s, item, ".json");
+        RhPerformedResult result;
+        if (item->network != network)
+            continue;
+        if (!rh_performed_load(json, &result, error))
+            return false;
+        case_of(s, item)->control[RH_CONTROL_SMPI] = result.step_time_s;
+        rh_performed_result_clear(&result);
+        g_unlink(json); /* the real run writes there */
+    }
+    return true;
 }
+
+/* --- real runs --- */
 
 /* Processor seconds of everybody and of our children, and all there were. */
 typedef struct {
@@ -266,22 +318,28 @@ static Load load_now(void)
                   busy_s + tick_s * (columns[3] + columns[4])};
 }
 
-/* Performs the items in one launch; results are files. */
-static bool launch(Suite *s, const GPtrArray *items, const RhPlatform *platform, GError **error)
+/* Performs the items in one launch; results are files of `folder`. `flag`: NULL, or one more for
+ * the performer. */
+static bool launch(Suite *s, const GPtrArray *items, const RhPlatform *platform, const char *folder,
+                   const char *flag, GError **error)
 {
     g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *output = NULL;
+    bool fatal = flag && g_str_has_prefix(flag, "--event");
+    int32_t limit_s = fatal ? DEAD_LAUNCH_S : 60 + 10 * (int32_t)items->len;
     g_ptr_array_add(argv, g_strdup(s->options->perform));
     g_ptr_array_add(argv, g_strdup_printf("--platform=%s", platform->name));
-    g_ptr_array_add(argv, g_strdup_printf("--output=%s", s->folder));
+    g_ptr_array_add(argv, g_strdup_printf("--output=%s", folder));
     g_ptr_array_add(argv, g_strdup_printf("--runs=%d", s->options->runs));
-    g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", STEP_LIMIT_S));
+    if (flag)
+        g_ptr_array_add(argv, g_strdup(flag));
+    g_ptr_array_add(argv, g_strdup_printf("--timeout=%d", fatal ? DEAD_LIMIT_S : STEP_LIMIT_S));
     for (guint i = 0; i < items->len; i++)
         g_ptr_array_add(argv, result_path(s, g_ptr_array_index(items, i), ".program.json"));
     g_ptr_array_add(argv, NULL);
     s->v->launches_count++;
     Load before = load_now();
-    bool ran = rh_lab_run(s->options->lab_folder, platform, 60 + 10 * (int32_t)items->len,
+    bool ran = rh_lab_run(s->options->lab_folder, platform, limit_s,
                           (const char *const *)argv->pdata, &output, error);
     Load after = load_now();
     s->other_s += fmax(0, after.busy_s - before.busy_s - (after.own_s - before.own_s));
@@ -297,6 +355,11 @@ static void read_result(Suite *s, const Item *item, const char *why_missing)
     g_autoptr(GError) error = NULL;
     RhPerformedResult result;
     g_clear_pointer(&c->skipped, g_free);
+    g_autofree char *stuck = rh_stuck_collect(s->folder, item->name, item->program->ranks_count);
+    if (stuck) {
+        skip(c, "the real run did not end: %s", stuck);
+        return;
+    }
     if (!g_file_test(json, G_FILE_TEST_EXISTS)) {
         skip(c, "not performed: %s", why_missing ? why_missing : "no result was written");
         return;
@@ -307,9 +370,7 @@ static void read_result(Suite *s, const Item *item, const char *why_missing)
     }
     c->measured = result.step_time_s;
     c->spread_frac = result.spread_frac;
-    if (result.stuck)
-        skip(c, "the real run did not end: %s", result.stuck);
-    else if (result.wrong_count > 0)
+    if (result.wrong_count > 0)
         skip(c, "the real run moved wrong data: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " words",
              result.wrong_count, result.checked_count);
     else if (!rh_performed_start_error(trace, item->program, item->run, c->measured,
@@ -340,10 +401,67 @@ static void perform(Suite *s, const GPtrArray *items, const RhPlatform *platform
         }
         if (left->len == 0)
             break;
-        launch(s, left, platform, &error);
+        launch(s, left, platform, s->folder, NULL, &error);
         for (guint i = 0; i < left->len; i++)
             read_result(s, g_ptr_array_index(left, i), error ? error->message : NULL);
     }
+}
+
+/* The collectives of a network once more, as the MPI library would do them. */
+static void perform_library(Suite *s, const GPtrArray *all, const RhPlatform *platform)
+{
+    g_autoptr(GPtrArray) collectives = g_ptr_array_new();
+    g_autoptr(GError) error = NULL;
+    g_autofree char *folder = g_build_filename(s->folder, "library", NULL);
+    for (guint i = 0; i < all->len; i++) {
+        const Item *item = g_ptr_array_index(all, i);
+        if (g_str_has_suffix(item->row->group, "collective"))
+            g_ptr_array_add(collectives, (Item *)item);
+    }
+    if (collectives->len == 0)
+        return;
+    g_mkdir_with_parents(folder, 0777);
+    if (!launch(s, collectives, platform, folder, "--library", &error))
+        g_ptr_array_add(s->v->notes, g_strdup_printf("MPI's own collectives: %s", error->message));
+    for (guint i = 0; i < collectives->len; i++) {
+        const Item *item = g_ptr_array_index(collectives, i);
+        g_autofree char *file = g_strconcat(item->name, ".json", NULL);
+        g_autofree char *path = g_build_filename(folder, file, NULL);
+        RhPerformedResult result;
+        if (!rh_performed_load(path, &result, NULL))
+            continue;
+        if (result.wrong_count == 0)
+            case_of(s, item)->library_s = result.step_time_s;
+        rh_performed_result_clear(&result);
+    }
+}
+
+/* "cut r3" of the first link that dies: "link.nic/node3/0/tx=dies@0.3s" on a star. */
+static char *event_of(const Suite *s, const char *change)
+{
+    int node = 0;
+    const char *when = strstr(change, "dies@");
+    sscanf(change, "link.nic/node%d", &node);
+    g_autofree char *cut = g_build_filename(s->options->lab_folder, "cut", NULL);
+    g_autofree char *quoted = g_shell_quote(cut);
+    return g_strdup_printf("--event=%g:%s r%d", g_ascii_strtod(when + strlen("dies@"), NULL),
+                           quoted, node);
+}
+
+/* A run that a link's death ends: it must not hang, and tell who waits for what. */
+static void perform_death(Suite *s, const Item *item, const RhPlatform *platform)
+{
+    RhValidationCase *c = case_of(s, item);
+    g_autofree char *event = event_of(s, item->row->change);
+    g_autoptr(GPtrArray) one = g_ptr_array_new();
+    g_autofree char *why = NULL;
+    g_ptr_array_add(one, (Item *)item);
+    launch(s, one, platform, s->folder, event, NULL); /* it fails, as it should */
+    g_autofree char *performed =
+        rh_stuck_collect(s->folder, item->name, item->program->ranks_count);
+    c->outcome = rh_stuck_compare(item->stuck, performed, item->program->ranks_count, &why);
+    if (!c->outcome)
+        skip(c, "%s", why);
 }
 
 static void perform_network(Suite *s, guint network)
@@ -351,9 +469,12 @@ static void perform_network(Suite *s, guint network)
     g_autoptr(GPtrArray) all = g_ptr_array_new();
     g_autoptr(GPtrArray) noisy = g_ptr_array_new();
     for (guint i = 0; i < s->items->len; i++)
-        if (item_at(s, i)->network == network)
+        if (item_at(s, i)->network == network && !dies(item_at(s, i)))
             g_ptr_array_add(all, item_at(s, i));
     const RhPlatform *platform = g_array_index(s->networks, Network, network).platform;
+    for (guint i = 0; i < s->items->len; i++)
+        if (item_at(s, i)->network == network && dies(item_at(s, i)))
+            perform_death(s, item_at(s, i), platform);
     perform(s, all, platform);
     for (guint i = 0; i < all->len; i++) {
         const RhValidationCase *c = case_of(s, g_ptr_array_index(all, i));
@@ -361,6 +482,8 @@ static void perform_network(Suite *s, guint network)
             g_ptr_array_add(noisy, g_ptr_array_index(all, i));
     }
     perform(s, noisy, platform);
+    if (s->options->controls)
+        perform_library(s, all, platform);
     s->done += (int32_t)all->len;
 }
 
@@ -446,6 +569,11 @@ static bool prepare(Suite *s, GError **error)
             return false;
         tell(s, "predicting");
     }
+    for (guint i = 0; s->options->controls && i < s->networks->len; i++) {
+        tell(s, "predicting with SMPI");
+        if (!predict_by_smpi(s, i, error))
+            return false;
+    }
     return true;
 }
 
@@ -492,7 +620,10 @@ static void remove_folder(const char *path)
     for (const char *name = folder ? g_dir_read_name(folder) : NULL; name;
          name = g_dir_read_name(folder)) {
         g_autofree char *file = g_build_filename(path, name, NULL);
-        g_unlink(file);
+        if (g_file_test(file, G_FILE_TEST_IS_DIR))
+            remove_folder(file);
+        else
+            g_unlink(file);
     }
     g_rmdir(path);
 }

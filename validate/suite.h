@@ -7,7 +7,9 @@
 #include "sim/run.h"
 
 typedef struct {
-    const char *perform;     /* the rehearse-perform binary */
+    const char *perform; /* the rehearse-perform binary */
+    const char *smpi;    /* rehearse-perform-smpi, for the controls */
+    bool controls;       /* SMPI predicts too, and MPI's own collectives are measured beside ours */
     const char *lab_folder;  /* validate/lab of the source tree */
     const char *keep_folder; /* programs, traces and ping-pongs are left there; NULL: thrown away */
     const char *only;        /* cases whose name holds this text; NULL: all */

@@ -7,7 +7,8 @@
  * judged one by one; layouts are one job, ranked. */
 typedef struct {
     const char *group, *platform, *what;
-    const char *change; /* of the platform, as --set: a slowed link; NULL: none */
+    const char
+        *change; /* of the platform, as --set, several apart by spaces: a slowed link; NULL: none */
 } RhSuiteCase;
 
 typedef struct {
