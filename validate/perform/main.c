@@ -24,7 +24,7 @@
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 
 typedef struct {
-    char *platform, *folder, *pingpong, *slow, *event;
+    char *platform, *folder, *pingpong, *slow, *event, *compute;
     char **programs;
     int runs;
     double timeout_s, scale;
@@ -197,8 +197,10 @@ static bool parse_event(const Stage *stage, RhPerformOptions *options, GError **
 static int perform(const Stage *stage, const char *path, GError **error)
 {
     const Arguments *a = stage->arguments;
-    RhPerformOptions options = {
-        .kernel_scale = a->scale, .timeout_s = a->timeout_s, .library = a->library};
+    RhPerformOptions options = {.kernel_scale = a->scale,
+                                .timeout_s = a->timeout_s,
+                                .blas = g_strcmp0(a->compute, "blas") == 0,
+                                .library = a->library};
     if (!parse_slow(a->slow, &options, error) || !parse_event(stage, &options, error))
         return EXIT_USAGE;
     g_autoptr(RhJson) doc = rh_json_load(path, error);
@@ -242,6 +244,10 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
         {"event", 0, 0, G_OPTION_ARG_STRING, &a->event,
          "so long into each measured step rank 0 runs a shell command: a fault", "SECONDS:COMMAND"},
         {"scale", 0, 0, G_OPTION_ARG_DOUBLE, &a->scale, "all kernels take longer", "FACTOR"},
+        {"compute", 0, 0, G_OPTION_ARG_STRING, &a->compute,
+         "kernels are waits of their rehearsed time (timed, the default), or real work of the "
+         "processor with OpenBLAS (blas)",
+         "HOW"},
         {"library", 0, 0, G_OPTION_ARG_NONE, &a->library,
          "MPI's own collectives in place of the program's schedules", NULL},
         {"pingpong", 0, 0, G_OPTION_ARG_FILENAME, &a->pingpong,
@@ -255,6 +261,8 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
     if (!g_option_context_parse(context, argc, argv, error))
         return false;
     a->runs = CLAMP(a->runs, 1, RUNS_MAX);
+    if (a->compute && !g_str_equal(a->compute, "timed") && !g_str_equal(a->compute, "blas"))
+        return rh_fail(error, RH_ERROR_USAGE, "--compute %s: timed or blas is wanted", a->compute);
     if (!a->platform || (!a->pingpong && !a->programs))
         return rh_fail(
             error, RH_ERROR_USAGE,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "sim/roles.h"
 #include "validate/perform/clock.h"
+#include "validate/perform/compute.h"
 #include "validate/perform/library.h"
 
 #define NAP_S 50e-6
@@ -34,6 +35,9 @@ struct RhRankPerformer {
     RhRoleTable *tables, *role; /* role: NULL when the rank has none */
     RhExpansions *expansions;
     RhWire *wire;
+    RhCompute *compute; /* NULL: kernels are waits */
+    int32_t compute_task;
+    GQueue work;       /* KERNEL tasks that wait for the processor */
     int32_t *call_tag; /* per group: tag of its first collective */
     uint16_t *waiting;
     uint8_t *state;
@@ -243,6 +247,30 @@ static void on_wire_done(RhWireOwner owner, const uint32_t *words, void *user)
         advance(r, m);
 }
 
+/* --- kernels as real work --- */
+
+/* One kernel at a time, as the rank has one processor. */
+static void start_work(RhRankPerformer *r)
+{
+    if (r->compute_task >= 0 || g_queue_is_empty(&r->work))
+        return;
+    r->compute_task = GPOINTER_TO_INT(g_queue_pop_head(&r->work));
+    r->t_start_s[r->compute_task] = rh_clock_now_s();
+    rh_compute_start(r->compute, task_at(r, r->compute_task)->bundle);
+}
+
+static bool poll_work(RhRankPerformer *r)
+{
+    double t_end_s = 0;
+    if (!r->compute || !rh_compute_poll(r->compute, &t_end_s))
+        return false;
+    int32_t task = r->compute_task;
+    r->compute_task = -1;
+    end_task(r, task, t_end_s);
+    start_work(r);
+    return true;
+}
+
 /* --- the step --- */
 
 static void start_task(RhRankPerformer *r, int32_t task)
@@ -251,6 +279,11 @@ static void start_task(RhRankPerformer *r, int32_t task)
     r->state[task] = STARTED;
     bool timed = t->kind == RH_TASK_KERNEL || t->kind == RH_TASK_COPY || t->kind == RH_TASK_MARK;
     r->t_start_s[task] = timed ? r->t_ready_s[task] : rh_clock_now_s();
+    if (r->compute && t->kind == RH_TASK_KERNEL) {
+        g_queue_push_tail(&r->work, GINT_TO_POINTER(task));
+        start_work(r);
+        return;
+    }
     switch ((RhTaskKind)t->kind) {
     case RH_TASK_KERNEL:
     case RH_TASK_COPY: {
@@ -362,6 +395,7 @@ RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool ch
         bool moved = start_ready(r);
         moved |= rh_wire_poll(r->wire, on_wire_done, r) > 0;
         moved |= poll_library(r);
+        moved |= poll_work(r);
         moved |= end_waits(r, &t_next_s);
         run_event(r, now_s, &due);
         if (now_s - t_start_s > r->options.timeout_s) {
@@ -458,13 +492,15 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
     r->role = role_of[rank] < 0 ? NULL : &r->tables[role_of[rank]];
     r->expansions = rh_expansions_new(p, platform);
     r->wire = rh_wire_new(comm);
+    r->compute_task = -1;
     int32_t tasks = r->role ? r->role->tasks_count : 0;
     r->waiting = g_new0(uint16_t, tasks + 1);
     r->state = g_new0(uint8_t, tasks + 1);
     r->t_start_s = g_new0(double, tasks + 1);
     r->t_ready_s = g_new0(double, tasks + 1);
     r->ready = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    if (number_tags(r, comm, error) && expand_all(r, error)) {
+    if (number_tags(r, comm, error) && expand_all(r, error) &&
+        (!options->blas || (r->compute = rh_compute_new(p, error)))) {
         if (options->library)
             make_comms(r, comm);
         return r;
@@ -480,6 +516,8 @@ void rh_rank_performer_free(RhRankPerformer *r)
     rh_role_tables_free(r->tables, (int32_t)r->program->roles->len);
     rh_expansions_free(r->expansions);
     rh_wire_free(r->wire);
+    rh_compute_free(r->compute);
+    g_queue_clear(&r->work);
     void *blocks[] = {r->call_tag, r->waiting, r->state, r->t_start_s, r->t_ready_s};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);

@@ -2,8 +2,9 @@
 /* Performs one rank of a program for real: its lanes, its kernels, its messages over MPI.
  *
  * The schedules are the rehearsal's own (sim/expansion.h); nothing is built twice. A kernel is a
- * wait of the time that the rehearsal gives it; meanwhile messages progress. A SEND ends when MPI
- * has taken the data, a RECV when it has come; a collective when this rank's part is over. */
+ * wait of the time that the rehearsal gives it, or real work; meanwhile messages progress. A SEND
+ * ends when MPI has taken the data, a RECV when it has come; a collective when this rank's part is
+ * over. */
 #include "sim/run.h"
 #include "validate/perform/payload.h"
 #include "validate/perform/wire.h"
@@ -15,6 +16,7 @@ typedef struct {
     double timeout_s;       /* of one step */
     double event_s;         /* after the start of the step... */
     const char *event;      /* ...this rank runs a shell command; NULL: none */
+    bool blas;              /* kernels are real work of the processor, not waits */
     bool library;           /* collectives are MPI's own, not the program's schedules */
 } RhPerformOptions;
 
