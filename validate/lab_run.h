@@ -8,6 +8,9 @@
 /* NULL when the lab can be built here ("root" or "user namespace" in *how, owned); else the reason,
  * owned. */
 char *rh_lab_obstacle(const char *lab_folder, char **how);
+/* Runs argv (NULL-ended) under mpirun on this machine alone, without a lab. As rh_lab_run. */
+bool rh_local_run(int32_t ranks, int32_t seconds, const char *const *argv, char **output,
+                  GError **error);
 /* Builds the network of `platform` and runs argv (NULL-ended) there, one rank per host, for at most
  * `seconds`. *output: what it said on both streams, owned. RH_ERROR_IO when it could not be started
  * or ended with another status than 0. */

@@ -6,11 +6,12 @@
 #include "base/error.h"
 #include "validate/perform/clock.h"
 
-#define LIBRARY    "libopenblas.so.0"
-#define ROW_MAJOR  101 /* cblas.h */
-#define PLAIN      111
-#define BATCH_ROOM 4 /* matrices of a batch that have room of their own; the others use it again   \
-                      */
+#define LIBRARY   "libopenblas.so.0"
+#define ROW_MAJOR 101 /* cblas.h */
+#define PLAIN     111
+#define BATCH_ROOM                                                                                 \
+    4 /* matrices of a batch that have room of their own; the others use it again                  \
+       */
 
 typedef void (*Sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
                       const float *a, int lda, const float *b, int ldb, float beta, float *c,

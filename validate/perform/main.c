@@ -123,6 +123,7 @@ static char *result_text(const Stage *stage, const char *program, const Results 
     int length;
     MPI_Get_library_version(library, &length);
     library[strcspn(library, ",\n")] = '\0';
+    g_strdelimit(library, "\t", ' ');
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "schema", "rehearse.perform/1");

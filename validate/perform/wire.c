@@ -25,6 +25,7 @@ struct RhWire {
     GArray *free_messages; /* int32_t */
     GArray *spares;        /* Spare */
     GArray *finished;      /* int: what MPI_Testsome tells */
+    GArray *statuses;      /* MPI_Status, likewise */
 };
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
@@ -39,6 +40,7 @@ RhWire *rh_wire_new(MPI_Comm comm)
     w->free_messages = g_array_new(FALSE, FALSE, sizeof(int32_t));
     w->spares = g_array_new(FALSE, FALSE, sizeof(Spare));
     w->finished = g_array_new(FALSE, FALSE, sizeof(int));
+    w->statuses = g_array_new(FALSE, FALSE, sizeof(MPI_Status));
     return w;
 }
 
@@ -48,8 +50,8 @@ void rh_wire_free(RhWire *w)
         return;
     for (guint i = 0; i < w->spares->len; i++)
         g_free(AT(w->spares, Spare, i)->buffer);
-    GArray *arrays[] = {w->requests,      w->message_of, w->messages,
-                        w->free_messages, w->spares,     w->finished};
+    GArray *arrays[] = {w->requests, w->message_of, w->messages, w->free_messages,
+                        w->spares,   w->finished,   w->statuses};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_free(w);
@@ -138,8 +140,9 @@ int rh_wire_poll(RhWire *w, RhWireDone done, void *user)
     if (w->requests->len == 0)
         return 0;
     g_array_set_size(w->finished, w->requests->len);
+    g_array_set_size(w->statuses, w->requests->len);
     MPI_Testsome((int)w->requests->len, (MPI_Request *)(void *)w->requests->data, &count,
-                 (int *)(void *)w->finished->data, MPI_STATUSES_IGNORE);
+                 (int *)(void *)w->finished->data, (MPI_Status *)(void *)w->statuses->data);
     if (count == MPI_UNDEFINED || count == 0)
         return 0;
     g_autofree int32_t *whole = g_new(int32_t, count);
