@@ -1,7 +1,9 @@
 # What is on, and why the rest is off.
 message(STATUS "rehearse ${PROJECT_VERSION}: ${CMAKE_BUILD_TYPE}, SimGrid ${SIMGRID_VERSION}, GLib ${GLIB_glib-2.0_VERSION}, GSL ${GSL_VERSION}, cJSON ${CJSON_VERSION}")
 if(RH_NVCC)
-  message(STATUS "  CUDA: nvcc found at ${RH_NVCC} (no calibration kernels in this version yet)")
+  message(STATUS "  CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION} found at ${RH_NVCC} (builds rehearse-kernels for sm ${RH_CUDA_ARCHITECTURES})")
+elseif(RH_NVCC_OLD)
+  message(STATUS "  CUDA: off (nvcc ${RH_NVCC_OLD} is older than 12)")
 else()
   message(STATUS "  CUDA: off (RH_CUDA=${RH_CUDA}, nvcc not found)")
 endif()

@@ -51,3 +51,21 @@ function(rh_smpi_program name)
   target_compile_definitions(${name} PRIVATE G_LOG_DOMAIN="${name}")
   target_link_libraries(${name} PRIVATE rh_deps PkgConfig::SIMGRID)
 endfunction()
+
+# rh_cuda_program(NAME SOURCE_DIR d): every .c and .cu of the folder, standing on the CUDA Toolkit alone. Vendor
+# libraries are opened when it runs.
+function(rh_cuda_program name)
+  cmake_parse_arguments(A "" "SOURCE_DIR" "" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${A_SOURCE_DIR}/*.c" "${CMAKE_SOURCE_DIR}/${A_SOURCE_DIR}/*.cu")
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>"
+    "$<$<COMPILE_LANGUAGE:C>:${RH_WARNINGS};-Wstrict-prototypes;-Wmissing-prototypes>")
+  if(RH_WERROR)
+    target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings;-Xcompiler=-Werror>"
+      "$<$<COMPILE_LANGUAGE:C>:-Werror>")
+  endif()
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS} m)
+  set_target_properties(${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
+    CUDA_ARCHITECTURES "${RH_CUDA_ARCHITECTURES}" LINKER_LANGUAGE CUDA)
+endfunction()

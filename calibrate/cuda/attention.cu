@@ -1,0 +1,195 @@
+/* Attention, forward and backward, by our own kernels. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "calibrate/cuda/attention_own.h"
+#include "calibrate/cuda/kernel_case.h"
+
+enum { Q, K, V, OUT, LOG_SUM, OUT_GRADIENT, Q_GRADIENT, K_GRADIENT, V_GRADIENT, Q_SUM, PRODUCTS };
+
+static int64_t queries(const RkSample *s)
+{
+    return s->batch * s->m * s->heads;
+}
+
+static int64_t keys(const RkSample *s)
+{
+    return s->batch * s->n * s->kv_heads;
+}
+
+static void forward_operands(const RkSample *s, RkCase *c, bool written)
+{
+    rk_case_operand(c, {s->dtype, queries(s) * s->k, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {s->dtype, queries(s) * s->k, RK_FILL_ZERO, 0, 0, written});
+    rk_case_operand(c, {RK_FP32, queries(s), RK_FILL_ZERO, 0, 0, written});
+}
+
+static void operands(const RkSample *s, RkCase *c)
+{
+    forward_operands(s, c, true);
+}
+
+static void backward_operands(const RkSample *s, RkCase *c)
+{
+    forward_operands(s, c, false);
+    rk_case_operand(c, {s->dtype, queries(s) * s->k, RK_FILL_NORMAL, 1, 0, false});
+    rk_case_operand(c, {s->dtype, queries(s) * s->k, RK_FILL_ZERO, 0, 0, true});
+    rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_ZERO, 0, 0, true});
+    rk_case_operand(c, {s->dtype, keys(s) * s->k, RK_FILL_ZERO, 0, 0, true});
+    rk_case_operand(c, {RK_FP32, queries(s) * s->k, RK_FILL_ZERO, 0, 0, false});
+    rk_case_operand(c, {RK_FP32, queries(s), RK_FILL_ZERO, 0, 0, false});
+}
+
+static RkAttention forward_of(void *const *b)
+{
+    return RkAttention{b[Q], b[K], b[V], b[OUT], (float *)b[LOG_SUM]};
+}
+
+static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
+{
+    return rk_attention_own_fits(gpu, &c->sample, why);
+}
+
+static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
+{
+    RkAttention a = forward_of(b);
+    rk_attention_own(&c->sample, &a, stream);
+}
+
+/* Backward reads what forward left: forward runs once on every set of buffers. */
+static bool prepare_backward(RkGpu *gpu, RkCase *c, RkWhy *why)
+{
+    if (!rk_attention_own_fits(gpu, &c->sample, why) ||
+        !rk_attention_backward_own_fits(gpu, &c->sample, why))
+        return false;
+    for (int r = 0; r < c->rotations; r++) {
+        void *b[LOG_SUM + 1];
+        for (int i = 0; i <= LOG_SUM; i++)
+            b[i] = c->data[i] + (size_t)r * c->stride[i];
+        RkAttention a = forward_of(b);
+        rk_attention_own(&c->sample, &a, gpu->stream);
+    }
+    return rk_cuda(cudaStreamSynchronize(gpu->stream), "attention before its backward", why);
+}
+
+static void launch_backward(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
+{
+    RkAttentionBackward a = {forward_of(b), b[OUT_GRADIENT],   b[Q_GRADIENT],       b[K_GRADIENT],
+                             b[V_GRADIENT], (float *)b[Q_SUM], (float *)b[PRODUCTS]};
+    rk_attention_backward_own(&c->sample, &a, stream);
+}
+
+/* --- In double precision --- */
+
+/* One query of one head: where its row and those of its keys begin. */
+typedef struct {
+    int64_t query, row, key, key_step; /* elements; row: of log_sum */
+    int64_t seen;                      /* keys */
+} Row;
+
+static Row row_of(const RkSample *s, int64_t batch, int64_t head, int64_t token)
+{
+    int64_t kv_head = head / (s->heads / s->kv_heads);
+    return Row{((batch * s->m + token) * s->heads + head) * s->k,
+               (batch * s->heads + head) * s->m + token,
+               (batch * s->n * s->kv_heads + kv_head) * s->k, s->kv_heads * s->k,
+               s->causal ? token + 1 : s->n};
+}
+
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Probabilities of a row into `p`; its log-sum comes back. */
+static double probabilities(const RkSample *s, const Row *r, double *const *b, double *p)
+{
+    double max = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < r->seen; j++) {
+        p[j] = dot(b[Q] + r->query, b[K] + r->key + j * r->key_step, s->k) / sqrt((double)s->k);
+        max = fmax(max, p[j]);
+    }
+    for (int64_t j = 0; j < r->seen; j++)
+        sum += exp(p[j] - max);
+    for (int64_t j = 0; j < r->seen; j++)
+        p[j] = exp(p[j] - max) / sum;
+    return max + log(sum);
+}
+
+static void reference_row(const RkSample *s, const Row *r, double *const *b, double *p)
+{
+    b[LOG_SUM][r->row] = probabilities(s, r, b, p);
+    for (int64_t i = 0; i < s->k; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < r->seen; j++)
+            sum += p[j] * b[V][r->key + j * r->key_step + i];
+        b[OUT][r->query + i] = sum;
+    }
+}
+
+static void reference_backward_row(const RkSample *s, const Row *r, double *const *b, double *p)
+{
+    const double *gradient = b[OUT_GRADIENT] + r->query;
+    double product = 0, scale = 1 / sqrt((double)s->k);
+    probabilities(s, r, b, p);
+    for (int64_t j = 0; j < r->seen; j++)
+        product += p[j] * dot(gradient, b[V] + r->key + j * r->key_step, s->k);
+    for (int64_t j = 0; j < r->seen; j++) {
+        int64_t key = r->key + j * r->key_step;
+        double score = p[j] * (dot(gradient, b[V] + key, s->k) - product) * scale;
+        for (int64_t i = 0; i < s->k; i++) {
+            b[V_GRADIENT][key + i] += p[j] * gradient[i];
+            b[K_GRADIENT][key + i] += score * b[Q][r->query + i];
+            b[Q_GRADIENT][r->query + i] += score * b[K][key + i];
+        }
+    }
+}
+
+typedef void (*RowFunction)(const RkSample *s, const Row *r, double *const *b, double *p);
+
+static void every_row(const RkSample *s, double *const *b, RowFunction function)
+{
+    double *p = (double *)malloc((size_t)s->n * sizeof *p);
+    for (int64_t batch = 0; p != NULL && batch < s->batch; batch++) {
+        for (int64_t head = 0; head < s->heads; head++) {
+            for (int64_t token = 0; token < s->m; token++) {
+                Row r = row_of(s, batch, head, token);
+                function(s, &r, b, p);
+            }
+        }
+    }
+    free(p);
+}
+
+static void reference(const RkSample *s, double *const *b)
+{
+    every_row(s, b, reference_row);
+}
+
+/* The gradients begin as zeroes, as they are filled. */
+static void reference_backward(const RkSample *s, double *const *b)
+{
+    every_row(s, b, reference_backward_row);
+}
+
+#define SHAPES(cls)                                                                                \
+    {cls, RK_BF16, true, 4, 2, 2, 192, 192, 128, 0, 0, 0},                                         \
+        {cls, RK_BF16, true, 3, 1, 1, 150, 150, 64, 0, 0, 0},                                      \
+        {cls, RK_FP16, false, 2, 2, 1, 70, 133, 64, 0, 0, 0},                                      \
+        {cls, RK_FP16, false, 2, 1, 1, 64, 200, 128, 0, 0, 0},                                     \
+    {                                                                                              \
+    }
+
+static const RkSample CHECKS[] = {SHAPES(RK_ATTENTION)};
+static const RkSample CHECKS_BACKWARD[] = {SHAPES(RK_ATTENTION_BACKWARD)};
+
+extern const RkKernel RK_KERNEL_ATTENTION = {"own", operands, prepare,   launch,
+                                             NULL,  NULL,     reference, CHECKS};
+extern const RkKernel RK_KERNEL_ATTENTION_BACKWARD = {
+    "own", backward_operands,  prepare_backward, launch_backward, NULL,
+    NULL,  reference_backward, CHECKS_BACKWARD};

@@ -1,0 +1,42 @@
+#pragma once
+/* The command line of rehearse-kernels. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calibrate/cuda/sample.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    RK_DO_MEASURE,
+    RK_DO_LIST,
+    RK_DO_GRID,
+    RK_DO_CHECK,
+    RK_DO_HELP,
+    RK_DO_VERSION
+} RkTask;
+
+typedef struct {
+    RkTask task;
+    bool classes[RK_CLASS_LAST]; /* of --run; all when it is not given */
+    double budget_s;
+    const char *out_file;  /* NULL: standard output; borrowed from argv, as the next */
+    const char *list_file; /* of --list */
+    int device;
+    uint64_t seed;
+} RkOptions;
+
+/* False when an option is wrong; `why` then says which and how. */
+bool rk_options_parse(int argc, char *const *argv, RkOptions *out, char *why, size_t why_size);
+
+/* "5m", "90s", "1.5m", "90": seconds; a negative number when `text` is no time. */
+double rk_seconds_parse(const char *text);
+
+const char *rk_options_help(void);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,109 @@
+#pragma once
+/* What is measured: a kernel class, a dtype and a shape, with the traffic and the work they imply.
+ * Plain data, no CUDA: the grid, the lists and the CSV are tested on machines without a GPU.
+ *
+ * Shapes by class (unused dimensions are 0):
+ *   gemm               batch x (m x k)(k x n)
+ *   grouped_gemm       batch = experts, m = tokens of all experts, (m x k)(k x n)
+ *   attention          batch sequences, m query tokens, n key tokens, k = head size
+ *   norm, activation, add, softmax, optimizer, reduce
+ *                      m rows of n columns
+ *   cross_entropy      m tokens, n logits each
+ *   embedding          m tokens, rows of n, k = entries of the table
+ *   rotary, permute    batch sequences, m tokens, heads, k = head size
+ *   copies             n = bytes copied, one direction
+ *   launches           n = kernels launched per repetition
+ *   gemm_beside_copy   a GEMM, heads = SMs held by the copy
+ *   nccl               batch = GPUs, n = bytes per GPU */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    RK_DTYPE_NONE,
+    RK_FP32,
+    RK_TF32,
+    RK_FP16,
+    RK_BF16,
+    RK_FP8,
+    RK_DTYPE_LAST,
+} RkDtype;
+
+typedef enum {
+    RK_CLASS_NONE,
+    RK_GEMM,
+    RK_GROUPED_GEMM,
+    RK_ATTENTION,
+    RK_ATTENTION_BACKWARD,
+    RK_SOFTMAX,
+    RK_NORM,
+    RK_ROTARY,
+    RK_ACTIVATION,
+    RK_ADD,
+    RK_EMBEDDING,
+    RK_CROSS_ENTROPY,
+    RK_OPTIMIZER,
+    RK_REDUCE,
+    RK_PERMUTE,
+    RK_COPY_DEVICE,
+    RK_COPY_TO_HOST_PINNED,
+    RK_COPY_FROM_HOST_PINNED,
+    RK_COPY_TO_HOST_PAGEABLE,
+    RK_COPY_FROM_HOST_PAGEABLE,
+    RK_COPY_BOTH_PINNED,
+    RK_LAUNCH,
+    RK_LAUNCH_RATE,
+    RK_GRAPH_LAUNCH,
+    RK_GEMM_BESIDE_COPY,
+    RK_NCCL_ALL_REDUCE,
+    RK_NCCL_REDUCE_SCATTER,
+    RK_NCCL_ALL_GATHER,
+    RK_NCCL_ALL_TO_ALL,
+    RK_NCCL_SEND_RECV,
+    RK_CLASS_LAST,
+} RkClass;
+
+typedef struct {
+    RkClass cls;
+    RkDtype dtype;
+    bool causal;
+    int32_t heads, kv_heads;
+    int64_t batch, m, n, k;
+    double bytes; /* each operand touched once; copies: one direction, on the device both */
+    double flops; /* a multiply-add counts 2; causal attention counts half the square */
+    int32_t tier; /* 0 is measured first */
+} RkSample;
+
+typedef struct {
+    RkSample *items; /* owned */
+    size_t count, capacity;
+} RkSamples;
+
+const char *rk_dtype_name(RkDtype dtype);   /* "bf16" */
+RkDtype rk_dtype_by_name(const char *name); /* RK_DTYPE_NONE when unknown */
+int rk_dtype_bytes(RkDtype dtype);          /* of one element */
+const char *rk_class_name(RkClass cls);     /* "cross_entropy" */
+RkClass rk_class_by_name(const char *name); /* "cross-entropy" is understood too */
+
+/* Computes bytes and flops of a sample whose shape is complete. */
+void rk_sample_measure_up(RkSample *sample);
+
+/* Completes a sample that knows only its bytes, as bandwidth-bound kernels of a list do: usual
+ * columns are assumed and the rows chosen so that the traffic comes nearest to `bytes`. A complete
+ * shape is left alone. False when the class cannot be told from its bytes. */
+bool rk_sample_shape_from_bytes(RkSample *sample);
+
+/* The same kernel on the same shape; bytes, flops and tier are not looked at. */
+bool rk_sample_same_shape(const RkSample *a, const RkSample *b);
+
+/* Appends a copy. Returns false when memory is exhausted. */
+bool rk_samples_add(RkSamples *samples, RkSample sample);
+void rk_samples_clear(RkSamples *samples);
+
+#ifdef __cplusplus
+}
+#endif
