@@ -15,6 +15,7 @@ typedef struct {
     RhTag tag;
     const char *source; /* interned; never NULL in a loaded fact */
     const char *date;   /* interned "YYYY-MM" or "" */
+    double low, high;   /* 95 % interval of a fit or a measurement; both 0: unknown */
 } RhFact;
 
 const char *rh_tag_name(RhTag tag); /* "measured" ... */

@@ -203,6 +203,17 @@ static RhTag read_tag(RhJson *doc, const RhJsonNode *fact)
     return RH_TAG_ASSUMED;
 }
 
+/* "low" and "high" come together and hold the value between them. */
+static void read_interval(RhJson *doc, const RhJsonNode *node, RhQuantity kind, RhFact *fact)
+{
+    if (!rh_json_has(node, "low") && !rh_json_has(node, "high"))
+        return;
+    fact->low = rh_json_quantity(doc, node, "low", kind);
+    fact->high = rh_json_quantity(doc, node, "high", kind);
+    if (fact->low > fact->value || fact->value > fact->high)
+        rh_json_problem(doc, node, NULL, "the value lies outside its interval, low to high");
+}
+
 RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind)
 {
     RhFact fact = {.tag = RH_TAG_ASSUMED, .source = "", .date = ""};
@@ -219,6 +230,7 @@ RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQu
     fact.tag = read_tag(doc, node);
     fact.source = rh_json_string(doc, node, "source");
     fact.date = rh_json_string_or(doc, node, "date", "");
+    read_interval(doc, node, kind, &fact);
     return fact;
 }
 
