@@ -89,13 +89,29 @@ static bool check_program(const char *path, GString *notes, GError **error)
     return true;
 }
 
+/* Facts of links fit any platform, those of a device one that has it. */
+static RhPlatform *platform_for(const char *path, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    const char *device = doc ? rh_profile_device(doc) : "";
+    bool known = *device && g_strv_contains(rh_device_names(), device);
+    g_autofree char *spec = known ? g_strconcat(device, ":1x1", NULL) : g_strdup("lab-star");
+    RhPlatform *p = doc ? rh_platform_load(spec, error) : NULL;
+    if (p && *device && !known) /* of a device file that we do not have */
+        p->device->name = device;
+    return p;
+}
+
 static bool check_profile(const char *path, GString *notes, GError **error)
 {
-    g_autoptr(RhPlatform) p = rh_platform_load("lab-star", error); /* any: the facts are the same */
+    g_autoptr(RhPlatform) p = platform_for(path, error);
     if (!p || !rh_platform_apply_profile(p, path, error))
         return false;
-    g_string_append(notes, "profile\n");
+    const RhDeviceCurves *c = &p->device->curves;
+    g_string_append_printf(notes, "profile %s\n", p->profile);
     note_fact(notes, "nic.latency", &p->nic_latency_s, RH_QUANTITY_S, "");
+    note_fact(notes, "device.gemm.bf16", &c->gemm_peak_frac[RH_DTYPE_BF16], RH_QUANTITY_FRAC, "");
+    note_fact(notes, "device.attention", &c->attention_peak_frac, RH_QUANTITY_FRAC, "");
     return true;
 }
 

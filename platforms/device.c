@@ -90,6 +90,9 @@ static void read_curves(RhJson *doc, const RhJsonNode *root, RhDevice *d)
         read_by_dtype(doc, gemm, "peak", RH_QUANTITY_FRAC, d->curves.gemm_peak_frac);
         read_tiles(doc, gemm, &d->curves);
         read_facts(doc, gemm, d, GEMM_FIELDS, G_N_ELEMENTS(GEMM_FIELDS));
+        const RhJsonNode *correction = rh_json_object_or_null(doc, gemm, "correction");
+        if (correction != NULL)
+            rh_gemm_correction_read(doc, correction, &d->correction);
     }
     read_facts(doc, rh_json_object(doc, root, "attention"), d, ATTENTION_FIELDS,
                G_N_ELEMENTS(ATTENTION_FIELDS));

@@ -3,7 +3,8 @@
  *
  * A device file (platforms/data/devices/NAME.json) holds the data sheet and the efficiency curves,
  * each number a fact with its source. The cost model, in docs/model-kernels.md:
- * - GEMM: tiles and waves over the SMs, k-loop ramp, split along k, roofline with memory
+ * - GEMM: tiles and waves over the SMs, k-loop ramp, split along k, roofline with memory; where
+ *   many were timed, a factor over a grid of shapes
  * - attention: causal flops over a sustained rate that depends on sequence and head size
  * - others: bytes over sustained memory bandwidth, with a ramp for small sizes
  *
@@ -16,6 +17,7 @@
 #include "base/cost.h"
 #include "base/fact.h"
 #include "base/json.h"
+#include "platforms/gemm_correction.h"
 #include "platforms/kernel.h"
 
 #define RH_TILES_MAX 8
@@ -56,6 +58,7 @@ typedef struct {
     double gemm_s_per_byte, stream_s_per_byte;
     double attention_s_per_flop, attention_backward_s_per_flop; /* whole device, head size 128 */
     double sms, sms_inverse, wave_tail, k_half, k_split_inverse;
+    bool corrected[RH_DTYPE_LAST]; /* is there a correction of GEMMs in this format */
 } RhDeviceRates;
 
 typedef struct {
@@ -66,8 +69,9 @@ typedef struct {
     RhFact hbm_bytes_per_s;
     RhFact power_w;
     RhDeviceCurves curves;
-    RhDeviceRates rates; /* derived; call rh_device_refresh() after changing a fact */
-    char *hash;          /* SHA-256 of the file */
+    RhGemmCorrection correction; /* of single GEMMs; dtype NONE: none */
+    RhDeviceRates rates;         /* derived; call rh_device_refresh() after changing a fact */
+    char *hash;                  /* SHA-256 of the file */
 } RhDevice;
 
 /* By catalogue name ("h100-sxm") or path of a .json. RH_ERROR_INPUT names the near ones. */

@@ -4,7 +4,8 @@
  *            compute = min over tiles of  waves * tile_s_per_k * (k' + k_half),
  *            x       = batch * ceil(m/tm) * ceil(n/tn) / sms,
  *            waves   = x + wave_tail * (ceil(x) - x) when x > 1, else 1,
- *            k'      = k / max(1, min(1/x, k/k_split)) when x < 1, else k
+ *            k'      = k / max(1, min(1/x, k/k_split)) when x < 1, else k; all of it times the
+ *            correction, where the device has one
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
  *            tiles; or its bytes
  * others     (bytes + bytes_half) / rate
@@ -22,6 +23,7 @@
 typedef struct {
     double compute_s, memory_s, launch_s, floor_s;
     double overlap_frac; /* part of the smaller of the two that is not hidden */
+    double correction;   /* factor on all of it */
     int tile;            /* GEMM: index of the tile chosen */
     double waves;
 } Parts;
@@ -61,6 +63,8 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
     p->memory_s = k->bytes * r->gemm_s_per_byte;
     p->launch_s = d->curves.gemm_launch_s.value;
     p->overlap_frac = d->curves.gemm_overlap_frac.value;
+    if (r->corrected[k->dtype] && k->batch <= 1)
+        p->correction = rh_gemm_correction_factor(&d->correction, k->m, k->n, k->k);
 }
 
 /* Causal masks skip the tiles above the diagonal: half of the square when queries are keys. */
@@ -92,6 +96,7 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
 static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
 {
     p->floor_s = d->curves.kernel_floor_s.value;
+    p->correction = 1;
     switch ((RhKernelClass)k->cls) {
     case RH_KERNEL_NONE:
         p->floor_s = 0;
@@ -119,10 +124,15 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     }
 }
 
-static inline double work_s(const Parts *p)
+static inline double form_s(const Parts *p)
 {
     return p->launch_s + MAX(p->compute_s, p->memory_s) +
            p->overlap_frac * MIN(p->compute_s, p->memory_s);
+}
+
+static inline double work_s(const Parts *p)
+{
+    return form_s(p) * p->correction;
 }
 
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
@@ -139,9 +149,11 @@ static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts 
         return g_strdup_printf("attention_peak_frac, attention_s_half (%s), sustained_clock_frac",
                                d->curves.attention_peak_frac.source);
     const RhGemmTile *t = &d->curves.tiles[p->tile];
+    const RhFact *peak = &d->curves.gemm_peak_frac[k->dtype];
+    if (peak->value <= 0) /* as bf16 */
+        peak = &d->curves.gemm_peak_frac[RH_DTYPE_BF16];
     return g_strdup_printf("%.3g wave%s of %dx%d tiles on %d SMs; gemm_peak_frac (%s)", p->waves,
-                           p->waves == 1 ? "" : "s", t->m, t->n, d->sms_count,
-                           d->curves.gemm_peak_frac[RH_DTYPE_BF16].source);
+                           p->waves == 1 ? "" : "s", t->m, t->n, d->sms_count, peak->source);
 }
 
 /* The term that binds, whole, and what of the other is not hidden behind it. */
@@ -172,6 +184,9 @@ RhCost *rh_kernel_explain(const RhDevice *device, const RhKernel *kernel)
     if (p.launch_s > 0)
         rh_cost_add(root, "launch", p.launch_s, device->curves.gemm_launch_s.source);
     add_work(root, device, kernel, &p);
+    if (p.correction != 1)
+        rh_cost_add(root, "correction, by shape", work_s(&p) - form_s(&p),
+                    device->correction.source);
     if (p.floor_s > work_s(&p))
         rh_cost_add(root, "floor, beyond work", p.floor_s - work_s(&p),
                     device->curves.kernel_floor_s.source);
@@ -207,6 +222,9 @@ void rh_device_refresh(RhDevice *d)
         r->shift_m[i] = log2_of(c->tiles[i].m);
         r->shift_n[i] = log2_of(c->tiles[i].n);
     }
+    for (int t = 1; t < RH_DTYPE_LAST; t++)
+        r->corrected[t] = rh_gemm_correction_fits(&d->correction, (RhDtype)t);
+    r->corrected[RH_DTYPE_NONE] = r->corrected[RH_DTYPE_BF16];
     r->wave_tail = c->gemm_wave_tail_frac.value;
     r->k_half = c->gemm_k_half.value;
     r->k_split_inverse = 1.0 / c->gemm_k_split.value;

@@ -14,8 +14,10 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *ti
     tier->name = g_intern_string(rh_json_string(doc, node, "name"));
     tier->rail_optimised = rh_json_bool_or(doc, node, "rail_optimised", false);
     tier->hop_latency_s = rh_json_fact(doc, node, "hop_latency", RH_QUANTITY_S);
-    tier->oversubscription =
-        (RhFact){1, RH_TAG_DATASHEET, g_intern_string("root: no uplink"), g_intern_string("")};
+    tier->oversubscription = (RhFact){.value = 1,
+                                      .tag = RH_TAG_DATASHEET,
+                                      .source = g_intern_string("root: no uplink"),
+                                      .date = g_intern_string("")};
     tier->nodes_per_group = NODES_MAX;
     if (root)
         return;

@@ -52,8 +52,10 @@ static const char *template_of(const char *device)
 
 static RhFact fact_from_line(double value)
 {
-    return (RhFact){value, RH_TAG_ASSUMED, g_intern_string("one-line platform"),
-                    g_intern_string("")};
+    return (RhFact){.value = value,
+                    .tag = RH_TAG_ASSUMED,
+                    .source = g_intern_string("one-line platform"),
+                    .date = g_intern_string("")};
 }
 
 /* Platform with everything of the template except size and network. */

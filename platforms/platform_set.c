@@ -48,11 +48,25 @@ static const Setting SETTINGS[] = {
     D("device.peak.fp16", FLOPS_PER_S, true, peak_flops_per_s[RH_DTYPE_FP16]),
     D("device.peak.bf16", FLOPS_PER_S, false, peak_flops_per_s[RH_DTYPE_BF16]),
     D("device.peak.fp8", FLOPS_PER_S, true, peak_flops_per_s[RH_DTYPE_FP8]),
+    D("device.gemm.fp32", FRAC, true, curves.gemm_peak_frac[RH_DTYPE_FP32]),
+    D("device.gemm.tf32", FRAC, true, curves.gemm_peak_frac[RH_DTYPE_TF32]),
+    D("device.gemm.fp16", FRAC, true, curves.gemm_peak_frac[RH_DTYPE_FP16]),
     D("device.gemm.bf16", FRAC, false, curves.gemm_peak_frac[RH_DTYPE_BF16]),
     D("device.gemm.fp8", FRAC, false, curves.gemm_peak_frac[RH_DTYPE_FP8]),
+    D("device.gemm.k_half", COUNT, true, curves.gemm_k_half),
+    D("device.gemm.launch", S, true, curves.gemm_launch_s),
+    D("device.gemm.memory", FRAC, false, curves.gemm_memory_frac),
+    D("device.gemm.overlap", FRAC, true, curves.gemm_overlap_frac),
+    D("device.gemm.wave_tail", FRAC, true, curves.gemm_wave_tail_frac),
+    D("device.gemm.k_split", COUNT, false, curves.gemm_k_split),
     D("device.attention", FRAC, false, curves.attention_peak_frac),
+    D("device.attention.backward", FRAC, false, curves.attention_backward_frac),
+    D("device.attention.s_half", COUNT, true, curves.attention_s_half),
+    D("device.attention.d_half", COUNT, true, curves.attention_d_half),
     D("device.memory", FRAC, false, curves.memory_peak_frac),
+    D("device.memory.bytes_half", BYTES, true, curves.memory_bytes_half),
 };
+#define TILE_KEY "device.gemm.tile."
 static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node",
                                          "collective.sms", NULL};
 #define COUNT_KEYS_COUNT (G_N_ELEMENTS(COUNT_KEYS) - 1)
@@ -72,7 +86,10 @@ static bool parse_positive(const char *key, const char *value, RhQuantity kind, 
 
 static RhFact fact_set_by_user(double value)
 {
-    return (RhFact){value, RH_TAG_ASSUMED, g_intern_string("set by the user"), g_intern_string("")};
+    return (RhFact){.value = value,
+                    .tag = RH_TAG_ASSUMED,
+                    .source = g_intern_string("set by the user"),
+                    .date = g_intern_string("")};
 }
 
 static RhFact *fact_of(RhPlatform *p, const Setting *s)
@@ -81,14 +98,41 @@ static RhFact *fact_of(RhPlatform *p, const Setting *s)
     return (RhFact *)(void *)(base + s->offset);
 }
 
-RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind)
+/* "device.gemm.tile.128x64": the rate of that tile, which the device must have. */
+static bool find_tile(const RhPlatform *p, const char *key, Setting *found)
+{
+    if (!g_str_has_prefix(key, TILE_KEY))
+        return false;
+    for (int i = 0; i < p->device->curves.tiles_count; i++) {
+        const RhGemmTile *t = &p->device->curves.tiles[i];
+        g_autofree char *name = g_strdup_printf(TILE_KEY "%dx%d", t->m, t->n);
+        if (!g_str_equal(name, key))
+            continue;
+        size_t offset = (size_t)((const char *)&t->rate_frac - (const char *)p->device);
+        *found = (Setting){g_intern_string(name), RH_QUANTITY_FRAC, true, false, offset};
+        return true;
+    }
+    return false;
+}
+
+static bool find_setting(const RhPlatform *p, const char *key, Setting *found)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(SETTINGS); i++)
         if (g_str_equal(SETTINGS[i].key, key)) {
-            *kind = SETTINGS[i].kind;
-            return fact_of(p, &SETTINGS[i]);
+            *found = SETTINGS[i];
+            return true;
         }
-    return NULL;
+    return find_tile(p, key, found);
+}
+
+RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind, bool *zero_allowed)
+{
+    Setting setting;
+    if (!find_setting(p, key, &setting))
+        return NULL;
+    *kind = setting.kind;
+    *zero_allowed = setting.zero_allowed;
+    return fact_of(p, &setting);
 }
 
 static bool set_fact(RhPlatform *p, const Setting *s, const char *value, GError **error)
@@ -205,6 +249,11 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
         g_ptr_array_add(names, (void *)SETTINGS[i].key);
     for (size_t i = 0; i < COUNT_KEYS_COUNT; i++)
         g_ptr_array_add(names, (void *)COUNT_KEYS[i]);
+    for (int i = 0; i < p->device->curves.tiles_count; i++) {
+        const RhGemmTile *t = &p->device->curves.tiles[i];
+        g_autofree char *tile = g_strdup_printf(TILE_KEY "%dx%d", t->m, t->n);
+        g_ptr_array_add(names, (void *)g_intern_string(tile));
+    }
     for (int32_t t = 0; t < p->tiers_count; t++) {
         g_autofree char *oversubscription =
             g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
@@ -223,9 +272,9 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
 
 static bool set_any(RhPlatform *p, const char *key, const char *value, GError **error)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(SETTINGS); i++)
-        if (g_str_equal(SETTINGS[i].key, key))
-            return set_fact(p, &SETTINGS[i], value, error);
+    Setting setting;
+    if (find_setting(p, key, &setting))
+        return set_fact(p, &setting, value, error);
     for (guint i = 0; i < COUNT_KEYS_COUNT; i++)
         if (g_str_equal(COUNT_KEYS[i], key))
             return set_count(p, i, value, error);

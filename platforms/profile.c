@@ -8,11 +8,14 @@
 
 #define SCHEMA "rehearse.profile/1"
 
+#define CORRECTION "device.gemm.correction"
+
 static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node, RhPlatform *p)
 {
     RhQuantity kind = RH_QUANTITY_NONE;
+    bool zero_allowed = false;
     const char *key = rh_json_key(node);
-    RhFact *fact = rh_platform_fact(p, key, &kind);
+    RhFact *fact = rh_platform_fact(p, key, &kind, &zero_allowed);
     if (!fact) {
         rh_json_problem_at_key(doc, node, "the paths of --set are known",
                                "no fact of a platform "
@@ -22,8 +25,49 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
         return;
     }
     RhFact read = rh_json_fact(doc, facts, key, kind);
-    if (read.source)
+    if (read.source && read.value <= 0 && !zero_allowed)
+        rh_json_problem_at_key(doc, node, NULL, "%s must be above 0", key);
+    else if (read.source)
         *fact = read;
+}
+
+static void apply_facts(RhJson *doc, const RhJsonNode *facts, RhPlatform *p)
+{
+    for (const RhJsonNode *n = rh_json_first(facts); n; n = rh_json_next(n)) {
+        if (strcmp(rh_json_key(n), CORRECTION) != 0)
+            apply_fact(doc, facts, n, p);
+        else if (rh_json_object(doc, facts, CORRECTION))
+            rh_gemm_correction_read(doc, n, &p->device->correction);
+    }
+}
+
+static bool is_of_device(const RhJsonNode *facts)
+{
+    for (const RhJsonNode *n = rh_json_first(facts); n; n = rh_json_next(n))
+        if (g_str_has_prefix(rh_json_key(n), "device."))
+            return true;
+    return false;
+}
+
+/* Facts of links do not ask which device is at their ends. */
+static void check_device(RhJson *doc, const RhJsonNode *root, const RhJsonNode *facts,
+                         const RhPlatform *p)
+{
+    const char *device = rh_profile_device(doc);
+    if (!*device || strcmp(device, p->device->name) == 0 || !is_of_device(facts))
+        return;
+    g_autofree char *help = g_strdup_printf(
+        "a platform of %s, or a profile calibrated with --device %s", device, p->device->name);
+    const RhJsonNode *node = rh_json_first(root);
+    while (node && strcmp(rh_json_key(node), "device") != 0)
+        node = rh_json_next(node);
+    rh_json_problem(doc, node, help, "the profile is of the device %s, the platform %s has %s",
+                    device, p->name, p->device->name);
+}
+
+const char *rh_profile_device(RhJson *doc)
+{
+    return rh_json_string_or(doc, rh_json_root(doc), "device", "");
 }
 
 bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error)
@@ -32,22 +76,33 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error)
     return doc && rh_platform_apply_profile_json(p, doc, error);
 }
 
+/* "h200.json: raw.csv: NVIDIA H200, ...": what reports say of it. */
+static void note_profile(RhPlatform *p, const RhJson *doc, const char *about)
+{
+    g_autofree char *file = g_path_get_basename(rh_json_name(doc));
+    g_autofree char *text = g_strconcat(file, *about ? ": " : "", about, NULL);
+    p->profile = g_intern_string(text);
+}
+
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
     if (strcmp(rh_json_string(doc, root, "schema"), SCHEMA) != 0)
         rh_json_problem(doc, root, NULL, "not a profile: \"schema\" must be \"%s\"", SCHEMA);
     rh_json_consume(doc, root, "platform");
-    rh_json_consume(doc, root, "about");
+    const char *about = rh_json_string_or(doc, root, "about", "");
     const RhJsonNode *quality = rh_json_object_or_null(doc, root, "fit");
     if (quality)
         rh_json_consume_all(doc, quality);
     const RhJsonNode *facts = rh_json_object(doc, root, "facts");
-    for (const RhJsonNode *n = facts ? rh_json_first(facts) : NULL; n; n = rh_json_next(n))
-        apply_fact(doc, facts, n, p);
+    if (facts) {
+        check_device(doc, root, facts, p);
+        apply_facts(doc, facts, p);
+    }
     if (!rh_json_finish(doc, error))
         return false;
     rh_platform_hash_add(p, "profile", rh_json_hash(doc));
+    note_profile(p, doc, about);
     rh_device_refresh(p->device);
     return true;
 }

@@ -2,10 +2,11 @@
 /* A profile: facts measured on a machine, to be laid over a platform that is like it.
  *
  *   {"schema": "rehearse.profile/1", "platform": "lab-star", "about": "...",
- *    "facts": {"nic.latency": {"value": "0.11ms", "tag": "fitted", "source": "...",
- *                              "date": "2026-11"}, ...}}
+ *    "facts": {"nic.latency": {"value": "0.11ms", "low": "0.10ms", "high": "0.12ms",
+ *                              "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
- * Keys are the paths of `--set`. */
+ * Keys are the paths of `--set`, and "device.gemm.correction" (platforms/gemm_correction.h). Facts
+ * of a device hold for the one that "device" names. */
 #include "base/json.h"
 #include "platforms/platform.h"
 
@@ -13,4 +14,6 @@
 bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error);
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error);
 /* The fact at a path of `--set`, and what it measures; NULL when no fact has that path. */
-RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind);
+RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind, bool *zero_allowed);
+/* The device that a profile's facts are of; "" when they are of none. Interned. */
+const char *rh_profile_device(RhJson *doc);

@@ -36,6 +36,8 @@ static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
     put_input(w, "workload", q->workload_spec, c->model->name, c->model->hash);
     put_input(w, "platform", q->platform_spec, q->hardware->name, q->hardware->hash);
     put_input(w, "device", NULL, q->hardware->device->name, q->hardware->device->hash);
+    if (q->hardware->profile)
+        rh_json_put_string(w, "profile", q->hardware->profile);
     rh_json_put_string(w, "stack", c->stack->name);
     rh_json_put_int(w, "global_batch", c->job.global_batch);
     rh_json_put_int(w, "sequence_tokens", c->job.sequence);

@@ -228,4 +228,8 @@ void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware
         rh_tag_letter(hardware->nic_bytes_per_s.tag),
         rh_tag_letter(c->platform->nic_efficiency_frac.tag),
         rh_tag_letter(c->stack->kernel_gap_s.tag));
+    if (hardware->profile) {
+        g_string_append(out, "profile: ");
+        rh_text_wrap(out, hardware->profile, 9, 79);
+    }
 }
