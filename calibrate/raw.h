@@ -1,0 +1,72 @@
+#pragma once
+/* Raw samples of one machine's kernels, as `rehearse-kernels` writes them
+ * (docs/model-calibration.md):
+ *
+ *   # rehearse.raw/1
+ *   # device=NVIDIA H200
+ *   # sms=132
+ *   kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,library,repetitions,seconds,...
+ *
+ * A file that was cut is good up to its last whole line. Kernels and number formats that this
+ * version does not know are counted and left out. Knows the format; refuses to know any model. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platforms/kernel.h"
+
+#define RH_RAW_FIRST_LINE "# rehearse.raw/1"
+
+typedef enum {
+    RH_RAW_NONE,
+    RH_RAW_KERNEL,       /* a class of platforms/kernel.h: row.kernel.cls */
+    RH_RAW_GROUPED_GEMM, /* batch experts, m tokens of all of them */
+    RH_RAW_PERMUTE,
+    RH_RAW_COPY_DEVICE,
+    RH_RAW_COPY_TO_HOST_PINNED,
+    RH_RAW_COPY_FROM_HOST_PINNED,
+    RH_RAW_COPY_TO_HOST_PAGEABLE,
+    RH_RAW_COPY_FROM_HOST_PAGEABLE,
+    RH_RAW_COPY_BOTH_PINNED, /* both ways at once; bytes of one */
+    RH_RAW_LAUNCH,           /* an empty kernel, launch to end */
+    RH_RAW_LAUNCH_RATE,      /* from one empty kernel to the next, back to back */
+    RH_RAW_GRAPH_LAUNCH,     /* the same in a graph of n nodes, each */
+    RH_RAW_GEMM_BESIDE_COPY, /* while a copy kernel holds `heads` SMs */
+    RH_RAW_NCCL,             /* any of them: batch GPUs */
+    RH_RAW_SEQUENCE,         /* a whole list of kernels, on a stream or as a graph */
+    RH_RAW_LAST,
+} RhRawKind;
+
+typedef struct {
+    RhRawKind kind;
+    const char *name;      /* interned, as in the file */
+    RhKernel kernel;       /* shape, bytes and flops; of RH_RAW_KERNEL its class, too */
+    double seconds;        /* median of the repetitions */
+    double low_s, high_s;  /* 95 % interval of the median; both 0: unknown */
+    double sm_hz, power_w; /* after the sample; 0: unknown */
+    int64_t repetitions;
+    int32_t line;
+} RhRawRow;
+
+typedef struct {
+    char *name;                                   /* of the file */
+    const char *device, *date, *library_versions; /* interned; "" when unknown */
+    int32_t sms_count;
+    double hbm_bytes, clock_most_hz; /* 0: unknown */
+    GArray *rows;                    /* RhRawRow */
+    GPtrArray *unknown;              /* interned names left out, each once */
+    int32_t unknown_count;           /* rows left out for them */
+    bool cut;                        /* the last line was not whole, or complete=yes is missing */
+} RhRaw;
+
+/* RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:CELL. */
+RhRaw *rh_raw_load(const char *path, GError **error);
+/* The same from text; `name` stands in messages. */
+RhRaw *rh_raw_parse(const char *name, const char *text, GError **error);
+void rh_raw_free(RhRaw *raw);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRaw, rh_raw_free)
+
+/* Does this text begin as raw samples do? */
+bool rh_raw_begins(const char *text);
+/* "gemm bf16 m=4096 n=4096 k=4096 (line 12)". Caller frees. */
+char *rh_raw_describe(const RhRawRow *row);
