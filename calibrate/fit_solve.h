@@ -1,0 +1,38 @@
+#pragma once
+/* Fits constants of a device's cost model to timed kernels. The model is rh_kernel_time_s() itself:
+ * a fit and a rehearsal cannot differ.
+ *
+ * Loss: weighted mean of |log(model / measured)|. A simplex (GSL nmsimplex2) finds the basin on a
+ * sample of the rows; Levenberg-Marquardt with weights that fall as 1/|residual| (so that its
+ * squares sum up to absolute values) polishes on all of them. Constants are searched through
+ * transforms that keep them between their bounds.
+ *
+ * Intervals: 95 %, from the covariance of the last step, with residuals of one cluster (rows of one
+ * shape, which err together) summed before they are squared. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "platforms/device.h"
+
+typedef struct {
+    char *key; /* path of `--set`, owned by whom made the list */
+    RhQuantity kind;
+    RhFact *fact;     /* in the device; its value is the start */
+    double low, high; /* bounds; low above 0: searched by its logarithm */
+    bool on_bound;    /* out: the data want it beyond */
+} RhFitParam;
+
+typedef struct {
+    RhKernel kernel;
+    double seconds, weight;
+    uint32_t cluster;
+} RhFitSample;
+
+#define RH_FIT_PARAMS_MAX 20
+
+/* Sets value, low and high of every param's fact, and refreshes the device. Needs more clusters
+ * than params. False when the solver fails, which leaves the device as it was. */
+bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
+                  const RhFitSample *samples, size_t samples_count);
