@@ -25,7 +25,9 @@ typedef struct {
     double jitter_frac;
     const char *trace;
     /* validate, calibrate */
-    const char *suite, *only, *keep, *lab, *from, *measure;
+    const char *suite, *only, *keep, *lab, *measure, *device, *budget;
+    GPtrArray *froms; /* const char* */
+    double holdout_frac;
     int64_t runs;
     bool controls;
     /* explain */

@@ -4,13 +4,14 @@
 
 #include "base/error.h"
 #include "calibrate/pingpong.h"
+#include "cli/calibrate_kernels.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "validate/lab_run.h"
 
 /* Ping-pong over MPI in the lab, into a file of our own. */
-static char *measure(const RhArguments *a, const RhPlatform *platform, GError **error)
+static char *measure_pings(const RhPlatform *platform, GError **error)
 {
     g_autofree char *path = NULL;
     g_autofree char *output = NULL;
@@ -18,11 +19,6 @@ static char *measure(const RhArguments *a, const RhPlatform *platform, GError **
     const char *data = g_getenv("REHEARSE_DATA");
     g_autofree char *lab = g_build_filename(data ? data : RH_DATA_DIR, "validate", "lab", NULL);
     g_autofree char *obstacle = rh_lab_obstacle(lab, &how);
-    if (strcmp(a->measure, "pingpong") != 0) {
-        rh_fail(error, RH_ERROR_USAGE, "--run %s: pingpong is what this version measures",
-                a->measure);
-        return NULL;
-    }
     if (obstacle) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the lab cannot be built here: %s", obstacle);
         return NULL;
@@ -55,29 +51,29 @@ static void print_fit(const RhPingFit *fit, const char *saved)
         printf("next: rehearse simulate ... --profile %s\n", saved);
 }
 
-static int run(const RhArguments *a, GError **error)
+/* `from` is NULL for --run. */
+static int run_pings(const RhArguments *a, const char *from, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
-    if (!rh_outputs_check(a->outputs, kinds, error))
-        return 2;
-    if (!a->from == !a->measure) {
-        rh_fail(error, RH_ERROR_USAGE, "calibrate needs either --from FILE.csv or --run pingpong");
+    if (!a->platform) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "calibrate needs --platform FILE|NAME for a ping-pong\nhelp: -p, where the "
+                "messages were or will be sent");
         return 2;
     }
     g_autoptr(RhPlatform) platform = rh_platform_load(a->platform, error);
     if (!platform)
         return 3;
-    g_autofree char *path = a->from ? g_strdup(a->from) : measure(a, platform, error);
+    g_autofree char *path = from ? g_strdup(from) : measure_pings(platform, error);
     g_autoptr(GArray) pings = path ? rh_pings_load(path, error) : NULL;
     RhPingFit fit;
     bool fitted = pings && rh_pings_fit(pings, platform, &fit, error);
-    if (a->measure && path)
+    if (!from && path)
         remove(path);
     if (!fitted)
         return 3;
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
     g_autofree char *date = g_date_time_format(now, "%Y-%m");
-    g_autofree char *text = rh_pings_profile(&fit, platform, a->from ? a->from : "--run", date);
+    g_autofree char *text = rh_pings_profile(&fit, platform, from ? from : "--run", date);
     for (guint i = 0; i < a->outputs->len; i++)
         if (!rh_output_write(g_ptr_array_index(a->outputs, i), text, error))
             return 3;
@@ -88,26 +84,111 @@ static int run(const RhArguments *a, GError **error)
     return 0;
 }
 
-static const RhOption own[] = {RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-                                         "where the measurements were or will be made",
-                                         .required = true),
-                               RH_OPTION(from, "from", 0, RH_OPTION_TEXT, "FILE.csv",
-                                         "fit rows kind,source,destination,bytes,seconds"),
-                               RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "pingpong",
-                                         "measure first: messages over MPI in the network lab"),
-                               {0}};
+static int run_from(const RhArguments *a, GError **error)
+{
+    guint raws = 0;
+    g_autoptr(GPtrArray) paths = g_ptr_array_new();
+    g_ptr_array_extend(paths, a->froms, NULL, NULL);
+    g_ptr_array_extend(paths, a->operands, NULL, NULL);
+    for (guint i = 0; i < paths->len; i++) {
+        bool is_raw = false;
+        if (!rh_calibrate_is_raw(g_ptr_array_index(paths, i), &is_raw, error))
+            return 3;
+        raws += is_raw;
+    }
+    if (raws == paths->len)
+        return rh_calibrate_kernels(a, paths, error);
+    if (raws == 0 && paths->len == 1)
+        return run_pings(a, g_ptr_array_index(paths, 0), error);
+    rh_fail(error, RH_ERROR_USAGE,
+            "--from: %u of %u files are samples of kernels\nhelp: give several of those, or one "
+            "ping-pong",
+            raws, paths->len);
+    return 2;
+}
+
+static int run_measure(const RhArguments *a, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(a->measure, ",", -1);
+    g_autofree char *raw_path = NULL;
+    if (strcmp(a->measure, "pingpong") == 0)
+        return run_pings(a, NULL, error);
+    if (g_strv_contains((const char *const *)words, "pingpong")) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--run %s: a ping-pong is of a network, the others are of a GPU\nhelp: run them "
+                "one after the other, into two profiles",
+                a->measure);
+        return 2;
+    }
+    int status = rh_calibrate_measure(a, &raw_path, error);
+    if (status != 0)
+        return status;
+    g_autoptr(GPtrArray) paths = g_ptr_array_new();
+    g_ptr_array_add(paths, raw_path);
+    return rh_calibrate_kernels(a, paths, error);
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE},
+                          kinds_of_run[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(a->outputs, a->measure ? kinds_of_run : kinds, error))
+        return 2;
+    if ((a->froms->len > 0) == (a->measure != NULL)) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "calibrate needs either --from FILE.csv or --run\nnote: --run pingpong for a "
+                "network, --run alone for this machine's GPU");
+        return 2;
+    }
+    if (a->measure && a->operands->len > 0) {
+        rh_fail(error, RH_ERROR_USAGE, "\"%s\": files belong to --from, not to --run",
+                (char *)g_ptr_array_index(a->operands, 0));
+        return 2;
+    }
+    if (a->holdout_frac > 0.5) {
+        rh_fail(error, RH_ERROR_USAGE, "--holdout %.3g%%: at most half can be held out",
+                100 * a->holdout_frac);
+        return 2;
+    }
+    return a->measure ? run_measure(a, error) : run_from(a, error);
+}
+
+static const RhOption own[] = {
+    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE.csv",
+              "fit these: raw samples of kernels (also more files), or a ping-pong"),
+    RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
+              "measure first: gemm,copy,attention... (alone: all), or pingpong", .implied = "all"),
+    RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "FILE|NAME",
+              "the GPU measured, a file or a name like h200-sxm (told from the samples)"),
+    RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
+              "where a ping-pong was or will be made"),
+    RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
+              "shapes to keep out of the fit and judge it by", .quantity = RH_QUANTITY_FRAC,
+              .otherwise = "20%"),
+    RH_OPTION(budget, "budget", 0, RH_OPTION_TEXT, "5m", "time for --run on a GPU"),
+    {0}};
 static const RhOption *const tables[] = {own, rh_options_shared, NULL};
 
 const RhCommand rh_command_calibrate = {
     .name = "calibrate",
-    .operands = "",
+    .operands = "[FILE.csv...]",
+    .operands_high = 1 << 16,
     .summary = "what are this machine's real numbers?",
-    .about = "Fits what a message costs besides its links, and writes it as a profile (-o) for\n"
-             "`--profile`. --run pingpong measures it in the network lab, on the platform's\n"
-             "own network. On a real cluster, measure with\n"
+    .about = "Fits the constants of the model to measurements and writes them as a profile\n"
+             "(-o) for `--profile`; each has its value, 95 % interval, source and date.\n\n"
+             "A GPU: --run starts `rehearse-kernels` (built where the CUDA toolkit is) and\n"
+             "leaves its raw samples beside the profile, as NAME.raw.csv; --from fits such\n"
+             "samples again, without a GPU. The table gives the error of shapes that were\n"
+             "fitted and of shapes held out. Exit status 4: there is no GPU to measure.\n\n"
+             "A network: what a message costs besides its links. --run pingpong measures it\n"
+             "in the network lab, on the platform's own network. On a real cluster, measure\n"
+             "with\n"
              "    mpirun -n 2 rehearse-perform -p PLATFORM --pingpong FILE.csv\n"
              "one rank on each of two nodes, and give the file to --from.\n",
-    .examples = "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
+    .examples = "rehearse calibrate --run -o gpu.json\n"
+                "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
+                "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
+                "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
                 "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json",
     .tables = tables,
     .run = run,

@@ -146,8 +146,11 @@ static bool read_option(Reading *r, const RhOption *o, const char *inlined, GErr
     const char *value = inlined;
     if (!takes_value(o) && value)
         return rh_fail(error, RH_ERROR_USAGE, "--%s takes no value, \"%s\" given", o->name, value);
+    bool last = r->at + 1 >= r->count;
+    if (takes_value(o) && !value && o->implied && (last || r->words[r->at + 1][0] == '-'))
+        value = o->implied;
     if (takes_value(o) && !value) {
-        if (r->at + 1 >= r->count)
+        if (last)
             return rh_fail(error, RH_ERROR_USAGE, "--%s needs a value: %s\nnote: --%s  %s", o->name,
                            o->value, o->name, o->help);
         value = r->words[++r->at];
@@ -183,8 +186,8 @@ static bool read_letters(Reading *r, const char *letters, GError **error)
 static void init_arguments(RhArguments *a)
 {
     *a = (RhArguments){0};
-    GPtrArray **lists[] = {&a->sets,     &a->limits,   &a->fixes,
-                           &a->what_ifs, &a->operands, &a->outputs};
+    GPtrArray **lists[] = {&a->sets,     &a->limits,  &a->fixes, &a->what_ifs,
+                           &a->operands, &a->outputs, &a->froms};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         *lists[i] = g_ptr_array_new();
     a->recorded = g_ptr_array_new_with_free_func(g_free);
@@ -200,8 +203,8 @@ char **rh_arguments_words(const GPtrArray *words)
 
 void rh_arguments_clear(RhArguments *a)
 {
-    GPtrArray **lists[] = {&a->sets,     &a->limits,  &a->fixes,   &a->what_ifs,
-                           &a->operands, &a->outputs, &a->recorded};
+    GPtrArray **lists[] = {&a->sets,     &a->limits,  &a->fixes, &a->what_ifs,
+                           &a->operands, &a->outputs, &a->froms, &a->recorded};
     for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
         g_clear_pointer(lists[i], g_ptr_array_unref);
 }

@@ -32,6 +32,7 @@ typedef struct {
     const char *value;     /* placeholder in the help */
     const char *help;      /* one line */
     const char *otherwise; /* default, read like a typed value; NULL: none */
+    const char *implied;   /* the value when none follows; NULL: one must */
     const char *choices;   /* "bf16|fp16" */
     RhQuantity quantity;
     int64_t low, high;

@@ -1,0 +1,12 @@
+#pragma once
+/* The half of `calibrate` that is about a GPU: raw samples of kernels to a profile. */
+#include "cli/arguments.h"
+
+/* Does this file hold raw samples of kernels? False with an error when it cannot be read. */
+bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error);
+/* Runs rehearse-kernels; *raw_path (owned) is the file it left. Exit status: 0, or the program's
+ * own when it measured nothing, said on stderr; `error` for what went wrong with the program
+ * itself. */
+int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error);
+/* Fits the files (const char*), reports, writes the profile. Exit status. */
+int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **error);
