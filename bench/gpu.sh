@@ -53,11 +53,10 @@ check() {
     }
 }
 
-# What is left is shared: the lists get up to 40 s each, the grid the rest, at most 270 s.
+# Half of what is left, at most the five minutes that the grid usually takes; the rest is for the lists.
 grid() {
-    local share=$(($(left_s) - 20 - 40 * ${#files[@]}))
-    [ "$share" -le 270 ] || share=270
-    [ "$share" -ge 30 ] || share=30
+    local share=$(($(left_s) / 2))
+    [ "$share" -le 300 ] || share=300
     tool -o "$out/grid.raw.csv" --budget "${share}s" || failed=1
 }
 
@@ -81,12 +80,12 @@ kernel_lists() {
 profile() {
     local rehearse=$root/build/rehearse
     if [ -x "$rehearse" ]; then
-        "$rehearse" calibrate --from "$out/grid.raw.csv" || failed=1
-        [ ${#files[@]} = 0 ] || "$rehearse" validate --run step --from "$out" || failed=1
+        "$rehearse" calibrate --from "$out/grid.raw.csv" -o "$out/profile.json" || failed=1
+        [ ${#files[@]} = 0 ] || "$rehearse" validate --run step --from "$out" --profile "$out/profile.json" || failed=1
     else
         printf '\nOn a machine with rehearse, with the folder %s:\n' "$out"
-        printf '  rehearse calibrate --from %s/grid.raw.csv\n' "$(basename -- "$out")"
-        printf '  rehearse validate --run step --from %s\n' "$(basename -- "$out")"
+        printf '  rehearse calibrate --from %s/grid.raw.csv -o profile.json\n' "$(basename -- "$out")"
+        printf '  rehearse validate --run step --from %s --profile profile.json\n' "$(basename -- "$out")"
     fi
 }
 

@@ -25,7 +25,7 @@ typedef struct {
     double jitter_frac;
     const char *trace;
     /* validate, calibrate */
-    const char *suite, *only, *keep, *lab, *measure, *device, *budget;
+    const char *suite, *only, *keep, *lab, *measure, *device, *budget, *lists;
     GPtrArray *froms; /* const char* */
     double holdout_frac;
     int64_t runs;

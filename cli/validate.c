@@ -1,11 +1,15 @@
 /* rehearse validate: how far off are the predictions? */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "platforms/profile.h"
 #include "report/validation.h"
+#include "validate/step.h"
+#include "validate/step_lists.h"
 #include "validate/suite.h"
 #include "validate/topology.h"
 
@@ -34,6 +38,16 @@ static bool write_files(const RhArguments *a, const RhValidation *v, GError **er
             return false;
     }
     return true;
+}
+
+static int show(const RhArguments *a, const RhValidation *v, GError **error)
+{
+    if (!write_files(a, v, error))
+        return 3;
+    g_autofree char *text =
+        a->json ? rh_report_validation_json(v) : rh_report_validation_text(v, a->verbosity > 0);
+    fputs(text, stdout);
+    return v->missed->len > 0 ? 1 : 0;
 }
 
 static int print_topology(const char *name, GError **error)
@@ -76,32 +90,93 @@ static int run_suite(const RhArguments *a, GError **error)
     }
     g_autoptr(RhValidation) v = rh_suite_run(a->suite, &options, error);
     rh_terminal_progress_end();
-    if (!v || !write_files(a, v, error))
+    return v ? show(a, v, error) : 3;
+}
+
+/* The platform whose device predicts, with --profile laid over it. */
+static RhPlatform *machine(const RhArguments *a, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(a->platform ? a->platform : "h200-sxm:1x1", error);
+    if (!p || (a->profile && !rh_platform_apply_profile(p, a->profile, error)))
+        return NULL;
+    return g_steal_pointer(&p);
+}
+
+static int write_lists(const char *folder, GError **error)
+{
+    if (g_mkdir_with_parents(folder, 0777) != 0) {
+        rh_fail(error, RH_ERROR_IO, "cannot make %s", folder);
         return 3;
-    g_autofree char *text =
-        a->json ? rh_report_validation_json(v) : rh_report_validation_text(v, a->verbosity > 0);
-    fputs(text, stdout);
-    return v->missed->len > 0 ? 1 : 0;
+    }
+    if (!rh_step_lists_write(folder, error))
+        return 3;
+    printf(
+        "%u lists of kernels in %s\nnext: rehearse-kernels --list LIST.csv -o RAW/NAME.raw.csv for each, "
+        "then rehearse validate --run step --from RAW\n",
+        g_strv_length((char **)rh_step_names()), folder);
+    return 0;
+}
+
+static int run_step(const RhArguments *a, GError **error)
+{
+    g_autofree char *kernels = sibling("rehearse-kernels");
+    g_autoptr(RhPlatform) platform = machine(a, error);
+    RhStepOptions options = {.platform = platform,
+                             .from = a->froms->len ? a->froms->pdata[0] : NULL,
+                             .kernels = kernels,
+                             .keep_folder = a->keep,
+                             .only = a->only,
+                             .progress = progress};
+    if (!platform)
+        return 3;
+    if (!options.from && !g_file_test(kernels, G_FILE_TEST_IS_EXECUTABLE)) {
+        rh_fail(
+            error, RH_ERROR_NO_ANSWER,
+            "%s is not there: this rehearse was built without CUDA\n"
+            "help: bench/gpu.sh measures on a machine with a GPU; --from FOLDER reads what it wrote",
+            kernels);
+        return 1;
+    }
+    g_autoptr(RhValidation) v = rh_step_validate(&options, error);
+    rh_terminal_progress_end();
+    return v ? show(a, v, error) : 3;
 }
 
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_NONE};
+    if (a->lists)
+        return write_lists(a->lists, error);
     if (a->lab)
         return print_topology(a->lab, error);
     if (!rh_outputs_check(a->outputs, kinds, error))
         return 2;
-    if (!a->suite) {
-        g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
-        rh_fail(error, RH_ERROR_USAGE, "validate needs --suite NAME\nnote: suites: %s", list);
+    if (a->measure && strcmp(a->measure, "step") != 0) {
+        rh_fail(error, RH_ERROR_USAGE, "--run %s: step is what can be run", a->measure);
         return 2;
     }
-    return run_suite(a, error);
+    if (!a->suite == !a->measure) {
+        g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
+        rh_fail(error, RH_ERROR_USAGE,
+                "validate needs either --suite NAME or --run step\nnote: suites: %s", list);
+        return 2;
+    }
+    return a->measure ? run_step(a, error) : run_suite(a, error);
 }
 
 static const RhOption own[] = {
     RH_OPTION(suite, "suite", 0, RH_OPTION_TEXT, "NAME",
               "mpi-quick (8 ranks, four minutes) or mpi-full (16 ranks, half an hour)"),
+    RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "step",
+              "the kernels of training and decode steps on this machine's GPU"),
+    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
+              "--run step: read what bench/gpu.sh measured elsewhere"),
+    RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
+              "--run step: whose device predicts", .otherwise = "h200-sxm:1x1"),
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE",
+              "--run step: facts that `calibrate` measured"),
+    RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",
+              "write the lists of kernels that --run step performs, and end"),
     RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case",
               .otherwise = "3", .low = 1, .high = 100),
     RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
@@ -126,8 +201,11 @@ const RhCommand rh_command_validate = {
              "Beside our error stand those of others: `fluid`, the same rehearsal with links\n"
              "shared as a fluid; `alpha-beta`, the longest path without any sharing; and with\n"
              "--controls SMPI, the same program and MPI calls in SimGrid's SMPI, and the times\n"
-             "that MPI's own collectives take in place of the programs' schedules.\n",
+             "that MPI's own collectives take in place of the programs' schedules.\n\n"
+             "--run step times the kernels of one rank's steps on a GPU, alone and as a whole,\n"
+             "and compares them with the device: training shards, decode steps, experts.\n",
     .examples = "rehearse validate --suite mpi-quick\n"
+                "rehearse validate --run step --from gpu --profile h200.json\n"
                 "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"
                 "rehearse validate --lab lab-2x4",
     .tables = tables,

@@ -1,7 +1,11 @@
 /* Lists of kernels for a real GPU: do they hold the work of the step they are named after? */
+#include <glib/gstdio.h>
+#include <math.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "tests/testkit.h"
+#include "validate/step.h"
 #include "validate/step_lists.h"
 #include "workloads/model.h"
 
@@ -69,13 +73,96 @@ static void every_step_has_a_list(void)
     CU_ASSERT_PTR_NULL(rh_step_list("nothing", NULL));
 }
 
+/* --- the loop, on samples that are made up: every kernel takes `slower` of its prediction --- */
+
+#define RAW_HEADER                                                                                  \
+    "# rehearse.raw/1\n# device=synthetic\n# sms=132\n"                                             \
+    "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,library,repetitions,seconds,low_s," \
+    "high_s,sm_mhz,watts\n"
+
+static void put_sample(GString *out, const RhListedKernel *l, double seconds)
+{
+    const RhKernel *k = &l->kernel;
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    int64_t m = l->grouped ? k->m * k->batch : k->m;
+    g_ascii_formatd(text, sizeof text, "%.9g", seconds);
+    g_string_append_printf(
+        out,
+        "%s,bf16,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
+        ",%d,%d,%d,%.0f,%.0f,own,9,%s,%s,%s,0,0\n",
+        l->grouped ? "grouped_gemm" : rh_kernel_class_name((RhKernelClass)k->cls), k->batch, m,
+        k->n, k->k, k->heads, k->kv_heads, k->causal, k->bytes, k->flops, text, text, text);
+}
+
+static char *made_up_folder(const char *name, const RhPlatform *p, double slower)
+{
+    g_autofree char *folder = g_dir_make_tmp("step-test-XXXXXX", NULL);
+    g_autofree char *path = g_strdup_printf("%s/%s.raw.csv", folder, name);
+    g_autoptr(GArray) list = rh_step_list(name, NULL);
+    GString *text = g_string_new(RAW_HEADER);
+    char whole[G_ASCII_DTOSTR_BUF_SIZE];
+    double sum_s = 0;
+    for (guint i = 0; i < list->len; i++) {
+        const RhListedKernel *l = &g_array_index(list, RhListedKernel, i);
+        double seconds = slower * rh_kernel_time_s(p->device, &l->kernel);
+        put_sample(text, l, seconds);
+        sum_s += seconds * (double)l->count;
+    }
+    g_ascii_formatd(whole, sizeof whole, "%.9g", sum_s);
+    g_string_append_printf(text,
+                           "sequence,bf16,0,0,9,0,0,0,0,0,0,own,9,%s,%s,%s,0,0\n# complete=yes\n",
+                           whole, whole, whole);
+    CU_ASSERT_TRUE(rh_file_write(path, text->str, text->len, NULL));
+    g_string_free(text, TRUE);
+    return g_steal_pointer(&folder);
+}
+
+static void check_loop(const char *name, double slower, guint missed_least, guint missed_most)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhPlatform) p = rh_platform_load("h200-sxm:1x1", NULL);
+    g_autofree char *folder = made_up_folder(name, p, slower);
+    RhStepOptions options = {.platform = p, .from = folder, .only = name};
+    g_autoptr(RhValidation) v = rh_step_validate(&options, &error);
+    g_assert_no_error(error);
+    RhValidationFigures step = rh_validation_figures(v, "step");
+    RhValidationFigures gemm = rh_validation_figures(v, "gemm");
+    CU_ASSERT_EQUAL(step.count, 1);
+    CU_ASSERT_TRUE(gemm.count > 3);
+    RH_CHECK_CLOSE(step.median_abs_error_frac, fabs(1 / slower - 1), 1e-6);
+    RH_CHECK_CLOSE(gemm.median_abs_error_frac, fabs(1 / slower - 1), 1e-6);
+    CU_ASSERT_TRUE(v->missed->len >= missed_least && v->missed->len <= missed_most);
+    g_autofree char *path = g_strdup_printf("%s/%s.raw.csv", folder, name);
+    g_unlink(path);
+    g_rmdir(folder);
+}
+
+static void errors_are_those_put_in(void)
+{
+    check_loop("llama-3.1-8b-tp8", 1.02, 0, 0);
+    check_loop("gpt2-124m", 1.2, 3, 20); /* the step twice, and classes */
+    check_loop("decode-8b-b16-c4096", 0.98, 0, 0);
+}
+
+static void steps_that_were_not_measured_are_skipped(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("h200-sxm:1x1", NULL);
+    RhStepOptions options = {.platform = p, .from = "/nowhere", .only = "decode"};
+    g_autoptr(RhValidation) v = rh_step_validate(&options, NULL);
+    RhValidationFigures all = rh_validation_figures(v, NULL);
+    CU_ASSERT_TRUE(all.count == 0 && all.skipped_count == 16 && v->missed->len == 16);
+}
+
 int main(void)
 {
     return rh_test_main(
         "step",
-        (RhTest[]){{"a_training_step_holds_every_product", a_training_step_holds_every_product},
-                   {"a_decode_step_reads_weights_and_cache", a_decode_step_reads_weights_and_cache},
-                   {"experts_share_their_tokens", experts_share_their_tokens},
-                   {"every_step_has_a_list", every_step_has_a_list},
-                   {0}});
+        (RhTest[]){
+            {"a_training_step_holds_every_product", a_training_step_holds_every_product},
+            {"a_decode_step_reads_weights_and_cache", a_decode_step_reads_weights_and_cache},
+            {"experts_share_their_tokens", experts_share_their_tokens},
+            {"every_step_has_a_list", every_step_has_a_list},
+            {"errors_are_those_put_in", errors_are_those_put_in},
+            {"steps_that_were_not_measured_are_skipped", steps_that_were_not_measured_are_skipped},
+            {0}});
 }

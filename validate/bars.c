@@ -8,7 +8,7 @@
 /* 0: no bar. */
 typedef struct {
     const char *group;
-    double mape_frac, worst_frac, spearman, regret_frac, start_frac;
+    double mape_frac, median_frac, worst_frac, spearman, regret_frac, start_frac;
 } Bar;
 
 static const Bar bars[] = {
@@ -16,7 +16,20 @@ static const Bar bars[] = {
     {"pattern", .mape_frac = 0.08},
     {"iteration", .mape_frac = 0.06, .worst_frac = 0.15, .start_frac = 0.05},
     {"fault", .mape_frac = 0.08},
-    {"layout", .mape_frac = 0.08, .spearman = 0.95, .regret_frac = 0.03, .start_frac = 0.05}};
+    {"layout", .mape_frac = 0.08, .spearman = 0.95, .regret_frac = 0.03, .start_frac = 0.05},
+    {"step", .median_frac = 0.04, .worst_frac = 0.10},
+    {"gemm", .median_frac = 0.05},
+    {"grouped gemm", .median_frac = 0.05},
+    {"attention", .median_frac = 0.05},
+    {"attention-backward", .median_frac = 0.05},
+    {"norm", .median_frac = 0.05},
+    {"rotary", .median_frac = 0.05},
+    {"activation", .median_frac = 0.05},
+    {"add", .median_frac = 0.05},
+    {"embedding", .median_frac = 0.05},
+    {"cross-entropy", .median_frac = 0.05},
+    {"optimizer", .median_frac = 0.05},
+    {"reduce", .median_frac = 0.05}};
 
 static void at_most(RhValidation *v, const Bar *bar, const char *what, double value, double limit)
 {
@@ -31,6 +44,7 @@ static void judge(RhValidation *v, const Bar *bar)
     if (f.count == 0)
         return;
     at_most(v, bar, "mean error", f.mape_frac, bar->mape_frac);
+    at_most(v, bar, "median error", f.median_abs_error_frac, bar->median_frac);
     at_most(v, bar, "worst error", f.worst_abs_error_frac, bar->worst_frac);
     at_most(v, bar, "regret", f.regret_frac, bar->regret_frac);
     at_most(v, bar, "starts of tasks off by", f.start_error_frac, bar->start_frac);

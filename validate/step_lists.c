@@ -20,7 +20,7 @@ static const Training trainings[] = {
     {"llama-3.1-8b-tp1", "llama-3.1-8b", "tp1,pp8", 8, 0, 2, 4096},
     {"llama-3.1-8b-tp2", "llama-3.1-8b", "tp2,pp4", 8, 0, 2, 4096},
     {"llama-3.1-8b-tp4", "llama-3.1-8b", "tp4,pp4", 16, -1, 2, 4096},
-    {"llama-3.1-8b-tp8", "llama-3.1-8b", "tp8,pp1", 8, 0, 1, 8192},
+    {"llama-3.1-8b-tp8", "llama-3.1-8b", "tp8,pp4", 32, 3, 1, 8192},
     {"llama-3.1-70b-tp1", "llama-3.1-70b", "tp1,pp40", 40, 0, 2, 4096},
     {"llama-3.1-70b-tp2", "llama-3.1-70b", "tp2,pp20", 40, -1, 2, 4096},
     {"llama-3.1-70b-tp4", "llama-3.1-70b", "tp4,pp16", 64, 1, 2, 4096},
