@@ -327,6 +327,7 @@ static void list_errors_name_the_line(void)
         {LIST_HEAD "gemm,bf16,1,4,1,1,0,0,2,1,1,1\n", "a.csv:3: column 9, \"2\": not a whole"},
         {LIST_HEAD "gemm,bf16,1,4,1,1,0,0,0,nan,1,1\n", "a.csv:3: column 10, \"nan\": not a num"},
         {LIST_HEAD "gemm,bf16,1,4,1,1,0,0,0,1e999,1,1\n", "a.csv:3: column 10, \"1e999\""},
+        {LIST_HEAD "norm,bf16,0,0,0,0,0,0,0,1e39,0,1\n", "a.csv:3: column 10, \"1e39\": not a num"},
         {LIST_HEAD "gemm,bf16,1,4,1,1,0,0,0,1,1,0\n", "a.csv:3: column 12, \"0\": a kernel runs"},
         {LIST_HEAD "gemm,bf16,1,0,1,1,0,0,0,1,1,1\n", "a.csv:3: neither the shape nor"},
         {LIST_HEAD "norm,bf16,0,0,0,0,0,0,0,0,0,1\n", "a.csv:3: neither the shape nor"},

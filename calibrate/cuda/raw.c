@@ -174,7 +174,8 @@ static bool whole_number(const Reader *reader, char *const *fields, int field, i
 }
 
 /* Digits, point and exponent read by hand: strtod would want the locale's comma. */
-static bool real_number(const Reader *reader, char *const *fields, int field, double *out)
+static bool real_number(const Reader *reader, char *const *fields, int field, double max,
+                        double *out)
 {
     const char *c = fields[field];
     double value = 0;
@@ -191,13 +192,15 @@ static bool real_number(const Reader *reader, char *const *fields, int field, do
         c = end > c + 1 ? end : c;
     }
     value *= pow(10, exponent);
-    if (digits == 0 || *c != '\0' || !isfinite(value))
-        return wrong(reader, field, "not a number", fields[field]);
+    if (digits == 0 || *c != '\0' || !(value <= max))
+        return wrong(reader, field, "not a number in range", fields[field]);
     *out = value;
     return true;
 }
 
-#define SIDE_MAX ((int64_t)1 << 40)
+#define SIDE_MAX  ((int64_t)1 << 40)
+#define BYTES_MAX 1e15
+#define FLOPS_MAX 1e21
 
 static bool listed_numbers(const Reader *reader, char *const *fields, RkListed *out)
 {
@@ -210,7 +213,8 @@ static bool listed_numbers(const Reader *reader, char *const *fields, RkListed *
         !whole_number(reader, fields, 6, INT32_MAX, &heads) ||
         !whole_number(reader, fields, 7, INT32_MAX, &kv_heads) ||
         !whole_number(reader, fields, 8, 1, &causal) ||
-        !real_number(reader, fields, 9, &s->bytes) || !real_number(reader, fields, 10, &s->flops) ||
+        !real_number(reader, fields, 9, BYTES_MAX, &s->bytes) ||
+        !real_number(reader, fields, 10, FLOPS_MAX, &s->flops) ||
         !whole_number(reader, fields, 11, SIDE_MAX, &out->count))
         return false;
     s->heads = (int32_t)heads;
