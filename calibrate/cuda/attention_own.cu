@@ -75,8 +75,8 @@ static __device__ void write_rows(const Shared<T, D> *s, T *out, float *log_sum,
 
 /* One block: 64 queries of one head. Grid: query tiles, heads, batch. */
 template <typename T, int D>
-static __global__ void forward(const T *q, const T *k, const T *v, T *out, float *log_sum,
-                               RkTileShape shape)
+static __device__ void forward_block(const T *q, const T *k, const T *v, T *out, float *log_sum,
+                                     RkTileShape shape)
 {
     extern __shared__ __align__(128) char memory[];
     Shared<T, D> *s = reinterpret_cast<Shared<T, D> *>(memory);
@@ -111,6 +111,14 @@ static __global__ void forward(const T *q, const T *k, const T *v, T *out, float
     __syncthreads();
     write_rows(s, out + base, log_sum + (batch * shape.heads + head) * shape.queries, first, stride,
                shape);
+}
+
+template <typename T, int D>
+static __global__ void forward(const T *q, const T *k, const T *v, T *out, float *log_sum,
+                               RkTileShape shape)
+{
+    if constexpr (rk_has_units<T>())
+        forward_block<T, D>(q, k, v, out, log_sum, shape);
 }
 
 /* --- Host --- */
@@ -281,9 +289,9 @@ static __device__ void write_sums(RkSum *sums, float *scratch, T *out, int warp_
 
 /* One block: 64 keys of one key head, all queries of the heads that share it. */
 template <typename T, int D>
-static __global__ void backward(const T *q, const T *k, const T *v, const float *log_sum,
-                                const T *out_gradient, const float *products, float *q_sum,
-                                T *k_gradient, T *v_gradient, RkTileShape shape)
+static __device__ void backward_block(const T *q, const T *k, const T *v, const float *log_sum,
+                                      const T *out_gradient, const float *products, float *q_sum,
+                                      T *k_gradient, T *v_gradient, RkTileShape shape)
 {
     extern __shared__ __align__(128) char memory[];
     SharedBackward<T, D> *s = reinterpret_cast<SharedBackward<T, D> *>(memory);
@@ -336,6 +344,16 @@ static __global__ void backward(const T *q, const T *k, const T *v, const float 
                      shape.keys);
     write_sums<T, D>(value_sums, scratch, v_gradient + kv_base, warp_row, first_key, kv_stride,
                      shape.keys);
+}
+
+template <typename T, int D>
+static __global__ void backward(const T *q, const T *k, const T *v, const float *log_sum,
+                                const T *out_gradient, const float *products, float *q_sum,
+                                T *k_gradient, T *v_gradient, RkTileShape shape)
+{
+    if constexpr (rk_has_units<T>())
+        backward_block<T, D>(q, k, v, log_sum, out_gradient, products, q_sum, k_gradient,
+                             v_gradient, shape);
 }
 
 bool rk_attention_backward_own_fits(const RkGpu *gpu, const RkSample *s, RkWhy *why)

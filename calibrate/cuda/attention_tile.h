@@ -2,6 +2,8 @@
 /* Tiles of our own attention: 64 rows, four warps of 16 rows each, fp32 sums. */
 #include <mma.h>
 
+#include <type_traits>
+
 #include "calibrate/cuda/kernel_math.h"
 #include "calibrate/cuda/pack.h"
 
@@ -9,6 +11,17 @@
 #define RK_TILE_THREADS 128
 #define RK_WARP_ROWS    16
 #define RK_FRAGMENT     16
+
+/* Whether the architecture compiled for has matrix units for T: those of bf16 came with sm_80. The
+ * host never launches what is left empty. */
+template <typename T> static constexpr __device__ bool rk_has_units()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return sizeof(T) == 2 && !std::is_same<T, __nv_bfloat16>::value;
+#else
+    return true;
+#endif
+}
 
 /* What the kernels need to know of the shape. */
 typedef struct {
