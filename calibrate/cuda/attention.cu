@@ -1,11 +1,27 @@
-/* Attention, forward and backward, by our own kernels. */
+/* Attention, forward and backward: by cuDNN where it is there and its result is right, else by our
+ * own kernels. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrate/cuda/attention_cudnn.h"
 #include "calibrate/cuda/attention_own.h"
 #include "calibrate/cuda/kernel_case.h"
+#include "calibrate/cuda/libraries.h"
 
-enum { Q, K, V, OUT, LOG_SUM, OUT_GRADIENT, Q_GRADIENT, K_GRADIENT, V_GRADIENT, Q_SUM, PRODUCTS };
+enum {
+    Q = RK_CUDNN_Q,
+    K = RK_CUDNN_K,
+    V = RK_CUDNN_V,
+    OUT = RK_CUDNN_OUT,
+    LOG_SUM = RK_CUDNN_LOG_SUM,
+    OUT_GRADIENT = RK_CUDNN_OUT_GRADIENT,
+    Q_GRADIENT = RK_CUDNN_Q_GRADIENT,
+    K_GRADIENT = RK_CUDNN_K_GRADIENT,
+    V_GRADIENT = RK_CUDNN_V_GRADIENT,
+    Q_SUM = RK_CUDNN_Q_SUM,
+    PRODUCTS = RK_CUDNN_PRODUCTS,
+};
 
 static int64_t queries(const RkSample *s)
 {
@@ -188,8 +204,119 @@ static void reference_backward(const RkSample *s, double *const *b)
 static const RkSample CHECKS[] = {SHAPES(RK_ATTENTION)};
 static const RkSample CHECKS_BACKWARD[] = {SHAPES(RK_ATTENTION_BACKWARD)};
 
-extern const RkKernel RK_KERNEL_ATTENTION = {"own", operands, prepare,   launch,
-                                             NULL,  NULL,     reference, CHECKS};
-extern const RkKernel RK_KERNEL_ATTENTION_BACKWARD = {
+extern const RkKernel RK_KERNEL_ATTENTION_OWN = {"own", operands, prepare,   launch,
+                                                 NULL,  NULL,     reference, CHECKS};
+extern const RkKernel RK_KERNEL_ATTENTION_BACKWARD_OWN = {
     "own", backward_operands,  prepare_backward, launch_backward, NULL,
     NULL,  reference_backward, CHECKS_BACKWARD};
+
+/* --- By cuDNN --- */
+
+static bool prepare_cudnn(RkGpu *gpu, RkCase *c, RkWhy *why)
+{
+    char version[32];
+    void *first[RK_CUDNN_OPERANDS];
+    RkCudnn *plan = NULL;
+    if (c->sample.cls == RK_ATTENTION_BACKWARD && !prepare_backward(gpu, c, why))
+        return false;
+    if (!rk_cudnn_make(gpu, &c->sample, &plan, why))
+        return false;
+    for (int i = 0; i < c->operands_count; i++)
+        first[i] = c->data[i];
+    if (!rk_cudnn_enqueue(plan, first, gpu->stream)) {
+        rk_cudnn_free(plan);
+        return rk_fail(why, "cuDNN does not run what it planned");
+    }
+    rk_cudnn_version(version, sizeof version);
+    snprintf(c->library, sizeof c->library, "cudnn %s", version);
+    c->plan = plan;
+    return true;
+}
+
+static void launch_cudnn(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
+{
+    rk_cudnn_enqueue((RkCudnn *)c->plan, b, stream);
+}
+
+static void release_cudnn(RkCase *c)
+{
+    rk_cudnn_free((RkCudnn *)c->plan);
+}
+
+static const RkKernel CUDNN = {"cudnn", operands,      prepare_cudnn, launch_cudnn,
+                               NULL,    release_cudnn, reference,     NULL};
+static const RkKernel CUDNN_BACKWARD = {
+    "cudnn", backward_operands, prepare_cudnn,      launch_cudnn,
+    NULL,    release_cudnn,     reference_backward, NULL};
+
+/* --- The choice --- */
+
+#define KINDS_MAX 64
+
+/* Same kind, same graph: what was found right on a small shape is taken for large ones. */
+typedef struct {
+    RkSample small; /* the shape tried */
+    bool right;
+} Verdict;
+
+static RkSample small_like(const RkSample *s)
+{
+    RkSample small = *s;
+    int group = s->heads / s->kv_heads;
+    small.batch = 2;
+    small.m = small.n = 256;
+    small.kv_heads = 2;
+    small.heads = group > 1 ? 4 : 2;
+    small.bytes = small.flops = small.tier = 0;
+    return small;
+}
+
+/* Compares cuDNN with double precision once for each kind; says so once when it is wrong. */
+static bool cudnn_is_right(RkGpu *gpu, const RkSample *s)
+{
+    static Verdict verdicts[KINDS_MAX];
+    static int count;
+    RkSample checks[2] = {small_like(s), {}};
+    for (int i = 0; i < count; i++)
+        if (rk_sample_same_shape(&verdicts[i].small, &checks[0]))
+            return verdicts[i].right;
+    RkKernel kernel = s->cls == RK_ATTENTION ? CUDNN : CUDNN_BACKWARD;
+    RkWhy why = {};
+    double worst = 0;
+    kernel.checks = checks;
+    bool ran = rk_kernel_check(gpu, &kernel, &worst, &why), right = ran && worst <= 1;
+    if (!right)
+        fprintf(stderr, "note: %s %s, head size %lld, %s: own kernel, since %s\n",
+                rk_class_name(s->cls), rk_dtype_name(s->dtype), (long long)s->k,
+                s->causal ? "causal" : "unmasked",
+                ran ? "cuDNN's result differs from double precision" : why.text);
+    if (count < KINDS_MAX)
+        verdicts[count++] = Verdict{checks[0], right};
+    return right;
+}
+
+static bool prepare_best(RkGpu *gpu, RkCase *c, RkWhy *why)
+{
+    size_t mark = gpu->arena_used;
+    if (cudnn_is_right(gpu, &c->sample) && prepare_cudnn(gpu, c, why))
+        return true;
+    gpu->arena_used = mark;
+    snprintf(c->library, sizeof c->library, "own");
+    return c->sample.cls == RK_ATTENTION ? prepare(gpu, c, why) : prepare_backward(gpu, c, why);
+}
+
+static void launch_best(const RkGpu *gpu, const RkCase *c, cudaStream_t stream, void *const *b)
+{
+    if (c->plan != NULL)
+        launch_cudnn(gpu, c, stream, b);
+    else if (c->sample.cls == RK_ATTENTION)
+        launch(gpu, c, stream, b);
+    else
+        launch_backward(gpu, c, stream, b);
+}
+
+extern const RkKernel RK_KERNEL_ATTENTION = {"best", operands,      prepare_best, launch_best,
+                                             NULL,   release_cudnn, reference,    CHECKS};
+extern const RkKernel RK_KERNEL_ATTENTION_BACKWARD = {
+    "best", backward_operands, prepare_best,       launch_best,
+    NULL,   release_cudnn,     reference_backward, CHECKS_BACKWARD};

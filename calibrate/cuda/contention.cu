@@ -94,6 +94,12 @@ static bool make(RkGpu *gpu, const RkSample *s, Plan *plan, RkWhy *why)
            rk_gemm_make(gpu, s, &plan->gemm, why);
 }
 
+static bool runs(const RkGpu *gpu, const RkCase *c, const Plan *plan, RkWhy *why)
+{
+    return rk_gemm_enqueue(plan->gemm, c->data[0], c->data[1], c->data[2], gpu->stream) ||
+           rk_fail(why, "cuBLASLt does not run what it chose");
+}
+
 static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
 {
     char version[32];
@@ -102,7 +108,7 @@ static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
     Plan *plan = (Plan *)calloc(1, sizeof *plan);
     if (plan == NULL)
         return rk_fail(why, "no memory");
-    if (!make(gpu, &c->sample, plan, why)) {
+    if (!make(gpu, &c->sample, plan, why) || !runs(gpu, c, plan, why)) {
         free_plan(plan);
         return false;
     }

@@ -22,7 +22,10 @@ static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
     rk_cublas_version(version, sizeof version);
     snprintf(c->library, sizeof c->library, "cublasLt %s", version);
     c->plan = gemm;
-    return true;
+    if (rk_gemm_enqueue(gemm, c->data[0], c->data[1], c->data[2], gpu->stream))
+        return true;
+    rk_gemm_free(gemm);
+    return rk_fail(why, "cuBLASLt does not run what it chose");
 }
 
 static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)

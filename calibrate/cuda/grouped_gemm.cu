@@ -116,9 +116,12 @@ static bool send_addresses(RkGpu *gpu, RkCase *c, Plan *plan, RkWhy *why)
     return ok;
 }
 
+static bool run(const RkCase *c, cudaStream_t stream, void *const *b);
+
 static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
 {
     const RkSample *s = &c->sample;
+    void *first[3] = {c->data[0], c->data[1], c->data[2]};
     char version[32];
     if (library() == NULL)
         return rk_fail(why, "libcublas.so." TEXT(CUBLAS_VER_MAJOR) " is not on this machine");
@@ -133,10 +136,13 @@ static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
     rk_cublas_version(version, sizeof version);
     snprintf(c->library, sizeof c->library, "cublas %s", version);
     c->plan = plan;
-    return true;
+    if (run(c, gpu->stream, first))
+        return true;
+    free(plan);
+    return rk_fail(why, "cuBLAS does not group it");
 }
 
-static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
+static bool run(const RkCase *c, cudaStream_t stream, void *const *b)
 {
     const Plan *plan = (const Plan *)c->plan;
     const RkSample *s = &c->sample;
@@ -151,10 +157,17 @@ static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *co
     int n[2] = {(int)s->n, (int)s->n}, k[2] = {(int)s->k, (int)s->k};
     float one[2] = {1, 1}, zero[2] = {0, 0};
     cublas->set_stream(cublas->handle, stream);
-    cublas->gemm(cublas->handle, transposed, plain, n, plan->rows, k, one,
-                 (const void *const *)pointers, type, k, (const void *const *)(pointers + s->batch),
-                 type, k, zero, pointers + 2 * s->batch, type, n, plan->groups, plan->members,
-                 s->dtype == RK_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
+    return CUBLAS_STATUS_SUCCESS ==
+           cublas->gemm(cublas->handle, transposed, plain, n, plan->rows, k, one,
+                        (const void *const *)pointers, type, k,
+                        (const void *const *)(pointers + s->batch), type, k, zero,
+                        pointers + 2 * s->batch, type, n, plan->groups, plan->members,
+                        s->dtype == RK_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F);
+}
+
+static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *const *b)
+{
+    run(c, stream, b);
 }
 
 static void release(RkCase *c)

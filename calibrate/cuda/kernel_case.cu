@@ -51,12 +51,19 @@ static bool place(RkGpu *gpu, RkCase *c, RkWhy *why)
 
 bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkWhy *why)
 {
+    const RkKernel *kernel = rk_kernel(sample->cls);
+    if (kernel == NULL)
+        return rk_fail(why, "not measured by this program");
+    return rk_case_open_with(gpu, kernel, sample, rotations_max, out, why);
+}
+
+bool rk_case_open_with(RkGpu *gpu, const RkKernel *kernel, const RkSample *sample,
+                       int rotations_max, RkCase *out, RkWhy *why)
+{
     RkCase c = {};
-    c.kernel = rk_kernel(sample->cls);
+    c.kernel = kernel;
     c.sample = *sample;
     c.mark = gpu->arena_used;
-    if (c.kernel == NULL)
-        return rk_fail(why, "not measured by this program");
     snprintf(c.library, sizeof c.library, "%s", c.kernel->library);
     if (c.kernel->operands != NULL)
         c.kernel->operands(sample, &c);
@@ -176,7 +183,7 @@ bool rk_kernel_check(RkGpu *gpu, const RkKernel *kernel, double *worst, RkWhy *w
     *worst = 0;
     for (const RkSample *s = kernel->checks; s->cls != RK_CLASS_NONE; s++) {
         RkCase c;
-        if (!rk_case_open(gpu, s, 1, &c, why))
+        if (!rk_case_open_with(gpu, kernel, s, 1, &c, why))
             continue; /* not on this device, or the dtype is not for it */
         bool ok = check_case(gpu, &c, worst, why);
         rk_case_close(gpu, &c);

@@ -47,8 +47,11 @@ struct RkCase {
     uint64_t turn; /* which rotation is next */
 };
 
-/* The class's entry, or NULL. */
+/* What measures the class, or NULL. */
 const RkKernel *rk_kernel(RkClass cls);
+
+/* All there are, one after the other, a class's second choice after its first; NULL at the end. */
+const RkKernel *rk_kernel_at(size_t index, RkClass *cls);
 
 void rk_case_operand(RkCase *c, RkOperand operand);
 
@@ -56,6 +59,10 @@ void rk_case_operand(RkCase *c, RkOperand operand);
  * there are as many as exceed the L2 cache. What it took from the arena is given back by
  * rk_case_close, in reverse order of opening. */
 bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkWhy *why);
+
+/* The same with a kernel of the caller's choice. */
+bool rk_case_open_with(RkGpu *gpu, const RkKernel *kernel, const RkSample *sample,
+                       int rotations_max, RkCase *out, RkWhy *why);
 void rk_case_close(RkGpu *gpu, RkCase *c);
 
 /* Enqueues the next run, on the next set of buffers. */

@@ -354,29 +354,30 @@ RkExit rk_measure_list(RkGpu *gpu, const RkOptions *options, const RkList *list,
 
 /* --- Checks --- */
 
-static bool check_one(RkGpu *gpu, RkClass cls)
+static bool check_one(RkGpu *gpu, RkClass cls, const RkKernel *kernel)
 {
-    const RkKernel *kernel = rk_kernel(cls);
     double worst = 0;
     RkWhy why = {};
-    if (kernel == NULL || kernel->reference == NULL)
+    if (kernel->reference == NULL)
         return true;
     bool ran = rk_kernel_check(gpu, kernel, &worst, &why);
     if (!ran && device_lives(gpu)) {
-        fprintf(stderr, "%-20s skipped: %s\n", rk_class_name(cls), why.text);
+        fprintf(stderr, "%-20s %-9s skipped: %s\n", rk_class_name(cls), kernel->library, why.text);
         return true;
     }
     bool good = ran && worst <= 1;
-    fprintf(stderr, "%-20s %s: largest error %.2f of what its dtype allows\n", rk_class_name(cls),
-            good ? "ok" : "WRONG", worst);
+    fprintf(stderr, "%-20s %-9s %s: largest error %.2f of what its dtype allows\n",
+            rk_class_name(cls), kernel->library, good ? "ok" : "WRONG", worst);
     return good;
 }
 
 RkExit rk_check_kernels(RkGpu *gpu, const RkOptions *options)
 {
     bool good = true;
-    for (int cls = 1; cls < RK_CLASS_LAST; cls++)
+    RkClass cls;
+    const RkKernel *kernel;
+    for (size_t i = 0; (kernel = rk_kernel_at(i, &cls)) != NULL; i++)
         if (options->classes[cls])
-            good = check_one(gpu, (RkClass)cls) && good;
+            good = check_one(gpu, cls, kernel) && good;
     return good ? RK_EXIT_OK : RK_EXIT_CHECK;
 }
