@@ -47,28 +47,10 @@ static __device__ void rk_load_tile(T *tile, const T *from, int64_t first, int64
     }
 }
 
-/* Volta and Turing have no fragments of bf16, and samples of bf16 do not run there; those of fp16
- * stand in, so that the same source builds for all. */
-template <typename T> struct RkElement {
-    using Type = T;
-};
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-template <> struct RkElement<__nv_bfloat16> {
-    using Type = __half;
-};
-#endif
-template <typename T>
-static __device__ const typename RkElement<T>::Type *rk_elements(const T *from)
-{
-    return reinterpret_cast<const typename RkElement<T>::Type *>(from);
-}
-
 template <typename T, typename Layout>
-using RkLeft =
-    nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, typename RkElement<T>::Type, Layout>;
+using RkLeft = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, T, Layout>;
 template <typename T, typename Layout>
-using RkRight =
-    nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, typename RkElement<T>::Type, Layout>;
+using RkRight = nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, T, Layout>;
 using RkSum = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float>;
 using RkRows = nvcuda::wmma::row_major;
 using RkColumns = nvcuda::wmma::col_major;
@@ -82,8 +64,8 @@ template <typename T, int D> static __device__ void rk_scores(float *scores, con
         for (int depth = 0; depth < D; depth += RK_FRAGMENT) {
             RkLeft<T, RkRows> left;
             RkRight<T, RkColumns> right;
-            nvcuda::wmma::load_matrix_sync(left, rk_elements(a + depth), D);
-            nvcuda::wmma::load_matrix_sync(right, rk_elements(b + column * D + depth), D);
+            nvcuda::wmma::load_matrix_sync(left, a + depth, D);
+            nvcuda::wmma::load_matrix_sync(right, b + column * D + depth, D);
             nvcuda::wmma::mma_sync(sum, left, right, sum);
         }
         nvcuda::wmma::store_matrix_sync(scores + column, sum, RK_TILE, nvcuda::wmma::mem_row_major);
@@ -98,8 +80,8 @@ static __device__ void rk_product(RkSum &sum, const T *a, int step, int apart, c
     for (int depth = 0; depth < RK_TILE; depth += RK_FRAGMENT) {
         RkLeft<T, Layout> left;
         RkRight<T, RkRows> right;
-        nvcuda::wmma::load_matrix_sync(left, rk_elements(a + depth * step), apart);
-        nvcuda::wmma::load_matrix_sync(right, rk_elements(b + depth * D), D);
+        nvcuda::wmma::load_matrix_sync(left, a + depth * step, apart);
+        nvcuda::wmma::load_matrix_sync(right, b + depth * D, D);
         nvcuda::wmma::mma_sync(sum, left, right, sum);
     }
 }
