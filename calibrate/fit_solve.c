@@ -8,7 +8,9 @@
 #include <math.h>
 
 #define SIMPLEX_ROWS   4000 /* a sample is enough to find the basin */
-#define SIMPLEX_STARTS 3
+#define SIMPLEX_STARTS 2
+#define SWEEPS         4
+#define SWEEP_STEPS    24  /* places tried of each constant */
 #define SIMPLEX_STEPS  120 /* for each constant */
 #define POLISH_ROUNDS  6
 #define POLISH_STEPS   15
@@ -88,6 +90,27 @@ static double loss(const gsl_vector *y, void *user)
     return sum / weights;
 }
 
+/* Each constant in turn to the best of places from bound to bound: past minima that a simplex does
+ * not leave, as where a tile is so slow that no row would choose it. */
+static bool sweep(Problem *problem, gsl_vector *y)
+{
+    double before = loss(y, problem), least = before;
+    for (size_t i = 0; i < problem->params_count; i++) {
+        double best = gsl_vector_get(y, i);
+        for (int step = 0; step <= SWEEP_STEPS; step++) {
+            double t = CLAMP((double)step / SWEEP_STEPS, 0.01, 0.99);
+            gsl_vector_set(y, i, inverse_of(t));
+            double found = loss(y, problem);
+            if (found < least) {
+                least = found;
+                best = inverse_of(t);
+            }
+        }
+        gsl_vector_set(y, i, best);
+    }
+    return least < before;
+}
+
 static void simplex(Problem *problem, gsl_vector *y)
 {
     size_t p = problem->params_count;
@@ -95,9 +118,8 @@ static void simplex(Problem *problem, gsl_vector *y)
     gsl_multimin_fminimizer *work =
         gsl_multimin_fminimizer_alloc(gsl_multimin_fminimizer_nmsimplex2, p);
     gsl_vector *size = gsl_vector_alloc(p);
-    problem->stride = 1 + problem->samples_count / SIMPLEX_ROWS;
     for (int start = 0; start < SIMPLEX_STARTS; start++) {
-        gsl_vector_set_all(size, start == 1 ? -0.5 : 0.8);
+        gsl_vector_set_all(size, start == 1 ? -0.3 : 0.5);
         if (gsl_multimin_fminimizer_set(work, &function, y, size) != GSL_SUCCESS)
             break;
         for (size_t i = 0; i < SIMPLEX_STEPS * p; i++)
@@ -106,9 +128,16 @@ static void simplex(Problem *problem, gsl_vector *y)
                 break;
         gsl_vector_memcpy(y, work->x);
     }
-    problem->stride = 1;
     gsl_vector_free(size);
     gsl_multimin_fminimizer_free(work);
+}
+
+static void find_basin(Problem *problem, gsl_vector *y)
+{
+    problem->stride = 1 + problem->samples_count / SIMPLEX_ROWS;
+    for (int round = 0; round < SWEEPS && sweep(problem, y); round++)
+        simplex(problem, y);
+    problem->stride = 1;
 }
 
 /* --- polish --- */
@@ -287,7 +316,7 @@ bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, samples_count, params_count);
     gsl_vector *y = gsl_vector_alloc(params_count);
     get_values(&problem, y);
-    simplex(&problem, y);
+    find_basin(&problem, y);
     bool solved = polish(&problem, y, work);
     if (solved) {
         set_values(&problem, y);

@@ -2,10 +2,10 @@
 /* Fits constants of a device's cost model to timed kernels. The model is rh_kernel_time_s() itself:
  * a fit and a rehearsal cannot differ.
  *
- * Loss: weighted mean of |log(model / measured)|. A simplex (GSL nmsimplex2) finds the basin on a
- * sample of the rows; Levenberg-Marquardt with weights that fall as 1/|residual| (so that its
- * squares sum up to absolute values) polishes on all of them. Constants are searched through
- * transforms that keep them between their bounds.
+ * Loss: weighted mean of |log(model / measured)|. Sweeps over one constant at a time and a simplex
+ * (GSL nmsimplex2), by turns, find the basin on a sample of the rows; Levenberg-Marquardt with
+ * weights that fall as 1/|residual| (so that its squares sum up to absolute values) polishes on all
+ * of them. Constants are searched through transforms that keep them between their bounds.
  *
  * Intervals: 95 %, from the covariance of the last step, with residuals of one cluster (rows of one
  * shape, which err together) summed before they are squared. */

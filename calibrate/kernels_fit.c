@@ -538,7 +538,7 @@ static char *source_of(const GPtrArray *raws)
     if (*first->library_versions)
         g_string_append_printf(out, ", %s", first->library_versions);
     if (*first->date)
-        g_string_append_printf(out, ", %s", first->date);
+        g_string_append_printf(out, ", %.10s", first->date); /* the day */
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
@@ -553,8 +553,8 @@ static void note_files(RhKernelsFit *fit, const GPtrArray *raws)
         g_ptr_array_add(raw->unknown, NULL);
         g_autofree char *names = g_strjoinv(", ", (char **)raw->unknown->pdata);
         g_ptr_array_set_size(raw->unknown, (gint)raw->unknown->len - 1);
-        note(fit, "%s: %d rows of kernels that this version does not know: %s", raw->name,
-             raw->unknown_count, names);
+        note(fit, "%s: %d row%s of kernels that this version does not know: %s", raw->name,
+             raw->unknown_count, raw->unknown_count == 1 ? "" : "s", names);
     }
 }
 
