@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# A GPU's constants from raw samples (synthetic ones), the profile in use, and what is refused.
+raw=$(dirname -- "$CASES")/data/synthetic-kernels.raw.csv
+rehearse calibrate --from "$raw" --device h200-sxm -o gpu.json
+echo "exit $?"
+rehearse check gpu.json
+job=(-w llama-3.2-1b --global-batch 8 --seq 2048)
+rehearse plan "${job[@]}" -p dgx-h200 --quick --profile gpu.json -o plan.json | tail -n 5
+rehearse explain plan.json --term compute | grep -A3 '^    launch'
+head -c 9000 "$raw" >cut.csv
+rehearse calibrate --from cut.csv --device h200-sxm --holdout 0% | tail -n 2
+echo "exit $?"
+# Refused: another GPU's platform, a device that the samples do not tell, other files, options.
+rehearse plan "${job[@]}" -p dgx-h100 --quick --profile gpu.json 2>&1
+echo "exit $?"
+rehearse calibrate --from "$raw" 2>&1
+echo "exit $?"
+rehearse calibrate --from "$raw" -d a100-sxm-80 2>&1
+echo "exit $?"
+sed '20s/,own,9,[^,]*/,own,9,fast/' "$raw" >wrong.csv
+rehearse calibrate --from wrong.csv -d h200-sxm 2>&1
+echo "exit $?"
+rehearse calibrate --from "$raw" "$CASES/inputs/layout.txt" 2>&1
+echo "exit $?"
+rehearse calibrate --from "$raw" --holdout 80% 2>&1
+echo "exit $?"
+rehearse calibrate --run 2>&1
+echo "exit $?"
+rehearse calibrate --run gemm,pingpong -o x.json 2>&1
+echo "exit $?"
+# Measuring: a stand-in for the program that needs a GPU.
+mkdir path
+cat >path/rehearse-kernels <<END
+#!/usr/bin/env bash
+echo "called: \$*" >&2
+[ "\$KIND" != none ] || exit 4
+cp "$raw" "\$2"
+[ "\$KIND" != early ] || exit 1
+END
+chmod +x path/rehearse-kernels
+export PATH=$PWD/path:$PATH
+KIND=none rehearse calibrate --run -d h200-sxm -o x.json 2>&1
+echo "exit $?"
+KIND=early rehearse calibrate --run gemm,allreduce --budget 2m -d h200-sxm -o x.json 2>&1 | head -n 3
+cmp x.raw.csv "$raw" && rehearse check x.json | head -n 1
