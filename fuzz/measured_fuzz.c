@@ -1,4 +1,9 @@
-/* What comes back from measurements: ping-pong rows, profiles, timelines. */
+/* What comes back from measurements: ping-pong rows, raw samples of kernels, profiles, timelines.
+ */
+#include <gsl/gsl_errno.h>
+#include <math.h>
+
+#include "calibrate/kernels_fit.h"
 #include "calibrate/pingpong.h"
 #include "fuzz/fuzzkit.h"
 #include "platforms/profile.h"
@@ -12,6 +17,36 @@ static void try_pings(const char *text)
         fuzz_check_error(&error);
     for (guint i = 0; pings && i < pings->len; i++)
         FUZZ_CHECK(g_array_index(pings, RhPing, i).seconds >= 0);
+}
+
+/* Whatever is read can be shown to the model, and fitted or refused. */
+static void try_raw(const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhRaw) raw = rh_raw_parse("fuzz.csv", text, &error);
+    if (!raw) {
+        fuzz_check_error(&error);
+        return;
+    }
+    gsl_set_error_handler_off(); /* as cli/main.c */
+    g_autoptr(RhDevice) device = rh_device_load("h200-sxm", NULL);
+    g_autoptr(GPtrArray) raws = g_ptr_array_new();
+    for (guint i = 0; i < raw->rows->len; i++) {
+        const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, i);
+        g_autofree char *described = rh_raw_describe(row);
+        double seconds = rh_kernel_time_s(device, &row->kernel);
+        FUZZ_CHECK(row->seconds > 0 && seconds >= 0 && seconds < HUGE_VAL);
+    }
+    if (raw->rows->len > 40) /* a fit takes its time */
+        return;
+    g_ptr_array_add(raws, raw);
+    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", &error);
+    if (!fit) {
+        fuzz_check_error(&error);
+        return;
+    }
+    g_autofree char *profile = rh_kernels_fit_profile(fit);
+    FUZZ_CHECK(*profile == '{');
 }
 
 static void try_profile(RhJson *doc)
@@ -39,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree char *text = g_strndup((const char *)data, size);
     try_pings(text);
+    try_raw(text);
     for (int i = 0; i < 2; i++) { /* a document is consumed by its reader */
         g_autoptr(RhJson) doc = rh_json_parse("fuzz.json", (const char *)data, size, NULL);
         if (doc && i == 0)
