@@ -258,9 +258,9 @@ static void shapes_follow_from_bytes(void)
 static void names_go_both_ways(void)
 {
     for (int cls = 1; cls < RK_CLASS_LAST; cls++)
-        CU_ASSERT_EQUAL(rk_class_by_name(rk_class_name((RkClass)cls)), cls);
+        CU_ASSERT_EQUAL(rk_class_by_name(rk_class_name((RkClass)cls)), (RkClass)cls);
     for (int dtype = 1; dtype < RK_DTYPE_LAST; dtype++)
-        CU_ASSERT_EQUAL(rk_dtype_by_name(rk_dtype_name((RkDtype)dtype)), dtype);
+        CU_ASSERT_EQUAL(rk_dtype_by_name(rk_dtype_name((RkDtype)dtype)), (RkDtype)dtype);
     CU_ASSERT_EQUAL(rk_class_by_name("cross-entropy"), RK_CROSS_ENTROPY);
     CU_ASSERT_EQUAL(rk_class_by_name("gem"), RK_CLASS_NONE);
     CU_ASSERT_EQUAL(rk_class_by_name("none"), RK_CLASS_NONE);
@@ -481,7 +481,7 @@ static void swiglu_and_rotation_are_exact(void)
 static void online_softmax_equals_softmax(void)
 {
     enum { COUNT = 777, PARTS = 7 };
-    double max = -INFINITY, sum = 0;
+    double max = -HUGE_VAL, sum = 0;
     RkOnline parts[PARTS], row = rk_online_empty();
     for (int p = 0; p < PARTS; p++)
         parts[p] = rk_online_empty();
