@@ -9,6 +9,7 @@
 #include "platforms/platform.h"
 
 #define ROWS_PER_PARAM 3
+#define MEDIAN_MOST    0.2 /* of the error: beyond, one peak does not describe a format */
 
 /* A constant of the model, and the bounds of what it may mean. */
 typedef struct {
@@ -264,6 +265,27 @@ static void fit_gemm_form(const Work *w, RhDtype dtype)
     add_classes(fit, name, "", rows);
 }
 
+/* Times that hold more than the product, as casts, follow no peak: better none than a wrong one. */
+static void drop_poor_peak(const Work *w, const char *name, const GArray *rows, RhDtype dtype,
+                           RhFact before)
+{
+    RhKernelsFit *fit = w->fit;
+    RhFitFigures figures;
+    rh_fit_figures(rows, RH_FIT_ALL, false, fit->device, &figures);
+    double median_frac = figures.median_frac;
+    rh_fit_figures_clear(&figures);
+    RhFittedFact *last =
+        fit->facts->len ? &g_array_index(fit->facts, RhFittedFact, fit->facts->len - 1) : NULL;
+    g_autofree char *key = g_strdup_printf("device.gemm.%s", rh_dtype_name(dtype));
+    if (!last || strcmp(last->key, key) != 0 || median_frac <= MEDIAN_MOST)
+        return;
+    note(fit, "%s: median error %.0f %%; one peak does not describe these rows, %s is not changed",
+         name, 100 * median_frac, key);
+    g_array_set_size(fit->facts, fit->facts->len - 1);
+    fit->device->curves.gemm_peak_frac[dtype] = before;
+    rh_device_refresh(fit->device);
+}
+
 static void fit_gemm_peak(const Work *w, RhDtype dtype)
 {
     RhDevice *d = w->fit->device;
@@ -277,8 +299,10 @@ static void fit_gemm_peak(const Work *w, RhDtype dtype)
              d->name, rows->len);
         return;
     }
+    RhFact before = d->curves.gemm_peak_frac[dtype];
     add_peak(params, d, dtype);
     fit_class(w, name, rows, params);
+    drop_poor_peak(w, name, rows, dtype, before);
 }
 
 static void fit_gemm(const Work *w)

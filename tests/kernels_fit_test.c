@@ -222,6 +222,27 @@ static void what_is_held_out_depends_on_the_shape_alone(void)
     kit_raw_clear(&kit);
 }
 
+/* Casts in the times: three parts of four are not the product. */
+static double padded(const RhKernel *k)
+{
+    return k->dtype == RH_DTYPE_FP8 ? 1 + 3e7 / (double)(k->m * k->k) : 1;
+}
+
+static void a_peak_that_describes_nothing_is_dropped(void)
+{
+    g_autoptr(RhDevice) truth = kit_device();
+    KitRaw kit = kit_raw(truth, 0.01);
+    kit.factor = padded;
+    kit_gemms(&kit, RH_DTYPE_BF16, 12, 6);
+    kit_gemms(&kit, RH_DTYPE_FP8, 12, 3);
+    g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    CU_ASSERT_PTR_NULL(find_fact(fit, "device.gemm.fp8"));
+    CU_ASSERT_EQUAL(fit->device->curves.gemm_peak_frac[RH_DTYPE_FP8].value, 0.5);
+    CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(fit->notes, fit->notes->len - 1), "one peak"));
+    kit_raw_clear(&kit);
+}
+
 /* --- the correction --- */
 
 /* What no form of tiles has: slower with wide n, quicker with deep k. */
@@ -417,6 +438,7 @@ int main(void)
         {"a cut file can be fitted again", a_cut_file_can_be_fitted_again},
         {"what is held out depends on the shape alone",
          what_is_held_out_depends_on_the_shape_alone},
+        {"a peak that describes nothing is dropped", a_peak_that_describes_nothing_is_dropped},
         {"a correction is kept where it pays", a_correction_is_kept_where_it_pays},
         {"a correction is continuous and between its nodes",
          a_correction_is_continuous_and_between_its_nodes},
