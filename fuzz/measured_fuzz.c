@@ -35,6 +35,7 @@ static void try_raw(const char *text)
         const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, i);
         g_autofree char *described = rh_raw_describe(row);
         double seconds = rh_kernel_time_s(device, &row->kernel);
+        FUZZ_CHECK(*described != 0);
         FUZZ_CHECK(row->seconds > 0 && seconds >= 0 && seconds < HUGE_VAL);
     }
     if (raw->rows->len > 40) /* a fit takes its time */
