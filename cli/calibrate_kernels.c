@@ -29,9 +29,11 @@ bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error)
 
 /* --- measuring --- */
 
-/* Beside this program, or on the path. */
-static char *find_program(void)
+char *rh_kernels_program(void)
 {
+    const char *named = g_getenv("REHEARSE_KERNELS");
+    if (named && *named)
+        return g_strdup(named);
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
     g_autofree char *beside = g_build_filename(folder, PROGRAM, NULL);
@@ -99,7 +101,7 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
     g_autofree char *raw = raw_path_of(a, error);
     if (!raw)
         return 2;
-    g_autofree char *program = find_program();
+    g_autofree char *program = rh_kernels_program();
     if (!program) {
         rh_fail(error, RH_ERROR_NO_ANSWER,
                 PROGRAM " is neither beside rehearse nor on the path\nnote: it is built where the "

@@ -4,6 +4,9 @@
 
 /* Does this file hold raw samples of kernels? False with an error when it cannot be read. */
 bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error);
+/* rehearse-kernels: what REHEARSE_KERNELS names, else beside this program, else on the path; NULL
+ * when it is nowhere. Caller frees. */
+char *rh_kernels_program(void);
 /* Runs rehearse-kernels; *raw_path (owned) is the file it left. Exit status: 0, or the program's
  * own when it measured nothing, said on stderr; `error` for what went wrong with the program
  * itself. */

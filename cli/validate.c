@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/calibrate_kernels.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -119,7 +120,7 @@ static int write_lists(const char *folder, GError **error)
 
 static int run_step(const RhArguments *a, GError **error)
 {
-    g_autofree char *kernels = sibling("rehearse-kernels");
+    g_autofree char *kernels = rh_kernels_program();
     g_autoptr(RhPlatform) platform = machine(a, error);
     RhStepOptions options = {.platform = platform,
                              .from = a->froms->len ? a->froms->pdata[0] : NULL,
@@ -129,12 +130,11 @@ static int run_step(const RhArguments *a, GError **error)
                              .progress = progress};
     if (!platform)
         return 3;
-    if (!options.from && !g_file_test(kernels, G_FILE_TEST_IS_EXECUTABLE)) {
-        rh_fail(
-            error, RH_ERROR_NO_ANSWER,
-            "%s is not there: this rehearse was built without CUDA\n"
-            "help: bench/gpu.sh measures on a machine with a GPU; --from FOLDER reads what it wrote",
-            kernels);
+    if (!options.from && !kernels) {
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "rehearse-kernels is not there: this rehearse was built without CUDA\n"
+                "help: bench/gpu.sh measures on a machine with a GPU; --from FOLDER reads what it "
+                "wrote");
         return 1;
     }
     g_autoptr(RhValidation) v = rh_step_validate(&options, error);
