@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A GPU's constants from raw samples (synthetic ones), the profile in use, and what is refused.
-raw=$(dirname -- "$CASES")/data/synthetic-kernels.raw.csv
+cp "$CASES/../data/synthetic-kernels.raw.csv" .
+raw=synthetic-kernels.raw.csv
 rehearse calibrate --from "$raw" --device h200-sxm -o gpu.json
 echo "exit $?"
 rehearse check gpu.json
@@ -34,7 +35,7 @@ cat >path/rehearse-kernels <<END
 #!/usr/bin/env bash
 echo "called: \$*" >&2
 [ "\$KIND" != none ] || exit 4
-cp "$raw" "\$2"
+cp "$PWD/$raw" "\$2"
 [ "\$KIND" != early ] || exit 1
 END
 chmod +x path/rehearse-kernels
