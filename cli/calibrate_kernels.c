@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/beside.h"
 #include "base/error.h"
 #include "base/table.h"
 #include "calibrate/kernels_fit.h"
@@ -31,15 +32,7 @@ bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error)
 
 char *rh_kernels_program(void)
 {
-    const char *named = g_getenv("REHEARSE_KERNELS");
-    if (named && *named)
-        return g_strdup(named);
-    g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-    g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
-    g_autofree char *beside = g_build_filename(folder, PROGRAM, NULL);
-    if (g_file_test(beside, G_FILE_TEST_IS_EXECUTABLE))
-        return g_steal_pointer(&beside);
-    return g_find_program_in_path(PROGRAM);
+    return rh_beside(PROGRAM, "REHEARSE_KERNELS");
 }
 
 /* "allreduce" is what a user says; the program measures all of NCCL. */

@@ -54,7 +54,7 @@ static void experts_share_their_tokens(void)
 {
     g_autoptr(GArray) list = rh_step_list("experts-mixtral-ep4", NULL);
     RH_CHECK_CLOSE(flops_of(list, RH_KERNEL_GEMM), 4 * 2 * 8192.0 * 3 * 4096 * 14336, 1e-9);
-    g_autofree char *text = rh_step_list_text(list);
+    g_autofree char *text = rh_kernel_list_text(list);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "grouped_gemm,bf16,2,8192,28672,4096,0,0,0,"));
 }
 

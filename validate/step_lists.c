@@ -232,38 +232,13 @@ GArray *rh_step_list(const char *name, GError **error)
     return NULL;
 }
 
-static void put_row(GString *out, const RhListedKernel *l)
-{
-    const RhKernel *k = &l->kernel;
-    char flops[G_ASCII_DTOSTR_BUF_SIZE], bytes[G_ASCII_DTOSTR_BUF_SIZE];
-    int64_t m = l->grouped ? k->m * k->batch : k->m; /* a grouped GEMM counts all tokens */
-    g_string_append_printf(
-        out,
-        "%s,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
-        ",%d,%d,%d,%s,%s,%" G_GINT64_FORMAT "\n",
-        l->grouped ? "grouped_gemm" : rh_kernel_class_name((RhKernelClass)k->cls),
-        rh_dtype_name((RhDtype)k->dtype), k->batch, m, k->n, k->k, k->heads, k->kv_heads, k->causal,
-        g_ascii_formatd(bytes, sizeof bytes, "%.0f", k->bytes),
-        g_ascii_formatd(flops, sizeof flops, "%.0f", k->flops), l->count);
-}
-
-char *rh_step_list_text(const GArray *list)
-{
-    GString *out =
-        g_string_new("# rehearse.kernels/1\n"
-                     "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,count\n");
-    for (guint i = 0; i < list->len; i++)
-        put_row(out, &g_array_index(list, RhListedKernel, i));
-    return g_string_free(out, FALSE);
-}
-
 bool rh_step_lists_write(const char *folder, GError **error)
 {
     for (const char *const *name = rh_step_names(); *name; name++) {
         g_autoptr(GArray) list = rh_step_list(*name, error);
         g_autofree char *file = g_strconcat(*name, ".csv", NULL);
         g_autofree char *path = g_build_filename(folder, file, NULL);
-        g_autofree char *text = list ? rh_step_list_text(list) : NULL;
+        g_autofree char *text = list ? rh_kernel_list_text(list) : NULL;
         if (!text || !rh_file_write(path, text, strlen(text), error))
             return false;
     }

@@ -1,0 +1,19 @@
+#pragma once
+/* Kernels as a file that `rehearse-kernels` performs on a GPU: "# rehearse.kernels/1", a header,
+ * one row per kernel in order (docs/model-calibration.md). */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "platforms/kernel.h"
+
+/* A kernel and how often it runs in a row. `grouped`: the batch of GEMMs runs as one grouped GEMM.
+ */
+typedef struct {
+    RhKernel kernel;
+    bool grouped;
+    int64_t count;
+} RhListedKernel;
+
+/* The file's text from RhListedKernel; caller frees. */
+char *rh_kernel_list_text(const GArray *list);
