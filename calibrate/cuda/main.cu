@@ -6,6 +6,7 @@
 #include "calibrate/cuda/measure.h"
 #include "calibrate/cuda/meter.h"
 #include "calibrate/cuda/raw.h"
+#include "calibrate/cuda/serve.h"
 
 static RkExit print_grid(const RkOptions *options)
 {
@@ -23,6 +24,8 @@ static RkExit run(RkGpu *gpu, const RkOptions *options, const RkList *list, FILE
         return rk_check_kernels(gpu, options);
     if (options->task == RK_DO_LIST)
         return rk_measure_list(gpu, options, list, out);
+    if (options->task == RK_DO_SERVE)
+        return rk_serve(gpu, list, stdin, out);
     return rk_measure_grid(gpu, options, out);
 }
 
@@ -49,7 +52,8 @@ static RkExit with_gpu(const RkOptions *options, const RkList *list)
         return RK_EXIT_GPU;
     }
     rk_meter_open(gpu.pci);
-    rk_stop_on_signals();
+    if (options->task != RK_DO_SERVE) /* which ends when nobody asks any more */
+        rk_stop_on_signals();
     RkExit status = run_into_file(&gpu, options, list);
     rk_gpu_close(&gpu);
     return status;
@@ -60,7 +64,7 @@ static bool read_list(const char *name, RkList *list)
     char why[512];
     FILE *file = fopen(name, "r");
     if (file == NULL) {
-        fprintf(stderr, "error: --list %s: cannot be opened\n", name);
+        fprintf(stderr, "error: %s: cannot be opened\n", name);
         return false;
     }
     bool ok = rk_list_read(file, name, list, why, sizeof why);
@@ -73,7 +77,7 @@ static bool read_list(const char *name, RkList *list)
 static RkExit measure(const RkOptions *options)
 {
     RkList list = {};
-    if (options->task == RK_DO_LIST && !read_list(options->list_file, &list))
+    if (options->list_file != NULL && !read_list(options->list_file, &list))
         return RK_EXIT_INPUT;
     RkExit status = with_gpu(options, &list);
     rk_list_clear(&list);
@@ -100,6 +104,7 @@ int main(int argc, char **argv)
         return print_grid(&options);
     case RK_DO_MEASURE:
     case RK_DO_LIST:
+    case RK_DO_SERVE:
     case RK_DO_CHECK:
     default:
         return measure(&options);

@@ -12,6 +12,7 @@
 #include "calibrate/cuda/meter.h"
 #include "calibrate/cuda/progress.h"
 #include "calibrate/cuda/raw.h"
+#include "calibrate/cuda/whole.h"
 
 #define SAMPLE_S_MIN 0.03
 #define SAMPLE_S_MAX 0.5
@@ -218,20 +219,9 @@ RkExit rk_measure_grid(RkGpu *gpu, const RkOptions *options, FILE *out)
 
 /* --- A list --- */
 
-typedef struct {
-    RkCase *cases;   /* of the distinct shapes */
-    size_t *case_of; /* of every line */
-    size_t cases_count;
-    const RkList *list;
-    int64_t launches;
-} Whole;
-
-static void enqueue_list(const RkGpu *gpu, void *data)
+static void enqueue_whole(const RkGpu *gpu, void *data)
 {
-    const Whole *whole = (const Whole *)data;
-    for (size_t i = 0; i < whole->list->count; i++)
-        for (int64_t n = 0; n < whole->list->items[i].count; n++)
-            rk_case_launch(gpu, &whole->cases[whole->case_of[i]], gpu->stream);
+    rk_whole_launch(gpu, (const RkWhole *)data);
 }
 
 static void launch_graph(const RkGpu *gpu, void *data)
@@ -239,66 +229,7 @@ static void launch_graph(const RkGpu *gpu, void *data)
     cudaGraphLaunch((cudaGraphExec_t)data, gpu->stream);
 }
 
-static bool same_listed(const RkListed *a, const RkListed *b)
-{
-    return rk_sample_same_shape(&a->sample, &b->sample) && a->sample.bytes == b->sample.bytes;
-}
-
-/* The first line with the same kernel. */
-static size_t first_like(const RkList *list, size_t line)
-{
-    size_t i = 0;
-    while (!same_listed(&list->items[i], &list->items[line]))
-        i++;
-    return i;
-}
-
-static void close_whole(RkGpu *gpu, Whole *whole)
-{
-    while (whole->cases_count > 0)
-        rk_case_close(gpu, &whole->cases[--whole->cases_count]);
-    free(whole->cases);
-    free(whole->case_of);
-}
-
-/* All kernels at once in memory, on one set of operands each. */
-static bool open_whole(RkGpu *gpu, const RkList *list, Whole *whole, RkWhy *why)
-{
-    *whole = Whole{(RkCase *)calloc(list->count, sizeof(RkCase)),
-                   (size_t *)calloc(list->count, sizeof(size_t)), 0, list, 0};
-    if (whole->cases == NULL || whole->case_of == NULL)
-        return rk_fail(why, "no memory");
-    for (size_t i = 0; i < list->count; i++) {
-        size_t first = first_like(list, i);
-        whole->launches += list->items[i].count;
-        if (first < i) {
-            whole->case_of[i] = whole->case_of[first];
-            continue;
-        }
-        RkCase *next = &whole->cases[whole->cases_count];
-        if (!rk_case_open(gpu, &list->items[i].shape, 1, next, why))
-            return false;
-        whole->case_of[i] = whole->cases_count++;
-    }
-    return true;
-}
-
-static bool capture(const RkGpu *gpu, Whole *whole, cudaGraphExec_t *out, RkWhy *why)
-{
-    cudaGraph_t graph = NULL;
-    if (!rk_cuda(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal),
-                 "capturing the list", why))
-        return false;
-    enqueue_list(gpu, whole);
-    bool ok =
-        rk_cuda(cudaStreamEndCapture(gpu->stream, &graph), "capturing the list", why) &&
-        rk_cuda(cudaGraphInstantiateWithFlags(out, graph, 0), "making a graph of the list", why);
-    if (graph != NULL)
-        cudaGraphDestroy(graph);
-    return ok;
-}
-
-static bool write_whole(Run *run, const char *name, const Whole *whole, const RkMedian *seconds)
+static bool write_whole(Run *run, const char *name, const RkWhole *whole, const RkMedian *seconds)
 {
     RkReading reading = rk_meter_read();
     RkRawRow row = {};
@@ -313,15 +244,15 @@ static bool write_whole(Run *run, const char *name, const Whole *whole, const Rk
 /* Back to back on one stream, then the same as a graph. */
 static bool measure_whole(Run *run, const RkList *list)
 {
-    Whole whole;
+    RkWhole whole;
     RkMedian seconds;
     RkWhy why;
     cudaGraphExec_t graph = NULL;
     double each_s = fmax(1, (run->budget_s - (rk_now_s() - run->begin_s)) / 3);
-    bool ok = open_whole(run->gpu, list, &whole, &why) &&
-              rk_time_enqueued(run->gpu, enqueue_list, &whole, each_s, &seconds, &why) &&
+    bool ok = rk_whole_open(run->gpu, list, &whole, &why) &&
+              rk_time_enqueued(run->gpu, enqueue_whole, &whole, each_s, &seconds, &why) &&
               write_whole(run, "sequence", &whole, &seconds) && !stopped &&
-              capture(run->gpu, &whole, &graph, &why) &&
+              rk_whole_capture(run->gpu, &whole, &graph, &why) &&
               rk_time_enqueued(run->gpu, launch_graph, graph, each_s, &seconds, &why) &&
               write_whole(run, "sequence_graph", &whole, &seconds);
     if (!ok)
@@ -329,7 +260,7 @@ static bool measure_whole(Run *run, const RkList *list)
                 stopped ? "stopped" : why.text);
     if (graph != NULL)
         cudaGraphExecDestroy(graph);
-    close_whole(run->gpu, &whole);
+    rk_whole_close(run->gpu, &whole);
     return ok;
 }
 
@@ -342,7 +273,7 @@ RkExit rk_measure_list(RkGpu *gpu, const RkOptions *options, const RkList *list,
     for (; going && run.done < list->count && !time_is_up(&run); run.done++) {
         const RkListed *item = &list->items[run.done];
         show(&run, &item->sample);
-        if (first_like(list, run.done) == run.done)
+        if (rk_list_first_like(list, run.done) == run.done)
             going = measure_one(&run, &item->sample, &item->shape);
     }
     bool complete = going && run.done == list->count && run.reasons.count[0] == 0;

@@ -18,6 +18,7 @@ static const char HELP[] =
     "  --budget TIME     stop after this time, 4.5m by default (90s, 5m); the rest is left out\n"
     "  -o FILE           write there instead of standard output\n"
     "  --list LIST.csv   measure the kernels of a list alone and the list as a whole\n"
+    "  --serve LIST.csv  run lines of a list as standard input asks (calibrate/cuda/orders.h)\n"
     "  --device N        the GPU, 0 by default\n"
     "  --seed N          of the random data, 1 by default\n"
     "  --grid            print the designed grid as CSV and exit; needs no GPU\n"
@@ -115,9 +116,9 @@ static bool take(RkOptions *o, const char *flag, const char *value, char *why, s
         o->out_file = value;
         return true;
     }
-    if (strcmp(flag, "--list") == 0) {
+    if (strcmp(flag, "--list") == 0 || strcmp(flag, "--serve") == 0) {
         o->list_file = value;
-        o->task = RK_DO_LIST;
+        o->task = flag[2] == 'l' ? RK_DO_LIST : RK_DO_SERVE;
         return true;
     }
     if (strcmp(flag, "--device") == 0) {
@@ -131,7 +132,8 @@ static bool take(RkOptions *o, const char *flag, const char *value, char *why, s
 
 static bool takes_value(const char *flag)
 {
-    static const char *const FLAGS[] = {"--run", "--budget", "-o", "--list", "--device", "--seed"};
+    static const char *const FLAGS[] = {"--run",   "--budget", "-o",    "--list",
+                                        "--serve", "--device", "--seed"};
     for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++)
         if (strcmp(flag, FLAGS[i]) == 0)
             return true;

@@ -13,6 +13,7 @@ extern "C" {
 typedef enum {
     RK_DO_MEASURE,
     RK_DO_LIST,
+    RK_DO_SERVE,
     RK_DO_GRID,
     RK_DO_CHECK,
     RK_DO_HELP,
@@ -24,7 +25,7 @@ typedef struct {
     bool classes[RK_CLASS_LAST]; /* of --run; all when it is not given */
     double budget_s;
     const char *out_file;  /* NULL: standard output; borrowed from argv, as the next */
-    const char *list_file; /* of --list */
+    const char *list_file; /* of --list and --serve */
     int device;
     uint64_t seed;
 } RkOptions;
