@@ -127,6 +127,8 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     m->reaction_s = rh_json_fact(doc, node, "reaction", RH_QUANTITY_S);
     m->noise_s = rh_json_fact(doc, node, "noise", RH_QUANTITY_S);
     m->copy_bytes_per_s = rh_json_fact(doc, node, "copy", RH_QUANTITY_BYTES_PER_S);
+    if (rh_json_has(node, "window"))
+        m->window_bytes = rh_json_fact(doc, node, "window", RH_QUANTITY_BYTES);
     if (m->packet_bytes.source != NULL && m->packet_bytes.value < 64)
         rh_json_problem(doc, node, NULL, "packet must be 64 B or more");
 }

@@ -48,6 +48,8 @@ typedef struct {
     RhFact noise_s; /* of each message's latency so much is exponential: a busy host; mean kept */
     RhFact copy_bytes_per_s; /* a message waits for its copies at both ends; 0: for none */
     RhFact burst_bytes;      /* an idle link lets so much through at once: a token bucket */
+    RhFact window_bytes; /* payload that one connection may have under way; 0: all there is. A send
+                            ends when its last byte is under way */
 } RhMessages;
 
 typedef struct {

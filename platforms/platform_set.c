@@ -36,6 +36,7 @@ static const Setting SETTINGS[] = {
     P("messages.reaction", S, true, messages.reaction_s),
     P("messages.noise", S, true, messages.noise_s),
     P("messages.burst", BYTES, true, messages.burst_bytes),
+    P("messages.window", BYTES, true, messages.window_bytes),
     P("messages.copy", BYTES_PER_S, true, messages.copy_bytes_per_s),
     P("price_per_gpu_hour", USD, true, price_usd_per_gpu_hour),
     D("device.hbm", BYTES, false, hbm_bytes),

@@ -11,7 +11,7 @@ static RhPlatform *star(void)
         {"nic.bandwidth", "1MB/s"},   {"nic.latency", "0us"},    {"messages.packet", "1kB"},
         {"messages.header", "0B"},    {"messages.burst", "0B"},  {"nvlink.bandwidth", "1MB/s"},
         {"nvlink.latency", "0us"},    {"messages.copy", "0B/s"}, {"messages.noise", "0us"},
-        {"messages.reaction", "0us"},
+        {"messages.reaction", "0us"}, {"messages.window", "0B"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(settings); i++)
         CU_ASSERT_TRUE(rh_platform_set(p, settings[i][0], settings[i][1], NULL));
@@ -43,6 +43,48 @@ static void an_idle_link_lets_a_burst_through(void)
     g_autoptr(RhProgram) large = kit_messages(8, 1, 1, 1e5);
     RH_CHECK_CLOSE(time_of(small, p), 0, 1e-9);
     RH_CHECK_CLOSE(time_of(large, p), 0.1 - 0.01, 1e-9); /* the second link's burst hides its own */
+}
+
+static double send_ends_s(const RhProgram *p, const RhPlatform *platform)
+{
+    g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){.timeline = true});
+    for (guint i = 0; i < run->timeline->len; i++) {
+        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
+        if (rh_program_task(p, span->task)->kind == RH_TASK_SEND)
+            return span->t_end_s;
+    }
+    return -1;
+}
+
+static void a_window_holds_packets_back(void)
+{
+    g_autoptr(RhPlatform) p = star();
+    g_autoptr(RhProgram) one = kit_messages(8, 1, 1, 1e5);
+    RH_CHECK_CLOSE(send_ends_s(one, p), 0, 1e-9);
+    /* One packet at a time passes both links before the next leaves. */
+    CU_ASSERT_TRUE(rh_platform_set(p, "messages.window", "1kB", NULL));
+    RH_CHECK_CLOSE(time_of(one, p), 0.2, 1e-9);
+    RH_CHECK_CLOSE(send_ends_s(one, p), 0.198, 1e-9);
+    /* Ten at a time keep the first link busy; the last leaves the sender when the 90th is there. */
+    CU_ASSERT_TRUE(rh_platform_set(p, "messages.window", "10kB", NULL));
+    RH_CHECK_CLOSE(time_of(one, p), 0.1 + 0.001, 1e-9);
+    RH_CHECK_CLOSE(send_ends_s(one, p), 0.09 + 0.001, 1e-9);
+    g_autoptr(RhProgram) small = kit_messages(8, 1, 1, 1e4);
+    RH_CHECK_CLOSE(send_ends_s(small, p), 0, 1e-9);
+}
+
+/* A root that sends to one after another: each transfer waits for the one before, but for what the
+ * window holds. */
+static void steps_wait_for_their_sends(void)
+{
+    g_autoptr(RhPlatform) platform = star();
+    g_autoptr(RhProgram) p = kit_one_collective(8, 8, 1, RH_OP_BROADCAST, RH_ALGO_TREE, 1e5);
+    double buffered_s = time_of(p, platform);
+    CU_ASSERT_TRUE(rh_platform_set(platform, "messages.window", "2kB", NULL));
+    double waiting_s = time_of(p, platform);
+    /* Three rounds; at once, the root's three messages share its link. */
+    CU_ASSERT_TRUE(waiting_s < 0.9 * buffered_s);
+    CU_ASSERT_TRUE(waiting_s >= 3 * 0.1 && waiting_s < 3 * 0.1 + 0.01);
 }
 
 static void a_link_that_dies_stops_the_step_and_names_who_waits(void)
@@ -216,6 +258,8 @@ int main(void)
         (RhTest[]){
             {"a_lone_message_is_stored_and_forwarded", a_lone_message_is_stored_and_forwarded},
             {"an_idle_link_lets_a_burst_through", an_idle_link_lets_a_burst_through},
+            {"a_window_holds_packets_back", a_window_holds_packets_back},
+            {"steps_wait_for_their_sends", steps_wait_for_their_sends},
             {"a_link_that_dies_stops_the_step_and_names_who_waits",
              a_link_that_dies_stops_the_step_and_names_who_waits},
             {"fair_links_take_turns_and_first_come_links_do_not",

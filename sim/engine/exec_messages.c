@@ -4,8 +4,9 @@
  * A message is cut into packets that wait on each link of the route in turn; a link serves one at a
  * time, so each is a timer. What is idle lets a burst through: a token bucket, kept as the time at
  * which the bucket would be full again (GCRA, ITU-T I.371). The receiver has the message the
- * route's latency and its copies after its last packet. Sends are buffered: a SEND ends when it
- * starts. SMs are not held. */
+ * route's latency and its copies after its last packet. A connection has a window of packets under
+ * way; a send ends when its last packet is, and a member's step when its sends have ended and its
+ * receives have come. SMs are not held. */
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <string.h>
@@ -40,14 +41,23 @@ typedef struct {
     int32_t serving;  /* message; NONE = idle */
 } Server;
 
+/* From one rank to another. */
+typedef struct {
+    uint64_t key;      /* sender << 32 | receiver */
+    int32_t under_way; /* packets */
+    GQueue waiting;    /* messages, the first one partly sent */
+} Connection;
+
 typedef struct {
     RhLink links[RH_ROUTE_MAX];
     int32_t served[RH_ROUTE_MAX]; /* packets that have left each link */
     int32_t links_count, packets;
-    double bytes; /* payload */
-    uint64_t connection;
-    int32_t receiver, task; /* actor; of a RECV, local to its role; else NONE */
-    int32_t call, member, step;
+    double bytes;                 /* payload */
+    int32_t unsent;               /* packets that wait for the window */
+    Connection *connection;       /* borrowed */
+    int32_t sender, receiver;     /* actors */
+    int32_t send_task, recv_task; /* local to their roles; NONE: a collective's */
+    int32_t call, from, to, step; /* members */
     double latency_s, t_post_s;
 } Message;
 
@@ -55,8 +65,8 @@ typedef struct {
 typedef struct {
     int32_t actor, task; /* NONE: not reached yet */
     int32_t phase, repeat, from, to;
-    int32_t step, awaited;
-    uint16_t *arrived; /* messages, per step */
+    int32_t step, awaited; /* sends to end and messages to come, of this step */
+    uint16_t *arrived;     /* messages, per step */
     double t_start_s;
 } Member;
 
@@ -74,6 +84,8 @@ struct RhExecMessages {
     GArray *free_messages;     /* int32_t */
     GArray *calls;             /* Call */
     GHashTable *call_of;       /* instance << 32 | ordinal -> index + 1 */
+    GHashTable *connections;   /* key -> Connection, owned */
+    int32_t window;            /* packets */
     int32_t links_count, base; /* timer slots: base + link, then base + links + message */
     uint8_t **early;           /* per actor and task: came before it was asked for */
     double **t_reached_s;      /* per actor and lane */
@@ -173,8 +185,52 @@ static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
 {
     const Message *m = message_at(x, message);
     Server *server = &x->messages->servers[m->links[hop]];
-    queue_put(queue_of(x, server, m->connection), message, packets);
+    queue_put(queue_of(x, server, m->connection->key), message, packets);
     serve(x, m->links[hop]);
+}
+
+/* --- connections --- */
+
+static Connection *connection_at(const RhExec *x, uint64_t key)
+{
+    Connection *c = g_hash_table_lookup(x->messages->connections, GSIZE_TO_POINTER(key));
+    if (!c) {
+        c = g_new0(Connection, 1);
+        c->key = key;
+        g_hash_table_insert(x->messages->connections, GSIZE_TO_POINTER(key), c);
+    }
+    return c;
+}
+
+static guint connection_hash(gconstpointer key)
+{
+    return (guint)rh_mix64(GPOINTER_TO_SIZE(key), 0);
+}
+
+static void connection_free(gpointer data)
+{
+    g_queue_clear(&((Connection *)data)->waiting);
+    g_free(data);
+}
+
+static void sent(RhExec *x, int32_t message);
+
+/* Fills the window from the messages that wait for it. */
+static void send_on(RhExec *x, Connection *c)
+{
+    while (!g_queue_is_empty(&c->waiting) && c->under_way < x->messages->window) {
+        int32_t message = GPOINTER_TO_INT(g_queue_peek_head(&c->waiting));
+        Message *m = message_at(x, message);
+        int32_t packets = MIN(m->unsent, x->messages->window - c->under_way);
+        c->under_way += packets;
+        m->unsent -= packets;
+        bool last = m->unsent == 0;
+        if (last)
+            g_queue_pop_head(&c->waiting);
+        enqueue(x, message, 0, packets);
+        if (last)
+            sent(x, message);
+    }
 }
 
 /* The last packet is in: the receiver has the message a latency later. */
@@ -194,10 +250,14 @@ static void packet_leaves(RhExec *x, RhLink link)
     server->serving = NONE;
     m->served[hop]++;
     x->events_count++;
-    if (hop < last)
+    if (hop < last) {
         enqueue(x, message, hop + 1, 1);
-    else if (m->served[hop] == m->packets)
-        land(x, message);
+    } else {
+        if (m->served[hop] == m->packets)
+            land(x, message);
+        m->connection->under_way--;
+        send_on(x, m->connection);
+    }
     serve(x, link);
 }
 
@@ -246,18 +306,21 @@ static void post(RhExec *x, Message what, int32_t src, int32_t dst, double launc
     int32_t index = message_new(x);
     what.links_count = rh_platform_route(x->platform, from, to, what.links);
     what.packets = (int32_t)fmax(1, ceil(what.bytes / x->platform->messages.packet_bytes.value));
-    what.connection = (uint64_t)(uint32_t)src << 32 | (uint32_t)dst;
+    what.connection = connection_at(x, (uint64_t)(uint32_t)src << 32 | (uint32_t)dst);
     what.latency_s = launch_s + noisy(x, rh_platform_route_latency_s(x->platform, from, to));
     if (x->platform->messages.copy_bytes_per_s.value > 0)
         what.latency_s += what.bytes / x->platform->messages.copy_bytes_per_s.value;
     what.t_post_s = x->t_s;
+    what.unsent = what.packets;
     x->bytes_total += what.bytes;
     *message_at(x, index) = what;
     if (what.links_count > 0) {
         all->servers[what.links[0]].sender = is_own(x->platform, what.links[0]);
-        enqueue(x, index, 0, what.packets);
+        g_queue_push_tail(&what.connection->waiting, GINT_TO_POINTER(index));
+        send_on(x, what.connection);
     } else {
         land(x, index);
+        sent(x, index);
     }
 }
 
@@ -300,28 +363,42 @@ static Call *call_at(const RhExec *x, int32_t i)
     return RH_AT(x->messages->calls, Call, i);
 }
 
-/* Sends the member's flows of the step; how many it awaits. */
-static int32_t post_step(RhExec *x, int32_t index, int32_t own)
+/* What must happen before the member's step is over, and one more. */
+static int32_t awaited_in_step(const RhExpansion *e, const Member *m, int32_t own)
 {
-    const Call *call = call_at(x, index);
-    const RhExpansion *e = call->expansion;
-    Member member = call->members[own];
-    int32_t awaited = 0;
+    int32_t awaited = 1 - m->arrived[m->step];
+    for (int32_t i = m->from; i < m->to; i++) {
+        const RhFlow *flow = rh_expansion_flow(e, i);
+        awaited += (flow->dst == own) + (flow->src == own);
+    }
+    return awaited;
+}
+
+/* Sends the member's flows of the step. True when nothing is awaited. */
+static bool post_step(RhExec *x, int32_t index, int32_t own)
+{
+    Member *m = &call_at(x, index)->members[own];
+    const Member member = *m;
+    const RhExpansion *e = call_at(x, index)->expansion;
+    double launch_s = member.step == 0 ? call_at(x, index)->launch_s : 0;
+    m->awaited = awaited_in_step(e, m, own);
     for (int32_t i = member.from; i < member.to; i++) {
         const RhFlow *flow = rh_expansion_flow(e, i);
-        awaited += flow->dst == own;
         if (flow->src != own)
             continue;
         int32_t dst = e->members[flow->dst];
         Message message = {.bytes = flow->bytes,
+                           .sender = member.actor,
                            .receiver = x->fold->colour_of_rank[dst],
-                           .task = NONE,
+                           .send_task = NONE,
+                           .recv_task = NONE,
                            .call = index,
-                           .member = flow->dst,
+                           .from = own,
+                           .to = flow->dst,
                            .step = member.step};
-        post(x, message, e->members[own], dst, member.step == 0 ? call->launch_s : 0);
+        post(x, message, e->members[own], dst, launch_s);
     }
-    return awaited;
+    return --call_at(x, index)->members[own].awaited == 0;
 }
 
 /* To the next repetition, or the next phase that concerns the member. False at the end. */
@@ -360,12 +437,15 @@ static void advance(RhExec *x, int32_t index, int32_t own)
             member_ends(x, index, own);
             return;
         }
-        int32_t awaited = post_step(x, index, own);
-        m = &call_at(x, index)->members[own];
-        m->awaited = awaited - m->arrived[m->step];
-        if (m->awaited > 0)
+        if (!post_step(x, index, own))
             return;
     }
+}
+
+static void one_less(RhExec *x, int32_t index, int32_t own)
+{
+    if (--call_at(x, index)->members[own].awaited == 0)
+        advance(x, index, own);
 }
 
 static bool arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
@@ -400,11 +480,22 @@ static void send(RhExec *x, int32_t actor, int32_t task)
     int32_t dst = a->rank + t->peer_delta;
     int32_t receiver = x->fold->colour_of_rank[dst];
     Message message = {.bytes = t->bytes,
+                       .sender = actor,
                        .receiver = receiver,
-                       .task = t->peer_task - x->actors[receiver].role->tasks_first,
+                       .send_task = task,
+                       .recv_task = t->peer_task - x->actors[receiver].role->tasks_first,
                        .call = NONE};
     post(x, message, a->rank, dst, 0);
-    rh_exec_complete(x, actor, task, x->t_s);
+}
+
+/* All of it is under way. */
+static void sent(RhExec *x, int32_t message)
+{
+    const Message m = *message_at(x, message);
+    if (m.call == NONE)
+        rh_exec_complete(x, m.sender, m.send_task, m.t_post_s);
+    else
+        one_less(x, m.call, m.from);
 }
 
 void rh_exec_messages_arrive(RhExec *x, int32_t actor, int32_t task)
@@ -424,11 +515,11 @@ static void received(RhExec *x, const Message *m)
 {
     RhExecMessages *all = x->messages;
     const RhActor *a = &x->actors[m->receiver];
-    all->early[m->receiver][m->task] = true;
-    if (a->state[m->task] != RH_STATE_ARRIVED)
+    all->early[m->receiver][m->recv_task] = true;
+    if (a->state[m->recv_task] != RH_STATE_ARRIVED)
         return;
-    double t_reached_s = all->t_reached_s[m->receiver][rh_actor_task(x, a, m->task)->lane];
-    rh_exec_complete_moved(x, m->receiver, m->task, t_reached_s,
+    double t_reached_s = all->t_reached_s[m->receiver][rh_actor_task(x, a, m->recv_task)->lane];
+    rh_exec_complete_moved(x, m->receiver, m->recv_task, t_reached_s,
                            x->t_s - fmax(t_reached_s, m->t_post_s));
 }
 
@@ -440,10 +531,10 @@ static void deliver(RhExec *x, int32_t index)
         received(x, &m);
         return;
     }
-    Member *member = &call_at(x, m.call)->members[m.member];
+    Member *member = &call_at(x, m.call)->members[m.to];
     member->arrived[m.step]++;
-    if (member->actor != NONE && member->step == m.step && --member->awaited == 0)
-        advance(x, m.call, m.member);
+    if (member->actor != NONE && member->step == m.step)
+        one_less(x, m.call, m.to);
 }
 
 void rh_exec_messages_due(RhExec *x, int32_t slot)
@@ -476,6 +567,13 @@ RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base)
     all->free_messages = g_array_new(FALSE, FALSE, sizeof(int32_t));
     all->calls = g_array_new(FALSE, FALSE, sizeof(Call));
     all->call_of = g_hash_table_new(g_direct_hash, g_direct_equal);
+    all->connections =
+        g_hash_table_new_full(connection_hash, g_direct_equal, NULL, connection_free);
+    const RhMessages *how = &x->platform->messages;
+    all->window =
+        how->window_bytes.value > 0
+            ? (int32_t)fmin(fmax(1, how->window_bytes.value / how->packet_bytes.value), INT32_MAX)
+            : INT32_MAX;
     all->link_bytes = g_new0(double, all->links_count + 1);
     all->servers = g_new0(Server, all->links_count + 1);
     for (RhLink l = 0; l < all->links_count; l++)
@@ -537,6 +635,7 @@ void rh_exec_messages_free(RhExec *x)
         g_free(blocks[i]);
     gsl_rng_free(all->rng);
     g_hash_table_destroy(all->call_of);
+    g_hash_table_destroy(all->connections);
     rh_expansions_free(all->expansions);
     g_free(all);
 }
