@@ -24,6 +24,8 @@ bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error)
     }
     if (r.step_time_s > 0)
         r.spread_frac = (most_s - least_s) / r.step_time_s;
+    r.repeated_count = (int32_t)rh_json_int_or(doc, root, "repeated_count", 0, 1 << 20, 0);
+    r.stolen_frac = rh_json_number_or(doc, root, "stolen_frac", 0, 1e9, 0);
     r.checked_count = rh_json_int(doc, root, "checked_count", 0, INT64_C(1) << 52);
     r.wrong_count = rh_json_int(doc, root, "wrong_count", 0, INT64_C(1) << 52);
     const char *library = rh_json_string(doc, root, "mpi");

@@ -5,7 +5,8 @@
 typedef struct {
     double step_time_s; /* the median run's */
     double spread_frac; /* (slowest - quickest) / median */
-    int32_t runs_count;
+    double stolen_frac; /* of the processors, by a hypervisor, during the steps that count */
+    int32_t runs_count, repeated_count; /* steps that count; disturbed ones that do not */
     int64_t checked_count, wrong_count;
     char *library; /* owned */
 } RhPerformedResult;

@@ -1,7 +1,10 @@
 #include "validate/perform/clock.h"
 
+#include <glib.h>
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ROUND_TRIPS 30
 #define TAG         7
@@ -63,4 +66,13 @@ void rh_clock_nap(double seconds)
 {
     struct timespec nap = {0, (long)(1e9 * fmax(0, fmin(seconds, 0.5)))};
     nanosleep(&nap, NULL);
+}
+
+double rh_clock_stolen_s(void)
+{
+    g_autofree char *text = NULL;
+    double ticks = 0; /* user, nice, system, idle, iowait, irq, softirq, steal */
+    if (g_file_get_contents("/proc/stat", &text, NULL, NULL))
+        sscanf(text, "cpu %*f %*f %*f %*f %*f %*f %*f %lf", &ticks);
+    return ticks / (double)sysconf(_SC_CLK_TCK) / g_get_num_processors();
 }

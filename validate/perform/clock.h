@@ -9,3 +9,7 @@ double rh_clock_now_s(void);
 double rh_clock_offset_s(MPI_Comm comm);
 /* Sleeps for about this long; without it, idle ranks would take the processor from busy ones. */
 void rh_clock_nap(double seconds);
+
+/* Seconds that a hypervisor has taken from this machine, a processor's mean, since it started; 0
+ * where the system does not say. Counted in ticks of 10 ms. */
+double rh_clock_stolen_s(void);

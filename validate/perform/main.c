@@ -5,6 +5,7 @@
  * Every rank reads the same files. Rank 0 writes results/NAME.json (times, checks) and
  * results/NAME.run.json.gz (the timeline, as the rehearsal writes its own). */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +17,21 @@
 #include "validate/perform/clock.h"
 #include "validate/perform/pingpong.h"
 #include "validate/perform/record.h"
+#include "validate/perform/results.h"
 
 #define LEAD_S       0.02 /* from the agreement on a start to the start */
-#define RUNS_MAX     101
-#define LAST_WORDS_S 1.0 /* for the other ranks to time out too, before all is aborted */
+#define TRIES        3    /* steps performed for one that counts, at most */
+#define LAST_WORDS_S 1.0  /* for the other ranks to time out too, before all is aborted */
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 
 typedef struct {
-    char *platform, *folder, *pingpong, *slow, *event, *compute;
+    char *platform, *folder, *pingpong, *slow, *event, *compute, *wake;
     char **programs;
     int runs;
     double timeout_s, scale;
     gboolean library;
+    bool sockets;
 } Arguments;
 
 typedef struct {
@@ -40,13 +43,6 @@ typedef struct {
 } Stage;
 
 /* --- one program --- */
-
-typedef struct {
-    double step_s[RUNS_MAX];
-    GArray *spans[RUNS_MAX];
-    int runs;
-    RhPayloadCheck check;
-} Results;
 
 /* The same moment for all, on each rank's own clock. */
 static double agree_on_start(const Stage *stage)
@@ -88,72 +84,47 @@ static void give_up(const Stage *stage, const char *program, const char *why)
 
 /* One step; the first is a warm-up, with every word checked. */
 static void run_once(const Stage *stage, RhRankPerformer *performer, const char *program,
-                     Results *all, bool warm_up)
+                     RhResults *all, bool warm_up)
 {
+    double stolen_s = rh_clock_stolen_s();
     RhPerformed done = rh_rank_performer_step(performer, agree_on_start(stage), warm_up);
     if (done.stuck)
         give_up(stage, program, done.stuck);
     double step_s = rh_record_max(stage->comm, done.t_end_s);
+    stolen_s = rh_record_max(stage->comm, rh_clock_stolen_s() - stolen_s);
     RhPayloadCheck check = rh_record_check(stage->comm, done.check);
     all->check.checked_count += check.checked_count;
     all->check.wrong_count += check.wrong_count;
-    if (!warm_up) {
-        all->step_s[all->runs] = step_s;
-        all->spans[all->runs++] = g_steal_pointer(&done.spans);
-    }
+    if (!warm_up)
+        all->steps[all->count++] =
+            (RhStep){step_s, stolen_s / (step_s + LEAD_S), g_steal_pointer(&done.spans)};
     rh_performed_clear(&done);
 }
 
-/* The run in the middle: its index. */
-static int median_run(const Results *all)
+/* As many calm steps as are wanted, or, of three times as many, the calmest. */
+static void run_all(const Stage *stage, RhRankPerformer *performer, const char *program,
+                    RhResults *all)
 {
-    for (int i = 0; i < all->runs; i++) {
-        int below = 0;
-        for (int k = 0; k < all->runs; k++)
-            below += all->step_s[k] < all->step_s[i] || (all->step_s[k] == all->step_s[i] && k < i);
-        if (below == (all->runs - 1) / 2)
-            return i;
+    int wanted = stage->arguments->runs, calm = 0;
+    run_once(stage, performer, program, all, true);
+    while (calm < wanted && all->count < MIN(TRIES * wanted, RH_STEPS_MAX)) {
+        run_once(stage, performer, program, all, false);
+        calm += all->steps[all->count - 1].stolen_frac <= RH_CALM_FRAC;
     }
-    return 0;
-}
-
-static char *result_text(const Stage *stage, const char *program, const Results *all)
-{
-    char library[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(library, &length);
-    library[strcspn(library, ",\n")] = '\0';
-    g_strdelimit(library, "\t", ' ');
-    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "schema", "rehearse.perform/1");
-    rh_json_put_string(w, "program", program);
-    rh_json_put_string(w, "platform", stage->platform->name);
-    rh_json_put_string(w, "mpi", library);
-    rh_json_put_int(w, "ranks_count", stage->ranks);
-    rh_json_begin_array(w, "steps_s");
-    for (int i = 0; i < all->runs; i++)
-        rh_json_put_number(w, NULL, all->step_s[i]);
-    rh_json_end_array(w);
-    if (all->runs > 0)
-        rh_json_put_number(w, "step_time_s", all->step_s[median_run(all)]);
-    rh_json_put_int(w, "checked_count", all->check.checked_count);
-    rh_json_put_int(w, "wrong_count", all->check.wrong_count);
-    rh_json_end_object(w);
-    return rh_json_writer_steal(w);
+    rh_results_keep(all, wanted);
 }
 
 static bool write_results(const Stage *stage, const RhProgram *p, const char *path,
-                          const Results *all, GError **error)
+                          const RhResults *all, GError **error)
 {
     g_autoptr(RhRun) run = NULL;
-    if (all->runs > 0) {
-        int middle = median_run(all);
-        run = rh_record_run(stage->comm, p, all->spans[middle], all->step_s[middle]);
+    if (all->count > 0) {
+        const RhStep *middle = &all->steps[rh_results_median(all)];
+        run = rh_record_run(stage->comm, p, middle->spans, middle->step_s);
     }
     if (stage->rank != 0)
         return true;
-    g_autofree char *text = result_text(stage, path, all);
+    g_autofree char *text = rh_results_text(all, path, stage->platform->name, stage->ranks);
     if (!stage->arguments->folder)
         return fputs(text, stdout) >= 0 && fflush(stdout) == 0;
     g_autofree char *json = output_path(stage, path, ".json");
@@ -200,8 +171,9 @@ static int perform(const Stage *stage, const char *path, GError **error)
     const Arguments *a = stage->arguments;
     RhPerformOptions options = {.kernel_scale = a->scale,
                                 .timeout_s = a->timeout_s,
-                                .blas = g_strcmp0(a->compute, "blas") == 0,
-                                .library = a->library};
+                                .worker = a->compute ? rh_worker_by_name(a->compute) : NULL,
+                                .library = a->library,
+                                .sockets = a->sockets};
     if (!parse_slow(a->slow, &options, error) || !parse_event(stage, &options, error))
         return EXIT_USAGE;
     g_autoptr(RhJson) doc = rh_json_load(path, error);
@@ -215,16 +187,17 @@ static int perform(const Stage *stage, const char *path, GError **error)
     }
     RhRankPerformer *performer =
         rh_rank_performer_new(p, stage->platform, stage->comm, &options, error);
-    if (!performer)
+    if (rh_record_max(stage->comm, performer ? 0 : 1) > 0) { /* one that cannot stops all */
+        rh_rank_performer_free(performer);
         return EXIT_INPUT;
-    Results all = {0};
-    for (int i = 0; i <= a->runs; i++)
-        run_once(stage, performer, path, &all, i == 0);
+    }
+    RhResults all = {0};
+    run_all(stage, performer, path, &all);
     bool written = write_results(stage, p, path, &all, error);
-    for (int i = 0; i < all.runs; i++)
-        g_array_unref(all.spans[i]);
+    int code = !written ? EXIT_INPUT : all.check.wrong_count > 0 ? EXIT_WRONG : 0;
+    rh_results_clear(&all);
     rh_rank_performer_free(performer);
-    return !written ? EXIT_INPUT : all.check.wrong_count > 0 ? EXIT_WRONG : 0;
+    return code;
 }
 
 /* --- the whole --- */
@@ -246,11 +219,15 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
          "so long into each measured step rank 0 runs a shell command: a fault", "SECONDS:COMMAND"},
         {"scale", 0, 0, G_OPTION_ARG_DOUBLE, &a->scale, "all kernels take longer", "FACTOR"},
         {"compute", 0, 0, G_OPTION_ARG_STRING, &a->compute,
-         "kernels are waits of their rehearsed time (timed, the default), or real work of the "
-         "processor with OpenBLAS (blas)",
+         "kernels are waits of their rehearsed time (timed, the default), real work of the "
+         "processor with OpenBLAS (blas), or the kernels themselves on a GPU of each rank (cuda)",
          "HOW"},
         {"library", 0, 0, G_OPTION_ARG_NONE, &a->library,
          "MPI's own collectives in place of the program's schedules", NULL},
+        {"wake", 0, 0, G_OPTION_ARG_STRING, &a->wake,
+         "a rank at rest looks for messages every 50 us (poll, the default), or wakes when a socket "
+         "moves (sockets: where MPI sends by TCP alone; REHEARSE_WAKE=sockets says the same)",
+         "HOW"},
         {"pingpong", 0, 0, G_OPTION_ARG_FILENAME, &a->pingpong,
          "measure messages between pairs of ranks instead", "FILE.csv"},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &a->programs, NULL,
@@ -261,9 +238,14 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, argc, argv, error))
         return false;
-    a->runs = CLAMP(a->runs, 1, RUNS_MAX);
-    if (a->compute && !g_str_equal(a->compute, "timed") && !g_str_equal(a->compute, "blas"))
-        return rh_fail(error, RH_ERROR_USAGE, "--compute %s: timed or blas is wanted", a->compute);
+    a->runs = CLAMP(a->runs, 1, RH_STEPS_MAX);
+    if (a->compute && !g_str_equal(a->compute, "timed") && !rh_worker_by_name(a->compute))
+        return rh_fail(error, RH_ERROR_USAGE, "--compute %s: timed, blas or cuda is wanted",
+                       a->compute);
+    const char *wake = a->wake ? a->wake : g_getenv("REHEARSE_WAKE");
+    a->sockets = g_strcmp0(wake, "sockets") == 0;
+    if (wake && !a->sockets && !g_str_equal(wake, "poll"))
+        return rh_fail(error, RH_ERROR_USAGE, "--wake %s: poll or sockets is wanted", wake);
     if (!a->platform || (!a->pingpong && !a->programs))
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -272,22 +254,32 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
     return true;
 }
 
-/* Performs the ping-pong as often as `runs`, the first time in vain; rank 0 writes. */
+/* Performs the ping-pong as often as `runs`, the first time and disturbed times in vain; rank 0
+ * writes. */
 static bool ping_all(const Stage *stage, const RhProgram *p, FILE *out, GError **error)
 {
-    RhPerformOptions options = {
-        .kernel_scale = 1, .slow_rank = -1, .timeout_s = stage->arguments->timeout_s};
+    RhPerformOptions options = {.kernel_scale = 1,
+                                .slow_rank = -1,
+                                .timeout_s = stage->arguments->timeout_s,
+                                .sockets = stage->arguments->sockets};
     RhRankPerformer *performer =
         rh_rank_performer_new(p, stage->platform, stage->comm, &options, error);
     bool written = performer && (!out || fputs(RH_PINGPONG_HEADER "\n", out) >= 0);
-    for (int i = 0; performer && i <= stage->arguments->runs; i++) {
+    int wanted = stage->arguments->runs + 1, left = TRIES * wanted;
+    for (bool warm_up = true; performer && wanted > 0; left--) {
+        double stolen_s = rh_clock_stolen_s();
         RhPerformed done = rh_rank_performer_step(performer, agree_on_start(stage), false);
+        double step_s = rh_record_max(stage->comm, done.t_end_s);
+        stolen_s = rh_record_max(stage->comm, rh_clock_stolen_s() - stolen_s);
         g_autoptr(RhRun) run = rh_record_run(stage->comm, p, done.spans, done.t_end_s);
+        bool counts = warm_up || left <= wanted || stolen_s <= RH_CALM_FRAC * step_s;
         if (done.stuck)
             written = rh_fail(error, RH_ERROR_NO_ANSWER, "%s", done.stuck);
-        if (run && i > 0)
+        if (run && counts && !warm_up)
             written = written && rh_pingpong_rows(p, run->timeline, out);
         rh_performed_clear(&done);
+        wanted -= counts;
+        warm_up = false;
     }
     rh_rank_performer_free(performer);
     return written;
@@ -323,6 +315,14 @@ static int run(const Stage *stage, GError **error)
     return code;
 }
 
+/* The first rank of which `own` is true; no rank's number when there is none. */
+static int first_with(const Stage *stage, bool own)
+{
+    int mine = own ? stage->rank : stage->ranks, first = mine;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, stage->comm);
+    return first;
+}
+
 int main(int argc, char **argv)
 {
     Arguments arguments;
@@ -331,6 +331,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(stage.comm, &stage.rank);
     MPI_Comm_size(stage.comm, &stage.ranks);
+    signal(SIGPIPE, SIG_IGN);       /* a worker that is gone is an error, not an end */
     prctl(PR_SET_TIMERSLACK, 1000); /* naps end when asked, not 50 us later */
     int code = EXIT_USAGE;
     if (parse_arguments(&argc, &argv, &arguments, &error)) {
@@ -341,7 +342,7 @@ int main(int argc, char **argv)
         if (!arguments.platform || stage.platform)
             code = run(&stage, &error);
     }
-    if (error && stage.rank == 0)
+    if (first_with(&stage, error != NULL) == stage.rank)
         fprintf(stderr, "error: %s\n", error->message);
     int worst = (int)rh_record_max(stage.comm, code);
     rh_platform_free(stage.platform);

@@ -8,8 +8,9 @@
 #include "validate/perform/clock.h"
 #include "validate/perform/compute.h"
 #include "validate/perform/library.h"
+#include "validate/perform/wake.h"
 
-#define NAP_S 50e-6
+#define WORK_NAP_S 50e-6 /* while another thread computes, whose end wakes nobody */
 
 typedef enum { WAITING, STARTED, DONE } State;
 
@@ -35,6 +36,7 @@ struct RhRankPerformer {
     RhRoleTable *tables, *role; /* role: NULL when the rank has none */
     RhExpansions *expansions;
     RhWire *wire;
+    RhWake *wake;
     RhCompute *compute; /* NULL: kernels are waits */
     int32_t compute_task;
     GQueue work;       /* KERNEL tasks that wait for the processor */
@@ -122,11 +124,12 @@ static void start_step(RhRankPerformer *r, Meeting *m)
         const RhFlow *flow = rh_expansion_flow(m->expansion, i);
         if (flow->src != m->own)
             continue;
+        m->awaited++;
         int64_t bytes = 4 * rh_payload_flow_words(m->payload, flow);
         uint32_t *buffer = rh_wire_buffer(r->wire, bytes);
         rh_payload_take(m->payload, flow, m->repeat, buffer);
         rh_wire_send(r->wire, m->expansion->members[flow->dst], tag, buffer, bytes,
-                     (RhWireOwner){.task = -1, .flow = i});
+                     (RhWireOwner){.task = m->task, .flow = i});
     }
 }
 
@@ -239,10 +242,9 @@ static void on_wire_done(RhWireOwner owner, const uint32_t *words, void *user)
         end_task(r, owner.task, rh_clock_now_s());
         return;
     }
-    if (!owner.receives)
-        return;
     Meeting *m = &r->meetings[task_at(r, owner.task)->lane];
-    rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->repeat, words);
+    if (owner.receives)
+        rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->repeat, words);
     if (--m->awaited == 0)
         advance(r, m);
 }
@@ -266,6 +268,12 @@ static bool poll_work(RhRankPerformer *r)
         return false;
     int32_t task = r->compute_task;
     r->compute_task = -1;
+    if (t_end_s < 0) {
+        r->performed.stuck =
+            g_strdup_printf("rank %d: %s could not do the kernels of task %d", r->rank,
+                            r->options.worker->name, r->role->tasks_first + task);
+        return true;
+    }
     end_task(r, task, t_end_s);
     start_work(r);
     return true;
@@ -358,8 +366,9 @@ static void begin(RhRankPerformer *r, double t_start_s, bool check_all)
         if (r->waiting[i] == 0)
             g_array_append_val(r->ready, i);
     }
+    rh_wake_refresh(r->wake);
     while (rh_clock_now_s() < t_start_s)
-        rh_clock_nap(fmin(NAP_S, t_start_s - rh_clock_now_s()));
+        rh_clock_nap(t_start_s - rh_clock_now_s());
 }
 
 static char *stuck_text(const RhRankPerformer *r)
@@ -391,19 +400,20 @@ RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool ch
     bool due = r->options.event && !check_all;
     begin(r, t_start_s, check_all);
     while (r->tasks_left > 0 || rh_wire_pending(r->wire) > 0) {
-        double now_s = rh_clock_now_s(), t_next_s = now_s + NAP_S;
+        double now_s = rh_clock_now_s();
+        double t_next_s = r->compute_task >= 0 ? now_s + WORK_NAP_S : HUGE_VAL;
         bool moved = start_ready(r);
         moved |= rh_wire_poll(r->wire, on_wire_done, r) > 0;
         moved |= poll_library(r);
         moved |= poll_work(r);
         moved |= end_waits(r, &t_next_s);
         run_event(r, now_s, &due);
-        if (now_s - t_start_s > r->options.timeout_s) {
+        if (now_s - t_start_s > r->options.timeout_s && !r->performed.stuck)
             r->performed.stuck = stuck_text(r);
+        if (r->performed.stuck)
             break;
-        }
         if (!moved)
-            rh_clock_nap(t_next_s - now_s);
+            rh_wake_wait(r->wake, t_next_s - now_s);
     }
     return r->performed;
 }
@@ -476,6 +486,17 @@ static void make_comms(RhRankPerformer *r, MPI_Comm comm)
     MPI_Group_free(&world);
 }
 
+/* Which of the ranks on its host this is, from 0. */
+static int place_on_host(MPI_Comm comm)
+{
+    MPI_Comm host;
+    int place;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &place);
+    MPI_Comm_free(&host);
+    return place;
+}
+
 RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *platform,
                                        MPI_Comm comm, const RhPerformOptions *options,
                                        GError **error)
@@ -492,6 +513,7 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
     r->role = role_of[rank] < 0 ? NULL : &r->tables[role_of[rank]];
     r->expansions = rh_expansions_new(p, platform);
     r->wire = rh_wire_new(comm);
+    r->wake = rh_wake_new(options->sockets);
     r->compute_task = -1;
     int32_t tasks = r->role ? r->role->tasks_count : 0;
     r->waiting = g_new0(uint16_t, tasks + 1);
@@ -499,8 +521,9 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
     r->t_start_s = g_new0(double, tasks + 1);
     r->t_ready_s = g_new0(double, tasks + 1);
     r->ready = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    int place = options->worker ? place_on_host(comm) : 0;
     if (number_tags(r, comm, error) && expand_all(r, error) &&
-        (!options->blas || (r->compute = rh_compute_new(p, error)))) {
+        (!options->worker || (r->compute = rh_compute_new(options->worker, p, place, error)))) {
         if (options->library)
             make_comms(r, comm);
         return r;
@@ -516,6 +539,7 @@ void rh_rank_performer_free(RhRankPerformer *r)
     rh_role_tables_free(r->tables, (int32_t)r->program->roles->len);
     rh_expansions_free(r->expansions);
     rh_wire_free(r->wire);
+    rh_wake_free(r->wake);
     rh_compute_free(r->compute);
     g_queue_clear(&r->work);
     void *blocks[] = {r->call_tag, r->waiting, r->state, r->t_start_s, r->t_ready_s};

@@ -6,6 +6,7 @@
  * ends when MPI has taken the data, a RECV when it has come; a collective when this rank's part is
  * over. */
 #include "sim/run.h"
+#include "validate/perform/compute.h"
 #include "validate/perform/payload.h"
 #include "validate/perform/wire.h"
 
@@ -16,8 +17,9 @@ typedef struct {
     double timeout_s;       /* of one step */
     double event_s;         /* after the start of the step... */
     const char *event;      /* ...this rank runs a shell command; NULL: none */
-    bool blas;              /* kernels are real work of the processor, not waits */
+    const RhWorker *worker; /* kernels are real work; NULL: waits */
     bool library;           /* collectives are MPI's own, not the program's schedules */
+    bool sockets;           /* every message goes by TCP: sockets tell when there is work */
 } RhPerformOptions;
 
 typedef struct {

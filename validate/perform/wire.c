@@ -141,8 +141,9 @@ int rh_wire_poll(RhWire *w, RhWireDone done, void *user)
         return 0;
     g_array_set_size(w->finished, w->requests->len);
     g_array_set_size(w->statuses, w->requests->len);
-    MPI_Testsome((int)w->requests->len, (MPI_Request *)(void *)w->requests->data, &count,
-                 (int *)(void *)w->finished->data, (MPI_Status *)(void *)w->statuses->data);
+    for (int i = 0; i < 2 && count == 0; i++) /* Open MPI first looks, then progresses */
+        MPI_Testsome((int)w->requests->len, (MPI_Request *)(void *)w->requests->data, &count,
+                     (int *)(void *)w->finished->data, (MPI_Status *)(void *)w->statuses->data);
     if (count == MPI_UNDEFINED || count == 0)
         return 0;
     g_autofree int32_t *whole = g_new(int32_t, count);

@@ -1,0 +1,87 @@
+#define _GNU_SOURCE
+#include "validate/perform/wake.h"
+
+#include <fcntl.h>
+#include <glib.h>
+#include <math.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "validate/perform/clock.h"
+
+#define NAP_S      50e-6 /* between two looks */
+#define LONGEST_S  1e-3  /* sleep beside sockets: a connection may be new */
+#define EVENTS_MAX 64
+
+/* What may be read stays so until it is read, so the first set tells levels. A socket may nearly
+ * always be written: the second tells only that a full one has room again. */
+struct RhWake {
+    bool sockets;
+    int readable, writable; /* epoll sets */
+};
+
+RhWake *rh_wake_new(bool sockets)
+{
+    RhWake *w = g_new0(RhWake, 1);
+    w->readable = w->writable = -1;
+    if (sockets) {
+        w->readable = epoll_create1(EPOLL_CLOEXEC);
+        w->writable = epoll_create1(EPOLL_CLOEXEC);
+        w->sockets = w->readable >= 0 && w->writable >= 0;
+    }
+    return w;
+}
+
+void rh_wake_free(RhWake *w)
+{
+    if (!w)
+        return;
+    if (w->readable >= 0)
+        close(w->readable);
+    if (w->writable >= 0)
+        close(w->writable);
+    g_free(w);
+}
+
+/* Connected by TCP. */
+static bool carries_messages(int fd)
+{
+    struct sockaddr_storage peer;
+    socklen_t size = sizeof peer;
+    int type = 0;
+    socklen_t type_size = sizeof type;
+    return getpeername(fd, (struct sockaddr *)&peer, &size) == 0 &&
+           (peer.ss_family == AF_INET || peer.ss_family == AF_INET6) &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_size) == 0 && type == SOCK_STREAM;
+}
+
+void rh_wake_refresh(RhWake *w)
+{
+    g_autoptr(GDir) open = w->sockets ? g_dir_open("/proc/self/fd", 0, NULL) : NULL;
+    for (const char *name; open && (name = g_dir_read_name(open));) {
+        int fd = (int)strtol(name, NULL, 10);
+        struct epoll_event in = {.events = EPOLLIN}, out = {.events = EPOLLOUT | EPOLLET};
+        if (!carries_messages(fd)) /* also what is no socket at all */
+            continue;
+        epoll_ctl(w->readable, EPOLL_CTL_ADD, fd, &in); /* fails on those that are known */
+        epoll_ctl(w->writable, EPOLL_CTL_ADD, fd, &out);
+    }
+}
+
+void rh_wake_wait(RhWake *w, double seconds)
+{
+    if (!w->sockets) {
+        rh_clock_nap(fmin(seconds, NAP_S));
+        return;
+    }
+    struct pollfd sets[] = {{.fd = w->readable, .events = POLLIN},
+                            {.fd = w->writable, .events = POLLIN}};
+    struct timespec longest = {0, (long)(1e9 * fmax(0, fmin(seconds, LONGEST_S)))};
+    struct epoll_event events[EVENTS_MAX];
+    if (ppoll(sets, G_N_ELEMENTS(sets), &longest, NULL) > 0 && sets[1].revents)
+        epoll_wait(w->writable, events, EVENTS_MAX, 0); /* told once */
+}
