@@ -12,12 +12,16 @@
 #include "base/json.h"
 #include "sim/engine/engine.h"
 
-#define HEADER        "kind,source,destination,bytes,seconds"
-#define TRIPS         8 /* the buckets of the links have settled by then */
-#define ROWS_LEAST    6
-#define SMALL_BYTES   1024
-#define ERLANG_SPREAD 1.679 /* (q90 - q10) of an Erlang-2 of mean 2, halved */
-#define ERLANG_SKEW   0.161 /* mean less median, likewise */
+#define HEADER           "kind,source,destination,bytes,seconds"
+#define TRIPS            8 /* the buckets of the links have settled by then */
+#define ROWS_LEAST       6
+#define SMALL_BYTES      1024
+#define LARGE_BYTES      65536
+#define NORMAL_MEDIAN    1.2533 /* standard error of a median, of the mean's */
+#define NORMAL_QUARTILES 1.3490 /* between quartiles, of the standard deviation */
+#define MODEL_ERROR_FRAC 0.01   /* no size is surer than this: assumed */
+#define ERLANG_SPREAD    1.679  /* (q90 - q10) of an Erlang-2 of mean 2, halved */
+#define ERLANG_SKEW      0.161  /* mean less median, likewise */
 
 /* --- the file --- */
 
@@ -89,20 +93,40 @@ static int by_group(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Mean of the reactions, which stand behind the trips. */
+/* Mean of the reactions, which stand behind the trips: an exponential's, of which the median tells
+ * even where a few were disturbed. `sorted` is. */
 static double mean_reaction_s(const GArray *sorted, guint first)
 {
-    double sum_s = 0;
-    for (guint i = first; i < sorted->len; i++)
-        sum_s += g_array_index(sorted, RhPing, i).seconds;
-    return sorted->len > first ? sum_s / (sorted->len - first) : 0;
+    guint count = sorted->len - first;
+    g_autofree double *seconds = g_new(double, count + 1);
+    for (guint i = 0; i < count; i++)
+        seconds[i] = g_array_index(sorted, RhPing, first + i).seconds;
+    gsl_sort(seconds, 1, count);
+    return count ? gsl_stats_median_from_sorted_data(seconds, 1, count) / M_LN2 : 0;
 }
 
-/* Medians of the groups; *noise_s from the spread of small messages. `sorted` is. */
-static GArray *medians_of(const GArray *sorted, double *noise_s)
+/* Trips of one pair and one size. */
+typedef struct {
+    RhPing median;
+    double quartiles_frac; /* from the lower to the upper, of the median */
+    double error_frac;     /* standard error of the median, of the median */
+} Group;
+
+/* `first` to `end` of sorted trips. */
+static Group group_of(const RhPing *first, guint count)
+{
+    Group g = {.median = first[count / 2]};
+    double quartiles_s = first[count * 3 / 4].seconds - first[count / 4].seconds;
+    g.quartiles_frac = quartiles_s / g.median.seconds;
+    g.error_frac = NORMAL_MEDIAN * g.quartiles_frac / NORMAL_QUARTILES / sqrt((double)count);
+    return g;
+}
+
+/* *noise_s: from the spread of small messages. `sorted` is. */
+static GArray *groups_of(const GArray *sorted, double *noise_s)
 {
     const RhPing *ping = (const RhPing *)(const void *)sorted->data;
-    GArray *medians = g_array_new(FALSE, FALSE, sizeof(RhPing));
+    GArray *groups = g_array_new(FALSE, FALSE, sizeof(Group));
     g_autofree double *spread_s = g_new0(double, sorted->len + 1);
     size_t spreads = 0;
     for (guint first = 0, end; first < sorted->len; first = end) {
@@ -111,16 +135,16 @@ static GArray *medians_of(const GArray *sorted, double *noise_s)
                               ping[end].destination == ping[first].destination;)
             end++;
         guint count = end - first;
-        RhPing median = ping[first + count / 2];
-        g_array_append_val(medians, median);
-        if (median.bytes <= SMALL_BYTES && count >= 10)
+        Group group = group_of(&ping[first], count);
+        g_array_append_val(groups, group);
+        if (group.median.bytes <= SMALL_BYTES && count >= 10)
             spread_s[spreads++] =
                 ping[first + count * 9 / 10].seconds - ping[first + count / 10].seconds;
     }
     gsl_sort(spread_s, 1, spreads);
     *noise_s =
         spreads ? gsl_stats_median_from_sorted_data(spread_s, 1, spreads) / ERLANG_SPREAD : 0;
-    return medians;
+    return groups;
 }
 
 /* --- the rehearsal of a ping-pong --- */
@@ -187,14 +211,14 @@ bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double *se
 /* --- the fit --- */
 
 typedef struct {
-    const GArray *pings;
+    const GArray *groups;
     RhPlatform *platform; /* a copy, to change */
     GError *error;
 } Problem;
 
 static const RhPing *ping_at(const Problem *problem, size_t i)
 {
-    return &g_array_index(problem->pings, RhPing, i);
+    return &g_array_index(problem->groups, Group, i).median;
 }
 
 /* Would the rehearsal tell them apart? Pairs with as many links between them are alike. */
@@ -219,7 +243,7 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f)
 {
     Problem *problem = user;
     double latency_s = exp(gsl_vector_get(x, 0)), copy_s_per_byte = exp(gsl_vector_get(x, 1));
-    for (size_t i = 0; i < problem->pings->len; i++) {
+    for (size_t i = 0; i < problem->groups->len; i++) {
         const RhPing *ping = ping_at(problem, i);
         double seconds = 0;
         size_t k = 0;
@@ -234,11 +258,34 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f)
     return GSL_SUCCESS;
 }
 
+/* Large messages are surer than small ones. */
+static double weight_of(const Group *group)
+{
+    return 1 / (MODEL_ERROR_FRAC * MODEL_ERROR_FRAC + group->error_frac * group->error_frac);
+}
+
+/* How far apart the quartiles of large messages are, in the middle: nothing but other work, or a
+ * hypervisor, makes them differ. */
+static double disturbance(const GArray *groups)
+{
+    g_autofree double *quartiles = g_new(double, groups->len + 1);
+    size_t count = 0;
+    for (guint i = 0; i < groups->len; i++) {
+        const Group *group = &g_array_index(groups, Group, i);
+        if (group->median.bytes >= LARGE_BYTES)
+            quartiles[count++] = group->quartiles_frac;
+    }
+    gsl_sort(quartiles, 1, count);
+    return count ? gsl_stats_median_from_sorted_data(quartiles, 1, count) : 0;
+}
+
+/* `f`: residuals times the roots of their weights. */
 static void judge(const Problem *problem, const gsl_vector *f, RhPingFit *fit)
 {
-    size_t n = problem->pings->len;
+    size_t n = problem->groups->len;
     for (size_t i = 0; i < n; i++) {
-        double off = fabs(gsl_vector_get(f, i));
+        double weight = weight_of(&g_array_index(problem->groups, Group, i));
+        double off = fabs(gsl_vector_get(f, i)) / sqrt(weight);
         fit->mape_frac += off / (double)n;
         if (off > fit->worst_frac) {
             fit->worst_frac = off;
@@ -249,7 +296,7 @@ static void judge(const Problem *problem, const gsl_vector *f, RhPingFit *fit)
 
 static void read_fit(const Problem *problem, gsl_multifit_nlinear_workspace *work, RhPingFit *fit)
 {
-    size_t n = problem->pings->len;
+    size_t n = problem->groups->len;
     double chisq = 0, latency_s = exp(gsl_vector_get(work->x, 0)),
            copy_s_per_byte = exp(gsl_vector_get(work->x, 1));
     gsl_matrix *covariance = gsl_matrix_alloc(2, 2);
@@ -270,7 +317,7 @@ static void read_fit(const Problem *problem, gsl_multifit_nlinear_workspace *wor
 static bool solve(Problem *problem, RhPingFit *fit)
 {
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
-    size_t n = problem->pings->len;
+    size_t n = problem->groups->len;
     double least_s = HUGE_VAL;
     int info = 0;
     for (size_t i = 0; i < n; i++)
@@ -280,15 +327,19 @@ static bool solve(Problem *problem, RhPingFit *fit)
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, 2);
     gsl_vector *start = gsl_vector_alloc(2);
+    gsl_vector *weights = gsl_vector_alloc(n);
     gsl_vector_set(start, 0, log(least_s));
     gsl_vector_set(start, 1, log(1 / 2e9));
-    gsl_multifit_nlinear_init(start, &fdf, work);
+    for (size_t i = 0; i < n; i++)
+        gsl_vector_set(weights, i, weight_of(&g_array_index(problem->groups, Group, i)));
+    gsl_multifit_nlinear_winit(start, weights, &fdf, work);
     int status = gsl_multifit_nlinear_driver(30, 1e-6, 1e-6, 1e-6, NULL, NULL, &info, work);
     bool fitted = !problem->error &&
                   (status == GSL_SUCCESS || status == GSL_EMAXITER || status == GSL_ENOPROG);
     if (fitted)
         read_fit(problem, work, fit);
     gsl_vector_free(start);
+    gsl_vector_free(weights);
     gsl_multifit_nlinear_free(work);
     return fitted;
 }
@@ -317,12 +368,12 @@ bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fi
         trips++;
     double reaction_s = mean_reaction_s(sorted, trips);
     g_array_set_size(sorted, trips);
-    g_autoptr(GArray) medians = medians_of(sorted, &noise_s);
-    if (medians->len < ROWS_LEAST)
+    g_autoptr(GArray) groups = groups_of(sorted, &noise_s);
+    if (groups->len < ROWS_LEAST)
         return rh_fail(error, RH_ERROR_INPUT, "%u sizes and pairs of ranks: at least %d are needed",
-                       medians->len, ROWS_LEAST);
+                       groups->len, ROWS_LEAST);
     g_autoptr(RhPlatform) copy = rh_platform_copy(platform);
-    Problem problem = {medians, copy, NULL};
+    Problem problem = {groups, copy, NULL};
     copy->messages.noise_s.value = 0;
     for (int32_t t = 0; t < copy->tiers_count; t++)
         copy->tiers[t].hop_latency_s.value = 0;
@@ -331,6 +382,7 @@ bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fi
         fit->latency_s += ERLANG_SKEW * fit->noise_s;
         fit->reaction_s = reaction_s;
         fit->rows_count = (int32_t)pings->len;
+        fit->disturbance_frac = disturbance(groups);
         return true;
     }
     if (problem.error)

@@ -4,12 +4,12 @@
  * The model is the rehearsal itself: t(n) is the one-way time that it gives a ping-pong of n bytes
  * on this platform (packets, headers, buckets, store and forward are all in it) when a message of n
  * bytes has the latency s + n / c. The two are fitted to the medians of the measured times by least
- * squares of relative errors (GSL, Levenberg-Marquardt).
+ * squares of relative errors, each weighted by how sure its median is (GSL, Levenberg-Marquardt).
  *
  * Noise: a latency is taken as a constant and an exponential part of mean e. Half a round trip then
  * holds half of an Erlang-2 variable: its 10th and 90th percentiles are 1.679 e apart, its median
  * lies 0.161 e below its mean. e is the median spread of the messages of at most 1 KiB. Reactions
- * are taken as exponential, with their mean. */
+ * are taken as exponential too: their mean is the median over ln 2. */
 #include <glib.h>
 #include <stdbool.h>
 
@@ -28,6 +28,7 @@ typedef struct {
     double reaction_s;                 /* mean; 0 without rows */
     double copy_s_per_byte, copy_error_s_per_byte;
     double mape_frac, worst_frac, worst_bytes;
+    double disturbance_frac; /* between quartiles of equal large messages; above some %: repeat */
     int32_t rows_count, groups_count; /* a group: one pair, one size */
 } RhPingFit;
 
