@@ -13,6 +13,8 @@
 
 #define BUSY_FRAC 0.05 /* of the processors, by others */
 #define PING_RUNS 3
+#define PINGS_MAX 3    /* at most so many ping-pongs... */
+#define CALM_FRAC 0.02 /* ...until equal messages differ by no more */
 
 static void item_clear(void *data)
 {
@@ -43,24 +45,43 @@ void rh_suite_skip(RhValidationCase *c, const char *format, ...)
 }
 /* --- calibration --- */
 
-static bool calibrate(RhSuiteRun *s, GError **error)
+/* One ping-pong, and what fits it. */
+static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError **error)
 {
-    g_autoptr(RhPlatform) star = rh_suite_platform(s, s->suite->star, NULL, error);
     g_autofree char *csv = g_build_filename(s->folder, "pingpong.csv", NULL);
-    g_autofree char *ping = g_strdup_printf("--pingpong=%s", csv);
+    g_autofree char *file = g_strdup_printf("--pingpong=%s", csv);
     g_autofree char *runs = g_strdup_printf("--runs=%d", PING_RUNS);
-    g_autofree char *output = NULL;
     g_autofree char *on = g_strdup_printf("--platform=%s", s->suite->star);
-    const char *argv[] = {s->options->perform, on, ping, runs, NULL};
-    if (!star)
-        return false;
+    g_autofree char *output = NULL;
+    const char *argv[] = {s->options->perform, on, file, runs, NULL};
     rh_suite_tell(s, "calibrating");
     s->v->launches_count++;
     if (!rh_lab_run(s->options->lab_folder, star, 120, argv, &output, error))
         return false;
     g_autoptr(GArray) pings = rh_pings_load(csv, error);
+    return pings && rh_pings_fit(pings, star, out, error);
+}
+
+/* The least disturbed of some. */
+static bool best_ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *best, GError **error)
+{
+    for (int i = 0; i < PINGS_MAX; i++) {
+        RhPingFit fit;
+        if (!ping(s, star, &fit, error))
+            return false;
+        if (i == 0 || fit.disturbance_frac < best->disturbance_frac)
+            *best = fit;
+        if (best->disturbance_frac < CALM_FRAC)
+            break;
+    }
+    return true;
+}
+
+static bool calibrate(RhSuiteRun *s, GError **error)
+{
+    g_autoptr(RhPlatform) star = rh_suite_platform(s, s->suite->star, NULL, error);
     RhPingFit fit;
-    if (!pings || !rh_pings_fit(pings, star, &fit, error))
+    if (!star || !best_ping(s, star, &fit, error))
         return false;
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
     g_autofree char *date = g_date_time_format(now, "%Y-%m");
@@ -132,6 +153,21 @@ static bool prepare(RhSuiteRun *s, GError **error)
     return true;
 }
 
+/* Whether the measurements can be trusted. */
+static void tell_load(RhSuiteRun *s)
+{
+    double other_frac = s->other_s / fmax(s->all_s, 1e-9);
+    double stolen_frac = s->stolen_s / fmax(s->steps_s, 1e-9);
+    g_ptr_array_add(
+        s->v->notes,
+        g_strdup_printf("other work took %.0f %% of the processors meanwhile, a hypervisor %.1f %% "
+                        "during the steps that count (%d disturbed ones were repeated)%s",
+                        100 * other_frac, 100 * stolen_frac, s->repeated_count,
+                        fmax(other_frac, stolen_frac) > BUSY_FRAC
+                            ? ": the measurements are not to be trusted"
+                            : ""));
+}
+
 static bool run(RhSuiteRun *s, GError **error)
 {
     g_autofree char *how = NULL;
@@ -151,13 +187,10 @@ static bool run(RhSuiteRun *s, GError **error)
         rh_suite_tell(s, what);
         rh_suite_perform(s, i);
     }
-    g_ptr_array_add(s->v->notes, g_strdup_printf("lab built as %s", how));
-    g_ptr_array_add(s->v->notes,
-                    g_strdup_printf("other work took %.0f %% of the processors meanwhile%s",
-                                    100 * s->other_s / fmax(s->all_s, 1e-9),
-                                    s->other_s > BUSY_FRAC * s->all_s
-                                        ? ": the measurements are not to be trusted"
-                                        : ""));
+    g_ptr_array_add(s->v->notes, g_strdup_printf("lab built as %s%s%s", how,
+                                                 s->suite->change ? "; all of it with " : "",
+                                                 s->suite->change ? s->suite->change : ""));
+    tell_load(s);
     rh_bars_judge(s->v);
     return true;
 }

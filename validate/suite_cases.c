@@ -136,6 +136,12 @@ static const RhSuiteCase full[] = {
     {"fault", TREE16, "pp8,dp2", "link.leaf/1/up=50%"},
     {0}};
 
-const RhSuite rh_suites[] = {{"mpi-quick", "8 ranks, 44 cases, about four minutes", STAR, quick},
-                             {"mpi-full", "16 ranks, about half an hour", STAR16, full},
-                             {0}};
+/* Sixteen ranks at the lab's own rates are bound by two processors, not by its links: exchanges
+ * took up to twice as long as the same bytes in a ring. At half of them the traffic is mpi-quick's.
+ */
+#define HALF_RATES "nic.bandwidth=50Mb/s nvlink.bandwidth=12.5MB/s"
+
+const RhSuite rh_suites[] = {
+    {"mpi-quick", "8 ranks, 44 cases, about four minutes", STAR, NULL, quick},
+    {"mpi-full", "16 ranks, links at half rate, about half an hour", STAR16, HALF_RATES, full},
+    {0}};

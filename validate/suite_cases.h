@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
     const char *name, *about;
     const char *star;         /* where it is calibrated: with as many ranks, so as busy a machine */
+    const char *change;       /* of every platform, as a case's; NULL: none */
     const RhSuiteCase *cases; /* ended by a NULL group */
 } RhSuite;
 

@@ -37,21 +37,19 @@ static double accounted_s(void)
     return 1e-6 * microseconds;
 }
 
-/* Ticks miss who sleeps often, as idle ranks do: they are the second choice. What the hypervisor
- * gave to others (steal) is only there. */
+/* Ticks miss who sleeps often, as idle ranks do: they are the second choice. */
 static Load load_now(void)
 {
     g_autofree char *text = NULL;
     struct rusage own;
-    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), columns[8] = {0};
+    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), columns[3] = {0};
     getrusage(RUSAGE_CHILDREN, &own);
-    if (g_file_get_contents("/proc/stat", &text, NULL, NULL)) /* user, nice, system, idle, ... */
-        sscanf(text, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &columns[0], &columns[1], &columns[2],
-               &columns[3], &columns[4], &columns[5], &columns[6], &columns[7]);
+    if (g_file_get_contents("/proc/stat", &text, NULL, NULL)) /* user, nice, system */
+        sscanf(text, "cpu %lf %lf %lf", &columns[0], &columns[1], &columns[2]);
     double busy_s = accounted_s();
     if (busy_s <= 0)
         busy_s = tick_s * (columns[0] + columns[1] + columns[2]);
-    return (Load){busy_s + tick_s * columns[7],
+    return (Load){busy_s,
                   (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
                       1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec),
                   1e-6 * (double)g_get_monotonic_time() * g_get_num_processors()};
@@ -115,6 +113,10 @@ static void read_result(RhSuiteRun *s, const RhSuiteItem *item, const char *why_
         rh_suite_skip(c, "%s", error->message);
         return;
     }
+    double steps_s = result.runs_count * result.step_time_s;
+    s->steps_s += steps_s;
+    s->stolen_s += result.stolen_frac * steps_s;
+    s->repeated_count += result.repeated_count;
     c->measured = result.step_time_s;
     c->spread_frac = result.spread_frac;
     if (result.wrong_count > 0)

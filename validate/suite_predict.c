@@ -86,7 +86,9 @@ RhPlatform *rh_suite_platform(const RhSuiteRun *s, const char *spec, const char 
     g_autoptr(RhPlatform) hardware = rh_platform_load(spec, error);
     if (!hardware || (s->profile && !rh_platform_apply_profile(hardware, s->profile, error)))
         return NULL;
-    g_auto(GStrv) changes = g_strsplit(change ? change : "", " ", -1);
+    g_autofree char *all =
+        g_strjoin(" ", s->suite->change ? s->suite->change : "", change ? change : "", NULL);
+    g_auto(GStrv) changes = g_strsplit(g_strstrip(all), " ", -1);
     for (char **c = changes; *c; c++) {
         g_auto(GStrv) words = g_strsplit(*c, "=", 2);
         if (!rh_platform_set(hardware, words[0], words[1], error))

@@ -36,7 +36,9 @@ typedef struct {
     GArray *items;          /* RhSuiteItem */
     GArray *networks;       /* RhSuiteNetwork */
     int32_t done, total;
-    double other_s, all_s; /* processor time while we measured: of others, in all */
+    double other_s, all_s;    /* processor time while we measured: of others, in all */
+    double stolen_s, steps_s; /* of the steps that count: by a hypervisor, in all */
+    int32_t repeated_count;   /* steps that it disturbed */
 } RhSuiteRun;
 
 static inline RhSuiteItem *rh_suite_item(const RhSuiteRun *s, guint i)
@@ -62,7 +64,8 @@ void rh_suite_tell(RhSuiteRun *s, const char *what);
 void rh_suite_skip(RhValidationCase *c, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* --- predictions --- */
-/* The platform of a spec, calibrated if that was done, with changes as --set, apart by spaces. */
+/* The platform of a spec, calibrated if that was done, with the suite's changes and
+ * `change`, as --set, apart by spaces. */
 RhPlatform *rh_suite_platform(const RhSuiteRun *s, const char *spec, const char *change,
                               GError **error);
 /* Builds a row's program, predicts it and writes it. */
