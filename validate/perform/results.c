@@ -1,7 +1,6 @@
 #include "validate/perform/results.h"
 
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
