@@ -11,7 +11,6 @@
 #include "validate/lab_run.h"
 #include "validate/suite_private.h"
 
-#define BUSY_FRAC 0.05 /* of the processors, by others */
 #define PING_RUNS 3
 #define PINGS_MAX 3    /* at most so many ping-pongs... */
 #define CALM_FRAC 0.02 /* ...until equal messages differ by no more */
@@ -156,16 +155,21 @@ static bool prepare(RhSuiteRun *s, GError **error)
 /* Whether the measurements can be trusted. */
 static void tell_load(RhSuiteRun *s)
 {
-    double other_frac = s->other_s / fmax(s->all_s, 1e-9);
-    double stolen_frac = s->stolen_s / fmax(s->steps_s, 1e-9);
+    double other_frac = s->other_s / fmax(s->all_s, 1e-9), stolen_frac = 0;
+    for (guint i = 0; i < s->items->len; i++)
+        if (!rh_suite_disturbed(rh_suite_item(s, i)))
+            stolen_frac = fmax(stolen_frac, rh_suite_item(s, i)->stolen_frac);
     g_ptr_array_add(
         s->v->notes,
-        g_strdup_printf("other work took %.0f %% of the processors meanwhile, a hypervisor %.1f %% "
-                        "during the steps that count (%d disturbed ones were repeated)%s",
-                        100 * other_frac, 100 * stolen_frac, s->repeated_count,
-                        fmax(other_frac, stolen_frac) > BUSY_FRAC
-                            ? ": the measurements are not to be trusted"
-                            : ""));
+        g_strdup_printf("other work took %.0f %% of the processors meanwhile%s", 100 * other_frac,
+                        other_frac > RH_SUITE_BUSY_FRAC ? ": the measurements are not to be trusted"
+                                                        : ""));
+    if (s->repeated_count > 0)
+        g_ptr_array_add(
+            s->v->notes,
+            g_strdup_printf("%d steps that a hypervisor disturbed were repeated; of "
+                            "those that count it took %.1f %% of the processors at most",
+                            s->repeated_count, 100 * stolen_frac));
 }
 
 static bool run(RhSuiteRun *s, GError **error)

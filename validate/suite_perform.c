@@ -92,7 +92,7 @@ static bool launch(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *plat
     return ran;
 }
 
-static void read_result(RhSuiteRun *s, const RhSuiteItem *item, const char *why_missing)
+static void read_result(RhSuiteRun *s, RhSuiteItem *item, const char *why_missing)
 {
     RhValidationCase *c = rh_suite_case(s, item);
     g_autofree char *json = rh_suite_path(s, item, ".json");
@@ -113,16 +113,18 @@ static void read_result(RhSuiteRun *s, const RhSuiteItem *item, const char *why_
         rh_suite_skip(c, "%s", error->message);
         return;
     }
-    double steps_s = result.runs_count * result.step_time_s;
-    s->steps_s += steps_s;
-    s->stolen_s += result.stolen_frac * steps_s;
     s->repeated_count += result.repeated_count;
+    item->stolen_frac = result.stolen_frac;
     c->measured = result.step_time_s;
     c->spread_frac = result.spread_frac;
     if (result.wrong_count > 0)
         rh_suite_skip(
             c, "the real run moved wrong data: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " words",
             result.wrong_count, result.checked_count);
+    else if (rh_suite_disturbed(item))
+        rh_suite_skip(c,
+                      "disturbed: a hypervisor took %.0f %% of the processors in its calmest steps",
+                      100 * result.stolen_frac);
     else if (!rh_performed_start_error(trace, item->program, item->run, c->measured,
                                        &c->start_error_frac, &error))
         rh_suite_skip(c, "%s", error->message);
@@ -228,7 +230,8 @@ void rh_suite_perform(RhSuiteRun *s, guint network)
     perform(s, all, platform);
     for (guint i = 0; i < all->len; i++) {
         const RhValidationCase *c = rh_suite_case(s, g_ptr_array_index(all, i));
-        if (!c->skipped && c->spread_frac > NOISY_FRAC)
+        const RhSuiteItem *item = g_ptr_array_index(all, i);
+        if (rh_suite_disturbed(item) || (!c->skipped && c->spread_frac > NOISY_FRAC))
             g_ptr_array_add(noisy, g_ptr_array_index(all, i));
     }
     perform(s, noisy, platform);

@@ -9,6 +9,9 @@
 #include "validate/suite_cases.h"
 #include "workloads/model.h"
 
+/* Other work, or a hypervisor, that takes more of the processors spoils a measurement. */
+#define RH_SUITE_BUSY_FRAC 0.05
+
 /* One case on its way. */
 typedef struct {
     const RhSuiteCase *row;
@@ -18,6 +21,7 @@ typedef struct {
     char *stuck;        /* owned; NULL, or where the rehearsal's ranks wait for ever */
     guint index;        /* of its case in the validation */
     guint network;      /* into networks */
+    double stolen_frac; /* of the processors, by a hypervisor, in the steps that count */
 } RhSuiteItem;
 
 /* A platform, and what was changed of it: cases on the same one are performed in one launch. */
@@ -36,14 +40,19 @@ typedef struct {
     GArray *items;          /* RhSuiteItem */
     GArray *networks;       /* RhSuiteNetwork */
     int32_t done, total;
-    double other_s, all_s;    /* processor time while we measured: of others, in all */
-    double stolen_s, steps_s; /* of the steps that count: by a hypervisor, in all */
-    int32_t repeated_count;   /* steps that it disturbed */
+    double other_s, all_s;  /* processor time while we measured: of others, in all */
+    int32_t repeated_count; /* steps that it disturbed */
 } RhSuiteRun;
 
 static inline RhSuiteItem *rh_suite_item(const RhSuiteRun *s, guint i)
 {
     return &g_array_index(s->items, RhSuiteItem, i);
+}
+
+/* Even its calmest steps say nothing. */
+static inline bool rh_suite_disturbed(const RhSuiteItem *item)
+{
+    return item->stolen_frac > RH_SUITE_BUSY_FRAC;
 }
 
 static inline RhSuiteNetwork *rh_suite_network(const RhSuiteRun *s, guint i)
