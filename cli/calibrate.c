@@ -33,7 +33,7 @@ static char *measure_pings(const RhPlatform *platform, GError **error)
     g_autofree char *on = g_strdup_printf("--platform=%s", platform->name);
     const char *argv[] = {perform, on, ping, "--runs=3", NULL};
     rh_terminal_progress("ping-pong", 0, 1, 0, NULL);
-    bool ran = rh_lab_run(lab, platform, 120, argv, &output, error);
+    bool ran = rh_lab_run(lab, platform, RH_LAB_PING_S, argv, &output, error);
     rh_terminal_progress_end();
     return ran ? g_steal_pointer(&path) : NULL;
 }

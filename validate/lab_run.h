@@ -5,6 +5,9 @@
 
 #include "platforms/platform.h"
 
+/* Time for a ping-pong of sixteen ranks, disturbed steps repeated. */
+#define RH_LAB_PING_S 300
+
 /* NULL when the lab can be built here ("root" or "user namespace" in *how, owned); else the reason,
  * owned. */
 char *rh_lab_obstacle(const char *lab_folder, char **how);

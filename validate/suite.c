@@ -55,7 +55,7 @@ static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError *
     const char *argv[] = {s->options->perform, on, file, runs, NULL};
     rh_suite_tell(s, "calibrating");
     s->v->launches_count++;
-    if (!rh_lab_run(s->options->lab_folder, star, 120, argv, &output, error))
+    if (!rh_lab_run(s->options->lab_folder, star, RH_LAB_PING_S, argv, &output, error))
         return false;
     g_autoptr(GArray) pings = rh_pings_load(csv, error);
     return pings && rh_pings_fit(pings, star, out, error);

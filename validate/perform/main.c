@@ -20,6 +20,7 @@
 #include "validate/perform/results.h"
 
 #define LEAD_S       0.02 /* from the agreement on a start to the start */
+#define PING_TRIES   2    /* the same, of a ping-pong */
 #define TRIES        3    /* steps performed for one that counts, at most */
 #define LAST_WORDS_S 1.0  /* for the other ranks to time out too, before all is aborted */
 
@@ -265,7 +266,7 @@ static bool ping_all(const Stage *stage, const RhProgram *p, FILE *out, GError *
     RhRankPerformer *performer =
         rh_rank_performer_new(p, stage->platform, stage->comm, &options, error);
     bool written = performer && (!out || fputs(RH_PINGPONG_HEADER "\n", out) >= 0);
-    int wanted = stage->arguments->runs + 1, left = TRIES * wanted;
+    int wanted = stage->arguments->runs + 1, left = PING_TRIES * wanted;
     for (bool warm_up = true; performer && wanted > 0; left--) {
         double stolen_s = rh_clock_stolen_s();
         RhPerformed done = rh_rank_performer_step(performer, agree_on_start(stage), false);
