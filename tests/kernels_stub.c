@@ -1,6 +1,6 @@
-/* Stands in for `rehearse-kernels --serve` where there is no GPU: every line of an order takes a
- * millisecond. KERNELS_STUB_ORDERS: after so many orders it is gone; KERNELS_STUB_LOG: what it was
- * given, one file of all ranks. */
+/* Stands in for `rehearse-kernels --serve` where there is no GPU: every line of an order takes
+ * KERNELS_STUB_MS milliseconds (1). KERNELS_STUB_ORDERS: after so many orders it is gone;
+ * KERNELS_STUB_LOG: what it was given, one file of all ranks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,12 @@ static double now_s(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int number(const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+    return text != NULL ? atoi(text) : otherwise;
 }
 
 /* Rows of the list; -1 when it is none. */
@@ -41,6 +47,7 @@ static int serve(int rows, int orders_max)
                 return 1;
             count++;
         }
+        count *= number("KERNELS_STUB_MS", 1);
         struct timespec wait = {count / 1000, count % 1000 * 1000000};
         nanosleep(&wait, NULL);
         printf("done %.9f\n", now_s());
@@ -52,7 +59,7 @@ static int serve(int rows, int orders_max)
 
 int main(int argc, char **argv)
 {
-    const char *most = getenv("KERNELS_STUB_ORDERS"), *log = getenv("KERNELS_STUB_LOG");
+    const char *log = getenv("KERNELS_STUB_LOG");
     if (argc != 5 || strcmp(argv[1], "--serve") != 0 || strcmp(argv[3], "--device") != 0)
         return 3;
     FILE *file = log != NULL ? fopen(log, "a") : NULL;
@@ -61,5 +68,5 @@ int main(int argc, char **argv)
         fclose(file);
     }
     int rows = rows_of(argv[2]);
-    return rows <= 0 ? 3 : serve(rows, most != NULL ? atoi(most) : 1 << 30);
+    return rows <= 0 ? 3 : serve(rows, number("KERNELS_STUB_ORDERS", 1 << 30));
 }

@@ -12,24 +12,14 @@
 #include <string.h>
 
 #include "sim/engine/exec_private.h"
+#include "sim/engine/packets.h"
 #include "sim/expansion.h"
 
 #define NONE (-1)
 
-/* Packets of one message that stand one behind the other. */
-typedef struct {
-    int32_t message, packets;
-} Batch;
-
-/* First in, first out. */
-typedef struct {
-    Batch *batches;
-    int32_t head, count, room;
-} Queue;
-
 typedef struct {
     uint64_t connection;
-    Queue queue;
+    RhPackets queue;
 } Turn;
 
 typedef struct {
@@ -93,42 +83,9 @@ struct RhExecMessages {
     gsl_rng *rng;
 };
 
-/* --- queues --- */
-
-static void queue_put(Queue *q, int32_t message, int32_t packets)
-{
-    if (q->count > 0) {
-        Batch *last = &q->batches[(q->head + q->count - 1) % q->room];
-        if (last->message == message) {
-            last->packets += packets;
-            return;
-        }
-    }
-    if (q->count == q->room) {
-        int32_t room = q->room ? 2 * q->room : 4;
-        Batch *grown = g_new(Batch, room);
-        for (int32_t i = 0; i < q->count; i++)
-            grown[i] = q->batches[(q->head + i) % q->room];
-        g_free(q->batches);
-        *q = (Queue){grown, 0, q->count, room};
-    }
-    q->batches[(q->head + q->count++) % q->room] = (Batch){message, packets};
-}
-
-static int32_t queue_take(Queue *q)
-{
-    Batch *first = &q->batches[q->head];
-    int32_t message = first->message;
-    if (--first->packets == 0) {
-        q->head = (q->head + 1) % q->room;
-        q->count--;
-    }
-    return message;
-}
-
 /* --- links --- */
 
-static Queue *queue_of(const RhExec *x, Server *server, uint64_t connection)
+static RhPackets *queue_of(const RhExec *x, Server *server, uint64_t connection)
 {
     const RhMessages *how = &x->platform->messages;
     bool fair = (server->sender ? how->sender : how->beyond) == RH_SHARING_FAIR;
@@ -170,7 +127,7 @@ static void serve(RhExec *x, RhLink link)
         server->next = (server->next + 1) % server->turns->len;
         if (turn->queue.count == 0)
             continue;
-        server->serving = queue_take(&turn->queue);
+        server->serving = rh_packets_take(&turn->queue);
         const Message *m = message_at(x, server->serving);
         double bytes = packet_bytes(x, m, m->served[hop_of(m, link)]);
         double burst_s = x->platform->messages.burst_bytes.value / server->bytes_per_s;
@@ -185,7 +142,7 @@ static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
 {
     const Message *m = message_at(x, message);
     Server *server = &x->messages->servers[m->links[hop]];
-    queue_put(queue_of(x, server, m->connection->key), message, packets);
+    rh_packets_put(queue_of(x, server, m->connection->key), message, packets);
     serve(x, m->links[hop]);
 }
 

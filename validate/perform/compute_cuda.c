@@ -1,7 +1,7 @@
 /* Kernels on a GPU, by a process of rehearse-kernels: it stands on the CUDA Toolkit alone, under a
  * licence of its own, and we on neither. It is given the distinct kernels of the program as a list;
  * each bundle is a line of their numbers, answered when the GPU has done them
- * (calibrate/cuda/serve.h). A bundle starts about 50 us late for that: pipes and wake-ups. */
+ * (calibrate/cuda/orders.h). A bundle starts late by what a pipe and a wake-up take. */
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>

@@ -20,8 +20,8 @@
 #include "validate/perform/results.h"
 
 #define LEAD_S       0.02 /* from the agreement on a start to the start */
-#define PING_TRIES   2    /* the same, of a ping-pong */
 #define TRIES        3    /* steps performed for one that counts, at most */
+#define PING_TRIES   2    /* the same, of a ping-pong */
 #define LAST_WORDS_S 1.0  /* for the other ranks to time out too, before all is aborted */
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
