@@ -124,6 +124,25 @@ static void zero_states_are_as_published(void)
     }
 }
 
+/* Adam runs over the parameters of its own stage, not of the first one that was built. */
+static void every_stage_runs_its_own_optimizer(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h200:1", "megatron", 4, 512);
+    k.c.job.gpus = 2;
+    RhLayout l = train_layout(&k, "pp2,stages=2-30");
+    g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    for (int32_t stage = 0; stage < 2; stage++) {
+        const RhRole *role = rh_program_role(p, stage);
+        const RhTask *last = rh_program_task(p, role->tasks_first + role->tasks_count - 1);
+        CU_ASSERT_EQUAL_FATAL(last->phase, RH_PHASE_OPTIMIZER);
+        const RhBundle *bundle = &g_array_index(p->bundles, RhBundle, last->bundle);
+        const RhKernel *adam = &g_array_index(p->kernels, RhKernel, bundle->first);
+        double params = rh_stage_memory(pieces, &l, stage).params;
+        RH_CHECK_CLOSE(adam->bytes, k.c.stack->optimizer_bytes.value * params, 1e-12);
+    }
+}
+
 /* --- folded against unfolded, for every cut --- */
 
 static double wait_sum(const RhRun *run, RhWait wait)
@@ -322,6 +341,7 @@ int main(void)
             {"zero_volume_is_as_published", zero_volume_is_as_published},
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
             {"zero_states_are_as_published", zero_states_are_as_published},
+            {"every_stage_runs_its_own_optimizer", every_stage_runs_its_own_optimizer},
             {"the_bubble_is_as_published", the_bubble_is_as_published},
             {"folded_agrees_with_unfolded_for_every_cut",
              folded_agrees_with_unfolded_for_every_cut},

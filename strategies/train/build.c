@@ -116,7 +116,6 @@ static void emit_stage(RhEmit *e, int32_t stage)
     e->pending_count = e->starts_count = 0;
     e->bucket_params = 0;
     e->memory = rh_stage_memory(e->pieces, l, stage);
-    e->optimizer = rh_optimizer_piece(e->c, l, e->memory.params);
     list_items(e);
     begin_stage(e->program, l, stage);
     for (int use = 0; use < RH_MEMORY_LAST; use++)
@@ -126,7 +125,6 @@ static void emit_stage(RhEmit *e, int32_t stage)
     emit_slots(e);
     rh_emit_step_end(e);
     rh_program_end_role(e->program);
-    g_ptr_array_add(e->retired, e->optimizer.kernels);
 }
 
 static void match_messages(RhEmit *e)
@@ -164,7 +162,7 @@ RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **erro
     size_t messages = (size_t)layout->pp * (size_t)layout->vpp * (size_t)microbatches;
     g_autoptr(GArray) merged = g_array_new(FALSE, FALSE, sizeof(RhMerged));
     g_autoptr(GArray) choices = g_array_new(FALSE, FALSE, sizeof(RhChoice));
-    g_autoptr(GPtrArray) retired = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    g_autoptr(GPtrArray) optimizers = g_ptr_array_new_with_free_func(rh_piece_free);
     g_autofree RhItem *items = g_new(RhItem, c->model->layers_count + 2);
     g_autofree int32_t *ends = g_new(int32_t, 4 * messages);
     memset(ends, -1, 4 * messages * sizeof(int32_t));
@@ -174,7 +172,7 @@ RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **erro
                 .program = rh_program_new(c->job.gpus),
                 .merged = merged,
                 .choices = choices,
-                .retired = retired,
+                .optimizers = optimizers,
                 .items = items,
                 .stride_pp = strides_of(layout).pp,
                 .microbatches = microbatches,

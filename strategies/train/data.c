@@ -115,16 +115,17 @@ void rh_emit_gradients_flush(RhEmit *e)
     e->bucket_params = 0;
 }
 
-RhPiece rh_optimizer_piece(const RhCase *c, const RhLayout *l, double params)
+RhPiece *rh_optimizer_piece(const RhCase *c, const RhLayout *l, double params)
 {
     double share = params / (l->zero >= 1 ? l->dp : 1);
     RhKernel kernel = {.cls = RH_KERNEL_OPTIMIZER,
                        .dtype = RH_DTYPE_FP32,
                        .bytes = c->stack->optimizer_bytes.value * share,
                        .flops = 12 * share};
-    RhPiece piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
-    g_array_append_val(piece.kernels, kernel);
-    piece.seconds = rh_kernel_time_s(c->platform->device, &kernel) + c->stack->kernel_gap_s.value;
+    RhPiece *piece = g_new0(RhPiece, 1);
+    piece->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    g_array_append_val(piece->kernels, kernel);
+    piece->seconds = rh_kernel_time_s(c->platform->device, &kernel) + c->stack->kernel_gap_s.value;
     return piece;
 }
 
@@ -133,5 +134,7 @@ void rh_emit_step_end(RhEmit *e)
     e->phase = RH_PHASE_OPTIMIZER;
     e->layer = e->microbatch = -1;
     rh_emit_wait_for(e, e->last_dp);
-    rh_emit_compute(e, "optimizer", RH_PARTS(&e->optimizer));
+    RhPiece *optimizer = rh_optimizer_piece(e->c, e->layout, e->memory.params);
+    g_ptr_array_add(e->optimizers, optimizer);
+    rh_emit_compute(e, "optimizer", RH_PARTS(optimizer));
 }

@@ -38,10 +38,9 @@ typedef struct {
     RhProgram *program;
     GArray *merged;             /* RhMerged */
     GArray *choices;            /* RhChoice */
-    GPtrArray *retired;         /* kernel lists of past stages: merged compares their addresses */
+    GPtrArray *optimizers;      /* RhPiece*, one per stage, owned: merged compares addresses */
     int32_t tp_group, dp_group; /* -1 when the dimension is 1 */
     int32_t stride_pp;
-    RhPiece optimizer;
     /* where we are */
     int32_t stage;
     RhStageMemory memory;
@@ -94,8 +93,8 @@ void rh_emit_gradients_ready(RhEmit *e, int32_t item); /* after the backward tha
 void rh_emit_gradients_flush(RhEmit *e);               /* end of a chunk's last backward */
 void rh_emit_step_end(RhEmit *e); /* the optimizer, when all gradients are in */
 double rh_bucket_params(const RhCase *c, const RhLayout *layout);
-RhPiece rh_optimizer_piece(const RhCase *c, const RhLayout *layout,
-                           double params); /* caller unrefs kernels */
+/* Caller frees with rh_piece_free. */
+RhPiece *rh_optimizer_piece(const RhCase *c, const RhLayout *layout, double params);
 
 /* pipeline.c: one slot with its layers, messages and memory. */
 void rh_emit_slot(RhEmit *e, const RhSlot *slot, bool last_backward_of_chunk);

@@ -66,6 +66,13 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     return p;
 }
 
+void rh_piece_free(void *data)
+{
+    RhPiece *piece = data;
+    g_array_unref(piece->kernels);
+    g_free(piece);
+}
+
 static void block_clear(RhBlockPieces *b)
 {
     RhPiece *all[] = {&b->sequence_forward, &b->tensor_forward, &b->data, &b->weight,

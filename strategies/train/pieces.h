@@ -28,6 +28,7 @@ typedef struct {
     double layer_params[RH_LAYER_KINDS_MAX];
 } RhPieces;
 
+void rh_piece_free(void *piece); /* one on the heap, with its kernels */
 RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
 void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
