@@ -20,9 +20,10 @@ static const RhGenerator generators[RH_ALGO_LAST] = {
 #define BC  (1 << RH_OP_BROADCAST)
 #define A2A (1 << RH_OP_ALL_TO_ALL)
 #define BAR (1 << RH_OP_BARRIER)
+#define SHI (1 << RH_OP_SHIFT)
 
 static const int supported[RH_ALGO_LAST] = {
-    [RH_ALGO_RING] = AR | RS | AG | BC,           [RH_ALGO_TREE] = AR | BC,
+    [RH_ALGO_RING] = AR | RS | AG | BC | SHI,     [RH_ALGO_TREE] = AR | BC,
     [RH_ALGO_RECURSIVE_DOUBLING] = AR | AG | BAR, [RH_ALGO_RABENSEIFNER] = AR,
     [RH_ALGO_HIERARCHICAL] = AR | RS | AG,        [RH_ALGO_DIRECT] = RS | AG | BC | A2A,
 };

@@ -9,7 +9,8 @@
  * receiver adds (reduce) or copies them into the same places. A test runs every generator on real
  * arrays. Who holds what: `owner` names the member that ends a reduce-scatter with a chunk, or
  * starts an all-gather with it; all-reduce and broadcast (from member 0) leave every chunk with
- * everyone; all-to-all numbers its chunks src * members + dst.
+ * everyone; all-to-all numbers its chunks src * members + dst; of a shift chunk c is member c's
+ * buffer, and ends with the next member.
  *
  * With nothing else on the links a phase takes repeat * (latency + bytes / bandwidth of the slowest
  * flow): rh_schedule_time_s. The closed forms of the literature (docs/model-collectives.md) equal

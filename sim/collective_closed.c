@@ -17,6 +17,8 @@ static double ring_s(RhOp op, double n, double bytes, double alpha, double beta)
     double chunks = rh_chain_chunks(bytes);
     if (op == RH_OP_BROADCAST)
         return (n - 2 + chunks) * (alpha + bytes / chunks * beta);
+    if (op == RH_OP_SHIFT)
+        return alpha + bytes * beta;
     return (op == RH_OP_ALL_REDUCE ? 2 : 1) * (n - 1) * (alpha + bytes / n * beta);
 }
 

@@ -67,11 +67,27 @@ static void chain(RhScheduleBuilder *b)
     }
 }
 
+/* Shift: one step, everyone's buffer to the next member (the exchange of ring attention; Liu et al.
+ * 2023). */
+static void shift(RhScheduleBuilder *b)
+{
+    int32_t n = b->members;
+    rh_schedule_chunks(b, n);
+    b->chunk_bytes = b->schedule->bytes;
+    rh_schedule_phase(b, 1);
+    for (int32_t i = 0; i < n; i++)
+        rh_schedule_flow(b, i, (i + 1) % n, i, 1, false);
+}
+
 void rh_generate_ring(RhScheduleBuilder *b, RhOp op)
 {
     int32_t rings = rings_of(b);
     if (op == RH_OP_BROADCAST) {
         chain(b);
+        return;
+    }
+    if (op == RH_OP_SHIFT) {
+        shift(b);
         return;
     }
     rh_schedule_chunks(b, rings * b->members);

@@ -195,8 +195,9 @@ static const char *const lane_names[RH_LANE_LAST] = {[RH_LANE_COMPUTE] = "comput
                                                      [RH_LANE_RECV_NEXT] = "recv-next",
                                                      [RH_LANE_COPY_IN] = "copy-in",
                                                      [RH_LANE_COPY_OUT] = "copy-out"};
-static const char *const op_names[RH_OP_LAST] = {
-    "none", "all-reduce", "reduce-scatter", "all-gather", "broadcast", "all-to-all", "barrier"};
+static const char *const op_names[RH_OP_LAST] = {"none",       "all-reduce", "reduce-scatter",
+                                                 "all-gather", "broadcast",  "all-to-all",
+                                                 "barrier",    "shift"};
 static const char *const algo_names[RH_ALGO_LAST] = {
     "none", "ring", "tree", "recursive-doubling", "rabenseifner", "hierarchical", "direct"};
 static const char *const phase_names[RH_PHASE_LAST] = {

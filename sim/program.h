@@ -60,6 +60,7 @@ typedef enum {
     RH_OP_BROADCAST,
     RH_OP_ALL_TO_ALL,
     RH_OP_BARRIER,
+    RH_OP_SHIFT, /* every member's buffer to the next member, the last one's to the first */
     RH_OP_LAST,
 } RhOp;
 
@@ -121,8 +122,8 @@ typedef struct {
     int32_t peer_delta;  /* SEND/RECV: peer rank = rank + peer_delta */
     int32_t preds_first; /* into preds */
     double bytes; /* COLLECTIVE: the whole buffer (all-reduce: n; reduce-scatter: input; all-gather:
-                     output; all-to-all: sum a rank sends, its own part included); SEND/RECV/COPY:
-                     message */
+                     output; all-to-all: sum a rank sends, its own part included; shift: what a
+                     member sends); SEND/RECV/COPY: message */
 } RhTask;
 
 /* Kernels run back to back as one task. `seconds` >= 0 overrides the device (timed waits, imported

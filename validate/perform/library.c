@@ -12,7 +12,9 @@ static uint32_t word(int m, int64_t i)
 /* Blocks that a member brings, and ends with. */
 static void blocks_of(const RhLibraryCall *c, int *in, int *out)
 {
-    bool spreads = c->op == RH_OP_REDUCE_SCATTER, gathers = c->op == RH_OP_ALL_GATHER;
+    bool shifts = c->op == RH_OP_SHIFT;
+    bool spreads = shifts || c->op == RH_OP_REDUCE_SCATTER;
+    bool gathers = shifts || c->op == RH_OP_ALL_GATHER;
     *in = gathers ? 1 : c->members;
     *out = spreads ? 1 : c->members;
 }
@@ -33,30 +35,43 @@ static void fill(RhLibraryCall *c)
         words[i] = word(c->own, i);
 }
 
+static void start_shift(RhLibraryCall *c, MPI_Comm comm)
+{
+    int next = (c->own + 1) % c->members, before = (c->own + c->members - 1) % c->members;
+    MPI_Irecv(c->out, c->block_words, MPI_UINT32_T, before, 0, comm, &c->requests[0]);
+    MPI_Isend(c->in, c->block_words, MPI_UINT32_T, next, 0, comm, &c->requests[1]);
+}
+
 static void start(RhLibraryCall *c, MPI_Comm comm)
 {
     int block = c->block_words, all = block * c->members;
     switch (c->op) {
     case RH_OP_ALL_REDUCE:
-        MPI_Iallreduce(MPI_IN_PLACE, c->out, all, MPI_UINT32_T, MPI_SUM, comm, &c->request);
+        MPI_Iallreduce(MPI_IN_PLACE, c->out, all, MPI_UINT32_T, MPI_SUM, comm, &c->requests[0]);
         break;
     case RH_OP_REDUCE_SCATTER:
-        MPI_Ireduce_scatter_block(c->in, c->out, block, MPI_UINT32_T, MPI_SUM, comm, &c->request);
+        MPI_Ireduce_scatter_block(c->in, c->out, block, MPI_UINT32_T, MPI_SUM, comm,
+                                  &c->requests[0]);
         break;
     case RH_OP_ALL_GATHER:
-        MPI_Iallgather(c->in, block, MPI_UINT32_T, c->out, block, MPI_UINT32_T, comm, &c->request);
+        MPI_Iallgather(c->in, block, MPI_UINT32_T, c->out, block, MPI_UINT32_T, comm,
+                       &c->requests[0]);
         break;
     case RH_OP_BROADCAST:
-        MPI_Ibcast(c->out, all, MPI_UINT32_T, 0, comm, &c->request);
+        MPI_Ibcast(c->out, all, MPI_UINT32_T, 0, comm, &c->requests[0]);
         break;
     case RH_OP_ALL_TO_ALL:
-        MPI_Ialltoall(c->in, block, MPI_UINT32_T, c->out, block, MPI_UINT32_T, comm, &c->request);
+        MPI_Ialltoall(c->in, block, MPI_UINT32_T, c->out, block, MPI_UINT32_T, comm,
+                      &c->requests[0]);
+        break;
+    case RH_OP_SHIFT:
+        start_shift(c, comm);
         break;
     case RH_OP_NONE:
     case RH_OP_BARRIER:
     case RH_OP_LAST:
     default:
-        MPI_Ibarrier(comm, &c->request);
+        MPI_Ibarrier(comm, &c->requests[0]);
         break;
     }
 }
@@ -67,7 +82,8 @@ void rh_library_start(RhLibraryCall *c, RhOp op, double bytes, MPI_Comm comm)
     c->op = op;
     MPI_Comm_rank(comm, &c->own);
     MPI_Comm_size(comm, &c->members);
-    c->block_words = (int)ceil(bytes / sizeof(uint32_t) / c->members);
+    c->block_words = (int)ceil(bytes / sizeof(uint32_t) / (op == RH_OP_SHIFT ? 1 : c->members));
+    c->requests[0] = c->requests[1] = MPI_REQUEST_NULL;
     fill(c);
     start(c, comm);
 }
@@ -75,7 +91,7 @@ void rh_library_start(RhLibraryCall *c, RhOp op, double bytes, MPI_Comm comm)
 bool rh_library_poll(RhLibraryCall *c)
 {
     int done = 0;
-    MPI_Test(&c->request, &done, MPI_STATUS_IGNORE);
+    MPI_Testall(2, c->requests, &done, MPI_STATUSES_IGNORE);
     return done != 0;
 }
 
@@ -89,6 +105,8 @@ static uint32_t wanted(const RhLibraryCall *c, int64_t i)
         return word((int)(i / block), i % block);
     if (c->op == RH_OP_ALL_TO_ALL)
         return word((int)(i / block), c->own * block + i % block);
+    if (c->op == RH_OP_SHIFT)
+        return word((c->own + c->members - 1) % c->members, i);
     if (c->op == RH_OP_REDUCE_SCATTER)
         place = c->own * block + i;
     uint32_t sum = 0;

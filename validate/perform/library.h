@@ -1,6 +1,7 @@
 #pragma once
 /* MPI's own collectives in place of a program's schedules: what a library makes of the same
- * operations. Every word of a result is checked. */
+ * operations (of a shift, which MPI does not have, a send and a receive). Every word of a result is
+ * checked. */
 #include <mpi.h>
 
 #include "sim/collective.h"
@@ -10,9 +11,9 @@
 typedef struct {
     RhOp op;
     int own, members;
-    int block_words;    /* what one member sends, or receives, of one other */
-    uint32_t *in, *out; /* owned; in: NULL where MPI works in place */
-    MPI_Request request;
+    int block_words;         /* what one member sends, or receives, of one other */
+    uint32_t *in, *out;      /* owned; in: NULL where MPI works in place */
+    MPI_Request requests[2]; /* a shift has two */
 } RhLibraryCall;
 
 /* Starts the operation on `bytes` as RhTask.bytes has them, rounded up to whole words a member. */

@@ -11,23 +11,34 @@ static uint32_t word(int32_t m, int32_t c, int32_t i)
 }
 
 /* An all-to-all numbers its chunks source * members + destination; a member has one row and one
- * column of them. */
+ * column of them. Of a shift it has its own chunk and the one before. */
 static int32_t slot_of(const RhPayload *p, int32_t chunk)
 {
     int32_t n = p->schedule->members;
+    if (p->schedule->op == RH_OP_SHIFT)
+        return chunk != p->own;
     if (p->schedule->op != RH_OP_ALL_TO_ALL)
         return chunk;
     return chunk / n == p->own ? chunk % n : n + chunk / n;
 }
 
+static int32_t before(const RhSchedule *s, int32_t member)
+{
+    return (member + s->members - 1) % s->members;
+}
+
 static int32_t slots_count(const RhSchedule *s)
 {
+    if (s->op == RH_OP_SHIFT)
+        return 2;
     return s->op == RH_OP_ALL_TO_ALL ? 2 * s->members : s->chunks_count;
 }
 
 static bool has_chunk(const RhPayload *p, int32_t chunk)
 {
     int32_t n = p->schedule->members;
+    if (p->schedule->op == RH_OP_SHIFT)
+        return chunk == p->own || chunk == before(p->schedule, p->own);
     return p->schedule->op != RH_OP_ALL_TO_ALL || chunk / n == p->own || chunk % n == p->own;
 }
 
@@ -45,6 +56,8 @@ static bool starts_with(const RhSchedule *s, int32_t member, int32_t chunk)
         return member == 0;
     case RH_OP_ALL_TO_ALL:
         return chunk / s->members == member;
+    case RH_OP_SHIFT:
+        return chunk == member;
     case RH_OP_NONE:
     case RH_OP_ALL_REDUCE:
     case RH_OP_REDUCE_SCATTER:
@@ -69,6 +82,8 @@ static int32_t wanted_of(const RhSchedule *s, int32_t member, int32_t chunk)
         return 0;
     case RH_OP_ALL_TO_ALL:
         return chunk % s->members == member ? chunk / s->members : -2;
+    case RH_OP_SHIFT:
+        return chunk == before(s, member) ? chunk : -2;
     case RH_OP_NONE:
     case RH_OP_BARRIER:
     case RH_OP_LAST:

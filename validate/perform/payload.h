@@ -1,9 +1,10 @@
 #pragma once
 /* The data a collective moves for real, so that a wrong schedule cannot pass as a fast one.
  *
- * A member's buffer holds every chunk of the schedule as 32-bit words (of an all-to-all only those
- * it sends or receives); sums wrap around, so their order does not matter. Who starts with what,
- * and ends with what, is the operation's meaning (sim/collective.h), not the schedule's. */
+ * A member's buffer holds every chunk of the schedule as 32-bit words (of an all-to-all and a
+ * shift only those it sends or receives); sums wrap around, so their order does not matter. Who
+ * starts with what, and ends with what, is the operation's meaning (sim/collective.h), not the
+ * schedule's. */
 #include <stdint.h>
 
 #include "sim/expansion.h"
