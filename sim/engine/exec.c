@@ -73,10 +73,16 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, dou
 static double reaction_s(const RhExec *x, const RhReady *ready)
 {
     const RhActor *a = &x->actors[ready->performer];
-    if (!x->messages || ready->cause.task < 0 ||
+    if (!x->transport->reaction_s || ready->cause.task < 0 ||
         rh_actor_task(x, a, ready->cause.task)->kind != RH_TASK_KERNEL)
         return 0;
-    return rh_exec_messages_reaction_s(x);
+    return x->transport->reaction_s(x);
+}
+
+static void arrive(RhExec *x, int32_t actor, int32_t task)
+{
+    x->actors[actor].state[task] = RH_STATE_ARRIVED;
+    x->transport->arrive(x, actor, task);
 }
 
 /* Communication is ready, but starts late: its lane waits so long. */
@@ -84,7 +90,7 @@ static void start_communication(RhExec *x, const RhReady *ready, const RhTask *t
 {
     late_s += reaction_s(x, ready);
     if (late_s <= 0) {
-        rh_exec_arrive(x, ready->performer, ready->task);
+        arrive(x, ready->performer, ready->task);
         return;
     }
     x->actors[ready->performer].running[task->lane] =
@@ -104,7 +110,7 @@ static void running_due(RhExec *x, int32_t slot)
     RhRunning running = a->running[slot % RH_LANE_LAST];
     a->running[slot % RH_LANE_LAST].task = -1;
     if (is_communication(rh_actor_task(x, a, running.task))) {
-        rh_exec_arrive(x, slot / RH_LANE_LAST, running.task);
+        arrive(x, slot / RH_LANE_LAST, running.task);
         return;
     }
     if (slot % RH_LANE_LAST == RH_LANE_COMPUTE && running.stretches) {
@@ -190,8 +196,8 @@ static void start_task(RhExec *x, const RhReady *ready)
 static void begin_step(RhExec *x)
 {
     x->t_step_s = x->t_s;
-    if (x->messages)
-        rh_exec_messages_begin_step(x);
+    if (x->transport->begin_step)
+        x->transport->begin_step(x);
     for (int32_t i = 0; i < x->actors_count; i++) {
         RhActor *a = &x->actors[i];
         memcpy(a->waiting, a->role->indegree, sizeof *a->waiting * (size_t)a->role->tasks_count);
@@ -259,12 +265,10 @@ static void set_alarm(RhExec *x)
 static void drain(RhExec *x)
 {
     for (int32_t slot; (slot = rh_timers_take(&x->timers, x->t_s)) >= 0;) {
-        if (slot < x->actors_count * RH_LANE_LAST)
+        if (slot < x->transport_slot)
             running_due(x, slot);
-        else if (x->messages)
-            rh_exec_messages_due(x, slot);
         else
-            rh_exec_activity_due(x, slot - x->actors_count * RH_LANE_LAST);
+            x->transport->due(x, slot - x->transport_slot);
         start_ready(x);
     }
     set_alarm(x);
@@ -315,26 +319,12 @@ static void add_actors(RhExec *x)
 
 static void add_room(RhExec *x)
 {
-    int32_t activities = x->actors_count * RH_LANE_LAST; /* each holds a lane */
-    bool messages = x->platform->messages.sender != RH_SHARING_NONE;
-    rh_timers_init(&x->timers,
-                   activities + (messages ? rh_exec_messages_slots(x->platform) : activities));
-    x->messages = messages ? rh_exec_messages_new(x, activities) : NULL;
-    x->activities = g_new0(RhActivity, activities + 1);
-    x->free_activities = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    for (int32_t i = activities - 1; i >= 0; i--)
-        g_array_append_val(x->free_activities, i);
-    x->plans = g_array_new(FALSE, FALSE, sizeof(RhPlan));
-    x->plan_phases = g_array_new(FALSE, FALSE, sizeof(RhPlanPhase));
-    x->plan_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    x->plan_of = rh_map64_new();
+    x->transport_slot = x->actors_count * RH_LANE_LAST;
+    rh_timers_init(&x->timers, x->transport_slot + x->transport->slots(x));
+    x->transport->open(x);
     x->ready = g_array_new(FALSE, FALSE, sizeof(RhReady));
-    x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
-    x->free_flow = -1;
     x->timeline = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime));
     x->step_times = g_array_new(FALSE, FALSE, sizeof(double));
-    x->occupants = g_new0(RhOccupants, x->quotient->links->len + 1);
-    x->link_bytes = g_new0(double, x->quotient->links->len + 1);
     x->arrived = g_new0(uint16_t *, x->quotient->meetings->len + 1);
     for (uint32_t m = 0; m < x->quotient->meetings->len; m++) {
         const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
@@ -424,20 +414,16 @@ static void forget(RhExec *x)
         memset(x->actors[i].wait_s, 0, sizeof x->actors[i].wait_s);
         memset(x->actors[i].lane_busy_s, 0, sizeof x->actors[i].lane_busy_s);
     }
-    memset(x->link_bytes, 0, sizeof *x->link_bytes * x->quotient->links->len);
-    if (x->messages)
-        rh_exec_messages_forget(x);
+    x->transport->forget(x);
     x->bytes_total = x->bytes_as_flows = 0;
     x->events_count = 0;
-    for (uint32_t i = 0; i < x->plans->len; i++)
-        RH_AT(x->plans, RhPlan, i)->performed_whole = 0;
     g_array_set_size(x->step_times, 0);
     g_array_set_size(x->timeline, 0);
 }
 
 static void exec_clear(RhExec *x)
 {
-    rh_exec_messages_free(x);
+    x->transport->close(x);
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(x->actors[i].waiting);
         g_free(x->actors[i].state);
@@ -446,14 +432,9 @@ static void exec_clear(RhExec *x)
     }
     for (uint32_t m = 0; m < x->quotient->meetings->len; m++)
         g_free(x->arrived[m]);
-    for (uint32_t l = 0; l < x->quotient->links->len; l++)
-        g_free(x->occupants[l].ids);
-    void *blocks[] = {x->actors, x->arrived, x->occupants, x->activities, x->link_bytes};
-    for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
-        g_free(blocks[i]);
-    GArray *arrays[] = {x->ready,      x->free_activities, x->flows,       x->timeline,
-                        x->step_times, x->plans,           x->plan_phases, x->plan_links};
-    rh_map64_free(x->plan_of);
+    g_free(x->actors);
+    g_free(x->arrived);
+    GArray *arrays[] = {x->ready, x->timeline, x->step_times};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_timers_clear(&x->timers);
@@ -482,7 +463,9 @@ static bool perform_all(RhExec *x, double *correction_s, GError **error)
 
 RhRun *rh_exec_run(const RhExecInput *input, GError **error)
 {
-    RhExec x = {.program = input->traffic->program,
+    bool packets = input->traffic->platform->messages.sender != RH_SHARING_NONE;
+    RhExec x = {.transport = packets ? &rh_transport_packets : &rh_transport_fluid,
+                .program = input->traffic->program,
                 .platform = input->traffic->platform,
                 .traffic = input->traffic,
                 .fold = input->fold,

@@ -42,16 +42,16 @@ static void leave(RhOccupants *link, int32_t id)
 
 void rh_exec_occupy_whole(RhExec *x, int32_t activity)
 {
-    const RhPlan *plan = RH_AT(x->plans, RhPlan, x->activities[activity].plan);
+    const RhCommPlan *plan = RH_AT(x->comm_plans, RhCommPlan, x->activities[activity].plan);
     for (int32_t i = plan->links_first; i < plan->links_end; i++)
-        occupy(&x->occupants[*RH_AT(x->plan_links, int32_t, i)], ~activity);
+        occupy(&x->occupants[*RH_AT(x->comm_links, int32_t, i)], ~activity);
 }
 
 void rh_exec_leave_whole(RhExec *x, int32_t activity)
 {
-    const RhPlan *plan = RH_AT(x->plans, RhPlan, x->activities[activity].plan);
+    const RhCommPlan *plan = RH_AT(x->comm_plans, RhCommPlan, x->activities[activity].plan);
     for (int32_t i = plan->links_first; i < plan->links_end; i++)
-        leave(&x->occupants[*RH_AT(x->plan_links, int32_t, i)], ~activity);
+        leave(&x->occupants[*RH_AT(x->comm_links, int32_t, i)], ~activity);
 }
 
 void rh_exec_flow_leave(RhExec *x, int32_t index)
@@ -88,10 +88,10 @@ static bool is_moving(const RhExec *x, int32_t id)
     return flow->fluid || flow->t_end_s > x->t_s;
 }
 
-bool rh_exec_links_idle(const RhExec *x, const RhPlan *plan)
+bool rh_exec_links_idle(const RhExec *x, const RhCommPlan *plan)
 {
     for (int32_t i = plan->links_first; i < plan->links_end; i++) {
-        const RhOccupants *link = &x->occupants[*RH_AT(x->plan_links, int32_t, i)];
+        const RhOccupants *link = &x->occupants[*RH_AT(x->comm_links, int32_t, i)];
         for (int32_t k = 0; k < link->count; k++)
             if (is_moving(x, link->ids[k]))
                 return false;

@@ -52,17 +52,17 @@ typedef struct {
 typedef struct {
     RhTrafficPhase what;
     double latency_s, move_s; /* over all repetitions */
-} RhPlanPhase;
+} RhCommPhase;
 
 /* How a collective of one kind at one meeting, or a message, goes; made when first met. */
 typedef struct {
-    int32_t phases_first, phases_end; /* into plan_phases */
-    int32_t links_first, links_end;   /* into plan_links: every link it ever uses */
+    int32_t phases_first, phases_end; /* into comm_phases */
+    int32_t links_first, links_end;   /* into comm_links: every link it ever uses */
     double total_s;                   /* on idle links */
     bool disjoint;                    /* flows of one phase share no link */
     int64_t performed_whole;
     int32_t owner; /* whose flows: a meeting, or a sender's colour */
-} RhPlan;
+} RhCommPlan;
 
 /* A collective or a message under way. */
 typedef struct {
@@ -71,7 +71,7 @@ typedef struct {
     int32_t colours[2];        /* a message's sender and receiver */
     int32_t tasks[2];          /* a message's send and receive */
     int32_t ordinal;           /* a collective's */
-    int32_t phase;             /* the one under way, into plan_phases */
+    int32_t phase;             /* the one under way, into comm_phases */
     int32_t flows;             /* list of live flows */
     int32_t fluid_count;       /* of these, SimGrid's */
     bool whole;                /* one timer for all phases, as its links are idle */
@@ -93,9 +93,33 @@ typedef struct {
     int32_t count, room;
 } RhOccupants;
 
+typedef struct RhExec RhExec;
+
+/* How bytes get from rank to rank. Tasks arrive; the transport completes them (rh_exec_complete).
+ * Its timers are the slots from x->transport_slot on. */
+typedef struct {
+    int32_t (*slots)(const RhExec *x);     /* timers it needs at first */
+    void (*open)(RhExec *x);               /* once, when all actors are there */
+    void (*begin_step)(RhExec *x);         /* NULL: nothing to do */
+    double (*reaction_s)(const RhExec *x); /* from the end of a kernel to the communication that
+                                              waited for it; NULL: none */
+    void (*arrive)(RhExec *x, int32_t actor, int32_t task);
+    void (*due)(RhExec *x, int32_t slot); /* 0 is its first */
+    void (*account)(RhExec *x);           /* before counts are read; NULL: they are right */
+    void (*forget)(RhExec *x);            /* what it counted */
+    double (*link_bytes)(const RhExec *x, int32_t link); /* of a quotient link */
+    void (*close)(RhExec *x);
+    bool links_die; /* when the platform says so; then a run may never end */
+} RhTransport;
+extern const RhTransport rh_transport_fluid;   /* max-min shared flows: exec_fluid.c */
+extern const RhTransport rh_transport_packets; /* store and forward: exec_messages.c */
+
+typedef struct RhWire RhWire;
 typedef struct RhExecMessages RhExecMessages;
 
-typedef struct {
+struct RhExec {
+    const RhTransport *transport;
+    int32_t transport_slot;
     const RhProgram *program;
     const RhPlatform *platform;
     const RhTraffic *traffic;
@@ -114,10 +138,10 @@ typedef struct {
     uint32_t ready_head;
     bool draining;
     RhTimers timers;
-    RhActivity *activities; /* slot in timers: actors * lanes + activity */
+    RhActivity *activities; /* slot in timers: transport_slot + activity */
     GArray *free_activities;
-    GArray *plans, *plan_phases, *plan_links; /* RhPlan, RhPlanPhase, int32_t */
-    RhMap64 *plan_of;
+    GArray *comm_plans, *comm_phases, *comm_links; /* RhCommPlan, RhCommPhase, int32_t */
+    RhMap64 *comm_plan_of;
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
     RhOccupants *occupants; /* per quotient link */
@@ -126,10 +150,11 @@ typedef struct {
     double sms, sms_held; /* of the device; by one communication */
     int64_t events_count;
     double bytes_total, bytes_as_flows;
-    RhExecMessages *messages; /* NULL: bytes are a fluid */
+    RhExecMessages *messages; /* of packets */
+    RhWire *wire;             /* of packets */
     GArray *timeline;         /* RhSpanOfTime */
     GArray *step_times;
-} RhExec;
+};
 
 #define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
@@ -145,17 +170,18 @@ void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
 void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_start_s,
                             double moved_s);
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
-/* exec_plan.c */
-int32_t rh_exec_plan_collective(RhExec *x, int32_t meeting, int32_t kind);
-int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
-void rh_exec_plan_account(RhExec *x, const RhPlan *plan, const RhPlanPhase *phase, double times);
+/* exec_comm.c */
+int32_t rh_exec_comm_collective(RhExec *x, int32_t meeting, int32_t kind);
+int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
+void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommPhase *phase,
+                          double times);
 /* The classes that move in a phase: first to end - 1. */
 typedef struct {
     int32_t first, end;
 } RhClassRange;
-RhClassRange rh_exec_classes(const RhExec *x, const RhPlan *plan, int32_t pattern);
+RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pattern);
 /* exec_flow.c */
-bool rh_exec_links_idle(const RhExec *x, const RhPlan *plan);
+bool rh_exec_links_idle(const RhExec *x, const RhCommPlan *plan);
 void rh_exec_occupy_whole(RhExec *x, int32_t activity);
 void rh_exec_leave_whole(RhExec *x, int32_t activity);
 /* Sends bytes, as a timer when the links are idle: then *t_end_s is raised to its end. */
@@ -165,22 +191,9 @@ void rh_exec_flow_resume(RhExec *x, int32_t activity, int32_t class, double byte
                          double t_start_s);
 void rh_exec_flow_leave(RhExec *x, int32_t flow);
 void rh_exec_flows_end(RhExec *x, int32_t activity);
-/* exec_traffic.c */
+/* exec_fluid.c */
 void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its phase under way */
-void rh_exec_arrive(RhExec *x, int32_t actor, int32_t task);
-void rh_exec_activity_due(RhExec *x, int32_t activity);
 void rh_exec_flow_done(RhExec *x, int32_t flow);
-/* exec_messages.c; timer slots from `base` on */
-int32_t rh_exec_messages_slots(const RhPlatform *platform);
-RhExecMessages *rh_exec_messages_new(const RhExec *x, int32_t base);
-void rh_exec_messages_free(RhExec *x);
-void rh_exec_messages_begin_step(RhExec *x);
-/* Seconds from the end of a kernel to the communication that waited for it: drawn, or 0. */
-double rh_exec_messages_reaction_s(const RhExec *x);
-void rh_exec_messages_forget(RhExec *x);
-void rh_exec_messages_arrive(RhExec *x, int32_t actor, int32_t task);
-void rh_exec_messages_due(RhExec *x, int32_t slot);
-double rh_exec_messages_link_bytes(const RhExec *x, RhLink link);
 /* exec_report.c */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause);
 RhRun *rh_exec_report(RhExec *x);

@@ -91,7 +91,7 @@ static void report_links(const RhExec *x, RhRun *run, double total_s)
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
     for (uint32_t i = 0; i < x->quotient->links->len; i++) {
         const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, i);
-        double bytes = x->messages ? rh_exec_messages_link_bytes(x, link->link) : x->link_bytes[i];
+        double bytes = x->transport->link_bytes(x, (int32_t)i);
         RhLinkUse use = {.name = rh_platform_link_name(x->platform, link->link),
                          .bytes = bytes / x->step_times->len};
         double capacity = link->bytes_per_s * link->divisor;
@@ -122,19 +122,10 @@ static void report_performers(const RhExec *x, RhRun *run)
     }
 }
 
-static void account_plans(RhExec *x)
-{
-    for (uint32_t i = 0; i < x->plans->len; i++) {
-        const RhPlan *plan = RH_AT(x->plans, RhPlan, i);
-        for (int32_t k = plan->phases_first; k < plan->phases_end; k++)
-            rh_exec_plan_account(x, plan, RH_AT(x->plan_phases, RhPlanPhase, k),
-                                 (double)plan->performed_whole);
-    }
-}
-
 RhRun *rh_exec_report(RhExec *x)
 {
-    account_plans(x);
+    if (x->transport->account)
+        x->transport->account(x);
     RhRun *run = rh_run_new();
     double total_s = 0;
     for (uint32_t i = 0; i < x->step_times->len; i++)
@@ -204,7 +195,7 @@ static bool tell_of_deaths(const RhExec *x, GError **error)
 {
     g_autoptr(GString) links = g_string_new(NULL);
     g_autoptr(GString) ranks = g_string_new(NULL);
-    for (RhLink l = 0; x->messages && l < rh_platform_links_count(x->platform); l++) {
+    for (RhLink l = 0; x->transport->links_die && l < rh_platform_links_count(x->platform); l++) {
         double t_s = rh_platform_link_dies_s(x->platform, l);
         g_autofree char *name = rh_platform_link_name(x->platform, l);
         g_autofree char *when = isfinite(t_s) ? rh_quantity_format(t_s, RH_QUANTITY_S, 3) : NULL;

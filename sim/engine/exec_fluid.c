@@ -7,15 +7,15 @@
 
 /* --- activities --- */
 
-static const RhPlan *plan_of(const RhExec *x, const RhActivity *a)
+static const RhCommPlan *plan_of(const RhExec *x, const RhActivity *a)
 {
-    return RH_AT(x->plans, RhPlan, a->plan);
+    return RH_AT(x->comm_plans, RhCommPlan, a->plan);
 }
 
 static void arm(RhExec *x, int32_t activity, double t_s)
 {
     x->activities[activity].timed = true;
-    rh_timers_arm(&x->timers, x->actors_count * RH_LANE_LAST + activity, t_s);
+    rh_timers_arm(&x->timers, x->transport_slot + activity, t_s);
 }
 
 static void hold_sms(RhExec *x, RhActivity *a, int32_t change)
@@ -59,13 +59,13 @@ static void start_phase(RhExec *x, int32_t activity)
     if (a->phase == plan_of(x, a)->phases_end)
         finish(x, activity);
     else
-        arm(x, activity, x->t_s + RH_AT(x->plan_phases, RhPlanPhase, a->phase)->latency_s);
+        arm(x, activity, x->t_s + RH_AT(x->comm_phases, RhCommPhase, a->phase)->latency_s);
 }
 
 static void start_moving(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
-    const RhTrafficPhase *phase = &RH_AT(x->plan_phases, RhPlanPhase, a->phase)->what;
+    const RhTrafficPhase *phase = &RH_AT(x->comm_phases, RhCommPhase, a->phase)->what;
     double t_end_s = -1;
     a->moving = true;
     RhClassRange range = rh_exec_classes(x, plan_of(x, a), phase->pattern);
@@ -94,7 +94,7 @@ static void end_phase_if_over(RhExec *x, int32_t activity)
 static void start_activity(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
-    const RhPlan *plan = plan_of(x, a);
+    const RhCommPlan *plan = plan_of(x, a);
     a->whole = plan->disjoint && !x->options->collapse_disabled && rh_exec_links_idle(x, plan);
     if (!a->whole) {
         start_phase(x, activity);
@@ -105,7 +105,7 @@ static void start_activity(RhExec *x, int32_t activity)
     arm(x, activity, a->t_end_s);
 }
 
-static void resume_moving(RhExec *x, int32_t activity, const RhPlanPhase *phase, double t_move_s)
+static void resume_moving(RhExec *x, int32_t activity, const RhCommPhase *phase, double t_move_s)
 {
     RhActivity *a = &x->activities[activity];
     a->moving = true;
@@ -122,12 +122,12 @@ static void resume_moving(RhExec *x, int32_t activity, const RhPlanPhase *phase,
 void rh_exec_materialise(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
-    const RhPlan *plan = plan_of(x, a);
+    const RhCommPlan *plan = plan_of(x, a);
     double t_s = a->t_start_s;
     rh_exec_leave_whole(x, activity);
     a->whole = false;
     for (a->phase = plan->phases_first; a->phase < plan->phases_end; a->phase++) {
-        const RhPlanPhase *phase = RH_AT(x->plan_phases, RhPlanPhase, a->phase);
+        const RhCommPhase *phase = RH_AT(x->comm_phases, RhCommPhase, a->phase);
         double t_move_s = t_s + phase->latency_s;
         t_s = t_move_s + phase->move_s;
         if (x->t_s < t_move_s) {
@@ -139,7 +139,7 @@ void rh_exec_materialise(RhExec *x, int32_t activity)
             resume_moving(x, activity, phase, t_move_s);
             return;
         }
-        rh_exec_plan_account(x, plan, phase, 1);
+        rh_exec_comm_account(x, plan, phase, 1);
     }
     a->phase--; /* at its very end: the timer is due */
     a->moving = true;
@@ -148,13 +148,13 @@ void rh_exec_materialise(RhExec *x, int32_t activity)
 
 /* It is all over, or the latency is, or all timed flows have ended. A timed flow that became
  * SimGrid's only ends later, so the timer stays right. */
-void rh_exec_activity_due(RhExec *x, int32_t activity)
+static void activity_due(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
     a->timed = false;
     if (a->whole) {
         rh_exec_leave_whole(x, activity);
-        RH_AT(x->plans, RhPlan, a->plan)->performed_whole++;
+        RH_AT(x->comm_plans, RhCommPlan, a->plan)->performed_whole++;
         finish(x, activity);
         return;
     }
@@ -178,7 +178,7 @@ static int32_t activity_new(RhExec *x, RhActivity activity)
     int32_t index = g_array_index(x->free_activities, int32_t, x->free_activities->len - 1);
     g_array_set_size(x->free_activities, x->free_activities->len - 1);
     activity.flows = NONE;
-    activity.phase = RH_AT(x->plans, RhPlan, activity.plan)->phases_first;
+    activity.phase = RH_AT(x->comm_plans, RhCommPlan, activity.plan)->phases_first;
     activity.t_start_s = x->t_s;
     activity.holds = activity.holds && !x->options->sm_sharing_disabled;
     x->activities[index] = activity;
@@ -195,7 +195,7 @@ static void start_collective(RhExec *x, int32_t meeting_index, int32_t ordinal, 
         int32_t task = role->calls[role->calls_first[meeting->group] + ordinal];
         x->actors[colours[i]].state[task] = RH_STATE_RUNNING;
     }
-    RhActivity activity = {.plan = rh_exec_plan_collective(x, meeting_index, kind),
+    RhActivity activity = {.plan = rh_exec_comm_collective(x, meeting_index, kind),
                            .meeting = meeting_index,
                            .ordinal = ordinal,
                            .holds = RH_AT(x->traffic->kinds, RhTrafficKind, kind)->bytes > 0};
@@ -238,7 +238,7 @@ static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
     int32_t sender = sends ? actor : other, send = sends ? task : other_task;
     int32_t peer = x->traffic->kind_of_task[x->actors[sender].role->tasks_first + send];
     int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
-    RhActivity activity = {.plan = rh_exec_plan_message(x, sender, pattern, t->bytes),
+    RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, t->bytes),
                            .meeting = NONE,
                            .colours = {sender, sends ? other : actor},
                            .tasks = {send, sends ? other_task : task},
@@ -248,13 +248,82 @@ static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
     start_activity(x, activity_new(x, activity));
 }
 
-void rh_exec_arrive(RhExec *x, int32_t actor, int32_t task)
+static void arrive(RhExec *x, int32_t actor, int32_t task)
 {
-    x->actors[actor].state[task] = RH_STATE_ARRIVED;
-    if (x->messages)
-        rh_exec_messages_arrive(x, actor, task);
-    else if (rh_actor_task(x, &x->actors[actor], task)->kind == RH_TASK_COLLECTIVE)
+    if (rh_actor_task(x, &x->actors[actor], task)->kind == RH_TASK_COLLECTIVE)
         arrive_at_collective(x, actor, task);
     else
         arrive_at_message(x, actor, task);
 }
+
+/* --- life --- */
+
+static int32_t activities_most(const RhExec *x)
+{
+    return x->actors_count * RH_LANE_LAST; /* each holds a lane */
+}
+
+static void open_fluid(RhExec *x)
+{
+    int32_t activities = activities_most(x);
+    x->activities = g_new0(RhActivity, activities + 1);
+    x->free_activities = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    for (int32_t i = activities - 1; i >= 0; i--)
+        g_array_append_val(x->free_activities, i);
+    x->comm_plans = g_array_new(FALSE, FALSE, sizeof(RhCommPlan));
+    x->comm_phases = g_array_new(FALSE, FALSE, sizeof(RhCommPhase));
+    x->comm_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    x->comm_plan_of = rh_map64_new();
+    x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
+    x->free_flow = NONE;
+    x->occupants = g_new0(RhOccupants, x->quotient->links->len + 1);
+    x->link_bytes = g_new0(double, x->quotient->links->len + 1);
+}
+
+/* What was performed as one timer counts like the rest. */
+static void account(RhExec *x)
+{
+    for (uint32_t i = 0; i < x->comm_plans->len; i++) {
+        RhCommPlan *plan = RH_AT(x->comm_plans, RhCommPlan, i);
+        for (int32_t k = plan->phases_first; k < plan->phases_end; k++)
+            rh_exec_comm_account(x, plan, RH_AT(x->comm_phases, RhCommPhase, k),
+                                 (double)plan->performed_whole);
+        plan->performed_whole = 0;
+    }
+}
+
+static void forget(RhExec *x)
+{
+    memset(x->link_bytes, 0, sizeof *x->link_bytes * x->quotient->links->len);
+    for (uint32_t i = 0; i < x->comm_plans->len; i++)
+        RH_AT(x->comm_plans, RhCommPlan, i)->performed_whole = 0;
+}
+
+static double link_bytes(const RhExec *x, int32_t link)
+{
+    return x->link_bytes[link];
+}
+
+static void close_fluid(RhExec *x)
+{
+    for (uint32_t l = 0; l < x->quotient->links->len; l++)
+        g_free(x->occupants[l].ids);
+    g_free(x->occupants);
+    g_free(x->activities);
+    g_free(x->link_bytes);
+    GArray *arrays[] = {x->free_activities, x->flows, x->comm_plans, x->comm_phases, x->comm_links};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    rh_map64_free(x->comm_plan_of);
+}
+
+const RhTransport rh_transport_fluid = {
+    .slots = activities_most,
+    .open = open_fluid,
+    .arrive = arrive,
+    .due = activity_due,
+    .account = account,
+    .forget = forget,
+    .link_bytes = link_bytes,
+    .close = close_fluid,
+};

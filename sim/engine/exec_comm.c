@@ -2,7 +2,7 @@
  * uses. Made when first met, then looked up. */
 #include "sim/engine/exec_private.h"
 
-RhClassRange rh_exec_classes(const RhExec *x, const RhPlan *plan, int32_t pattern)
+RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pattern)
 {
     if (pattern < 0)
         return (RhClassRange){0, 0};
@@ -12,23 +12,23 @@ RhClassRange rh_exec_classes(const RhExec *x, const RhPlan *plan, int32_t patter
 
 /* Adds the link to the plan's; false when this phase has it already. `from` is where the phase's
  * links are noted. */
-static bool note_link(RhExec *x, RhPlan *plan, GArray *phase_links, int32_t link)
+static bool note_link(RhExec *x, RhCommPlan *plan, GArray *phase_links, int32_t link)
 {
     bool known = false;
     for (uint32_t i = 0; i < phase_links->len; i++)
         if (*RH_AT(phase_links, int32_t, i) == link)
             return false;
     g_array_append_val(phase_links, link);
-    for (uint32_t i = (uint32_t)plan->links_first; i < x->plan_links->len; i++)
-        known = known || *RH_AT(x->plan_links, int32_t, i) == link;
+    for (uint32_t i = (uint32_t)plan->links_first; i < x->comm_links->len; i++)
+        known = known || *RH_AT(x->comm_links, int32_t, i) == link;
     if (!known)
-        g_array_append_val(x->plan_links, link);
+        g_array_append_val(x->comm_links, link);
     return true;
 }
 
-static void plan_phase(RhExec *x, RhPlan *plan, RhTrafficPhase what, double before_s)
+static void plan_phase(RhExec *x, RhCommPlan *plan, RhTrafficPhase what, double before_s)
 {
-    RhPlanPhase phase = {.what = what};
+    RhCommPhase phase = {.what = what};
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     RhClassRange range = rh_exec_classes(x, plan, what.pattern);
     for (int32_t c = range.first; c < range.end; c++) {
@@ -46,23 +46,23 @@ static void plan_phase(RhExec *x, RhPlan *plan, RhTrafficPhase what, double befo
     }
     phase.latency_s = phase.latency_s * what.repeat + before_s;
     plan->total_s += phase.latency_s + phase.move_s;
-    g_array_append_val(x->plan_phases, phase);
+    g_array_append_val(x->comm_phases, phase);
 }
 
-static RhPlan plan_begin(const RhExec *x, int32_t owner)
+static RhCommPlan plan_begin(const RhExec *x, int32_t owner)
 {
-    return (RhPlan){.phases_first = (int32_t)x->plan_phases->len,
-                    .links_first = (int32_t)x->plan_links->len,
-                    .owner = owner,
-                    .disjoint = true};
+    return (RhCommPlan){.phases_first = (int32_t)x->comm_phases->len,
+                        .links_first = (int32_t)x->comm_links->len,
+                        .owner = owner,
+                        .disjoint = true};
 }
 
-static int32_t plan_end(RhExec *x, RhPlan *plan)
+static int32_t plan_end(RhExec *x, RhCommPlan *plan)
 {
-    plan->phases_end = (int32_t)x->plan_phases->len;
-    plan->links_end = (int32_t)x->plan_links->len;
-    g_array_append_vals(x->plans, plan, 1);
-    return (int32_t)x->plans->len - 1;
+    plan->phases_end = (int32_t)x->comm_phases->len;
+    plan->links_end = (int32_t)x->comm_links->len;
+    g_array_append_vals(x->comm_plans, plan, 1);
+    return (int32_t)x->comm_plans->len - 1;
 }
 
 static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
@@ -71,7 +71,7 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
     const RhTrafficSchedule *schedule =
         RH_AT(x->traffic->schedules, RhTrafficSchedule,
               RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
-    RhPlan plan = plan_begin(x, meeting_index);
+    RhCommPlan plan = plan_begin(x, meeting_index);
     double before_s = x->platform->collective_launch_s.value;
     for (int32_t i = 0; i < schedule->phases_count; i++) {
         RhTrafficPhase what =
@@ -86,32 +86,32 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
     return plan_end(x, &plan);
 }
 
-int32_t rh_exec_plan_collective(RhExec *x, int32_t meeting, int32_t kind)
+int32_t rh_exec_comm_collective(RhExec *x, int32_t meeting, int32_t kind)
 {
     uint64_t key = rh_mix64((uint64_t)meeting + 97, (uint64_t)kind);
-    int32_t plan = rh_map64_get(x->plan_of, key);
+    int32_t plan = rh_map64_get(x->comm_plan_of, key);
     if (plan < 0) {
         plan = make_collective(x, meeting, kind);
-        rh_map64_at(x->plan_of, key, plan);
+        rh_map64_at(x->comm_plan_of, key, plan);
     }
     return plan;
 }
 
-int32_t rh_exec_plan_message(RhExec *x, int32_t sender, int32_t pattern, double bytes)
+int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double bytes)
 {
     uint64_t key = rh_mix64(((uint64_t)sender << 32 | (uint64_t)pattern) + 101, rh_bits64(bytes));
-    int32_t index = rh_map64_get(x->plan_of, key);
+    int32_t index = rh_map64_get(x->comm_plan_of, key);
     if (index < 0) {
-        RhPlan plan = plan_begin(x, sender);
+        RhCommPlan plan = plan_begin(x, sender);
         plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0);
         index = plan_end(x, &plan);
-        rh_map64_at(x->plan_of, key, index);
+        rh_map64_at(x->comm_plan_of, key, index);
     }
     return index;
 }
 
 /* Books a phase's bytes as performed so many times by timers. */
-void rh_exec_plan_account(RhExec *x, const RhPlan *plan, const RhPlanPhase *phase, double times)
+void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommPhase *phase, double times)
 {
     RhClassRange range = rh_exec_classes(x, plan, phase->what.pattern);
     for (int32_t c = range.first; c < range.end; c++) {
