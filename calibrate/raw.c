@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 
 #define HEADER                                                                                     \
     "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,library,repetitions,seconds,"      \
@@ -334,12 +335,8 @@ RhRaw *rh_raw_parse(const char *name, const char *text, GError **error)
 
 RhRaw *rh_raw_load(const char *path, GError **error)
 {
-    g_autofree char *text = NULL;
-    g_autoptr(GError) local = NULL;
-    if (g_file_get_contents(path, &text, NULL, &local))
-        return rh_raw_parse(path, text, error);
-    rh_fail(error, RH_ERROR_IO, "%s", local->message);
-    return NULL;
+    g_autofree char *text = rh_text_load(path, error);
+    return text ? rh_raw_parse(path, text, error) : NULL;
 }
 
 void rh_raw_free(RhRaw *raw)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/result.h"
 #include "cli/terminal.h"
@@ -160,9 +161,8 @@ static CheckFunc kind_of(RhJson *doc)
 /* Text without braces that is no .json is a strategy. */
 static bool looks_like_layout(const char *path)
 {
-    g_autofree char *text = NULL;
-    return !g_str_has_suffix(path, ".json") && g_file_get_contents(path, &text, NULL, NULL) &&
-           !strchr(text, '{');
+    g_autofree char *text = g_str_has_suffix(path, ".json") ? NULL : rh_text_load(path, NULL);
+    return text && !strchr(text, '{');
 }
 
 static bool check_file(const char *path, GString *notes, GError **error)

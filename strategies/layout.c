@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/units.h"
 
 static const char *const schedule_names[] = {"none", "gpipe", "1f1b", "interleaved", NULL};
@@ -292,12 +293,12 @@ static bool parse_line(char *line, Reading *r, size_t *at, GError **error)
 
 bool rh_layout_load(const char *path, RhLayout *layout, GError **error)
 {
-    g_autofree char *text = NULL;
+    g_autofree char *text = rh_text_load(path, error);
     g_autoptr(GError) local = NULL;
     Reading r = {.layout = *layout};
     size_t at;
-    if (!g_file_get_contents(path, &text, NULL, &local))
-        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    if (!text)
+        return false;
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     for (int i = 0; lines[i]; i++)
         if (!parse_line(lines[i], &r, &at, &local))
