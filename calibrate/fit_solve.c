@@ -24,7 +24,13 @@ typedef struct {
     size_t params_count;
     const RhFitSample *samples;
     size_t samples_count, stride;
+    int64_t t_end_us; /* 0: none */
 } Problem;
+
+static bool is_late(const Problem *problem)
+{
+    return problem->t_end_us && g_get_monotonic_time() > problem->t_end_us;
+}
 
 /* --- transforms: a constant is a place t in (0, 1) between its bounds, t a logistic of y --- */
 
@@ -97,7 +103,7 @@ static bool sweep(Problem *problem, gsl_vector *y)
     double before = loss(y, problem), least = before;
     for (size_t i = 0; i < problem->params_count; i++) {
         double best = gsl_vector_get(y, i);
-        for (int step = 0; step <= SWEEP_STEPS; step++) {
+        for (int step = 0; step <= SWEEP_STEPS && !is_late(problem); step++) {
             double t = CLAMP((double)step / SWEEP_STEPS, 0.01, 0.99);
             gsl_vector_set(y, i, inverse_of(t));
             double found = loss(y, problem);
@@ -123,7 +129,7 @@ static void simplex(Problem *problem, gsl_vector *y)
         if (gsl_multimin_fminimizer_set(work, &function, y, size) != GSL_SUCCESS)
             break;
         for (size_t i = 0; i < SIMPLEX_STEPS * p; i++)
-            if (gsl_multimin_fminimizer_iterate(work) != GSL_SUCCESS ||
+            if (is_late(problem) || gsl_multimin_fminimizer_iterate(work) != GSL_SUCCESS ||
                 gsl_multimin_fminimizer_size(work) < 1e-4)
                 break;
         gsl_vector_memcpy(y, work->x);
@@ -145,6 +151,8 @@ static void find_basin(Problem *problem, gsl_vector *y)
 static int residuals(const gsl_vector *y, void *user, gsl_vector *f)
 {
     const Problem *problem = user;
+    if (is_late(problem))
+        return GSL_EBADFUNC;
     set_values(problem, y);
     for (size_t i = 0; i < problem->samples_count; i++)
         gsl_vector_set(f, i, residual(problem, &problem->samples[i]));
@@ -169,7 +177,7 @@ static bool polish(Problem *problem, gsl_vector *y, gsl_multifit_nlinear_workspa
     gsl_vector *weights = gsl_vector_alloc(problem->samples_count);
     double least = loss(y, problem);
     int info = 0, status = GSL_SUCCESS;
-    for (int round = 0; round < POLISH_ROUNDS; round++) {
+    for (int round = 0; round < POLISH_ROUNDS && !is_late(problem); round++) {
         reweigh(problem, y, weights);
         status = gsl_multifit_nlinear_winit(y, weights, &fdf, work);
         if (status != GSL_SUCCESS)
@@ -188,7 +196,7 @@ static bool polish(Problem *problem, gsl_vector *y, gsl_multifit_nlinear_workspa
     reweigh(problem, y, weights);
     status = status ? status : gsl_multifit_nlinear_winit(y, weights, &fdf, work);
     gsl_vector_free(weights);
-    return status == GSL_SUCCESS && isfinite(least);
+    return status == GSL_SUCCESS && isfinite(least) && !is_late(problem);
 }
 
 /* --- intervals --- */
@@ -262,7 +270,7 @@ static double reach(const Problem *problem, gsl_vector *y, size_t which, double 
     double at = gsl_vector_get(y, which), t = place_at(at), far = t;
     for (double next = t + step; next > -step / 2 && next < 1 + step / 2; next += step) {
         gsl_vector_set(y, which, inverse_of(CLAMP(next, 0, 1)));
-        if (loss(y, (void *)problem) > most)
+        if (is_late(problem) || loss(y, (void *)problem) > most)
             break;
         far = CLAMP(next, 0, 1);
     }
@@ -302,11 +310,11 @@ static void set_intervals(const Problem *problem, gsl_vector *y,
 }
 
 bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
-                  const RhFitSample *samples, size_t samples_count)
+                  const RhFitSample *samples, size_t samples_count, int64_t t_end_us)
 {
     g_return_val_if_fail(params_count > 0 && params_count <= RH_FIT_PARAMS_MAX, false);
     g_return_val_if_fail(samples_count > params_count, false);
-    Problem problem = {device, params, params_count, samples, samples_count, 1};
+    Problem problem = {device, params, params_count, samples, samples_count, 1, t_end_us};
     RhFact before[RH_FIT_PARAMS_MAX];
     for (size_t i = 0; i < params_count; i++)
         before[i] = *params[i].fact;

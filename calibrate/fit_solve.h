@@ -33,6 +33,7 @@ typedef struct {
 #define RH_FIT_PARAMS_MAX 20
 
 /* Sets value, low and high of every param's fact, and refreshes the device. Needs more clusters
- * than params. False when the solver fails, which leaves the device as it was. */
+ * than params. False when the solver fails, or at t_end_us of the monotonic clock (0: never), which
+ * leaves the device as it was. */
 bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
-                  const RhFitSample *samples, size_t samples_count);
+                  const RhFitSample *samples, size_t samples_count, int64_t t_end_us);

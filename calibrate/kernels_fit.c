@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "calibrate/fit_enough.h"
 #include "calibrate/kernels_files.h"
 #include "platforms/platform.h"
 
-#define ROWS_PER_PARAM 3
-#define MEDIAN_MOST    0.2 /* of the error: beyond, one peak does not describe a format */
+/* Median error beyond which constants do not describe such times: of a format's one peak, of a
+ * form. */
+#define PEAK_MEDIAN_MOST 0.2
+#define FORM_MEDIAN_MOST 0.5
 
 /* A constant of the model, and the bounds of what it may mean. */
 typedef struct {
@@ -46,6 +49,7 @@ static const Constant backward_constants[] = {
 typedef struct {
     const GPtrArray *raws;
     RhKernelsFit *fit;
+    int64_t t_end_us; /* 0: none */
 } Work;
 
 /* --- parameters --- */
@@ -178,23 +182,57 @@ static GArray *rows_of(const Work *w, RhKernelClass cls, RhDtype dtype)
     return rows;
 }
 
-/* With too few rows, says so and fits nothing. */
-static bool fit_constants(const Work *w, const char *name, const GArray *rows, GArray *params)
+/* The constants as they are, or as they were. */
+static void copy_values(GArray *params, RhFact *values, bool back)
+{
+    for (guint i = 0; i < params->len; i++) {
+        RhFact *fact = g_array_index(params, RhFitParam, i).fact;
+        if (back)
+            *fact = values[i];
+        else
+            values[i] = *fact;
+    }
+}
+
+/* Solves, and tells whether times like these are what the form is for. */
+static bool solve(const Work *w, const char *name, const GArray *rows, GArray *params,
+                  double median_most_frac)
 {
     RhKernelsFit *fit = w->fit;
-    if (rows->len == 0)
-        return false;
+    RhFact before[RH_FIT_PARAMS_MAX];
+    RhFitFigures figures;
     g_autoptr(GArray) samples = rh_fit_rows_samples(rows, params->len);
-    if (samples->len < ROWS_PER_PARAM * params->len) {
-        note(fit, "%s: %u rows to fit, %u constants need %u", name, samples->len, params->len,
-             ROWS_PER_PARAM * params->len);
+    g_autofree char *lack = rh_fit_lack(samples, params->len);
+    if (lack || params->len > RH_FIT_PARAMS_MAX) {
+        note(fit, "%s: %s", name, lack ? lack : "too many constants");
         return false;
     }
+    copy_values(params, before, false);
     if (!rh_fit_solve(fit->device, (RhFitParam *)(void *)params->data, params->len,
-                      (const RhFitSample *)(const void *)samples->data, samples->len)) {
+                      (const RhFitSample *)(const void *)samples->data, samples->len,
+                      w->t_end_us)) {
         note(fit, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return false;
     }
+    rh_fit_figures(rows, RH_FIT_ALL, false, fit->device, &figures);
+    double median_frac = figures.median_frac;
+    rh_fit_figures_clear(&figures);
+    if (median_frac <= median_most_frac)
+        return true;
+    note(fit, "%s: median error %.3g %%; no constants make such times, none is changed", name,
+         100 * median_frac);
+    copy_values(params, before, true);
+    rh_device_refresh(fit->device);
+    return false;
+}
+
+/* With rows that cannot determine them, says so and fits nothing. */
+static bool fit_constants(const Work *w, const char *name, const GArray *rows, GArray *params,
+                          double median_most_frac)
+{
+    RhKernelsFit *fit = w->fit;
+    if (rows->len == 0 || !solve(w, name, rows, params, median_most_frac))
+        return false;
     for (guint i = 0; i < params->len; i++) {
         RhFitParam *p = &g_array_index(params, RhFitParam, i);
         p->fact->tag = RH_TAG_FITTED;
@@ -205,7 +243,7 @@ static bool fit_constants(const Work *w, const char *name, const GArray *rows, G
 
 static void fit_class(const Work *w, const char *name, const GArray *rows, GArray *params)
 {
-    if (fit_constants(w, name, rows, params))
+    if (fit_constants(w, name, rows, params, FORM_MEDIAN_MOST))
         add_classes(w->fit, name, "", rows);
 }
 
@@ -249,7 +287,7 @@ static void fit_gemm_form(const Work *w, RhDtype dtype)
     g_autofree char *name = g_strdup_printf("gemm %s", rh_dtype_name(dtype));
     add_peak(params, d, dtype);
     add_tiles(params, d);
-    if (!fit_constants(w, name, rows, params))
+    if (!fit_constants(w, name, rows, params, FORM_MEDIAN_MOST))
         return;
     const char *source = g_intern_string(fit->source);
     fit->correction = rh_fit_correction(d, rows, dtype, source, fit->date);
@@ -262,27 +300,6 @@ static void fit_gemm_form(const Work *w, RhDtype dtype)
         rh_device_refresh(d);
     }
     add_classes(fit, name, "", rows);
-}
-
-/* Times that hold more than the product, as casts, follow no peak: better none than a wrong one. */
-static void drop_poor_peak(const Work *w, const char *name, const GArray *rows, RhDtype dtype,
-                           RhFact before)
-{
-    RhKernelsFit *fit = w->fit;
-    RhFitFigures figures;
-    rh_fit_figures(rows, RH_FIT_ALL, false, fit->device, &figures);
-    double median_frac = figures.median_frac;
-    rh_fit_figures_clear(&figures);
-    RhFittedFact *last =
-        fit->facts->len ? &g_array_index(fit->facts, RhFittedFact, fit->facts->len - 1) : NULL;
-    g_autofree char *key = g_strdup_printf("device.gemm.%s", rh_dtype_name(dtype));
-    if (!last || strcmp(last->key, key) != 0 || median_frac <= MEDIAN_MOST)
-        return;
-    note(fit, "%s: median error %.0f %%; one peak does not describe these rows, %s is not changed",
-         name, 100 * median_frac, key);
-    g_array_set_size(fit->facts, fit->facts->len - 1);
-    fit->device->curves.gemm_peak_frac[dtype] = before;
-    rh_device_refresh(fit->device);
 }
 
 static void fit_gemm_peak(const Work *w, RhDtype dtype)
@@ -298,10 +315,11 @@ static void fit_gemm_peak(const Work *w, RhDtype dtype)
              d->name, rows->len);
         return;
     }
-    RhFact before = d->curves.gemm_peak_frac[dtype];
+    /* Times that hold more than the product, as casts, follow no peak: better none than a wrong
+     * one. */
     add_peak(params, d, dtype);
-    fit_class(w, name, rows, params);
-    drop_poor_peak(w, name, rows, dtype, before);
+    if (fit_constants(w, name, rows, params, PEAK_MEDIAN_MOST))
+        add_classes(w->fit, name, "", rows);
 }
 
 static void fit_gemm(const Work *w)
@@ -413,6 +431,11 @@ static void add_errors(const Work *w, const char *name, GArray *errors, const Rh
     g_array_append_val(w->fit->classes, c);
 }
 
+static bool is_late(const Work *w)
+{
+    return w->t_end_us && g_get_monotonic_time() > w->t_end_us;
+}
+
 /* Seconds that the model gives a row; 0 when it has no word on it. */
 typedef double (*PredictFunc)(const Work *w, const RhRawRow *row);
 
@@ -463,7 +486,7 @@ static void predict(const Work *w, const char *name, PredictFunc seconds_of)
         const RhRaw *raw = g_ptr_array_index(w->raws, i);
         for (guint k = 0; k < raw->rows->len; k++) {
             const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, k);
-            double seconds = seconds_of(w, row);
+            double seconds = is_late(w) ? 0 : seconds_of(w, row);
             if (seconds <= 0)
                 continue;
             double off = seconds / row->seconds - 1;
@@ -534,15 +557,21 @@ static void fit_all(const Work *w)
 }
 
 RhKernelsFit *rh_kernels_fit(const GPtrArray *raws, const RhDevice *device, double holdout_frac,
-                             const char *today, GError **error)
+                             const char *today, double timeout_s, GError **error)
 {
     g_return_val_if_fail(raws != NULL && raws->len > 0 && device != NULL, NULL);
     if (!rh_kernels_files_check(raws, device, error))
         return NULL;
     g_autoptr(RhKernelsFit) fit = fit_new(raws, device, holdout_frac, today);
-    Work work = {raws, fit};
+    Work work = {raws, fit, 0};
+    if (timeout_s > 0)
+        work.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
     note_files(fit, raws);
     fit_all(&work);
+    if (is_late(&work)) {
+        rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
+        return NULL;
+    }
     if (fit->facts->len > 0)
         return g_steal_pointer(&fit);
     g_ptr_array_add(fit->notes, NULL);

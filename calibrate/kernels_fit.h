@@ -2,7 +2,7 @@
 /* A device's constants from raw samples of its kernels. Method and formulas:
  * docs/model-calibration.md.
  *
- *     g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", &error);
+ *     g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, &error);
  *     g_autofree char *profile = rh_kernels_fit_profile(fit);
  *
  * Order: the floor from empty kernels, streaming kernels, GEMM (form and main number format, then
@@ -38,9 +38,10 @@ typedef struct {
 } RhKernelsFit;
 
 /* `raws`: RhRaw, of one GPU model. `today` dates files that carry no date. RH_ERROR_INPUT when the
- * files are of another device than `device`, or hold nothing that can be fitted. */
+ * files are of another device than `device`, or hold nothing that can be fitted; RH_ERROR_NO_ANSWER
+ * after `timeout_s` (0: none). */
 RhKernelsFit *rh_kernels_fit(const GPtrArray *raws, const RhDevice *device, double holdout_frac,
-                             const char *today, GError **error);
+                             const char *today, double timeout_s, GError **error);
 void rh_kernels_fit_free(RhKernelsFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhKernelsFit, rh_kernels_fit_free)
 

@@ -6,14 +6,11 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "sim/engine/engine.h"
 
-#define HEADER           "kind,source,destination,bytes,seconds"
-#define TRIPS            8 /* the buckets of the links have settled by then */
 #define ROWS_LEAST       6
 #define SMALL_BYTES      1024
 #define LARGE_BYTES      65536
@@ -22,60 +19,12 @@
 #define MODEL_ERROR_FRAC 0.01   /* no size is surer than this: assumed */
 #define ERLANG_SPREAD    1.679  /* (q90 - q10) of an Erlang-2 of mean 2, halved */
 #define ERLANG_SKEW      0.161  /* mean less median, likewise */
-
-/* --- the file --- */
-
-static bool read_row(const char *path, int line, const char *text, GArray *pings, GError **error)
-{
-    g_auto(GStrv) cells = g_strsplit(text, ",", -1);
-    double values[5] = {0};
-    if (g_strv_length(cells) != 5)
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%d: %u cells, 5 are wanted: " HEADER, path, line,
-                       g_strv_length(cells));
-    bool reaction = strcmp(cells[0], "reaction") == 0;
-    if (!reaction && strcmp(cells[0], "trip") != 0)
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:1: \"%s\" is neither trip nor reaction", path,
-                       line, cells[0]);
-    for (int i = 1; i < 5; i++) {
-        char *end = NULL;
-        values[i] = g_ascii_strtod(cells[i], &end);
-        if (end == cells[i] || *end || !isfinite(values[i]) || values[i] < 0 || values[i] > 1e12)
-            return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: \"%s\" is not a number >= 0", path,
-                           line, i + 1, cells[i]);
-    }
-    if (!reaction && !(values[4] > 0))
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:5: no message takes no time", path, line);
-    if (values[1] > 1e6 || values[2] > 1e6 || values[1] == values[2])
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%d: source and destination must be two ranks",
-                       path, line);
-    RhPing ping = {reaction, (int32_t)values[1], (int32_t)values[2], values[3], values[4]};
-    g_array_append_val(pings, ping);
-    return true;
-}
-
-GArray *rh_pings_parse(const char *name, const char *text, GError **error)
-{
-    g_autoptr(GArray) pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
-    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    if (!lines[0] || strcmp(g_strstrip(lines[0]), HEADER) != 0) {
-        rh_fail(error, RH_ERROR_INPUT, "%s:1: the header must be %s", name, HEADER);
-        return NULL;
-    }
-    for (int i = 1; lines[i]; i++)
-        if (*g_strstrip(lines[i]) && !read_row(name, i + 1, lines[i], pings, error))
-            return NULL;
-    return g_steal_pointer(&pings);
-}
-
-GArray *rh_pings_load(const char *path, GError **error)
-{
-    g_autofree char *text = NULL;
-    g_autoptr(GError) local = NULL;
-    if (g_file_get_contents(path, &text, NULL, &local))
-        return rh_pings_parse(path, text, error);
-    rh_fail(error, RH_ERROR_IO, "%s", local->message);
-    return NULL;
-}
+#define SIZES_LEAST      3
+#define SIZES_SPAN                                                                                 \
+    16 /* largest over smallest: latency and bytes' share cannot be told apart below */
+#define GROUPS_MOST 10000
+#define ERROR_MOST  0.25  /* mean, of the fit: beyond, the model says nothing of these times */
+#define COPY_LEAST  1e-15 /* seconds per byte: below, messages wait for no copies */
 
 /* --- groups: one pair, one size --- */
 
@@ -147,72 +96,14 @@ static GArray *groups_of(const GArray *sorted, double *noise_s)
     return groups;
 }
 
-/* --- the rehearsal of a ping-pong --- */
-
-static int32_t add_end(RhProgram *p, RhTaskKind kind, int32_t delta, double bytes, int32_t before)
-{
-    RhTask task = {.kind = (uint8_t)kind,
-                   .lane = kind == RH_TASK_SEND ? RH_LANE_SEND_NEXT : RH_LANE_RECV_PREV,
-                   .layer = -1,
-                   .microbatch = -1,
-                   .label = rh_program_label(p, "ping"),
-                   .bundle = -1,
-                   .group = -1,
-                   .peer_task = -1,
-                   .peer_delta = delta,
-                   .bytes = bytes};
-    return rh_program_add_task(p, task, &before, 1);
-}
-
-/* Rank 0 sends and awaits, rank 1 awaits and sends, TRIPS times. */
-static RhProgram *ping_program(const RhPing *ping)
-{
-    RhProgram *p = rh_program_new(2);
-    int32_t ends[2][2 * TRIPS];
-    for (int32_t rank = 0; rank < 2; rank++) {
-        int32_t last = -1, delta = rank == 0 ? 1 : -1;
-        rh_program_begin_role(p, rank == 0 ? "ping" : "pong", rank, NULL, 0);
-        for (int i = 0; i < 2 * TRIPS; i++) {
-            bool sends = (i + rank) % 2 == 0;
-            last = ends[rank][i] =
-                add_end(p, sends ? RH_TASK_SEND : RH_TASK_RECV, delta, ping->bytes, last);
-        }
-        rh_program_end_role(p);
-    }
-    for (int i = 0; i < 2 * TRIPS; i++)
-        rh_program_match(p, ends[i % 2][i], ends[1 - i % 2][i]);
-    p->gpu_of_rank = g_new(int32_t, 2);
-    p->gpu_of_rank[0] = ping->source;
-    p->gpu_of_rank[1] = ping->destination;
-    return p;
-}
-
-bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double *seconds,
-                      GError **error)
-{
-    g_autoptr(RhProgram) p = ping_program(ping);
-    RhEngineOptions options = {.timeline = true};
-    g_autoptr(RhRun) run = rh_engine_run(p, platform, &options, error);
-    if (!run)
-        return false;
-    /* The last two receives of rank 0 are a round trip apart. */
-    double t_s[2] = {0};
-    for (guint i = 0; i < run->timeline->len; i++) {
-        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
-        if (span->task == 2 * TRIPS - 1)
-            t_s[1] = span->t_end_s;
-        if (span->task == 2 * TRIPS - 3)
-            t_s[0] = span->t_end_s;
-    }
-    *seconds = (t_s[1] - t_s[0]) / 2;
-    return true;
-}
-
 /* --- the fit --- */
 
 typedef struct {
     const GArray *groups;
+    const guint *alike;   /* of each group the first that the rehearsal cannot tell from it */
     RhPlatform *platform; /* a copy, to change */
+    double timeout_s;
+    int64_t t_end_us; /* 0: none */
     GError *error;
 } Problem;
 
@@ -221,12 +112,39 @@ static const RhPing *ping_at(const Problem *problem, size_t i)
     return &g_array_index(problem->groups, Group, i).median;
 }
 
-/* Would the rehearsal tell them apart? Pairs with as many links between them are alike. */
-static bool same(const RhPlatform *p, const RhPing *a, const RhPing *b)
+/* Pairs with as many links between them are alike; caller frees. */
+static guint *alike_of(const GArray *groups, const RhPlatform *p)
 {
-    RhLink links[RH_ROUTE_MAX];
-    return a->bytes == b->bytes && rh_platform_route(p, a->source, a->destination, links) ==
-                                       rh_platform_route(p, b->source, b->destination, links);
+    guint *alike = g_new0(guint, groups->len + 1);
+    g_autoptr(GHashTable) first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < groups->len; i++) {
+        const RhPing *ping = &g_array_index(groups, Group, i).median;
+        RhLink links[RH_ROUTE_MAX];
+        int count = rh_platform_route(p, ping->source, ping->destination, links);
+        g_autofree char *name = g_strdup_printf("%d links, %.17g bytes", count, ping->bytes);
+        gpointer found = NULL;
+        bool known = g_hash_table_lookup_extended(first, name, NULL, &found);
+        alike[i] = known ? GPOINTER_TO_UINT(found) : i;
+        if (!known)
+            g_hash_table_insert(first, g_steal_pointer(&name), GUINT_TO_POINTER(i));
+    }
+    return alike;
+}
+
+static bool rehearse_in_time(Problem *problem, const RhPing *ping, double *seconds)
+{
+    double left_s = 0;
+    g_autoptr(GError) late = NULL;
+    if (problem->t_end_us)
+        left_s = fmax(1e-6 * (double)(problem->t_end_us - g_get_monotonic_time()), 1e-6);
+    if (rh_ping_rehearse(problem->platform, ping, left_s, seconds, &late))
+        return true;
+    if (!g_error_matches(late, RH_ERROR, RH_ERROR_NO_ANSWER))
+        g_propagate_error(&problem->error, g_steal_pointer(&late));
+    else
+        rh_fail(&problem->error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s",
+                problem->timeout_s);
+    return false;
 }
 
 static bool predict(Problem *problem, const RhPing *ping, double latency_s, double copy_s_per_byte,
@@ -235,7 +153,7 @@ static bool predict(Problem *problem, const RhPing *ping, double latency_s, doub
     RhPlatform *p = problem->platform;
     p->messages.copy_bytes_per_s.value = 0;
     p->nic_latency_s.value = p->nvlink_latency_s.value = latency_s + copy_s_per_byte * ping->bytes;
-    return rh_ping_rehearse(p, ping, seconds, &problem->error);
+    return rehearse_in_time(problem, ping, seconds);
 }
 
 /* x: logarithms of latency and seconds per byte, so that both stay above 0. */
@@ -246,9 +164,7 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f)
     for (size_t i = 0; i < problem->groups->len; i++) {
         const RhPing *ping = ping_at(problem, i);
         double seconds = 0;
-        size_t k = 0;
-        while (k < i && !same(problem->platform, ping_at(problem, k), ping))
-            k++;
+        size_t k = problem->alike[i];
         if (k < i) /* sizes repeat */
             seconds = (gsl_vector_get(f, k) + 1) * ping_at(problem, k)->seconds;
         else if (problem->error || !predict(problem, ping, latency_s, copy_s_per_byte, &seconds))
@@ -344,6 +260,8 @@ static bool solve(Problem *problem, RhPingFit *fit)
     return fitted;
 }
 
+/* --- what can be fitted --- */
+
 static bool check_ranks(const GArray *pings, const RhPlatform *platform, GError **error)
 {
     int32_t gpus = rh_platform_gpus(platform);
@@ -356,7 +274,123 @@ static bool check_ranks(const GArray *pings, const RhPlatform *platform, GError 
     return true;
 }
 
-bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fit, GError **error)
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* A latency and a time per byte are told apart by sizes alone. */
+static bool check_sizes(const GArray *groups, GError **error)
+{
+    g_autofree double *bytes = g_new(double, groups->len + 1);
+    guint sizes = 0;
+    for (guint i = 0; i < groups->len; i++)
+        bytes[i] = g_array_index(groups, Group, i).median.bytes;
+    qsort(bytes, groups->len, sizeof *bytes, by_value);
+    for (guint i = 0; i < groups->len; i++)
+        sizes += i == 0 || bytes[i] != bytes[i - 1];
+    if (groups->len < ROWS_LEAST || sizes < SIZES_LEAST)
+        return rh_fail(
+            error, RH_ERROR_INPUT,
+            "%u pairs of ranks and sizes, %u different sizes: at least %d, and %d, are needed",
+            groups->len, sizes, ROWS_LEAST, SIZES_LEAST);
+    if (groups->len > GROUPS_MOST)
+        return rh_fail(error, RH_ERROR_INPUT, "%u pairs and sizes: at most %d are fitted",
+                       groups->len, GROUPS_MOST);
+    if (bytes[groups->len - 1] < SIZES_SPAN * fmax(bytes[0], 1))
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "messages from %.0f to %.0f B: what a message takes and what a byte takes "
+                       "cannot be told apart\nhelp: measure from a few bytes to a MiB",
+                       bytes[0], bytes[groups->len - 1]);
+    return true;
+}
+
+/* Without a network stack of its own, a platform has one latency inside nodes and another between.
+ */
+static bool check_pairs(const GArray *groups, const RhPlatform *p, bool *between, GError **error)
+{
+    guint count = 0;
+    for (guint i = 0; i < groups->len; i++) {
+        const RhPing *ping = &g_array_index(groups, Group, i).median;
+        count += rh_platform_node_of(p, ping->source) != rh_platform_node_of(p, ping->destination);
+    }
+    *between = count > 0;
+    if (count == 0 || count == groups->len || p->messages.sender != RH_SHARING_NONE)
+        return true;
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%u of %u pairs and sizes are between nodes, the others inside one: on %s these "
+                   "are two links\nhelp: measure them apart, one rank on each of two nodes",
+                   count, groups->len, p->name);
+}
+
+static bool check_fit(const RhPingFit *fit, const RhPlatform *p, GError **error)
+{
+    if (!isfinite(fit->latency_s + fit->latency_error_s) || !(fit->mape_frac <= ERROR_MOST))
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "the times cannot be fitted: they do not grow with the bytes as the links "
+                       "of %s do\nnote: the best fit is off by %.0f %% in the mean",
+                       p->name, 100 * fmin(fit->mape_frac, 1e6));
+    if (fit->latency_error_s > fit->latency_s)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "these rows do not tell the latency: %.2g us, 95 %% within +-%.2g us\nhelp: "
+                       "measure more messages, and smaller ones",
+                       1e6 * fit->latency_s, 1e6 * fit->latency_error_s);
+    return true;
+}
+
+/* --- the whole --- */
+
+/* What a link reaches when `copy_s_per_byte` is lost at it besides. */
+static double efficiency_of(const RhPlatform *p, bool between, double copy_s_per_byte)
+{
+    const RhFact *rate = between ? &p->nic_bytes_per_s : &p->nvlink_bytes_per_s;
+    return 1 / (1 + copy_s_per_byte * rate->value);
+}
+
+/* A copy whose latencies and losses are the fit's. */
+static RhPlatform *platform_to_fit(const RhPlatform *platform)
+{
+    RhPlatform *copy = rh_platform_copy(platform);
+    copy->messages.noise_s.value = 0;
+    if (copy->messages.sender == RH_SHARING_NONE)
+        copy->nic_efficiency_frac.value = copy->nvlink_efficiency_frac.value = 1;
+    else
+        for (int32_t t = 0; t < copy->tiers_count; t++)
+            copy->tiers[t].hop_latency_s.value = 0;
+    return copy;
+}
+
+static bool fit_groups(const GArray *groups, const RhPlatform *platform, double timeout_s,
+                       RhPingFit *fit, GError **error)
+{
+    bool between = false;
+    if (!check_sizes(groups, error) || !check_pairs(groups, platform, &between, error))
+        return false;
+    g_autofree guint *alike = alike_of(groups, platform);
+    g_autoptr(RhPlatform) copy = platform_to_fit(platform);
+    Problem problem = {.groups = groups, .alike = alike, .platform = copy, .timeout_s = timeout_s};
+    if (timeout_s > 0)
+        problem.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
+    bool fitted = solve(&problem, fit);
+    if (problem.error) {
+        g_propagate_error(error, problem.error);
+        return false;
+    }
+    if (!fitted)
+        fit->mape_frac = HUGE_VAL;
+    if (!check_fit(fit, platform, error))
+        return false;
+    fit->between_nodes = between;
+    if (fit->copy_s_per_byte < COPY_LEAST)
+        fit->copy_s_per_byte = fit->copy_error_s_per_byte = 0;
+    if (platform->messages.sender == RH_SHARING_NONE)
+        fit->efficiency_frac = efficiency_of(platform, between, fit->copy_s_per_byte);
+    return true;
+}
+
+bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, double timeout_s, RhPingFit *fit,
+                  GError **error)
 {
     double noise_s = 0;
     if (!check_ranks(pings, platform, error))
@@ -369,77 +403,13 @@ bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fi
     double reaction_s = mean_reaction_s(sorted, trips);
     g_array_set_size(sorted, trips);
     g_autoptr(GArray) groups = groups_of(sorted, &noise_s);
-    if (groups->len < ROWS_LEAST)
-        return rh_fail(error, RH_ERROR_INPUT, "%u sizes and pairs of ranks: at least %d are needed",
-                       groups->len, ROWS_LEAST);
-    g_autoptr(RhPlatform) copy = rh_platform_copy(platform);
-    Problem problem = {groups, copy, NULL};
-    copy->messages.noise_s.value = 0;
-    for (int32_t t = 0; t < copy->tiers_count; t++)
-        copy->tiers[t].hop_latency_s.value = 0;
-    if (solve(&problem, fit)) {
-        fit->noise_s = fmin(noise_s, fit->latency_s / (1 - ERLANG_SKEW));
-        fit->latency_s += ERLANG_SKEW * fit->noise_s;
-        fit->reaction_s = reaction_s;
-        fit->rows_count = (int32_t)pings->len;
-        fit->disturbance_frac = disturbance(groups);
-        return true;
-    }
-    if (problem.error)
-        g_propagate_error(error, problem.error);
-    else
-        rh_fail(error, RH_ERROR_INPUT,
-                "the times cannot be fitted: they do not grow with the bytes as the links of %s do",
-                platform->name);
-    return false;
-}
-
-/* --- the profile --- */
-
-static void put_fact(RhJsonWriter *w, const char *key, double value, const char *unit, double error,
-                     const char *source, const char *date)
-{
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
-    g_ascii_formatd(text, sizeof text, "%.6g", value);
-    g_autofree char *quantity = g_strconcat(text, unit, NULL);
-    char spread[G_ASCII_DTOSTR_BUF_SIZE];
-    g_ascii_formatd(spread, sizeof spread, "%.2g", error);
-    g_autofree char *cited = g_strdup_printf("%s; 95 %% within +-%s%s", source, spread, unit);
-    rh_json_begin_object(w, key);
-    rh_json_put_string(w, "value", quantity);
-    rh_json_put_string(w, "tag", "fitted");
-    rh_json_put_string(w, "source", cited);
-    rh_json_put_string(w, "date", date);
-    rh_json_end_object(w);
-}
-
-char *rh_pings_profile(const RhPingFit *f, const RhPlatform *platform, const char *source,
-                       const char *date)
-{
-    static const char *const links[] = {"nic.latency",
-                                        "nvlink.latency"}; /* one network stack serves both */
-    g_autofree char *cited =
-        g_strdup_printf("ping-pong on %s (%s), %d rows", platform->name, source, f->rows_count);
-    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "schema", "rehearse.profile/1");
-    rh_json_put_string(w, "platform", platform->name);
-    rh_json_put_string(w, "about", cited);
-    rh_json_begin_object(w, "fit");
-    rh_json_put_number(w, "mape_frac", f->mape_frac);
-    rh_json_put_number(w, "worst_frac", f->worst_frac);
-    rh_json_put_number(w, "worst_bytes", f->worst_bytes);
-    rh_json_end_object(w);
-    rh_json_begin_object(w, "facts");
-    for (size_t i = 0; i < G_N_ELEMENTS(links); i++)
-        put_fact(w, links[i], 1e6 * f->latency_s, "us", 1e6 * f->latency_error_s, cited, date);
-    put_fact(w, "messages.reaction", 1e6 * f->reaction_s, "us", 1e6 * f->latency_error_s, cited,
-             date);
-    put_fact(w, "messages.noise", 1e6 * f->noise_s, "us", 1e6 * f->latency_error_s, cited, date);
-    put_fact(w, "messages.copy", 1e-9 / f->copy_s_per_byte, "GB/s",
-             1e-9 * f->copy_error_s_per_byte / (f->copy_s_per_byte * f->copy_s_per_byte), cited,
-             date);
-    rh_json_end_object(w);
-    rh_json_end_object(w);
-    return rh_json_writer_steal(w);
+    *fit = (RhPingFit){0};
+    if (!fit_groups(groups, platform, timeout_s, fit, error))
+        return false;
+    fit->noise_s = fmin(noise_s, fit->latency_s / (1 - ERLANG_SKEW));
+    fit->latency_s += ERLANG_SKEW * fit->noise_s;
+    fit->reaction_s = reaction_s;
+    fit->rows_count = (int32_t)pings->len;
+    fit->disturbance_frac = disturbance(groups);
+    return true;
 }

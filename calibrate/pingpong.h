@@ -23,10 +23,12 @@ typedef struct {
 } RhPing;
 
 typedef struct {
-    double latency_s, latency_error_s; /* mean; half of its 95 % interval */
-    double noise_s;                    /* the part that is exponential */
-    double reaction_s;                 /* mean; 0 without rows */
-    double copy_s_per_byte, copy_error_s_per_byte;
+    bool between_nodes;                            /* pairs on two nodes were among them */
+    double latency_s, latency_error_s;             /* mean; half of its 95 % interval */
+    double noise_s;                                /* the part that is exponential */
+    double reaction_s;                             /* mean; 0 without rows */
+    double copy_s_per_byte, copy_error_s_per_byte; /* beyond the links' own; 0: too short to tell */
+    double efficiency_frac; /* of the link, where the platform has no messages that copy; else 0 */
     double mape_frac, worst_frac, worst_bytes;
     double disturbance_frac; /* between quartiles of equal large messages; above some %: repeat */
     int32_t rows_count, groups_count; /* a group: one pair, one size */
@@ -37,11 +39,17 @@ typedef struct {
 GArray *rh_pings_load(const char *path, GError **error);
 /* The same from text; `name` stands in messages. */
 GArray *rh_pings_parse(const char *name, const char *text, GError **error);
-/* RH_ERROR_INPUT when rows name GPUs that the platform has not, or are too few to fit. */
-bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, RhPingFit *fit, GError **error);
-/* One-way seconds of a ping-pong in the rehearsal. */
-bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double *seconds,
-                      GError **error);
-/* The profile as JSON text; caller frees. `source` names the file of the measurements. */
+/* RH_ERROR_INPUT when rows name GPUs that the platform has not, cannot determine the constants (too
+ * few, of too few sizes, of two kinds of link) or are not described by them; RH_ERROR_NO_ANSWER
+ * after `timeout_s` (0: none). */
+bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, double timeout_s, RhPingFit *fit,
+                  GError **error);
+/* One-way seconds of a ping-pong in the rehearsal, which may take `timeout_s` (0: what it takes).
+ */
+bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double timeout_s,
+                      double *seconds, GError **error);
+/* The profile as JSON text; caller frees. `source` names the file of the measurements. With
+ * messages one network stack serves all links, and the profile has its facts; without, it has the
+ * latency and the efficiency of the links between the nodes, or of those inside one. */
 char *rh_pings_profile(const RhPingFit *fit, const RhPlatform *platform, const char *source,
                        const char *date);

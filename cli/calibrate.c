@@ -11,7 +11,7 @@
 #include "validate/lab_run.h"
 
 /* Ping-pong over MPI in the lab, into a file of our own. */
-static char *measure_pings(const RhPlatform *platform, GError **error)
+static char *measure_pings(const RhPlatform *platform, const char *spec, GError **error)
 {
     g_autofree char *path = NULL;
     g_autofree char *output = NULL;
@@ -30,7 +30,7 @@ static char *measure_pings(const RhPlatform *platform, GError **error)
     g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
     g_autofree char *perform = g_build_filename(folder, "rehearse-perform", NULL);
     g_autofree char *ping = g_strdup_printf("--pingpong=%s", path);
-    g_autofree char *on = g_strdup_printf("--platform=%s", platform->name);
+    g_autofree char *on = g_strdup_printf("--platform=%s", spec); /* which it reads again */
     const char *argv[] = {perform, on, ping, "--runs=3", NULL};
     rh_terminal_progress("ping-pong", 0, 1, 0, NULL);
     bool ran = rh_lab_run(lab, platform, RH_LAB_PING_S, argv, &output, error);
@@ -40,11 +40,17 @@ static char *measure_pings(const RhPlatform *platform, GError **error)
 
 static void print_fit(const RhPingFit *fit, const char *saved)
 {
-    printf("a message takes %.0f us (+-%.0f; %.0f of it noise) and %.2f ns a byte (+-%.2f) besides "
-           "its links\n",
-           1e6 * fit->latency_s, 1e6 * fit->latency_error_s, 1e6 * fit->noise_s,
-           1e9 * fit->copy_s_per_byte, 1e9 * fit->copy_error_s_per_byte);
-    printf("a host takes %.0f us to see that a kernel has ended\n", 1e6 * fit->reaction_s);
+    if (fit->efficiency_frac > 0) {
+        printf("a message %s takes %.3g us (+-%.2g) and reaches %.1f %% of the link's rate\n",
+               fit->between_nodes ? "between nodes" : "inside a node", 1e6 * fit->latency_s,
+               1e6 * fit->latency_error_s, 100 * fit->efficiency_frac);
+    } else {
+        printf("a message takes %.0f us (+-%.0f; %.0f of it noise) and %.2f ns a byte (+-%.2f) "
+               "besides its links\n",
+               1e6 * fit->latency_s, 1e6 * fit->latency_error_s, 1e6 * fit->noise_s,
+               1e9 * fit->copy_s_per_byte, 1e9 * fit->copy_error_s_per_byte);
+        printf("a host takes %.0f us to see that a kernel has ended\n", 1e6 * fit->reaction_s);
+    }
     printf("%d rows; mean error of the fit %.1f %%, worst %.1f %% at %.0f B\n", fit->rows_count,
            100 * fit->mape_frac, 100 * fit->worst_frac, fit->worst_bytes);
     if (saved)
@@ -63,10 +69,11 @@ static int run_pings(const RhArguments *a, const char *from, GError **error)
     g_autoptr(RhPlatform) platform = rh_platform_load(a->platform, error);
     if (!platform)
         return 3;
-    g_autofree char *path = from ? g_strdup(from) : measure_pings(platform, error);
+    g_autofree char *path = from ? g_strdup(from) : measure_pings(platform, a->platform, error);
     g_autoptr(GArray) pings = path ? rh_pings_load(path, error) : NULL;
     RhPingFit fit;
-    bool fitted = pings && rh_pings_fit(pings, platform, &fit, error);
+    bool fitted =
+        pings && rh_pings_fit(pings, platform, rh_terminal_left_s(a->timeout_s), &fit, error);
     if (!from && path)
         remove(path);
     if (!fitted)

@@ -7,6 +7,7 @@
 
 #include "base/beside.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/table.h"
 #include "calibrate/kernels_fit.h"
 #include "cli/output.h"
@@ -20,10 +21,9 @@ enum { STATUS_STOPPED_EARLY = 1, STATUS_NO_GPU = 4 };
 
 bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error)
 {
-    g_autofree char *text = NULL;
-    g_autoptr(GError) local = NULL;
-    if (!g_file_get_contents(path, &text, NULL, &local))
-        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    g_autofree char *text = rh_text_load(path, error);
+    if (!text)
+        return false;
     *is_raw = rh_raw_begins(text);
     return true;
 }
@@ -264,7 +264,8 @@ int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **
     if (!device)
         return 3;
     rh_terminal_progress("fitting", 0, 1, 0, NULL);
-    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, a->holdout_frac, today, error);
+    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, a->holdout_frac, today,
+                                                 rh_terminal_left_s(a->timeout_s), error);
     rh_terminal_progress_end();
     if (!fit)
         return 3;

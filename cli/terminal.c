@@ -32,6 +32,12 @@ void rh_terminal_setup(const RhArguments *arguments)
     terminal.t_start_us = g_get_monotonic_time();
 }
 
+double rh_terminal_left_s(double timeout_s)
+{
+    double spent_s = 1e-6 * (double)(g_get_monotonic_time() - terminal.t_start_us);
+    return timeout_s > 0 ? fmax(timeout_s - spent_s, 1e-3) : 0;
+}
+
 bool rh_terminal_colored(void)
 {
     return terminal.out_colored;

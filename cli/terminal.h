@@ -7,6 +7,9 @@
 
 /* Decides colour, hints and progress once, from the options and the environment. */
 void rh_terminal_setup(const RhArguments *arguments);
+/* What is left of --timeout since the command began, at least a millisecond; 0 where there is none.
+ */
+double rh_terminal_left_s(double timeout_s);
 bool rh_terminal_colored(void); /* may stdout carry colour */
 
 /* A message of RH_ERROR: "error: " and the fact, then its note: and help: lines. */

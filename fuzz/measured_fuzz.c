@@ -41,7 +41,7 @@ static void try_raw(const char *text)
     if (raw->rows->len > 40) /* a fit takes its time */
         return;
     g_ptr_array_add(raws, raw);
-    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", &error);
+    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, &error);
     if (!fit) {
         fuzz_check_error(&error);
         return;

@@ -154,7 +154,7 @@ static void check_system(const System *s)
     g_autoptr(GPtrArray) raws = g_ptr_array_new_with_free_func((GDestroyNotify)rh_raw_free);
     g_ptr_array_add(raws, rh_raw_parse("tables.csv", text->str, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(g_ptr_array_index(raws, 0));
-    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", NULL);
+    g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     CU_ASSERT_TRUE(fit->correction.kept);
     check_bar(fit, "gemm bf16 large", s->large);

@@ -99,7 +99,7 @@ static RhKernelsFit *fit_text(const char *text, const RhDevice *device, GError *
     if (!raw)
         return NULL;
     g_ptr_array_add(raws, raw);
-    return rh_kernels_fit(raws, device, 0.2, "2026-11-21", error);
+    return rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, error);
 }
 
 static const RhFittedFact *find_fact(const RhKernelsFit *fit, const char *key)
@@ -116,6 +116,30 @@ static const RhFitClass *find_class(const RhKernelsFit *fit, const char *name)
         if (strcmp(g_array_index(fit->classes, RhFitClass, i).name, name) == 0)
             return &g_array_index(fit->classes, RhFitClass, i);
     return NULL;
+}
+
+/* Copies tell no more than one row, and times of no kernel make no constants. */
+static void rows_that_cannot_tell_are_refused(void)
+{
+    static const char row[] = "gemm,bf16,1,4096,4096,4096,0,0,0,1e8,137e9,own,9,2e-4,0,0,0,0\n";
+    static const int64_t sides[] = {128, 512, 1024, 4096, 8192};
+    g_autoptr(RhDevice) device = kit_device();
+    g_autoptr(GString) copies = g_string_new(KIT_HEAD);
+    g_autoptr(GString) absurd = g_string_new(KIT_HEAD);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GError) other = NULL;
+    for (int i = 0; i < 50; i++)
+        g_string_append(copies, row);
+    for (int i = 0; i < 125; i++)
+        g_string_append_printf(absurd, "gemm,bf16,1,%d,%d,%d,0,0,0,1e8,137e9,own,9,%s,0,0,0,0\n",
+                               (int)sides[i % 5], (int)sides[i / 5 % 5], (int)sides[i / 25],
+                               i % 2 ? "1e-8" : "1e4");
+    CU_ASSERT_PTR_NULL(fit_text(copies->str, device, &error));
+    CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "of 1 shape;"));
+    CU_ASSERT_PTR_NULL(fit_text(absurd->str, device, &other));
+    CU_ASSERT_TRUE_FATAL(g_error_matches(other, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_PTR_NOT_NULL(strstr(other->message, "none is changed"));
 }
 
 static void fill_everything(KitRaw *kit)
@@ -239,7 +263,8 @@ static void a_peak_that_describes_nothing_is_dropped(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     CU_ASSERT_PTR_NULL(find_fact(fit, "device.gemm.fp8"));
     CU_ASSERT_EQUAL(fit->device->curves.gemm_peak_frac[RH_DTYPE_FP8].value, 0.5);
-    CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(fit->notes, fit->notes->len - 1), "one peak"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(g_ptr_array_index(fit->notes, fit->notes->len - 1), "none is changed"));
     kit_raw_clear(&kit);
 }
 
@@ -446,6 +471,7 @@ int main(void)
         {"profiles that would divide by zero are refused",
          profiles_that_would_divide_by_zero_are_refused},
         {"the samples tell their device", the_samples_tell_their_device},
+        {"rows that cannot tell are refused", rows_that_cannot_tell_are_refused},
         {"samples of another GPU are refused", samples_of_another_gpu_are_refused},
         {"held SMs and experts are predicted", held_sms_and_experts_are_predicted},
         {NULL, NULL}};

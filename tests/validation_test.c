@@ -106,7 +106,7 @@ static GArray *made_up_pings(double latency_s, double noise_s, double copy_s_per
                 (gsl_ran_exponential(rng, noise_s) + gsl_ran_exponential(rng, noise_s)) / 2;
             p->messages.copy_bytes_per_s.value = p->messages.noise_s.value = 0;
             p->nic_latency_s.value = latency_s - noise_s + half_s + copy_s_per_byte * bytes;
-            if (!rh_ping_rehearse(p, &ping, &ping.seconds, NULL))
+            if (!rh_ping_rehearse(p, &ping, 0, &ping.seconds, NULL))
                 CU_FAIL("a ping-pong can be rehearsed");
             g_array_append_val(pings, ping);
         }
@@ -124,7 +124,7 @@ static void the_fit_finds_what_was_put_in(void)
     g_autoptr(RhPlatform) p = kit_platform("lab-star");
     g_autoptr(GArray) pings = made_up_pings(2e-4, 6e-5, 2e-9);
     RhPingFit fit;
-    CU_ASSERT_TRUE_FATAL(rh_pings_fit(pings, p, &fit, NULL));
+    CU_ASSERT_TRUE_FATAL(rh_pings_fit(pings, p, 0, &fit, NULL));
     RH_CHECK_CLOSE(fit.latency_s, 2e-4, 0.05);
     RH_CHECK_CLOSE(fit.noise_s, 6e-5, 0.25);
     RH_CHECK_CLOSE(fit.copy_s_per_byte, 2e-9, 0.3);
@@ -144,9 +144,78 @@ static void the_fit_finds_what_was_put_in(void)
     remove(path);
 }
 
+/* Trips of 5 B to 5 B * 4^(sizes - 1), each so often. */
+static GArray *straight_pings(int32_t source, int32_t destination, int sizes, double latency_s,
+                              double s_per_byte)
+{
+    GArray *pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
+    double bytes = 4;
+    for (int size = 0; size < sizes; size++, bytes *= 4)
+        for (int i = 0; i < 5; i++) {
+            RhPing ping = {false, source, destination, bytes, latency_s + s_per_byte * bytes};
+            g_array_append_val(pings, ping);
+        }
+    return pings;
+}
+
+static void check_refused(const GArray *pings, const char *platform, const char *why)
+{
+    g_autoptr(RhPlatform) p = kit_platform(platform);
+    g_autoptr(GError) error = NULL;
+    RhPingFit fit;
+    CU_ASSERT_FALSE(rh_pings_fit(pings, p, 0, &fit, &error));
+    CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, why));
+}
+
+static void pings_that_cannot_tell_are_refused(void)
+{
+    g_autoptr(GArray) one_size = g_array_new(FALSE, FALSE, sizeof(RhPing));
+    for (int32_t i = 0; i < 64; i++) {
+        RhPing ping = {false, i % 8, 8 + i / 8, 4096, 1e-5};
+        g_array_append_val(one_size, ping);
+    }
+    check_refused(one_size, "dgx-h100:2", "1 different sizes");
+    g_autoptr(GArray) flat = straight_pings(0, 8, 10, 1e-5, 0); /* faster than the link */
+    check_refused(flat, "dgx-h100:2", "do not grow with the bytes");
+    g_autoptr(GArray) both = straight_pings(0, 8, 10, 1e-5, 2.5e-11);
+    g_autoptr(GArray) inside = straight_pings(0, 1, 10, 2e-6, 3e-12);
+    g_array_append_vals(both, inside->data, inside->len);
+    check_refused(both, "dgx-h100:2", "these are two links");
+}
+
+static void a_ping_between_nodes_changes_the_nic_alone(void)
+{
+    g_autoptr(RhPlatform) p = kit_platform("dgx-h100:2");
+    double hops_s = rh_platform_route_latency_s(p, 0, 8) - p->nic_latency_s.value;
+    g_autoptr(GArray) pings =
+        straight_pings(0, 8, 10, 1e-5 + hops_s, 1.25 / p->nic_bytes_per_s.value);
+    RhPingFit fit;
+    CU_ASSERT_TRUE_FATAL(rh_pings_fit(pings, p, 0, &fit, NULL));
+    g_autofree char *text = rh_pings_profile(&fit, p, "made up", "2026-11");
+    g_autoptr(RhPlatform) with = kit_platform("dgx-h100:2");
+    g_autoptr(RhJson) doc = rh_json_parse("profile.json", text, strlen(text), NULL);
+    CU_ASSERT_TRUE_FATAL(doc && rh_platform_apply_profile_json(with, doc, NULL));
+    RH_CHECK_CLOSE(with->nic_latency_s.value, 1e-5, 1e-3);
+    RH_CHECK_CLOSE(with->nic_efficiency_frac.value, 0.8, 1e-3);
+    RH_CHECK_CLOSE(with->nvlink_latency_s.value, p->nvlink_latency_s.value, 1e-12);
+    CU_ASSERT_PTR_NULL(strstr(text, "messages."));
+}
+
+static void a_fit_ends_in_its_time(void)
+{
+    g_autoptr(RhPlatform) p = kit_platform("lab-star");
+    g_autoptr(GArray) pings = straight_pings(0, 1, 12, 1e-4, 1e-7);
+    g_autoptr(GError) error = NULL;
+    RhPingFit fit;
+    CU_ASSERT_FALSE(rh_pings_fit(pings, p, 1e-3, &fit, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
+}
+
 static void wrong_ping_files_are_refused_with_their_line(void)
 {
     static const char *const texts[] = {"bytes,seconds\n",
+                                        "kind,source,destination,bytes,seconds\ntrip,0,1,1e12,1\n",
                                         "kind,source,destination,bytes,seconds\ntrip,0,1,4\n",
                                         "kind,source,destination,bytes,seconds\ntrip,0,1,4,fast\n",
                                         "kind,source,destination,bytes,seconds\ntrip,0,0,4,1e-5\n",
@@ -266,6 +335,10 @@ int main(void)
                     skipped_cases_count_in_no_figure_and_miss_a_bar},
                    {"bars_are_missed_by_name", bars_are_missed_by_name},
                    {"the_fit_finds_what_was_put_in", the_fit_finds_what_was_put_in},
+                   {"pings_that_cannot_tell_are_refused", pings_that_cannot_tell_are_refused},
+                   {"a_ping_between_nodes_changes_the_nic_alone",
+                    a_ping_between_nodes_changes_the_nic_alone},
+                   {"a_fit_ends_in_its_time", a_fit_ends_in_its_time},
                    {"wrong_ping_files_are_refused_with_their_line",
                     wrong_ping_files_are_refused_with_their_line},
                    {"topologies_hold_every_host_and_link", topologies_hold_every_host_and_link},

@@ -58,7 +58,7 @@ static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError *
     if (!rh_lab_run(s->options->lab_folder, star, RH_LAB_PING_S, argv, &output, error))
         return false;
     g_autoptr(GArray) pings = rh_pings_load(csv, error);
-    return pings && rh_pings_fit(pings, star, out, error);
+    return pings && rh_pings_fit(pings, star, 0, out, error);
 }
 
 /* The least disturbed of some. */
