@@ -18,7 +18,7 @@ typedef struct {
     GPtrArray *limits, *fixes;
     int64_t top;
     double gap_frac;
-    bool quick;
+    bool quick, variants;
     /* simulate */
     int64_t steps;
     bool unfolded;

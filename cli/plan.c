@@ -40,6 +40,7 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .top = (int32_t)a->top,
                            .gap_frac = a->gap_frac,
                            .quick = a->quick,
+                           .variants = a->variants,
                            .jobs = (int32_t)a->jobs,
                            .timeout_s = a->timeout_s,
                            .constraints = (const RhConstraint *)(const void *)constraints->data,
@@ -190,11 +191,13 @@ static const RhOption own[] = {
     RH_OPTION(fixes, "fix", 0, RH_OPTION_LIST, "KEY=VALUE",
               "only layouts with this, as tp=8 or recompute=full"),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "KEY<=VALUE",
-              "only layouts within this, as \"tp<=8\" or \"memory<=90%\""),
+              "only layouts within this, as \"tp<=8\" or \"memory<=100%\""),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
               .high = 100),
+    RH_OPTION(variants, "variants", 0, RH_OPTION_FLAG, NULL,
+              "a row for every rank order and vpp too, not for the best of a kind alone"),
     RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
-              "lower bounds alone (closed forms, segment graphs): quick, optimistic"),
+              "choose by lower bounds, rehearse the first few alone"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
@@ -213,6 +216,9 @@ const RhCommand rh_command_plan = {
              "order), drops those that do not fit in memory, bounds the rest from below, and\n"
              "rehearses the most promising on a simulated network until nothing left can be\n"
              "better by more than --gap.\n\n"
+             "Layouts are ranked that keep within 92 % of the memory, or within --limit\n"
+             "memory<=X; a quicker one that fits but fills more is shown apart. A row is the\n"
+             "best of its kind, --variants shows those that differ by rank order and vpp too.\n\n"
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
@@ -220,7 +226,7 @@ const RhCommand rh_command_plan = {
              ".trace.json.gz (open in Perfetto) for the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
                 "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"
-                "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=90%' \\\n"
+                "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=85%' \\\n"
                 "    -o plan.json\n"
                 "rehearse plan -w llama-3.1-8b -p dgx-h100 --gpus 16 --global-batch 128 \\\n"
                 "    --seq 8192 --emit megatron",

@@ -7,9 +7,11 @@ static void put_counts(RhJsonWriter *w, const RhPlan *plan)
     rh_json_begin_object(w, "counts");
     rh_json_put_int(w, "legal", plan->legal_count);
     rh_json_put_int(w, "fit", plan->fit_count);
+    rh_json_put_int(w, "ranked", plan->roomy_count);
     rh_json_put_int(w, "screened", plan->screened_count);
     rh_json_put_int(w, "segments", plan->segments_count);
     rh_json_put_int(w, "rehearsed", plan->rehearsed_count);
+    rh_json_put_int(w, "too_large", plan->too_large_count);
     rh_json_put_bool(w, "proved", plan->proved);
     rh_json_end_object(w);
 }
@@ -38,6 +40,19 @@ static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
+}
+
+/* The quickest that leaves less room than is asked for. */
+static void put_fuller(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)
+{
+    if (!plan->fuller) {
+        rh_json_put_null(w, "fuller");
+        return;
+    }
+    rh_json_begin_object(w, "fuller");
+    rh_put_rehearsal(w, plan->fuller);
+    put_launch(w, q->c, &plan->fuller->layout);
+    rh_json_end_object(w);
 }
 
 static void put_near_misses(RhJsonWriter *w, const RhPlan *plan)
@@ -88,7 +103,9 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     put_counts(w, plan);
     rh_put_known(w, "proof_bound_s", plan->proof_bound_s);
     rh_put_known(w, "states_bytes", plan->states_bytes);
+    rh_json_put_number(w, "memory_ranked_bytes", plan->ranked_bytes);
     put_entries(w, q, plan);
+    put_fuller(w, q, plan);
     put_near_misses(w, plan);
     put_changes(w, plan);
     rh_json_end_object(w);

@@ -31,9 +31,12 @@ double rh_report_share(const RhRehearsal *r, const char *name);
 double rh_report_bubble_frac(const RhRehearsal *r);
 double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden behind kernels */
 /* Term, seconds, share, source; indented by depth. */
-/* How often measured runs this close to the memory really ran out, with --limit as the way out;
- * nothing below 90 %. */
+/* How often measured runs this close to the memory really ran out; nothing where there is room
+ * (strategies/search/room.h). */
 void rh_report_watch_memory(GString *out, const RhRehearsal *r);
+/* "Of 16 measured A100 runs predicted this full, 12 ran out; ..."; NULL where there is room. Caller
+ * frees. */
+char *rh_report_memory_record(const RhRehearsal *r);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);

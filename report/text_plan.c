@@ -54,9 +54,11 @@ static char *cell_order(const RhRehearsal *r)
 {
     return g_strdup(r->layout.order == RH_ORDER_TP_PP_DP ? "pp-dp" : "dp-pp");
 }
+/* A bound where nothing was rehearsed. */
 static char *cell_step(const RhRehearsal *r)
 {
-    return rh_text_number(r->step_time_s, 4);
+    g_autofree char *number = rh_text_number(r->step_time_s, 4);
+    return g_strconcat(r->events_count ? "" : ">=", number, NULL);
 }
 static char *cell_mfu(const RhRehearsal *r)
 {
@@ -129,20 +131,30 @@ static void squeeze(GString *text, gsize width)
     g_string_printf(text, "%s\n", joined);
 }
 
-/* Lower bounds alone (--quick) tell no waits. */
-static bool any_rehearsed(const RhPlan *plan)
+static guint count_rehearsed(const RhPlan *plan)
 {
-    for (guint i = 0; i < plan->entries->len; i++) {
-        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
-        if (r->events_count)
-            return true;
-    }
-    return false;
+    guint count = 0;
+    for (guint i = 0; i < plan->entries->len; i++)
+        count += ((const RhRehearsal *)g_ptr_array_index(plan->entries, i))->events_count > 0;
+    return count;
+}
+
+static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptions *options)
+{
+    guint rehearsed = count_rehearsed(plan);
+    if (rehearsed > 0)
+        g_string_append(out,
+                        "   bubble: waiting for other stages, % of the step; comm: communication\n"
+                        "   that no kernel hides, % of the step\n");
+    if (rehearsed < plan->entries->len)
+        g_string_append(out, "   >=: a lower bound of the step; that layout was not rehearsed\n");
+    if (!options->variants && plan->entries->len > 1)
+        g_string_append(out, "   a row is the best of its kind: vpp and order are varied within\n");
 }
 
 static void append_table(GString *out, const RhPlan *plan)
 {
-    bool waits_known = any_rehearsed(plan);
+    bool waits_known = count_rehearsed(plan) > 0;
     g_autoptr(GString) alignment = g_string_new(">");
     g_autoptr(GString) head = g_string_new("#");
     bool shown[G_N_ELEMENTS(columns)];
@@ -173,12 +185,6 @@ static void append_table(GString *out, const RhPlan *plan)
     rh_table_append(table, text, " ");
     squeeze(text, 79);
     g_string_append(out, text->str);
-    if (waits_known)
-        g_string_append(out,
-                        "   bubble: waiting for other stages, % of the step; comm: communication\n"
-                        "   that no kernel hides, % of the step\n");
-    else
-        g_string_append(out, "   step s: a lower bound, nothing was rehearsed\n");
 }
 
 /* --- the other lines --- */
@@ -200,9 +206,11 @@ static void append_best(GString *out, const RhRehearsal *best, RhObjective objec
     g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
     g_string_append_printf(out, "%sbest: %s%s\n", BOLD(style), title, PLAIN(style));
-    g_string_append_printf(out, "      %s/step   %.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n",
-                           step, 100 * best->mfu_frac, tokens, gib(best->memory.peak_bytes),
-                           gib(best->memory_capacity_bytes));
+    bool known = best->events_count > 0;
+    g_string_append_printf(
+        out, "      %s%s/step   %s%.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n",
+        known ? "" : "at least ", step, known ? "" : "at most ", 100 * best->mfu_frac, tokens,
+        gib(best->memory.peak_bytes), gib(best->memory_capacity_bytes));
     append_objective(out, best, objective);
     g_string_append_c(out, '\n');
 }
@@ -252,6 +260,23 @@ static void append_approximate(GString *out, const RhPlan *plan)
     append_labelled(out, "approximate", text->str);
 }
 
+/* The quickest that leaves less room: what it would gain, and what such runs came to. */
+static void append_fuller(GString *out, const RhPlan *plan)
+{
+    const RhRehearsal *r = plan->fuller;
+    if (!r)
+        return;
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
+    g_autofree char *record = rh_report_memory_record(r);
+    g_autofree char *line = g_strdup_printf(
+        "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB%s%s; --limit 'memory<=100%%' ranks it",
+        title, step, 100 * (1 - r->step_time_s / best->step_time_s), gib(r->memory.peak_bytes),
+        gib(r->memory_capacity_bytes), record ? ". " : "", record ? record : "");
+    append_labelled(out, "fuller", line);
+}
+
 static void append_near_misses(GString *out, const RhPlan *plan)
 {
     for (guint i = 0; i < plan->near_misses->len; i++) {
@@ -266,10 +291,10 @@ static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions 
 {
     g_autofree char *gap = rh_text_number(100 * options->gap_frac, 2);
     if (options->quick)
-        g_string_append(text, "not proved: --quick ranks by lower bounds alone");
+        g_string_append(text, "not proved: --quick chooses by lower bounds");
     else if (plan->proved)
-        g_string_append_printf(text, "proved: nothing left can beat #%u by more than %s %%",
-                               plan->entries->len, gap);
+        g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
+                               options->variants ? "layout" : "kind", plan->entries->len, gap);
     else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
         g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
                                rh_objective_name(options->objective));
@@ -284,18 +309,33 @@ static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions 
         g_string_append(text, "; stopped by --timeout");
 }
 
+static void append_too_large(GString *out, const RhPlan *plan)
+{
+    if (plan->too_large_count == 0)
+        return;
+    g_autofree char *count = rh_text_count(plan->too_large_count);
+    g_string_append_printf(out, "%s left out, of more tasks than a rehearsal holds; ", count);
+}
+
 static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
-    g_autofree char *screened = rh_text_count(plan->screened_count);
+    g_autofree char *roomy = rh_text_count(plan->roomy_count);
     g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
+    double capacity =
+        ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->memory_capacity_bytes;
+    g_autofree char *within = plan->roomy_count == plan->fit_count
+                                  ? g_strdup("")
+                                  : g_strdup_printf(", %s within %.0f %% of the memory", roomy,
+                                                    100 * plan->ranked_bytes / capacity);
     g_autoptr(GString) text = g_string_new(NULL);
     /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
-    g_string_printf(text, "%s legal, %s fit, %s screened, %s rehearsed in\u00a0%s\u00a0s; ", legal,
-                    fit, screened, rehearsed, reserved);
+    g_string_printf(text, "%s legal, %s fit%s, %s rehearsed in\u00a0%s\u00a0s; ", legal, fit,
+                    within, rehearsed, reserved);
+    append_too_large(text, plan);
     append_proof(text, plan, options);
     g_autoptr(GString) wrapped = g_string_new(NULL);
     append_labelled(wrapped, "layouts", text->str);
@@ -342,6 +382,16 @@ static void append_timed_out(GString *out, const RhPlan *plan)
                            legal, fit);
 }
 
+static void append_all_too_large(GString *out, const RhPlan *plan)
+{
+    g_autofree char *fit = rh_text_count(plan->fit_count);
+    g_string_append_printf(out,
+                           "no layout that fits can be rehearsed: each of the %s has more tasks\n"
+                           "than a rehearsal holds, at least %.4g s a step\n"
+                           "help: --quick ranks by lower bounds; or a smaller --global-batch\n",
+                           fit, plan->proof_bound_s);
+}
+
 static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan,
                            const RhReportStyle *style)
 {
@@ -368,15 +418,19 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     if (plan->entries->len == 0) {
         if (plan->timed_out)
             append_timed_out(out, plan);
+        else if (plan->fit_count > 0)
+            append_all_too_large(out, plan);
         else
             append_no_plan(out, q, plan, style);
         return g_string_free(out, FALSE);
     }
     append_best(out, g_ptr_array_index(plan->entries, 0), options->objective, style);
     append_table(out, plan);
+    append_footnotes(out, plan, options);
     g_string_append_c(out, '\n');
     append_why(out, plan);
     rh_report_watch_memory(out, g_ptr_array_index(plan->entries, 0));
+    append_fuller(out, plan);
     rh_report_watch_positions(out, q->c);
     append_approximate(out, plan);
     append_near_misses(out, plan);

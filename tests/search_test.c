@@ -278,6 +278,114 @@ static void the_plan_does_not_depend_on_the_number_of_jobs(void)
     }
 }
 
+/* Llama-3.1-8B on one node: its quickest layout fills 97 % of the memory. */
+static RhPlan *small_plan(const RhPlanOptions *o)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 8192);
+    GError *error = NULL;
+    RhPlan *plan = rh_plan(&k.c, o, &error);
+    g_assert_no_error(error);
+    return plan;
+}
+
+static const RhRehearsal *entry(const RhPlan *plan, guint i)
+{
+    return g_ptr_array_index(plan->entries, i);
+}
+
+static double fullness(const RhRehearsal *r)
+{
+    return r->memory.peak_bytes / r->memory_capacity_bytes;
+}
+
+static void what_is_ranked_leaves_room_and_the_fuller_stands_apart(void)
+{
+    RhConstraint all;
+    CU_ASSERT_TRUE(rh_constraint_parse("memory<=100%", true, &all, NULL));
+    RhPlanOptions o = {.gap_frac = 0.002}, full = {.gap_frac = 0.002, .constraints = &all};
+    full.constraints_count = 1;
+    g_autoptr(RhPlan) roomy = small_plan(&o);
+    g_autoptr(RhPlan) limited = small_plan(&full);
+    for (guint i = 0; i < roomy->entries->len; i++)
+        CU_ASSERT_TRUE(fullness(entry(roomy, i)) <= 0.92);
+    CU_ASSERT_TRUE(roomy->proved && roomy->roomy_count < roomy->fit_count);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(roomy->fuller);
+    CU_ASSERT_TRUE(fullness(roomy->fuller) > 0.92 && fullness(roomy->fuller) <= 1);
+    CU_ASSERT_TRUE(roomy->fuller->step_time_s < entry(roomy, 0)->step_time_s);
+    CU_ASSERT_TRUE(rh_layout_equal(&roomy->fuller->layout, &entry(limited, 0)->layout));
+    CU_ASSERT_PTR_NULL(limited->fuller);
+    CU_ASSERT_EQUAL(limited->roomy_count, limited->fit_count);
+}
+
+/* Two GPUs hold the model only at 96 % of their memory. */
+static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "h100-sxm:2x1", "megatron", 64, 8192);
+    RhPlanOptions o = {.gap_frac = 0.002};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_TRUE_FATAL(plan->entries->len > 0);
+    CU_ASSERT_TRUE(fullness(entry(plan, 0)) > 0.92 && fullness(entry(plan, 0)) <= 1);
+    CU_ASSERT_PTR_NULL(plan->fuller);
+}
+
+static bool differ_by_order_and_chunks_alone(const RhLayout *a, const RhLayout *b)
+{
+    return a->tp == b->tp && a->pp == b->pp && a->microbatch == b->microbatch &&
+           a->zero == b->zero && a->recompute == b->recompute &&
+           a->sequence_parallel == b->sequence_parallel &&
+           (a->schedule == RH_SCHEDULE_GPIPE) == (b->schedule == RH_SCHEDULE_GPIPE);
+}
+
+static int32_t twins(const RhPlan *plan)
+{
+    int32_t count = 0;
+    for (guint i = 0; i < plan->entries->len; i++)
+        for (guint k = 0; k < i; k++)
+            count +=
+                differ_by_order_and_chunks_alone(&entry(plan, i)->layout, &entry(plan, k)->layout);
+    return count;
+}
+
+static void each_row_is_the_best_of_its_kind(void)
+{
+    RhPlanOptions o = {.gap_frac = 0.002}, variants = {.gap_frac = 0.002, .variants = true};
+    g_autoptr(RhPlan) kinds = small_plan(&o);
+    g_autoptr(RhPlan) all = small_plan(&variants);
+    CU_ASSERT_EQUAL(kinds->entries->len, 5);
+    CU_ASSERT_EQUAL(twins(kinds), 0);
+    CU_ASSERT_TRUE(twins(all) > 0);
+    CU_ASSERT_TRUE(rh_layout_equal(&entry(kinds, 0)->layout, &entry(all, 0)->layout));
+}
+
+static void a_near_miss_is_near(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 128, 8192);
+    RhPlanOptions o = {.gap_frac = 0.002, .quick = true};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    double capacity = rh_train_memory_capacity(&k.c);
+    CU_ASSERT_TRUE(plan->near_misses->len > 0);
+    for (guint i = 0; i < plan->near_misses->len; i++) {
+        const RhNearMiss *miss = plan->near_misses->pdata[i];
+        CU_ASSERT_TRUE(miss->memory.peak_bytes > capacity);
+        CU_ASSERT_TRUE(miss->memory.peak_bytes <= 1.05 * capacity);
+    }
+}
+
+/* What was rehearsed comes first; the rest are bounds, and known as such. */
+static void a_quick_plan_rehearses_its_first_few(void)
+{
+    RhPlanOptions o = {.quick = true, .top = 40};
+    g_autoptr(RhPlan) plan = small_plan(&o);
+    CU_ASSERT_EQUAL(plan->entries->len, 40);
+    CU_ASSERT_TRUE(plan->rehearsed_count > 0 && plan->rehearsed_count <= 8);
+    CU_ASSERT_FALSE(plan->proved);
+    CU_ASSERT_TRUE(entry(plan, 0)->events_count > 0);
+    CU_ASSERT_EQUAL(entry(plan, 39)->events_count, 0);
+    for (guint i = 1; i < plan->entries->len; i++)
+        CU_ASSERT_TRUE(entry(plan, i - 1)->events_count > 0 || entry(plan, i)->events_count == 0);
+    CU_ASSERT_EQUAL(twins(plan), 0);
+}
+
 static void what_does_not_fit_names_the_smallest_change(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-405b", "dgx-h100:2", "megatron", 128, 8192);
@@ -412,32 +520,40 @@ static void sharded_layouts_are_launched_with_all_they_need(void)
 int main(void)
 {
     return rh_test_main(
-        "search", (RhTest[]){{"the_space_is_every_canonical_legal_layout",
-                              the_space_is_every_canonical_legal_layout},
-                             {"a_stack_without_sequence_parallelism_has_none",
-                              a_stack_without_sequence_parallelism_has_none},
-                             {"no_layout_is_listed_twice", no_layout_is_listed_twice},
-                             {"constraints_hold", constraints_hold},
-                             {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
-                             {"no_bound_exceeds_its_rehearsal", no_bound_exceeds_its_rehearsal},
-                             {"a_hill_climber_finds_no_bound_above_its_rehearsal",
-                              a_hill_climber_finds_no_bound_above_its_rehearsal},
-                             {"the_funnel_finds_what_rehearsing_everything_finds",
-                              the_funnel_finds_what_rehearsing_everything_finds},
-                             {"the_plan_does_not_depend_on_the_number_of_jobs",
-                              the_plan_does_not_depend_on_the_number_of_jobs},
-                             {"what_does_not_fit_names_the_smallest_change",
-                              what_does_not_fit_names_the_smallest_change},
-                             {"changes_come_smallest_first", changes_come_smallest_first},
-                             {"a_change_keeps_the_limits_it_does_not_name",
-                              a_change_keeps_the_limits_it_does_not_name},
-                             {"no_legal_layout_is_an_error_with_a_reason",
-                              no_legal_layout_is_an_error_with_a_reason},
-                             {"a_sequence_without_positions_is_the_reason",
-                              a_sequence_without_positions_is_the_reason},
-                             {"sharded_layouts_are_launched_with_all_they_need",
-                              sharded_layouts_are_launched_with_all_they_need},
-                             {"every_emitted_flag_is_a_flag_of_megatron",
-                              every_emitted_flag_is_a_flag_of_megatron},
-                             {0}});
+        "search",
+        (RhTest[]){
+            {"the_space_is_every_canonical_legal_layout",
+             the_space_is_every_canonical_legal_layout},
+            {"a_stack_without_sequence_parallelism_has_none",
+             a_stack_without_sequence_parallelism_has_none},
+            {"no_layout_is_listed_twice", no_layout_is_listed_twice},
+            {"constraints_hold", constraints_hold},
+            {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
+            {"no_bound_exceeds_its_rehearsal", no_bound_exceeds_its_rehearsal},
+            {"a_hill_climber_finds_no_bound_above_its_rehearsal",
+             a_hill_climber_finds_no_bound_above_its_rehearsal},
+            {"the_funnel_finds_what_rehearsing_everything_finds",
+             the_funnel_finds_what_rehearsing_everything_finds},
+            {"the_plan_does_not_depend_on_the_number_of_jobs",
+             the_plan_does_not_depend_on_the_number_of_jobs},
+            {"what_is_ranked_leaves_room_and_the_fuller_stands_apart",
+             what_is_ranked_leaves_room_and_the_fuller_stands_apart},
+            {"where_nothing_leaves_room_all_that_fits_is_ranked",
+             where_nothing_leaves_room_all_that_fits_is_ranked},
+            {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
+            {"a_near_miss_is_near", a_near_miss_is_near},
+            {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
+            {"what_does_not_fit_names_the_smallest_change",
+             what_does_not_fit_names_the_smallest_change},
+            {"changes_come_smallest_first", changes_come_smallest_first},
+            {"a_change_keeps_the_limits_it_does_not_name",
+             a_change_keeps_the_limits_it_does_not_name},
+            {"no_legal_layout_is_an_error_with_a_reason",
+             no_legal_layout_is_an_error_with_a_reason},
+            {"a_sequence_without_positions_is_the_reason",
+             a_sequence_without_positions_is_the_reason},
+            {"sharded_layouts_are_launched_with_all_they_need",
+             sharded_layouts_are_launched_with_all_they_need},
+            {"every_emitted_flag_is_a_flag_of_megatron", every_emitted_flag_is_a_flag_of_megatron},
+            {0}});
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/search/room.h"
 #include "strategies/search/screen.h"
 
 char *rh_advice_memory_reason(const RhTrainMemory *m, double limit_bytes)
@@ -20,12 +21,14 @@ char *rh_advice_memory_reason(const RhTrainMemory *m, double limit_bytes)
 }
 
 /* The space of a changed question: is any layout legal, and what is the least memory one needs? */
-static double least_peak(const RhCase *c, const RhPlanOptions *o, int64_t *legal)
+static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                         int64_t *legal)
 {
-    g_autoptr(GArray) space = rh_space_list(c, o->constraints, o->constraints_count);
+    g_autoptr(GArray) space =
+        rh_space_list_until(c, o->constraints, o->constraints_count, deadline);
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     double least = (double)INFINITY;
-    for (guint i = 0; i < space->len; i++) {
+    for (guint i = 0; i < space->len && !(i % 64 == 0 && rh_deadline_passed(deadline)); i++) {
         const RhLayout *l = &g_array_index(space, RhLayout, i);
         least = fmin(least, rh_train_memory_with(rh_screen_shard(screen, l)->pieces, l).peak_bytes);
     }
@@ -33,7 +36,8 @@ static double least_peak(const RhCase *c, const RhPlanOptions *o, int64_t *legal
     return least;
 }
 
-void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error)
+void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                         GError **error)
 {
     RhLayout probe = rh_train_default(c);
     g_autoptr(GError) why = NULL;
@@ -49,7 +53,7 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, GError **error
     int64_t legal;
     RhPlanOptions free_options = *o;
     free_options.constraints_count = 0;
-    least_peak(c, &free_options, &legal);
+    least_peak(c, &free_options, deadline, &legal);
     if (!rh_train_legal(c, &probe, &why) && legal > 0) {
         rh_fail(error, RH_ERROR_USAGE, "%s", why->message);
         return;
@@ -90,17 +94,13 @@ typedef struct {
 typedef struct {
     const RhCase *c;
     const RhPlanOptions *o;
+    RhDeadline deadline;
     GArray *changes; /* Change */
 } Search;
 
-/* Capacity, or less by --limit memory<=X. */
-static double memory_limit(const RhCase *c, const RhPlanOptions *o)
+static double most_bytes(const RhCase *c, const RhPlanOptions *o)
 {
-    double limit = rh_train_memory_capacity(c), capacity = limit;
-    for (int32_t i = 0; i < o->constraints_count; i++)
-        if (strcmp(o->constraints[i].key, "memory") == 0)
-            limit = fmin(limit, o->constraints[i].value * capacity);
-    return limit;
+    return rh_room(c, o->constraints, o->constraints_count).most_bytes;
 }
 
 /* The least memory of the question with one number changed; INFINITY when nothing fits in what
@@ -120,8 +120,8 @@ static double fitting_peak(const Search *s, Knob knob, int64_t value)
         changed.job.gpus = (int32_t)value;
         wider->nodes_count = MAX(wider->nodes_count, (changed.job.gpus + each - 1) / each);
     }
-    double peak = least_peak(&changed, s->o, &legal);
-    return peak > memory_limit(&changed, s->o) ? (double)INFINITY : peak;
+    double peak = least_peak(&changed, s->o, s->deadline, &legal);
+    return peak > most_bytes(&changed, s->o) ? (double)INFINITY : peak;
 }
 
 /* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
@@ -150,7 +150,7 @@ static void try_number(Search *s, Knob knob, int64_t old, int64_t unit, bool gro
     int64_t low = knob == KNOB_SEQUENCE ? 128 : 1, before = old;
     for (int i = 0; i < 6; i++) {
         int64_t value = grows ? before * 2 : before / 2;
-        if (value < low || value > 1 << 22)
+        if (value < low || value > 1 << 22 || rh_deadline_passed(s->deadline))
             return;
         double peak = fitting_peak(s, knob, value);
         if (isfinite(peak)) {
@@ -189,8 +189,8 @@ static bool try_constraints(Search *s, const RhConstraint *left, int32_t count, 
     int64_t legal;
     o.constraints = left;
     o.constraints_count = count;
-    Change found = {0, KNOB_CONSTRAINT, change, least_peak(s->c, &o, &legal)};
-    if (found.peak_bytes > memory_limit(s->c, &o)) {
+    Change found = {0, KNOB_CONSTRAINT, change, least_peak(s->c, &o, s->deadline, &legal)};
+    if (found.peak_bytes > most_bytes(s->c, &o)) {
         g_free(change);
         return false;
     }
@@ -220,10 +220,11 @@ static int by_size(gconstpointer a, gconstpointer b)
     return x->knob != y->knob ? (int)x->knob - (int)y->knob : strcmp(x->change, y->change);
 }
 
-void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhPlan *plan)
+void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                               RhPlan *plan)
 {
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
-    Search s = {c, o, changes};
+    Search s = {c, o, deadline, changes};
     int32_t node = c->platform->gpus_per_node;
     plan->states_bytes = (double)rh_model_params(c->model) * (2 + c->stack->gradient_bytes + 12);
     try_without_constraints(&s);
@@ -234,6 +235,7 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhPlan *
     try_number(&s, KNOB_BATCH, c->job.global_batch, 1, false);
     try_number(&s, KNOB_SEQUENCE, c->job.sequence, 64, false);
     g_array_sort(changes, by_size);
+    plan->timed_out |= rh_deadline_passed(deadline);
     for (guint i = 0; i < changes->len; i++) {
         const Change *found = &g_array_index(changes, Change, i);
         g_autofree char *text = rh_quantity_format(found->peak_bytes, RH_QUANTITY_BYTES, 3);

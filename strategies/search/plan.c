@@ -6,18 +6,26 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "strategies/search/account.h"
 #include "strategies/search/advice.h"
+#include "strategies/search/heap.h"
+#include "strategies/search/near.h"
+#include "strategies/search/room.h"
 #include "strategies/search/screen.h"
 
 #define BATCH 8
+/* --quick rehearses a batch of the best by bound, where a step is as small as this. */
+#define QUICK_TASKS_MAX 2e6
 
+/* One search over some of the layouts. */
 typedef struct {
-    int32_t layout; /* index into the space */
-    double key;     /* lower bound, or the objective where it is exact */
-    bool segment;   /* key is the segment graph's */
-} Candidate;
+    GArray *heap;       /* RhCandidate */
+    GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
+    int32_t top;
+    double worth; /* what is not below this is of no interest; INFINITY for all */
+} Race;
 
 typedef struct {
     const RhCase *c;
@@ -26,56 +34,15 @@ typedef struct {
     GArray *space;    /* RhLayout */
     GArray *memories; /* RhTrainMemory, one per layout of the space */
     RhScreen *screen;
-    GArray *heap;   /* Candidate, binary heap, least key first */
-    GArray *batch;  /* int32_t layouts */
-    GArray *bounds; /* double: segment bound of each of the batch */
-    gint64 started_us;
+    RhRoom room;
+    Race main, fuller; /* what keeps within the room, and what fits but fills more */
+    Race *race;        /* the one that is run */
+    GArray *aside;     /* RhCandidate: too large for a quick rehearsal */
+    GArray *batch;     /* int32_t layouts */
+    GArray *bounds;    /* double: segment bound of each of the batch */
+    RhDeadline deadline;
     GError *failed;
 } Funnel;
-
-/* --- heap: least key first, then the order of the space --- */
-
-static bool before(const Candidate *a, const Candidate *b)
-{
-    return a->key != b->key ? a->key < b->key : a->layout < b->layout;
-}
-
-static Candidate *at(GArray *heap, guint i)
-{
-    return &g_array_index(heap, Candidate, i);
-}
-
-static void swap(GArray *heap, guint i, guint j)
-{
-    Candidate t = *at(heap, i);
-    *at(heap, i) = *at(heap, j);
-    *at(heap, j) = t;
-}
-
-static void push(GArray *heap, Candidate c)
-{
-    g_array_append_val(heap, c);
-    for (guint i = heap->len - 1; i > 0 && before(at(heap, i), at(heap, (i - 1) / 2));
-         i = (i - 1) / 2)
-        swap(heap, i, (i - 1) / 2);
-}
-
-static Candidate pop(GArray *heap)
-{
-    Candidate top = *at(heap, 0);
-    *at(heap, 0) = *at(heap, heap->len - 1);
-    g_array_set_size(heap, heap->len - 1);
-    for (guint i = 0;;) {
-        guint least = i;
-        for (guint child = 2 * i + 1; child <= 2 * i + 2 && child < heap->len; child++)
-            if (before(at(heap, child), at(heap, least)))
-                least = child;
-        if (least == i)
-            return top;
-        swap(heap, i, least);
-        i = least;
-    }
-}
 
 /* --- stages --- */
 
@@ -85,15 +52,6 @@ static void report(const Funnel *f, const char *stage, int64_t done, int64_t tot
         f->plan->entries->len ? ((const RhRehearsal *)f->plan->entries->pdata[0])->step_time_s : 0;
     if (f->o->progress)
         f->o->progress(stage, done, total, best, f->o->user);
-}
-
-static double memory_limit(const Funnel *f)
-{
-    double limit = rh_train_memory_capacity(f->c);
-    for (int32_t i = 0; i < f->o->constraints_count; i++)
-        if (strcmp(f->o->constraints[i].key, "memory") == 0)
-            limit = fmin(limit, f->o->constraints[i].value * rh_train_memory_capacity(f->c));
-    return limit;
 }
 
 static const RhLayout *layout_at(const Funnel *f, int32_t i)
@@ -111,38 +69,47 @@ static bool by_memory(const Funnel *f)
     return f->o->objective == RH_OBJECTIVE_MEMORY;
 }
 
-static double time_left_s(const Funnel *f)
-{
-    return f->o->timeout_s - (double)(g_get_monotonic_time() - f->started_us) / 1e6;
-}
-
 static bool out_of_time(Funnel *f)
 {
-    f->plan->timed_out |= f->o->timeout_s > 0 && time_left_s(f) <= 0;
+    f->plan->timed_out |= rh_deadline_passed(f->deadline);
     return f->plan->timed_out || f->failed;
 }
 
-/* Memory of every layout; the closed-form bound of those that fit. */
+/* Into the race of what keeps within the room, or of what only fits. */
+static void enter(Funnel *f, int32_t i)
+{
+    double peak = memory_at(f, i)->peak_bytes;
+    Race *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
+    double key = by_memory(f) ? peak : rh_screen_bound_s(f->screen, layout_at(f, i));
+    f->plan->fit_count++;
+    f->plan->screened_count++;
+    f->plan->roomy_count += race == &f->main;
+    rh_heap_push(race->heap, (RhCandidate){i, key, by_memory(f)});
+}
+
+/* Memory of every layout; the closed-form bound of those that fit. Where nothing keeps within the
+ * room, all that fits is ranked. */
 static void screen_all(Funnel *f)
 {
-    double limit = memory_limit(f);
     int32_t count = (int32_t)f->space->len;
     for (int32_t i = 0; i < count; i++) {
         const RhLayout *l = layout_at(f, i);
         RhTrainMemory m = rh_train_memory_with(rh_screen_shard(f->screen, l)->pieces, l);
         g_array_append_val(f->memories, m);
-        if (i % 1024 == 0) {
+        if (i % 64 == 0) {
             report(f, "fit", i, count);
             if (out_of_time(f))
                 return;
         }
-        if (m.peak_bytes > limit)
-            continue;
-        f->plan->fit_count++;
-        f->plan->screened_count++;
-        push(f->heap, (Candidate){i, by_memory(f) ? m.peak_bytes : rh_screen_bound_s(f->screen, l),
-                                  by_memory(f)});
+        if (m.peak_bytes <= f->room.most_bytes)
+            enter(f, i);
     }
+    if (f->main.heap->len > 0)
+        return;
+    GArray *empty = f->main.heap;
+    f->main.heap = f->fuller.heap;
+    f->fuller.heap = empty;
+    f->room.ranked_bytes = f->room.most_bytes;
 }
 
 /* --- the best so far --- */
@@ -152,18 +119,35 @@ static double objective_of(const Funnel *f, const RhRehearsal *r)
     return by_memory(f) ? r->memory.peak_bytes : r->step_time_s;
 }
 
+/* The entry of the layout's kind; -1 when there is none, or every variant has a row. */
+static int32_t entry_of_kind(const Funnel *f, const RhLayout *l)
+{
+    const GPtrArray *entries = f->race->entries;
+    for (guint i = 0; !f->o->variants && i < entries->len; i++)
+        if (rh_layout_same_kind(&((const RhRehearsal *)entries->pdata[i])->layout, l))
+            return (int32_t)i;
+    return -1;
+}
+
+/* Takes `r` into the entries where it is among the best, or frees it. */
 static void keep(Funnel *f, RhRehearsal *r)
 {
-    GPtrArray *best = f->plan->entries;
+    GPtrArray *best = f->race->entries;
+    int32_t same = entry_of_kind(f, &r->layout);
+    if (same >= 0 && objective_of(f, best->pdata[same]) <= objective_of(f, r)) {
+        rh_rehearsal_free(r);
+        return;
+    }
+    if (same >= 0)
+        g_ptr_array_remove_index(best, (guint)same);
     guint i = best->len;
     while (i > 0 && objective_of(f, r) < objective_of(f, best->pdata[i - 1]))
         i--;
     g_ptr_array_insert(best, (gint)i, r);
-    if ((int32_t)best->len > f->o->top)
-        g_ptr_array_set_size(best, f->o->top);
+    if ((int32_t)best->len > f->race->top)
+        g_ptr_array_set_size(best, f->race->top);
 }
 
-/* The K-th best, as the engine gave it; (double)INFINITY while fewer are known. */
 /* The bounds take the members of a collective in lockstep. Where they go at their own pace, a
  * rehearsal may lie below: by 12 % at most in the lab's suites. */
 #define ESTIMATE_ALLOWANCE_FRAC 0.15
@@ -173,16 +157,31 @@ static bool by_estimate(const Funnel *f)
     return f->c->platform->messages.sender != RH_SHARING_NONE;
 }
 
-static double cut_off(const Funnel *f)
+/* A layout whose bound is not below this cannot better `r` by more than the gap. */
+static double worth_of(const Funnel *f, const RhRehearsal *r)
 {
-    GPtrArray *best = f->plan->entries;
-    if ((int32_t)best->len < f->o->top || f->o->exhaustive)
-        return (double)INFINITY;
-    const RhRehearsal *last = best->pdata[best->len - 1];
     double allowance = by_estimate(f) ? 1 / (1 - ESTIMATE_ALLOWANCE_FRAC) : 1;
     return by_memory(f)
-               ? last->memory.peak_bytes
-               : last->step_time_s / rh_straggler_factor(f->c) * (1 - f->o->gap_frac) * allowance;
+               ? r->memory.peak_bytes
+               : r->step_time_s / rh_straggler_factor(f->c) * (1 - f->o->gap_frac) * allowance;
+}
+
+/* The K-th best, as the engine gave it; what the race is worth while fewer are known. */
+static double cut_off(const Funnel *f)
+{
+    const GPtrArray *best = f->race->entries;
+    if (f->o->exhaustive)
+        return (double)INFINITY;
+    if ((int32_t)best->len < f->race->top)
+        return f->race->worth;
+    return fmin(f->race->worth, worth_of(f, best->pdata[best->len - 1]));
+}
+
+/* Can the candidate do no better than the entry of its kind? */
+static bool beaten_by_kind(const Funnel *f, const RhCandidate *c)
+{
+    int32_t same = f->o->exhaustive ? -1 : entry_of_kind(f, layout_at(f, c->layout));
+    return same >= 0 && c->key >= worth_of(f, f->race->entries->pdata[same]);
 }
 
 static RhProgram *build_item(int32_t index, void *user, GError **error)
@@ -223,7 +222,7 @@ static int32_t jobs_of(const Funnel *f)
 /* What is left of the search's time, for one call of the engine. */
 static double rehearsal_timeout_s(const Funnel *f)
 {
-    return f->o->timeout_s > 0 ? MAX(time_left_s(f), 0.01) : 0;
+    return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
 }
 
 static void rehearse_batch(Funnel *f)
@@ -246,15 +245,13 @@ static void rehearse_batch(Funnel *f)
 static RhProgram *build_entry(int32_t index, void *user, GError **error)
 {
     const Funnel *f = user;
-    return rh_train_build(f->c, &((const RhRehearsal *)f->plan->entries->pdata[index])->layout,
+    return rh_train_build(f->c, &((const RhRehearsal *)f->race->entries->pdata[index])->layout,
                           error);
 }
 
-/* The same step, every byte as a SimGrid flow: must agree with the rehearsal that collapsed idle
- * ones into timers. */
 static void replace_entry(Funnel *f, guint i, const RhRun *run)
 {
-    RhRehearsal *old = f->plan->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
+    RhRehearsal *old = f->race->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
     rh_account_run(f->c, r, run);
     r->bound_closed_s = old->bound_closed_s;
     r->bound_segment_s = old->bound_segment_s;
@@ -262,14 +259,15 @@ static void replace_entry(Funnel *f, guint i, const RhRun *run)
         rh_fail(&f->failed, RH_ERROR_INTERNAL,
                 "a step of %.9g s with idle communication as timers takes %.9g s with flows",
                 old->step_time_s, r->step_time_s);
-    f->plan->entries->pdata[i] = r;
+    f->race->entries->pdata[i] = r;
     rh_rehearsal_free(old);
 }
 
-/* Printed plans are performed again from clock 0. */
+/* Printed plans once more, every byte as a SimGrid flow: must agree with the rehearsal that
+ * collapsed idle ones into timers. */
 static void perform_printed(Funnel *f)
 {
-    guint n = f->plan->entries->len;
+    guint n = f->race->entries->len;
     if (n == 0 || f->o->quick || f->failed || f->plan->timed_out)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
@@ -287,122 +285,118 @@ static void perform_printed(Funnel *f)
     }
 }
 
-/* Quick answers stop at the segment graph. */
-static void keep_quick(Funnel *f, const Candidate *c)
+/* A candidate known by its bounds alone, after all others. */
+static void keep_quick(Funnel *f, const RhCandidate *c)
 {
     RhRehearsal *r = rh_account_new(f->c, layout_at(f, c->layout));
     double segment_s = rh_screen_segment_s(f->screen, &r->layout);
     r->bound_closed_s = rh_screen_bound_s(f->screen, &r->layout) * rh_straggler_factor(f->c);
     r->bound_segment_s = segment_s * rh_straggler_factor(f->c);
     rh_account_bound(f->c, r, segment_s);
-    keep(f, r);
+    g_ptr_array_add(f->race->entries, r);
 }
 
-static void take(Funnel *f, Candidate c)
+/* More tasks than a rehearsal holds: left out, and said so. */
+static void leave_out(Funnel *f, const RhCandidate *c)
 {
+    f->plan->too_large_count++;
+    f->plan->too_large_bound_s = fmin(f->plan->too_large_bound_s, c->key);
+}
+
+static void take(Funnel *f, RhCandidate c)
+{
+    const RhLayout *l = layout_at(f, c.layout);
+    if (beaten_by_kind(f, &c))
+        return;
     if (!c.segment) {
-        c.key = fmax(c.key, rh_screen_segment_s(f->screen, layout_at(f, c.layout)));
+        c.key = fmax(c.key, rh_screen_segment_s(f->screen, l));
         c.segment = true;
         f->plan->segments_count++;
-        push(f->heap, c);
-    } else if (f->o->quick) {
-        keep_quick(f, &c);
+        rh_heap_push(f->race->heap, c);
+    } else if (f->o->quick && rh_train_tasks(f->c, l) > QUICK_TASKS_MAX) {
+        g_array_append_val(f->aside, c);
+    } else if (rh_train_tasks(f->c, l) > RH_TRAIN_TASKS_MAX) {
+        leave_out(f, &c);
     } else {
-        double bound =
-            by_memory(f) ? rh_screen_segment_s(f->screen, layout_at(f, c.layout)) : c.key;
+        double bound = by_memory(f) ? rh_screen_segment_s(f->screen, l) : c.key;
         g_array_append_val(f->batch, c.layout);
         g_array_append_val(f->bounds, bound);
     }
 }
 
-static void search(Funnel *f)
+static void run_race(Funnel *f, Race *race)
 {
+    f->race = race;
     while (!out_of_time(f)) {
-        bool over = f->heap->len == 0 || at(f->heap, 0)->key >= cut_off(f) ||
-                    (f->o->quick && (int32_t)f->plan->entries->len >= f->o->top);
+        const GArray *heap = race->heap;
+        bool over = heap->len == 0 || rh_heap_least(heap) >= cut_off(f) ||
+                    (f->o->quick && f->plan->rehearsed_count >= BATCH);
         if (f->batch->len == BATCH || (over && f->batch->len > 0)) {
             rehearse_batch(f);
             report(f, "rehearse", f->plan->rehearsed_count,
-                   f->plan->rehearsed_count + (int64_t)f->heap->len);
+                   f->plan->rehearsed_count + (int64_t)heap->len);
             continue;
         }
         if (over)
             break;
-        take(f, pop(f->heap));
+        take(f, rh_heap_pop(race->heap));
     }
-    f->plan->proof_bound_s = f->heap->len && !by_memory(f)
-                                 ? at(f->heap, 0)->key * rh_straggler_factor(f->c)
-                                 : (double)INFINITY;
-    f->plan->estimated = by_estimate(f);
-    f->plan->proved = !f->plan->timed_out && !f->o->quick && !by_memory(f) && !f->plan->estimated;
+    g_array_set_size(f->batch, 0);
+    g_array_set_size(f->bounds, 0);
 }
 
-/* --- near misses: what would be quicker, if it fitted --- */
-
-static bool same_cut(const RhLayout *a, const RhLayout *b)
+/* A quick answer ends with what the bounds say of the next kinds. */
+static void fill_with_bounds(Funnel *f)
 {
-    return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp;
-}
-
-static void add_near_miss(Funnel *f, int32_t i, double bound_s)
-{
-    GPtrArray *misses = f->plan->near_misses;
-    for (guint k = 0; k < misses->len; k++) {
-        RhNearMiss *have = misses->pdata[k];
-        if (same_cut(&have->layout, layout_at(f, i))) {
-            if (have->bound_s <= bound_s)
-                return;
-            g_ptr_array_remove_index(misses, k);
-            break;
-        }
-    }
-    guint place = misses->len;
-    while (place > 0 && ((RhNearMiss *)misses->pdata[place - 1])->bound_s > bound_s)
-        place--;
-    if (place >= 3)
-        return;
-    RhNearMiss *miss = g_new0(RhNearMiss, 1);
-    *miss = (RhNearMiss){*layout_at(f, i), bound_s, *memory_at(f, i), NULL};
-    g_ptr_array_insert(misses, (gint)place, miss);
-    if (misses->len > 3)
-        g_ptr_array_set_size(misses, 3);
-}
-
-static void find_near_misses(Funnel *f)
-{
-    if (f->plan->entries->len == 0 || by_memory(f))
-        return;
-    const RhRehearsal *best = f->plan->entries->pdata[0];
-    double limit = memory_limit(f);
-    for (guint i = 0; i < f->memories->len; i++) {
-        double peak = memory_at(f, (int32_t)i)->peak_bytes;
-        if (peak <= limit || peak > 1.25 * limit)
+    for (guint i = 0; i < f->aside->len; i++)
+        rh_heap_push(f->race->heap, g_array_index(f->aside, RhCandidate, i));
+    while ((int32_t)f->race->entries->len < f->race->top && f->race->heap->len > 0 &&
+           !out_of_time(f)) {
+        RhCandidate c = rh_heap_pop(f->race->heap);
+        if (entry_of_kind(f, layout_at(f, c.layout)) >= 0)
             continue;
-        double bound =
-            rh_screen_bound_s(f->screen, layout_at(f, (int32_t)i)) * rh_straggler_factor(f->c);
-        if (bound < best->step_time_s)
-            add_near_miss(f, (int32_t)i, bound);
-    }
-    for (guint k = 0; k < f->plan->near_misses->len; k++) {
-        RhNearMiss *miss = f->plan->near_misses->pdata[k];
-        miss->reason = rh_advice_memory_reason(&miss->memory, limit);
+        if (c.segment)
+            keep_quick(f, &c);
+        else
+            take(f, c);
     }
 }
 
-static void near_miss_free(void *data)
+static void search(Funnel *f)
 {
-    RhNearMiss *m = data;
-    g_free(m->reason);
-    g_free(m);
+    run_race(f, &f->main);
+    double left = fmin(rh_heap_least(f->main.heap), f->plan->too_large_bound_s);
+    f->plan->proof_bound_s =
+        isfinite(left) && !by_memory(f) ? left * rh_straggler_factor(f->c) : (double)INFINITY;
+    f->plan->estimated = by_estimate(f);
+    f->plan->proved = !f->plan->timed_out && !f->o->quick && !by_memory(f) && !f->plan->estimated &&
+                      f->plan->too_large_bound_s >= cut_off(f);
+    if (f->o->quick)
+        fill_with_bounds(f);
+    perform_printed(f);
+}
+
+/* The quickest of what fits but leaves less room, where it gains anything on the best. */
+static void search_fuller(Funnel *f)
+{
+    if (f->main.entries->len == 0 || f->o->quick || by_memory(f) || out_of_time(f))
+        return;
+    f->fuller.worth = worth_of(f, f->main.entries->pdata[0]);
+    run_race(f, &f->fuller);
+    perform_printed(f);
+    const RhRehearsal *best = f->main.entries->pdata[0];
+    GPtrArray *found = f->fuller.entries;
+    if (found->len && ((RhRehearsal *)found->pdata[0])->step_time_s < best->step_time_s)
+        f->plan->fuller = g_ptr_array_steal_index(found, 0);
 }
 
 static RhPlan *plan_new(void)
 {
     RhPlan *plan = g_new0(RhPlan, 1);
     plan->entries = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
-    plan->near_misses = g_ptr_array_new_with_free_func(near_miss_free);
+    plan->near_misses = g_ptr_array_new_with_free_func(rh_near_miss_free);
     plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
-    plan->proof_bound_s = (double)INFINITY;
+    plan->proof_bound_s = plan->too_large_bound_s = (double)INFINITY;
     return plan;
 }
 
@@ -413,6 +407,7 @@ void rh_plan_free(RhPlan *plan)
     g_ptr_array_unref(plan->entries);
     g_ptr_array_unref(plan->near_misses);
     g_ptr_array_unref(plan->changes);
+    rh_rehearsal_free(plan->fuller);
     g_free(plan);
 }
 
@@ -420,11 +415,16 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
 {
     RhPlanOptions o = *options;
     o.top = o.top > 0 ? o.top : 5;
+    RhDeadline deadline = rh_deadline_in(o.timeout_s);
+    gint64 started_us = g_get_monotonic_time();
     g_autoptr(RhPlan) plan = plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
-    g_autoptr(GArray) space = rh_space_list(c, o.constraints, o.constraints_count);
+    g_autoptr(GArray) space = rh_space_list_until(c, o.constraints, o.constraints_count, deadline);
     g_autoptr(GArray) memories = g_array_new(FALSE, FALSE, sizeof(RhTrainMemory));
-    g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(Candidate));
+    g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    g_autoptr(GArray) fuller_heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    g_autoptr(GPtrArray) fuller = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
+    g_autoptr(GArray) aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autoptr(GArray) bounds = g_array_new(FALSE, FALSE, sizeof(double));
     Funnel f = {.c = c,
@@ -433,26 +433,31 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
                 .space = space,
                 .memories = memories,
                 .screen = screen,
-                .heap = heap,
+                .room = rh_room(c, o.constraints, o.constraints_count),
+                .main = {heap, plan->entries, o.top, (double)INFINITY},
+                .fuller = {fuller_heap, fuller, 1, (double)INFINITY},
+                .aside = aside,
                 .batch = batch,
                 .bounds = bounds,
-                .started_us = g_get_monotonic_time()};
+                .deadline = deadline};
     plan->legal_count = space->len;
-    if (space->len == 0) {
-        rh_advice_no_layout(c, &o, error);
+    if (space->len == 0 && !out_of_time(&f)) {
+        rh_advice_no_layout(c, &o, deadline, error);
         return NULL;
     }
     screen_all(&f);
     search(&f);
-    perform_printed(&f);
+    search_fuller(&f);
     if (f.failed) {
         g_propagate_error(error, f.failed);
         return NULL;
     }
-    find_near_misses(&f);
+    if (plan->entries->len > 0 && !by_memory(&f) && !plan->timed_out)
+        rh_near_misses(c, screen, space, memories, f.room.most_bytes, plan);
     if (plan->fit_count == 0 && !plan->timed_out)
-        rh_advice_smallest_change(c, &o, plan);
-    plan->wall_s = (double)(g_get_monotonic_time() - f.started_us) / 1e6;
+        rh_advice_smallest_change(c, &o, deadline, plan);
+    plan->ranked_bytes = f.room.ranked_bytes;
+    plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;
     return g_steal_pointer(&plan);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /* The funnel: legal -> fits -> closed-form bound -> segment graph -> rehearsal, every stage a lower
  * bound of the next (docs/model-search.md). Result does not depend on the number of jobs. */
+#include "base/deadline.h"
 #include "strategies/search/rehearse.h"
 
 typedef enum {
@@ -26,7 +27,9 @@ typedef struct {
     RhObjective objective;
     int32_t top;      /* K, default 5 */
     double gap_frac;  /* default 0.002 */
-    bool quick;       /* closed forms only */
+    bool quick;       /* by lower bounds; only the first few of the answer are rehearsed */
+    bool variants;    /* every rank order and number of model chunks has a row of its own; else the
+                         best of a kind stands for them */
     bool exhaustive;  /* rehearse every fitting layout */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */
@@ -55,15 +58,24 @@ typedef struct {
 
 typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
+    int64_t roomy_count; /* of those that fit, what keeps within ranked_bytes */
+    double ranked_bytes; /* what the entries may need: a share of the device, a --limit, or all of
+                            the device where nothing keeps within that share */
+    int64_t too_large_count;  /* left out: more tasks than a rehearsal holds */
+    double too_large_bound_s; /* the least bound of those, INFINITY for none */
     bool proved;
-    bool timed_out;
-    bool estimated;         /* message by message the bounds are estimates: nothing is proved */
-    double proof_bound_s;   /* best bound among the layouts not rehearsed (INFINITY when none) */
-    GPtrArray *entries;     /* RhRehearsal*, best first, at most K */
-    GPtrArray *near_misses; /* RhNearMiss*, at most 3 */
-    GPtrArray *changes;     /* RhSmallestChange*, when nothing fits, smallest first */
-    double states_bytes;    /* when nothing fits: training states of the whole model */
-    double wall_s;          /* not printed in JSON */
+    bool timed_out;       /* also where the listing was cut short: legal_count is then too low */
+    bool estimated;       /* message by message the bounds are estimates: nothing is proved */
+    double proof_bound_s; /* best bound among the layouts not rehearsed (INFINITY when none); not
+                             of those that cannot better the entry of their kind */
+    GPtrArray *entries;   /* RhRehearsal*, best first, at most K, one of a kind */
+    RhRehearsal *fuller;  /* the quickest that fits but needs more than ranked_bytes, where it is
+                             quicker than the best entry; else NULL */
+    GPtrArray
+        *near_misses;    /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
+    GPtrArray *changes;  /* RhSmallestChange*, when nothing fits, smallest first */
+    double states_bytes; /* when nothing fits: training states of the whole model */
+    double wall_s;       /* not printed in JSON */
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
@@ -73,6 +85,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
 /* --- the space, for counting and tests --- */
 /* Every canonical legal layout, in a fixed order (GArray of RhLayout); constraints applied. */
 GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count);
+/* The same as far as it is found by the deadline. */
+GArray *rh_space_list_until(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                            RhDeadline deadline);
 /* Lower bounds; seconds. */
 typedef struct RhScreen RhScreen; /* tables shared by the bounds of one case */
 RhScreen *rh_screen_new(const RhCase *c);

@@ -8,6 +8,9 @@ typedef struct {
     const RhCase *c;
     const RhConstraint *constraints;
     int32_t constraints_count;
+    RhDeadline deadline;
+    uint32_t looks; /* at the clock now and then */
+    bool late;
     GArray *out;
 } Walk;
 
@@ -59,9 +62,18 @@ static void consider(Walk *w, const RhLayout *l)
         g_array_append_val(w->out, *l);
 }
 
+static bool is_late(Walk *w)
+{
+    if (++w->looks % 64 == 0)
+        w->late |= rh_deadline_passed(w->deadline);
+    return w->late;
+}
+
 /* Knobs that neither place ranks nor count micro-batches. */
 static void walk_switches(Walk *w, RhLayout l)
 {
+    if (is_late(w))
+        return;
     for (l.zero = 0; l.zero <= 3; l.zero++)
         for (int recompute = 0; recompute < RH_RECOMPUTE_LAST; recompute++)
             for (int sp = 0; sp <= 1; sp++)
@@ -82,7 +94,7 @@ static void walk_schedules(Walk *w, RhLayout l)
         walk_switches(w, l);
     }
     l.schedule = RH_SCHEDULE_INTERLEAVED;
-    for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers + 2; l.vpp++)
+    for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers + 2 && !w->late; l.vpp++)
         walk_switches(w, l);
 }
 
@@ -92,16 +104,21 @@ static void walk_microbatches(Walk *w, RhLayout l)
     int64_t samples = w->c->job.global_batch / l.dp;
     if (w->c->job.global_batch % l.dp != 0)
         return;
-    for (int64_t size = 1; size <= MIN(samples, RH_LAYOUT_DEGREE_MAX); size++)
+    for (int64_t size = 1; size <= MIN(samples, RH_LAYOUT_DEGREE_MAX) && !w->late; size++)
         if (samples % size == 0) {
             l.microbatch = (int32_t)size;
             walk_schedules(w, l);
         }
 }
 
-GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count)
+GArray *rh_space_list_until(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                            RhDeadline deadline)
 {
-    Walk w = {c, constraints, count, g_array_new(FALSE, TRUE, sizeof(RhLayout))};
+    Walk w = {.c = c,
+              .constraints = constraints,
+              .constraints_count = count,
+              .deadline = deadline,
+              .out = g_array_new(FALSE, TRUE, sizeof(RhLayout))};
     RhLayout l = rh_layout_default();
     for (l.tp = 1; l.tp <= MIN(c->platform->gpus_per_node, c->job.gpus); l.tp++)
         for (l.pp = 1; l.pp <= MIN(c->model->layers_count + 2, c->job.gpus / l.tp); l.pp++) {
@@ -111,6 +128,11 @@ GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t 
             walk_microbatches(&w, l);
         }
     return w.out;
+}
+
+GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count)
+{
+    return rh_space_list_until(c, constraints, count, (RhDeadline){0});
 }
 
 /* --- constraints --- */

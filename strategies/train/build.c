@@ -138,13 +138,18 @@ static void match_messages(RhEmit *e)
         }
 }
 
+double rh_train_tasks(const RhCase *c, const RhLayout *l)
+{
+    return 2.0 * (double)rh_train_microbatches(c, l) * c->model->layers_count * 14;
+}
+
 static bool small_enough(const RhCase *c, const RhLayout *l, GError **error)
 {
-    double tasks = 2.0 * (double)rh_train_microbatches(c, l) * c->model->layers_count * 14;
+    double tasks = rh_train_tasks(c, l);
     if (l->vpp > RH_STAGE_CHUNKS_MAX)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d is more than %d chunks per stage", l->vpp,
                        RH_STAGE_CHUNKS_MAX);
-    if (tasks > 4e7)
+    if (tasks > RH_TRAIN_TASKS_MAX)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "this step has about %.0f million tasks, more than a rehearsal holds\nhelp: fewer "

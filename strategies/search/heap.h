@@ -1,0 +1,19 @@
+#pragma once
+/* Layouts by their lower bounds: a binary heap, least key first, then in the order of the space.
+ * Private to this folder. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    int32_t layout; /* index into the space */
+    double key;     /* lower bound, or the objective where it is exact */
+    bool segment;   /* key is the segment graph's */
+} RhCandidate;
+
+/* `heap` is a GArray of RhCandidate. */
+void rh_heap_push(GArray *heap, RhCandidate candidate);
+/* The least; the heap must not be empty. */
+RhCandidate rh_heap_pop(GArray *heap);
+/* Its key without taking it; INFINITY when there is none. */
+double rh_heap_least(const GArray *heap);

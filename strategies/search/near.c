@@ -1,0 +1,79 @@
+#include "strategies/search/near.h"
+
+#include "strategies/search/account.h"
+#include "strategies/search/advice.h"
+
+#define MISSES_MAX 3
+
+bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
+{
+    RhLayout x = *a, y = *b;
+    x.order = y.order;
+    x.vpp = y.vpp;
+    bool gpipe = (a->schedule == RH_SCHEDULE_GPIPE) != (b->schedule == RH_SCHEDULE_GPIPE);
+    x.schedule = y.schedule;
+    return !gpipe && rh_layout_equal(&x, &y);
+}
+
+/* Near misses differ in more than their switches. */
+static bool same_cut(const RhLayout *a, const RhLayout *b)
+{
+    return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp;
+}
+
+static void insert(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *memory,
+                   double bound_s)
+{
+    guint place = misses->len;
+    while (place > 0 && ((RhNearMiss *)misses->pdata[place - 1])->bound_s > bound_s)
+        place--;
+    if (place >= MISSES_MAX)
+        return;
+    RhNearMiss *miss = g_new0(RhNearMiss, 1);
+    *miss = (RhNearMiss){*layout, bound_s, *memory, NULL};
+    g_ptr_array_insert(misses, (gint)place, miss);
+    if (misses->len > MISSES_MAX)
+        g_ptr_array_set_size(misses, MISSES_MAX);
+}
+
+static void add(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *memory,
+                double bound_s)
+{
+    for (guint k = 0; k < misses->len; k++) {
+        const RhNearMiss *have = misses->pdata[k];
+        if (!same_cut(&have->layout, layout))
+            continue;
+        if (have->bound_s <= bound_s)
+            return;
+        g_ptr_array_remove_index(misses, k);
+        break;
+    }
+    insert(misses, layout, memory, bound_s);
+}
+
+void rh_near_misses(const RhCase *c, RhScreen *screen, const GArray *space, const GArray *memories,
+                    double most_bytes, RhPlan *plan)
+{
+    const RhRehearsal *best = plan->entries->pdata[0];
+    for (guint i = 0; i < memories->len; i++) {
+        const RhTrainMemory *memory = &g_array_index(memories, RhTrainMemory, i);
+        const RhLayout *layout = &g_array_index(space, RhLayout, i);
+        if (memory->peak_bytes <= most_bytes ||
+            memory->peak_bytes > (1 + RH_NEAR_FRAC) * most_bytes)
+            continue;
+        double bound_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
+        if (bound_s < best->step_time_s)
+            add(plan->near_misses, layout, memory, bound_s);
+    }
+    for (guint k = 0; k < plan->near_misses->len; k++) {
+        RhNearMiss *miss = plan->near_misses->pdata[k];
+        miss->reason = rh_advice_memory_reason(&miss->memory, most_bytes);
+    }
+}
+
+void rh_near_miss_free(void *data)
+{
+    RhNearMiss *miss = data;
+    g_free(miss->reason);
+    g_free(miss);
+}
