@@ -359,21 +359,25 @@ static void the_edges_keep_what_section_4_3_says(void)
         rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, RH_RECOMPUTE_NONE, &shard).kept, 0);
 }
 
-/* What backward finds is the same whether it was kept or computed again. */
-static void recompute_moves_bytes_from_kept_to_backward(void)
+/* What forward and backward find is the same whether it is kept or computed again. */
+static void recompute_moves_bytes_from_kept_to_working(void)
 {
     g_autoptr(RhModel) m = rh_model_gpt("gpt", 4, 1024, 16, 0, 51200, 2048);
-    for (int flash = 0; flash < 2; flash++) {
-        RhShard shard = shard_of(2, 2048, 1, flash != 0);
+    for (int form = 0; form < 4; form++) {
+        RhShard shard = shard_of(2, 2048, 1, (form & 1) != 0);
+        shard.sequence_parallel = (form & 2) != 0;
         for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
-            double at_backward[RH_RECOMPUTE_LAST];
+            double at_forward[RH_RECOMPUTE_LAST], at_backward[RH_RECOMPUTE_LAST];
             for (RhRecompute r = RH_RECOMPUTE_NONE; r < RH_RECOMPUTE_LAST; r++) {
                 RhActivation x = rh_block_activation_bytes(m, &m->kinds[0], block, r, &shard);
                 CU_ASSERT_TRUE(x.kept >= 0 && x.forward > 0 && x.backward > 0);
+                at_forward[r] = x.kept + x.forward;
                 at_backward[r] = x.kept + x.backward;
             }
-            RH_CHECK_CLOSE(at_backward[0], at_backward[1], 1e-14);
-            RH_CHECK_CLOSE(at_backward[0], at_backward[2], 1e-14);
+            for (RhRecompute r = RH_RECOMPUTE_SELECTIVE; r < RH_RECOMPUTE_LAST; r++) {
+                RH_CHECK_CLOSE(at_forward[0], at_forward[r], 1e-14);
+                RH_CHECK_CLOSE(at_backward[0], at_backward[r], 1e-14);
+            }
         }
     }
 }
@@ -452,8 +456,8 @@ int main(void)
             {"activation_bytes_of_llama_have_the_form_of_fused_kernels",
              activation_bytes_of_llama_have_the_form_of_fused_kernels},
             {"the_edges_keep_what_section_4_3_says", the_edges_keep_what_section_4_3_says},
-            {"recompute_moves_bytes_from_kept_to_backward",
-             recompute_moves_bytes_from_kept_to_backward},
+            {"recompute_moves_bytes_from_kept_to_working",
+             recompute_moves_bytes_from_kept_to_working},
             {"cutting_conserves_flops_and_never_adds_bytes",
              cutting_conserves_flops_and_never_adds_bytes},
             {"boundaries_carry_one_hidden_state", boundaries_carry_one_hidden_state},

@@ -113,7 +113,7 @@ static RhActivation layer_bytes(const Sizes *z, RhBlock block, RhRecompute recom
     double output = z->e * z->wide;
     if (recompute == RH_RECOMPUTE_FULL) {
         double input = mixer ? z->e * z->sequence : 0; /* a layer keeps its input, once */
-        return (RhActivation){input, all - input + output, all - input + working};
+        return (RhActivation){input, all - input + output + gathered(z), all - input + working};
     }
     double replayed = recompute == RH_RECOMPUTE_SELECTIVE && mixer ? core_kept(z) : 0;
     return (RhActivation){all - replayed, replayed + output + gathered(z), replayed + working};
