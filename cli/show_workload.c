@@ -97,8 +97,10 @@ static void append_operators(GString *out, const RhModel *m, int64_t sequence)
     add_block(&o, "embedding", NULL, RH_BLOCK_EMBEDDING, 1);
     for (int kind = 0; kind < m->kinds_count; kind++) {
         int32_t count = layers_of_kind(m, kind);
-        g_autofree char *mixer = g_strdup_printf("attention x %d", count);
-        g_autofree char *ffn = g_strdup_printf("ffn x %d", count);
+        g_autofree char *mixer =
+            g_strdup_printf("%s x %d", rh_operator_name(m->kinds[kind].mixer), count);
+        g_autofree char *ffn =
+            g_strdup_printf("%s x %d", rh_operator_name(m->kinds[kind].ffn), count);
         add_block(&o, mixer, &m->kinds[kind], RH_BLOCK_MIXER, count);
         add_block(&o, ffn, &m->kinds[kind], RH_BLOCK_FFN, count);
     }
@@ -140,7 +142,7 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
                            "%d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d, %d key-value "
                            "heads, ffn %" G_GINT64_FORMAT "%s\n",
                            m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
-                           k->ffn_width, k->ffn == RH_FFN_GATED ? " gated" : "");
+                           k->ffn_width, k->ffn_gated ? " gated" : "");
     g_string_append_printf(out, "vocabulary %s, embeddings %s\n", vocab,
                            m->tied_embeddings ? "tied" : "not tied");
     g_string_append_printf(out,

@@ -62,7 +62,7 @@ static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item
     rh_json_put_int(w, "kv_heads_count", k->kv_heads);
     rh_json_put_int(w, "head_size", k->head_size);
     rh_json_put_int(w, "ffn_width", k->ffn_width);
-    rh_json_put_bool(w, "ffn_gated", k->ffn == RH_FFN_GATED);
+    rh_json_put_bool(w, "ffn_gated", k->ffn_gated);
     rh_json_put_int(w, "vocabulary_count", m->vocab);
     rh_json_put_bool(w, "embeddings_tied", m->tied_embeddings);
     rh_json_put_int(w, "positions_tokens", m->positions);

@@ -136,7 +136,7 @@ static void defaults_are_those_of_the_family(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 8);
     CU_ASSERT_EQUAL(m->kinds[0].head_size, 32);
-    CU_ASSERT_EQUAL(m->kinds[0].ffn, RH_FFN_GATED);
+    CU_ASSERT_TRUE(m->kinds[0].ffn_gated);
     CU_ASSERT_FALSE(m->tied_embeddings || m->hidden_dropout || m->kinds[0].qkv_bias);
     CU_ASSERT_EQUAL(m->norm, RH_NORM_RMS);
     CU_ASSERT_EQUAL(m->position, RH_POSITION_ROTARY);
@@ -145,7 +145,7 @@ static void defaults_are_those_of_the_family(void)
                                           NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(gpt);
     CU_ASSERT_EQUAL(gpt->kinds[0].ffn_width, 256);
-    CU_ASSERT_EQUAL(gpt->kinds[0].ffn, RH_FFN_PLAIN);
+    CU_ASSERT_FALSE(gpt->kinds[0].ffn_gated);
     CU_ASSERT_EQUAL(gpt->positions, 1024);
     CU_ASSERT_TRUE(gpt->tied_embeddings && gpt->hidden_dropout && gpt->attention_dropout);
     CU_ASSERT_TRUE(gpt->kinds[0].qkv_bias && gpt->kinds[0].out_bias && gpt->kinds[0].ffn_bias);
@@ -359,7 +359,8 @@ static void gpt_of_a_shape_equals_its_catalogue_entry(void)
                    x->head_size == y->head_size);
     CU_ASSERT_TRUE(x->mixer == y->mixer && x->qkv_bias == y->qkv_bias &&
                    x->out_bias == y->out_bias);
-    CU_ASSERT_TRUE(x->ffn == y->ffn && x->ffn_width == y->ffn_width && x->ffn_bias == y->ffn_bias);
+    CU_ASSERT_TRUE(x->ffn == y->ffn && x->ffn_gated == y->ffn_gated);
+    CU_ASSERT_TRUE(x->ffn_width == y->ffn_width && x->ffn_bias == y->ffn_bias);
     CU_ASSERT_TRUE(x->window_tokens == y->window_tokens && x->qk_norm == y->qk_norm);
 }
 

@@ -108,7 +108,7 @@ static RhModel *llama_like(void)
     m->hidden_dropout = m->attention_dropout = m->tied_embeddings = false;
     RhLayerKind *k = &m->kinds[0];
     k->kv_heads = 4;
-    k->ffn = RH_FFN_GATED;
+    k->ffn_gated = true;
     k->qkv_bias = k->out_bias = k->ffn_bias = false;
     return m;
 }
@@ -393,7 +393,7 @@ static void cutting_conserves_flops_and_never_adds_bytes(void)
         int64_t ffn = 8 * (int64_t)(1 + gsl_rng_uniform_int(rng, 4000));
         g_autoptr(RhModel) m = rh_model_gpt("any", 2, hidden, heads, ffn, 1024 * 50, 4096);
         m->kinds[0].kv_heads = 8;
-        m->kinds[0].ffn = gsl_rng_uniform_int(rng, 2) ? RH_FFN_GATED : RH_FFN_PLAIN;
+        m->kinds[0].ffn_gated = gsl_rng_uniform_int(rng, 2) != 0;
         RhShard one = shard_of(1, 512, 1, gsl_rng_uniform_int(rng, 2)), eight = one;
         eight.tp = 8;
         eight.sequence_parallel = gsl_rng_uniform_int(rng, 2) != 0;

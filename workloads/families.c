@@ -6,6 +6,8 @@
 
 #include <glib.h>
 
+#include "workloads/operators/operator.h"
+
 /* Beyond anything built or announced: larger values are typing errors. */
 #define LAYERS_MAX    4096
 #define WIDTH_MAX     (1 << 20)
@@ -47,7 +49,8 @@
         SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
         SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                              \
         SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
-        FLAG("tie_word_embeddings", tied, 0), RATE("attention_dropout", attention_dropout, 0)
+        FLAG("tie_word_embeddings", tied, 0), RATE("attention_dropout", attention_dropout, 0),     \
+        CONSTANT(ffn_gated, 1)
 
 static const RhField LLAMA[] = {
     LLAMA_SIZES,
@@ -114,11 +117,11 @@ static const RhField GPT2[] = {
 };
 
 static const RhFamily FAMILIES[] = {
-    {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, RH_FFN_PLAIN, GPT2},
-    {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, LLAMA},
-    {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, MISTRAL},
-    {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, QWEN2},
-    {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, RH_FFN_GATED, QWEN3},
+    {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
+    {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
+    {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MISTRAL},
+    {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN2},
+    {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3},
 };
 
 static const char *const NAMES[] = {"gpt2", "llama", "mistral", "qwen2", "qwen3", NULL};

@@ -8,12 +8,12 @@
 #include "workloads/model.h"
 
 /* A model as configuration files say it: every figure an integer, switches 0 or 1. */
-typedef struct {
+typedef struct RhConfig {
     int64_t layers, hidden, heads, kv_heads, head_size, ffn, vocab, positions;
     int64_t window;      /* sliding window in tokens, 0 = full attention */
     int64_t window_used; /* the switch that some families put before `window` */
     int64_t window_from; /* first layer that slides, where no layer_types list says it */
-    int64_t tied, qkv_bias, out_bias, ffn_bias, qk_norm;
+    int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
     int64_t hidden_dropout, attention_dropout;
 } RhConfig;
 
@@ -39,8 +39,8 @@ typedef struct {
     const char *name; /* model_type */
     RhNorm norm;
     RhPosition position;
-    RhFfn ffn;
-    const RhField *fields; /* ended by a row without type */
+    const RhOperator *mixer, *ffn; /* of every layer */
+    const RhField *fields;         /* ended by a row without type */
 } RhFamily;
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */

@@ -1,5 +1,4 @@
-/* The shape of a model: from a configuration to layers, its parameters and FLOPs.
- * Formulas: docs/model-workload.md. */
+/* The shape of a model: from a configuration to layers, and what `--set` changes of it. */
 #include "workloads/model.h"
 
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "workloads/model_private.h"
+#include "workloads/operators/operator.h"
 
 /* --- Checks of a shape --- */
 
@@ -75,42 +75,48 @@ GArray *rh_config_resolve(RhConfig *c, const RhField *names)
 
 /* --- From a configuration to layers and back --- */
 
-static RhLayerKind kind_of(RhFfn ffn, const RhConfig *c, int64_t window)
+/* Every byte of `kind` is written: kinds are compared as bytes. */
+static void shape_kind(const RhFamily *family, const RhConfig *c, bool slides, RhLayerKind *kind)
 {
-    return (RhLayerKind){.mixer = RH_MIXER_ATTENTION,
-                         .heads = (int32_t)c->heads,
-                         .kv_heads = (int32_t)c->kv_heads,
-                         .head_size = (int32_t)c->head_size,
-                         .window_tokens = (int32_t)window,
-                         .qk_norm = c->qk_norm != 0,
-                         .qkv_bias = c->qkv_bias != 0,
-                         .out_bias = c->out_bias != 0,
-                         .ffn = ffn,
-                         .ffn_width = c->ffn,
-                         .ffn_bias = c->ffn_bias != 0};
+    const RhOperator *const pair[] = {family->mixer, family->ffn};
+    memset(kind, 0, sizeof *kind);
+    kind->mixer = family->mixer;
+    kind->ffn = family->ffn;
+    kind->window_tokens = slides ? (int32_t)c->window : 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
+        if (pair[i] != NULL && pair[i]->shape != NULL)
+            pair[i]->shape(c, kind);
 }
 
-/* Kinds are numbered as they first appear. */
+/* The number of a kind; kinds are numbered as they first appear. */
+static uint8_t find_kind(RhModel *m, const RhLayerKind *kind)
+{
+    for (int i = 0; i < m->kinds_count; i++)
+        if (memcmp(&m->kinds[i], kind, sizeof *kind) == 0)
+            return (uint8_t)i;
+    g_assert(m->kinds_count < RH_LAYER_KINDS_MAX);
+    m->kinds[m->kinds_count] = *kind;
+    return (uint8_t)m->kinds_count++;
+}
+
 void rh_model_set_kinds(RhModel *m, const RhConfig *c, const bool *sliding)
 {
-    RhFfn ffn = m->kinds[0].ffn;
-    int kind_of_window[2] = {-1, -1};
+    const RhFamily *family = rh_family_by_name(m->family);
     g_free(m->kind_of_layer);
     m->layers_count = (int32_t)c->layers;
     m->kind_of_layer = g_new0(uint8_t, c->layers);
     m->kinds_count = 0;
     for (int32_t i = 0; i < m->layers_count; i++) {
-        int slides = sliding[i] && c->window > 0;
-        if (kind_of_window[slides] < 0) {
-            kind_of_window[slides] = m->kinds_count++;
-            m->kinds[kind_of_window[slides]] = kind_of(ffn, c, slides ? c->window : 0);
-        }
-        m->kind_of_layer[i] = (uint8_t)kind_of_window[slides];
+        RhLayerKind kind;
+        shape_kind(family, c, sliding[i] && c->window > 0, &kind);
+        m->kind_of_layer[i] = find_kind(m, &kind);
     }
 }
 
 static void set_sizes(RhModel *m, const RhConfig *c)
 {
+    *m->config = *c;
+    m->config->window_used = 1; /* resolved: a window that is not used is 0 */
     m->hidden = c->hidden;
     m->vocab = c->vocab;
     m->positions = c->positions;
@@ -126,37 +132,13 @@ RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *
     m->family = g_intern_string(family->name);
     m->norm = family->norm;
     m->position = family->position;
-    m->kinds[0].ffn = family->ffn;
+    m->config = g_new(RhConfig, 1);
     set_sizes(m, c);
     g_autofree bool *sliding = g_new(bool, c->layers);
     for (int64_t i = 0; i < c->layers; i++)
         sliding[i] = i >= c->window_from;
     rh_model_set_kinds(m, c, sliding);
     return m;
-}
-
-static RhConfig config_of(const RhModel *m)
-{
-    const RhLayerKind *k = &m->kinds[0];
-    RhConfig c = {.layers = m->layers_count,
-                  .hidden = m->hidden,
-                  .heads = k->heads,
-                  .kv_heads = k->kv_heads,
-                  .head_size = k->head_size,
-                  .ffn = k->ffn_width,
-                  .vocab = m->vocab,
-                  .positions = m->positions,
-                  .window_used = 1,
-                  .tied = m->tied_embeddings,
-                  .qkv_bias = k->qkv_bias,
-                  .out_bias = k->out_bias,
-                  .ffn_bias = k->ffn_bias,
-                  .qk_norm = k->qk_norm,
-                  .hidden_dropout = m->hidden_dropout,
-                  .attention_dropout = m->attention_dropout};
-    for (int i = 0; i < m->kinds_count; i++)
-        c.window = MAX(c.window, m->kinds[i].window_tokens);
-    return c;
 }
 
 RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t heads, int64_t ffn,
@@ -187,6 +169,7 @@ void rh_model_free(RhModel *model)
     if (model == NULL)
         return;
     g_free(model->kind_of_layer);
+    g_free(model->config);
     g_free(model->hash);
     g_free(model);
 }
@@ -240,17 +223,17 @@ static bool parse_value(const RhField *field, const char *key, const char *text,
 }
 
 /* Sizes that are derived unless said otherwise follow the size they are derived from. */
-static void forget_derived(const RhModel *m, size_t changed, RhConfig *c)
+static void forget_derived(size_t changed, RhConfig *c)
 {
-    const RhLayerKind *k = &m->kinds[0];
-    bool derived_head = (int64_t)k->heads * k->head_size == m->hidden;
-    bool of_head = changed == offsetof(RhConfig, hidden) || changed == offsetof(RhConfig, heads);
-    if (derived_head && of_head)
+    bool of_hidden = changed == offsetof(RhConfig, hidden);
+    bool of_heads = changed == offsetof(RhConfig, heads);
+    bool derived_head = c->heads * c->head_size == c->hidden;
+    bool derived_ffn = !c->ffn_gated && c->ffn == 4 * c->hidden;
+    if (derived_head && (of_hidden || of_heads))
         c->head_size = 0;
-    if (k->kv_heads == k->heads && changed == offsetof(RhConfig, heads))
+    if (c->kv_heads == c->heads && of_heads)
         c->kv_heads = 0;
-    if (k->ffn == RH_FFN_PLAIN && k->ffn_width == 4 * m->hidden &&
-        changed == offsetof(RhConfig, hidden))
+    if (derived_ffn && of_hidden)
         c->ffn = 0;
 }
 
@@ -259,7 +242,7 @@ static void forget_derived(const RhModel *m, size_t changed, RhConfig *c)
 static void apply(RhModel *m, const RhConfig *c, size_t changed)
 {
     bool by_layer = changed == offsetof(RhConfig, window_from);
-    bool had_window = config_of(m).window > 0;
+    bool had_window = m->config->window > 0;
     g_autofree bool *sliding = g_new(bool, c->layers);
     for (int64_t i = 0; i < c->layers; i++) {
         int64_t like = MIN(i, m->layers_count - 1);
@@ -285,8 +268,8 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
         field = find_key(rh_family_by_name(m->family)->fields, key);
     if (field == NULL)
         return fail_unknown_key(m, key, error);
-    RhConfig c = config_of(m);
-    forget_derived(m, field->offset, &c);
+    RhConfig c = *m->config;
+    forget_derived(field->offset, &c);
     if (!parse_value(field, key, value, rh_config_field(&c, field), error))
         return false;
     g_autoptr(GArray) problems = rh_config_resolve(&c, rh_set_fields);
@@ -297,54 +280,4 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
     apply(m, &c, field->offset);
     add_to_hash(m, key, value);
     return true;
-}
-
-/* --- Parameters and FLOPs --- */
-
-static int64_t norm_params(const RhModel *m)
-{
-    return m->norm == RH_NORM_NONE ? 0 : m->norm == RH_NORM_LAYER ? 2 * m->hidden : m->hidden;
-}
-
-static int64_t matmul_params(const RhModel *m, const RhLayerKind *k)
-{
-    int64_t h = m->hidden, q = (int64_t)k->heads * k->head_size,
-            kv = (int64_t)k->kv_heads * k->head_size;
-    int64_t mixer = k->mixer == RH_MIXER_ATTENTION ? h * (q + 2 * kv) + q * h : 0;
-    int64_t matrices = k->ffn == RH_FFN_GATED ? 3 : k->ffn == RH_FFN_PLAIN ? 2 : 0;
-    return mixer + matrices * h * k->ffn_width;
-}
-
-static int64_t layer_params(const RhModel *m, const RhLayerKind *k)
-{
-    int64_t q = (int64_t)k->heads * k->head_size, kv = (int64_t)k->kv_heads * k->head_size;
-    int64_t up = (k->ffn == RH_FFN_GATED ? 2 : 1) * k->ffn_width;
-    return matmul_params(m, k) + 2 * norm_params(m) + (k->qk_norm ? 2 * k->head_size : 0) +
-           (k->qkv_bias ? q + 2 * kv : 0) + (k->out_bias ? m->hidden : 0) +
-           (k->ffn_bias ? up + m->hidden : 0);
-}
-
-int64_t rh_model_params(const RhModel *m)
-{
-    g_return_val_if_fail(m != NULL, 0);
-    int64_t total = m->vocab * m->hidden * (m->tied_embeddings ? 1 : 2) + norm_params(m);
-    if (m->position == RH_POSITION_LEARNED)
-        total += m->positions * m->hidden;
-    for (int32_t i = 0; i < m->layers_count; i++)
-        total += layer_params(m, &m->kinds[m->kind_of_layer[i]]);
-    return total;
-}
-
-/* Forward: 2 per matrix entry, and 4 d per (query, visible key) pair and head; backward: twice. */
-double rh_model_flops_per_token(const RhModel *m, int64_t s)
-{
-    g_return_val_if_fail(m != NULL && s > 0, 0);
-    double forward = 2.0 * (double)m->hidden * (double)m->vocab;
-    for (int32_t i = 0; i < m->layers_count; i++) {
-        const RhLayerKind *k = &m->kinds[m->kind_of_layer[i]];
-        double w = k->window_tokens > 0 && k->window_tokens < s ? k->window_tokens : (double)s;
-        double keys = w - 0.5 * w * w / (double)s; /* seen by the mean query */
-        forward += 2.0 * (double)matmul_params(m, k) + 4.0 * k->heads * k->head_size * keys;
-    }
-    return 3 * forward;
 }

@@ -10,21 +10,21 @@
 
 #include "base/json.h"
 
-typedef enum { RH_MIXER_NONE, RH_MIXER_ATTENTION } RhMixer;     /* later: MLA, linear, SSM */
-typedef enum { RH_FFN_NONE, RH_FFN_PLAIN, RH_FFN_GATED } RhFfn; /* later: experts */
+/* A row of workloads/operators/; ops.h asks it for kernels, parameters, bytes. */
+typedef struct RhOperator RhOperator;
 typedef enum { RH_NORM_NONE, RH_NORM_RMS, RH_NORM_LAYER } RhNorm;
 typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPosition;
 
-/* One kind of layer; a model has one or a few kinds and says which layer is which. */
+/* One kind of layer: its two operators and their figures. A model has one or a few kinds and says
+ * which layer is which, in any order. */
 typedef struct {
-    RhMixer mixer;
+    const RhOperator *mixer, *ffn; /* NULL: the layer has none */
     int32_t heads, kv_heads, head_size;
     int32_t window_tokens; /* sliding window; 0 = full attention */
     bool qk_norm;
     bool qkv_bias, out_bias;
-    RhFfn ffn;
     int64_t ffn_width;
-    bool ffn_bias;
+    bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
 } RhLayerKind;
 
 #define RH_LAYER_KINDS_MAX 8
@@ -43,8 +43,9 @@ typedef struct {
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;
-    uint8_t *kind_of_layer; /* layers_count entries, owned */
-    char *hash;             /* SHA-256 of the source text */
+    uint8_t *kind_of_layer;  /* layers_count entries, owned */
+    struct RhConfig *config; /* as the file says it, for rh_model_set; owned */
+    char *hash;              /* SHA-256 of the source text */
 } RhModel;
 
 /* A config.json, a folder holding one, or a catalogue name. RH_ERROR_INPUT with file:line:col and
@@ -62,8 +63,8 @@ RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t 
 void rh_model_free(RhModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhModel, rh_model_free)
 
-int64_t
-rh_model_params(const RhModel *model); /* exact count of trained parameters, tied ones once */
+/* Exact count of trained parameters, tied ones once. */
+int64_t rh_model_params(const RhModel *model);
 /* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal
  * attention counted once (half the square). The numerator of MFU. Formula: docs/model.md. */
 double rh_model_flops_per_token(const RhModel *model, int64_t s);

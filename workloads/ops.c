@@ -1,28 +1,31 @@
-/* Blocks to kernels: the dispatch and what the operators share. Formulas and the source of every
- * byte count: docs/model-workload.md. */
+/* Blocks as pairs of operators, and a model as a sum of blocks. What an operator is, only its own
+ * file knows (workloads/operators/). Formulas: docs/model-workload.md. */
 #include "workloads/ops.h"
 
-#include "workloads/ops_private.h"
+#include "workloads/operators/operator.h"
 
 /* Megatron-LM: make_vocab_size_divisible_by x tensor-model-parallel size. */
 #define VOCAB_MULTIPLE 128
 
-/* Round counts of bytes per element that reproduce the public step times of the Aleph Alpha layout
- * sweep (fused and eager RMSNorm) and of NVIDIA's dgxc recipes; backward 1.2 x. Assumed. */
-static const RhStream RMS_NORM = {8, 9.6, 68, 81.6, 8};
-static const RhStream LAYER_NORM = {8, 9.6, 8, 9.6, 1}; /* one kernel in eager frameworks too */
-static const RhStream RESIDUAL = {6, 7.2, 6, 7.2, 1};   /* read x, read f(x), write the sum */
-/* The mask is one byte, written forward and read backward; eager: bias, dropout, sum. */
-static const RhStream RESIDUAL_DROPOUT = {7, 8.2, 15, 12.2, 3};
+/* What a block is made of; in layers the TENSOR part is the layer's own. */
+static const struct {
+    const char *name;
+    const RhOperator *sequence, *tensor;
+} BLOCKS[] = {
+    [RH_BLOCK_NONE] = {"none", NULL, NULL},
+    [RH_BLOCK_EMBEDDING] = {"embedding", &rh_positions, &rh_embedding},
+    [RH_BLOCK_MIXER] = {"mixer", &rh_norm, NULL},
+    [RH_BLOCK_FFN] = {"ffn", &rh_norm, NULL},
+    [RH_BLOCK_HEAD] = {"head", &rh_norm, &rh_head},
+};
 
-static const char *const BLOCK_NAMES[] = {"none", "embedding", "mixer", "ffn", "head"};
 static const char *const PASS_NAMES[RH_PASS_LAST] = {
     "none", "forward", "backward-data", "backward-weight", "recompute-full", "recompute-selective"};
 
 const char *rh_block_name(RhBlock block)
 {
-    g_return_val_if_fail((size_t)block < G_N_ELEMENTS(BLOCK_NAMES), "none");
-    return BLOCK_NAMES[block];
+    g_return_val_if_fail((size_t)block < G_N_ELEMENTS(BLOCKS), "none");
+    return BLOCKS[block].name;
 }
 
 const char *rh_pass_name(RhPass pass)
@@ -31,184 +34,181 @@ const char *rh_pass_name(RhPass pass)
     return PASS_NAMES[pass];
 }
 
-static int64_t divide_up(int64_t x, int64_t by)
+static bool in_layer(RhBlock block)
 {
-    return (x + by - 1) / by;
+    return block == RH_BLOCK_MIXER || block == RH_BLOCK_FFN;
 }
 
-RhWidths rh_widths(const RhModel *model, const RhLayerKind *kind, int32_t tp)
+/* The two operators of a block; NULL, NULL where the layer has no such block. */
+static void operators_of(const RhLayerKind *kind, RhBlock block, const RhOperator *pair[2])
 {
-    int64_t t = MAX(tp, 1);
-    RhWidths w = {.vocab = divide_up(model->vocab, VOCAB_MULTIPLE * t) * VOCAB_MULTIPLE};
-    if (kind == NULL)
-        return w;
-    w.heads = divide_up(kind->heads, t);
-    w.kv_heads = MAX(divide_up(kind->kv_heads, t), 1);
-    w.q = w.heads * kind->head_size;
-    w.kv = w.kv_heads * kind->head_size;
-    w.qkv = w.q + 2 * w.kv;
-    w.ffn = divide_up(kind->ffn_width, t);
-    w.up = (kind->ffn == RH_FFN_GATED ? 2 : 1) * w.ffn;
-    return w;
+    pair[0] = BLOCKS[block].sequence;
+    pair[1] = block == RH_BLOCK_MIXER ? kind->mixer
+              : block == RH_BLOCK_FFN ? kind->ffn
+                                      : BLOCKS[block].tensor;
+    if (pair[1] == NULL)
+        pair[0] = NULL;
 }
 
-double rh_visible_pairs(const RhLayerKind *kind, int64_t sequence)
+static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
 {
-    double s = (double)sequence;
-    double w = kind->window_tokens > 0 ? MIN((double)kind->window_tokens, s) : s;
-    return s * w - 0.5 * w * w;
+    int64_t tokens = shard->microbatch * shard->sequence;
+    return (RhOps){.model = model,
+                   .kind = kind,
+                   .shard = shard,
+                   .sequences = shard->microbatch,
+                   .queries = shard->sequence,
+                   .keys = shard->sequence,
+                   .tokens = tokens,
+                   .sequence_rows =
+                       (double)tokens / (shard->sequence_parallel ? MAX(shard->tp, 1) : 1),
+                   .element_bytes = rh_dtype_bytes(shard->dtype),
+                   .vocab_multiple = VOCAB_MULTIPLE};
 }
 
-/* --- Kernels --- */
-
-void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k)
-{
-    double dm = (double)m, dn = (double)n, dk = (double)k, count = (double)batch;
-    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
-                       .dtype = (uint8_t)ops->shard->dtype,
-                       .batch = batch,
-                       .m = m,
-                       .n = n,
-                       .k = k,
-                       .flops = 2 * count * dm * dn * dk,
-                       .bytes = ops->element_bytes * count * (dm * dk + dk * dn + dm * dn)};
-    g_array_append_val(ops->out, kernel);
-}
-
-void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps)
-{
-    RhKernel kernel = {
-        .cls = (uint8_t)cls, .dtype = (uint8_t)ops->shard->dtype, .bytes = bytes / steps};
-    for (int i = 0; i < steps; i++)
-        g_array_append_val(ops->out, kernel);
-}
-
-void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, double elements,
-                        bool backward)
-{
-    bool fused = ops->shard->fused_norms;
-    double per_element = fused ? (backward ? stream->fused_backward : stream->fused_forward)
-                               : (backward ? stream->eager_backward : stream->eager_forward);
-    rh_ops_stream(ops, cls, per_element * elements * ops->element_bytes / 2,
-                  fused ? 1 : stream->eager_steps);
-}
-
-/* A fused framework (Megatron-LM: gradient_accumulation_fusion) lets the GEMM read and write the
- * fp32 main gradient, 8 B an entry; an eager one writes the gradient in 2 B and adds it with a
- * kernel of its own (read 2, read and write 4). */
-void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns)
-{
-    double entries = (double)rows * (double)columns;
-    rh_ops_gemm(ops, 1, rows, columns, ops->tokens);
-    if (ops->shard->fused_norms) {
-        RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
-        gemm->bytes += (8 - ops->element_bytes) * entries;
-        return;
-    }
-    rh_ops_stream(ops, RH_KERNEL_REDUCE, (8 + ops->element_bytes) * entries, 1);
-}
-
-void rh_ops_bias_gradient(RhOps *ops, int64_t columns)
-{
-    double read = ops->element_bytes * (double)ops->tokens * (double)columns;
-    rh_ops_stream(ops, RH_KERNEL_REDUCE, read + 8.0 * (double)columns, 1);
-}
-
-void rh_ops_norm(RhOps *ops, double elements, bool backward)
-{
-    const RhStream *stream = ops->model->norm == RH_NORM_LAYER ? &LAYER_NORM : &RMS_NORM;
-    if (ops->model->norm != RH_NORM_NONE)
-        rh_ops_elementwise(ops, RH_KERNEL_NORM, stream, elements, backward);
-}
-
-void rh_ops_layer_sequence(RhOps *ops, bool backward)
-{
-    double elements = ops->sequence_rows * (double)ops->model->hidden;
-    rh_ops_norm(ops, elements, backward);
-    rh_ops_elementwise(ops, RH_KERNEL_ADD,
-                       ops->model->hidden_dropout ? &RESIDUAL_DROPOUT : &RESIDUAL, elements,
-                       backward);
-}
-
-static void layer_kernels(RhOps *ops, RhBlock block, RhPart part, RhPass pass)
-{
-    bool forward = pass == RH_PASS_FORWARD || pass == RH_PASS_RECOMPUTE_FULL;
-    if (part == RH_PART_TENSOR && block == RH_BLOCK_MIXER && ops->kind->mixer == RH_MIXER_ATTENTION)
-        rh_mixer_kernels(ops, pass);
-    else if (part == RH_PART_TENSOR && block == RH_BLOCK_FFN && ops->kind->ffn != RH_FFN_NONE)
-        rh_ffn_kernels(ops, pass);
-    else if (part == RH_PART_SEQUENCE && (forward || pass == RH_PASS_BACKWARD_DATA))
-        rh_ops_layer_sequence(ops, !forward);
-}
+/* --- One rank --- */
 
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                       RhPass pass, const RhShard *shard, GArray *out)
 {
     g_return_if_fail(model != NULL && shard != NULL && out != NULL);
-    g_return_if_fail(kind != NULL || block == RH_BLOCK_EMBEDDING || block == RH_BLOCK_HEAD);
-    int64_t tokens = shard->microbatch * shard->sequence;
-    RhOps ops = {.model = model,
-                 .kind = kind,
-                 .shard = shard,
-                 .widths = rh_widths(model, kind, shard->tp),
-                 .tokens = tokens,
-                 .sequence_rows = (double)tokens / (shard->sequence_parallel ? shard->tp : 1),
-                 .element_bytes = rh_dtype_bytes(shard->dtype),
-                 .out = out};
-    if (block == RH_BLOCK_EMBEDDING)
-        rh_embedding_kernels(&ops, part, pass);
-    else if (block == RH_BLOCK_HEAD)
-        rh_head_kernels(&ops, part, pass);
-    else
-        layer_kernels(&ops, block, part, pass);
+    g_return_if_fail(kind != NULL || !in_layer(block));
+    const RhOperator *pair[2];
+    operators_of(kind, block, pair);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard);
+    ops.out = out;
+    const RhOperator *op = part == RH_PART_SEQUENCE ? pair[0]
+                           : part == RH_PART_TENSOR ? pair[1]
+                                                    : NULL;
+    if (op != NULL)
+        op->kernels(&ops, pass);
 }
 
-/* --- Parameters --- */
-
-static double norm_params(const RhModel *model)
+static RhParams params_of(const RhOps *ops, RhBlock block)
 {
-    double h = (double)model->hidden;
-    return model->norm == RH_NORM_NONE ? 0 : model->norm == RH_NORM_LAYER ? 2 * h : h;
-}
-
-static RhParams mixer_params(const RhModel *model, const RhLayerKind *kind, const RhWidths *w)
-{
-    if (kind->mixer != RH_MIXER_ATTENTION)
-        return (RhParams){0};
-    double h = (double)model->hidden;
-    return (RhParams){.sharded =
-                          h * (double)(w->qkv + w->q) + (kind->qkv_bias ? (double)w->qkv : 0),
-                      .replicated = norm_params(model) + (kind->out_bias ? h : 0) +
-                                    (kind->qk_norm ? 2.0 * kind->head_size : 0)};
-}
-
-static RhParams ffn_params(const RhModel *model, const RhLayerKind *kind, const RhWidths *w)
-{
-    if (kind->ffn == RH_FFN_NONE)
-        return (RhParams){0};
-    double h = (double)model->hidden;
-    return (RhParams){.sharded =
-                          h * (double)(w->up + w->ffn) + (kind->ffn_bias ? (double)w->up : 0),
-                      .replicated = norm_params(model) + (kind->ffn_bias ? h : 0)};
+    const RhOperator *pair[2];
+    RhParams sum = {0};
+    operators_of(ops->kind, block, pair);
+    for (int i = 0; i < 2; i++) {
+        RhParams p =
+            pair[i] != NULL && pair[i]->params != NULL ? pair[i]->params(ops) : (RhParams){0};
+        sum.sharded += p.sharded;
+        sum.replicated += p.replicated;
+    }
+    return sum;
 }
 
 RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block, int32_t tp)
 {
-    g_return_val_if_fail(model != NULL, (RhParams){0});
-    RhWidths w = rh_widths(model, kind, tp);
-    double h = (double)model->hidden, matrix = h * (double)w.vocab;
-    double learned = model->position == RH_POSITION_LEARNED ? h * (double)model->positions : 0;
-    switch (block) {
-    case RH_BLOCK_EMBEDDING:
-        return (RhParams){.sharded = matrix, .replicated = learned};
-    case RH_BLOCK_HEAD:
-        return (RhParams){.sharded = matrix, .replicated = norm_params(model)};
-    case RH_BLOCK_MIXER:
-        return mixer_params(model, kind, &w);
-    case RH_BLOCK_FFN:
-        return ffn_params(model, kind, &w);
-    case RH_BLOCK_NONE:
-    default:
-        return (RhParams){0};
+    g_return_val_if_fail(model != NULL && (kind != NULL || !in_layer(block)), (RhParams){0});
+    RhShard shard = {.tp = tp};
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, &shard);
+    return params_of(&ops, block);
+}
+
+static RhFlops flops_of(const RhOps *ops, RhBlock block)
+{
+    const RhOperator *pair[2];
+    operators_of(ops->kind, block, pair);
+    return pair[1] != NULL && pair[1]->flops != NULL ? pair[1]->flops(ops) : (RhFlops){0};
+}
+
+RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                       const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, (RhFlops){0});
+    g_return_val_if_fail(kind != NULL || !in_layer(block), (RhFlops){0});
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard);
+    return flops_of(&ops, block);
+}
+
+/* What recomputation leaves of the kept bytes: in layers all but the core, or a layer's input
+ * alone, which its first block keeps. */
+static double left_bytes(const RhOps *ops, RhBlock block, RhRecompute recompute,
+                         const RhOperatorBytes *all)
+{
+    if (!in_layer(block) || recompute == RH_RECOMPUTE_NONE)
+        return all->kept;
+    if (recompute == RH_RECOMPUTE_SELECTIVE)
+        return all->kept - all->core;
+    bool first = block == RH_BLOCK_MIXER || ops->kind->mixer == NULL;
+    return first && all->kept > 0 ? ops->element_bytes * rh_ops_sequence_elements(ops) : 0;
+}
+
+RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                                       RhRecompute recompute, const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, (RhActivation){0});
+    g_return_val_if_fail(kind != NULL || !in_layer(block), (RhActivation){0});
+    const RhOperator *pair[2];
+    operators_of(kind, block, pair);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard);
+    RhOperatorBytes sum = {0};
+    for (int i = 0; i < 2; i++) {
+        RhOperatorBytes b = pair[i] != NULL ? pair[i]->bytes(&ops) : (RhOperatorBytes){0};
+        sum.kept += b.kept;
+        sum.core += b.core;
+        sum.forward += b.forward;
+        sum.backward += b.backward;
     }
+    double left = left_bytes(&ops, block, recompute, &sum), again = sum.kept - left;
+    return (RhActivation){left, again + sum.forward, again + sum.backward};
+}
+
+double rh_boundary_bytes(const RhModel *model, const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    return (double)(shard->microbatch * shard->sequence) * (double)model->hidden *
+           rh_dtype_bytes(shard->dtype);
+}
+
+/* --- The whole model --- */
+
+/* The share that is everything: uncut and unpadded, so every count is exact. */
+static RhOps whole_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
+{
+    RhOps ops = ops_of(model, kind, shard);
+    ops.vocab_multiple = 1;
+    return ops;
+}
+
+static int64_t whole_params(const RhOps *ops, RhBlock block)
+{
+    RhParams p = params_of(ops, block);
+    return (int64_t)(p.sharded + p.replicated);
+}
+
+int64_t rh_model_params(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, 0);
+    static const RhShard one = {.tp = 1};
+    RhOps edge = whole_of(m, NULL, &one);
+    int64_t tied = m->tied_embeddings ? m->vocab * m->hidden : 0;
+    int64_t total = whole_params(&edge, RH_BLOCK_EMBEDDING) + whole_params(&edge, RH_BLOCK_HEAD);
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], &one);
+        total += whole_params(&layer, RH_BLOCK_MIXER) + whole_params(&layer, RH_BLOCK_FFN);
+    }
+    return total - tied;
+}
+
+static double whole_flops(const RhOps *ops, RhBlock block)
+{
+    RhFlops f = flops_of(ops, block);
+    return f.weights + f.pairs;
+}
+
+/* Forward as the operators' rows say it; backward twice that. */
+double rh_model_flops_per_token(const RhModel *m, int64_t s)
+{
+    g_return_val_if_fail(m != NULL && s > 0, 0);
+    RhShard one = {.tp = 1, .sequence = s, .microbatch = 1};
+    RhOps edge = whole_of(m, NULL, &one);
+    double tokens = (double)s, forward = whole_flops(&edge, RH_BLOCK_HEAD) / tokens;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], &one);
+        forward +=
+            (whole_flops(&layer, RH_BLOCK_MIXER) + whole_flops(&layer, RH_BLOCK_FFN)) / tokens;
+    }
+    return 3 * forward;
 }

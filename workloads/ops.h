@@ -1,11 +1,14 @@
 #pragma once
-/* A model's operators as kernels, parameters and activation bytes of one rank.
+/* A model's operators as kernels, parameters, FLOPs and activation bytes of one rank.
  *
  * The unit is a *block*: embedding, a layer's mixer (attention), a layer's ffn, the head. A block
- * has two parts, as tensor parallelism sees it: SEQUENCE  norm, residual add: on all s tokens, or
- * on s/t of them with sequence parallelism TENSOR    the GEMMs and attention between the two
- * tensor-parallel collectives, cut by t so a forward pass of a mixer or ffn block is SEQUENCE,
- * [all-gather], TENSOR, [reduce-scatter | all-reduce]. */
+ * is a pair of operators (workloads/operators/), as tensor parallelism sees it:
+ *
+ * - SEQUENCE: norm, residual add; on all tokens, or on 1/t of them with sequence parallelism
+ * - TENSOR: the GEMMs and attention between the two tensor-parallel collectives, cut by t
+ *
+ * so a forward pass of a mixer or ffn is SEQUENCE, [all-gather], TENSOR, [reduce-scatter or
+ * all-reduce]. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,8 +49,9 @@ typedef struct {
     int64_t sequence;   /* s of the whole sample */
     int64_t microbatch; /* b */
     RhDtype dtype;      /* bf16 or fp16 */
-    bool flash;         /* fused attention kernel; false = GEMM + softmax + GEMM */
-    bool fused_norms;   /* false: eager framework, each elementwise step its own kernel */
+    /* Which of an operator's forms the stack chooses: */
+    bool flash;       /* fused attention kernel; false = GEMM + softmax + GEMM */
+    bool fused_norms; /* false: eager framework, each elementwise step its own kernel */
 } RhShard;
 
 /* Appends to `out` (GArray of RhKernel) the kernels of one part of one block in one pass, on one
@@ -63,6 +67,16 @@ typedef struct {
     double sharded, replicated;
 } RhParams;
 RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block, int32_t tp);
+
+/* FLOPs that a forward pass of one micro-batch needs on one rank, apart from how kernels go about
+ * it: a multiply-add is 2, causal attention counts what its mask leaves. Backward needs `weights`
+ * twice (data, weights), and `pairs` twice (data). Norms and activations are not counted. */
+typedef struct {
+    double weights; /* of products with parameters */
+    double pairs;   /* of products between tokens: attention */
+} RhFlops;
+RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                       const RhShard *shard);
 
 /* Bytes one rank keeps from forward to backward for one micro-batch of the block (what `recompute`
  * leaves), and the largest transient bytes while the block runs forward / backward. Formulas:
@@ -81,4 +95,5 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
 
 const char *rh_block_name(RhBlock block);
+const char *rh_operator_name(const RhOperator *op); /* "attention"; "none" for NULL */
 const char *rh_pass_name(RhPass pass);

@@ -1,7 +1,7 @@
 /* The memory account. Weights 2 B a parameter, main gradients of the stack's width, Adam 12 B (fp32
  * master copy and two moments); ZeRO shards optimizer (1), gradients (2), weights (3) over dp
  * (Rajbhandari et al. 2020, arXiv 1910.02054, figure 1). Activations per Korthikanti et al. 2022
- * (workloads/ops_memory.c). */
+ * (workloads/operators/). */
 #include "strategies/train/memory.h"
 
 #include <math.h>

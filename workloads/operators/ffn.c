@@ -1,0 +1,103 @@
+/* The dense feed-forward network: one GEMM up (gate and up together), the activation, one GEMM
+ * down. Formulas: docs/model-workload.md. */
+#include "workloads/operators/operator.h"
+
+/* Per ffn element. SwiGLU reads gate and up and writes the product; backward reads these and the
+ * product's gradient and writes two. Eager: SiLU, then the product. */
+static const RhStream GATED = {6, 10, 10, 16, 2};
+/* GELU (with bias): read and write; backward also reads the input. Eager: bias, then GELU. */
+static const RhStream PLAIN = {4, 6, 8, 12, 2};
+
+/* One rank's rows of the matrix down, and columns of the one up (twice as many when gated). */
+typedef struct {
+    int64_t down, up;
+} Widths;
+
+static Widths widths_of(const RhOps *ops)
+{
+    int64_t f = rh_ops_cut(ops, ops->kind->ffn_width);
+    return (Widths){.down = f, .up = (ops->kind->ffn_gated ? 2 : 1) * f};
+}
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->ffn_width = c->ffn;
+    kind->ffn_gated = c->ffn_gated != 0;
+    kind->ffn_bias = c->ffn_bias != 0;
+}
+
+static RhParams params(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double h = (double)ops->model->hidden;
+    bool bias = ops->kind->ffn_bias;
+    return (RhParams){.sharded = h * (double)(w.up + w.down) + (bias ? (double)w.up : 0),
+                      .replicated = bias ? h : 0};
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double entries = (double)ops->model->hidden * (double)(w.up + w.down);
+    return (RhFlops){.weights = 2 * (double)ops->tokens * entries};
+}
+
+static void activation(RhOps *ops, const Widths *w, bool backward)
+{
+    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, ops->kind->ffn_gated ? &GATED : &PLAIN,
+                       (double)ops->tokens * (double)w->down, backward);
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    Widths w = widths_of(ops);
+    int64_t h = ops->model->hidden;
+    switch (pass) {
+    case RH_PASS_FORWARD:
+    case RH_PASS_RECOMPUTE_FULL:
+        rh_ops_gemm(ops, 1, ops->tokens, w.up, h);
+        activation(ops, &w, false);
+        rh_ops_gemm(ops, 1, ops->tokens, h, w.down);
+        break;
+    case RH_PASS_BACKWARD_DATA:
+        rh_ops_gemm(ops, 1, ops->tokens, w.down, h);
+        activation(ops, &w, true);
+        rh_ops_gemm(ops, 1, ops->tokens, h, w.up);
+        break;
+    case RH_PASS_BACKWARD_WEIGHT:
+        rh_ops_weight_gradient(ops, h, w.down);
+        rh_ops_weight_gradient(ops, w.up, h);
+        if (ops->kind->ffn_bias) {
+            rh_ops_bias_gradient(ops, h);
+            rh_ops_bias_gradient(ops, w.up);
+        }
+        break;
+    case RH_PASS_RECOMPUTE_SELECTIVE:
+    case RH_PASS_NONE:
+    case RH_PASS_LAST:
+    default:
+        break;
+    }
+}
+
+/* Kept: input of the activation and of the second GEMM; an eager gate keeps SiLU's output as well.
+ * Backward: the largest of the moments, a GEMM's result beside what it reads and nothing keeps. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
+    double down = n * (double)w.down, up = n * (double)w.up;
+    bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
+    double into_activation = e * (wide + down), inside = e * (down + up);
+    double out_of_activation = e * (up + wide) + rh_ops_gathered_bytes(ops);
+    return (RhOperatorBytes){.kept = e * (up + down + (eager_gate ? down : 0)),
+                             .forward = e * wide + rh_ops_gathered_bytes(ops),
+                             .backward = MAX(into_activation, MAX(inside, out_of_activation))};
+}
+
+const RhOperator rh_ffn = {.name = "ffn",
+                           .shape = shape,
+                           .params = params,
+                           .flops = flops,
+                           .kernels = kernels,
+                           .bytes = bytes};

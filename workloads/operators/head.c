@@ -1,0 +1,57 @@
+/* Logits and cross-entropy. The vocabulary is cut over the tensor-parallel ranks (Megatron-LM,
+ * arXiv 1909.08053, section 3); the final norm before it is the block's SEQUENCE part. */
+#include "workloads/operators/operator.h"
+
+/* Per logit: forward casts to fp32 (2 + 4) and reads it to write the softmax (4 + 4); backward
+ * turns the softmax into the gradient in place (4 + 4) and casts it (2). 24 in all, as the public
+ * step times of NVIDIA's dgxc recipes ask for. */
+#define LOGIT_FORWARD_BYTES  14.0
+#define LOGIT_BACKWARD_BYTES 10.0
+
+#define FP32_BYTES 4.0
+
+static double matrix_entries(const RhOps *ops)
+{
+    return (double)rh_ops_vocab(ops) * (double)ops->model->hidden;
+}
+
+/* Its matrix also when tied: who places stages decides about tying. */
+static RhParams params(const RhOps *ops)
+{
+    return (RhParams){.sharded = matrix_entries(ops)};
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    return (RhFlops){.weights = 2 * (double)ops->tokens * matrix_entries(ops)};
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    int64_t h = ops->model->hidden, v = rh_ops_vocab(ops);
+    double logits = (double)ops->tokens * (double)v;
+    if (pass == RH_PASS_FORWARD) {
+        rh_ops_gemm(ops, 1, ops->tokens, v, h);
+        rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, LOGIT_FORWARD_BYTES * logits, 1);
+    } else if (pass == RH_PASS_BACKWARD_DATA) {
+        rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, LOGIT_BACKWARD_BYTES * logits, 1);
+        rh_ops_gemm(ops, 1, ops->tokens, h, v);
+    } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
+        rh_ops_weight_gradient(ops, v, h);
+    }
+}
+
+/* Kept: the softmax in fp32, from which backward starts (4 s b V / t; Korthikanti et al. 2022,
+ * arXiv 2205.05198, section 4.3). While the head runs, the logits in `e` bytes and their fp32 copy
+ * live too: 10 B a logit at the peak. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    double e = ops->element_bytes, gathered = rh_ops_gathered_bytes(ops);
+    double logits = (double)ops->tokens * (double)rh_ops_vocab(ops);
+    return (RhOperatorBytes){.kept = FP32_BYTES * logits,
+                             .forward = (e + FP32_BYTES) * logits + gathered,
+                             .backward = e * (logits + rh_ops_hidden_elements(ops)) + gathered};
+}
+
+const RhOperator rh_head = {
+    .name = "head", .params = params, .flops = flops, .kernels = kernels, .bytes = bytes};

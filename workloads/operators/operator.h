@@ -1,0 +1,93 @@
+#pragma once
+/* An operator: everything that is known of one, in one file and one row.
+ *
+ * A row answers for one rank's share: which parameters it holds, which FLOPs the operator needs,
+ * which kernels perform a pass, which bytes it keeps and works with. Nothing outside its file knows
+ * more of an operator. Blocks (ops.h) are pairs of rows, layers are pairs of blocks; a new operator
+ * is one file, its row in `rh_operators`, and a family that names it (families.c). Whether steps
+ * run fused or one by one is the operator's own; the stack chooses through RhShard.
+ * Private to workloads/, and to the tests that hold every row to the same properties. */
+#include "workloads/families.h"
+#include "workloads/ops.h"
+
+/* What a row is asked about: one rank's share of a block, for one micro-batch. */
+typedef struct {
+    const RhModel *model;
+    const RhLayerKind *kind; /* NULL outside layers */
+    const RhShard *shard;
+    int64_t sequences;      /* b */
+    int64_t queries;        /* tokens of each sequence that this rank computes */
+    int64_t keys;           /* tokens of each sequence that attention may look at */
+    int64_t tokens;         /* sequences x queries */
+    double sequence_rows;   /* tokens of the SEQUENCE part: all, or 1/t of them */
+    double element_bytes;   /* of an activation or weight */
+    int64_t vocab_multiple; /* to which the vocabulary is padded; 1 for the model itself */
+    GArray *out;            /* RhKernel; only for kernels() */
+} RhOps;
+
+/* Bytes of an operator on one rank and micro-batch. */
+typedef struct {
+    double kept;     /* from forward to backward */
+    double core;     /* of these, what selective recomputation drops and computes again */
+    double forward;  /* extra while forward runs */
+    double backward; /* extra while backward runs */
+} RhOperatorBytes;
+
+struct RhOperator {
+    const char *name; /* as reports show it */
+    /* From the configuration to the layer's own figures; what other figures say is filled in
+     * first, by resolve(). Both NULL when there is nothing to do. */
+    void (*resolve)(RhConfig *config);
+    void (*shape)(const RhConfig *config, RhLayerKind *kind);
+    RhParams (*params)(const RhOps *ops); /* NULL: none */
+    RhFlops (*flops)(const RhOps *ops);   /* NULL: none that count */
+    void (*kernels)(RhOps *ops, RhPass pass);
+    RhOperatorBytes (*bytes)(const RhOps *ops);
+};
+
+extern const RhOperator rh_attention, rh_ffn;                /* of layers */
+extern const RhOperator rh_norm;                             /* SEQUENCE part */
+extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
+extern const RhOperator *const rh_operators[];               /* all, NULL-ended */
+
+/* --- Shares of a rank (share.c) --- */
+
+/* A rank's share, rounded up, of what is cut over t. */
+int64_t rh_ops_cut(const RhOps *ops, int64_t whole);
+/* Rows of the vocabulary on one rank: padded to a multiple of 128 t, as Megatron-LM does. */
+int64_t rh_ops_vocab(const RhOps *ops);
+/* (query, key) pairs of one sequence and head that a causal mask, and a window, leave this rank. */
+double rh_ops_visible_pairs(const RhOps *ops);
+/* b s h elements of this rank, and those of them in the SEQUENCE part. */
+double rh_ops_hidden_elements(const RhOps *ops);
+double rh_ops_sequence_elements(const RhOps *ops);
+/* The block's input as a whole tensor: the bytes that sequence parallelism gathers for a GEMM. */
+double rh_ops_gathered_bytes(const RhOps *ops);
+/* Bytes an entry of a look-up table's dense gradient: zeroed, then added to the fp32 main gradient
+ * (2 + 4 + 4). */
+double rh_ops_table_gradient_bytes(const RhOps *ops);
+/* Scale and, for layer norm, shift of a norm over the hidden size. */
+double rh_ops_norm_params(const RhOps *ops);
+
+/* --- Kernels (emit.c) --- */
+
+/* An elementwise operator: bytes of memory traffic per element of a 2-byte type. `eager_steps`
+ * kernels share the eager bytes. */
+typedef struct {
+    double fused_forward, fused_backward;
+    double eager_forward, eager_backward;
+    int eager_steps;
+} RhStream;
+
+/* out (m x n) = a (m x k) b (k x n). */
+void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k);
+/* Gradient of a weight (rows x columns) over all tokens, added into the fp32 main gradient. */
+void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns);
+/* Gradient of a bias of `columns` entries. */
+void rh_ops_bias_gradient(RhOps *ops, int64_t columns);
+/* `bytes` of traffic as `steps` equal kernels. */
+void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps);
+void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, double elements,
+                        bool backward);
+/* The model's kind of norm over so many elements. */
+void rh_ops_norm(RhOps *ops, double elements, bool backward);

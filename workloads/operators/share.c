@@ -1,0 +1,52 @@
+/* A rank's share of an operator. */
+#include "workloads/operators/operator.h"
+
+static int64_t divide_up(int64_t x, int64_t by)
+{
+    return (x + by - 1) / by;
+}
+
+int64_t rh_ops_cut(const RhOps *ops, int64_t whole)
+{
+    return divide_up(whole, MAX(ops->shard->tp, 1));
+}
+
+int64_t rh_ops_vocab(const RhOps *ops)
+{
+    int64_t t = MAX(ops->shard->tp, 1), multiple = ops->vocab_multiple;
+    return divide_up(ops->model->vocab, multiple * t) * multiple;
+}
+
+double rh_ops_visible_pairs(const RhOps *ops)
+{
+    double s = (double)ops->keys, window = ops->kind->window_tokens;
+    double w = window > 0 ? MIN(window, s) : s;
+    return s * w - 0.5 * w * w;
+}
+
+double rh_ops_hidden_elements(const RhOps *ops)
+{
+    return (double)ops->tokens * (double)ops->model->hidden;
+}
+
+double rh_ops_sequence_elements(const RhOps *ops)
+{
+    return ops->sequence_rows * (double)ops->model->hidden;
+}
+
+double rh_ops_gathered_bytes(const RhOps *ops)
+{
+    return ops->shard->sequence_parallel ? ops->element_bytes * rh_ops_hidden_elements(ops) : 0;
+}
+
+double rh_ops_table_gradient_bytes(const RhOps *ops)
+{
+    return 2 * ops->element_bytes + 8;
+}
+
+double rh_ops_norm_params(const RhOps *ops)
+{
+    double h = (double)ops->model->hidden;
+    RhNorm norm = ops->model->norm;
+    return norm == RH_NORM_NONE ? 0 : norm == RH_NORM_LAYER ? 2 * h : h;
+}
