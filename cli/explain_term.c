@@ -6,7 +6,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #define ROWS_MAX 8
 

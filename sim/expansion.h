@@ -1,13 +1,13 @@
 #pragma once
-/* A collective of one group, unfolded for its members: the steps of its schedule (sim/collective.h)
- * and which flows of each phase concern whom. GOAL export, the message-level rehearsal and the MPI
- * performer walk it alike, member by member:
+/* A collective of one group, unfolded for its members: the steps of its schedule
+ * (sim/collective/collective.h) and which flows of each phase concern whom. GOAL export, the
+ * message-level rehearsal and the MPI performer walk it alike, member by member:
  *
  *   for each phase k, repetition q: send my flows, await my flows, go on
  *
  * A member enters a step when its own flows of the step before have arrived; nothing else joins the
  * members. */
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 typedef struct {
     RhSchedule *schedule; /* owned */

@@ -198,8 +198,6 @@ static const char *const lane_names[RH_LANE_LAST] = {[RH_LANE_COMPUTE] = "comput
 static const char *const op_names[RH_OP_LAST] = {"none",       "all-reduce", "reduce-scatter",
                                                  "all-gather", "broadcast",  "all-to-all",
                                                  "barrier",    "shift"};
-static const char *const algo_names[RH_ALGO_LAST] = {
-    "none", "ring", "tree", "recursive-doubling", "rabenseifner", "hierarchical", "direct"};
 static const char *const phase_names[RH_PHASE_LAST] = {
     "none", "forward", "backward", "recompute", "gradient", "optimizer", "parameter"};
 static const char *const memory_names[RH_MEMORY_LAST] = {"none",      "weights",       "gradients",
@@ -216,11 +214,6 @@ const char *rh_lane_name(RhLane lane)
 const char *rh_op_name(RhOp op)
 {
     return op_names[op];
-}
-
-const char *rh_algo_name(RhAlgo algo)
-{
-    return algo_names[algo];
 }
 
 const char *rh_phase_name(RhPhase phase)

@@ -24,6 +24,7 @@
 
 #include "base/json.h"
 #include "platforms/platform.h"
+#include "sim/collective/table.h"
 
 typedef enum {
     RH_TASK_NONE,
@@ -66,12 +67,9 @@ typedef enum {
 
 typedef enum {
     RH_ALGO_NONE,
-    RH_ALGO_RING, /* as many rings as the group has members per node, each leaving by another NIC */
-    RH_ALGO_TREE, /* double binary tree, pipelined in chunks */
-    RH_ALGO_RECURSIVE_DOUBLING, /* any member count: extra members fold in and out */
-    RH_ALGO_RABENSEIFNER,       /* recursive halving, then doubling */
-    RH_ALGO_HIERARCHICAL,       /* inside the node, then one ring per rail, then inside the node */
-    RH_ALGO_DIRECT,             /* pairwise: member i sends to i+k in step k */
+#define ROW(number, row) RH_ALGO_##number,
+    RH_ALGORITHMS(ROW) /* RH_ALGO_RING, ...: sim/collective/table.h */
+#undef ROW
     RH_ALGO_LAST,
 } RhAlgo;
 

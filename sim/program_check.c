@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #define RANKS_MAX (1 << 24)
 /* Ranks times groups looked at, over all roles: a second's work. */

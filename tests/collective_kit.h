@@ -1,6 +1,6 @@
 #pragma once
 /* What the tests of collectives share. */
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "tests/testkit.h"
 
 /* Nodes of the members: `per_node` side by side (the last node may hold fewer); -1: dealt out like

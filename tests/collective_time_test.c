@@ -41,6 +41,35 @@ static void idle_time_equals_the_closed_form(void)
                 }
 }
 
+/* The estimate that algorithms are chosen by is the idle time where groups are regular: as many
+ * members on every node, powers of two, a NIC each or one for two. */
+static void estimates_over_nodes_equal_the_idle_time(void)
+{
+    static const char *const platforms[] = {"h100-sxm:8x4,nvlink:4500GB/s,ib:400Gb/s",
+                                            "h100-sxm:8x8,nvlink:4500GB/s,ib:400Gb/s,nics:4",
+                                            "h100-sxm:1x16,ib:400Gb/s"};
+    for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
+        g_autoptr(RhPlatform) platform = rh_platform_load(platforms[i], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
+        for (int32_t t = 0; t < platform->tiers_count; t++)
+            platform->tiers[t].hop_latency_s.value = 0; /* estimates leave them out */
+        int32_t n = rh_platform_gpus(platform), nodes[64];
+        g_autoptr(RhProgram) p = one_group(n);
+        place(nodes, n, platform->gpus_per_node);
+        for (RhAlgo algo = RH_ALGO_NONE + 1; algo < RH_ALGO_LAST; algo++)
+            for (double bytes = 1e3; bytes < 1e10; bytes *= 100) {
+                if (!rh_collective_supports(RH_OP_ALL_REDUCE, algo) || algo == RH_ALGO_TREE)
+                    continue;
+                g_autoptr(RhSchedule) s =
+                    rh_schedule_new(RH_OP_ALL_REDUCE, algo, n, nodes, bytes, NULL);
+                RH_CHECK_CLOSE(
+                    rh_collective_estimate_s(RH_OP_ALL_REDUCE, algo, n, nodes, bytes, platform),
+                    rh_schedule_time_s(s, p, platform, 0, 0) - platform->collective_launch_s.value,
+                    1e-9);
+            }
+    }
+}
+
 /* Least bytes and steps an all-reduce can do with (Chan et al. 2007, table 1): no closed form may
  * be below either. */
 static void no_all_reduce_beats_the_lower_bounds(void)
@@ -201,6 +230,7 @@ int main(void)
         "collective_time",
         (RhTest[]){
             {"idle_time_equals_the_closed_form", idle_time_equals_the_closed_form},
+            {"estimates_over_nodes_equal_the_idle_time", estimates_over_nodes_equal_the_idle_time},
             {"no_all_reduce_beats_the_lower_bounds", no_all_reduce_beats_the_lower_bounds},
             {"linear_parts_give_the_time_of_any_size", linear_parts_give_the_time_of_any_size},
             {"siblings_share_a_nic", siblings_share_a_nic},

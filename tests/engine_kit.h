@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "sim/engine/engine.h"
 #include "tests/testkit.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/schedule.h"
 #include "tests/testkit.h"

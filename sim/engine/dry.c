@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/map64.h"
 #include "sim/roles.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "sim/engine/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))

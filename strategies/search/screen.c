@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 /* --- Shard: a layer alone, its tensor-parallel collectives at idle speed --- */
 

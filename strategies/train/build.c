@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "strategies/train/emit.h"
 
 typedef struct {

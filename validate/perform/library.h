@@ -4,7 +4,7 @@
  * checked. */
 #include <mpi.h>
 
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 #include "validate/perform/payload.h"
 
 /* One collective under way, its buffers kept for the next. Zeroed is fine at first. */

@@ -3,8 +3,8 @@
  *
  * A member's buffer holds every chunk of the schedule as 32-bit words (of an all-to-all and a
  * shift only those it sends or receives); sums wrap around, so their order does not matter. Who
- * starts with what, and ends with what, is the operation's meaning (sim/collective.h), not the
- * schedule's. */
+ * starts with what, and ends with what, is the operation's meaning (sim/collective/collective.h),
+ * not the schedule's. */
 #include <stdint.h>
 
 #include "sim/expansion.h"

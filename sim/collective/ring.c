@@ -5,7 +5,7 @@
  * channels do. Ring j enters even nodes at member j and walks up, leaves at j-1, enters odd nodes
  * at j-1 and walks down, leaves at j: messages between nodes stay on one rail (all of them when the
  * number of nodes is even). */
-#include "sim/collective_private.h"
+#include "sim/collective/algorithm.h"
 
 static int32_t rings_of(const RhScheduleBuilder *b)
 {
@@ -49,7 +49,7 @@ static void own(RhScheduleBuilder *b, int32_t rings)
 #define CHAIN_CHUNK_BYTES 524288.0 /* NCCL's default buffer of 4 MiB per channel in its 8 slots */
 #define CHAIN_CHUNKS_MAX  16       /* assumed: bounds the length of a schedule */
 
-int32_t rh_chain_chunks(double bytes)
+static int32_t chain_chunks(double bytes)
 {
     return (int32_t)CLAMP(bytes / 2 / CHAIN_CHUNK_BYTES, 1.0, (double)CHAIN_CHUNKS_MAX);
 }
@@ -57,7 +57,7 @@ int32_t rh_chain_chunks(double bytes)
 /* Broadcast: the buffer in chunks down the chain from member 0, one step behind another. */
 static void chain(RhScheduleBuilder *b)
 {
-    int32_t n = b->members, chunks = rh_chain_chunks(b->schedule->bytes);
+    int32_t n = b->members, chunks = chain_chunks(b->schedule->bytes);
     rh_schedule_chunks(b, chunks);
     for (int32_t step = 0; step < n - 2 + chunks; step++) {
         rh_schedule_phase(b, 1);
@@ -79,7 +79,7 @@ static void shift(RhScheduleBuilder *b)
         rh_schedule_flow(b, i, (i + 1) % n, i, 1, false);
 }
 
-void rh_generate_ring(RhScheduleBuilder *b, RhOp op)
+static void generate(RhScheduleBuilder *b, RhOp op)
 {
     int32_t rings = rings_of(b);
     if (op == RH_OP_BROADCAST) {
@@ -97,3 +97,25 @@ void rh_generate_ring(RhScheduleBuilder *b, RhOp op)
     if (op != RH_OP_REDUCE_SCATTER)
         pass(b, rings, 0, false);
 }
+
+static void cost(RhLoads *l, RhOp op, double bytes)
+{
+    int32_t n = l->at.members, k = l->at.per_node, chunks = chain_chunks(bytes);
+    if (op == RH_OP_BROADCAST)
+        rh_loads_add(l, n - 2 + chunks, bytes / chunks, bytes / chunks, 1);
+    else if (op == RH_OP_SHIFT)
+        rh_loads_add(l, 1, bytes, bytes, 1);
+    else
+        rh_loads_add(l, (op == RH_OP_ALL_REDUCE ? 2 : 1) * (n - 1), bytes / n, bytes / n / k, k);
+}
+
+#define RINGS (RH_BIT(ALL_REDUCE) | RH_BIT(REDUCE_SCATTER) | RH_BIT(ALL_GATHER))
+
+const RhAlgorithm rh_algorithm_ring = {
+    .name = "ring",
+    .ops = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
+    .pipelined = RH_BIT(BROADCAST),
+    .nccl = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
+    .generate = generate,
+    .cost = cost,
+};

@@ -1,7 +1,7 @@
 /* How long a schedule takes on idle links. */
 #include <math.h>
 
-#include "sim/collective.h"
+#include "sim/collective/algorithm.h"
 
 typedef struct {
     int32_t links_first, links_count;
@@ -230,8 +230,7 @@ bool rh_schedule_linear(const RhSchedule *s, const RhProgram *p, const RhPlatfor
                         int32_t group, int32_t role, double *latency_s, double *s_per_byte)
 {
     Step parts = {0};
-    bool pipelined = (s->algo == RH_ALGO_TREE && s->op == RH_OP_ALL_REDUCE) ||
-                     (s->algo == RH_ALGO_RING && s->op == RH_OP_BROADCAST);
+    bool pipelined = (rh_algorithm(s->algo)->pipelined & (1U << s->op)) != 0;
     bool barrier = s->op == RH_OP_BARRIER;
     if (s->phases->len > 0) {
         if (pipelined || (s->bytes <= 0 && !barrier))

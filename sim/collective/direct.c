@@ -1,6 +1,6 @@
 /* Direct: in step k member i sends to member i+k what that one needs (pairwise exchange; Thakur et
  * al. 2005). */
-#include "sim/collective_private.h"
+#include "sim/collective/algorithm.h"
 
 static int32_t chunk_for(const RhScheduleBuilder *b, RhOp op, int32_t src, int32_t dst)
 {
@@ -9,7 +9,7 @@ static int32_t chunk_for(const RhScheduleBuilder *b, RhOp op, int32_t src, int32
     return op == RH_OP_REDUCE_SCATTER ? dst : src;
 }
 
-void rh_generate_direct(RhScheduleBuilder *b, RhOp op)
+static void generate(RhScheduleBuilder *b, RhOp op)
 {
     int32_t n = b->members;
     rh_schedule_chunks(b, op == RH_OP_BROADCAST ? 1 : op == RH_OP_ALL_TO_ALL ? n * n : n);
@@ -27,3 +27,17 @@ void rh_generate_direct(RhScheduleBuilder *b, RhOp op)
         }
     }
 }
+
+static void cost(RhLoads *l, RhOp op, double bytes)
+{
+    int32_t n = l->at.members;
+    rh_loads_add_all(l, n - 1, op == RH_OP_BROADCAST ? bytes : bytes / n);
+}
+
+const RhAlgorithm rh_algorithm_direct = {
+    .name = "direct",
+    .ops = RH_BIT(REDUCE_SCATTER) | RH_BIT(ALL_GATHER) | RH_BIT(BROADCAST) | RH_BIT(ALL_TO_ALL),
+    .nccl = RH_BIT(ALL_TO_ALL),
+    .generate = generate,
+    .cost = cost,
+};

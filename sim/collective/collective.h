@@ -77,8 +77,13 @@ bool rh_schedule_linear(const RhSchedule *schedule, const RhProgram *p, const Rh
 double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double bytes,
                                    double alpha_s, double bytes_per_s);
 
-/* The algorithm a library would take, by modelled time among those supported, with the reason as
- * text ("ring: 1.21 ms; tree 1.80 ms; ..."; caller frees; may be NULL). node_of as above; alphas
- * and rates of the platform. */
+/* The same over a platform's nodes, nothing else on its links: what rh_collective_choose compares.
+ * Latencies without the hops between tiers of switches. node_of as above. */
+double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                                double bytes, const RhPlatform *platform);
+
+/* The algorithm a library would take: the first of least estimate among those it has for the
+ * operation, with the reason as text ("ring: ring 1.21 ms, tree 1.8 ms over ..."; caller frees; may
+ * be NULL). */
 RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                             const RhPlatform *platform, char **why);

@@ -1,37 +1,28 @@
-#include "sim/collective.h"
+#include "sim/collective/collective.h"
 
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/collective_private.h"
+#include "sim/collective/algorithm.h"
 
-static const RhGenerator generators[RH_ALGO_LAST] = {
-    [RH_ALGO_RING] = rh_generate_ring,
-    [RH_ALGO_TREE] = rh_generate_tree,
-    [RH_ALGO_RECURSIVE_DOUBLING] = rh_generate_doubling,
-    [RH_ALGO_RABENSEIFNER] = rh_generate_rabenseifner,
-    [RH_ALGO_HIERARCHICAL] = rh_generate_hierarchical,
-    [RH_ALGO_DIRECT] = rh_generate_direct,
-};
+#define ROW(number, row) [RH_ALGO_##number] = &rh_algorithm_##row,
+static const RhAlgorithm *const rows[RH_ALGO_LAST] = {RH_ALGORITHMS(ROW)};
+#undef ROW
 
-#define AR  (1 << RH_OP_ALL_REDUCE)
-#define RS  (1 << RH_OP_REDUCE_SCATTER)
-#define AG  (1 << RH_OP_ALL_GATHER)
-#define BC  (1 << RH_OP_BROADCAST)
-#define A2A (1 << RH_OP_ALL_TO_ALL)
-#define BAR (1 << RH_OP_BARRIER)
-#define SHI (1 << RH_OP_SHIFT)
+const RhAlgorithm *rh_algorithm(RhAlgo algo)
+{
+    return algo > RH_ALGO_NONE && algo < RH_ALGO_LAST ? rows[algo] : NULL;
+}
 
-static const int supported[RH_ALGO_LAST] = {
-    [RH_ALGO_RING] = AR | RS | AG | BC | SHI,     [RH_ALGO_TREE] = AR | BC,
-    [RH_ALGO_RECURSIVE_DOUBLING] = AR | AG | BAR, [RH_ALGO_RABENSEIFNER] = AR,
-    [RH_ALGO_HIERARCHICAL] = AR | RS | AG,        [RH_ALGO_DIRECT] = RS | AG | BC | A2A,
-};
+const char *rh_algo_name(RhAlgo algo)
+{
+    return rh_algorithm(algo) ? rows[algo]->name : "none";
+}
 
 bool rh_collective_supports(RhOp op, RhAlgo algo)
 {
-    return op > RH_OP_NONE && op < RH_OP_LAST && algo > RH_ALGO_NONE && algo < RH_ALGO_LAST &&
-           (supported[algo] & (1 << op)) != 0;
+    return op > RH_OP_NONE && op < RH_OP_LAST && rh_algorithm(algo) &&
+           (rows[algo]->ops & (1U << op)) != 0;
 }
 
 /* --- building --- */
@@ -71,26 +62,31 @@ void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t fi
                                           .reduce = reduce});
 }
 
-/* Members per node when every node holds as many and they stand together; else per_node stays 0. */
-static void find_nodes(RhScheduleBuilder *b, const int32_t *node_of)
+/* Members per node when every node holds as many and they stand together; else 0. */
+static int32_t side_by_side(int32_t n, const int32_t *node_of)
 {
-    int32_t n = b->members, per_node = 1;
-    if (!node_of) {
-        b->per_node = n;
-        b->nodes = 1;
-        return;
-    }
+    int32_t per_node = 1;
     while (per_node < n && node_of[per_node] == node_of[0])
         per_node++;
-    b->nodes = n / per_node;
     if (n % per_node != 0)
-        return;
-    for (int32_t i = 0; i < n; i++) {
-        bool starts = i % per_node == 0;
-        if (i > 0 && starts == (node_of[i] == node_of[i - 1]))
-            return;
-    }
-    b->per_node = per_node;
+        return 0;
+    for (int32_t i = 1; i < n; i++)
+        if ((i % per_node == 0) == (node_of[i] == node_of[i - 1]))
+            return 0;
+    return per_node;
+}
+
+RhPlacement rh_placement_of(int32_t members, const int32_t *node_of)
+{
+    RhPlacement at = {members, members, members, 1, 1};
+    if (!node_of || members < 1)
+        return at;
+    at.per_node = 0;
+    for (int32_t i = 0; i < members; i++)
+        at.per_node += node_of[i] == node_of[0];
+    at.nodes = (members + at.per_node - 1) / at.per_node;
+    at.side_by_side = side_by_side(members, node_of);
+    return at;
 }
 
 static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError **error)
@@ -98,11 +94,11 @@ static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError 
     if (!rh_collective_supports(op, algo))
         return rh_fail(error, RH_ERROR_INPUT, "%s has no %s algorithm",
                        op < RH_OP_LAST ? rh_op_name(op) : "?",
-                       algo < RH_ALGO_LAST ? rh_algo_name(algo) : "?");
-    if (algo == RH_ALGO_HIERARCHICAL && b->per_node == 0)
-        return rh_fail(
-            error, RH_ERROR_INPUT,
-            "a hierarchical collective needs as many members on every node, side by side");
+                       rh_algorithm(algo) ? rh_algo_name(algo) : "?");
+    if (rows[algo]->even_nodes && b->per_node == 0)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s %s needs as many members on every node, side by side",
+                       rh_algo_name(algo), rh_op_name(op));
     return true;
 }
 
@@ -116,12 +112,15 @@ RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t
     s->bytes = bytes;
     s->phases = g_array_new(FALSE, FALSE, sizeof(RhStepPhase));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
-    RhScheduleBuilder b = {.schedule = s, .members = members};
-    find_nodes(&b, node_of);
+    RhPlacement at = rh_placement_of(members, node_of);
+    RhScheduleBuilder b = {.schedule = s,
+                           .members = members,
+                           .per_node = at.side_by_side,
+                           .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
     if (!acceptable(op, algo, &b, error))
         return NULL;
     if (members > 1)
-        generators[algo](&b, op);
+        rows[algo]->generate(&b, op);
     else
         rh_schedule_chunks(&b, 1);
     return g_steal_pointer(&s);

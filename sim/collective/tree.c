@@ -4,7 +4,7 @@
  * leaf of the other. A member of depth d sends chunk c up in step D-d+c and receives it back in
  * step D+d-1+c: 2D + C - 1 steps, of which those from 2D-1 to C are alike. Broadcast alone: a
  * binomial tree, whole buffer, ceil(log2 n) steps. */
-#include "sim/collective_private.h"
+#include "sim/collective/algorithm.h"
 
 /* NCCL's chunks for a tree's all-reduce (enqueue.cc, ncclPatternTreeUpDown, protocol Simple): 512
  * KiB, its 4 MiB buffer in 8 slots, halved while the pipeline is short for its depth. */
@@ -17,7 +17,7 @@ static const struct {
     int32_t per_depth;  /* ... and there are fewer chunks than this times the depth */
 } halving[] = {{131072, 8}, {65536, 4}, {32768, 1}};
 
-int32_t rh_tree_depth(int32_t members)
+static int32_t tree_depth(int32_t members)
 {
     int32_t depth = 0;
     while (members >> (depth + 1))
@@ -25,10 +25,10 @@ int32_t rh_tree_depth(int32_t members)
     return depth;
 }
 
-int32_t rh_tree_chunks(int32_t members, double bytes)
+static int32_t tree_chunks(int32_t members, double bytes)
 {
     double chunk = CHUNK_BYTES, half = bytes / 2;
-    int32_t depth = rh_tree_depth(members);
+    int32_t depth = tree_depth(members);
     for (size_t i = 0; i < G_N_ELEMENTS(halving); i++)
         while (half / chunk < halving[i].per_depth * depth && chunk > halving[i].least_bytes)
             chunk /= 2;
@@ -89,13 +89,13 @@ static void binomial(RhScheduleBuilder *b)
     }
 }
 
-void rh_generate_tree(RhScheduleBuilder *b, RhOp op)
+static void generate(RhScheduleBuilder *b, RhOp op)
 {
     if (op == RH_OP_BROADCAST) {
         binomial(b);
         return;
     }
-    int32_t n = b->members, chunks = rh_tree_chunks(n, b->schedule->bytes);
+    int32_t n = b->members, chunks = tree_chunks(n, b->schedule->bytes);
     g_autofree int32_t *cells = g_new(int32_t, 2 * (size_t)n);
     Tree t = {cells, cells + n, 0};
     grow(&t, 0, n, -1, 0);
@@ -108,3 +108,89 @@ void rh_generate_tree(RhScheduleBuilder *b, RhOp op)
         add_step(b, &t, 1, chunks, step);
     }
 }
+
+/* --- cost --- */
+
+/* Place v of an in-order tree over n: its depth and its children, by descent. */
+typedef struct {
+    int32_t depth, children;
+} Place;
+
+static Place place_of(int32_t n, int32_t v)
+{
+    int32_t low = 0, high = n;
+    for (int32_t depth = 0;; depth++) {
+        int32_t half = (high - low) / 2, middle = low + (half ? (half - 1) | 1 : 0);
+        if (v == middle)
+            return (Place){depth, (low < middle) + (middle + 1 < high)};
+        if (v < middle)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+}
+
+/* 1 when the edge above a member of depth d moves a chunk up (down) in this step. */
+static int32_t ups(int32_t step, int32_t D, int32_t C, int32_t d)
+{
+    return d > 0 && step >= D - d && step < D - d + C;
+}
+
+static int32_t downs(int32_t step, int32_t D, int32_t C, int32_t d)
+{
+    return d > 0 && step >= D + d - 1 && step < D + d - 1 + C;
+}
+
+/* Chunks that the busiest member sends or takes in a step. */
+static int32_t tree_load(const Place *places, int32_t n, int32_t step, int32_t D, int32_t C)
+{
+    int32_t most = 0;
+    for (int32_t v = 0; v < n; v++) {
+        int32_t out = 0, in = 0;
+        for (int32_t tree = 0; tree < 2; tree++) {
+            Place at = places[(v - tree + n) % n];
+            out += ups(step, D, C, at.depth) + at.children * downs(step, D, C, at.depth + 1);
+            in += at.children * ups(step, D, C, at.depth + 1) + downs(step, D, C, at.depth);
+        }
+        most = MAX(most, MAX(out, in));
+    }
+    return most;
+}
+
+/* 2D + C - 1 steps; on a flat network the busiest member moves four chunks in a full one, fewer
+ * while the pipeline fills and drains. */
+static void flat_cost(RhLoads *l, int32_t D, int32_t C, double bytes)
+{
+    int32_t n = l->at.members, full = 2 * D - 1;
+    g_autofree Place *places = g_new(Place, n);
+    for (int32_t v = 0; v < n; v++)
+        places[v] = place_of(n, v);
+    for (int32_t step = 0, alike; step < full + C; step += alike) {
+        alike = step == full && C > full ? C - full : 1;
+        rh_loads_add(l, alike, tree_load(places, n, step, D, C) * bytes / (2 * C), 0, 0);
+    }
+}
+
+/* Over nodes every step counts as full; of its four chunks one stays inside the node when several
+ * members stand side by side on each. */
+static void cost(RhLoads *l, RhOp op, double bytes)
+{
+    int32_t n = l->at.members, D = tree_depth(n), C = tree_chunks(n, bytes);
+    double chunk_bytes = bytes / (2 * C);
+    if (op == RH_OP_BROADCAST)
+        rh_loads_add(l, rh_log2_above(n), bytes, bytes, l->at.per_node);
+    else if (l->at.nodes == 1)
+        flat_cost(l, D, C, bytes);
+    else
+        rh_loads_add(l, 2 * D + C - 1, 4 * chunk_bytes, (l->at.per_node > 1 ? 3 : 4) * chunk_bytes,
+                     l->at.per_node);
+}
+
+const RhAlgorithm rh_algorithm_tree = {
+    .name = "tree",
+    .ops = RH_BIT(ALL_REDUCE) | RH_BIT(BROADCAST),
+    .pipelined = RH_BIT(ALL_REDUCE),
+    .nccl_between = RH_BIT(ALL_REDUCE),
+    .generate = generate,
+    .cost = cost,
+};

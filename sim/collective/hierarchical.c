@@ -1,7 +1,6 @@
 /* Two levels: reduce-scatter inside the node over NVLink, one ring per rail between nodes on what
- * each member kept, all-gather inside the node (the multi-leader scheme of Bayatpour et al. 2017
- * with every member a leader). */
-#include "sim/collective_private.h"
+ * each member kept, all-gather inside the node. */
+#include "sim/collective/algorithm.h"
 
 /* Chunks: member j of a node keeps block j of `nodes` chunks. */
 static void inside(RhScheduleBuilder *b, int32_t ahead, bool reduce)
@@ -39,7 +38,7 @@ static void between(RhScheduleBuilder *b, int32_t ahead, bool reduce)
                                                   .reduce = reduce});
 }
 
-void rh_generate_hierarchical(RhScheduleBuilder *b, RhOp op)
+static void generate(RhScheduleBuilder *b, RhOp op)
 {
     int32_t k = b->per_node, h = b->nodes;
     rh_schedule_chunks(b, k * h);
@@ -55,3 +54,19 @@ void rh_generate_hierarchical(RhScheduleBuilder *b, RhOp op)
         inside(b, 0, false);
     }
 }
+
+static void cost(RhLoads *l, RhOp op, double bytes)
+{
+    int32_t n = l->at.members, k = l->at.per_node, h = l->at.nodes;
+    int32_t passes = op == RH_OP_ALL_REDUCE ? 2 : 1;
+    rh_loads_add(l, passes * (k - 1), bytes / k, 0, 0);
+    rh_loads_add(l, passes * (h - 1), 0, bytes / n, k);
+}
+
+const RhAlgorithm rh_algorithm_hierarchical = {
+    .name = "hierarchical",
+    .ops = RH_BIT(ALL_REDUCE) | RH_BIT(REDUCE_SCATTER) | RH_BIT(ALL_GATHER),
+    .even_nodes = true,
+    .generate = generate,
+    .cost = cost,
+};

@@ -1,0 +1,104 @@
+#pragma once
+/* One algorithm, as its file in this folder tells it: a row of data and two functions, one that
+ * makes its steps and one that says what they cost. Only this folder includes it. */
+#include "sim/collective/collective.h"
+
+/* --- making steps --- */
+
+typedef struct {
+    RhSchedule *schedule;
+    int32_t members;
+    double chunk_bytes;
+    int32_t per_node; /* members per node when every node holds as many and they stand together;
+                         else 0 */
+    int32_t nodes;
+} RhScheduleBuilder;
+
+/* Cuts the buffer into this many chunks; owner of chunk c is member c % members until a generator
+ * says otherwise. */
+void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count);
+void rh_schedule_phase(RhScheduleBuilder *b, int32_t repeat);
+/* A flow of the latest phase: chunks [first, first + count), the same in every repetition. */
+void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t first, int32_t count,
+                      bool reduce);
+/* The same, moving by `shift` chunks a repetition within [wrap_first, wrap_first + wrap_count). */
+void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
+
+/* --- what steps cost --- */
+
+/* How a group meets the network. */
+typedef struct {
+    int32_t members;
+    int32_t per_node; /* members on the first one's node */
+    int32_t
+        side_by_side; /* the same, when every node holds as many and they stand together; else 0 */
+    int32_t nodes;
+    int32_t nics_per_node;
+} RhPlacement;
+
+/* Steps alike. The bytes are those of the busiest member and of the busiest NIC in one step. */
+typedef struct {
+    double steps;
+    double node_bytes, nic_bytes;
+    bool leaves; /* some flow goes to another node */
+} RhLoad;
+
+#define RH_LOADS_MAX 128
+typedef struct {
+    RhPlacement at;
+    int32_t count;
+    RhLoad load[RH_LOADS_MAX];
+} RhLoads;
+
+/* Adds steps in which the busiest member moves node_bytes inside its node, while on every node
+ * `senders` members send nic_bytes each to other nodes; 0: nobody does. On one node the latter is
+ * nothing. */
+void rh_loads_add(RhLoads *loads, double steps, double node_bytes, double nic_bytes,
+                  int32_t senders);
+/* The same bytes wherever they go, sent by every member. */
+void rh_loads_add_all(RhLoads *loads, double steps, double bytes);
+
+/* --- the row --- */
+
+#define RH_BIT(op) (1U << RH_OP_##op)
+
+typedef struct {
+    const char *name;
+    unsigned ops;          /* RH_BIT of every operation it can do */
+    unsigned pipelined;    /* of these, those whose steps depend on the bytes */
+    unsigned nccl;         /* what NCCL takes it for ... */
+    unsigned nccl_between; /* ... and for groups over several nodes only */
+    bool even_nodes;       /* needs as many members on every node, side by side */
+    /* Steps for two members or more. */
+    void (*generate)(RhScheduleBuilder *b, RhOp op);
+    /* What they cost: exact on a flat network (one node), which is the closed form of the
+     * literature; over several nodes an estimate that ignores other traffic. */
+    void (*cost)(RhLoads *loads, RhOp op, double bytes);
+} RhAlgorithm;
+
+#define RH_DECLARE(number, row) extern const RhAlgorithm rh_algorithm_##row;
+RH_ALGORITHMS(RH_DECLARE)
+#undef RH_DECLARE
+
+/* NULL where there is none of this number. */
+const RhAlgorithm *rh_algorithm(RhAlgo algo);
+RhPlacement rh_placement_of(int32_t members, const int32_t *node_of);
+
+/* --- halving and doubling, for the algorithms made of it ---
+ *
+ * Teams of the same size work side by side: place i of team j is member i * teams + j, and the
+ * team's chunks are the j-th of `teams` equal parts of the buffer. */
+
+/* Largest power of two up to n, and its logarithm. */
+int32_t rh_power_below(int32_t n);
+int32_t rh_log2_below(int32_t n);
+int32_t rh_log2_above(int32_t n);
+/* With n = 2^K + r the first 2 r places pair up: the even ones hand their part to the odd ones, or
+ * take the result back. */
+void rh_fold_places(RhScheduleBuilder *b, int32_t teams, bool in);
+/* Neighbours that are on one node when places are numbered in powers of two; 1 when not all are. */
+int32_t rh_places_inside(const RhLoads *loads);
+/* Place that plays working place w once they are folded. */
+int32_t rh_working_place(int32_t size, int32_t w);
+/* All-reduce of every team's part, which must be a power of two of chunks. */
+void rh_halve_and_double(RhScheduleBuilder *b, int32_t teams);

@@ -1,0 +1,112 @@
+/* What algorithms cost, all by one function, and which one the platform's library takes. */
+#include <math.h>
+
+#include "sim/collective/algorithm.h"
+
+void rh_loads_add(RhLoads *l, double steps, double node_bytes, double nic_bytes, int32_t senders)
+{
+    RhLoad load = {.steps = steps, .node_bytes = node_bytes};
+    g_return_if_fail(l->count < RH_LOADS_MAX);
+    if (l->at.nodes > 1 && senders > 0) {
+        load.leaves = true;
+        load.node_bytes = l->at.per_node > 1 ? node_bytes : 0;
+        load.nic_bytes = nic_bytes * senders / MIN(senders, MAX(1, l->at.nics_per_node));
+    }
+    l->load[l->count++] = load;
+}
+
+void rh_loads_add_all(RhLoads *l, double steps, double bytes)
+{
+    rh_loads_add(l, steps, bytes, bytes, l->at.per_node);
+}
+
+/* What a step and a byte cost. */
+typedef struct {
+    double node_alpha_s, nic_alpha_s;
+    double node_bytes_per_s, nic_bytes_per_s;
+} Rates;
+
+static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double bytes,
+                     const Rates *rates)
+{
+    RhLoads loads = {.at = at};
+    double total_s = 0;
+    if (at.members > 1)
+        row->cost(&loads, op, bytes);
+    for (int32_t i = 0; i < loads.count; i++) {
+        const RhLoad *load = &loads.load[i];
+        double moving_s = fmax(load->node_bytes / rates->node_bytes_per_s,
+                               load->nic_bytes / rates->nic_bytes_per_s);
+        total_s +=
+            load->steps * ((load->leaves ? rates->nic_alpha_s : rates->node_alpha_s) + moving_s);
+    }
+    return total_s;
+}
+
+double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes, double alpha_s,
+                                   double bytes_per_s)
+{
+    g_return_val_if_fail(rh_collective_supports(op, algo), 0);
+    Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s};
+    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, &flat);
+}
+
+static RhPlacement placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
+{
+    RhPlacement at = rh_placement_of(members, node_of);
+    at.nics_per_node = p->nics_per_node;
+    return at;
+}
+
+static Rates rates_of(const RhPlatform *p)
+{
+    return (Rates){p->nvlink_latency_s.value, p->nic_latency_s.value,
+                   p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value,
+                   p->nic_bytes_per_s.value * p->nic_efficiency_frac.value};
+}
+
+double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                                double bytes, const RhPlatform *platform)
+{
+    g_return_val_if_fail(rh_collective_supports(op, algo), 0);
+    Rates rates = rates_of(platform);
+    return cost_s(rh_algorithm(algo), placement_on(platform, members, node_of), op, bytes, &rates);
+}
+
+static bool library_takes(const RhAlgorithm *row, RhOp op, RhPlacement at)
+{
+    unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
+    return (nccl & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
+}
+
+RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
+                            const RhPlatform *platform, char **why)
+{
+    RhPlacement at = placement_on(platform, members, node_of);
+    Rates rates = rates_of(platform);
+    RhAlgo best = RH_ALGO_NONE;
+    double least_s = HUGE_VAL;
+    int32_t candidates = 0;
+    g_autoptr(GString) times = g_string_new(NULL);
+    for (RhAlgo algo = RH_ALGO_NONE + 1; algo < RH_ALGO_LAST; algo++) {
+        const RhAlgorithm *row = rh_algorithm(algo);
+        if (!library_takes(row, op, at))
+            continue;
+        double time_s = cost_s(row, at, op, bytes, &rates);
+        if (why)
+            g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
+                                   time_s * 1e3);
+        candidates++;
+        if (best == RH_ALGO_NONE || time_s < least_s) {
+            best = algo;
+            least_s = time_s;
+        }
+    }
+    if (why && candidates == 1)
+        *why = g_strdup_printf("%s: the one algorithm for %s %s", rh_algo_name(best),
+                               rh_op_name(op), at.nodes < 2 ? "inside a node" : "between nodes");
+    else if (why)
+        *why = g_strdup_printf("%s: %s over %d members on %d node%s", rh_algo_name(best),
+                               times->str, members, at.nodes, at.nodes == 1 ? "" : "s");
+    return best;
+}

@@ -1,0 +1,12 @@
+#pragma once
+/* The table of collective algorithms: what follows RH_ALGO_ in its number, and the name of its row,
+ * the RhAlgorithm rh_algorithm_NAME that its file defines (sim/collective/algorithm.h). A new one
+ * is its file and a line here, at the end: files and messages know algorithms by name, memos by
+ * number. */
+#define RH_ALGORITHMS(ROW)                                                                         \
+    ROW(RING, ring)                                                                                \
+    ROW(TREE, tree)                                                                                \
+    ROW(RECURSIVE_DOUBLING, doubling)                                                              \
+    ROW(RABENSEIFNER, rabenseifner)                                                                \
+    ROW(HIERARCHICAL, hierarchical)                                                                \
+    ROW(DIRECT, direct)
