@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/warden.h"
 #include "calibrate/pingpong.h"
 #include "cli/calibrate_kernels.h"
 #include "cli/commands.h"
@@ -11,7 +12,7 @@
 #include "validate/lab_run.h"
 
 /* Ping-pong over MPI in the lab, into a file of our own. */
-static char *measure_pings(const RhPlatform *platform, const char *spec, GError **error)
+static char *measure_pings(const RhArguments *a, const RhPlatform *platform, GError **error)
 {
     g_autofree char *path = NULL;
     g_autofree char *output = NULL;
@@ -23,19 +24,23 @@ static char *measure_pings(const RhPlatform *platform, const char *spec, GError 
         rh_fail(error, RH_ERROR_NO_ANSWER, "the lab cannot be built here: %s", obstacle);
         return NULL;
     }
-    int file = g_file_open_tmp("rehearse-pingpong-XXXXXX", &path, error);
-    if (file < 0)
+    path = rh_temp_file("rehearse-pingpong-XXXXXX", error);
+    if (!path)
         return NULL;
     g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
     g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
     g_autofree char *perform = g_build_filename(folder, "rehearse-perform", NULL);
     g_autofree char *ping = g_strdup_printf("--pingpong=%s", path);
-    g_autofree char *on = g_strdup_printf("--platform=%s", spec); /* which it reads again */
+    g_autofree char *on = g_strdup_printf("--platform=%s", a->platform); /* which it reads again */
     const char *argv[] = {perform, on, ping, "--runs=3", NULL};
     rh_terminal_progress("ping-pong", 0, 1, 0, NULL);
-    bool ran = rh_lab_run(lab, platform, RH_LAB_PING_S, argv, &output, error);
+    bool ran = rh_lab_run(lab, platform, RH_LAB_PING_S, rh_terminal_left_s(a->timeout_s), argv,
+                          &output, error);
     rh_terminal_progress_end();
-    return ran ? g_steal_pointer(&path) : NULL;
+    if (ran)
+        return g_steal_pointer(&path);
+    rh_temp_remove(path);
+    return NULL;
 }
 
 static void print_fit(const RhPingFit *fit, const char *saved)
@@ -69,13 +74,13 @@ static int run_pings(const RhArguments *a, const char *from, GError **error)
     g_autoptr(RhPlatform) platform = rh_platform_load(a->platform, error);
     if (!platform)
         return 3;
-    g_autofree char *path = from ? g_strdup(from) : measure_pings(platform, a->platform, error);
+    g_autofree char *path = from ? g_strdup(from) : measure_pings(a, platform, error);
     g_autoptr(GArray) pings = path ? rh_pings_load(path, error) : NULL;
     RhPingFit fit;
     bool fitted =
         pings && rh_pings_fit(pings, platform, rh_terminal_left_s(a->timeout_s), &fit, error);
-    if (!from && path)
-        remove(path);
+    if (!from)
+        rh_temp_remove(path);
     if (!fitted)
         return 3;
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -186,7 +191,7 @@ const RhCommand rh_command_calibrate = {
              "A GPU: --run starts `rehearse-kernels` (built where the CUDA toolkit is) and\n"
              "leaves its raw samples beside the profile, as NAME.raw.csv; --from fits such\n"
              "samples again, without a GPU. The table gives the error of shapes that were\n"
-             "fitted and of shapes held out. Exit status 4: there is no GPU to measure.\n\n"
+             "fitted and of shapes held out. Exit status 1: there is no GPU to measure.\n\n"
              "A network: what a message costs besides its links. --run pingpong measures it\n"
              "in the network lab, on the platform's own network. On a real cluster, measure\n"
              "with\n"

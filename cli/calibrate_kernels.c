@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/beside.h"
+#include "base/child.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/table.h"
@@ -77,10 +78,11 @@ static int judge_status(int status, const char *raw_path, GError **error)
         rh_terminal_hint("note: the measurement stopped early; what was measured is fitted");
         return 0;
     case STATUS_NO_GPU:
-        rh_terminal_error("nothing was measured: there is no GPU here that CUDA can use\n"
-                          "help: run it on the machine with the GPU, or fit samples of it with "
-                          "--from RAW.csv");
-        return STATUS_NO_GPU;
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "nothing was measured: there is no GPU here that CUDA can use\n"
+                "help: run it on the machine with the GPU, or fit samples of it with --from "
+                "RAW.csv");
+        return 1;
     default:
         rh_fail(error, RH_ERROR_IO, PROGRAM " ended with status %d", WEXITSTATUS(status));
         return 3;
@@ -90,7 +92,6 @@ static int judge_status(int status, const char *raw_path, GError **error)
 int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
 {
     int status = 0;
-    g_autoptr(GError) local = NULL;
     g_autofree char *raw = raw_path_of(a, error);
     if (!raw)
         return 2;
@@ -113,9 +114,16 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
         argv[count++] = "--budget";
         argv[count++] = a->budget;
     }
-    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, NULL,
-                      &status, &local)) {
-        rh_fail(error, RH_ERROR_IO, "%s cannot be started: %s", program, local->message);
+    g_autoptr(GError) local = NULL;
+    if (!rh_child_run(argv, rh_terminal_left_s(a->timeout_s), NULL, NULL, &status, &local)) {
+        if (g_error_matches(local, RH_ERROR, RH_ERROR_NO_ANSWER))
+            rh_fail(error, RH_ERROR_NO_ANSWER,
+                    "no answer within --timeout: " PROGRAM
+                    " was ended\nnote: what it measured until "
+                    "then is in %s, for --from",
+                    raw);
+        else
+            g_propagate_error(error, g_steal_pointer(&local));
         return 3;
     }
     int end = judge_status(status, raw, error);

@@ -2,10 +2,12 @@
  * the error code alone decides the exit status. */
 #include <gsl/gsl_errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/warden.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 
@@ -108,6 +110,7 @@ int main(int argc, char **argv)
 {
     setlocale(LC_CTYPE, "");
     gsl_set_error_handler_off();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer */
     g_log_set_always_fatal(G_LOG_LEVEL_CRITICAL | G_LOG_FATAL_MASK);
     GError *error = NULL;
     int status = run_words(argc, argv, &error);
@@ -115,6 +118,7 @@ int main(int argc, char **argv)
         status = report_error(error, argc, argv);
         g_error_free(error);
     }
+    rh_warden_end();
     if (fflush(stdout) != 0 || ferror(stdout)) {
         rh_terminal_error("standard output could not be written");
         return 3;

@@ -1,24 +1,23 @@
 #include "validate/lab_run.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/warden.h"
 #include "validate/topology.h"
 
 /* Both streams of a command, and its exit status; false when it could not be started. */
-static bool run_command(GPtrArray *argv, char **output, int *status, GError **error)
+static bool run_command(GPtrArray *argv, double timeout_s, char **output, int *status,
+                        GError **error)
 {
     g_autofree char *out = NULL;
     g_autofree char *err = NULL;
-    g_autoptr(GError) local = NULL;
     g_ptr_array_add(argv, NULL);
-    if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &err,
-                      status, &local))
-        return rh_fail(error, RH_ERROR_IO, "%s", local->message);
+    if (!rh_child_run((const char *const *)argv->pdata, timeout_s, &out, &err, status, error))
+        return false;
     *output = g_strconcat(out, err, NULL);
     return true;
 }
@@ -35,7 +34,7 @@ char *rh_lab_obstacle(const char *lab_folder, char **how)
     g_autofree char *mpirun = g_find_program_in_path("mpirun");
     if (!mpirun)
         return g_strdup("Open MPI is not installed (packages openmpi-bin, libopenmpi-dev)");
-    if (!run_command(argv, &output, &status, &error))
+    if (!run_command(argv, 0, &output, &status, &error))
         return g_strdup(error->message);
     g_strstrip(output);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -66,7 +65,7 @@ bool rh_local_run(int32_t ranks, int32_t seconds, const char *const *words, char
         g_ptr_array_add(argv, (char *)head[i]);
     for (; *words; words++)
         g_ptr_array_add(argv, (char *)*words);
-    bool ran = run_command(argv, output, &status, error);
+    bool ran = run_command(argv, 0, output, &status, error);
     if (ran && status != 0)
         return rh_fail(error, RH_ERROR_IO, "mpirun ended with status %d: %.400s",
                        WIFEXITED(status) ? WEXITSTATUS(status) : -1, *output);
@@ -74,14 +73,13 @@ bool rh_local_run(int32_t ranks, int32_t seconds, const char *const *words, char
 }
 
 bool rh_lab_run(const char *lab_folder, const RhPlatform *platform, int32_t seconds,
-                const char *const *words, char **output, GError **error)
+                double timeout_s, const char *const *words, char **output, GError **error)
 {
     g_autofree char *topology = rh_lab_topology(platform, error);
-    g_autofree char *path = NULL;
-    int status = 0, file = topology ? g_file_open_tmp("rehearse-lab-XXXXXX", &path, error) : -1;
-    if (file < 0)
+    g_autofree char *path = topology ? rh_temp_file("rehearse-lab-XXXXXX", error) : NULL;
+    int status = 0;
+    if (!path)
         return false;
-    close(file);
     g_autofree char *lab = g_build_filename(lab_folder, "lab", NULL);
     g_autofree char *mpirun = g_build_filename(lab_folder, "mpirun", NULL);
     g_autofree char *limit = g_strdup_printf("%d", seconds);
@@ -93,8 +91,8 @@ bool rh_lab_run(const char *lab_folder, const RhPlatform *platform, int32_t seco
     for (; *words; words++)
         g_ptr_array_add(argv, (char *)*words);
     bool ran = rh_file_write(path, topology, strlen(topology), error) &&
-               run_command(argv, output, &status, error);
-    g_unlink(path);
+               run_command(argv, timeout_s, output, &status, error);
+    rh_temp_remove(path);
     if (ran && status != 0)
         return rh_fail(error, RH_ERROR_IO, "the run in the lab ended with status %d: %.400s",
                        WIFEXITED(status) ? WEXITSTATUS(status) : -1, *output);

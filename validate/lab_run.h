@@ -15,7 +15,8 @@ char *rh_lab_obstacle(const char *lab_folder, char **how);
 bool rh_local_run(int32_t ranks, int32_t seconds, const char *const *argv, char **output,
                   GError **error);
 /* Builds the network of `platform` and runs argv (NULL-ended) there, one rank per host, for at most
- * `seconds`. *output: what it said on both streams, owned. RH_ERROR_IO when it could not be started
- * or ended with another status than 0. */
+ * `seconds`, making the lab and all for at most `timeout_s` (0: no limit). *output: what it said on
+ * both streams, owned. RH_ERROR_IO when it could not be started or ended with another status than
+ * 0; RH_ERROR_NO_ANSWER after timeout_s. */
 bool rh_lab_run(const char *lab_folder, const RhPlatform *platform, int32_t seconds,
-                const char *const *argv, char **output, GError **error);
+                double timeout_s, const char *const *argv, char **output, GError **error);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/json.h"
 
@@ -135,9 +136,7 @@ bool rh_smpi_run(const RhPlatform *p, const char *folder, const char *const *wor
     g_ptr_array_add(argv, NULL);
     if (!write_inputs(p, platform, hosts, error))
         return false;
-    if (!g_spawn_sync(NULL, (char **)argv->pdata, NULL,
-                      G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
-                      &status, &local))
+    if (!rh_child_run((const char *const *)argv->pdata, 0, NULL, &said, &status, &local))
         return rh_fail(error, RH_ERROR_IO, "%s\nhelp: install libsimgrid-dev", local->message);
     if (status != 0)
         return rh_fail(error, RH_ERROR_IO, "smpirun ended with status %d: %.400s",

@@ -4,8 +4,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/child.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/warden.h"
 #include "calibrate/raw.h"
 #include "validate/bars.h"
 #include "validate/step_lists.h"
@@ -148,8 +150,7 @@ static bool measure(Loop *loop, const char *name, const char *folder, GError **e
     if (!text || !rh_file_write(list_path, text, strlen(text), error))
         return false;
     const char *argv[] = {loop->options->kernels, "--list", list_path, "-o", raw_path, NULL};
-    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, &said, &status,
-                      error))
+    if (!rh_child_run(argv, 0, NULL, &said, &status, error))
         return false;
     loop->v->launches_count++;
     if (status != 0)
@@ -193,11 +194,13 @@ RhValidation *rh_step_validate(const RhStepOptions *o, GError **error)
     loop.seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     if (!o->from)
         made = o->keep_folder ? g_strdup(o->keep_folder)
-                              : g_dir_make_tmp("rehearse-step-XXXXXX", error);
+                              : rh_temp_folder("rehearse-step-XXXXXX", error);
     const char *folder = o->from ? o->from : made;
     bool fine =
         folder && (o->from || g_mkdir_with_parents(folder, 0777) == 0) && run(&loop, folder, error);
     g_hash_table_unref(loop.seen);
+    if (!o->from && !o->keep_folder)
+        rh_temp_remove(made);
     if (!fine)
         g_clear_pointer(&loop.v, rh_validation_free);
     return loop.v;

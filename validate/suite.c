@@ -1,11 +1,11 @@
 #include "validate/suite.h"
 
-#include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/warden.h"
 #include "calibrate/pingpong.h"
 #include "validate/bars.h"
 #include "validate/lab_run.h"
@@ -55,7 +55,7 @@ static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError *
     const char *argv[] = {s->options->perform, on, file, runs, NULL};
     rh_suite_tell(s, "calibrating");
     s->v->launches_count++;
-    if (!rh_lab_run(s->options->lab_folder, star, RH_LAB_PING_S, argv, &output, error))
+    if (!rh_lab_run(s->options->lab_folder, star, RH_LAB_PING_S, 0, argv, &output, error))
         return false;
     g_autoptr(GArray) pings = rh_pings_load(csv, error);
     return pings && rh_pings_fit(pings, star, 0, out, error);
@@ -199,20 +199,6 @@ static bool run(RhSuiteRun *s, GError **error)
     return true;
 }
 
-static void remove_folder(const char *path)
-{
-    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
-    for (const char *name = folder ? g_dir_read_name(folder) : NULL; name;
-         name = g_dir_read_name(folder)) {
-        g_autofree char *file = g_build_filename(path, name, NULL);
-        if (g_file_test(file, G_FILE_TEST_IS_DIR))
-            remove_folder(file);
-        else
-            g_unlink(file);
-    }
-    g_rmdir(path);
-}
-
 const char *const *rh_suite_names(void)
 {
     static const char *names[8];
@@ -234,7 +220,7 @@ static const RhSuite *suite_by_name(const char *name, GError **error)
 static char *folder_of(const RhSuiteOptions *options, GError **error)
 {
     if (!options->keep_folder)
-        return g_dir_make_tmp("rehearse-validate-XXXXXX", error);
+        return rh_temp_folder("rehearse-validate-XXXXXX", error);
     if (g_mkdir_with_parents(options->keep_folder, 0777) != 0) {
         rh_fail(error, RH_ERROR_IO, "cannot make %s", options->keep_folder);
         return NULL;
@@ -261,7 +247,7 @@ RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GErr
     g_array_unref(s.networks);
     rh_model_free(s.model);
     if (!options->keep_folder)
-        remove_folder(s.folder);
+        rh_temp_remove(s.folder);
     g_free(s.folder);
     g_free(s.profile);
     if (!fine)

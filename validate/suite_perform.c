@@ -84,7 +84,7 @@ static bool launch(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *plat
     g_ptr_array_add(argv, NULL);
     s->v->launches_count++;
     Load before = load_now();
-    bool ran = rh_lab_run(s->options->lab_folder, platform, limit_s,
+    bool ran = rh_lab_run(s->options->lab_folder, platform, limit_s, 0,
                           (const char *const *)argv->pdata, &output, error);
     Load after = load_now();
     s->other_s += fmax(0, after.busy_s - before.busy_s - (after.own_s - before.own_s));

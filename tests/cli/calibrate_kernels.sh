@@ -44,3 +44,15 @@ KIND=none rehearse calibrate --run -d h200-sxm -o x.json 2>&1
 echo "exit $?"
 KIND=early rehearse calibrate --run gemm,allreduce --budget 2m -d h200-sxm -o x.json 2>&1 | head -n 3
 cmp x.raw.csv "$raw" && rehearse check x.json | head -n 1
+# Nobody waits for a program that hangs, and nothing of it is left.
+printf '#!/bin/sh\necho $$ >pid\nsleep 1000\n' >path/rehearse-kernels
+rehearse calibrate --run -d h200-sxm -o x.json --timeout 300ms 2>&1
+echo "exit $?"
+kill -0 "$(cat pid)" 2>/dev/null && echo 'it still runs'
+rehearse calibrate --run -d h200-sxm -o x.json 2>/dev/null &
+rm pid
+while [ ! -s pid ]; do sleep 0.05; done
+kill -KILL $!
+wait $! 2>/dev/null
+for _ in {1..100}; do kill -0 "$(cat pid)" 2>/dev/null && sleep 0.05 || exit 0; done
+echo 'it still runs'
