@@ -15,10 +15,8 @@
 
 #include "platforms/device.h"
 
-#define ATTENTION_TILE_ROWS                                                                        \
-    128.0                  /* query rows of a thread block: FlashAttention-2, section 3.2          \
-                            */
-#define BACKWARD_FLOPS 2.5 /* FlashAttention-2, section 4.1: backward has 5 matmuls for 2 */
+/* Query rows of a thread block: FlashAttention-2 (arXiv 2307.08691), section 3.2. */
+#define ATTENTION_TILE_ROWS 128.0
 
 typedef struct {
     double compute_s, memory_s, launch_s, floor_s;
@@ -68,12 +66,10 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
 }
 
 /* Causal masks skip the tiles above the diagonal: half of the square when queries are keys. */
-static double attention_flops(const RhKernel *k)
+static double attention_flops(const RhKernel *k, double pair_flops)
 {
     double m = (double)k->m, n = (double)k->n, seen = k->causal ? n - 0.5 * MIN(m, n) : n;
-    double forward =
-        4.0 * (double)MAX(k->batch, 1) * (double)MAX(k->heads, 1) * m * seen * (double)k->k;
-    return k->cls == RH_KERNEL_ATTENTION_BACKWARD ? BACKWARD_FLOPS * forward : forward;
+    return pair_flops * (double)MAX(k->batch, 1) * (double)MAX(k->heads, 1) * m * seen;
 }
 
 static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
@@ -81,14 +77,15 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     const RhDeviceRates *r = &d->rates;
     const RhDeviceCurves *c = &d->curves;
     bool backward = k->cls == RH_KERNEL_ATTENTION_BACKWARD;
-    double flops = k->flops > 0 ? k->flops : attention_flops(k);
-    double s = (double)MAX(k->n, 1), head = (double)MAX(k->k, 1), half = c->attention_d_half.value;
+    int64_t value = rh_kernel_v_head(k);
+    double pair_flops = rh_attention_pair_flops(k->k, value, backward);
+    double flops = k->flops > 0 ? k->flops : attention_flops(k, pair_flops);
+    double s = (double)MAX(k->n, 1), half = c->attention_d_half.value;
+    double head = MAX(0.5 * (double)(k->k + value), 1);
     double s_per_flop = (backward ? r->attention_backward_s_per_flop : r->attention_s_per_flop) *
                         (1 + c->attention_s_half.value / s) * (1 + half / head) / (1 + half / 128);
     /* The longest thread block: it bounds the kernel when there are few. Decoding splits keys. */
-    double block = (double)k->m < ATTENTION_TILE_ROWS
-                       ? 0
-                       : 4.0 * ATTENTION_TILE_ROWS * s * head * (backward ? BACKWARD_FLOPS : 1);
+    double block = (double)k->m < ATTENTION_TILE_ROWS ? 0 : pair_flops * ATTENTION_TILE_ROWS * s;
     p->compute_s = MAX(flops, block * r->sms) * s_per_flop;
     p->memory_s = k->bytes * r->stream_s_per_byte;
 }

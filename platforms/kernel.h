@@ -3,10 +3,12 @@
  * performers run them.
  *
  * Shapes by class (unused dimensions are 0):
- *   GEMM        batch x (m x k) * (k x n)
- *   ATTENTION   batch sequences, m query tokens, n key tokens, heads, kv_heads, k = head size;
- * causal or not; flash or unfused everything else is bandwidth-bound: `bytes` read and written,
- * `flops` for the record. */
+ *
+ * - GEMM: batch x (m x k) * (k x n)
+ * - ATTENTION: batch sequences, m query tokens, n key tokens, heads, kv_heads, k = head size of
+ *   queries and keys, v_head = head size of values; causal or not; fused
+ *
+ * Everything else is bandwidth-bound: `bytes` read and written, `flops` for the record. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,10 +44,25 @@ typedef struct {
     uint8_t dtype; /* RhDtype of the inputs */
     bool causal;
     int32_t heads, kv_heads;
+    int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */
     int64_t batch, m, n, k;
     double flops; /* multiply-adds count 2; causal attention counts half the square */
     double bytes; /* memory traffic with each operand touched once */
 } RhKernel;
+
+/* Columns of one value head. */
+static inline int64_t rh_kernel_v_head(const RhKernel *kernel)
+{
+    return kernel->v_head > 0 ? kernel->v_head : kernel->k;
+}
+/* FLOPs of fused attention for each (query, key) pair and head: forward has one product as deep as
+ * a key and one as wide as a value; backward has five for these two, three of them with keys
+ * (scores again, gradients of queries and of keys) and two with values (FlashAttention-2, arXiv
+ * 2307.08691, section 4.1). 2.5 x where both sizes are equal. */
+static inline double rh_attention_pair_flops(int64_t key, int64_t value, bool backward)
+{
+    return backward ? (double)(6 * key + 4 * value) : (double)(2 * key + 2 * value);
+}
 
 int rh_dtype_bytes(RhDtype dtype);
 const char *rh_dtype_name(RhDtype dtype);            /* "bf16" */

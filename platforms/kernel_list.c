@@ -1,5 +1,7 @@
 #include "platforms/kernel_list.h"
 
+#include "base/error.h"
+
 static void put_row(GString *out, const RhListedKernel *l)
 {
     const RhKernel *k = &l->kernel;
@@ -15,8 +17,18 @@ static void put_row(GString *out, const RhListedKernel *l)
         g_ascii_formatd(flops, sizeof flops, "%.0f", k->flops), l->count);
 }
 
-char *rh_kernel_list_text(const GArray *list)
+char *rh_kernel_list_text(const GArray *list, GError **error)
 {
+    for (guint i = 0; i < list->len; i++) {
+        const RhKernel *k = &g_array_index(list, RhListedKernel, i).kernel;
+        if (rh_kernel_v_head(k) != k->k) {
+            rh_fail(error, RH_ERROR_INPUT,
+                    "attention with keys of %" G_GINT64_FORMAT " and values of %d columns a head "
+                    "cannot be performed: rehearse-kernels has one head size",
+                    k->k, k->v_head);
+            return NULL;
+        }
+    }
     GString *out =
         g_string_new("# rehearse.kernels/1\n"
                      "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,count\n");

@@ -15,5 +15,6 @@ typedef struct {
     int64_t count;
 } RhListedKernel;
 
-/* The file's text from RhListedKernel; caller frees. */
-char *rh_kernel_list_text(const GArray *list);
+/* The file's text from RhListedKernel; caller frees. The format has one head size: NULL and
+ * RH_ERROR_INPUT when a kernel's values have another than its keys. */
+char *rh_kernel_list_text(const GArray *list, GError **error);

@@ -2,12 +2,11 @@
  *
  *   {"schema": "rehearse.program/1", "ranks": 16, "kernel_gap_s": 1e-05, "gap_source": "...",
  *    "labels": ["stage 0", ...],   every text used below, in order of first use; may be left out
- *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes], ...],
- *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
- *    "groups": [{"label": "tp", "spans": [[stride, extent], ...]}, ...],
- *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
- *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
- *                          "microbatch": 0, "bundle": 0, "preds": [3]},
+ *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head],
+ * ...], "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device "groups":
+ * [{"label": "tp", "spans": [[stride, extent], ...]}, ...], "roles": [{"label": "stage 0",
+ * "first_rank": 0, "spans": [[1, 8], ...], "tasks": [{"kind": "kernel", "phase": "forward",
+ * "label": "mixer", "layer": 0, "microbatch": 0, "bundle": 0, "preds": [3]},
  *                         {"kind": "collective", "lane": "tp", "op": "all-reduce",
  *                          "algorithm": "ring", "group": 0, "bytes": 16777216, ...},
  *                         {"kind": "send", "lane": "send-next", "peer_task": 712,
@@ -106,6 +105,8 @@ static void put_kernels(RhJsonWriter *w, const RhProgram *p)
             rh_json_put_int(w, NULL, counts[c]);
         rh_json_put_exact(w, NULL, k->flops);
         rh_json_put_exact(w, NULL, k->bytes);
+        if (k->v_head > 0)
+            rh_json_put_int(w, NULL, k->v_head);
         rh_json_end_array(w);
     }
     rh_json_end_array(w);
@@ -299,6 +300,7 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
         k.k = cell_int(doc, row, &at, 0, SIDE_MAX);
         k.flops = cell_number(doc, row, &at, 0, FLOPS_MAX);
         k.bytes = cell_number(doc, row, &at, 0, BYTES_MAX);
+        k.v_head = at ? (int32_t)cell_int(doc, row, &at, 0, INT32_MAX) : 0;
         row_ends(doc, at);
         g_array_append_val(p->kernels, k);
     }

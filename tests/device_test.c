@@ -155,6 +155,29 @@ static void attention_runs_at_its_rate_and_causal_at_half_the_work(void)
     RH_CHECK_CLOSE(rh_kernel_time_s(d, &backward), 1e12 / 25e12, 1e-12);
 }
 
+/* Keys of 192 columns and values of 128: forward 2 (192 + 128) a pair, backward three products with
+ * keys and two with values; the rate is that of the mean size. */
+static void values_may_have_another_head_size_than_keys(void)
+{
+    g_autoptr(RhDevice) d = toy();
+    d->curves.attention_d_half.value = 32;
+    rh_device_refresh(d);
+    double pairs = 64.0 * 8192 * 8192 / 2, by_head = (1 + 32.0 / 160) / (1 + 32.0 / 128);
+    RhKernel forward = attention(RH_KERNEL_ATTENTION, 8192, true);
+    RhKernel backward = attention(RH_KERNEL_ATTENTION_BACKWARD, 8192, true);
+    double same_s = rh_kernel_time_s(d, &forward);
+    forward.v_head = 128; /* as the keys: no difference */
+    CU_ASSERT_EQUAL(rh_kernel_time_s(d, &forward), same_s);
+    forward.k = backward.k = 192;
+    forward.v_head = backward.v_head = 128;
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &forward), pairs * 2 * (192 + 128) / 50e12 * by_head, 1e-12);
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &backward),
+                   pairs * 2 * (3 * 192 + 2 * 128) / 25e12 * by_head, 1e-12);
+    forward.heads = 1; /* 64 blocks of 128 rows on 100 SMs: the longest one */
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &forward),
+                   2 * (192 + 128) * 128.0 * 8192 / (50e12 / 100) * by_head, 1e-12);
+}
+
 static void few_heads_leave_sms_idle(void)
 {
     g_autoptr(RhDevice) d = toy();
@@ -340,6 +363,7 @@ int main(void)
                                       TEST(thin_gemms_are_bound_by_memory),
                                       TEST(no_kernel_beats_the_floor),
                                       TEST(attention_runs_at_its_rate_and_causal_at_half_the_work),
+                                      TEST(values_may_have_another_head_size_than_keys),
                                       TEST(few_heads_leave_sms_idle),
                                       TEST(streaming_kernels_reach_half_rate_at_bytes_half),
                                       TEST(the_clock_slows_compute_and_not_memory),

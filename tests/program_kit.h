@@ -17,6 +17,7 @@ static inline int32_t program_gemm(RhProgram *p, int32_t pred)
                            .causal = true,
                            .heads = 8,
                            .kv_heads = 2,
+                           .v_head = 64,
                            .batch = 3,
                            .m = 512,
                            .n = 512,

@@ -24,8 +24,8 @@ static bool same_kernel(const RhKernel *a, const RhKernel *b)
 {
     return a->cls == b->cls && a->dtype == b->dtype && a->causal == b->causal &&
            a->heads == b->heads && a->kv_heads == b->kv_heads && a->batch == b->batch &&
-           a->m == b->m && a->n == b->n && a->k == b->k && a->flops == b->flops &&
-           a->bytes == b->bytes;
+           a->m == b->m && a->n == b->n && a->k == b->k && a->v_head == b->v_head &&
+           a->flops == b->flops && a->bytes == b->bytes;
 }
 
 static bool same_role(const RhRole *a, const RhRole *b)

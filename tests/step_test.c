@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "tests/testkit.h"
 #include "validate/step.h"
@@ -54,8 +55,22 @@ static void experts_share_their_tokens(void)
 {
     g_autoptr(GArray) list = rh_step_list("experts-mixtral-ep4", NULL);
     RH_CHECK_CLOSE(flops_of(list, RH_KERNEL_GEMM), 4 * 2 * 8192.0 * 3 * 4096 * 14336, 1e-9);
-    g_autofree char *text = rh_kernel_list_text(list);
+    g_autofree char *text = rh_kernel_list_text(list, NULL);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "grouped_gemm,bf16,2,8192,28672,4096,0,0,0,"));
+}
+
+static void a_list_cannot_say_two_head_sizes(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(RhListedKernel));
+    RhListedKernel same = {.kernel = {.cls = RH_KERNEL_ATTENTION, .k = 128, .v_head = 128}};
+    g_array_append_val(list, same);
+    g_autofree char *text = rh_kernel_list_text(list, NULL);
+    CU_ASSERT_PTR_NOT_NULL(text);
+    RhListedKernel other = {.kernel = {.cls = RH_KERNEL_ATTENTION, .k = 192, .v_head = 128}};
+    g_array_append_val(list, other);
+    CU_ASSERT_PTR_NULL(rh_kernel_list_text(list, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
 }
 
 static void every_step_has_a_list(void)
@@ -161,6 +176,7 @@ int main(void)
             {"a_training_step_holds_every_product", a_training_step_holds_every_product},
             {"a_decode_step_reads_weights_and_cache", a_decode_step_reads_weights_and_cache},
             {"experts_share_their_tokens", experts_share_their_tokens},
+            {"a_list_cannot_say_two_head_sizes", a_list_cannot_say_two_head_sizes},
             {"every_step_has_a_list", every_step_has_a_list},
             {"errors_are_those_put_in", errors_are_those_put_in},
             {"steps_that_were_not_measured_are_skipped", steps_that_were_not_measured_are_skipped},

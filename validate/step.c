@@ -144,7 +144,7 @@ static bool measure(Loop *loop, const char *name, const char *folder, GError **e
     g_autofree char *list_path = g_build_filename(folder, list_file, NULL);
     g_autofree char *raw_path = g_build_filename(folder, raw_file, NULL);
     g_autoptr(GArray) list = rh_step_list(name, error);
-    g_autofree char *text = list ? rh_kernel_list_text(list) : NULL;
+    g_autofree char *text = list ? rh_kernel_list_text(list, error) : NULL;
     g_autofree char *said = NULL;
     int status = 0;
     if (!text || !rh_file_write(list_path, text, strlen(text), error))

@@ -238,7 +238,7 @@ bool rh_step_lists_write(const char *folder, GError **error)
         g_autoptr(GArray) list = rh_step_list(*name, error);
         g_autofree char *file = g_strconcat(*name, ".csv", NULL);
         g_autofree char *path = g_build_filename(folder, file, NULL);
-        g_autofree char *text = list ? rh_kernel_list_text(list) : NULL;
+        g_autofree char *text = list ? rh_kernel_list_text(list, error) : NULL;
         if (!text || !rh_file_write(path, text, strlen(text), error))
             return false;
     }

@@ -45,7 +45,9 @@ static bool write_list(Cuda *x, GError **error)
     if (list->len == 0)
         return rh_fail(error, RH_ERROR_INPUT,
                        "--compute cuda: the program has no kernels, only waits");
-    g_autofree char *text = rh_kernel_list_text(list);
+    g_autofree char *text = rh_kernel_list_text(list, error);
+    if (!text)
+        return false;
     int fd = g_file_open_tmp("rehearse-XXXXXX.csv", &x->list_path, error);
     return fd >= 0 && g_close(fd, error) && g_file_set_contents(x->list_path, text, -1, error);
 }
