@@ -4,12 +4,13 @@
 
 #include "bench/bare_loop.h"
 #include "bench/bench_kit.h"
+#include "sim/engine/apart.h"
 
 static RhRun *perform(const BenchJob *job, const RhProgram *p, RhEngineOptions o, double *wall_s)
 {
     GError *error = NULL;
     double start = bench_now_s();
-    RhRun *run = rh_engine_run(p, job->platform, &o, &error);
+    RhRun *run = rh_rehearse_apart(p, job->platform, &o, &error);
     *wall_s = bench_now_s() - start;
     g_assert_no_error(error);
     return run;

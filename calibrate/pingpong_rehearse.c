@@ -1,6 +1,6 @@
 /* A ping-pong as the rehearsal performs it. */
 #include "calibrate/pingpong.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/apart.h"
 
 #define TRIPS 8 /* the buckets of the links have settled by then */
 
@@ -47,7 +47,7 @@ bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double tim
 {
     g_autoptr(RhProgram) p = ping_program(ping);
     RhEngineOptions options = {.timeline = true, .timeout_s = timeout_s};
-    g_autoptr(RhRun) run = rh_engine_run(p, platform, &options, error);
+    g_autoptr(RhRun) run = rh_rehearse_apart(p, platform, &options, error);
     if (!run)
         return false;
     /* The last two receives of rank 0 are a round trip apart. */

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/warden.h"
@@ -106,8 +107,24 @@ static int run_words(int argc, char **argv, GError **error)
     return run_command(command, argc - 2, argv + 2, error);
 }
 
+/* GLib ends the process when memory runs out, and says so here first. A worker's last words go to
+ * who started it. */
+static GLogWriterOutput write_log(GLogLevelFlags level, const GLogField *fields, gsize count,
+                                  gpointer user)
+{
+    static const char words[] = "error: no answer: memory ran out (failed to allocate)\n";
+    for (gsize i = 0; (level & G_LOG_LEVEL_ERROR) && i < count; i++)
+        if (strcmp(fields[i].key, "MESSAGE") == 0 && fields[i].length < 0 &&
+            strstr(fields[i].value, "failed to allocate")) {
+            ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
+            _exit(written < 0 ? 70 : 1);
+        }
+    return g_log_writer_default(level, fields, count, user);
+}
+
 int main(int argc, char **argv)
 {
+    g_log_set_writer_func(write_log, NULL, NULL);
     setlocale(LC_CTYPE, "");
     gsl_set_error_handler_off();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer */

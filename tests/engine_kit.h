@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/apart.h"
 #include "tests/testkit.h"
 
 static inline RhPlatform *kit_platform(const char *spec)
@@ -23,7 +23,7 @@ static inline RhRun *kit_run(const RhProgram *p, const RhPlatform *platform,
                              RhEngineOptions options)
 {
     g_autoptr(GError) error = NULL;
-    RhRun *run = rh_engine_run(p, platform, &options, &error);
+    RhRun *run = rh_rehearse_apart(p, platform, &options, &error);
     if (!run)
         fprintf(stderr, "    %s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run);

@@ -120,7 +120,7 @@ static void a_receive_without_its_send_fails_by_name(void)
     kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, 1e6, -1);
     rh_program_end_role(p);
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &plain, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &plain, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INTERNAL));
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "'listener'") : NULL);
     double step_s = -1;
@@ -145,7 +145,7 @@ static void two_that_wait_for_each_other_fail_by_name(void)
     rh_program_match(p, sends[0], recvs[1]);
     rh_program_match(p, sends[1], recvs[0]);
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &plain, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &plain, &error));
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "recv") : NULL);
 }
 
@@ -273,20 +273,22 @@ static void many_runs_do_not_depend_on_jobs(void)
     g_autoptr(RhPlatform) platform = kit_platform(kit_clusters[1]);
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     RhRun *one[12], *three[12];
-    char *one_errors[12], *three_errors[12];
-    rh_engine_run_many(12, 1, build_one, platform, &plain, rng, one, one_errors, NULL);
-    rh_engine_run_many(12, 3, build_one, platform, &plain, rng, three, three_errors, NULL);
+    GError *one_errors[12], *three_errors[12];
+    rh_rehearse_apart_many(12, 1, build_one, platform, &plain, rng, one, one_errors, NULL);
+    rh_rehearse_apart_many(12, 3, build_one, platform, &plain, rng, three, three_errors, NULL);
     for (int i = 0; i < 12; i++) {
         CU_ASSERT_EQUAL(one[i] != NULL, i != 3 && i != 5);
         CU_ASSERT_EQUAL(one_errors[i] != NULL, i == 3 || i == 5);
-        CU_ASSERT_STRING_EQUAL(one_errors[i] ? one_errors[i] : "",
-                               three_errors[i] ? three_errors[i] : "");
+        CU_ASSERT_STRING_EQUAL(one_errors[i] ? one_errors[i]->message : "",
+                               three_errors[i] ? three_errors[i]->message : "");
+        if (one_errors[i])
+            CU_ASSERT_EQUAL(one_errors[i]->code, i == 3 ? RH_ERROR_INPUT : RH_ERROR_NO_ANSWER);
         if (one[i] && three[i])
             CU_ASSERT_EQUAL(one[i]->step_time_s, three[i]->step_time_s);
         rh_run_free(one[i]);
         rh_run_free(three[i]);
-        g_free(one_errors[i]);
-        g_free(three_errors[i]);
+        g_clear_error(&one_errors[i]);
+        g_clear_error(&three_errors[i]);
     }
     gsl_rng_free(rng);
 }
@@ -308,7 +310,7 @@ static void a_run_out_of_time_is_an_error(void)
     g_autoptr(RhProgram) p = kit_step(k);
     RhEngineOptions hasty = {.timeout_s = 0.01};
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &hasty, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &hasty, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
 }
 

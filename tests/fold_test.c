@@ -198,7 +198,7 @@ static void too_many_ranks_to_unfold_are_refused(void)
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x256,ib:400Gb/s");
     g_autoptr(RhProgram) p = kit_one_collective(2048, 8, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e6);
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_engine_run(p, platform, &unfolded, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &unfolded, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
 }
 

@@ -97,7 +97,7 @@ static void a_link_that_dies_stops_the_step_and_names_who_waits(void)
     CU_ASSERT_TRUE(rh_platform_set(p, "link.nic/node0/0/tx", "dies@101ms", NULL));
     RH_CHECK_CLOSE(time_of(one, p), 0.1 + 0.001, 1e-9);
     CU_ASSERT_TRUE(rh_platform_set(p, "link.nic/node0/0/tx", "dies@99ms", NULL));
-    CU_ASSERT_PTR_NULL(rh_engine_run(one, p, &options, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_apart(one, p, &options, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "nic/node0/0/tx died at 99"));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "rank 1 waits in task 1 (recv"));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/engine/apart.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -119,7 +120,7 @@ static double rehearsed_s(const TrainKit *k, const RhLayout *l)
     g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
     g_assert_no_error(error);
     RhEngineOptions options = {0};
-    g_autoptr(RhRun) run = rh_engine_run(p, k->platform, &options, &error);
+    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->platform, &options, &error);
     g_assert_no_error(error);
     return run->step_time_s;
 }

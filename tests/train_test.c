@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
+#include "sim/engine/apart.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/schedule.h"
 #include "tests/testkit.h"
@@ -161,9 +162,9 @@ static void check_fold(const TrainKit *k, const char *layout)
     g_autoptr(RhProgram) p = build(k, layout);
     g_autoptr(GError) error = NULL;
     RhEngineOptions folded = {0}, unfolded = {.unfolded = true};
-    g_autoptr(RhRun) a = rh_engine_run(p, k->platform, &folded, &error);
+    g_autoptr(RhRun) a = rh_rehearse_apart(p, k->platform, &folded, &error);
     g_assert_no_error(error);
-    g_autoptr(RhRun) b = rh_engine_run(p, k->platform, &unfolded, &error);
+    g_autoptr(RhRun) b = rh_rehearse_apart(p, k->platform, &unfolded, &error);
     g_assert_no_error(error);
     if (!rh_test_close(a->step_time_s, b->step_time_s, 1e-3))
         CU_FAIL_FATAL("folded and unfolded steps differ");
@@ -219,7 +220,7 @@ static double step_on(const TrainKit *k, const RhPlatform *platform, const char 
 {
     g_autoptr(RhProgram) p = build(k, layout);
     RhEngineOptions options = {0};
-    g_autoptr(RhRun) run = rh_engine_run(p, platform, &options, NULL);
+    g_autoptr(RhRun) run = rh_rehearse_apart(p, platform, &options, NULL);
     g_assert(run);
     return run->step_time_s;
 }
@@ -263,12 +264,12 @@ static void the_bubble_is_as_published(void)
         RhScheduleKind kind = v > 1 ? RH_SCHEDULE_INTERLEAVED : RH_SCHEDULE_1F1B;
         g_autoptr(RhProgram) program = waits_only(p, v, m, kind, &k);
         RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_engine_run(program, k.platform, &options, NULL);
+        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
         double work = m * 3.0;
         RH_CHECK_CLOSE(run->step_time_s, work * (1 + (p - 1.0) / (v * m)), 1e-3);
         if (v == 1) {
             g_autoptr(RhProgram) gpipe = waits_only(p, 1, m, RH_SCHEDULE_GPIPE, &k);
-            g_autoptr(RhRun) same = rh_engine_run(gpipe, k.platform, &options, NULL);
+            g_autoptr(RhRun) same = rh_rehearse_apart(gpipe, k.platform, &options, NULL);
             RH_CHECK_CLOSE(same->step_time_s, run->step_time_s, 1e-3);
         }
     }

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "platforms/profile.h"
-#include "sim/engine/engine.h"
+#include "sim/engine/apart.h"
 #include "strategies/train/train.h"
 #include "validate/patterns.h"
 #include "validate/performed.h"
@@ -109,7 +109,7 @@ static RhRun *median_rehearsal(const RhProgram *p, const RhPlatform *platform, G
     g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_run_free);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         RhEngineOptions options = {.timeline = true, .seed = seed};
-        RhRun *run = rh_engine_run(p, platform, &options, error);
+        RhRun *run = rh_rehearse_apart(p, platform, &options, error);
         if (!run)
             return NULL;
         g_ptr_array_add(runs, run);
@@ -138,7 +138,7 @@ static bool predict(const RhSuiteRun *s, RhSuiteItem *item, const RhPlatform *pl
     fluid->messages.sender = RH_SHARING_NONE;
     item->run = median_rehearsal(item->program, platform, error);
     g_autoptr(RhRun) control =
-        item->run ? rh_engine_run(item->program, fluid, &plain, error) : NULL;
+        item->run ? rh_rehearse_apart(item->program, fluid, &plain, error) : NULL;
     if (!control || !rh_dry_run(item->program, fluid, &c->control[RH_CONTROL_ALPHA_BETA], error))
         return false;
     c->predicted = item->run->step_time_s;

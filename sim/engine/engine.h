@@ -4,8 +4,8 @@
  * Fold (fold.h): ranks are coloured by role and by the links their flows use until all ranks of a
  * colour behave the same; one representative per colour is performed, on quotient links. `unfolded`
  * gives every rank its own colour. One SimGrid engine lives per process and cannot be made again,
- * so every rehearsal runs in a forked child that sends its result back; rh_engine_run does that. A
- * crash in the child is an error of the caller's, not a crash.
+ * so a process has one rehearsal: apart.h performs each in a child. Nothing here forks or touches
+ * stdio.
  *
  * Kernels are timers. While communication holds SMs of a device, its running kernel is stretched by
  * sms / (sms - held). Flows wait their latency on a timer, then move on SimGrid links; a flow that
@@ -28,9 +28,10 @@ typedef struct {
                            correct by order statistics */
     uint64_t seed;
     int32_t steps;    /* how many times to run the program back to back; 0 means 1 */
-    double timeout_s; /* wall clock of the whole call; 0 = none */
+    double timeout_s; /* wall clock of the whole call, kept by apart.h; 0 = none */
 } RhEngineOptions;
 
+/* In this process, once: another call fails with RH_ERROR_INPUT. */
 RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEngineOptions *options,
                      GError **error);
 
@@ -39,11 +40,3 @@ RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEng
  * Seconds; fails like rh_program_check. */
 bool rh_dry_run(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
                 GError **error);
-
-/* Many at once: `jobs` forked workers take items 0..count-1; build(i, user) makes program i in the
- * worker (fork shares the memory); results arrive in item order in out[i] (NULL with error text in
- * errors[i]). `progress(done, user)` may be NULL. The result does not depend on `jobs`. */
-typedef RhProgram *(*RhBuildFunc)(int32_t index, void *user, GError **error);
-void rh_engine_run_many(int32_t count, int32_t jobs, RhBuildFunc build, const RhPlatform *platform,
-                        const RhEngineOptions *options, void *user, RhRun **out, char **errors,
-                        void (*progress)(int32_t done, void *user));

@@ -384,6 +384,12 @@ static const char *start_bridge(RhExec *x)
     return rh_bridge_start(&platform, callbacks);
 }
 
+static bool fail_of_network(const char *why, GError **error)
+{
+    return rh_fail(error, rh_bridge_lacked_memory() ? RH_ERROR_NO_ANSWER : RH_ERROR_INTERNAL,
+                   "the rehearsal's network failed: %s", why);
+}
+
 /* Runs `steps` steps from the clock's present on. */
 static bool perform(RhExec *x, int32_t steps, GError **error)
 {
@@ -394,7 +400,7 @@ static bool perform(RhExec *x, int32_t steps, GError **error)
     drain(x);
     const char *failure = rh_bridge_run();
     if (failure)
-        return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal's network failed: %s", failure);
+        return fail_of_network(failure, error);
     if (x->steps_left > 0)
         return rh_exec_fail_stuck(x, error);
     return true;
@@ -463,6 +469,13 @@ static bool perform_all(RhExec *x, double *correction_s, GError **error)
 
 RhRun *rh_exec_run(const RhExecInput *input, GError **error)
 {
+    if (rh_bridge_started()) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "this process has had its rehearsal: SimGrid cannot be "
+                "started twice\nhelp: rh_rehearse_apart performs each in a "
+                "process of its own");
+        return NULL;
+    }
     bool packets = input->traffic->platform->messages.sender != RH_SHARING_NONE;
     RhExec x = {.transport = packets ? &rh_transport_packets : &rh_transport_fluid,
                 .program = input->traffic->program,
@@ -482,7 +495,7 @@ RhRun *rh_exec_run(const RhExecInput *input, GError **error)
     double correction_s = 0;
     const char *failure = start_bridge(&x);
     if (failure)
-        rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal's network failed: %s", failure);
+        fail_of_network(failure, error);
     else if (perform_all(&x, &correction_s, error)) {
         run = rh_exec_report(&x);
         run->jitter_correction_s = correction_s;

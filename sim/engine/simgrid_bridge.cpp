@@ -1,7 +1,11 @@
 #include "sim/engine/simgrid_bridge.h"
 
+#include <clocale>
 #include <cmath>
 #include <csignal>
+#include <locale.h>
+#include <new>
+#include <set>
 #include <simgrid/engine.h>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
@@ -20,10 +24,57 @@ struct Bridge {
     RhBridgeCallbacks callbacks{};
     std::vector<s4u::Host *> hosts;
     std::vector<s4u::Comm *> ended; /* SimGrid still uses a comm after it told its end */
+    std::vector<s4u::Comm *> flows; /* under way, by number; else null */
+    /* SimGrid's loop ends when the set of vetoed activities, which it looks up when it begins,
+     * holds anything. From then on it is kept from adding to it: half-made comms are vetoed. */
+    std::set<s4u::Activity *> stop;
     Timer *alarm = nullptr;
+    bool started = false, lacked_memory = false;
     std::string failure;
 };
 Bridge bridge;
+
+/* SimGrid folds the case of option names by the locale: in Turkish, "I" is no "i". */
+class InLocaleC
+{
+  public:
+    InLocaleC() : c(newlocale(LC_ALL_MASK, "C", nullptr)), before(uselocale(c))
+    {
+    }
+    ~InLocaleC()
+    {
+        uselocale(before);
+        freelocale(c);
+    }
+    InLocaleC(InLocaleC const &) = delete;
+    InLocaleC &operator=(InLocaleC const &) = delete;
+
+  private:
+    locale_t c, before;
+};
+
+/* SimGrid takes signals over; they are the caller's. */
+class KeptSignals
+{
+  public:
+    KeptSignals()
+    {
+        for (size_t i = 0; i < count; i++)
+            sigaction(signals[i], nullptr, &before[i]);
+    }
+    ~KeptSignals()
+    {
+        for (size_t i = 0; i < count; i++)
+            sigaction(signals[i], &before[i], nullptr);
+    }
+    KeptSignals(KeptSignals const &) = delete;
+    KeptSignals &operator=(KeptSignals const &) = delete;
+
+  private:
+    static constexpr size_t count = 3;
+    static constexpr int signals[count] = {SIGINT, SIGSEGV, SIGBUS};
+    struct sigaction before[count];
+};
 
 /* The network model: fluid max-min flows and nothing else. CM02 without cross traffic; the TCP
  * window bound out of reach; latencies are zero because SimGrid weighs flows by 1 / latency. */
@@ -46,6 +97,7 @@ void flow_ended(s4u::Comm const &comm)
     if (tag == 0)
         return;
     mine.set_data(nullptr);
+    bridge.flows[static_cast<size_t>(tag - 1)] = nullptr;
     bridge.ended.push_back(&mine);
     bridge.callbacks.flow_done(static_cast<int32_t>(tag - 1), bridge.callbacks.user);
 }
@@ -61,6 +113,7 @@ void listen()
     });
 #endif
     s4u::Engine::on_time_advance_cb([](double) {
+        s4u::Engine::get_instance()->track_vetoed_activities(nullptr);
         for (auto *comm : bridge.ended)
             comm->unref();
         bridge.ended.clear();
@@ -95,9 +148,13 @@ void build(const RhBridgePlatform &platform)
 
 template <class F> const char *guarded(F body)
 {
+    InLocaleC locale;
     try {
         body();
         return nullptr;
+    } catch (std::bad_alloc const &) {
+        bridge.lacked_memory = true;
+        return "memory ran out";
     } catch (std::exception const &problem) {
         bridge.failure = problem.what();
     }
@@ -109,16 +166,27 @@ extern "C" const char *rh_bridge_start(const RhBridgePlatform *platform,
                                        RhBridgeCallbacks callbacks)
 {
     bridge.callbacks = callbacks;
+    bridge.started = true;
     return guarded([platform] {
+        KeptSignals signals;
         static char name[] = "rehearse", quiet[] = "--log=root.thres:critical";
         char *arguments[] = {name, quiet, nullptr};
         int count = 2;
         simgrid_init(&count, arguments);
-        std::signal(SIGSEGV, SIG_DFL); /* a crash is the parent's to tell */
         configure();
         build(*platform);
         listen();
     });
+}
+
+extern "C" bool rh_bridge_started(void)
+{
+    return bridge.started;
+}
+
+extern "C" bool rh_bridge_lacked_memory(void)
+{
+    return bridge.lacked_memory;
 }
 
 extern "C" double rh_bridge_clock_s(void)
@@ -143,11 +211,32 @@ extern "C" void rh_bridge_flow(int32_t route, uint64_t units, int32_t flow)
     comm->set_data(reinterpret_cast<void *>(static_cast<intptr_t>(flow) + 1));
     comm->set_payload_size(units);
     comm->add_ref();
+    if (bridge.flows.size() <= static_cast<size_t>(flow))
+        bridge.flows.resize(static_cast<size_t>(flow) + 1, nullptr);
+    bridge.flows[static_cast<size_t>(flow)] = comm.get();
     comm->set_source(bridge.hosts[static_cast<size_t>(route / n)]);
     comm->set_destination(bridge.hosts[static_cast<size_t>(route % n)]); /* starts here */
 }
 
+extern "C" void rh_bridge_cancel(int32_t flow)
+{
+    auto *comm = bridge.flows[static_cast<size_t>(flow)];
+    bridge.flows[static_cast<size_t>(flow)] = nullptr;
+    comm->set_data(nullptr); /* SimGrid tells an end of it all the same */
+    comm->cancel();
+    bridge.ended.push_back(comm);
+}
+
 extern "C" const char *rh_bridge_run(void)
 {
-    return guarded([] { simgrid_run(); });
+    bridge.stop.clear();
+    return guarded([] {
+        s4u::Engine::get_instance()->track_vetoed_activities(&bridge.stop);
+        simgrid_run();
+    });
+}
+
+extern "C" void rh_bridge_stop(void)
+{
+    bridge.stop.insert(nullptr);
 }

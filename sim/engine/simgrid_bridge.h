@@ -30,16 +30,24 @@ typedef struct {
     void *user;
 } RhBridgeCallbacks;
 
+/* Has this process had its engine? */
+bool rh_bridge_started(void);
 /* Starts the engine and builds the platform; once per process. NULL, or why it failed (static
- * text). */
+ * text). Signal handlers stay the caller's; SimGrid runs in the C locale. */
 const char *rh_bridge_start(const RhBridgePlatform *platform, RhBridgeCallbacks callbacks);
 double rh_bridge_clock_s(void);
 /* Replaces the alarm by one at t_s (not before the clock). */
 void rh_bridge_alarm(double t_s);
 /* `units` > 0 over a route; flow_done(flow) tells its end. */
 void rh_bridge_flow(int32_t route, uint64_t units, int32_t flow);
-/* Until nothing is left to happen. NULL, or why it failed (static text). */
+/* Takes a flow under way off its links; its end is not told. */
+void rh_bridge_cancel(int32_t flow);
+/* Until nothing is left to happen, or rh_bridge_stop. NULL, or why it failed (static text). */
 const char *rh_bridge_run(void);
+/* From a callback: rh_bridge_run returns when all that happens at this instant has happened. */
+void rh_bridge_stop(void);
+/* Was it memory that the last failure lacked? */
+bool rh_bridge_lacked_memory(void);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "sim/engine/apart.h"
 #include "strategies/search/account.h"
 #include "strategies/search/advice.h"
 #include "strategies/search/heap.h"
@@ -190,7 +191,7 @@ static RhProgram *build_item(int32_t index, void *user, GError **error)
     return rh_train_build(f->c, layout_at(f, g_array_index(f->batch, int32_t, index)), error);
 }
 
-static void account_batch(Funnel *f, RhRun **runs, char **errors)
+static void account_batch(Funnel *f, RhRun **runs, GError **errors)
 {
     for (guint i = 0; i < f->batch->len; i++) {
         const RhLayout *l = layout_at(f, g_array_index(f->batch, int32_t, i));
@@ -200,8 +201,7 @@ static void account_batch(Funnel *f, RhRun **runs, char **errors)
         if (!runs[i]) {
             g_autofree char *text = rh_layout_format(l);
             if (!f->failed)
-                rh_fail(&f->failed, RH_ERROR_INTERNAL, "%s: %s", text,
-                        errors[i] ? errors[i] : "no result");
+                g_propagate_prefixed_error(&f->failed, g_error_copy(errors[i]), "%s: ", text);
             continue;
         }
         RhRehearsal *r = rh_account_new(f->c, l);
@@ -229,14 +229,14 @@ static void rehearse_batch(Funnel *f)
 {
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
-    g_autofree char **errors = g_new0(char *, n);
+    g_autofree GError **errors = g_new0(GError *, n);
     RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
-    rh_engine_run_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
-                       errors, NULL);
+    rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
+                           errors, NULL);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);
-        g_free(errors[i]);
+        g_clear_error(&errors[i]);
     }
     g_array_set_size(f->batch, 0);
     g_array_set_size(f->bounds, 0);
@@ -271,17 +271,17 @@ static void perform_printed(Funnel *f)
     if (n == 0 || f->o->quick || f->failed || f->plan->timed_out)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
-    g_autofree char **errors = g_new0(char *, n);
+    g_autofree GError **errors = g_new0(GError *, n);
     RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
-    rh_engine_run_many((int32_t)n, jobs_of(f), build_entry, f->c->platform, &options, f, runs,
-                       errors, NULL);
+    rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_entry, f->c->platform, &options, f, runs,
+                           errors, NULL);
     for (guint i = 0; i < n; i++) {
         if (runs[i])
             replace_entry(f, i, runs[i]);
-        else if (!out_of_time(f))
-            rh_fail(&f->failed, RH_ERROR_INTERNAL, "%s", errors[i] ? errors[i] : "no result");
+        else if (!out_of_time(f) && !f->failed)
+            f->failed = g_error_copy(errors[i]);
         rh_run_free(runs[i]);
-        g_free(errors[i]);
+        g_clear_error(&errors[i]);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "strategies/search/rehearse.h"
 
+#include "sim/engine/apart.h"
 #include "strategies/search/account.h"
 #include "strategies/search/plan.h"
 
@@ -24,7 +25,7 @@ RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngine
     g_autoptr(RhProgram) program = rh_train_build(c, layout, error);
     if (!program)
         return NULL;
-    g_autoptr(RhRun) run = rh_engine_run(program, c->platform, options, error);
+    g_autoptr(RhRun) run = rh_rehearse_apart(program, c->platform, options, error);
     if (!run)
         return NULL;
     g_autoptr(RhScreen) screen = rh_screen_new(c);

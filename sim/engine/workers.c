@@ -1,0 +1,311 @@
+#define _GNU_SOURCE /* memfd_create */
+#include "sim/engine/workers.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are told */
+#define TRIES_MAX      2      /* of an item whose child was lost */
+#define PATIENCE_US    200000 /* before a machine that lends nothing is asked again */
+
+typedef struct {
+    int32_t item;
+    pid_t pid;       /* 0 = free */
+    int pipe, words; /* its answer; its standard error, -1 = not kept */
+    bool late;
+    GByteArray *bytes;
+} Worker;
+
+typedef struct {
+    const RhWorkers *what;
+    int64_t t_end_us; /* monotonic; 0 = none */
+    Worker *workers;
+    int32_t jobs;    /* that the machine lends */
+    uint8_t *tries;  /* per item */
+    GArray *waiting; /* int32_t: items to do, the next one last */
+} Pool;
+
+enum { ANSWER_BYTES = 'B', ANSWER_ERROR = 'E' };
+
+/* --- in the child --- */
+
+static void write_all(int fd, const void *data, size_t length)
+{
+    for (const uint8_t *bytes = data; length > 0;) {
+        ssize_t written = write(fd, bytes, length);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            _exit(1);
+        bytes += written;
+        length -= (size_t)written;
+    }
+}
+
+static void perform(const RhWorkers *what, int32_t item, int fd)
+{
+    GError *error = NULL;
+    const GByteArray *bytes = what->perform(item, what->user, &error);
+    uint8_t kind = bytes ? ANSWER_BYTES : ANSWER_ERROR;
+    write_all(fd, &kind, 1);
+    if (bytes) {
+        write_all(fd, bytes->data, bytes->len);
+        return;
+    }
+    int32_t code = error && error->domain == RH_ERROR ? error->code : RH_ERROR_INTERNAL;
+    const char *text = error ? error->message : "a worker failed without saying why";
+    write_all(fd, &code, sizeof code);
+    write_all(fd, text, strlen(text));
+}
+
+/* --- starting --- */
+
+/* Which resource a failed system call ran out of. */
+static bool fail_for_want(GError **error, int why)
+{
+    const char *want = why == EMFILE || why == ENFILE ? "open files (`ulimit -n`)"
+                       : why == ENOMEM                ? "memory"
+                       : why == EAGAIN                ? "processes (`ulimit -u`)"
+                                                      : NULL;
+    if (!want)
+        return rh_fail(error, RH_ERROR_IO, "cannot start a worker process: %s", g_strerror(why));
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "no answer: the machine lends no more %s, and a rehearsal runs in a process of "
+                   "its own",
+                   want);
+}
+
+static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return fail_for_want(error, errno);
+    int words = memfd_create("rehearse-words", MFD_CLOEXEC);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        close(ends[0]);
+        if (words >= 0)
+            dup2(words, STDERR_FILENO);
+        perform(pool->what, item, ends[1]);
+        _exit(0);
+    }
+    int why = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        if (words >= 0)
+            close(words);
+        return fail_for_want(error, why);
+    }
+    *worker = (Worker){
+        .item = item, .pid = pid, .pipe = ends[0], .words = words, .bytes = g_byte_array_new()};
+    return true;
+}
+
+/* --- ending --- */
+
+/* The end of what the child wrote to its standard error; caller frees. */
+static char *last_words(const Worker *worker)
+{
+    char text[LAST_WORDS_MAX + 1];
+    off_t end = worker->words >= 0 ? lseek(worker->words, 0, SEEK_END) : 0;
+    off_t from = MAX(0, end - LAST_WORDS_MAX);
+    ssize_t length = end > 0 ? pread(worker->words, text, LAST_WORDS_MAX, from) : 0;
+    text[MAX(0, length)] = '\0';
+    return g_strstrip(g_utf8_make_valid(text, -1));
+}
+
+static bool is_out_of_memory(const char *words)
+{
+    return strstr(words, "failed to allocate") || strstr(words, "bad_alloc");
+}
+
+static bool fail_for_memory(GError **error, const char *how)
+{
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "no answer: %s\nhelp: fewer rehearsals at once need less memory", how);
+}
+
+/* An answer that says what went wrong; false. */
+static bool read_error(const GByteArray *bytes, GError **error)
+{
+    int32_t code;
+    if (bytes->len <= 1 + sizeof code || bytes->data[0] != ANSWER_ERROR)
+        return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
+    memcpy(&code, bytes->data + 1, sizeof code);
+    g_autofree char *text =
+        g_strndup((const char *)bytes->data + 1 + sizeof code, bytes->len - 1 - sizeof code);
+    g_set_error_literal(error, RH_ERROR, code, text);
+    return false;
+}
+
+/* Did the child end well? *lost: it might with another try. */
+static bool judge(const Pool *pool, const Worker *worker, int status, bool *lost, GError **error)
+{
+    *lost = false;
+    if (worker->late)
+        return rh_fail(error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
+                       pool->what->timeout_s);
+    bool signaled = WIFSIGNALED(status), exited = WIFEXITED(status) && WEXITSTATUS(status) != 0;
+    if (!signaled && !exited)
+        return worker->bytes->len > 1 && worker->bytes->data[0] == ANSWER_BYTES
+                   ? true
+                   : read_error(worker->bytes, error);
+    g_autofree char *words = last_words(worker);
+    *lost = true;
+    if (is_out_of_memory(words))
+        return fail_for_memory(error, "memory ran out in a rehearsal, twice");
+    if (signaled && WTERMSIG(status) == SIGKILL)
+        return fail_for_memory(error, "the rehearsal's process was killed, twice: the machine may "
+                                      "be out of memory");
+    *lost = false;
+    return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal crashed: %s %d%s%s",
+                   signaled ? "signal" : "exit status",
+                   signaled ? WTERMSIG(status) : WEXITSTATUS(status), *words ? "\nnote: " : "",
+                   words);
+}
+
+/* Waits for the child and hands on its answer, or puts the item back. True when it was answered. */
+static bool end(Pool *pool, Worker *worker)
+{
+    int status = 0;
+    bool lost;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GByteArray) bytes = worker->bytes;
+    close(worker->pipe);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    bool fine = judge(pool, worker, status, &lost, &error);
+    if (worker->words >= 0)
+        close(worker->words);
+    worker->pid = 0;
+    if (lost && ++pool->tries[worker->item] < TRIES_MAX) {
+        g_array_append_val(pool->waiting, worker->item);
+        return false;
+    }
+    if (fine)
+        g_byte_array_remove_index(bytes, 0);
+    pool->what->answer(worker->item, fine ? bytes : NULL, error, pool->what->user);
+    return true;
+}
+
+/* --- meanwhile --- */
+
+/* False at the end of what the child writes. */
+static bool read_some(Worker *worker)
+{
+    uint8_t buffer[65536];
+    ssize_t count = read(worker->pipe, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR)
+        return true;
+    if (count <= 0)
+        return false;
+    g_byte_array_append(worker->bytes, buffer, (guint)count);
+    return true;
+}
+
+/* Milliseconds until the time is up; -1 = never. */
+static int time_left_ms(const Pool *pool)
+{
+    if (pool->t_end_us == 0)
+        return -1;
+    int64_t left_us = pool->t_end_us - g_get_monotonic_time();
+    return left_us <= 0 ? 0 : (int)MIN(left_us / 1000 + 1, 1000000000);
+}
+
+static void kill_all(Pool *pool)
+{
+    for (int32_t i = 0; i < pool->what->jobs; i++) {
+        Worker *worker = &pool->workers[i];
+        if (!worker->pid || worker->late)
+            continue;
+        worker->late = true;
+        kill(worker->pid, SIGKILL);
+    }
+}
+
+/* Reads from all workers until one has ended; returns it. */
+static Worker *next_ended(Pool *pool)
+{
+    int32_t count = pool->what->jobs;
+    g_autofree struct pollfd *fds = g_new0(struct pollfd, count + 1);
+    for (;;) {
+        int wait_ms = time_left_ms(pool);
+        if (wait_ms == 0) {
+            kill_all(pool);
+            wait_ms = -1;
+        }
+        for (int32_t i = 0; i < count; i++)
+            fds[i] = (struct pollfd){.fd = pool->workers[i].pid ? pool->workers[i].pipe : -1,
+                                     .events = POLLIN};
+        if (poll(fds, (nfds_t)count, wait_ms) < 0)
+            continue;
+        for (int32_t i = 0; i < count; i++)
+            if (fds[i].revents && !read_some(&pool->workers[i]))
+                return &pool->workers[i];
+    }
+}
+
+static int32_t busy(const Pool *pool)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < pool->what->jobs; i++)
+        count += pool->workers[i].pid != 0;
+    return count;
+}
+
+/* Starts the next item. True when it is settled without a worker. */
+static bool start_next(Pool *pool)
+{
+    int32_t item = g_array_index(pool->waiting, int32_t, pool->waiting->len - 1);
+    g_autoptr(GError) error = NULL;
+    Worker *worker = pool->workers;
+    while (worker->pid)
+        worker++;
+    if (time_left_ms(pool) == 0)
+        rh_fail(&error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
+                pool->what->timeout_s);
+    else if (start(pool, worker, item, &error)) {
+        g_array_set_size(pool->waiting, pool->waiting->len - 1);
+        return false;
+    } else if (busy(pool) > 0) { /* another time, when one of these has ended */
+        pool->jobs = busy(pool);
+        return false;
+    } else if (++pool->tries[item] < TRIES_MAX) {
+        g_usleep(PATIENCE_US);
+        return false;
+    }
+    g_array_set_size(pool->waiting, pool->waiting->len - 1);
+    pool->what->answer(item, NULL, error, pool->what->user);
+    return true;
+}
+
+void rh_workers_run(const RhWorkers *what)
+{
+    g_return_if_fail(what && what->perform && what->answer && what->jobs > 0);
+    Pool pool = {.what = what, .jobs = what->jobs};
+    if (what->timeout_s > 0)
+        pool.t_end_us = g_get_monotonic_time() + (int64_t)(what->timeout_s * 1e6);
+    g_autofree Worker *workers = pool.workers = g_new0(Worker, what->jobs);
+    g_autofree uint8_t *tries = pool.tries = g_new0(uint8_t, what->count + 1);
+    g_autoptr(GArray) waiting = pool.waiting = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    for (int32_t item = what->count - 1; item >= 0; item--)
+        g_array_append_val(waiting, item);
+    for (int32_t answered = 0; answered < what->count;) {
+        while (waiting->len > 0 && busy(&pool) < pool.jobs)
+            answered += start_next(&pool);
+        if (busy(&pool) > 0)
+            answered += end(&pool, next_ended(&pool));
+    }
+}

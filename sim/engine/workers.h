@@ -1,0 +1,26 @@
+#pragma once
+/* Work done in forked children: a crash, a leak or a kill there is an error here and nothing else.
+ *
+ * Memory is shared by fork; a child hands back bytes. What a child writes to its standard error is
+ * its last words, and goes into the error when it crashes. An item whose child was killed or ran
+ * out of memory is done once more; a machine that lends no more processes, descriptors or memory
+ * gets fewer workers. Results do not depend on `jobs`. */
+#include <glib.h>
+#include <stdint.h>
+
+typedef struct {
+    int32_t count;    /* items 0 .. count - 1 */
+    int32_t jobs;     /* children at once, at least 1 */
+    double timeout_s; /* wall clock of the whole call; 0 = none */
+    /* In the child: the bytes of the item's answer (the child frees nothing), or NULL and an error,
+     * which arrives with its code when its domain is RH_ERROR. */
+    GByteArray *(*perform)(int32_t item, void *user, GError **error);
+    /* In the caller, once per item, in order of ending: bytes, or NULL and the error (borrowed).
+     * RH_ERROR_NO_ANSWER: out of time, or of a resource, which it names; RH_ERROR_INTERNAL: the
+     * child crashed. */
+    void (*answer)(int32_t item, const GByteArray *bytes, const GError *error, void *user);
+    void *user;
+} RhWorkers;
+
+/* Returns when every item has had its answer. */
+void rh_workers_run(const RhWorkers *workers);

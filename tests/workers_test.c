@@ -1,0 +1,187 @@
+/* Children that do work, die, are killed, run late; and a machine that lends no more of them. */
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "sim/engine/workers.h"
+#include "tests/testkit.h"
+
+#define ITEMS 6
+
+typedef struct {
+    int32_t *tries; /* shared with the children, per item */
+    char *texts[ITEMS];
+    int32_t codes[ITEMS]; /* 0 when it went well */
+    int32_t answers;
+} Record;
+
+typedef enum {
+    DOES_WELL,
+    IS_KILLED_ONCE,
+    IS_KILLED,
+    RUNS_OUT_OF_MEMORY,
+    CRASHES,
+    REFUSES,
+} Fate;
+
+static GByteArray *meet_fate(int32_t item, void *user, GError **error)
+{
+    Record *record = user;
+    int32_t try = record->tries[item]++;
+    Fate fate = (Fate)item;
+    static const char no_memory[] = "GLib-ERROR **: gmem.c:207: failed to allocate 8 bytes\n";
+    static const char last_words[] = "what a pity\n";
+    if (fate == IS_KILLED || (fate == IS_KILLED_ONCE && try == 0))
+        raise(SIGKILL);
+    if (fate == RUNS_OUT_OF_MEMORY && write(STDERR_FILENO, no_memory, sizeof no_memory - 1) > 0)
+        _exit(133);
+    if (fate == CRASHES && write(STDERR_FILENO, last_words, sizeof last_words - 1) > 0)
+        raise(SIGABRT);
+    if (fate == REFUSES) {
+        rh_fail(error, RH_ERROR_INPUT, "item %d is refused", item);
+        return NULL;
+    }
+    char *text = g_strdup_printf("item %d", item);
+    return g_byte_array_new_take((guint8 *)text, strlen(text));
+}
+
+static void note(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    Record *record = user;
+    record->answers++;
+    record->codes[item] = error ? error->code : 0;
+    record->texts[item] =
+        error ? g_strdup(error->message) : g_strndup((const char *)bytes->data, bytes->len);
+}
+
+static void record_init(Record *record)
+{
+    *record = (Record){0};
+    record->tries = mmap(NULL, sizeof(int32_t) * ITEMS, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(record->tries != MAP_FAILED);
+}
+
+static void record_clear(Record *record)
+{
+    munmap(record->tries, sizeof(int32_t) * ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        g_free(record->texts[i]);
+}
+
+static void every_fate_is_told(int32_t jobs)
+{
+    Record r;
+    record_init(&r);
+    RhWorkers workers = {
+        .count = ITEMS, .jobs = jobs, .perform = meet_fate, .answer = note, .user = &r};
+    rh_workers_run(&workers);
+    CU_ASSERT_EQUAL(r.answers, ITEMS);
+    CU_ASSERT_EQUAL(r.codes[DOES_WELL], 0);
+    CU_ASSERT_STRING_EQUAL(r.texts[DOES_WELL], "item 0");
+    CU_ASSERT_EQUAL(r.codes[IS_KILLED_ONCE], 0); /* lost, and done once more */
+    CU_ASSERT_EQUAL(r.tries[IS_KILLED_ONCE], 2);
+    CU_ASSERT_EQUAL(r.codes[IS_KILLED], RH_ERROR_NO_ANSWER);
+    CU_ASSERT_EQUAL(r.tries[IS_KILLED], 2);
+    CU_ASSERT_EQUAL(r.codes[RUNS_OUT_OF_MEMORY], RH_ERROR_NO_ANSWER);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.texts[RUNS_OUT_OF_MEMORY], "memory ran out"));
+    CU_ASSERT_EQUAL(r.codes[CRASHES], RH_ERROR_INTERNAL);
+    CU_ASSERT_EQUAL(r.tries[CRASHES], 1); /* it would crash again */
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.texts[CRASHES], "what a pity"));
+    CU_ASSERT_EQUAL(r.codes[REFUSES], RH_ERROR_INPUT);
+    CU_ASSERT_STRING_EQUAL(r.texts[REFUSES], "item 5 is refused");
+    record_clear(&r);
+}
+
+static void fates_do_not_depend_on_jobs(void)
+{
+    every_fate_is_told(1);
+    every_fate_is_told(4);
+}
+
+static GByteArray *do_well(int32_t item, void *user, GError **error)
+{
+    return meet_fate(DOES_WELL, user, error)
+               ? g_byte_array_append(g_byte_array_new(), (const guint8 *)&item, 4)
+               : NULL;
+}
+
+static void without_descriptors_the_answer_names_them(void)
+{
+    Record r;
+    struct rlimit before, none = {0};
+    record_init(&r);
+    RhWorkers workers = {.count = 2, .jobs = 2, .perform = do_well, .answer = note, .user = &r};
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none.rlim_max = before.rlim_max;
+    none.rlim_cur = 4; /* at best one more than the three that are open */
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    rh_workers_run(&workers);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CU_ASSERT_EQUAL(r.answers, 2);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL(r.codes[i], RH_ERROR_NO_ANSWER);
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.texts[i], "open files"));
+    }
+    record_clear(&r);
+}
+
+static void few_descriptors_mean_fewer_workers(void)
+{
+    Record r;
+    struct rlimit before, few;
+    record_init(&r);
+    RhWorkers workers = {
+        .count = ITEMS, .jobs = ITEMS, .perform = do_well, .answer = note, .user = &r};
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = 8; /* room for two of six */
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &few), 0);
+    rh_workers_run(&workers);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CU_ASSERT_EQUAL(r.answers, ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        CU_ASSERT_EQUAL(r.codes[i], 0);
+    record_clear(&r);
+}
+
+static GByteArray *sleep_long(int32_t item, void *user, GError **error)
+{
+    (void)item, (void)user, (void)error;
+    g_usleep(60 * G_USEC_PER_SEC);
+    return NULL;
+}
+
+static void the_time_is_kept(void)
+{
+    Record r;
+    record_init(&r);
+    RhWorkers workers = {.count = ITEMS,
+                         .jobs = 2,
+                         .timeout_s = 0.05,
+                         .perform = sleep_long,
+                         .answer = note,
+                         .user = &r};
+    int64_t t_start_us = g_get_monotonic_time();
+    rh_workers_run(&workers);
+    CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 550000);
+    CU_ASSERT_EQUAL(r.answers, ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        CU_ASSERT_EQUAL(r.codes[i], RH_ERROR_NO_ANSWER);
+    record_clear(&r);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "workers",
+        (const RhTest[]){{"fates_do_not_depend_on_jobs", fates_do_not_depend_on_jobs},
+                         {"without_descriptors_the_answer_names_them",
+                          without_descriptors_the_answer_names_them},
+                         {"few_descriptors_mean_fewer_workers", few_descriptors_mean_fewer_workers},
+                         {"the_time_is_kept", the_time_is_kept},
+                         {0}});
+}
