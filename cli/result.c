@@ -4,30 +4,48 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "strategies/knobs.h"
 
+/* "15-16-15", caller frees. */
+static char *stage_layers_text(RhJson *doc, const RhJsonNode *list)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (const RhJsonNode *n = rh_json_first(list); n; n = rh_json_next(n))
+        g_string_append_printf(text, "%s%" G_GINT64_FORMAT, text->len ? "-" : "",
+                               rh_json_node_int(doc, n, 0, G_MAXINT16));
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* A knob of the layout as text, caller frees; NULL: none is there. */
+static char *knob_text(RhJson *doc, const RhJsonNode *node, const RhKnob *knob)
+{
+    const char *key = rh_knob_json_key(knob);
+    if (!rh_json_has(node, key))
+        return NULL;
+    if (knob->list) {
+        const RhJsonNode *list = rh_json_array(doc, node, key);
+        return list ? stage_layers_text(doc, list) : NULL;
+    }
+    if (rh_knob_is_switch(knob))
+        return g_strdup(knob->names[rh_json_bool_or(doc, node, key, false)]);
+    if (knob->names)
+        return g_strdup(rh_json_string(doc, node, key));
+    return g_strdup_printf("%" G_GINT64_FORMAT, rh_json_int(doc, node, key, knob->low, knob->high));
+}
+
+/* Keys left out take their defaults, as on the command line. */
 static void read_layout(RhJson *doc, const RhJsonNode *node, RhLayout *layout)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    static const char *const numbers[] = {"tp", "pp", "dp", "cp", "ep", "vpp", "zero", NULL};
-    static const char *const names[] = {"recompute", "schedule", "order", NULL};
-    for (const char *const *key = numbers; *key; key++)
-        g_string_append_printf(text, "%s=%" G_GINT64_FORMAT ",", *key,
-                               rh_json_int(doc, node, *key, 0, 1 << 20));
-    for (const char *const *key = names; *key; key++)
-        g_string_append_printf(text, "%s=%s,", *key, rh_json_string(doc, node, *key));
-    g_string_append_printf(text, "mb=%" G_GINT64_FORMAT ",",
-                           rh_json_int(doc, node, "microbatch", 1, 1 << 20));
-    g_string_append_printf(text, "sp=%s", rh_json_bool_or(doc, node, "sp", false) ? "on" : "off");
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_autofree char *value = knob_text(doc, node, knob);
+        if (value)
+            g_string_append_printf(text, "%s%s=%s", text->len ? "," : "", knob->key, value);
+    }
     g_autoptr(GError) local = NULL;
     *layout = rh_layout_default();
     if (!rh_layout_parse(text->str, layout, &local))
         rh_json_problem(doc, node, NULL, "%s", local->message);
-    const RhJsonNode *split = rh_json_array_or_null(doc, node, "stage_layers");
-    const RhJsonNode *entry = split ? rh_json_first(split) : NULL;
-    for (; entry && layout->stage_layers_count < (int32_t)G_N_ELEMENTS(layout->stage_layers);
-         entry = rh_json_next(entry))
-        layout->stage_layers[layout->stage_layers_count++] =
-            (int16_t)rh_json_node_int(doc, entry, 0, G_MAXINT16);
 }
 
 /* Into `parent`, or a new tree when it is NULL, which is returned. */

@@ -9,7 +9,7 @@
 #include "report/draw_platform.h"
 #include "report/format.h"
 #include "report/json_show.h"
-#include "strategies/layout.h"
+#include "strategies/knobs.h"
 #include "strategies/stack.h"
 
 static void print_json(const RhArguments *a, RhShowTopic topic, const GPtrArray *items)
@@ -99,6 +99,24 @@ static bool platforms(const RhArguments *a, const char *name, GError **error)
 
 /* --- strategies --- */
 
+/* Every knob of a layout, and what keys left out mean; caller frees. */
+static char *strategies_text(void)
+{
+    g_autoptr(GString) out =
+        g_string_new("A strategy says how a job is cut over the GPUs; the cuts compose.\n\n");
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_string_append_printf(out, "  %-22s ", knob->example);
+        rh_text_wrap(out, knob->about, 25, 79);
+    }
+    RhLayout layout = rh_layout_default();
+    g_autofree char *text = rh_layout_format(&layout);
+    g_auto(GStrv) keys = g_strsplit(text, ",", -1);
+    g_autofree char *spaced = g_strjoinv(", ", keys);
+    g_string_append(out, "\ndefaults: ");
+    rh_text_wrap(out, spaced, 10, 79);
+    return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
 static bool strategies(const RhArguments *a, const char *name, GError **error)
 {
     RhLayout layout = rh_layout_default();
@@ -117,28 +135,8 @@ static bool strategies(const RhArguments *a, const char *name, GError **error)
                layout.dp == 0 ? "dp is left out: as many replicas as the GPUs allow\n" : "");
         return true;
     }
-    g_autofree char *defaults = rh_layout_format(&layout);
-    puts("A strategy says how a job is cut over the GPUs; the cuts compose.\n\n"
-         "  tp8                    tensor parallel: each matrix over 8 GPUs of a node\n"
-         "  sp=on                  sequence parallel: norms and residuals over them too\n"
-         "  pp16                   pipeline parallel: the layers over 16 stages\n"
-         "  schedule=1f1b          1f1b, gpipe (all forwards first) or interleaved\n"
-         "  vpp2                   model chunks per stage, with schedule=interleaved\n"
-         "  dp64                   data parallel replicas; left out: what the GPUs allow\n"
-         "  zero1                  0: replicas hold all; 1: optimizer states cut over\n"
-         "                         the replicas; 2: gradients too; 3: weights too (FSDP)\n"
-         "  mb1                    samples of one micro-batch; the rest accumulates\n"
-         "  recompute=selective    none, selective (attention) or full (whole layers)\n"
-         "  order=tp-dp-pp         which dimension is innermost in the rank numbers;\n"
-         "                         tp-pp-dp keeps a pipeline together instead\n"
-         "  stages=15-16x6-15      layers of each of the pp x vpp chunks, first to last,\n"
-         "                         16x6 being 16 six times; left out: as even as can be\n"
-         "  cp1, ep1               context and expert parallel: 1 in this version\n");
-    g_auto(GStrv) keys = g_strsplit(defaults, ",", -1);
-    g_autofree char *spaced = g_strjoinv(", ", keys);
-    g_autoptr(GString) out = g_string_new("defaults: ");
-    rh_text_wrap(out, spaced, 10, 79);
-    fputs(out->str, stdout);
+    g_autofree char *list = strategies_text();
+    fputs(list, stdout);
     puts("next: rehearse help simulate");
     return true;
 }

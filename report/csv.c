@@ -1,10 +1,15 @@
 /* Results as CSV (RFC 4180, '.' as the decimal point in every locale). */
 #include "report/report.h"
+#include "strategies/knobs.h"
 
-static const char csv_head[] =
-    "rank,tp,pp,dp,cp,ep,vpp,microbatch,zero,recompute,schedule,sp,order,step_time_s,"
-    "tokens_per_s_per_gpu,model_flops_per_s_per_gpu,mfu_frac,hfu_frac,memory_peak_bytes,"
-    "memory_capacity_bytes,fits,bubble_frac,exposed_communication_frac\n";
+/* Is the knob a column? A quiet one where a row has a word on it. */
+static bool is_column(const RhKnob *knob, RhRehearsal *const *rows, guint count)
+{
+    bool said = !knob->quiet;
+    for (guint i = 0; i < count && !said; i++)
+        said = !rh_knob_is_silent(knob, &rows[i]->layout);
+    return said && !knob->list;
+}
 
 static void append_number(GString *out, double value)
 {
@@ -12,13 +17,8 @@ static void append_number(GString *out, double value)
     g_string_append_printf(out, ",%s", g_ascii_formatd(text, sizeof text, "%.9g", value));
 }
 
-static void append_rehearsal(GString *out, guint rank, const RhRehearsal *r)
+static void append_figures(GString *out, const RhRehearsal *r)
 {
-    const RhLayout *l = &r->layout;
-    g_string_append_printf(out, "%u,%d,%d,%d,%d,%d,%d,%d,%d,%s,%s,%s,%s", rank, l->tp, l->pp, l->dp,
-                           l->cp, l->ep, l->vpp, l->microbatch, l->zero,
-                           rh_recompute_name(l->recompute), rh_schedule_kind_name(l->schedule),
-                           l->sequence_parallel ? "on" : "off", rh_order_name(l->order));
     append_number(out, r->step_time_s);
     append_number(out, r->tokens_per_s_per_gpu);
     append_number(out, r->model_flops_per_s_per_gpu);
@@ -32,17 +32,36 @@ static void append_rehearsal(GString *out, guint rank, const RhRehearsal *r)
     g_string_append_c(out, '\n');
 }
 
+static char *csv_of(RhRehearsal *const *rows, guint count)
+{
+    GString *out = g_string_new("rank");
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (is_column(knob, rows, count))
+            g_string_append_printf(out, ",%s", rh_knob_json_key(knob));
+    g_string_append(out, ",step_time_s,tokens_per_s_per_gpu,model_flops_per_s_per_gpu,mfu_frac,"
+                         "hfu_frac,memory_peak_bytes,memory_capacity_bytes,fits,bubble_frac,"
+                         "exposed_communication_frac\n");
+    for (guint i = 0; i < count; i++) {
+        g_string_append_printf(out, "%u", i + 1);
+        for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+            if (!is_column(knob, rows, count))
+                continue;
+            int32_t value = rh_knob_value(knob, &rows[i]->layout);
+            g_autofree char *text = rh_knob_value_text(knob, value);
+            g_string_append_printf(out, ",%s", text);
+        }
+        append_figures(out, rows[i]);
+    }
+    return g_string_free(out, FALSE);
+}
+
 char *rh_report_plan_csv(const RhPlan *plan)
 {
-    GString *out = g_string_new(csv_head);
-    for (guint i = 0; i < plan->entries->len; i++)
-        append_rehearsal(out, i + 1, g_ptr_array_index(plan->entries, i));
-    return g_string_free(out, FALSE);
+    return csv_of((RhRehearsal *const *)plan->entries->pdata, plan->entries->len);
 }
 
 char *rh_report_run_csv(const RhRehearsal *r)
 {
-    GString *out = g_string_new(csv_head);
-    append_rehearsal(out, 1, r);
-    return g_string_free(out, FALSE);
+    RhRehearsal *const row = (RhRehearsal *)r;
+    return csv_of(&row, 1);
 }

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "report/json_common.h"
+#include "strategies/knobs.h"
 
 void rh_put_known(RhJsonWriter *w, const char *key, double value)
 {
@@ -56,26 +57,30 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q)
     put_inputs(w, q);
 }
 
+static void put_stage_layers(RhJsonWriter *w, const char *key, const RhLayout *l)
+{
+    rh_json_begin_array(w, key);
+    for (int32_t i = 0; i < l->stage_layers_count; i++)
+        rh_json_put_int(w, NULL, l->stage_layers[i]);
+    rh_json_end_array(w);
+}
+
 void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *l)
 {
     rh_json_begin_object(w, key);
-    rh_json_put_int(w, "tp", l->tp);
-    rh_json_put_int(w, "pp", l->pp);
-    rh_json_put_int(w, "dp", l->dp);
-    rh_json_put_int(w, "cp", l->cp);
-    rh_json_put_int(w, "ep", l->ep);
-    rh_json_put_int(w, "vpp", l->vpp);
-    rh_json_put_int(w, "microbatch", l->microbatch);
-    rh_json_put_int(w, "zero", l->zero);
-    rh_json_put_string(w, "recompute", rh_recompute_name(l->recompute));
-    rh_json_put_string(w, "schedule", rh_schedule_kind_name(l->schedule));
-    rh_json_put_bool(w, "sp", l->sequence_parallel);
-    rh_json_put_string(w, "order", rh_order_name(l->order));
-    if (l->stage_layers_count > 0) {
-        rh_json_begin_array(w, "stage_layers");
-        for (int32_t i = 0; i < l->stage_layers_count; i++)
-            rh_json_put_int(w, NULL, l->stage_layers[i]);
-        rh_json_end_array(w);
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        const char *name = rh_knob_json_key(knob);
+        int32_t value = rh_knob_value(knob, l);
+        if (rh_knob_is_silent(knob, l))
+            continue;
+        if (knob->list)
+            put_stage_layers(w, name, l);
+        else if (rh_knob_is_switch(knob))
+            rh_json_put_bool(w, name, value != 0);
+        else if (knob->names)
+            rh_json_put_string(w, name, knob->names[value]);
+        else
+            rh_json_put_int(w, name, value);
     }
     rh_json_end_object(w);
 }

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "strategies/knobs.h"
 
 #define BOLD(style)  ((style)->colored ? "\033[1m" : "")
 #define PLAIN(style) ((style)->colored ? "\033[0m" : "")
@@ -16,44 +17,6 @@ static double gib(double bytes)
 
 /* --- the table of plans: columns that say the same for all are left out --- */
 
-typedef struct {
-    const char *head;
-    char *(*cell)(const RhRehearsal *r); /* caller frees */
-    bool always;
-} Column;
-
-#define INT_CELL(name, field)                                                                      \
-    static char *name(const RhRehearsal *r)                                                        \
-    {                                                                                              \
-        return g_strdup_printf("%d", r->layout.field);                                             \
-    }
-INT_CELL(cell_tp, tp)
-INT_CELL(cell_pp, pp)
-INT_CELL(cell_dp, dp)
-INT_CELL(cell_cp, cp)
-INT_CELL(cell_ep, ep)
-INT_CELL(cell_vpp, vpp)
-INT_CELL(cell_mb, microbatch)
-INT_CELL(cell_zero, zero)
-
-static char *cell_recompute(const RhRehearsal *r)
-{
-    bool selective = r->layout.recompute == RH_RECOMPUTE_SELECTIVE;
-    return g_strdup(selective ? "select" : rh_recompute_name(r->layout.recompute));
-}
-/* Interleaved shows in vpp already. */
-static char *cell_schedule(const RhRehearsal *r)
-{
-    return g_strdup(r->layout.schedule == RH_SCHEDULE_GPIPE ? "gpipe" : "1f1b");
-}
-static char *cell_sp(const RhRehearsal *r)
-{
-    return g_strdup(r->layout.tp == 1 ? "-" : r->layout.sequence_parallel ? "on" : "off");
-}
-static char *cell_order(const RhRehearsal *r)
-{
-    return g_strdup(r->layout.order == RH_ORDER_TP_PP_DP ? "pp-dp" : "dp-pp");
-}
 /* A bound where nothing was rehearsed. */
 static char *cell_step(const RhRehearsal *r)
 {
@@ -79,21 +42,43 @@ static char *cell_exposed(const RhRehearsal *r)
                            : g_strdup("-");
 }
 
-static const Column columns[] = {
-    {"tp", cell_tp, true},           {"pp", cell_pp, true},        {"dp", cell_dp, true},
-    {"cp", cell_cp, false},          {"ep", cell_ep, false},       {"vpp", cell_vpp, false},
-    {"mb", cell_mb, true},           {"zero", cell_zero, true},    {"recomp", cell_recompute, true},
-    {"sched", cell_schedule, false}, {"sp", cell_sp, false},       {"order", cell_order, false},
-    {"step s", cell_step, true},     {"MFU %", cell_mfu, true},    {"GiB", cell_memory, true},
-    {"bubble", cell_bubble, true},   {"comm", cell_exposed, true},
+/* What a plan is known by besides its layout. */
+typedef struct {
+    const char *head;
+    char *(*cell)(const RhRehearsal *r); /* caller frees */
+    bool is_wait;
+} Figure;
+
+static const Figure figures[] = {
+    {"step s", cell_step, false},  {"MFU %", cell_mfu, false},   {"GiB", cell_memory, false},
+    {"bubble", cell_bubble, true}, {"comm", cell_exposed, true},
 };
 
+/* A column is of either. */
+typedef struct {
+    const RhKnob *knob;
+    const Figure *figure;
+} Column;
+
+static char *cell_of(const Column *column, const RhRehearsal *r)
+{
+    return column->knob ? rh_knob_cell(column->knob, &r->layout) : column->figure->cell(r);
+}
+
+static const char *head_of(const Column *column)
+{
+    if (column->figure)
+        return column->figure->head;
+    return column->knob->head ? column->knob->head : column->knob->key;
+}
+
 /* "-" (it has no meaning there) differs from nothing. */
-static bool column_varies(const RhPlan *plan, const Column *column)
+static bool knob_varies(const RhPlan *plan, const RhKnob *knob)
 {
     g_autofree char *first = NULL;
     for (guint i = 0; i < plan->entries->len; i++) {
-        g_autofree char *cell = column->cell(g_ptr_array_index(plan->entries, i));
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        g_autofree char *cell = rh_knob_cell(knob, &r->layout);
         if (strcmp(cell, "-") == 0)
             continue;
         if (first && strcmp(first, cell) != 0)
@@ -102,6 +87,23 @@ static bool column_varies(const RhPlan *plan, const Column *column)
             first = g_steal_pointer(&cell);
     }
     return false;
+}
+
+static GArray *shown_columns(const RhPlan *plan, bool waits_known)
+{
+    GArray *shown = g_array_new(FALSE, FALSE, sizeof(Column));
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        Column column = {.knob = knob};
+        if (knob->column == RH_COLUMN_ALWAYS ||
+            (knob->column == RH_COLUMN_VARIES && knob_varies(plan, knob)))
+            g_array_append_val(shown, column);
+    }
+    for (size_t i = 0; i < G_N_ELEMENTS(figures); i++) {
+        Column column = {.figure = &figures[i]};
+        if (waits_known || !figures[i].is_wait)
+            g_array_append_val(shown, column);
+    }
+    return shown;
 }
 
 static bool blank_at(char **lines, gsize column)
@@ -155,28 +157,22 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
 static void append_table(GString *out, const RhPlan *plan)
 {
     bool waits_known = count_rehearsed(plan) > 0;
+    g_autoptr(GArray) columns = shown_columns(plan, waits_known);
     g_autoptr(GString) alignment = g_string_new(">");
     g_autoptr(GString) head = g_string_new("#");
-    bool shown[G_N_ELEMENTS(columns)];
-    for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
-        bool is_wait = columns[i].cell == cell_bubble || columns[i].cell == cell_exposed;
-        shown[i] = is_wait ? waits_known : columns[i].always || column_varies(plan, &columns[i]);
-        if (!shown[i])
-            continue;
-        bool word = columns[i].cell == cell_recompute || columns[i].cell == cell_schedule ||
-                    columns[i].cell == cell_order || columns[i].cell == cell_sp;
-        g_string_append_c(alignment, word ? '<' : '>');
-        g_string_append_printf(head, "|%s", columns[i].head);
+    for (guint i = 0; i < columns->len; i++) {
+        const Column *column = &g_array_index(columns, Column, i);
+        g_string_append_c(alignment, column->knob && column->knob->names ? '<' : '>');
+        g_string_append_printf(head, "|%s", head_of(column));
     }
     g_autoptr(RhTable) table = rh_table_new(alignment->str);
     rh_table_rowf(table, "%s", head->str);
     for (guint k = 0; k < plan->entries->len; k++) {
         g_autoptr(GString) row = g_string_new(NULL);
         g_string_printf(row, "%u", k + 1);
-        for (size_t i = 0; i < G_N_ELEMENTS(columns); i++) {
-            if (!shown[i])
-                continue;
-            g_autofree char *cell = columns[i].cell(g_ptr_array_index(plan->entries, k));
+        for (guint i = 0; i < columns->len; i++) {
+            g_autofree char *cell =
+                cell_of(&g_array_index(columns, Column, i), g_ptr_array_index(plan->entries, k));
             g_string_append_printf(row, "|%s", cell);
         }
         rh_table_rowf(table, "%s", row->str);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/layout.h"
+#include "strategies/knobs.h"
 #include "strategies/train/schedule.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -218,11 +218,48 @@ static void knobs_without_effect_are_canonical(void)
     CU_ASSERT_EQUAL(l.schedule, RH_SCHEDULE_1F1B);
 }
 
+/* Whatever the rows are: every value of every knob has a text that reads back as it. */
+static void every_value_of_every_knob_round_trips(void)
+{
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        int32_t last = MIN(knob->high, knob->low + 8);
+        for (int32_t value = knob->low; value <= last && !knob->list; value++) {
+            RhLayout a = rh_layout_default(), b = rh_layout_default();
+            rh_knob_store(knob, &a, value);
+            g_autofree char *text = rh_layout_format(&a), *title = rh_layout_title(&a);
+            CU_ASSERT_TRUE_FATAL(rh_layout_parse(text, &b, NULL));
+            CU_ASSERT_EQUAL(rh_knob_value(knob, &b), value);
+            CU_ASSERT_TRUE(rh_layout_equal(&a, &b));
+            CU_ASSERT_TRUE(*title != 0);
+            rh_knob_store(knob, &b, value + 1);
+            CU_ASSERT_EQUAL(rh_layout_equal(&a, &b), rh_knob_is_switch(knob) && value == 1);
+        }
+    }
+}
+
+static void every_knob_is_explained(void)
+{
+    RhLayout l = rh_layout_default();
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE_FATAL(rh_layout_parse("nothing=1", &l, &error));
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_autofree char *word = g_strdup_printf(" %s", knob->key);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, word));
+        CU_ASSERT_PTR_EQUAL(rh_knob_find(knob->key, strlen(knob->key)), knob);
+        CU_ASSERT_FALSE(g_ascii_isdigit(knob->key[strlen(knob->key) - 1]));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(knob->about);
+        CU_ASSERT_TRUE(rh_layout_parse(knob->example, &l, NULL));
+        CU_ASSERT_TRUE(g_str_has_prefix(knob->example, knob->key));
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
         "layouts",
-        (RhTest[]){{"the_text_form_round_trips", the_text_form_round_trips},
+        (RhTest[]){{"every_value_of_every_knob_round_trips", every_value_of_every_knob_round_trips},
+                   {"every_knob_is_explained", every_knob_is_explained},
+                   {"the_text_form_round_trips", the_text_form_round_trips},
                    {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
                    {"uneven_stages_have_a_text", uneven_stages_have_a_text},
                    {"wrong_stages_are_refused_with_their_place",

@@ -44,11 +44,8 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
     if (!rh_train_job_legal(c, error))
         return;
     for (int32_t i = 0; i < o->constraints_count; i++)
-        if (o->constraints[i].relation == 0) {
-            g_autofree char *item =
-                g_strdup_printf("%s=%.0f", o->constraints[i].key, o->constraints[i].value);
-            rh_layout_parse(item, &probe, NULL);
-        }
+        if (o->constraints[i].knob && o->constraints[i].relation == 0)
+            rh_knob_store(o->constraints[i].knob, &probe, (int32_t)o->constraints[i].value);
     rh_train_complete(c, &probe);
     int64_t legal;
     RhPlanOptions free_options = *o;
@@ -164,23 +161,11 @@ static void try_number(Search *s, Knob knob, int64_t old, int64_t unit, bool gro
     }
 }
 
-/* "--limit memory<=50%", as the user may have typed it. */
-static char *constraint_text(const RhConstraint *k)
+/* "without --limit memory<=50%". */
+static char *without_text(const RhConstraint *k)
 {
-    static const char *const relations[] = {"<=", "=", ">="};
-    static const char *const switches[] = {"off", "on"};
-    const char *name = strcmp(k->key, "recompute") == 0 ? rh_recompute_name((RhRecompute)k->value)
-                       : strcmp(k->key, "schedule") == 0
-                           ? rh_schedule_kind_name((RhScheduleKind)k->value)
-                       : strcmp(k->key, "order") == 0 ? rh_order_name((RhOrder)k->value)
-                       : strcmp(k->key, "sp") == 0    ? switches[k->value != 0]
-                                                      : NULL;
-    bool memory = strcmp(k->key, "memory") == 0;
-    g_autofree char *value = name     ? g_strdup(name)
-                             : memory ? g_strdup_printf("%.4g%%", 100 * k->value)
-                                      : g_strdup_printf("%.0f", k->value);
-    return g_strdup_printf("without --%s %s%s%s", k->relation ? "limit" : "fix", k->key,
-                           relations[k->relation + 1], value);
+    g_autofree char *text = rh_constraint_text(k);
+    return g_strdup_printf("without --%s %s", k->relation ? "limit" : "fix", text);
 }
 
 static bool try_constraints(Search *s, const RhConstraint *left, int32_t count, char *change)
@@ -206,7 +191,7 @@ static void try_without_constraints(Search *s)
     for (int32_t i = 0; i < count; i++) {
         g_autofree RhConstraint *left = g_memdup2(s->o->constraints, (gsize)count * sizeof *left);
         memmove(left + i, left + i + 1, (gsize)(count - 1 - i) * sizeof *left);
-        enough |= try_constraints(s, left, count - 1, constraint_text(&s->o->constraints[i]));
+        enough |= try_constraints(s, left, count - 1, without_text(&s->o->constraints[i]));
     }
     if (!enough && count > 1)
         try_constraints(s, NULL, 0, g_strdup("without --fix and --limit"));

@@ -5,14 +5,16 @@
 
 #define MISSES_MAX 3
 
+/* Schedules without a title of their own are told apart by their chunks. */
 bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
 {
-    RhLayout x = *a, y = *b;
-    x.order = y.order;
-    x.vpp = y.vpp;
-    bool gpipe = (a->schedule == RH_SCHEDULE_GPIPE) != (b->schedule == RH_SCHEDULE_GPIPE);
-    x.schedule = y.schedule;
-    return !gpipe && rh_layout_equal(&x, &y);
+    RhLayout x = *a;
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->variant)
+            rh_knob_store(knob, &x, rh_knob_value(knob, b));
+    if (rh_schedule_kind_title(x.schedule) == rh_schedule_kind_title(b->schedule))
+        x.schedule = b->schedule;
+    return rh_layout_equal(&x, b);
 }
 
 /* Near misses differ in more than their switches. */

@@ -2,6 +2,7 @@
 /* The funnel: legal -> fits -> closed-form bound -> segment graph -> rehearsal, every stage a lower
  * bound of the next (docs/model-search.md). Result does not depend on the number of jobs. */
 #include "base/deadline.h"
+#include "strategies/knobs.h"
 #include "strategies/search/rehearse.h"
 
 typedef enum {
@@ -13,15 +14,16 @@ typedef enum {
 } RhObjective;
 const char *rh_objective_name(RhObjective objective);
 
-/* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`: key, relation, value. */
+/* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`. */
 typedef struct {
-    const char *key; /* a layout key (tp pp dp cp ep vpp mb zero recompute schedule sp order) or
-                        "memory" (fraction) */
-    int relation;    /* 0: =, -1: <=, +1: >= */
-    double value;    /* enumerated values by their number in the enum */
+    const RhKnob *knob; /* with one value; NULL: memory, a fraction of what there is */
+    int relation;       /* 0: =, -1: <=, +1: >= */
+    double value;       /* rh_knob_value() */
 } RhConstraint;
 /* Parses "tp=8", "tp<=8", "memory<=90%" into *out. RH_ERROR_USAGE with near keys. */
 bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error);
+/* "recompute=full", as it may have been typed; caller frees. */
+char *rh_constraint_text(const RhConstraint *constraint);
 
 typedef struct {
     RhObjective objective;

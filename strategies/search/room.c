@@ -1,14 +1,13 @@
 #include "strategies/search/room.h"
 
 #include <math.h>
-#include <string.h>
 
 RhRoom rh_room(const RhCase *c, const RhConstraint *constraints, int32_t count)
 {
     double capacity = rh_train_memory_capacity(c), most = capacity;
     bool limited = false;
     for (int32_t i = 0; i < count; i++)
-        if (strcmp(constraints[i].key, "memory") == 0) {
+        if (!constraints[i].knob) {
             most = fmin(most, constraints[i].value * capacity);
             limited = true;
         }

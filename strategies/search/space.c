@@ -1,7 +1,5 @@
 /* The space of layouts: every canonical legal one, in a fixed order. */
-#include <string.h>
-
-#include "base/error.h"
+#include "strategies/knobs.h"
 #include "strategies/search/plan.h"
 
 typedef struct {
@@ -11,43 +9,18 @@ typedef struct {
     RhDeadline deadline;
     uint32_t looks; /* at the clock now and then */
     bool late;
+    const RhKnob *knobs[64]; /* that are walked over, outermost first */
+    int32_t knobs_count;
     GArray *out;
 } Walk;
-
-static const char *const constraint_keys[] = {"tp",  "pp",    "dp",     "cp",        "ep",
-                                              "vpp", "mb",    "zero",   "recompute", "schedule",
-                                              "sp",  "order", "memory", NULL};
-
-static double value_of(const RhLayout *l, const char *key)
-{
-    const struct {
-        const char *key;
-        double value;
-    } rows[] = {{"tp", l->tp},
-                {"pp", l->pp},
-                {"dp", l->dp},
-                {"cp", l->cp},
-                {"ep", l->ep},
-                {"vpp", l->vpp},
-                {"mb", l->microbatch},
-                {"zero", l->zero},
-                {"recompute", l->recompute},
-                {"schedule", l->schedule},
-                {"sp", l->sequence_parallel},
-                {"order", l->order}};
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (strcmp(rows[i].key, key) == 0)
-            return rows[i].value;
-    g_return_val_if_reached(0);
-}
 
 static bool allowed(const Walk *w, const RhLayout *l)
 {
     for (int32_t i = 0; i < w->constraints_count; i++) {
         const RhConstraint *k = &w->constraints[i];
-        if (strcmp(k->key, "memory") == 0)
+        if (!k->knob)
             continue;
-        double v = value_of(l, k->key);
+        double v = rh_knob_value(k->knob, l);
         if ((k->relation == 0 && v != k->value) || (k->relation < 0 && v > k->value) ||
             (k->relation > 0 && v < k->value))
             return false;
@@ -57,8 +30,10 @@ static bool allowed(const Walk *w, const RhLayout *l)
 
 static void consider(Walk *w, const RhLayout *l)
 {
+    if (!allowed(w, l) || !rh_train_legal(w->c, l, NULL))
+        return;
     RhLayout canonical = rh_train_canonical(w->c, l);
-    if (rh_layout_equal(&canonical, l) && allowed(w, l) && rh_train_legal(w->c, l, NULL))
+    if (rh_layout_equal(&canonical, l))
         g_array_append_val(w->out, *l);
 }
 
@@ -69,46 +44,38 @@ static bool is_late(Walk *w)
     return w->late;
 }
 
-/* Knobs that neither place ranks nor count micro-batches. */
-static void walk_switches(Walk *w, RhLayout l)
+/* All values of the knobs from `depth` on, the last one's innermost. */
+static void walk(Walk *w, RhLayout *l, int32_t depth)
 {
-    if (is_late(w))
+    if (depth == w->knobs_count) {
+        consider(w, l);
         return;
-    for (l.zero = 0; l.zero <= 3; l.zero++)
-        for (int recompute = 0; recompute < RH_RECOMPUTE_LAST; recompute++)
-            for (int sp = 0; sp <= 1; sp++)
-                for (int order = RH_ORDER_TP_DP_PP; order < RH_ORDER_LAST; order++) {
-                    l.recompute = (RhRecompute)recompute;
-                    l.sequence_parallel = sp != 0;
-                    l.order = (RhOrder)order;
-                    consider(w, &l);
-                }
-}
-
-static void walk_schedules(Walk *w, RhLayout l)
-{
-    int32_t layers = w->c->model->layers_count;
-    for (int schedule = RH_SCHEDULE_GPIPE; schedule <= RH_SCHEDULE_1F1B; schedule++) {
-        l.schedule = (RhScheduleKind)schedule;
-        l.vpp = 1;
-        walk_switches(w, l);
     }
-    l.schedule = RH_SCHEDULE_INTERLEAVED;
-    for (l.vpp = 2; l.pp > 1 && l.pp * l.vpp <= layers + 2 && !w->late; l.vpp++)
-        walk_switches(w, l);
+    const RhKnob *knob = w->knobs[depth];
+    for (int32_t value = knob->low - 1; !is_late(w) && knob->next(knob, w->c, l, &value);) {
+        rh_knob_store(knob, l, value);
+        walk(w, l, depth + 1);
+    }
 }
 
-/* Every divisor of a replica's samples: which of them fit is the memory stage's to say. */
-static void walk_microbatches(Walk *w, RhLayout l)
+static void add_in_order(Walk *w, const RhKnob *knob)
 {
-    int64_t samples = w->c->job.global_batch / l.dp;
-    if (w->c->job.global_batch % l.dp != 0)
-        return;
-    for (int64_t size = 1; size <= MIN(samples, RH_LAYOUT_DEGREE_MAX) && !w->late; size++)
-        if (samples % size == 0) {
-            l.microbatch = (int32_t)size;
-            walk_schedules(w, l);
-        }
+    int32_t at = w->knobs_count++;
+    for (; at > 0 && w->knobs[at - 1]->walk > knob->walk; at--)
+        w->knobs[at] = w->knobs[at - 1];
+    w->knobs[at] = knob;
+}
+
+/* A knob that is not walked over stands where it is fixed, or at its default. */
+static RhLayout start(const Walk *w)
+{
+    RhLayout l = rh_layout_default();
+    for (int32_t i = 0; i < w->constraints_count; i++) {
+        const RhConstraint *k = &w->constraints[i];
+        if (k->knob && !k->knob->next && k->relation == 0)
+            rh_knob_store(k->knob, &l, (int32_t)k->value);
+    }
+    return l;
 }
 
 GArray *rh_space_list_until(const RhCase *c, const RhConstraint *constraints, int32_t count,
@@ -119,74 +86,15 @@ GArray *rh_space_list_until(const RhCase *c, const RhConstraint *constraints, in
               .constraints_count = count,
               .deadline = deadline,
               .out = g_array_new(FALSE, TRUE, sizeof(RhLayout))};
-    RhLayout l = rh_layout_default();
-    for (l.tp = 1; l.tp <= MIN(c->platform->gpus_per_node, c->job.gpus); l.tp++)
-        for (l.pp = 1; l.pp <= MIN(c->model->layers_count + 2, c->job.gpus / l.tp); l.pp++) {
-            if (c->job.gpus % (l.tp * l.pp) != 0)
-                continue;
-            l.dp = c->job.gpus / (l.tp * l.pp);
-            walk_microbatches(&w, l);
-        }
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->next)
+            add_in_order(&w, knob);
+    RhLayout l = start(&w);
+    walk(&w, &l, 0);
     return w.out;
 }
 
 GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count)
 {
     return rh_space_list_until(c, constraints, count, (RhDeadline){0});
-}
-
-/* --- constraints --- */
-
-static bool read_value(const char *key, const char *text, double *value, GError **error)
-{
-    if (strcmp(key, "memory") == 0)
-        return rh_share_parse(text, value, error);
-    if (strchr(text, ','))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "\"%s=%s\" is more than one constraint\nhelp: repeat the option, a key each",
-                       key, text);
-    RhLayout l = rh_layout_default();
-    g_autofree char *item = g_strdup_printf("%s=%s", key, text);
-    if (!rh_layout_parse(item, &l, error))
-        return false;
-    *value = value_of(&l, key);
-    return true;
-}
-
-bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error)
-{
-    size_t length = strcspn(text, "<>=");
-    g_autofree char *word = g_strstrip(g_strndup(text, length));
-    const char *rest = text + length;
-    int relation = g_str_has_prefix(rest, "<=") ? -1 : g_str_has_prefix(rest, ">=") ? 1 : 0;
-    RhConstraint parsed = {.relation = relation};
-    if (*rest == 0 || (relation == 0 && *rest != '='))
-        return rh_fail(error, RH_ERROR_USAGE, "\"%s\" is not a constraint\nhelp: write KEY=VALUE%s",
-                       text, is_limit ? ", KEY<=VALUE or KEY>=VALUE" : "");
-    for (int i = 0; constraint_keys[i]; i++)
-        if (strcmp(constraint_keys[i], word) == 0)
-            parsed.key = constraint_keys[i];
-    if (!parsed.key) {
-        const char *near = rh_nearest_name(word, constraint_keys);
-        return rh_fail(error, RH_ERROR_USAGE, "unknown layout key \"%s\" in \"%s\"%s%s%s", word,
-                       text, near ? "\nhelp: a key with a similar name exists: \"" : "",
-                       near ? near : "", near ? "\"" : "");
-    }
-    if (!is_limit && (relation != 0 || strcmp(parsed.key, "memory") == 0))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "\"%s\" does not fix a layout key\nhelp: use --limit %s", text, text);
-    g_autofree char *value = g_strstrip(g_strdup(rest + (relation ? 2 : 1)));
-    if (relation >= 0 && strcmp(parsed.key, "memory") == 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "\"%s\": memory has only an upper limit\nhelp: write memory<=%s", text,
-                       value);
-    if (is_limit && relation == 0)
-        parsed.relation = -1;
-    if (!read_value(parsed.key, value, &parsed.value, error)) {
-        if (error && *error)
-            (*error)->code = RH_ERROR_USAGE;
-        return false;
-    }
-    *out = parsed;
-    return true;
 }

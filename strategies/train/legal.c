@@ -122,7 +122,7 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
             "pp=%d x vpp=%d chunks are more than the %d layers\n"
             "note: two chunks more are legal: the first holds the embedding alone, the last the head",
             l->pp, l->vpp, c->model->layers_count);
-    if ((l->vpp > 1) != (l->schedule == RH_SCHEDULE_INTERLEAVED))
+    if ((l->vpp > 1) != rh_schedule_kind_chunked(l->schedule))
         return rh_fail(
             error, RH_ERROR_USAGE,
             "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule, and "

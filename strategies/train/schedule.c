@@ -1,10 +1,7 @@
 #include "strategies/train/schedule.h"
 
-static const RhPipelineSchedule *const schedules[RH_SCHEDULE_LAST] = {
-    [RH_SCHEDULE_GPIPE] = &rh_schedule_gpipe,
-    [RH_SCHEDULE_1F1B] = &rh_schedule_1f1b,
-    [RH_SCHEDULE_INTERLEAVED] = &rh_schedule_interleaved,
-};
+#define ROW(constant, object, ...) [RH_SCHEDULE_##constant] = &rh_schedule_##object,
+static const RhPipelineSchedule *const schedules[RH_SCHEDULE_LAST] = {RH_SCHEDULES(ROW)};
 
 const RhPipelineSchedule *rh_pipeline_schedule(RhScheduleKind kind)
 {

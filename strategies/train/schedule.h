@@ -19,4 +19,7 @@ typedef struct {
 
 const RhPipelineSchedule *rh_pipeline_schedule(RhScheduleKind kind);
 
-extern const RhPipelineSchedule rh_schedule_gpipe, rh_schedule_1f1b, rh_schedule_interleaved;
+#define RH_SCHEDULE_OBJECT(constant, object, ...)                                                  \
+    extern const RhPipelineSchedule rh_schedule_##object;
+RH_SCHEDULES(RH_SCHEDULE_OBJECT)
+#undef RH_SCHEDULE_OBJECT

@@ -4,21 +4,10 @@
  *
  * The cuts compose: each is one file (tensor.c, data.c, zero.c, recompute.c and the schedules) and
  * touches the program only at its own places. See ARCHITECTURE.md. */
-#include "platforms/platform.h"
 #include "sim/ledger.h"
 #include "sim/program.h"
+#include "strategies/case.h"
 #include "strategies/layout.h"
-#include "strategies/stack.h"
-#include "workloads/model.h"
-
-/* All inputs of one question. Borrowed pointers: they outlive the case. `platform` is the stack's
- * view (rh_stack_platform). */
-typedef struct {
-    const RhModel *model;
-    const RhPlatform *platform;
-    const RhStack *stack;
-    RhJob job;
-} RhCase;
 
 /* Is there a layout of the job that could be legal: enough GPUs, positions for the sequence? False
  * with RH_ERROR_USAGE and the fact, when not. */

@@ -1,0 +1,21 @@
+#pragma once
+/* One question: what is trained, on what, with which software, and how much of it a step takes. */
+#include "platforms/platform.h"
+#include "strategies/stack.h"
+#include "workloads/model.h"
+
+/* What is asked of the job, besides model and platform. */
+typedef struct {
+    int64_t global_batch; /* samples */
+    int64_t sequence;     /* tokens per sample */
+    int32_t gpus;
+    RhDtype dtype; /* bf16 or fp16 */
+} RhJob;
+
+/* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */
+typedef struct {
+    const RhModel *model;
+    const RhPlatform *platform;
+    const RhStack *stack;
+    RhJob job;
+} RhCase;

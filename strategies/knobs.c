@@ -1,0 +1,252 @@
+#include "strategies/knobs.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "strategies/stages.h"
+
+static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
+static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+static const char *const switch_names[] = {"off", "on", NULL};
+
+/* --- titles --- */
+
+static char *title_always(const RhKnob *knob, const RhLayout *l)
+{
+    int32_t value = rh_knob_value(knob, l);
+    return value >= knob->low ? g_strdup_printf("%s%d", knob->key, value) : NULL;
+}
+
+static char *title_above_1(const RhKnob *knob, const RhLayout *l)
+{
+    return rh_knob_value(knob, l) > 1 ? title_always(knob, l) : NULL;
+}
+
+static char *title_microbatch(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return g_strdup_printf("micro-batch %d", l->microbatch);
+}
+
+static char *title_zero(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->zero > 0 ? g_strdup_printf("ZeRO-%d", l->zero) : NULL;
+}
+
+static char *title_recompute(const RhKnob *knob, const RhLayout *l)
+{
+    bool some = l->recompute != RH_RECOMPUTE_NONE;
+    return g_strdup_printf("%s recompute", some ? knob->names[l->recompute] : "no");
+}
+
+static char *title_schedule(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->pp > 1 ? g_strdup(rh_schedule_kind_title(l->schedule)) : NULL;
+}
+
+static char *title_stages(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->stage_layers_count > 0 ? g_strdup("stages as given") : NULL;
+}
+
+/* --- cells of the table of plans --- */
+
+static char *cell_recompute(const RhLayout *l)
+{
+    bool selective = l->recompute == RH_RECOMPUTE_SELECTIVE;
+    return g_strdup(selective ? "select" : recompute_names[l->recompute]);
+}
+
+/* Chunks show in vpp already. */
+static char *cell_schedule(const RhLayout *l)
+{
+    bool chunked = rh_schedule_kind_chunked(l->schedule);
+    return g_strdup(rh_schedule_kind_name(chunked ? RH_SCHEDULE_1F1B : l->schedule));
+}
+
+static char *cell_sequence_parallel(const RhLayout *l)
+{
+    return g_strdup(l->tp == 1 ? "-" : switch_names[l->sequence_parallel]);
+}
+
+static char *cell_order(const RhLayout *l)
+{
+    return g_strdup(order_names[l->order] + strlen("tp-"));
+}
+
+/* --- the space: the next value to try (knobs.h) --- */
+
+static bool next_in_range(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)c, (void)l;
+    return ++*value <= knob->high;
+}
+
+static bool next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob, (void)l;
+    return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
+}
+
+/* What divides the GPUs; two stages more than layers can be: embedding and head alone. */
+static bool next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    int32_t most = MIN(c->model->layers_count + 2, c->job.gpus / l->tp);
+    while (++*value <= most)
+        if (c->job.gpus % (l->tp * *value) == 0)
+            return true;
+    return false;
+}
+
+/* The GPUs that are left, where the batch divides among them. */
+static bool next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t rest = c->job.gpus / (l->tp * l->pp * l->cp);
+    bool first = *value < knob->low;
+    *value = rest;
+    return first && rest >= 1 && c->job.global_batch % rest == 0;
+}
+
+/* Every divisor of a replica's samples: which of them fit is the memory stage's to say. Of the
+ * numbers that a quotient is of, only the largest can be a divisor: 2 sqrt(samples) steps in all.
+ */
+static bool next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int64_t samples = c->job.global_batch / l->dp;
+    for (int64_t next = *value + 1; next <= MIN(samples, knob->high); next++) {
+        next = samples / (samples / next);
+        if (samples % next == 0) {
+            *value = (int32_t)MIN(next, (int64_t)knob->high + 1);
+            return next <= knob->high;
+        }
+    }
+    return false;
+}
+
+static bool next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    if (!rh_schedule_kind_chunked(l->schedule))
+        return ++*value == 1;
+    *value = MAX(*value + 1, 2);
+    return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;
+}
+
+/* --- the table --- */
+
+#define RH_KNOB(type, field_, ...)                                                                 \
+    {.offset = G_STRUCT_OFFSET(RhLayout, field_), .size = sizeof(type), __VA_ARGS__},
+
+const RhKnob rh_knobs[] = {
+#include "strategies/knob_rows.h"
+    {0}};
+
+G_STATIC_ASSERT(G_N_ELEMENTS(rh_knobs) <= 64); /* rh_layout_parse keeps a bit for each */
+
+const RhKnob *rh_knob_find(const char *key, size_t length)
+{
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (strlen(knob->key) == length && strncmp(knob->key, key, length) == 0)
+            return knob;
+    return NULL;
+}
+
+const char *const *rh_knob_keys(void)
+{
+    static const char *keys[G_N_ELEMENTS(rh_knobs)];
+    for (size_t i = 0; rh_knobs[i].key; i++)
+        keys[i] = rh_knobs[i].key;
+    return keys;
+}
+
+const char *rh_knob_json_key(const RhKnob *knob)
+{
+    return knob->json ? knob->json : knob->key;
+}
+
+bool rh_knob_is_switch(const RhKnob *knob)
+{
+    return knob->size == sizeof(bool);
+}
+
+/* --- values --- */
+
+int32_t rh_knob_value(const RhKnob *knob, const RhLayout *layout)
+{
+    const char *field = (const char *)layout + knob->offset;
+    return rh_knob_is_switch(knob) ? *(const bool *)field : *(const int32_t *)(const void *)field;
+}
+
+void rh_knob_store(const RhKnob *knob, RhLayout *layout, int32_t value)
+{
+    char *field = (char *)layout + knob->offset;
+    if (rh_knob_is_switch(knob))
+        *(bool *)(void *)field = value != 0;
+    else
+        *(int32_t *)(void *)field = value;
+}
+
+bool rh_knob_is_silent(const RhKnob *knob, const RhLayout *layout)
+{
+    return (knob->quiet || knob->list) && rh_knob_value(knob, layout) == knob->otherwise;
+}
+
+char *rh_knob_value_text(const RhKnob *knob, int32_t value)
+{
+    return knob->names ? g_strdup(knob->names[value]) : g_strdup_printf("%d", value);
+}
+
+char *rh_knob_text(const RhKnob *knob, const RhLayout *layout)
+{
+    int32_t value = rh_knob_value(knob, layout);
+    if (rh_knob_is_silent(knob, layout) || value < knob->low)
+        return NULL;
+    return knob->list ? rh_stages_text(layout) : rh_knob_value_text(knob, value);
+}
+
+char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout)
+{
+    return knob->cell ? knob->cell(layout) : rh_knob_value_text(knob, rh_knob_value(knob, layout));
+}
+
+static bool read_name(const RhKnob *knob, const char *text, int64_t *value, GError **error)
+{
+    g_autoptr(GString) legal = g_string_new(NULL);
+    for (int64_t i = knob->low; i <= knob->high; i++) {
+        if (strcmp(knob->names[i], text) == 0) {
+            *value = i;
+            return true;
+        }
+        g_string_append_printf(legal, "%s%s", legal->len ? ", " : "", knob->names[i]);
+    }
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no value \"%s\"\nnote: values of %s: %s",
+                   knob->key, text, knob->key, legal->str);
+}
+
+static bool read_number(const RhKnob *knob, const char *text, int64_t *value, GError **error)
+{
+    GError *local = NULL;
+    if (rh_integer_parse(text, knob->low, knob->high, value, &local))
+        return true;
+    local->code = RH_ERROR_USAGE;
+    g_propagate_prefixed_error(error, local, "layout key %s: ", knob->key);
+    return false;
+}
+
+bool rh_knob_read(const RhKnob *knob, const char *text, RhLayout *layout, size_t *at,
+                  GError **error)
+{
+    int64_t value = 0;
+    *at = 0;
+    if (knob->list)
+        return rh_stages_read(text, layout, at, error);
+    if (!(knob->names ? read_name : read_number)(knob, text, &value, error))
+        return false;
+    rh_knob_store(knob, layout, (int32_t)value);
+    return true;
+}

@@ -1,0 +1,66 @@
+#pragma once
+/* What can be chosen about a layout: one table, from which come its text form, JSON, CSV, titles,
+ * columns of the table of plans, --fix, --limit, --what-if, help, completions and the space of the
+ * search. The rows are in knob_rows.h. */
+#include "strategies/case.h"
+#include "strategies/layout.h"
+
+typedef enum { RH_COLUMN_NONE, RH_COLUMN_ALWAYS, RH_COLUMN_VARIES } RhKnobColumn;
+
+typedef struct RhKnob {
+    const char *key;          /* in the text form and on the command line: "mb" */
+    const char *json;         /* in JSON and CSV, where that differs: "microbatch" */
+    size_t offset;            /* in RhLayout */
+    size_t size;              /* of int32_t, an enum (both 4), or bool (1) */
+    int32_t low, high;        /* values there are, both included */
+    int32_t otherwise;        /* the default; below `low`: still to be derived, and has no text */
+    const char *const *names; /* value -> name; NULL: a number */
+    bool list;                /* stages: the layers of each chunk instead of one value */
+    bool quiet;               /* at its default it is left out of texts and JSON, as by results
+                                 that are older than the knob */
+    bool degree;              /* of the grid of ranks: "tp8 pp2" in titles */
+    bool variant;             /* layouts that differ in it alone are of one kind */
+
+    /* What a title says of it, caller frees; NULL (the function or what it returns): nothing. */
+    char *(*title)(const struct RhKnob *knob, const RhLayout *layout);
+    /* In the table of plans: always, or where plans differ in it. */
+    RhKnobColumn column;
+    const char *head; /* NULL: the key */
+    char *(*cell)(
+        const RhLayout *layout); /* NULL: its value. "-": no meaning there. Caller frees */
+
+    /* In the space of layouts: knobs with `next` are walked over, those of a lower `walk` outside.
+     * `next` sets *value (low - 1 at first) to the next larger one to try, given those of the
+     * knobs outside; false: there is none. */
+    int32_t walk;
+    bool (*next)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
+                 int32_t *value);
+
+    const char *example, *about; /* for `show strategies` */
+} RhKnob;
+
+/* In the order of the text form; the last has no key. */
+extern const RhKnob rh_knobs[];
+
+/* NULL when no key is `length` bytes of `key`. */
+const RhKnob *rh_knob_find(const char *key, size_t length);
+/* Every key, NULL-ended. */
+const char *const *rh_knob_keys(void);
+const char *rh_knob_json_key(const RhKnob *knob);
+bool rh_knob_is_switch(const RhKnob *knob);
+/* Does the layout say nothing of it: quiet and at its default, or even stages? */
+bool rh_knob_is_silent(const RhKnob *knob, const RhLayout *layout);
+
+/* The value: a number, or the place among `names`; of a list how many it has. */
+int32_t rh_knob_value(const RhKnob *knob, const RhLayout *layout);
+void rh_knob_store(const RhKnob *knob, RhLayout *layout, int32_t value);
+/* "8", "full"; caller frees. */
+char *rh_knob_value_text(const RhKnob *knob, int32_t value);
+/* Its value, "8", "full", "15-16x6-15"; caller frees. NULL: the text form leaves it out. */
+char *rh_knob_text(const RhKnob *knob, const RhLayout *layout);
+/* Its cell in the table of plans; caller frees. */
+char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout);
+/* Reads a value's text into the layout. RH_ERROR_USAGE, with the legal values; *at: the byte at
+ * fault. */
+bool rh_knob_read(const RhKnob *knob, const char *text, RhLayout *layout, size_t *at,
+                  GError **error);

@@ -1,0 +1,96 @@
+/* --fix and --limit: what a plan's layouts must keep. */
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/knobs.h"
+#include "strategies/search/plan.h"
+
+/* Besides the knobs of a layout. */
+static const char memory_key[] = "memory";
+
+/* A list has no one value. */
+static const RhKnob *find_knob(const char *key)
+{
+    const RhKnob *knob = rh_knob_find(key, strlen(key));
+    return knob && !knob->list ? knob : NULL;
+}
+
+static char *nearest_key(const char *word)
+{
+    g_autoptr(GStrvBuilder) keys = g_strv_builder_new();
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (!knob->list)
+            g_strv_builder_add(keys, knob->key);
+    g_strv_builder_add(keys, memory_key);
+    g_auto(GStrv) names = g_strv_builder_end(keys);
+    return g_strdup(rh_nearest_name(word, (const char *const *)names));
+}
+
+static bool read_value(const RhKnob *knob, const char *text, double *value, GError **error)
+{
+    if (!knob)
+        return rh_share_parse(text, value, error);
+    if (strchr(text, ','))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "\"%s=%s\" is more than one constraint\nhelp: repeat the option, a key each",
+                       knob->key, text);
+    RhLayout l = rh_layout_default();
+    size_t at;
+    if (!rh_knob_read(knob, text, &l, &at, error))
+        return false;
+    *value = rh_knob_value(knob, &l);
+    return true;
+}
+
+static bool check_memory(const char *text, const char *value, bool is_limit, int relation,
+                         GError **error)
+{
+    if (!is_limit)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "\"%s\" does not fix a layout key\nhelp: use --limit %s", text, text);
+    return relation < 0 ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "\"%s\": memory has only an upper limit\nhelp: write memory<=%s", text, value);
+}
+
+bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error)
+{
+    size_t length = strcspn(text, "<>=");
+    g_autofree char *word = g_strstrip(g_strndup(text, length));
+    const char *rest = text + length;
+    int relation = g_str_has_prefix(rest, "<=") ? -1 : g_str_has_prefix(rest, ">=") ? 1 : 0;
+    if (*rest == 0 || (relation == 0 && *rest != '='))
+        return rh_fail(error, RH_ERROR_USAGE, "\"%s\" is not a constraint\nhelp: write KEY=VALUE%s",
+                       text, is_limit ? ", KEY<=VALUE or KEY>=VALUE" : "");
+    RhConstraint parsed = {.knob = find_knob(word)};
+    bool memory = strcmp(word, memory_key) == 0;
+    if (!parsed.knob && !memory) {
+        g_autofree char *near = nearest_key(word);
+        return rh_fail(error, RH_ERROR_USAGE, "unknown layout key \"%s\" in \"%s\"%s%s%s", word,
+                       text, near ? "\nhelp: a key with a similar name exists: \"" : "",
+                       near ? near : "", near ? "\"" : "");
+    }
+    if (!is_limit && relation != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "\"%s\" does not fix a layout key\nhelp: use --limit %s", text, text);
+    g_autofree char *value = g_strstrip(g_strdup(rest + (relation ? 2 : 1)));
+    if (memory && !check_memory(text, value, is_limit, relation, error))
+        return false;
+    parsed.relation = is_limit && relation == 0 ? -1 : relation;
+    if (!read_value(parsed.knob, value, &parsed.value, error)) {
+        if (error && *error)
+            (*error)->code = RH_ERROR_USAGE;
+        return false;
+    }
+    *out = parsed;
+    return true;
+}
+
+char *rh_constraint_text(const RhConstraint *k)
+{
+    static const char *const relations[] = {"<=", "=", ">="};
+    g_autofree char *value = k->knob ? rh_knob_value_text(k->knob, (int32_t)k->value)
+                                     : g_strdup_printf("%.4g%%", 100 * k->value);
+    return g_strconcat(k->knob ? k->knob->key : memory_key, relations[k->relation + 1], value,
+                       NULL);
+}

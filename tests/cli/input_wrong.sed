@@ -1,0 +1,2 @@
+# Every key: tests/layout_test.c
+s/^(note: keys: tp pp dp) .*/\1 .../
