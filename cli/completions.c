@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "strategies/knobs.h"
 
 typedef void (*OptionFunc)(const RhCommand *command, const RhOption *option);
 
@@ -21,6 +22,27 @@ static void print_dashed(const RhCommand *command, const RhOption *o)
     printf(" --%s", o->name);
 }
 
+/* "tp= pp= ... recompute=none recompute=selective ...": what a value over layout keys may be.
+ * Caller frees. */
+static char *layout_words(void)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        if (!knob->names)
+            g_string_append_printf(out, "%s%s=", out->len ? " " : "", knob->key);
+        for (int32_t value = knob->low; knob->names && value <= knob->high; value++)
+            g_string_append_printf(out, " %s=%s", knob->key, knob->names[value]);
+    }
+    return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+static void print_bash_layout_option(const RhCommand *command, const RhOption *o)
+{
+    g_autofree char *words = o->layout_keys ? layout_words() : NULL;
+    if (words)
+        printf("    %s:--%s) words='%s' ;;\n", command->name, o->name, words);
+}
+
 static void print_bash(void)
 {
     puts("# bash: eval \"$(rehearse completions bash)\"\n"
@@ -36,6 +58,10 @@ static void print_bash(void)
         for_each_option(*c, print_dashed);
         puts("' ;;");
     }
+    puts("    esac\n"
+         "    case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in");
+    for (const RhCommand *const *c = rh_commands; *c; c++)
+        for_each_option(*c, print_bash_layout_option);
     puts("    esac\n"
          "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
          "    [[ $word == -* || $COMP_CWORD == 1 ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
@@ -59,8 +85,10 @@ static void print_zsh_option(const RhCommand *command, const RhOption *o)
     g_string_replace(plain, "[", "(", 0);
     g_string_replace(plain, "]", ")", 0);
     g_string_replace(plain, ":", " -", 0);
-    printf(" \\\n            '--%s%s[%s]%s'", o->name, o->value ? "=" : "", plain->str,
-           o->value ? ":value:_files" : "");
+    g_autofree char *words = o->layout_keys ? layout_words() : NULL;
+    g_autofree char *values = words ? g_strdup_printf("(%s)", words) : g_strdup("_files");
+    printf(" \\\n            '--%s%s[%s]%s%s'", o->name, o->value ? "=" : "", plain->str,
+           o->value ? ":value:" : "", o->value ? values : "");
 }
 
 static void print_zsh(void)
@@ -98,6 +126,9 @@ static void print_fish_option(const RhCommand *command, const RhOption *o)
         printf(" -s %c", o->letter);
     if (o->value)
         fputs(" -r", stdout);
+    g_autofree char *words = o->layout_keys ? layout_words() : NULL;
+    if (words)
+        printf(" -a '%s'", words);
     printf(" -d '%s'\n", help);
 }
 

@@ -11,6 +11,7 @@
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "strategies/knobs.h"
 
 /* The result's plan, performed again from its recorded inputs. */
 typedef struct {
@@ -133,11 +134,7 @@ static void append_rank(Explanation *e)
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
 static bool is_layout_key(const char *text)
 {
-    static const char *const keys[] = {"tp",  "pp",    "dp",     "cp",        "ep",
-                                       "vpp", "mb",    "zero",   "recompute", "schedule",
-                                       "sp",  "order", "stages", NULL};
-    g_autofree char *key = g_strndup(text, strcspn(text, "=0123456789"));
-    return g_strv_contains(keys, key);
+    return rh_knob_find(text, strcspn(text, "=0123456789")) != NULL;
 }
 
 /* Keys over a layout; dp follows the others unless it is named, and stages that are given stay
@@ -295,7 +292,8 @@ static const RhOption own[] = {
     RH_OPTION(why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
               "why this layout does not win: illegal, too large, or slower by what"),
     RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
-              "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s"),
+              "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s",
+              .layout_keys = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "one JSON document: the tree, the term, and the other layout's fields",
               .neutral = true),

@@ -36,6 +36,7 @@ typedef struct {
     const char *choices;   /* "bf16|fp16" */
     RhQuantity quantity;
     int64_t low, high;
+    bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
     bool neutral; /* cannot change the result: left out of the recorded argv */
 } RhOption;
