@@ -57,5 +57,3 @@ RH_KNOB(int32_t, stage_layers_count, .key = "stages", .json = "stage_layers", .l
         .title = title_stages, .example = "stages=15-16x6-15",
         .about = "layers of each of the pp x vpp chunks, first to last, 16x6 being 16 six times; "
                  "left out: as even as can be")
-RH_KNOB(int32_t, toy, .key = "toy", .high = 3, .quiet = true, .column = RH_COLUMN_VARIES,
-        .example = "toy2", .about = "a micro-batch is of a multiple of toy + 1 samples")

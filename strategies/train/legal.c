@@ -156,9 +156,6 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
 
 static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    if (l->microbatch % (l->toy + 1) != 0)
-        return rh_fail(error, RH_ERROR_USAGE, "mb=%d is no multiple of toy + 1 = %d", l->microbatch,
-                       l->toy + 1);
     int64_t per_replica = c->job.global_batch / l->dp;
     if (c->job.global_batch % l->dp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
