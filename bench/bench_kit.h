@@ -53,6 +53,15 @@ static inline double bench_now_s(void)
     return (double)g_get_monotonic_time() / 1e6;
 }
 
+/* Seconds of this process alone: what one core does, whatever else the machine is at. */
+static inline double bench_cpu_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static inline void bench_line(const char *what, double value, const char *unit, const char *bar)
 {
     printf("%-58s %12.4g %-12s bar %s\n", what, value, unit, bar);

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
 #define SCHEMA "rehearse.profile/1"
@@ -13,9 +12,11 @@
 
 static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node, RhPlatform *p)
 {
-    RhFactRow row;
+    RhQuantity kind = RH_QUANTITY_NONE;
+    bool zero_allowed = false;
     const char *key = rh_json_key(node);
-    if (!rh_facts_find(p, key, &row)) {
+    RhFact *fact = rh_platform_fact(p, key, &kind, &zero_allowed);
+    if (!fact) {
         rh_json_problem_at_key(doc, node, "the paths of --set are known",
                                "no fact of a platform "
                                "is called \"%s\"",
@@ -23,7 +24,11 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
         rh_json_consume_all(doc, node);
         return;
     }
-    *rh_facts_at(p, &row) = rh_json_fact_within(doc, facts, key, row.kind, row.range);
+    RhFact read = rh_json_fact(doc, facts, key, kind);
+    if (read.source && read.value <= 0 && !zero_allowed)
+        rh_json_problem_at_key(doc, node, NULL, "%s must be above 0", key);
+    else if (read.source)
+        *fact = read;
 }
 
 static void apply_facts(RhJson *doc, const RhJsonNode *facts, RhPlatform *p)

@@ -1,7 +1,7 @@
 #pragma once
 /* The pipeline schedules there are: one row each, and everything that lists, names, reads or
  * searches schedules is made from the rows. The order of a schedule's slots is in
- * strategies/train/schedule_NAME.c.
+ * strategies/train/schedules/NAME.c.
  *
  * A row: constant (RH_SCHEDULE_...), object (rh_schedule_...), name in text and JSON, title (NULL:
  * what else a title says tells it), and whether a stage holds several chunks (vpp > 1), or one. */

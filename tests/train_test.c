@@ -6,7 +6,7 @@
 #include "sim/collective/collective.h"
 #include "sim/engine/apart.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/schedule.h"
+#include "strategies/train/schedules/schedule.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -294,7 +294,7 @@ static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kin
         rh_pipeline_schedule(kind)->order(p, v, m, s, slots);
         rh_program_begin_role(program, "stage", s, &one, 1);
         for (int32_t i = 0; i < 2 * m * v; i++) {
-            bool b = slots[i].backward;
+            bool b = (slots[i].pass != RH_SLOT_FORWARD);
             int32_t g = slots[i].chunk * p + s, from = b ? g + 1 : g - 1, to = b ? g - 1 : g + 1;
             int32_t cell = g * m + slots[i].microbatch, in = -1;
             RhTask t = {.label = label,

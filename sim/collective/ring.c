@@ -116,7 +116,6 @@ const RhAlgorithm rh_algorithm_ring = {
     .ops = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
     .pipelined = RH_BIT(BROADCAST),
     .nccl = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
-    .mpi = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
     .generate = generate,
     .cost = cost,
 };

@@ -30,7 +30,7 @@ static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
     double least = (double)INFINITY;
     for (guint i = 0; i < space->len && !(i % 64 == 0 && rh_deadline_passed(deadline)); i++) {
         const RhLayout *l = &g_array_index(space, RhLayout, i);
-        least = fmin(least, rh_train_memory_with(rh_screen_shard(screen, l)->pieces, l).peak_bytes);
+        least = fmin(least, rh_screen_memory(screen, l).peak_bytes);
     }
     *legal = space->len;
     return least;

@@ -1,116 +1,116 @@
-/* The closed-form bound: about a microsecond, never above the segment graph.
+/* The closed-form bound: about a microsecond, never above the segment graph. A relaxation of what
+ * the graph is made of, stage by stage:
+ *   pipeline   the first micro-batch must pass the stages before, the stage does all its slots, the
+ *              last gradients go back through the stages before; the optimizer follows
+ *   SMs        communication holds its share of the SMs: what of it cannot hide where no kernel
+ * runs takes that share from kernels lanes      gradients leave one after another once the first
+ * are there links      gathers and scatters share theirs and critical paths of the schedule
+ * (train/shape.h): found once under plain costs, a path stays a path under any, so its price is a
+ * bound.
  *
- * Legend: m micro-batches, stage s of p. For every stage:
- *   pipeline   the first micro-batch must pass stages 0 .. s-1, s works m times, the last backward
- * must go back gradients  ZeRO-0/1: all of the stage's gradients leave after its last micro-batch's
- * backward began; ZeRO-2/3: every micro-batch's do; at the rate that no algorithm beats and the
- * optimizer follows. */
+ * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
 #include <math.h>
 
 #include "strategies/search/screen.h"
 
-#define PARAM_BYTES 2.0
-
 typedef struct {
-    const RhCase *c;
-    const RhLayout *l;
+    const RhScreen *screen;
     const RhSpans *spans;
-    const RhNet *net;
-    const RhPieces *pieces;
-    double m;
+    const RhShape *shape;
+    const RhPrices *prices;
+    RhFlows *const *flows;
+    int32_t p, v, m;
+    double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
+    double begin_s; /* until the first kernel's parameters are in */
 } Terms;
 
-/* Seconds the gradient lane of stage s is busy after `ready`. */
-static double gradient_lane_s(const Terms *t, int32_t s)
+static double longest_path_s(const Terms *t)
 {
-    double params = t->spans->params[s], rate = t->net->reduce_s_per_byte;
-    switch (t->l->zero) {
-    case 0:
-        return 2 * t->c->stack->gradient_bytes * params * rate;
-    case 1:
-        return t->c->stack->gradient_bytes * params * rate;
-    default:
-        return t->m * PARAM_BYTES * params * rate;
+    double longest = 0;
+    for (int32_t i = 0; i < t->shape->paths_count; i++) {
+        const RhPathMessages *n = &t->shape->path_messages[i];
+        double messages = n->next * t->next_s + n->next_wrap * t->next_wrap_s +
+                          n->back * t->back_s + n->back_wrap * t->back_wrap_s;
+        double path = t->prices->path_s[i] + messages + t->flows[n->end_stage]->optimizer_s;
+        longest = fmax(longest, path);
     }
+    return t->begin_s + longest;
 }
 
-/* Until the parameters of the first kernels are there. */
-static double first_gather_s(const Terms *t)
+/* Seconds in which messages of the stage's chunks hold SMs, its own and its neighbours'. */
+static double messages_s(const Terms *t, int32_t s)
 {
-    if (t->l->dp == 1 || t->l->zero == 0 || t->l->zero == 3)
-        return 0;
-    double bucket = fmin(rh_bucket_params(t->c, t->l), t->spans->params[0]);
-    return PARAM_BYTES * bucket * t->net->reduce_s_per_byte;
+    int32_t ends = 2 * t->v - (s == 0) - (s == t->p - 1);
+    double least = fmin(fmin(t->next_s, t->back_s), fmin(t->next_wrap_s, t->back_wrap_s));
+    return t->p > 1 ? 2.0 * t->m * ends * least : 0;
 }
 
-/* Lane time of stage 0 before its forward number `forwards`, whole rounds of p micro-batches
- * through v chunks: those forwards, and the backwards that the schedule puts between them. */
-static double before_forward_s(const Terms *t, int64_t forwards)
+static double pipeline_s(const Terms *t, int32_t s)
 {
-    int32_t p = t->l->pp, v = t->l->vpp;
-    int64_t warmup = 2 * ((int64_t)p - 1) + (int64_t)(v - 1) * p,
-            backwards = MAX(0, forwards - warmup);
-    double time = 0;
-    for (int32_t c = 0; c < v; c++) {
-        const RhSpanCost *chunk = &t->spans->chunk[c * p];
-        /* Backwards go through the chunks from the last, p micro-batches each. */
-        int64_t rest = backwards % ((int64_t)p * v) - (int64_t)(v - 1 - c) * p;
-        int64_t runs = backwards / ((int64_t)p * v) * p + CLAMP(rest, 0, p);
-        time += (double)(forwards / v) * chunk->forward_busy_s + (double)runs * chunk->backward_s;
-    }
-    return time;
+    const RhFlows *f = t->flows[s];
+    int32_t laps = t->shape->back_chunk[s];
+    double fill = t->begin_s + t->spans->fill_s[s] + s * t->next_s;
+    double drain = t->spans->drain_s[laps * t->p + s] + s * t->back_s +
+                   laps * ((t->p - 1) * t->back_s + t->back_wrap_s) + t->flows[0]->optimizer_s;
+    double work = t->m * t->spans->work_s[s], exposed = work - t->m * t->spans->kernels_s[s];
+    double held = f->step.all_s + t->m * f->step_each.all_s + messages_s(t, s) - fill - exposed;
+    double share = t->screen->held_frac;
+    double here = fill + work + f->optimizer_s + share * fmax(0, held - f->optimizer_s);
+    double back = fill + work - t->prices->behind_back_s[s] + drain + share * fmax(0, held - drain);
+    return fmax(here, t->p > 1 ? back : 0);
 }
 
-/* Seconds of messages from the first model chunk to the last, and back: the wrap is crossed once
- * less each way. */
-static double all_hops_s(const Terms *t)
+/* Gradients of every micro-batch: the first are there when one has gone through all chunks and back
+ * to this stage. Of the last micro-batch: when it is the last one's turn. */
+static double gradients_s(const Terms *t, int32_t s)
 {
-    double message = t->pieces->message_bytes;
-    return t->l->vpp * (t->net->round_latency_s + t->net->round_s_per_byte * message) -
-           t->net->wrap_latency_s - t->net->wrap_s_per_byte * message;
+    const RhFlows *f = t->flows[s];
+    int32_t chunks = t->p * t->v, own = chunks - t->p + s;
+    double every = f->step.lane_s[RH_LANE_DP] + t->m * f->step_each.lane_s[RH_LANE_DP];
+    double last = t->m == 1 ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
+    double there = t->v * (t->p - 1) * t->next_s + (t->v - 1) * t->next_wrap_s;
+    double through = t->begin_s + t->spans->forward_all_s + there + t->spans->drain_s[chunks] -
+                     t->spans->drain_s[own + 1] + (t->p - 1 - s) * t->back_s;
+    double turn = t->begin_s + t->spans->fill_s[s] + s * t->next_s + t->prices->before_last_s[s];
+    bool each = t->m == 1 || f->every.lane_s[RH_LANE_DP] > 0;
+    return fmax(each ? through + every : 0, turn + last) + f->optimizer_s;
 }
 
-/* Interleaved, one path: all that stage 0 does before the last p micro-batches, the first of those
- * through every chunk, the last chunk forward and backward for each of them, and back through every
- * chunk. */
-static double interleaved_path_s(const Terms *t)
+static double hop_s(const RhHop *hop, double bytes)
 {
-    int32_t last = t->l->pp * t->l->vpp - 1;
-    const RhSpanCost *end = &t->spans->chunk[last];
-    int64_t before = ((int64_t)t->m - t->l->pp) * t->l->vpp;
-    return before_forward_s(t, before) + t->spans->forward_all_s - end->forward_s +
-           t->spans->backward_all_s - end->backward_s + all_hops_s(t) +
-           t->l->pp * (end->forward_busy_s + end->backward_s);
+    return hop->latency_s + hop->s_per_byte * bytes;
+}
+
+static void price_messages(Terms *t, const RhNet *net, double bytes)
+{
+    if (t->p == 1)
+        return;
+    t->next_s = hop_s(&net->next[0], bytes);
+    t->back_s = hop_s(&net->back[t->p - 1], bytes);
+    t->next_wrap_s = hop_s(&net->next[t->p - 1], bytes);
+    t->back_wrap_s = hop_s(&net->back[0], bytes);
 }
 
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
     const RhShardCost *shard = rh_screen_shard(screen, l);
-    Terms t = {.c = screen->c, .l = l, .net = rh_screen_net(screen, l), .pieces = shard->pieces};
-    t.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), l);
-    t.m = (double)rh_train_microbatches(screen->c, l);
-    double message = t.pieces->message_bytes, hops = 0, worst = 0;
-    double start = first_gather_s(&t);
-    double home = rh_screen_optimizer_s(t.c, l, t.spans->params[0]);
-    for (int32_t s = 0; s < l->pp; s++) {
-        double fill = t.spans->fill_s[s] + (s ? start : 0), work = t.m * t.spans->work_s[s];
-        double optimizer = rh_screen_optimizer_s(t.c, l, t.spans->params[s]);
-        double here = fill + hops + work;
-        double pipeline = here + MAX(t.spans->drain_s[s] + hops + home, optimizer);
-        /* Interleaved, the last chunk's gradients are final up to p micro-batches of the others
-         * before the end. */
-        double before_end = (l->vpp > 1 ? l->pp : 1) * t.spans->backward_s[s];
-        double first_ready = l->zero <= 1 ? here - before_end : fill + hops;
-        double gradients = first_ready + gradient_lane_s(&t, s) + optimizer;
-        /* ZeRO-3: two gathers and a reduction of every parameter share the links. */
-        double gathers = l->zero == 3
-                             ? 3 * t.m * PARAM_BYTES * t.spans->params[s] * t.net->reduce_s_per_byte
-                             : 0;
-        worst = MAX(worst, MAX(MAX(pipeline, gradients), gathers));
-        if (l->pp > 1)
-            hops += t.net->edge_latency_s[s] + message * t.net->edge_s_per_byte[s];
+    const RhNet *net = rh_screen_net(screen, l);
+    RhSpans *spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), net);
+    Terms t = {.screen = screen,
+               .spans = spans,
+               .shape = rh_screen_shape(screen, l),
+               .flows = rh_screen_flows(screen, l),
+               .p = l->pp,
+               .v = l->vpp};
+    t.m = t.shape->m;
+    t.prices = rh_screen_prices(spans, t.shape);
+    t.begin_s = t.flows[0]->first_wait_s;
+    price_messages(&t, net, shard->pieces->message_bytes);
+    double worst = longest_path_s(&t);
+    for (int32_t s = 0; s < t.p; s++) {
+        const RhFlows *f = t.flows[s];
+        double links = f->step.moving_s + t.m * f->step_each.moving_s + f->optimizer_s;
+        worst = fmax(worst, fmax(links, fmax(pipeline_s(&t, s), gradients_s(&t, s))));
     }
-    if (l->vpp > 1)
-        worst = MAX(worst, start + home + interleaved_path_s(&t));
-    return worst + (l->pp == 1 ? start : 0);
+    return worst;
 }

@@ -95,7 +95,7 @@ static void screen_all(Funnel *f)
     int32_t count = (int32_t)f->space->len;
     for (int32_t i = 0; i < count; i++) {
         const RhLayout *l = layout_at(f, i);
-        RhTrainMemory m = rh_train_memory_with(rh_screen_shard(f->screen, l)->pieces, l);
+        RhTrainMemory m = rh_screen_memory(f->screen, l);
         g_array_append_val(f->memories, m);
         if (i % 64 == 0) {
             report(f, "fit", i, count);

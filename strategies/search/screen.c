@@ -1,177 +1,152 @@
+/* Look-up of the tables behind the bounds, and the small ones among them. */
 #include "strategies/search/screen.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sim/collective/collective.h"
+/* --- memos, keyed by structs --- */
 
-/* --- Shard: a layer alone, its tensor-parallel collectives at idle speed --- */
+#define KEY_INTS 8
 
-/* Seconds of the collectives that blocks use. */
 typedef struct {
-    double gather_s, sum_s, entropy_s;
-    double pace; /* speed of a kernel beside a collective, which holds SMs */
-} TensorCosts;
+    int32_t v[KEY_INTS];
+} Key;
 
-static double collective_s(const RhCase *c, const RhProgram *p, RhOp op, double bytes)
+static guint key_hash(const void *data)
 {
-    const RhGroup *g = rh_program_group(p, 0);
-    g_autofree int32_t *nodes = g_new0(int32_t, g->size);
-    RhAlgo algo = rh_collective_choose(op, g->size, nodes, bytes, c->platform, NULL);
-    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
-    return rh_schedule_time_s(schedule, p, c->platform, 0, 0);
+    const Key *key = data;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (int i = 0; i < KEY_INTS; i++)
+        h = (h ^ (uint32_t)key->v[i]) * 0x100000001b3u;
+    return (guint)(h ^ h >> 32);
 }
 
-/* One node's worth of tensor-parallel groups: enough, for the groups never leave it. */
-static RhProgram *tensor_program(const RhCase *c, int32_t tp)
+static gboolean key_equal(const void *a, const void *b)
 {
-    int32_t ranks = MIN(c->job.gpus, c->platform->gpus_per_node) / tp * tp;
-    RhProgram *p = rh_program_new(ranks);
-    RhSpan group = {1, tp}, all = {1, ranks};
-    rh_program_add_group(p, "tp", &group, 1);
-    rh_program_begin_role(p, "node", 0, &all, 1);
-    rh_program_end_role(p);
-    return p;
+    return memcmp(a, b, sizeof(Key)) == 0;
 }
 
-double rh_screen_held_frac(const RhCase *c)
+static void memo_init(RhMemo *memo, GDestroyNotify value_free)
 {
-    return CLAMP((double)c->platform->collective_sms / c->platform->device->sms_count, 0.0, 0.9);
+    memo->table = g_hash_table_new_full(key_hash, key_equal, g_free, value_free);
 }
 
-static TensorCosts tensor_costs(const RhCase *c, const RhPieces *pieces)
+/* True when the value is known; it is memo->value then. Neighbours in the space share most of
+ * their tables, so the last one asked for is tried first. */
+static bool memo_has(RhMemo *memo, const Key *wanted)
 {
-    TensorCosts t = {.pace = 1 - rh_screen_held_frac(c)};
-    bool sequence = pieces->shard.sequence_parallel;
-    if (pieces->shard.tp == 1)
-        return t;
-    g_autoptr(RhProgram) p = tensor_program(c, pieces->shard.tp);
-    double bytes = pieces->boundary_bytes;
-    double tokens = (double)pieces->shard.sequence * (double)pieces->shard.microbatch;
-    if (sequence)
-        t.gather_s = collective_s(c, p, RH_OP_ALL_GATHER, bytes);
-    t.sum_s = collective_s(c, p, sequence ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes);
-    t.entropy_s = collective_s(c, p, RH_OP_ALL_REDUCE, 12 * tokens);
-    return t;
+    if (memo->key && key_equal(memo->key, wanted))
+        return true;
+    void *key, *value;
+    if (!g_hash_table_lookup_extended(memo->table, wanted, &key, &value))
+        return false;
+    memo->key = key;
+    memo->value = value;
+    return true;
 }
 
-/* Seconds a kernel of `work_s` takes when a collective starts with it: slower until that one ends.
- */
-static double beside(const TensorCosts *t, double work_s, double other_s)
+static void *memo_add(RhMemo *memo, const Key *wanted, void *value)
 {
-    return fmin(work_s / t->pace, work_s + other_s * (1 - t->pace));
+    Key *key = g_memdup2(wanted, sizeof *wanted);
+    g_hash_table_insert(memo->table, key, value);
+    memo->key = key;
+    return memo->value = value;
 }
 
-static double forward_kernels(const RhBlockPieces *b)
+/* --- shards --- */
+
+static void shard_free(void *data)
 {
-    return b->sequence_forward.seconds + b->tensor_forward.seconds;
+    RhShardCost *s = data;
+    g_hash_table_destroy(s->times);
+    g_hash_table_destroy(s->spans);
+    rh_items_free(s->items);
+    rh_pieces_free(s->pieces);
+    g_free(s);
 }
 
-/* Kernels of a backward that are on the critical path: not those a longer collective hides. */
-static double backward_kernels(const RhBlockPieces *b, const TensorCosts *t, double data_end,
-                               double input_end)
+static guint spans_hash(const void *data)
 {
-    double weight = beside(t, b->weight.seconds, t->sum_s) >= t->sum_s ? b->weight.seconds : 0;
-    return (data_end >= input_end ? b->data.seconds : 0) + weight + b->sequence_backward.seconds;
+    const int32_t *key = data;
+    return (guint)key[0] * 31 + (guint)key[1];
 }
 
-/* From the input gradient's start to the end: the sum runs beside the weight gradient (tensor.c).
- */
-static double sum_beside_weight(const RhBlockPieces *b, const TensorCosts *t)
+static gboolean spans_equal(const void *a, const void *b)
 {
-    return fmax(t->sum_s, beside(t, b->weight.seconds, t->sum_s)) + b->sequence_backward.seconds;
+    return memcmp(a, b, 2 * sizeof(int32_t)) == 0;
 }
 
-static RhSpanCost block_cost(const RhBlockPieces *b, const TensorCosts *t)
+static void prices_free(void *data)
 {
-    double gather = t->gather_s;
-    double data_end = gather + beside(t, b->data.seconds, t->gather_s);
-    RhSpanCost cost = {.forward_kernels_s = forward_kernels(b),
-                       .backward_kernels_s = backward_kernels(b, t, data_end, 2 * gather)};
-    cost.forward_busy_s = forward_kernels(b) + gather;
-    cost.forward_s = cost.forward_busy_s + t->sum_s;
-    cost.backward_s = fmax(data_end, 2 * gather) + sum_beside_weight(b, t);
-    return cost;
-}
-
-static RhSpanCost embedding_cost(const RhBlockPieces *b, const TensorCosts *t)
-{
-    double kernels = b->data.seconds + b->weight.seconds + b->sequence_backward.seconds;
-    return (RhSpanCost){.forward_s = forward_kernels(b) + t->sum_s,
-                        .forward_busy_s = forward_kernels(b),
-                        .backward_s = t->gather_s + kernels,
-                        .forward_kernels_s = forward_kernels(b),
-                        .backward_kernels_s = kernels};
-}
-
-static RhSpanCost head_cost(const RhBlockPieces *b, const TensorCosts *t)
-{
-    double busy = forward_kernels(b) + t->gather_s;
-    double data_end = beside(t, b->data.seconds, t->gather_s);
-    return (RhSpanCost){.forward_s = busy + t->entropy_s,
-                        .forward_busy_s = busy,
-                        .backward_s = fmax(data_end, t->gather_s) + sum_beside_weight(b, t),
-                        .forward_kernels_s = forward_kernels(b),
-                        .backward_kernels_s = backward_kernels(b, t, data_end, t->gather_s)};
-}
-
-RhSpanCost rh_span_add(RhSpanCost a, RhSpanCost b, double times)
-{
-    return (RhSpanCost){a.forward_s + times * b.forward_s,
-                        a.forward_s + (times - 1) * b.forward_s + b.forward_busy_s,
-                        a.backward_s + times * b.backward_s,
-                        a.forward_kernels_s + times * b.forward_kernels_s,
-                        a.backward_kernels_s + times * b.backward_kernels_s};
+    RhPrices *p = data;
+    g_free(p->before_last_s);
+    g_free(p->behind_back_s);
+    g_free(p->path_s);
+    g_free(p);
 }
 
 static void spans_free(void *data)
 {
     RhSpans *s = data;
+    g_hash_table_destroy(s->prices);
     g_free(s->chunk);
     g_free(s->fill_s);
+    g_free(s->drain_s);
+    g_free(s->work_s);
+    g_free(s->kernels_s);
     g_free(s);
 }
 
 static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 {
     RhShardCost *s = g_new0(RhShardCost, 1);
+    s->layout = *layout;
     s->pieces = rh_pieces_new(c, layout);
-    TensorCosts t = tensor_costs(c, s->pieces);
-    for (int k = 0; k < c->model->kinds_count; k++) {
-        RhSpanCost mixer = block_cost(&s->pieces->mixer[k], &t),
-                   ffn = block_cost(&s->pieces->ffn[k], &t);
-        s->layer[k] = rh_span_add(mixer, ffn, 1);
-        if (layout->recompute == RH_RECOMPUTE_FULL) {
-            s->layer[k].backward_s += mixer.forward_s + ffn.forward_busy_s;
-            s->layer[k].backward_kernels_s += mixer.forward_kernels_s + ffn.forward_kernels_s;
-        }
-    }
-    s->embedding = embedding_cost(&s->pieces->embedding, &t);
-    s->head = head_cost(&s->pieces->head, &t);
-    s->spans = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, spans_free);
+    s->items = rh_items_new(&s->layout, s->pieces);
+    s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    s->spans = g_hash_table_new_full(spans_hash, spans_equal, g_free, spans_free);
     return s;
 }
 
-static void shard_free(void *data)
+const RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 {
-    RhShardCost *s = data;
-    g_hash_table_destroy(s->spans);
-    rh_pieces_free(s->pieces);
-    g_free(s);
+    Key key = {{l->tp, l->cp, l->microbatch, (int32_t)l->recompute, l->sequence_parallel,
+                rh_pipeline_schedule(l->schedule)->splits_backward}};
+    return memo_has(&s->shards, &key) ? s->shards.value
+                                      : memo_add(&s->shards, &key, shard_new(s->c, l));
 }
 
-/* --- Split --- */
+/* --- splits and shapes --- */
 
-static RhSplit *split_new(const RhCase *c, const RhLayout *l)
+/* 0: an even split; else 1 + its place among those that were named. */
+static int32_t uneven_of(RhScreen *s, const RhLayout *l)
 {
+    guint count = (guint)l->stage_layers_count;
+    if (count == 0)
+        return 0;
+    for (guint i = 0; i < s->uneven->len; i++) {
+        const GArray *have = s->uneven->pdata[i];
+        if (have->len == count &&
+            memcmp(have->data, l->stage_layers, count * sizeof(*l->stage_layers)) == 0)
+            return (int32_t)i + 1;
+    }
+    GArray *added = g_array_new(FALSE, FALSE, sizeof(*l->stage_layers));
+    g_array_append_vals(added, l->stage_layers, count);
+    g_ptr_array_add(s->uneven, added);
+    return (int32_t)s->uneven->len;
+}
+
+static RhSplit *split_new(RhScreen *screen, const RhLayout *l)
+{
+    const RhCase *c = screen->c;
     RhSplit *s = g_new0(RhSplit, 1);
+    s->id = (int32_t)g_hash_table_size(screen->splits.table);
     s->chunks = l->pp * l->vpp;
     s->layers = g_new0(int32_t, s->chunks);
-    s->first = g_new0(int32_t, s->chunks);
     s->kinds = g_malloc0((size_t)s->chunks * sizeof(*s->kinds));
-    for (int32_t g = 0; g < s->chunks; g++) {
-        rh_train_chunk_layers(c, l, g, &s->first[g], &s->layers[g]);
-        for (int32_t i = s->first[g]; i < s->first[g] + s->layers[g]; i++)
+    for (int32_t g = 0, first; g < s->chunks; g++) {
+        rh_train_chunk_layers(c, l, g, &first, &s->layers[g]);
+        for (int32_t i = first; i < first + s->layers[g]; i++)
             s->kinds[g][c->model->kind_of_layer[i]]++;
     }
     return s;
@@ -181,254 +156,198 @@ static void split_free(void *data)
 {
     RhSplit *s = data;
     g_free(s->layers);
-    g_free(s->first);
     g_free(s->kinds);
     g_free(s);
 }
 
-/* --- Spans --- */
-
-static RhSpanCost chunk_cost(const RhShardCost *shard, const RhSplit *split, int32_t g)
+const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
 {
-    RhSpanCost sum = {0};
-    if (g == 0)
-        sum = shard->embedding;
-    for (int k = 0; k < shard->pieces->c->model->kinds_count; k++)
-        if (split->kinds[g][k])
-            sum = rh_span_add(sum, shard->layer[k], split->kinds[g][k]);
-    return g == split->chunks - 1 ? rh_span_add(sum, shard->head, 1) : sum;
+    Key key = {{l->pp, l->vpp, uneven_of(s, l)}};
+    return memo_has(&s->splits, &key) ? s->splits.value
+                                      : memo_add(&s->splits, &key, split_new(s, l));
 }
 
-static double chunk_params(const RhShardCost *shard, const RhSplit *split, const RhLayout *l,
-                           int32_t g)
+const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
 {
-    double params = g == 0 ? rh_embedding_params(shard->pieces, l) : 0;
-    for (int k = 0; k < shard->pieces->c->model->kinds_count; k++)
-        params += split->kinds[g][k] * shard->pieces->layer_params[k];
-    return params + (g == split->chunks - 1 ? rh_head_params(shard->pieces, l) : 0);
+    int32_t m = (int32_t)rh_train_microbatches(s->c, l);
+    Key key = {{(int32_t)l->schedule, l->pp, l->vpp, m}};
+    return memo_has(&s->shapes, &key)
+               ? s->shapes.value
+               : memo_add(&s->shapes, &key, rh_shape_new(l->schedule, l->pp, l->vpp, m));
 }
 
-static RhSpans *spans_new(const RhShardCost *shard, const RhSplit *split, const RhLayout *l)
+/* --- spans --- */
+
+static RhItemTime chunk_time(const RhItemTimes *times, const RhSplit *split, int32_t g, int pass,
+                             int kinds_count)
+{
+    RhItemTime sum = {0};
+    bool ahead = pass == RH_SLOT_FORWARD;
+    int edges[] = {RH_ITEM_EMBEDDING, RH_ITEM_HEAD};
+    for (int edge = 0; edge < 2; edge++) { /* backward runs from the head to the embedding */
+        int item = edges[ahead ? edge : 1 - edge];
+        if (edge == 1)
+            for (int k = 0; k < kinds_count; k++)
+                if (split->kinds[g][k])
+                    sum = rh_item_time_add(sum, times->of[k][pass], split->kinds[g][k]);
+        if (item == RH_ITEM_EMBEDDING ? g == 0 : g == split->chunks - 1)
+            sum = rh_item_time_add(sum, times->of[item][pass], 1);
+    }
+    return sum;
+}
+
+/* The pass that hands gradients on: one of the two never runs. */
+static double back_s(const RhItemTime *chunk)
+{
+    return chunk[RH_SLOT_BACKWARD].out_s + chunk[RH_SLOT_BACKWARD_DATA].out_s;
+}
+
+static RhSpans *spans_new(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+                          const RhNet *net)
 {
     RhSpans *s = g_new0(RhSpans, 1);
-    double *rows = g_new0(double, (size_t)l->pp * 5);
-    s->chunk = g_new(RhSpanCost, split->chunks);
-    s->fill_s = rows;
-    s->drain_s = rows + l->pp;
-    s->work_s = rows + 2 * l->pp;
-    s->backward_s = rows + 3 * l->pp;
-    s->params = rows + 4 * l->pp;
+    int32_t pp = (int32_t)net->skeleton->roles->len;
+    s->chunk = g_malloc0((size_t)split->chunks * sizeof(*s->chunk));
+    s->fill_s = g_new0(double, split->chunks + 1);
+    s->drain_s = g_new0(double, split->chunks + 1);
+    s->work_s = g_new0(double, pp);
+    s->kernels_s = g_new0(double, pp);
     for (int32_t g = 0; g < split->chunks; g++) {
-        RhSpanCost cost = s->chunk[g] = chunk_cost(shard, split, g);
-        s->work_s[g % l->pp] += cost.forward_busy_s + cost.backward_s;
-        s->backward_s[g % l->pp] += cost.backward_s;
-        s->forward_all_s += cost.forward_s;
-        s->backward_all_s += cost.backward_s;
-        s->params[g % l->pp] += chunk_params(shard, split, l, g);
+        const RhItemTimes *times = rh_screen_item_times(screen, shard, net, g % pp);
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            RhItemTime time = s->chunk[g][pass] =
+                chunk_time(times, split, g, pass, screen->c->model->kinds_count);
+            s->work_s[g % pp] += time.busy_s;
+            s->kernels_s[g % pp] += time.kernels_s;
+        }
+        s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g][RH_SLOT_FORWARD].out_s;
+        s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
     }
-    for (int32_t stage = 1; stage < l->pp; stage++) {
-        s->fill_s[stage] = s->fill_s[stage - 1] + s->chunk[stage - 1].forward_s;
-        s->drain_s[stage] = s->drain_s[stage - 1] + s->chunk[stage - 1].backward_s;
-    }
+    s->forward_all_s = s->fill_s[split->chunks];
+    s->prices = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, prices_free);
     return s;
 }
 
-const RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
-                               const RhLayout *l)
+/* Lane time of stage s in the slots counted: [chunk][pass]. */
+static double price_slots(const RhSpans *spans, const RhShape *shape, int32_t s,
+                          const int32_t *counts)
 {
-    if (screen->spans_shard == shard && screen->spans_split == split)
-        return screen->spans;
-    RhSpans *found = g_hash_table_lookup(shard->spans, split);
+    double sum = 0;
+    counts += (int64_t)s * shape->v * RH_SLOT_PASSES;
+    for (int32_t c = 0; c < shape->v; c++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[c * shape->p + s][pass].busy_s;
+    return sum;
+}
+
+static double price_path(const RhSpans *spans, const RhShape *shape, const RhPathCount *counts)
+{
+    double sum = 0;
+    for (int32_t g = 0; g < shape->p * shape->v; g++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            const RhItemTime *time = &spans->chunk[g][pass];
+            const RhPathCount *count = &counts[g * RH_SLOT_PASSES + pass];
+            sum += count->on * time->busy_s + count->sent * time->out_s;
+        }
+    return sum;
+}
+
+static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
+{
+    RhPrices *prices = g_new0(RhPrices, 1);
+    int64_t entries = (int64_t)shape->p * shape->v * RH_SLOT_PASSES;
+    prices->before_last_s = g_new(double, shape->p);
+    prices->behind_back_s = g_new(double, shape->p);
+    prices->path_s = g_new(double, shape->paths_count + 1);
+    for (int32_t s = 0; s < shape->p; s++) {
+        prices->before_last_s[s] = price_slots(spans, shape, s, shape->before_last);
+        prices->behind_back_s[s] = price_slots(spans, shape, s, shape->behind_back);
+    }
+    for (int32_t i = 0; i < shape->paths_count; i++)
+        prices->path_s[i] = price_path(spans, shape, shape->paths + i * entries);
+    return prices;
+}
+
+const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape)
+{
+    if (spans->prices_shape == shape)
+        return spans->prices_last;
+    RhPrices *found = g_hash_table_lookup(spans->prices, shape);
     if (!found)
-        g_hash_table_insert(shard->spans, (void *)(uintptr_t)split,
-                            found = spans_new(shard, split, l));
-    screen->spans_shard = shard;
-    screen->spans_split = split;
-    return screen->spans = found;
+        g_hash_table_insert(spans->prices, (void *)(uintptr_t)shape,
+                            found = prices_new(spans, shape));
+    spans->prices_shape = shape;
+    return spans->prices_last = found;
 }
 
-double rh_screen_optimizer_s(const RhCase *c, const RhLayout *l, double params)
+RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+                         const RhNet *net)
 {
-    double share = params / (l->zero >= 1 ? l->dp : 1);
-    return c->stack->optimizer_bytes.value * share / c->platform->device->hbm_bytes_per_s.value;
+    int32_t key[] = {split->id, net->placement_key};
+    RhSpans *found = g_hash_table_lookup(shard->spans, key);
+    if (!found)
+        g_hash_table_insert(shard->spans, g_memdup2(key, sizeof key),
+                            found = spans_new(screen, shard, split, net));
+    return found;
 }
 
-/* --- Net --- */
-
-/* The luckiest rank's message from stage `from` to stage `to`: every rank's takes at least this. */
-static void hop(const RhCase *c, const RhProgram *p, int32_t from, int32_t to, double *latency_s,
-                double *s_per_byte)
-{
-    const RhRole *a = rh_program_role(p, from), *b = rh_program_role(p, to);
-    int32_t delta = b->first_rank - a->first_rank;
-    *latency_s = *s_per_byte = (double)INFINITY;
-    for (int32_t i = 0; i < a->ranks_count; i++) {
-        int32_t rank = rh_role_rank(a, i);
-        RhLink links[RH_ROUTE_MAX];
-        int32_t src = rh_program_gpu(p, rank), dst = rh_program_gpu(p, rank + delta);
-        int n = rh_platform_route(c->platform, src, dst, links);
-        double slowest = (double)INFINITY;
-        for (int k = 0; k < n; k++)
-            slowest = fmin(slowest, rh_platform_link_bytes_per_s(c->platform, links[k]));
-        *latency_s = fmin(*latency_s, rh_platform_route_latency_s(c->platform, src, dst));
-        *s_per_byte = fmin(*s_per_byte, 1 / slowest);
-    }
-}
-
-/* Reduce-scatter, whatever the algorithm: a node (or a GPU) must send its partial sums of all that
- * others keep. */
-static double reduce_bound(const RhCase *c, const RhProgram *p, int32_t group)
-{
-    if (group < 0)
-        return 0;
-    const RhGroup *g = rh_program_group(p, group);
-    g_autofree int32_t *members = g_new(int32_t, g->size);
-    rh_group_members(g, 0, members);
-    int32_t first_node = rh_platform_node_of(c->platform, rh_program_gpu(p, members[0])), here = 0;
-    for (int32_t i = 0; i < g->size; i++)
-        here += rh_platform_node_of(c->platform, rh_program_gpu(p, members[i])) == first_node;
-    if (here == g->size)
-        return (g->size - 1.0) / g->size /
-               (c->platform->nvlink_bytes_per_s.value * c->platform->nvlink_efficiency_frac.value);
-    double nic = c->platform->nic_bytes_per_s.value * c->platform->nic_efficiency_frac.value;
-    return (1.0 - (double)here / g->size) / (MIN(here, c->platform->nics_per_node) * nic);
-}
-
-static void sum_hops(RhNet *n, int32_t pp)
-{
-    for (int32_t s = 0; pp > 1 && s < pp; s++) {
-        int32_t next = (s + 1) % pp;
-        n->edge_latency_s[s] = fmin(n->hop_latency_s[s], n->back_latency_s[next]);
-        n->edge_s_per_byte[s] = fmin(n->hop_s_per_byte[s], n->back_s_per_byte[next]);
-        n->round_latency_s += n->hop_latency_s[s] + n->back_latency_s[s];
-        n->round_s_per_byte += n->hop_s_per_byte[s] + n->back_s_per_byte[s];
-    }
-    n->wrap_latency_s = n->hop_latency_s[pp - 1] + n->back_latency_s[0];
-    n->wrap_s_per_byte = n->hop_s_per_byte[pp - 1] + n->back_s_per_byte[0];
-}
-
-static RhNet *net_new(const RhCase *c, const RhLayout *l)
-{
-    RhNet *n = g_new0(RhNet, 1);
-    n->skeleton = rh_train_skeleton(c, l, &n->tp_group, &n->dp_group);
-    double *hops = g_new0(double, (size_t)l->pp * 6);
-    n->hop_latency_s = hops;
-    n->hop_s_per_byte = hops + l->pp;
-    n->back_latency_s = hops + 2 * l->pp;
-    n->back_s_per_byte = hops + 3 * l->pp;
-    n->edge_latency_s = hops + 4 * l->pp;
-    n->edge_s_per_byte = hops + 5 * l->pp;
-    for (int32_t s = 0; l->pp > 1 && s < l->pp; s++) {
-        int32_t next = (s + 1) % l->pp, previous = (s + l->pp - 1) % l->pp;
-        hop(c, n->skeleton, s, next, &n->hop_latency_s[s], &n->hop_s_per_byte[s]);
-        hop(c, n->skeleton, s, previous, &n->back_latency_s[s], &n->back_s_per_byte[s]);
-    }
-    sum_hops(n, l->pp);
-    n->reduce_s_per_byte = reduce_bound(c, n->skeleton, n->dp_group);
-    return n;
-}
-
-static void net_free(void *data)
-{
-    RhNet *n = data;
-    rh_program_free(n->skeleton);
-    g_free(n->hop_latency_s);
-    g_free(n);
-}
-
-/* --- look-up --- */
-
-/* Degrees and sizes are below 2^20 (rh_layout_parse); three of them and some flags fill a key. */
-static void *key_of(uint64_t a, uint64_t b, uint64_t c, uint64_t flags)
-{
-    return GSIZE_TO_POINTER((a << 44) ^ (b << 24) ^ (c << 4) ^ flags ^ 1);
-}
-
-#define LOOK_UP(memo, wanted, make)                                                                \
-    if ((memo).key != (wanted)) {                                                                  \
-        void *found = g_hash_table_lookup((memo).table, (wanted));                                 \
-        if (!found)                                                                                \
-            g_hash_table_insert((memo).table, (wanted), found = (make));                           \
-        (memo).key = (wanted);                                                                     \
-        (memo).value = found;                                                                      \
-    }                                                                                              \
-    return (memo).value
-
-const RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
-{
-    void *key = key_of((uint64_t)l->tp, (uint64_t)l->microbatch, (uint64_t)l->recompute,
-                       (uint64_t)l->sequence_parallel << 1);
-    LOOK_UP(s->shards, key, shard_new(s->c, l));
-}
-
-const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
-{
-    void *key = key_of((uint64_t)l->pp, (uint64_t)l->vpp, 0, 0);
-    LOOK_UP(s->splits, key, split_new(s->c, l));
-}
+/* --- nets and flows --- */
 
 const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
 {
-    void *key = key_of((uint64_t)l->tp, (uint64_t)l->pp, (uint64_t)l->dp, (uint64_t)l->order << 1);
-    LOOK_UP(s->nets, key, net_new(s->c, l));
+    Key key = {{l->tp, l->cp, l->pp, l->dp, (int32_t)l->order}};
+    return memo_has(&s->nets, &key) ? s->nets.value : memo_add(&s->nets, &key, rh_net_new(s, l));
 }
 
+RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
+{
+    bool one = rh_train_microbatches(s->c, l) == 1;
+    int32_t splits = rh_pipeline_schedule(l->schedule)->splits_backward;
+    Key key = {{rh_screen_net(s, l)->id, l->vpp, uneven_of(s, l), l->zero, one, splits}};
+    return memo_has(&s->flows, &key) ? s->flows.value
+                                     : memo_add(&s->flows, &key, rh_flows_new(s, l));
+}
+
+RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
+{
+    return rh_train_memory_with(rh_screen_shard(s, l)->pieces, rh_screen_shape(s, l), l);
+}
+
+/* --- the screen --- */
+
 typedef struct {
-    const RhNet *net;
-    int32_t stage;
-    RhOp op;
+    int32_t ints[4];
     double bytes;
 } CollectiveKey;
 
-static guint collective_hash(const void *key)
+static guint collective_hash(const void *data)
 {
-    const CollectiveKey *k = key;
-    return g_direct_hash(k->net) ^ (guint)(k->stage * 31 + (int)k->op) ^ g_double_hash(&k->bytes);
+    const CollectiveKey *k = data;
+    guint h = g_double_hash(&k->bytes);
+    for (int i = 0; i < 4; i++)
+        h = h * 31 + (guint)k->ints[i];
+    return h;
 }
 
 static gboolean collective_equal(const void *a, const void *b)
 {
-    const CollectiveKey *x = a, *y = b;
-    return x->net == y->net && x->stage == y->stage && x->op == y->op && x->bytes == y->bytes;
-}
-
-static double collective_time(RhScreen *s, const RhNet *net, int32_t stage, RhOp op, double bytes)
-{
-    const RhGroup *g = rh_program_group(net->skeleton, net->dp_group);
-    const RhRole *role = rh_program_role(net->skeleton, stage);
-    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, net->dp_group, op, bytes);
-    g_autofree int32_t *nodes =
-        rh_train_group_nodes(s->c, net->skeleton, net->dp_group, role->first_rank);
-    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
-    return rh_schedule_time_s(schedule, net->skeleton, s->c->platform, net->dp_group, stage);
-}
-
-double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhOp op, double bytes)
-{
-    if (net->dp_group < 0 || bytes <= 0)
-        return 0;
-    CollectiveKey key = {net, stage, op, bytes};
-    double *found = g_hash_table_lookup(s->collectives, &key);
-    if (!found) {
-        found = g_new(double, 1);
-        *found = collective_time(s, net, stage, op, bytes);
-        g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof(key)), found);
-    }
-    return *found;
-}
-
-double rh_screen_latency_s(RhScreen *s, const RhNet *net, int32_t stage, RhOp op)
-{
-    return rh_screen_collective_s(s, net, stage, op, 1);
+    return memcmp(a, b, sizeof(CollectiveKey)) == 0;
 }
 
 RhScreen *rh_screen_new(const RhCase *c)
 {
     RhScreen *s = g_new0(RhScreen, 1);
     s->c = c;
-    s->shards.table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, shard_free);
-    s->splits.table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, split_free);
-    s->nets.table = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, net_free);
+    s->held_frac =
+        CLAMP((double)c->platform->collective_sms / c->platform->device->sms_count, 0.0, 0.9);
+    memo_init(&s->shards, shard_free);
+    memo_init(&s->splits, split_free);
+    memo_init(&s->shapes, (GDestroyNotify)rh_shape_free);
+    memo_init(&s->nets, rh_net_free);
+    memo_init(&s->flows, rh_flows_free);
+    s->placements = g_ptr_array_new_with_free_func(rh_placement_free);
+    s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->uneven = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     return s;
 }
@@ -437,9 +356,12 @@ void rh_screen_free(RhScreen *s)
 {
     if (!s)
         return;
-    g_hash_table_destroy(s->shards.table);
-    g_hash_table_destroy(s->splits.table);
-    g_hash_table_destroy(s->nets.table);
+    RhMemo *memos[] = {&s->flows, &s->nets, &s->shapes, &s->splits, &s->shards};
+    for (size_t i = 0; i < G_N_ELEMENTS(memos); i++)
+        g_hash_table_destroy(memos[i]->table);
+    g_ptr_array_unref(s->placements);
+    g_ptr_array_unref(s->uneven);
+    g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
     g_free(s);
 }

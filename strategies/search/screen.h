@@ -1,95 +1,150 @@
 #pragma once
-/* Tables behind the bounds of one case. Everything that repeats over layouts is computed once:
- *   Shard  per (tp, sp, micro-batch, recompute): seconds of a layer forward and backward, with its
- * collectives, alone Split  per (pp, vpp): layers of every chunk and stage Net    per (tp, pp, dp,
- * order): messages between stages, gradient and parameter collectives of each stage Private to this
- * folder. */
+/* Tables behind the bounds of one case. Everything that repeats over layouts is computed once, and
+ * all of it from what the builder builds with: items, scripts, shapes. No file here knows a cut or
+ * a schedule.
+ *   Shard   tp, cp, sp, micro-batch, recompute: pieces and the tasks of their items
+ *   Split   pp, vpp, stages: layers of every chunk
+ *   Shape   schedule, p, v, m
+ *   Net     tp, cp, pp, dp, order: groups and roles, messages between stages, where replicas lie
+ *   Spans   shard x split x placement: seconds of every chunk's passes
+ *   Flows   what a stage's script communicates, with its seconds
+ * Private to this folder. */
 #include "strategies/search/plan.h"
-#include "strategies/train/emit.h"
+#include "strategies/train/build.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/script.h"
 
-/* One block or layer alone: until its output may leave, and until the compute lane is free again.
- */
+/* One pass of an item, or of several in a row, alone: until the compute lane is free again, until
+ * its output may leave, and the kernels on that path (what SM sharing can stretch). */
 typedef struct {
-    double forward_s;      /* to the output */
-    double forward_busy_s; /* to the end of the last kernel */
-    double backward_s;     /* recomputation included */
-    double forward_kernels_s,
-        backward_kernels_s; /* kernels on the critical path: what SM sharing can stretch */
-} RhSpanCost;
-
-/* A shard on a split: what every chunk and stage takes. */
-typedef struct {
-    RhSpanCost *chunk;  /* per model chunk */
-    double *fill_s;     /* per stage s: forwards of chunks 0 .. s-1 */
-    double *drain_s;    /* per stage s: backwards of chunks 0 .. s-1 */
-    double *work_s;     /* per stage: lane time of one micro-batch through all its chunks */
-    double *backward_s; /* per stage: backwards of all its chunks, one micro-batch */
-    double *params;     /* per stage, on one rank */
-    double forward_all_s, backward_all_s; /* every chunk once */
-} RhSpans;
+    double busy_s, out_s, kernels_s;
+} RhItemTime;
 
 typedef struct {
     RhPieces *pieces;
-    GHashTable *spans; /* RhSplit* -> RhSpans*, owned */
-    RhSpanCost layer[RH_LAYER_KINDS_MAX];
-    RhSpanCost embedding, head;
+    RhItems *items;
+    RhLayout layout;   /* one with this shard: pieces and items refer to it */
+    GHashTable *times; /* placement -> RhItemTimes*, owned */
+    GHashTable *spans; /* (split, placement) -> RhSpans*, owned */
 } RhShardCost;
 
 typedef struct {
+    RhItemTime of[RH_ITEM_KINDS][RH_SLOT_PASSES];
+} RhItemTimes;
+
+/* A shard on a split: what every chunk and stage takes. */
+typedef struct {
+    RhItemTime (*chunk)[RH_SLOT_PASSES]; /* per model chunk */
+    /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
+    double *fill_s, *drain_s;
+    double *work_s, *kernels_s;  /* per stage: lane time, kernels of one micro-batch, all chunks */
+    double forward_all_s;        /* every chunk once */
+    GHashTable *prices;          /* RhShape* -> RhPrices*, owned */
+    const RhShape *prices_shape; /* asked for last */
+    const struct RhPrices *prices_last;
+} RhSpans;
+
+/* A shape at a span's costs, messages apart. */
+typedef struct RhPrices {
+    double *before_last_s, *behind_back_s; /* per stage */
+    double *path_s;                        /* per path */
+} RhPrices;
+
+typedef struct {
+    int32_t id;
     int32_t chunks;
     int32_t *layers;                      /* per model chunk */
-    int32_t *first;                       /* first layer of each chunk */
     int32_t (*kinds)[RH_LAYER_KINDS_MAX]; /* layers of each kind, per model chunk */
 } RhSplit;
 
+/* A message of stage s to its neighbour: the luckiest rank's. */
 typedef struct {
+    double latency_s, s_per_byte;
+} RhHop;
+
+/* Where the ranks of one replica of a stage lie, as far as its collectives can tell. */
+typedef struct {
+    int32_t id;
+    RhProgram *program; /* one role: the replica's ranks on their GPUs */
+    int32_t groups[RH_GROUP_LAST];
+} RhPlacement;
+
+typedef struct {
+    int32_t id;
     RhProgram *skeleton; /* groups and roles without tasks */
-    int32_t tp_group, dp_group;
-    double
-        *hop_latency_s; /* per stage: stage s -> s+1 (the last wraps to 0); the luckiest rank's */
-    double *hop_s_per_byte;
-    double *back_latency_s; /* per stage: stage s -> s-1 (0 wraps to the last) */
-    double *back_s_per_byte;
-    double *edge_latency_s; /* per stage: s -> s+1, or back where that is quicker */
-    double *edge_s_per_byte;
-    double round_latency_s, round_s_per_byte; /* all edges and the wrap, there and back */
-    double wrap_latency_s, wrap_s_per_byte;   /* the wrap alone, there and back */
-    double reduce_s_per_byte; /* no algorithm reduce-scatters a buffer faster than this per byte */
+    int32_t groups[RH_GROUP_LAST];
+    RhHop *next, *back;            /* per stage: to s+1 (the last wraps to 0), to s-1 */
+    const RhPlacement **placement; /* per stage, of the replica that the bounds follow; borrowed */
+    int32_t placement_key;         /* equal where all stages' are */
+    bool uniform; /* all replicas of a stage lie alike: what they do, they do at one time */
 } RhNet;
 
-/* Tables by packed key, and the last one asked for: neighbours in the space share most of theirs.
- */
+/* What lists of steps communicate. */
+typedef struct {
+    double lane_s[RH_LANE_LAST];
+    double all_s; /* over all lanes */
+    /* Of gathers and scatters of the same parameters, which cross the same links a byte at a time;
+     * latencies may hide behind other bytes. */
+    double moving_s;
+} RhLaneSums;
+
+/* The communication of one stage's script: seconds of every step, and sums by slot. */
+typedef struct {
+    RhScript *script;
+    double *step_s, *moving_s; /* per step: all of it; while bytes move */
+    double first_wait_s;       /* when the first item's parameters are there */
+    RhLaneSums begin;
+    RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
+    RhLaneSums step, step_each;         /* a step of m micro-batches: step + m x step_each */
+    double optimizer_s;
+    bool one_microbatch;
+    RhLayout layout; /* the script refers to it */
+} RhFlows;
+
 typedef struct {
     GHashTable *table; /* owned, as its values */
-    void *key, *value;
+    const void *key;   /* last asked for */
+    void *value;
 } RhMemo;
 
 struct RhScreen {
     const RhCase *c;
-    RhMemo shards, splits, nets;
-    const RhShardCost *spans_shard; /* whose spans were asked for last */
-    const RhSplit *spans_split;
-    const RhSpans *spans;
-    GHashTable *collectives; /* (net, stage, operation, bytes) -> seconds, owned */
+    double held_frac; /* of a device's SMs, by one communication */
+    RhMemo shards, splits, shapes, nets, flows;
+    GPtrArray *placements;    /* RhPlacement*, owned */
+    GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
+    GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
+    GHashTable *collectives;  /* (net or placement, group, stage, op, bytes) -> seconds, owned */
 };
 
+/* rh_train_memory with the tables at hand. */
+RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
 const RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
 const RhSplit *rh_screen_split(RhScreen *screen, const RhLayout *layout);
+const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);
 const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
-/* Idle seconds of a data-parallel collective of stage `stage`, algorithm as the builder chooses it.
- */
-double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhOp op,
-                              double bytes);
+RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+                         const RhNet *net);
+const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
+/* Per stage. */
+RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
+/* Times of a stage's items on an idle network. */
+const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,
+                                        const RhNet *net, int32_t stage);
 
+/* screen_time.c: idle seconds of collectives. Inside a replica, and of the group that holds a
+ * stage's parameters; the algorithm is the builder's. */
+double rh_screen_replica_s(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
+                           RhGroupKind group, RhOp op, double bytes);
+double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
+                              RhOp op, double bytes);
+/* screen_net.c */
+RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
+void rh_net_free(void *net);
+void rh_placement_free(void *placement);
+/* screen_flows.c */
+RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *layout);
+void rh_flows_free(void *flows); /* NULL-ended, per stage */
 /* Blocks run one after another; the last output alone may still be on its way when the lane is
  * free. */
-RhSpanCost rh_span_add(RhSpanCost first, RhSpanCost then, double times);
-/* Share of a device's SMs that one collective holds while its bytes move. */
-double rh_screen_held_frac(const RhCase *c);
-/* Part of a collective's time in which no bytes move: launch and latencies. Known for rings (all
- * but all-reduce). */
-double rh_screen_latency_s(RhScreen *screen, const RhNet *net, int32_t stage, RhOp op);
-const RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
-                               const RhLayout *layout);
-/* Seconds of the optimizer over `params` of one rank, at the memory's peak: a lower bound. */
-double rh_screen_optimizer_s(const RhCase *c, const RhLayout *layout, double params);
+RhItemTime rh_item_time_add(RhItemTime first, RhItemTime then, double times);

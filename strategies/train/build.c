@@ -1,41 +1,60 @@
-/* The builder: one role per pipeline stage, its slots in the schedule's order. */
+/* The builder: one role per pipeline stage, its slots in the schedule's order, every slot by its
+ * script, every item by its tasks. */
+#include "strategies/train/build.h"
+
 #include <string.h>
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "strategies/train/emit.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/script.h"
+
+/* What the next kernel of a stage waits for, at most: a receive, parameters, and what the item
+ * before left. */
+#define WAITS_MAX (2 * RH_PENDING_MAX)
+
+/* An algorithm chosen once per group, operation and size. */
+typedef struct {
+    RhGroupKind group;
+    RhOp op;
+    double bytes;
+    RhAlgo algo;
+} Choice;
 
 typedef struct {
-    int32_t dp, pp;
-} Strides;
+    const RhCase *c;
+    const RhLayout *layout;
+    const RhPieces *pieces;
+    const RhItems *items;
+    RhGrid grid;
+    RhProgram *program;
+    GArray *choices; /* Choice */
+    int32_t groups[RH_GROUP_LAST];
+    int32_t (*bundles)[RH_SLOT_PASSES]; /* per kind of item: bundle of its first task, -1 unknown */
+    int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
+    int32_t microbatches;
+    /* where we are */
+    const RhScript *script;
+    RhStageMemory memory;
+    int32_t layer, microbatch;
+    RhPhase phase;
+    int32_t last;               /* last compute task of the role, -1 at first */
+    int32_t pending[WAITS_MAX]; /* what the next kernel waits for besides its lane */
+    int32_t pending_count;
+    GArray *sent[RH_LANE_LAST];   /* int32_t: `last` when each communication was sent for */
+    int32_t latest[RH_LANE_LAST]; /* latest communication, -1 */
+    GArray *begin;                /* int32_t: communications of the step's beginning */
+} Build;
 
-static Strides strides_of(const RhLayout *l)
-{
-    bool dp_inside = l->order != RH_ORDER_TP_PP_DP;
-    return (Strides){dp_inside ? l->tp : l->tp * l->pp, dp_inside ? l->tp * l->dp : l->tp};
-}
+/* --- the skeleton: groups and roles --- */
 
-static void add_groups(RhProgram *p, const RhLayout *l, int32_t *tp_group, int32_t *dp_group)
-{
-    RhSpan tp = {1, l->tp}, dp = {strides_of(l).dp, l->dp};
-    *tp_group = l->tp > 1 ? rh_program_add_group(p, "tp", &tp, 1) : -1;
-    *dp_group = l->dp > 1 ? rh_program_add_group(p, "dp", &dp, 1) : -1;
-}
-
-static void begin_stage(RhProgram *p, const RhLayout *l, int32_t stage)
-{
-    g_autofree char *name = g_strdup_printf("stage %d", stage);
-    RhSpan spans[] = {{1, l->tp}, {strides_of(l).dp, l->dp}};
-    rh_program_begin_role(p, name, stage * strides_of(l).pp, spans, 2);
-}
-
-RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t *tp_group,
-                             int32_t *dp_group)
+RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
 {
     RhProgram *p = rh_program_new(c->job.gpus);
-    add_groups(p, l, tp_group, dp_group);
+    RhGrid grid = rh_grid(l);
+    rh_grid_add_groups(&grid, p, groups);
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        begin_stage(p, l, stage);
+        rh_grid_begin_stage(&grid, p, stage);
         rh_program_end_role(p);
     }
     return p;
@@ -59,83 +78,310 @@ RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, Rh
 }
 
 /* The library's choice for this group and size, remembered: a program has few distinct ones. */
-RhAlgo rh_emit_algorithm(RhEmit *e, int32_t group, RhOp op, double bytes)
+static RhAlgo algorithm(Build *b, RhGroupKind group, RhOp op, double bytes)
 {
-    for (guint i = 0; i < e->choices->len; i++) {
-        const RhChoice *have = &g_array_index(e->choices, RhChoice, i);
+    for (guint i = 0; i < b->choices->len; i++) {
+        const Choice *have = &g_array_index(b->choices, Choice, i);
         if (have->group == group && have->op == op && have->bytes == bytes)
             return have->algo;
     }
-    RhChoice made = {group, op, bytes, rh_train_algorithm(e->c, e->program, group, op, bytes)};
-    g_array_append_val(e->choices, made);
+    Choice made = {group, op, bytes,
+                   rh_train_algorithm(b->c, b->program, b->groups[group], op, bytes)};
+    g_array_append_val(b->choices, made);
     return made.algo;
 }
 
-static void add_item(RhEmit *e, RhBlock block, int32_t layer, double params)
+/* --- tasks --- */
+
+static void wait_for(Build *b, int32_t task)
 {
-    e->items[e->items_count++] =
-        (RhItem){.block = block, .layer = layer, .params = params, .gather = -1};
+    if (task < 0)
+        return;
+    g_assert(b->pending_count < WAITS_MAX);
+    b->pending[b->pending_count++] = task;
 }
 
-static void list_items(RhEmit *e)
+static RhTask task_here(const Build *b, RhTaskKind kind, RhLane lane, const char *label)
 {
-    const RhLayout *l = e->layout;
-    e->items_count = 0;
-    for (int32_t c = 0; c < l->vpp; c++) {
-        int32_t first, count, g = c * l->pp + e->stage;
-        rh_train_chunk_layers(e->c, l, g, &first, &count);
-        e->chunk_items[c] = e->items_count;
-        if (g == 0)
-            add_item(e, RH_BLOCK_EMBEDDING, -1, rh_embedding_params(e->pieces, l));
-        for (int32_t i = first; i < first + count; i++)
-            add_item(e, RH_BLOCK_NONE, i, e->pieces->layer_params[rh_pieces_kind(e->pieces, i)]);
-        if (g == l->pp * l->vpp - 1)
-            add_item(e, RH_BLOCK_HEAD, -1, rh_head_params(e->pieces, l));
-    }
-    e->chunk_items[l->vpp] = e->items_count;
+    return (RhTask){.kind = (uint8_t)kind,
+                    .lane = (uint8_t)lane,
+                    .phase = (uint8_t)b->phase,
+                    .layer = (int16_t)b->layer,
+                    .microbatch = b->microbatch,
+                    .label = rh_program_label(b->program, label),
+                    .bundle = -1,
+                    .group = -1,
+                    .peer_task = -1};
 }
 
-static void emit_slots(RhEmit *e)
+static int32_t add_bundle(Build *b, const RhItemTask *task)
 {
-    const RhLayout *l = e->layout;
-    int32_t total = 2 * e->microbatches * l->vpp;
-    g_autofree RhSlot *slots = g_new(RhSlot, total);
-    int32_t left[RH_STAGE_CHUNKS_MAX];
-    for (int32_t c = 0; c < l->vpp; c++)
-        left[c] = e->microbatches;
-    rh_pipeline_schedule(l->schedule)->order(l->pp, l->vpp, e->microbatches, e->stage, slots);
-    for (int32_t i = 0; i < total; i++)
-        rh_emit_slot(e, &slots[i], slots[i].backward && --left[slots[i].chunk] == 0);
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
+        g_array_append_vals(kernels, task->parts[i]->kernels->data, task->parts[i]->kernels->len);
+    return rh_program_add_bundle(b->program, (const RhKernel *)(void *)kernels->data,
+                                 (int32_t)kernels->len);
 }
 
-static void emit_stage(RhEmit *e, int32_t stage)
+/* Bundles of a pass are stored when it first runs, in the order of its kernels. */
+static int32_t first_bundle(Build *b, int kind, RhSlotPass pass)
 {
-    const RhLayout *l = e->layout;
-    e->stage = stage;
-    e->last = e->last_dp = -1;
-    e->pending_count = e->starts_count = 0;
-    e->bucket_params = 0;
-    e->memory = rh_stage_memory(e->pieces, l, stage);
-    list_items(e);
-    begin_stage(e->program, l, stage);
-    for (int use = 0; use < RH_MEMORY_LAST; use++)
-        rh_program_add_memory(e->program, RH_MEMORY_TIER_HBM, (RhMemoryUse)use,
-                              e->memory.fixed_bytes[use]);
-    rh_emit_step_begin(e);
-    emit_slots(e);
-    rh_emit_step_end(e);
-    rh_program_end_role(e->program);
-}
-
-static void match_messages(RhEmit *e)
-{
-    int32_t chunks = e->layout->pp * e->layout->vpp;
-    for (int32_t g = 0; g + 1 < chunks; g++)
-        for (int32_t m = 0; m < e->microbatches; m++) {
-            int32_t here = g * e->microbatches + m, next = here + e->microbatches;
-            rh_program_match(e->program, e->sends[0][here], e->recvs[0][next]);
-            rh_program_match(e->program, e->sends[1][next], e->recvs[1][here]);
+    if (b->bundles[kind][pass] < 0) {
+        const RhItemPass *p = &b->items->pass[kind][pass];
+        b->bundles[kind][pass] = (int32_t)b->program->bundles->len;
+        for (guint i = 0; i < p->tasks->len; i++) {
+            const RhItemTask *task = &g_array_index(p->tasks, RhItemTask, i);
+            if (task->lane == RH_LANE_COMPUTE)
+                add_bundle(b, task);
         }
+    }
+    return b->bundles[kind][pass];
+}
+
+/* Everything pending, and `last` when `behind_last`, without -1 and doubles. */
+static int32_t list_waits(const Build *b, bool behind_last, int32_t *preds)
+{
+    int32_t count = 0;
+    if (behind_last && b->last >= 0)
+        preds[count++] = b->last;
+    for (int32_t i = 0; i < b->pending_count; i++)
+        preds[count++] = b->pending[i];
+    return count;
+}
+
+static int32_t collective(Build *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
+                          const char *label, const int32_t *preds, int32_t count)
+{
+    RhTask task = task_here(b, RH_TASK_COLLECTIVE, lane, label);
+    task.op = (uint8_t)op;
+    task.algo = (uint8_t)algorithm(b, group, op, bytes);
+    task.group = b->groups[group];
+    task.bytes = bytes;
+    return rh_program_add_task(b->program, task, preds, count);
+}
+
+/* Adds task i of an item's pass; `ids` are the program's numbers of those before. */
+static int32_t item_task(Build *b, const RhItemTask *t, int32_t bundle, const int32_t *ids)
+{
+    bool kernel = t->lane == RH_LANE_COMPUTE;
+    int32_t preds[WAITS_MAX + RH_PENDING_MAX + 1], count = 0;
+    for (int32_t i = 0; i < t->after_count; i++)
+        if (t->after[i] == RH_ITEM_ENTRY)
+            count += list_waits(b, !kernel, preds + count);
+        else
+            preds[count++] = ids[t->after[i]];
+    if (!kernel)
+        return collective(b, t->lane, t->group, t->op, t->bytes, t->label, preds, count);
+    RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, t->label);
+    task.bundle = bundle;
+    return rh_program_add_task(b->program, task, preds, count);
+}
+
+/* Repeats an item's tasks here. */
+static void run_item(Build *b, const RhStep *step)
+{
+    const RhItem *item = rh_script_item(b->script, step->item);
+    const RhItemPass *pass = &b->items->pass[item->kind][step->pass];
+    RhPhase own = b->phase;
+    int32_t bundle = first_bundle(b, item->kind, step->pass), last = b->last;
+    g_autofree int32_t *ids = g_new(int32_t, pass->tasks->len + 1);
+    int32_t left[WAITS_MAX], left_count = 0;
+    b->layer = item->layer;
+    for (guint i = 0; i < pass->tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        b->phase = task->phase != RH_PHASE_NONE ? task->phase : own;
+        ids[i] = item_task(b, task, bundle, ids);
+        if (task->lane == RH_LANE_COMPUTE) {
+            last = ids[i];
+            bundle++;
+        }
+    }
+    for (int32_t i = 0; i < pass->left_count; i++)
+        if (pass->left[i] == RH_ITEM_ENTRY)
+            left_count += list_waits(b, false, left + left_count);
+        else
+            left[left_count++] = ids[pass->left[i]];
+    memcpy(b->pending, left, sizeof left);
+    b->pending_count = left_count;
+    b->last = last;
+    b->phase = own;
+}
+
+static void communicate(Build *b, const RhStep *step)
+{
+    GArray *sent = b->sent[step->lane];
+    RhPhase own = b->phase;
+    int32_t preds[WAITS_MAX + 1], count = 0;
+    if (step->ahead == 0)
+        count = list_waits(b, true, preds);
+    else if ((int32_t)sent->len >= step->ahead &&
+             g_array_index(sent, int32_t, sent->len - (guint)step->ahead) >= 0)
+        preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
+    b->phase = step->phase;
+    int32_t task =
+        collective(b, step->lane, step->group, step->op, step->bytes, step->label, preds, count);
+    b->phase = own;
+    g_array_append_val(sent, b->last);
+    b->latest[step->lane] = task;
+    if (b->microbatch < 0)
+        g_array_append_val(b->begin, task);
+}
+
+static void run_steps(Build *b, RhSteps steps)
+{
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
+        const RhStep *step = rh_script_step(b->script, i);
+        if (step->kind == RH_STEP_RUN)
+            run_item(b, step);
+        else if (step->kind == RH_STEP_COMMUNICATE)
+            communicate(b, step);
+        else
+            wait_for(b, step->begin_index >= 0 ? g_array_index(b->begin, int32_t, step->begin_index)
+                                               : b->latest[step->lane]);
+    }
+}
+
+/* --- messages between stages --- */
+
+/* A message's sending or receiving end, from or to the stage of model chunk `other`. */
+static int32_t message(Build *b, RhTaskKind kind, RhLane lane, int32_t other, const char *label)
+{
+    RhTask task = task_here(b, kind, lane, label);
+    task.layer = -1;
+    task.peer_delta = (other % b->layout->pp - b->script->stage) * b->grid.stride[RH_DIM_PP];
+    task.bytes = b->pieces->message_bytes;
+    int32_t preds[WAITS_MAX + 1], count = 0;
+    if (kind == RH_TASK_SEND) {
+        count = list_waits(b, true, preds);
+        b->pending_count = 0;
+    }
+    return rh_program_add_task(b->program, task, preds, count);
+}
+
+/* Gradients of weights stay where they are: nothing comes in, nothing goes out. */
+static void receive(Build *b, const RhSlot *slot, int32_t g)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t from = back ? g + 1 : g - 1;
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0 || from >= b->layout->pp * b->layout->vpp)
+        return;
+    int32_t task = message(b, RH_TASK_RECV, back ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV, from,
+                           back ? "receive gradients" : "receive activations");
+    b->recvs[back][g * b->microbatches + slot->microbatch] = task;
+    wait_for(b, task);
+}
+
+static void send(Build *b, const RhSlot *slot, int32_t g)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t to = back ? g - 1 : g + 1;
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0 || to >= b->layout->pp * b->layout->vpp)
+        return;
+    b->sends[back][g * b->microbatches + slot->microbatch] =
+        message(b, RH_TASK_SEND, back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT, to,
+                back ? "send gradients" : "send activations");
+}
+
+static void match_messages(Build *b)
+{
+    int32_t chunks = b->layout->pp * b->layout->vpp;
+    for (int32_t g = 0; g + 1 < chunks; g++)
+        for (int32_t m = 0; m < b->microbatches; m++) {
+            int32_t here = g * b->microbatches + m, next = here + b->microbatches;
+            rh_program_match(b->program, b->sends[0][here], b->recvs[0][next]);
+            rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);
+        }
+}
+
+/* --- slots --- */
+
+static void add_memory(Build *b, RhMemoryUse use, double bytes)
+{
+    rh_program_add_memory(b->program, RH_MEMORY_TIER_HBM, use, bytes);
+}
+
+/* What a slot's chunk keeps from its forward until its last backward. */
+static void keep(Build *b, int32_t chunk, double sign)
+{
+    add_memory(b, RH_MEMORY_ACTIVATIONS, sign * b->memory.activations_bytes[chunk]);
+    add_memory(b, RH_MEMORY_LOGITS, sign * b->memory.logits_bytes[chunk]);
+}
+
+static void run_slot(Build *b, const RhSlot *slot, const RhSlotKind *kind)
+{
+    int32_t g = slot->chunk * b->layout->pp + b->script->stage;
+    bool forward = slot->pass == RH_SLOT_FORWARD;
+    double working =
+        forward ? b->memory.forward_bytes[slot->chunk] : b->memory.backward_bytes[slot->chunk];
+    b->microbatch = slot->microbatch;
+    b->layer = -1;
+    b->phase = forward ? RH_PHASE_FORWARD : RH_PHASE_BACKWARD;
+    receive(b, slot, g);
+    if (forward)
+        keep(b, slot->chunk, 1);
+    add_memory(b, RH_MEMORY_RECOMPUTE, working);
+    RhSteps steps = rh_script_slot(b->script, kind);
+    run_steps(b, steps);
+    send(b, slot, g);
+    add_memory(b, RH_MEMORY_RECOMPUTE, -working);
+    if (rh_slot_ends(slot->pass))
+        keep(b, slot->chunk, -1);
+}
+
+static void run_slots(Build *b)
+{
+    const RhLayout *l = b->layout;
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    int64_t total = rh_pipeline_slots_count(schedule, l->vpp, b->microbatches);
+    g_autofree RhSlot *slots = g_new(RhSlot, total);
+    g_autofree int32_t *done = g_new0(int32_t, (gsize)l->vpp * RH_SLOT_PASSES);
+    schedule->order(l->pp, l->vpp, b->microbatches, b->script->stage, slots);
+    for (int64_t i = 0; i < total; i++) {
+        RhSlotKind kind = rh_slot_kind_next(&slots[i], b->microbatches, done);
+        run_slot(b, &slots[i], &kind);
+    }
+}
+
+/* --- stages --- */
+
+static void begin_step(Build *b)
+{
+    b->last = -1;
+    b->pending_count = 0;
+    b->layer = b->microbatch = -1;
+    b->phase = RH_PHASE_PARAMETER;
+    g_array_set_size(b->begin, 0);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+        g_array_set_size(b->sent[lane], 0);
+        b->latest[lane] = -1;
+    }
+    run_steps(b, b->script->begin);
+}
+
+static void end_step(Build *b)
+{
+    b->phase = RH_PHASE_OPTIMIZER;
+    b->layer = b->microbatch = -1;
+    run_steps(b, b->script->end);
+    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, b->script->params);
+    RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, "optimizer");
+    task.bundle = rh_program_add_bundle(b->program, &kernel, 1);
+    rh_program_add_task(b->program, task, b->pending, b->pending_count);
+}
+
+static void run_stage(Build *b, int32_t stage)
+{
+    g_autoptr(RhScript) script = rh_script_new(b->pieces, b->layout, stage);
+    b->script = script;
+    b->memory = rh_stage_memory(b->pieces, b->layout, stage);
+    rh_grid_begin_stage(&b->grid, b->program, stage);
+    for (int use = 0; use < RH_MEMORY_LAST; use++)
+        add_memory(b, (RhMemoryUse)use, b->memory.fixed_bytes[use]);
+    begin_step(b);
+    run_slots(b);
+    end_step(b);
+    rh_program_end_role(b->program);
+    rh_stage_memory_clear(&b->memory);
 }
 
 double rh_train_tasks(const RhCase *c, const RhLayout *l)
@@ -146,9 +392,6 @@ double rh_train_tasks(const RhCase *c, const RhLayout *l)
 static bool small_enough(const RhCase *c, const RhLayout *l, GError **error)
 {
     double tasks = rh_train_tasks(c, l);
-    if (l->vpp > RH_STAGE_CHUNKS_MAX)
-        return rh_fail(error, RH_ERROR_USAGE, "vpp=%d is more than %d chunks per stage", l->vpp,
-                       RH_STAGE_CHUNKS_MAX);
     if (tasks > RH_TRAIN_TASKS_MAX)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -158,36 +401,53 @@ static bool small_enough(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
+static void build_begin(Build *b, const RhCase *c)
+{
+    size_t messages = (size_t)b->layout->pp * (size_t)b->layout->vpp * (size_t)b->microbatches;
+    int32_t *ends = g_new(int32_t, 4 * messages);
+    memset(ends, -1, 4 * messages * sizeof(int32_t));
+    b->sends[0] = ends;
+    b->sends[1] = ends + messages;
+    b->recvs[0] = ends + 2 * messages;
+    b->recvs[1] = ends + 3 * messages;
+    b->bundles = g_malloc(sizeof(*b->bundles) * RH_ITEM_KINDS);
+    memset(b->bundles, -1, sizeof(*b->bundles) * RH_ITEM_KINDS);
+    b->choices = g_array_new(FALSE, FALSE, sizeof(Choice));
+    b->begin = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        b->sent[lane] = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    b->program = rh_program_new(c->job.gpus);
+    b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
+    b->program->gap_source = c->stack->kernel_gap_s.source;
+    rh_grid_add_groups(&b->grid, b->program, b->groups);
+}
+
+static void build_end(Build *b)
+{
+    g_free(b->sends[0]);
+    g_free(b->bundles);
+    g_array_unref(b->choices);
+    g_array_unref(b->begin);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        g_array_unref(b->sent[lane]);
+}
+
 RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error)
 {
     if (!small_enough(c, layout, error))
         return NULL;
     g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
-    int32_t microbatches = (int32_t)rh_train_microbatches(c, layout);
-    size_t messages = (size_t)layout->pp * (size_t)layout->vpp * (size_t)microbatches;
-    g_autoptr(GArray) merged = g_array_new(FALSE, FALSE, sizeof(RhMerged));
-    g_autoptr(GArray) choices = g_array_new(FALSE, FALSE, sizeof(RhChoice));
-    g_autoptr(GPtrArray) optimizers = g_ptr_array_new_with_free_func(rh_piece_free);
-    g_autofree RhItem *items = g_new(RhItem, c->model->layers_count + 2);
-    g_autofree int32_t *ends = g_new(int32_t, 4 * messages);
-    memset(ends, -1, 4 * messages * sizeof(int32_t));
-    RhEmit e = {.c = c,
-                .layout = layout,
-                .pieces = pieces,
-                .program = rh_program_new(c->job.gpus),
-                .merged = merged,
-                .choices = choices,
-                .optimizers = optimizers,
-                .items = items,
-                .stride_pp = strides_of(layout).pp,
-                .microbatches = microbatches,
-                .sends = {ends, ends + messages},
-                .recvs = {ends + 2 * messages, ends + 3 * messages}};
-    e.program->kernel_gap_s = c->stack->kernel_gap_s.value;
-    e.program->gap_source = c->stack->kernel_gap_s.source;
-    add_groups(e.program, layout, &e.tp_group, &e.dp_group);
+    g_autoptr(RhItems) items = rh_items_new(layout, pieces);
+    Build b = {.c = c,
+               .layout = layout,
+               .pieces = pieces,
+               .items = items,
+               .grid = rh_grid(layout),
+               .microbatches = (int32_t)rh_train_microbatches(c, layout)};
+    build_begin(&b, c);
     for (int32_t stage = 0; stage < layout->pp; stage++)
-        emit_stage(&e, stage);
-    match_messages(&e);
-    return e.program;
+        run_stage(&b, stage);
+    match_messages(&b);
+    build_end(&b);
+    return b.program;
 }

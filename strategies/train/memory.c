@@ -6,8 +6,6 @@
 
 #include <math.h>
 
-#include "strategies/train/schedule.h"
-
 #define WEIGHT_BYTES    2.0
 #define OPTIMIZER_BYTES 12.0
 
@@ -82,7 +80,14 @@ static void add_fixed(const RhPieces *pieces, const RhLayout *l, RhStageMemory *
 
 RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t stage)
 {
-    RhStageMemory m = {.chunks_count = l->vpp};
+    size_t n = (size_t)l->vpp;
+    double *rows = g_new0(double, 5 * n);
+    RhStageMemory m = {.chunks_count = l->vpp,
+                       .chunk_params = rows,
+                       .activations_bytes = rows + n,
+                       .logits_bytes = rows + 2 * n,
+                       .forward_bytes = rows + 3 * n,
+                       .backward_bytes = rows + 4 * n};
     for (int32_t c = 0; c < l->vpp; c++) {
         int32_t first, count, g = c * l->pp + stage;
         rh_train_chunk_layers(pieces->c, l, g, &first, &count);
@@ -92,6 +97,11 @@ RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t
     }
     add_fixed(pieces, l, &m);
     return m;
+}
+
+void rh_stage_memory_clear(RhStageMemory *m)
+{
+    g_clear_pointer(&m->chunk_params, g_free);
 }
 
 /* The moment of the peak: how much is kept, and which slot's working space comes on top. */
@@ -104,42 +114,20 @@ static double peak_sum(const Peak *p)
     return p->activations + p->logits + p->working;
 }
 
-/* One chunk: the fullest moment has `inflight` micro-batches, and a forward and a backward both run
- * then. */
-static Peak peak_of_one_chunk(const RhStageMemory *m, const RhLayout *l, int64_t microbatches,
-                              int32_t stage)
+static Peak peak_of_stage(const RhStageMemory *m, const RhShape *shape, int32_t stage)
 {
-    double inflight = l->schedule == RH_SCHEDULE_GPIPE
-                          ? (double)microbatches
-                          : (double)MIN(microbatches, (int64_t)(l->pp - stage));
-    return (Peak){inflight * m->activations_bytes[0], inflight * m->logits_bytes[0],
-                  fmax(m->forward_bytes[0], m->backward_bytes[0])};
-}
-
-/* Interleaved chunks differ (embedding, head, uneven splits): walk the schedule until it repeats.
- */
-static Peak peak_of_chunks(const RhStageMemory *m, const RhLayout *l, int64_t microbatches,
-                           int32_t stage)
-{
-    int64_t total = 2 * microbatches * l->vpp;
-    g_autofree RhSlot *slots = g_new(RhSlot, total);
-    rh_pipeline_schedule(l->schedule)->order(l->pp, l->vpp, (int32_t)microbatches, stage, slots);
-    int64_t period = 2 * (int64_t)l->pp * l->vpp;
-    int64_t walked = MIN(total, 3 * period);
-    Peak now = {0}, peak = {0};
-    for (int64_t i = 0; i < walked; i++) {
-        int32_t c = slots[i].chunk;
-        if (!slots[i].backward) {
-            now.activations += m->activations_bytes[c];
-            now.logits += m->logits_bytes[c];
+    Peak peak = {0};
+    for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
+        const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
+        const int32_t *kept = &g_array_index(shape->kept, int32_t, moment->kept_first);
+        Peak now = {.working = moment->pass == RH_SLOT_FORWARD ? m->forward_bytes[moment->chunk]
+                                                               : m->backward_bytes[moment->chunk]};
+        for (int32_t c = 0; c < shape->v; c++) {
+            now.activations += kept[c] * m->activations_bytes[c];
+            now.logits += kept[c] * m->logits_bytes[c];
         }
-        now.working = slots[i].backward ? m->backward_bytes[c] : m->forward_bytes[c];
         if (peak_sum(&now) > peak_sum(&peak))
             peak = now;
-        if (slots[i].backward) {
-            now.activations -= m->activations_bytes[c];
-            now.logits -= m->logits_bytes[c];
-        }
     }
     return peak;
 }
@@ -160,15 +148,14 @@ static void keep_worst(RhTrainMemory *worst, const RhStageMemory *m, const Peak 
     worst->at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
 }
 
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhLayout *l)
+RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhShape *shape, const RhLayout *l)
 {
-    int64_t microbatches = rh_train_microbatches(pieces->c, l);
     RhTrainMemory worst = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
         RhStageMemory m = rh_stage_memory(pieces, l, stage);
-        Peak peak = l->vpp == 1 ? peak_of_one_chunk(&m, l, microbatches, stage)
-                                : peak_of_chunks(&m, l, microbatches, stage);
+        Peak peak = peak_of_stage(&m, shape, stage);
         keep_worst(&worst, &m, &peak, stage);
+        rh_stage_memory_clear(&m);
     }
     return worst;
 }
@@ -176,7 +163,9 @@ RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhLayout *l)
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
 {
     g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
-    return rh_train_memory_with(pieces, layout);
+    g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
+                                            (int32_t)rh_train_microbatches(c, layout));
+    return rh_train_memory_with(pieces, shape, layout);
 }
 
 double rh_train_memory_capacity(const RhCase *c)

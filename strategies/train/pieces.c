@@ -6,6 +6,20 @@ typedef struct {
     RhBlock block;
 } BlockOf;
 
+double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
+{
+    return rh_kernel_time_s(c->platform->device, kernel) + c->stack->kernel_gap_s.value;
+}
+
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, double params)
+{
+    double share = params / (l->zero >= 1 ? (double)l->dp * l->cp : 1);
+    return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
+                      .dtype = RH_DTYPE_FP32,
+                      .bytes = c->stack->optimizer_bytes.value * share,
+                      .flops = 12 * share};
+}
+
 static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
 {
     const RhCase *c = of->pieces->c;
@@ -15,9 +29,7 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
                          piece.kernels);
     rh_block_kernels(c->model, of->kind, of->block, part, pass, &of->pieces->shard, piece.kernels);
     for (guint i = 0; i < piece.kernels->len; i++)
-        piece.seconds +=
-            rh_kernel_time_s(c->platform->device, &g_array_index(piece.kernels, RhKernel, i)) +
-            c->stack->kernel_gap_s.value;
+        piece.seconds += rh_piece_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
     return piece;
 }
 
@@ -64,13 +76,6 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     p->boundary_bytes = rh_boundary_bytes(c->model, &p->shard);
     p->message_bytes = p->boundary_bytes / (p->shard.sequence_parallel ? layout->tp : 1);
     return p;
-}
-
-void rh_piece_free(void *data)
-{
-    RhPiece *piece = data;
-    g_array_unref(piece->kernels);
-    g_free(piece);
 }
 
 static void block_clear(RhBlockPieces *b)

@@ -28,10 +28,14 @@ typedef struct {
     double layer_params[RH_LAYER_KINDS_MAX];
 } RhPieces;
 
-void rh_piece_free(void *piece); /* one on the heap, with its kernels */
 RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
 void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
+
+/* Adam over a stage's `params` of one rank, or its share of them. */
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, double params);
+/* Seconds of a kernel on the case's device, with its gap. */
+double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel);
 
 static inline int rh_pieces_kind(const RhPieces *pieces, int32_t layer)
 {

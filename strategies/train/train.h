@@ -32,16 +32,6 @@ double rh_train_tasks(const RhCase *c, const RhLayout *layout);
 /* The program of one optimizer step. The layout must be legal and canonical. Caller frees. */
 RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error);
 
-/* Groups ("tp", "dp"; -1 when of one member) and roles (one per stage) of the layout, without
- * tasks. Caller frees. */
-RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *layout, int32_t *tp_group,
-                             int32_t *dp_group);
-/* Node of every member of the group that holds `rank`; caller frees. */
-int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank);
-/* The algorithm the builder takes for this group, operation and size. */
-RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op,
-                          double bytes);
-
 /* Closed form of the worst stage's peak: equals rh_ledger_walk over the built program, without
  * building it. */
 typedef struct {

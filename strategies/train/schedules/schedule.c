@@ -1,4 +1,4 @@
-#include "strategies/train/schedule.h"
+#include "strategies/train/schedules/schedule.h"
 
 #define ROW(constant, object, ...) [RH_SCHEDULE_##constant] = &rh_schedule_##object,
 static const RhPipelineSchedule *const schedules[RH_SCHEDULE_LAST] = {RH_SCHEDULES(ROW)};

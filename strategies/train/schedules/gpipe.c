@@ -1,15 +1,14 @@
 /* GPipe (Huang et al. 2019, arXiv 1811.06965): all forwards, then all backwards, last micro-batch
  * first. */
-#include "strategies/train/schedule.h"
+#include "strategies/train/schedules/schedule.h"
 
 static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
 {
     (void)p, (void)v, (void)stage;
     for (int32_t i = 0; i < m; i++) {
         slots[i] = (RhSlot){.microbatch = i};
-        slots[m + i] = (RhSlot){.microbatch = m - 1 - i, .backward = true};
+        slots[m + i] = (RhSlot){.microbatch = m - 1 - i, .pass = RH_SLOT_BACKWARD};
     }
 }
 
-const RhPipelineSchedule rh_schedule_gpipe = {
-    "gpipe", "all forwards, then all backwards: keeps every micro-batch's activations", order};
+const RhPipelineSchedule rh_schedule_gpipe = {.order = order};

@@ -1,7 +1,7 @@
 /* Interleaved 1F1B (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.2): every stage holds v
  * chunks of the model and takes p micro-batches through one chunk before the next; the bubble
  * shrinks by v. m must be a multiple of p. */
-#include "strategies/train/schedule.h"
+#include "strategies/train/schedules/schedule.h"
 
 /* The i-th forward (or backward) a stage runs: which micro-batch through which chunk. */
 static RhSlot slot_at(int32_t p, int32_t v, int32_t i, bool backward)
@@ -10,7 +10,7 @@ static RhSlot slot_at(int32_t p, int32_t v, int32_t i, bool backward)
     int32_t chunk = within / p;
     return (RhSlot){.microbatch = round * p + within % p,
                     .chunk = backward ? v - 1 - chunk : chunk,
-                    .backward = backward};
+                    .pass = backward ? RH_SLOT_BACKWARD : RH_SLOT_FORWARD};
 }
 
 static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
@@ -28,5 +28,4 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = slot_at(p, v, backward++, true);
 }
 
-const RhPipelineSchedule rh_schedule_interleaved = {
-    "interleaved", "1F1B over vpp model chunks per stage: the bubble shrinks by vpp", order};
+const RhPipelineSchedule rh_schedule_interleaved = {.order = order};

@@ -1,7 +1,7 @@
 /* 1F1B, PipeDream-Flush (Narayanan et al. 2021, arXiv 2104.04473, section 2.2.1): p-1-stage
  * forwards to warm up, then one forward and one backward in turn. At most p-stage micro-batches are
  * in flight. */
-#include "strategies/train/schedule.h"
+#include "strategies/train/schedules/schedule.h"
 
 static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
 {
@@ -12,11 +12,10 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = (RhSlot){.microbatch = forward++};
     while (forward < m) {
         slots[n++] = (RhSlot){.microbatch = forward++};
-        slots[n++] = (RhSlot){.microbatch = backward++, .backward = true};
+        slots[n++] = (RhSlot){.microbatch = backward++, .pass = RH_SLOT_BACKWARD};
     }
     while (backward < m)
-        slots[n++] = (RhSlot){.microbatch = backward++, .backward = true};
+        slots[n++] = (RhSlot){.microbatch = backward++, .pass = RH_SLOT_BACKWARD};
 }
 
-const RhPipelineSchedule rh_schedule_1f1b = {
-    "1f1b", "one forward, one backward: at most pp - stage micro-batches in flight", order};
+const RhPipelineSchedule rh_schedule_1f1b = {.order = order};

@@ -1,0 +1,129 @@
+/* What a stage's script communicates, with its idle seconds. */
+#include <math.h>
+#include <string.h>
+
+#include "strategies/search/screen.h"
+
+static void sum_steps(const RhFlows *f, RhSteps steps, RhLaneSums *sums)
+{
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind != RH_STEP_COMMUNICATE)
+            continue;
+        sums->lane_s[step->lane] += f->step_s[i];
+        sums->all_s += f->step_s[i];
+        sums->moving_s += f->moving_s[i];
+    }
+}
+
+/* Over a step of m micro-batches: what does not depend on m, and what comes with each. */
+static RhLaneSums over_step(const RhFlows *f, bool each)
+{
+    RhLaneSums total = {0};
+    const RhLaneSums *sums[] = {&f->begin, &f->one, &f->first, &f->last, &f->every};
+    double first[] = {1, f->one_microbatch, !f->one_microbatch, !f->one_microbatch,
+                      f->one_microbatch ? 0 : -2};
+    for (size_t i = each ? G_N_ELEMENTS(sums) - 1 : 0; i < G_N_ELEMENTS(sums); i++) {
+        double times = each ? !f->one_microbatch : first[i];
+        for (int lane = 0; lane < RH_LANE_LAST; lane++)
+            total.lane_s[lane] += times * sums[i]->lane_s[lane];
+        total.all_s += times * sums[i]->all_s;
+        total.moving_s += times * sums[i]->moving_s;
+    }
+    return total;
+}
+
+/* When what the first slot's first run waits for is there. */
+static double first_wait_s(const RhFlows *f)
+{
+    RhSlotKind first = {0, RH_SLOT_FORWARD, true, f->one_microbatch};
+    RhSteps slot = rh_script_slot(f->script, &first), begin = f->script->begin;
+    double t = 0, wait = 0;
+    int32_t index = 0, awaited = -1;
+    for (int32_t i = slot.first; i < slot.first + slot.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind == RH_STEP_RUN)
+            break;
+        if (step->kind == RH_STEP_COMMUNICATE)
+            wait += f->step_s[i];
+        else
+            awaited = MAX(awaited, step->begin_index);
+    }
+    for (int32_t i = begin.first; i < begin.first + begin.count && index <= awaited; i++)
+        if (rh_script_step(f->script, i)->kind == RH_STEP_COMMUNICATE) {
+            t += f->step_s[i];
+            index++;
+        }
+    return fmax(wait, awaited >= 0 ? t : 0);
+}
+
+static void sum_slots(RhFlows *f)
+{
+    int32_t chunks = f->layout.vpp;
+    for (int32_t chunk = 0; chunk < chunks; chunk++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            for (int place = 0; place < 4; place++) {
+                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+                RhLaneSums *sums[] = {&f->every, &f->last, &f->first, &f->one};
+                sum_steps(f, rh_script_slot(f->script, &kind), sums[place]);
+            }
+    sum_steps(f, f->script->begin, &f->begin);
+    f->step = over_step(f, false);
+    f->step_each = over_step(f, true);
+}
+
+/* Rings gather and scatter by the same flows; what of their time is latency does not depend on the
+ * bytes. */
+static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhStep *step,
+                       double seconds)
+{
+    if (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER)
+        return 0;
+    return fmax(0, seconds - rh_screen_collective_s(s, net, stage, step->group, step->op, 1));
+}
+
+static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
+{
+    f->step_s = g_new0(double, 2 * (f->script->steps->len + 1));
+    f->moving_s = f->step_s + f->script->steps->len + 1;
+    for (guint i = 0; i < f->script->steps->len; i++) {
+        const RhStep *step = rh_script_step(f->script, (int32_t)i);
+        if (step->kind != RH_STEP_COMMUNICATE)
+            continue;
+        f->step_s[i] = rh_screen_collective_s(s, net, stage, step->group, step->op, step->bytes);
+        f->moving_s[i] = moving_s(s, net, stage, step, f->step_s[i]);
+    }
+}
+
+static RhFlows *flows_new(RhScreen *s, const RhLayout *l, int32_t stage)
+{
+    RhFlows *f = g_new0(RhFlows, 1);
+    f->layout = *l;
+    f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
+    f->script = rh_script_new(rh_screen_shard(s, l)->pieces, &f->layout, stage);
+    time_steps(s, rh_screen_net(s, l), stage, f);
+    sum_slots(f);
+    f->first_wait_s = first_wait_s(f);
+    RhKernel adam = rh_optimizer_kernel(s->c, l, f->script->params);
+    f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
+    return f;
+}
+
+RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *l)
+{
+    RhFlows **all = g_new0(RhFlows *, l->pp + 1);
+    for (int32_t stage = 0; stage < l->pp; stage++)
+        all[stage] = flows_new(screen, l, stage);
+    return all;
+}
+
+void rh_flows_free(void *data)
+{
+    RhFlows **all = data;
+    for (int32_t stage = 0; all[stage]; stage++) {
+        rh_script_free(all[stage]->script);
+        g_free(all[stage]->step_s);
+        g_free(all[stage]);
+    }
+    g_free(all);
+}

@@ -1,0 +1,180 @@
+/* Idle seconds: of collectives, and of an item's pass, by walking its tasks. */
+#include <math.h>
+
+#include "sim/collective/collective.h"
+#include "strategies/search/screen.h"
+
+typedef struct {
+    int32_t net; /* its id, or ~ the id of a placement */
+    int32_t stage;
+    int32_t group, op;
+    double bytes;
+} CollectiveKey;
+
+/* Of `group` in `p`, whose instance at `rank` decides the steps; every instance in `role` at once,
+ * or that of rank 0 alone. */
+static double schedule_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
+                         int32_t role, RhOp op, RhAlgo algo, double bytes)
+{
+    g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
+    g_autoptr(RhSchedule) schedule =
+        rh_schedule_new(op, algo, rh_program_group(p, group)->size, nodes, bytes, NULL);
+    return rh_schedule_time_s(schedule, p, s->c->platform, group, role);
+}
+
+double rh_screen_replica_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
+                           RhOp op, double bytes)
+{
+    CollectiveKey key = {~at->id, 0, (int32_t)group, (int32_t)op, bytes};
+    double *found = g_hash_table_lookup(s->collectives, &key);
+    if (!found) {
+        /* As the builder: one algorithm for all groups of a kind, the first one's. */
+        RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, net->groups[group], op, bytes);
+        found = g_new(double, 1);
+        *found = schedule_s(s, at->program, at->groups[group], 0, 0, op, algo, bytes);
+        g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
+    }
+    return *found;
+}
+
+/* Groups side by side are at one time in the network where replicas lie alike; else each is taken
+ * to be alone. */
+double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group,
+                              RhOp op, double bytes)
+{
+    if (net->groups[group] < 0 || bytes <= 0)
+        return 0;
+    CollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
+    double *found = g_hash_table_lookup(s->collectives, &key);
+    if (!found) {
+        int32_t g = net->groups[group];
+        RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, g, op, bytes);
+        int32_t rank = rh_program_role(net->skeleton, stage)->first_rank;
+        found = g_new(double, 1);
+        *found = schedule_s(s, net->skeleton, g, net->uniform ? rank : 0, net->uniform ? stage : -1,
+                            op, algo, bytes);
+        g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
+    }
+    return *found;
+}
+
+/* --- items --- */
+
+/* A task of a pass as it runs alone. `path_s` counts kernels on the longest path to its end. */
+typedef struct {
+    double start_s, end_s, path_s;
+} Run;
+
+typedef struct {
+    double free_s, path_s;
+    double since_s; /* it has been busy from here on */
+} Lane;
+
+typedef struct {
+    RhScreen *screen;
+    const RhNet *net;
+    const RhPlacement *placement;
+    const RhItemPass *pass;
+    Run *runs;
+    Lane lanes[RH_LANE_LAST];
+} Walk;
+
+static double kernels_s(const RhItemTask *task)
+{
+    double sum = 0;
+    for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
+        sum += task->parts[i]->seconds;
+    return sum;
+}
+
+/* A kernel's seconds from t on: every lane that is busy then holds SMs until it is free. Solves end
+ * = t + work + held x (time that each lane is busy meanwhile), nearest end of a lane first. */
+static double beside(const Walk *w, double t, double work_s)
+{
+    double held = w->screen->held_frac, now = t, left = work_s;
+    while (left > 0) {
+        double next = (double)INFINITY;
+        int busy = 0;
+        for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++)
+            if (w->lanes[lane].free_s > now && w->lanes[lane].since_s <= t) {
+                next = fmin(next, w->lanes[lane].free_s);
+                busy++;
+            }
+        double speed = fmax(1 - held * busy, 1.0 / w->screen->c->platform->device->sms_count);
+        double end = now + left / speed;
+        if (end <= next)
+            return end - t;
+        left -= (next - now) * speed;
+        now = next;
+    }
+    return now - t;
+}
+
+static void start_after(const Walk *w, const RhItemTask *task, const Lane *lane, Run *run)
+{
+    run->start_s = lane->free_s;
+    run->path_s = lane->path_s;
+    for (int32_t i = 0; i < task->after_count; i++) {
+        const Run *before = task->after[i] == RH_ITEM_ENTRY ? NULL : &w->runs[task->after[i]];
+        if (before && before->end_s > run->start_s) {
+            run->start_s = before->end_s;
+            run->path_s = before->path_s;
+        }
+    }
+}
+
+static void run_task(Walk *w, const RhItemTask *task, Run *run)
+{
+    Lane *lane = &w->lanes[task->lane];
+    start_after(w, task, lane, run);
+    if (task->lane == RH_LANE_COMPUTE) {
+        double took = beside(w, run->start_s, kernels_s(task));
+        run->end_s = run->start_s + took;
+        run->path_s += took;
+    } else {
+        if (run->start_s > lane->free_s)
+            lane->since_s = run->start_s;
+        run->end_s = run->start_s + rh_screen_replica_s(w->screen, w->net, w->placement,
+                                                        task->group, task->op, task->bytes);
+    }
+    lane->free_s = run->end_s;
+    lane->path_s = run->path_s;
+}
+
+static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
+                            const RhItemPass *pass)
+{
+    if (!pass->tasks)
+        return (RhItemTime){0};
+    g_autofree Run *runs = g_new0(Run, pass->tasks->len + 1);
+    Walk w = {.screen = screen, .net = net, .placement = placement, .pass = pass, .runs = runs};
+    for (guint i = 0; i < pass->tasks->len; i++)
+        run_task(&w, &g_array_index(pass->tasks, RhItemTask, i), &runs[i]);
+    const Lane *compute = &w.lanes[RH_LANE_COMPUTE];
+    RhItemTime time = {compute->free_s, compute->free_s, compute->path_s};
+    for (int32_t i = 0; i < pass->left_count; i++)
+        if (pass->left[i] != RH_ITEM_ENTRY)
+            time.out_s = fmax(time.out_s, runs[pass->left[i]].end_s);
+    return time;
+}
+
+RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
+{
+    return (RhItemTime){a.out_s + (times - 1) * b.out_s + b.busy_s, a.out_s + times * b.out_s,
+                        a.kernels_s + times * b.kernels_s};
+}
+
+const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,
+                                        const RhNet *net, int32_t stage)
+{
+    const RhPlacement *at = net->placement[stage];
+    RhItemTimes *times = g_hash_table_lookup(shard->times, at);
+    if (!times) {
+        times = g_new0(RhItemTimes, 1);
+        for (int item = 0; item < RH_ITEM_KINDS; item++)
+            for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+                times->of[item][pass] = item_time(screen, net, at, &shard->items->pass[item][pass]);
+        g_hash_table_insert(shard->times, (void *)(uintptr_t)at, times);
+    }
+    return times;
+}

@@ -1,0 +1,14 @@
+#pragma once
+/* Parts of a program that the bounds need without its tasks. */
+#include "strategies/train/grid.h"
+#include "strategies/train/train.h"
+
+/* Groups (-1 when of one member) and roles (one per stage) of the layout, without tasks. Caller
+ * frees. */
+RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *layout,
+                             int32_t groups[RH_GROUP_LAST]);
+/* Node of every member of the group that holds `rank`; caller frees. */
+int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank);
+/* The algorithm the builder takes for this group, operation and size. */
+RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op,
+                          double bytes);

@@ -1,0 +1,31 @@
+#pragma once
+/* Cuts: the ways to divide a job over ranks. One file and one row of the table each. A cut adds
+ * communication in two places: at the seams inside an item (item.h), where tensors are divided, and
+ * around items in a stage's script (script.h), where parameters and gradients are. */
+#include "strategies/train/item.h"
+#include "strategies/train/script.h"
+
+/* Places inside a block's pass. */
+typedef enum {
+    RH_SEAM_FORWARD_IN,   /* between the sequence part and the tensor part */
+    RH_SEAM_FORWARD_OUT,  /* behind the tensor part; skipped when nobody needs the output */
+    RH_SEAM_BACKWARD_IN,  /* before the gradients of the inputs */
+    RH_SEAM_BACKWARD_OUT, /* behind them */
+    RH_SEAM_WEIGHT_IN,    /* before the gradients of the weights, when they run apart */
+} RhSeam;
+
+typedef struct {
+    const char *name;
+    /* May be NULL: nothing inside items. */
+    void (*seam)(RhWeave *w, RhSeam seam);
+    /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
+    void (*begin)(RhScriptWriter *w);
+    void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
+    void (*after_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
+    void (*close)(RhScriptWriter *w, const RhSlotKind *slot);
+} RhCut;
+
+/* NULL-ended, in the order in which they act at one place. */
+extern const RhCut *const rh_cuts[];
+
+extern const RhCut rh_cut_tensor, rh_cut_data, rh_cut_zero;

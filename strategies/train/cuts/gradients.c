@@ -1,0 +1,31 @@
+#include "strategies/train/cuts/gradients.h"
+
+#include <math.h>
+
+double rh_bucket_params(const RhCase *c, const RhLayout *layout)
+{
+    return fmax(c->stack->bucket_params.value, c->stack->bucket_params_per_replica * layout->dp);
+}
+
+void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes)
+{
+    rh_script_communicate(w, (RhStep){.lane = RH_LANE_DP,
+                                      .group = RH_GROUP_DATA,
+                                      .op = op,
+                                      .phase = RH_PHASE_GRADIENT,
+                                      .bytes = bytes,
+                                      .label = "reduce gradients"});
+}
+
+void rh_gradients_flush(RhScriptWriter *w, RhOp op)
+{
+    rh_gradients_reduce(w, op, w->script->pieces->c->stack->gradient_bytes * w->collected);
+    w->collected = 0;
+}
+
+void rh_gradients_collect(RhScriptWriter *w, double params, RhOp op)
+{
+    w->collected += params;
+    if (w->collected >= rh_bucket_params(w->script->pieces->c, w->script->layout))
+        rh_gradients_flush(w, op);
+}

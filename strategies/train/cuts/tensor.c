@@ -1,0 +1,82 @@
+/* Tensor parallelism, with and without sequence parallelism.
+ *
+ * Megatron (Shoeybi et al. 2019, arXiv 1909.08053): column- then row-parallel GEMMs; one all-reduce
+ * per block and direction. Sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198): the
+ * all-reduce becomes a reduce-scatter behind the block and an all-gather before the next; backward
+ * gathers the input once more for the weight gradient (figure 5 and section 4.2.2). The input
+ * gradient's collective runs beside the weight-gradient GEMMs. */
+#include "strategies/train/cuts/cut.h"
+
+static bool sequence(const RhWeave *w)
+{
+    return w->pieces->shard.sequence_parallel;
+}
+
+static int32_t collective(RhWeave *w, RhOp op, double bytes, const char *label)
+{
+    return rh_weave_collective(w, RH_LANE_TP, RH_GROUP_TENSOR, op, bytes, label);
+}
+
+/* Sums partial outputs: reduce-scatter along the sequence, or all-reduce. */
+static int32_t sum_out(RhWeave *w, const char *label)
+{
+    return collective(w, sequence(w) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
+                      w->pieces->boundary_bytes, label);
+}
+
+static int32_t gather(RhWeave *w, const char *label)
+{
+    return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->pieces->boundary_bytes, label) : -1;
+}
+
+/* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.
+ * Head: cross-entropy needs the maximum, the predicted logit and the sum of exponentials over all
+ * of it, fp32 a token. */
+static void forward_out(RhWeave *w)
+{
+    const RhShard *shard = &w->pieces->shard;
+    double tokens = (double)shard->sequence * (double)shard->microbatch;
+    if (w->block == RH_BLOCK_HEAD)
+        rh_weave_continue_after(
+            w, collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));
+    else
+        rh_weave_continue_after(
+            w, sum_out(w, w->block == RH_BLOCK_EMBEDDING ? "sum embeddings" : "sum activations"));
+}
+
+/* The head's output gradient is each rank's own; the embedding hands no gradient on. */
+static void backward_in(RhWeave *w)
+{
+    int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather(w, "all-gather gradients");
+    if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING)
+        w->before_weight = gather(w, "all-gather input again");
+    rh_weave_continue_after(w, gradient);
+}
+
+static void seam(RhWeave *w, RhSeam at)
+{
+    if (w->layout->tp == 1)
+        return;
+    switch (at) {
+    case RH_SEAM_FORWARD_IN:
+        rh_weave_continue_after(w, gather(w, "all-gather activations"));
+        break;
+    case RH_SEAM_FORWARD_OUT:
+        forward_out(w);
+        break;
+    case RH_SEAM_BACKWARD_IN:
+        backward_in(w);
+        break;
+    case RH_SEAM_BACKWARD_OUT:
+        if (w->block != RH_BLOCK_EMBEDDING)
+            w->before_sequence = sum_out(w, "sum input gradients");
+        break;
+    case RH_SEAM_WEIGHT_IN:
+    default:
+        if (w->block != RH_BLOCK_EMBEDDING)
+            rh_weave_continue_after(w, gather(w, "all-gather input again"));
+        break;
+    }
+}
+
+const RhCut rh_cut_tensor = {.name = "tp", .seam = seam};

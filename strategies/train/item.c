@@ -1,0 +1,276 @@
+/* Passes of embedding, layers and head, woven from their blocks. What recomputation replays: full
+ * recomputation keeps a layer's input alone and runs its forward again before its backward (Chen et
+ * al. 2016, arXiv 1604.06174); selective replays attention's core, which is part of the mixer's
+ * data piece. */
+#include "strategies/train/item.h"
+
+#include <string.h>
+
+#include "strategies/train/cuts/cut.h"
+
+/* --- weaving --- */
+
+void rh_weave_wait_for(RhWeave *w, int32_t task)
+{
+    if (task < 0)
+        return;
+    g_assert(w->pending_count < RH_PENDING_MAX);
+    w->pending[w->pending_count++] = task;
+}
+
+static int32_t add_task(RhWeave *w, const RhItemTask *task)
+{
+    g_array_append_vals(w->tasks, task, 1);
+    return (int32_t)w->tasks->len - 1;
+}
+
+static bool has_kernels(const RhPiece *const *parts)
+{
+    for (int i = 0; parts[i]; i++)
+        if (parts[i]->kernels->len > 0)
+            return true;
+    return false;
+}
+
+static int parts_count(const RhItemTask *task)
+{
+    int count = 0;
+    while (count < RH_PARTS_MAX && task->parts[count])
+        count++;
+    return count;
+}
+
+/* Appends the parts of `task` to those of `into`; false when there is no room. */
+static bool append_parts(RhItemTask *into, const RhItemTask *task)
+{
+    int have = parts_count(into), more = parts_count(task);
+    if (have + more > RH_PARTS_MAX)
+        return false;
+    memcpy(into->parts + have, task->parts, sizeof(*task->parts) * (size_t)more);
+    return true;
+}
+
+/* The task right before, when it is a kernel of the same block and phase and nothing is awaited. */
+static RhItemTask *same_kernel(RhWeave *w, const char *label)
+{
+    if (w->tasks->len == 0 || w->last != (int32_t)w->tasks->len - 1 || w->pending_count > 0)
+        return NULL;
+    RhItemTask *before = &g_array_index(w->tasks, RhItemTask, w->last);
+    return before->phase == w->phase && strcmp(before->label, label) == 0 ? before : NULL;
+}
+
+void rh_weave_kernels(RhWeave *w, const char *label, const RhPiece *const *parts)
+{
+    if (!has_kernels(parts))
+        return;
+    RhItemTask task = {.label = label, .phase = w->phase, .after_count = w->pending_count};
+    for (int i = 0; parts[i]; i++) {
+        g_assert(i < RH_PARTS_MAX);
+        task.parts[i] = parts[i];
+    }
+    RhItemTask *before = same_kernel(w, label);
+    if (before && append_parts(before, &task))
+        return;
+    memcpy(task.after, w->pending, sizeof task.after);
+    w->last = add_task(w, &task);
+    w->pending_count = 0;
+}
+
+int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op, double bytes,
+                            const char *label)
+{
+    if (bytes <= 0)
+        return -1;
+    RhItemTask task = {.label = label,
+                       .phase = w->phase,
+                       .lane = lane,
+                       .op = op,
+                       .group = group,
+                       .bytes = bytes,
+                       .after = {w->last},
+                       .after_count = 1};
+    for (int32_t i = 0; i < w->pending_count; i++)
+        if (w->pending[i] != w->last) {
+            g_assert(task.after_count < RH_PENDING_MAX);
+            task.after[task.after_count++] = w->pending[i];
+        }
+    return add_task(w, &task);
+}
+
+void rh_weave_continue_after(RhWeave *w, int32_t collective)
+{
+    if (collective < 0)
+        return;
+    w->pending_count = 0;
+    rh_weave_wait_for(w, collective);
+}
+
+static void seam(RhWeave *w, RhSeam seam)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->seam)
+            rh_cuts[i]->seam(w, seam);
+}
+
+/* --- blocks --- */
+
+static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool output)
+{
+    w->block = kind;
+    const char *label = rh_block_name(kind);
+    if (kind == RH_BLOCK_EMBEDDING) { /* no seam: the table is looked up before anything is cut */
+        rh_weave_kernels(w, label, RH_PARTS(&b->sequence_forward, &b->tensor_forward));
+    } else {
+        rh_weave_kernels(w, label, RH_PARTS(&b->sequence_forward));
+        seam(w, RH_SEAM_FORWARD_IN);
+        rh_weave_kernels(w, label, RH_PARTS(&b->tensor_forward));
+    }
+    if (output)
+        seam(w, RH_SEAM_FORWARD_OUT);
+}
+
+static void block_weight(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
+{
+    w->block = kind;
+    seam(w, RH_SEAM_WEIGHT_IN);
+    rh_weave_kernels(w, rh_block_name(kind), RH_PARTS(&b->weight));
+}
+
+static void block_backward(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
+{
+    const char *label = rh_block_name(kind);
+    w->block = kind;
+    w->before_weight = w->before_sequence = -1;
+    seam(w, RH_SEAM_BACKWARD_IN);
+    rh_weave_kernels(w, label, RH_PARTS(&b->data));
+    seam(w, RH_SEAM_BACKWARD_OUT);
+    if (w->pass == RH_SLOT_BACKWARD) {
+        rh_weave_wait_for(w, w->before_weight);
+        rh_weave_kernels(w, label, RH_PARTS(&b->weight));
+    }
+    rh_weave_wait_for(w, w->before_sequence);
+    rh_weave_kernels(w, label, RH_PARTS(&b->sequence_backward));
+}
+
+/* --- items --- */
+
+static void layer_forward(RhWeave *w, int kind, bool output)
+{
+    block_forward(w, RH_BLOCK_MIXER, &w->pieces->mixer[kind], true);
+    block_forward(w, RH_BLOCK_FFN, &w->pieces->ffn[kind], output);
+}
+
+static void layer_backward(RhWeave *w, int kind)
+{
+    if (w->layout->recompute == RH_RECOMPUTE_FULL) {
+        w->phase = RH_PHASE_RECOMPUTE;
+        layer_forward(w, kind, false);
+        w->phase = RH_PHASE_NONE;
+    }
+    block_backward(w, RH_BLOCK_FFN, &w->pieces->ffn[kind]);
+    block_backward(w, RH_BLOCK_MIXER, &w->pieces->mixer[kind]);
+}
+
+static void layer_weight(RhWeave *w, int kind)
+{
+    block_weight(w, RH_BLOCK_FFN, &w->pieces->ffn[kind]);
+    block_weight(w, RH_BLOCK_MIXER, &w->pieces->mixer[kind]);
+}
+
+static void weave_layer(RhWeave *w, int kind)
+{
+    switch (w->pass) {
+    case RH_SLOT_FORWARD:
+        layer_forward(w, kind, true);
+        break;
+    case RH_SLOT_BACKWARD:
+    case RH_SLOT_BACKWARD_DATA:
+        layer_backward(w, kind);
+        break;
+    case RH_SLOT_BACKWARD_WEIGHT:
+    case RH_SLOT_PASSES:
+    default:
+        layer_weight(w, kind);
+        break;
+    }
+}
+
+/* The embedding has no gradient to hand on, the head's output nobody waits for. */
+static void weave_edge(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
+{
+    if (w->pass == RH_SLOT_FORWARD)
+        block_forward(w, kind, b, true);
+    else if (w->pass == RH_SLOT_BACKWARD_WEIGHT)
+        block_weight(w, kind, b);
+    else
+        block_backward(w, kind, b);
+}
+
+/* --- passes --- */
+
+/* Where no cut acts inside an item, its kernels run back to back: one task a phase. */
+static void merge_kernels(GArray *tasks, const char *label)
+{
+    guint kept = 0;
+    for (guint i = 0; i < tasks->len; i++)
+        if (g_array_index(tasks, RhItemTask, i).lane != RH_LANE_COMPUTE)
+            return;
+    for (guint i = 0; i < tasks->len; i++) {
+        RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        RhItemTask *into = kept ? &g_array_index(tasks, RhItemTask, kept - 1) : NULL;
+        task->label = label;
+        if (!into || into->phase != task->phase || !append_parts(into, task))
+            g_array_index(tasks, RhItemTask, kept++) = *task;
+    }
+    g_array_set_size(tasks, kept);
+}
+
+static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item, RhSlotPass pass)
+{
+    RhWeave w = {.layout = layout,
+                 .pieces = pieces,
+                 .tasks = g_array_new(FALSE, FALSE, sizeof(RhItemTask)),
+                 .pass = pass,
+                 .last = RH_ITEM_ENTRY,
+                 .pending = {RH_ITEM_ENTRY},
+                 .pending_count = 1,
+                 .before_weight = -1,
+                 .before_sequence = -1};
+    if (item == RH_ITEM_EMBEDDING)
+        weave_edge(&w, RH_BLOCK_EMBEDDING, &pieces->embedding);
+    else if (item == RH_ITEM_HEAD)
+        weave_edge(&w, RH_BLOCK_HEAD, &pieces->head);
+    else
+        weave_layer(&w, item);
+    merge_kernels(w.tasks, item == RH_ITEM_EMBEDDING ? "embedding"
+                           : item == RH_ITEM_HEAD    ? "head"
+                                                     : "layer");
+    RhItemPass done = {.tasks = w.tasks, .left_count = w.pending_count};
+    memcpy(done.left, w.pending, sizeof done.left);
+    return done;
+}
+
+RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
+{
+    RhItems *items = g_new0(RhItems, 1);
+    bool splits = rh_pipeline_schedule(layout->schedule)->splits_backward;
+    for (int item = 0; item < RH_ITEM_KINDS; item++) {
+        if (item < RH_LAYER_KINDS_MAX && item >= pieces->c->model->kinds_count)
+            continue;
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
+                items->pass[item][pass] = weave(layout, pieces, item, (RhSlotPass)pass);
+    }
+    return items;
+}
+
+void rh_items_free(RhItems *items)
+{
+    if (!items)
+        return;
+    for (int item = 0; item < RH_ITEM_KINDS; item++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            if (items->pass[item][pass].tasks)
+                g_array_unref(items->pass[item][pass].tasks);
+    g_free(items);
+}

@@ -1,0 +1,76 @@
+#pragma once
+/* Items: what owns parameters and runs as a unit (the embedding, a layer, the head), and the tasks
+ * of its passes. The tasks are written once per kind of item; the program repeats them, and the
+ * bounds take their time from the same list.
+ *
+ * A pass is woven from its blocks: kernels in order, and at the seams between them whatever the
+ * cuts (cuts/cut.h) add. */
+#include "strategies/train/grid.h"
+#include "strategies/train/pieces.h"
+#include "strategies/train/schedules/schedule.h"
+
+#define RH_PARTS_MAX   6
+#define RH_PENDING_MAX 8
+#define RH_ITEM_ENTRY  (-1) /* as a predecessor: all that the item before left to wait for */
+
+/* Kinds of item: layers by their kind, then the embedding and the head. */
+#define RH_ITEM_EMBEDDING RH_LAYER_KINDS_MAX
+#define RH_ITEM_HEAD      (RH_LAYER_KINDS_MAX + 1)
+#define RH_ITEM_KINDS     (RH_LAYER_KINDS_MAX + 2)
+
+/* A kernel (parts run back to back) or a collective. */
+typedef struct {
+    const char *label;
+    RhPhase phase; /* NONE: the slot's own */
+    RhLane lane;   /* COMPUTE: a kernel */
+    const RhPiece *parts[RH_PARTS_MAX];
+    RhOp op;
+    RhGroupKind group;
+    double bytes;
+    int32_t after[RH_PENDING_MAX]; /* tasks of this list, or ENTRY */
+    int32_t after_count;
+} RhItemTask;
+
+/* One pass of one kind of item. What follows waits for its last kernel, and for `left`. */
+typedef struct {
+    GArray *tasks; /* RhItemTask */
+    int32_t left[RH_PENDING_MAX];
+    int32_t left_count;
+} RhItemPass;
+
+typedef struct {
+    RhItemPass pass[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* no tasks: never runs */
+} RhItems;
+
+/* All passes that the layout's schedule runs, of all kinds in the model. `pieces` outlives them. */
+RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces);
+void rh_items_free(RhItems *items);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhItems, rh_items_free)
+
+/* --- weaving: for this folder and its cuts --- */
+
+/* A pass under construction. */
+typedef struct {
+    const RhLayout *layout;
+    const RhPieces *pieces;
+    GArray *tasks; /* RhItemTask */
+    RhBlock block; /* the one being woven */
+    RhSlotPass pass;
+    RhPhase phase;                   /* of what is added; NONE: the slot's own */
+    int32_t last;                    /* last kernel, or ENTRY */
+    int32_t pending[RH_PENDING_MAX]; /* what the next kernel waits for besides its lane */
+    int32_t pending_count;
+    /* Backward: what the kernels of a later part wait for besides. -1: nothing. */
+    int32_t before_weight, before_sequence;
+} RhWeave;
+
+/* Kernels run back to back as one task, behind everything pending. */
+void rh_weave_kernels(RhWeave *w, const char *label, const RhPiece *const *parts);
+#define RH_PARTS(...) ((const RhPiece *const[]){__VA_ARGS__, NULL})
+/* A collective whose input is ready once the last kernel and everything pending are done. Returns
+ * the task; -1 and nothing added when `bytes` is 0. */
+int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op, double bytes,
+                            const char *label);
+void rh_weave_wait_for(RhWeave *w, int32_t task); /* the next kernel waits too; -1 is ignored */
+/* A collective consumed what was pending: what follows waits for it alone. -1 is ignored. */
+void rh_weave_continue_after(RhWeave *w, int32_t collective);

@@ -1,0 +1,74 @@
+#pragma once
+/* Pipeline schedules: in which order a stage runs its micro-batches. One file here for each row of
+ * strategies/schedules.h.
+ *
+ * Legend: p stages, v chunks per stage, m micro-batches. Chunk c of stage s is chunk c*p + s of the
+ * model. */
+#include "strategies/layout.h"
+
+/* What runs in a slot. Backward as a whole, or its two halves apart: gradients of the inputs, which
+ * the stage before waits for, and gradients of the weights, which nobody waits for. */
+typedef enum {
+    RH_SLOT_FORWARD,
+    RH_SLOT_BACKWARD,
+    RH_SLOT_BACKWARD_DATA,
+    RH_SLOT_BACKWARD_WEIGHT,
+    RH_SLOT_PASSES
+} RhSlotPass;
+
+typedef struct {
+    int32_t microbatch;
+    int32_t chunk; /* of the stage: 0 .. v-1 */
+    RhSlotPass pass;
+} RhSlot;
+
+typedef struct {
+    bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
+    /* Fills the slots of one stage: rh_pipeline_slots_count of them. */
+    void (*order)(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots);
+} RhPipelineSchedule;
+
+const RhPipelineSchedule *rh_pipeline_schedule(RhScheduleKind kind);
+
+/* Slots of one stage. */
+static inline int64_t rh_pipeline_slots_count(const RhPipelineSchedule *s, int32_t v, int64_t m)
+{
+    return (s->splits_backward ? 3 : 2) * m * v;
+}
+/* The pass whose output goes to the stage before. */
+static inline bool rh_slot_goes_back(RhSlotPass pass)
+{
+    return pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_DATA;
+}
+/* The pass that ends a micro-batch: weights have their gradients, activations are let go. */
+static inline bool rh_slot_ends(RhSlotPass pass)
+{
+    return pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_WEIGHT;
+}
+
+/* Slots of one kind are alike: all of a chunk and pass, but for the first and the last. */
+typedef struct {
+    int32_t chunk; /* of the stage */
+    RhSlotPass pass;
+    bool first, last; /* of the chunk's slots with this pass */
+} RhSlotKind;
+
+static inline int32_t rh_slot_kind_index(const RhSlotKind *k)
+{
+    return (k->chunk * RH_SLOT_PASSES + (int32_t)k->pass) * 4 + (k->first ? 2 : 0) +
+           (k->last ? 1 : 0);
+}
+/* Counts the slots of each chunk and pass as they come: which kind is the next slot? `done` has
+ * chunks x RH_SLOT_PASSES entries, 0 at first. */
+static inline RhSlotKind rh_slot_kind_next(const RhSlot *slot, int32_t microbatches, int32_t *done)
+{
+    int32_t *count = &done[slot->chunk * RH_SLOT_PASSES + (int32_t)slot->pass];
+    RhSlotKind kind = {slot->chunk, slot->pass, *count == 0, *count == microbatches - 1};
+    ++*count;
+    return kind;
+}
+
+#define RH_SCHEDULE_OBJECT(constant, object, ...)                                                  \
+    extern const RhPipelineSchedule rh_schedule_##object;
+RH_SCHEDULES(RH_SCHEDULE_OBJECT)
+#undef RH_SCHEDULE_OBJECT

@@ -1,0 +1,150 @@
+#include "strategies/train/script.h"
+
+#include "strategies/train/cuts/cut.h"
+#include "strategies/train/memory.h"
+
+static void add_item(RhScript *s, int kind, int32_t layer, double params)
+{
+    RhItem item = {kind, layer, params};
+    g_array_append_val(s->items, item);
+    s->params += params;
+}
+
+static void list_items(RhScript *s)
+{
+    const RhLayout *l = s->layout;
+    for (int32_t c = 0; c < l->vpp; c++) {
+        int32_t first, count, g = c * l->pp + s->stage;
+        rh_train_chunk_layers(s->pieces->c, l, g, &first, &count);
+        s->chunk_items[c] = (int32_t)s->items->len;
+        if (g == 0)
+            add_item(s, RH_ITEM_EMBEDDING, -1, rh_embedding_params(s->pieces, l));
+        for (int32_t i = first; i < first + count; i++) {
+            int kind = rh_pieces_kind(s->pieces, i);
+            add_item(s, kind, i, s->pieces->layer_params[kind]);
+        }
+        if (g == l->pp * l->vpp - 1)
+            add_item(s, RH_ITEM_HEAD, -1, rh_head_params(s->pieces, l));
+    }
+    s->chunk_items[l->vpp] = (int32_t)s->items->len;
+}
+
+int32_t rh_script_replicas(const RhLayout *layout)
+{
+    RhGrid grid = rh_grid(layout);
+    return rh_grid_size(&grid, RH_GROUP_DATA);
+}
+
+void rh_script_communicate(RhScriptWriter *w, RhStep step)
+{
+    if (step.bytes <= 0)
+        return;
+    step.kind = RH_STEP_COMMUNICATE;
+    g_array_append_val(w->script->steps, step);
+    w->script->communicates = true;
+}
+
+void rh_script_wait(RhScriptWriter *w, RhLane lane)
+{
+    RhStep step = {.kind = RH_STEP_WAIT, .lane = lane, .begin_index = -1};
+    g_array_append_val(w->script->steps, step);
+}
+
+void rh_script_wait_begin(RhScriptWriter *w, int32_t index)
+{
+    RhStep step = {.kind = RH_STEP_WAIT, .lane = RH_LANE_GATHER, .begin_index = index};
+    g_array_append_val(w->script->steps, step);
+}
+
+static void run_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->before_item)
+            rh_cuts[i]->before_item(w, slot, item);
+    RhStep run = {.kind = RH_STEP_RUN, .item = item, .pass = slot->pass};
+    g_array_append_val(w->script->steps, run);
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->after_item)
+            rh_cuts[i]->after_item(w, slot, item);
+}
+
+static void write_slot(RhScriptWriter *w, const RhSlotKind *slot)
+{
+    RhScript *s = w->script;
+    int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
+    RhSteps *steps = &s->slots[rh_slot_kind_index(slot)];
+    steps->first = (int32_t)s->steps->len;
+    for (int32_t k = 0; k < high - low; k++)
+        run_item(w, slot, slot->pass == RH_SLOT_FORWARD ? low + k : high - 1 - k);
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->close)
+            rh_cuts[i]->close(w, slot);
+    steps->count = (int32_t)s->steps->len - steps->first;
+}
+
+static void write_slots(RhScriptWriter *w)
+{
+    const RhLayout *l = w->script->layout;
+    bool splits = rh_pipeline_schedule(l->schedule)->splits_backward;
+    bool one = rh_train_microbatches(w->script->pieces->c, l) == 1;
+    for (int32_t chunk = 0; chunk < l->vpp; chunk++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            if (pass != RH_SLOT_FORWARD && splits != (pass != RH_SLOT_BACKWARD))
+                continue;
+            for (int place = one ? 3 : 0; place < (one ? 4 : 3); place++) {
+                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+                write_slot(w, &kind);
+            }
+        }
+}
+
+static void write_begin(RhScriptWriter *w)
+{
+    RhScript *s = w->script;
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->begin)
+            rh_cuts[i]->begin(w);
+    s->begin.count = (int32_t)s->steps->len;
+}
+
+/* The optimizer follows when all gradients are in. */
+static void write_end(RhScriptWriter *w)
+{
+    RhScript *s = w->script;
+    s->end.first = (int32_t)s->steps->len;
+    if (s->communicates)
+        rh_script_wait(w, RH_LANE_DP);
+    s->end.count = (int32_t)s->steps->len - s->end.first;
+}
+
+RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t stage)
+{
+    RhScript *s = g_new0(RhScript, 1);
+    s->pieces = pieces;
+    s->layout = layout;
+    s->stage = stage;
+    s->items = g_array_new(FALSE, FALSE, sizeof(RhItem));
+    s->steps = g_array_new(FALSE, FALSE, sizeof(RhStep));
+    s->chunk_items = g_new(int32_t, layout->vpp + 1);
+    s->slots = g_new0(RhSteps, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
+    list_items(s);
+    g_autofree int32_t *begin_of_item = g_new(int32_t, s->items->len + 1);
+    for (guint i = 0; i < s->items->len; i++)
+        begin_of_item[i] = -1;
+    RhScriptWriter w = {.script = s, .begin_of_item = begin_of_item};
+    write_begin(&w);
+    write_slots(&w);
+    write_end(&w);
+    return s;
+}
+
+void rh_script_free(RhScript *s)
+{
+    if (!s)
+        return;
+    g_array_unref(s->items);
+    g_array_unref(s->steps);
+    g_free(s->chunk_items);
+    g_free(s->slots);
+    g_free(s);
+}

@@ -1,0 +1,88 @@
+#pragma once
+/* What one stage does in a step, item by item: runs of items, the communication of parameters and
+ * gradients around them, and who waits for it. Written once from the cuts; the builder turns it
+ * into tasks, the bounds take the time of the very same list.
+ *
+ * All slots of one chunk and pass are alike, but for the first and the last of a chunk: a script
+ * holds one list of steps for each kind of slot that occurs. */
+#include "strategies/train/item.h"
+
+/* An item of a stage. */
+typedef struct {
+    int kind;      /* layer kind, RH_ITEM_EMBEDDING or RH_ITEM_HEAD */
+    int32_t layer; /* -1: embedding, head */
+    double params; /* on this rank */
+} RhItem;
+
+typedef enum { RH_STEP_RUN, RH_STEP_COMMUNICATE, RH_STEP_WAIT } RhStepKind;
+
+typedef struct {
+    RhStepKind kind;
+    /* RUN */
+    int32_t item; /* into items */
+    RhSlotPass pass;
+    /* COMMUNICATE, WAIT */
+    RhLane lane;
+    /* COMMUNICATE */
+    RhGroupKind group;
+    RhOp op;
+    RhPhase phase;
+    double bytes;
+    const char *label;
+    /* 0: its input is ready now. k: it may start once what ran when the k-th latest communication
+     * of its lane was sent for is done (its space is free); at once while there were fewer. */
+    int32_t ahead;
+    /* WAIT: the next run waits for this communication of the step's beginning; -1: for the latest
+     * one of `lane`. */
+    int32_t begin_index;
+} RhStep;
+
+typedef struct {
+    int32_t first, count; /* into steps */
+} RhSteps;
+
+typedef struct {
+    const RhPieces *pieces;
+    const RhLayout *layout;
+    int32_t stage;
+    GArray *items;        /* RhItem, in forward order */
+    GArray *steps;        /* RhStep */
+    int32_t *chunk_items; /* first item of each chunk, chunks + 1 entries; owned */
+    double params;        /* of the stage, on one rank */
+    RhSteps begin, end;
+    RhSteps *slots;    /* by rh_slot_kind_index; owned */
+    bool communicates; /* anything besides runs */
+} RhScript;
+
+/* A script being written, for the cuts. */
+typedef struct {
+    RhScript *script;
+    int32_t *begin_of_item; /* which communication of the beginning brings an item's parameters, or
+                               -1 */
+    double collected;       /* parameters whose gradients wait for company in a bucket */
+} RhScriptWriter;
+
+/* `pieces` and `layout` outlive it. */
+RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t stage);
+void rh_script_free(RhScript *script);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScript, rh_script_free)
+
+static inline RhSteps rh_script_slot(const RhScript *s, const RhSlotKind *kind)
+{
+    return s->slots[rh_slot_kind_index(kind)];
+}
+static inline const RhStep *rh_script_step(const RhScript *s, int32_t i)
+{
+    return &g_array_index(s->steps, RhStep, i);
+}
+static inline const RhItem *rh_script_item(const RhScript *s, int32_t i)
+{
+    return &g_array_index(s->items, RhItem, i);
+}
+/* --- for the cuts --- */
+void rh_script_communicate(RhScriptWriter *w,
+                           RhStep step);             /* kind is filled in; 0 bytes: nothing */
+void rh_script_wait(RhScriptWriter *w, RhLane lane); /* for the latest of this lane */
+void rh_script_wait_begin(RhScriptWriter *w, int32_t index);
+/* Ranks that hold the same parameters. */
+int32_t rh_script_replicas(const RhLayout *layout);

@@ -1,0 +1,254 @@
+#include "strategies/train/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Longer schedules have no critical path of their own: there, what the busiest stage does between
+ * fill and drain is nearly all. */
+#define PATH_SLOTS_MAX 400000
+
+/* --- memory: the fullest moments --- */
+
+static bool covers(const int32_t *a, const int32_t *b, int32_t v)
+{
+    for (int32_t c = 0; c < v; c++)
+        if (a[c] < b[c])
+            return false;
+    return true;
+}
+
+/* Keeps the moment unless another of its kind has at least as many of every chunk. */
+static void note_moment(RhShape *s, guint from, const RhSlot *slot, const int32_t *kept)
+{
+    for (guint i = from; i < s->moments->len; i++) {
+        const RhFullMoment *have = &g_array_index(s->moments, RhFullMoment, i);
+        int32_t *old = &g_array_index(s->kept, int32_t, have->kept_first);
+        if (have->chunk != slot->chunk || have->pass != slot->pass)
+            continue;
+        if (covers(old, kept, s->v))
+            return;
+        if (covers(kept, old, s->v)) {
+            memcpy(old, kept, sizeof(*kept) * (size_t)s->v);
+            return;
+        }
+    }
+    RhFullMoment moment = {slot->chunk, slot->pass, (int32_t)s->kept->len};
+    g_array_append_vals(s->kept, kept, (guint)s->v);
+    g_array_append_val(s->moments, moment);
+}
+
+static void note_stage_memory(RhShape *s, const RhSlot *slots)
+{
+    g_autofree int32_t *kept = g_new0(int32_t, s->v);
+    guint from = s->moments->len;
+    for (int64_t i = 0; i < s->slots_count; i++) {
+        if (slots[i].pass == RH_SLOT_FORWARD)
+            kept[slots[i].chunk]++;
+        note_moment(s, from, &slots[i], kept);
+        if (rh_slot_ends(slots[i].pass))
+            kept[slots[i].chunk]--;
+    }
+}
+
+/* --- what runs before the first gradients are whole --- */
+
+static void note_before_last(RhShape *s, int32_t stage, const RhSlot *slots)
+{
+    g_autofree int32_t *done = g_new0(int32_t, (gsize)s->v * RH_SLOT_PASSES);
+    int32_t *before = s->before_last + (int64_t)stage * s->v * RH_SLOT_PASSES;
+    for (int64_t i = 0; i < s->slots_count; i++) {
+        RhSlotKind kind = rh_slot_kind_next(&slots[i], s->m, done);
+        if (kind.last && rh_slot_ends(kind.pass))
+            return;
+        before[slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass]++;
+    }
+}
+
+static void note_behind_back(RhShape *s, int32_t stage, const RhSlot *slots)
+{
+    int32_t *behind = s->behind_back + (int64_t)stage * s->v * RH_SLOT_PASSES;
+    int64_t i = s->slots_count - 1;
+    for (; i > 0 && !rh_slot_goes_back(slots[i].pass); i--)
+        behind[slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass]++;
+    s->back_chunk[stage] = slots[i].chunk;
+}
+
+/* --- critical paths --- */
+
+/* A slot of the graph, and where its latest input came from. */
+typedef struct {
+    double end;
+    int32_t from; /* node: stage * slots_count + position; -1: the start */
+    bool by_message;
+} Node;
+
+/* Costs under which a path is looked for: of a forward and a backward (its two halves share it), of
+ * the model's first chunk, which has the embedding, and of the last, which has the head. */
+typedef struct {
+    double forward, backward, first, last, message;
+} PlainCosts;
+
+static const PlainCosts plain[] = {
+    {1, 2, 1, 1, 0.01}, {1, 2, 1, 1.4, 0.01}, {1, 3, 1, 1, 0.01}, {1, 2, 1.3, 1, 0.2}};
+
+typedef struct {
+    const RhShape *s;
+    const PlainCosts *costs;
+    const RhSlot *slots; /* p x slots_count */
+    bool splits;
+    Node *nodes;
+    int32_t *next;     /* per stage: position of the slot to run */
+    int32_t *input[2]; /* [backward][chunk * m + micro-batch]: node that sends it, -1 not yet */
+} Graph;
+
+static double cost_of(const Graph *g, const RhSlot *slot, int32_t at)
+{
+    double scale = at == 0 ? g->costs->first : at == g->s->p * g->s->v - 1 ? g->costs->last : 1;
+    double pass = slot->pass == RH_SLOT_FORWARD ? g->costs->forward : g->costs->backward;
+    return scale * pass / (g->splits && slot->pass != RH_SLOT_FORWARD ? 2 : 1);
+}
+
+/* The node that a slot's input comes from: -1 none needed, -2 not there yet. */
+static int32_t input_of(const Graph *g, const RhSlot *slot, int32_t at)
+{
+    int32_t last = g->s->p * g->s->v - 1;
+    bool back = rh_slot_goes_back(slot->pass);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || (!back && at == 0) || (back && at == last))
+        return -1;
+    int32_t node = g->input[back][(int64_t)at * g->s->m + slot->microbatch];
+    return node < 0 ? -2 : node;
+}
+
+static void hand_on(Graph *g, const RhSlot *slot, int32_t at, int32_t node)
+{
+    int32_t to = rh_slot_goes_back(slot->pass) ? at - 1 : at + 1;
+    if (slot->pass != RH_SLOT_BACKWARD_WEIGHT && to >= 0 && to < g->s->p * g->s->v)
+        g->input[rh_slot_goes_back(slot->pass)][(int64_t)to * g->s->m + slot->microbatch] = node;
+}
+
+static bool advance(Graph *g, int32_t stage)
+{
+    int64_t n = g->s->slots_count, here = g->next[stage];
+    if (here == n)
+        return false;
+    const RhSlot *slot = &g->slots[stage * n + here];
+    int32_t at = slot->chunk * g->s->p + stage, input = input_of(g, slot, at);
+    if (input == -2)
+        return false;
+    int32_t node = (int32_t)(stage * n + here);
+    Node *this = &g->nodes[node];
+    double before = here ? g->nodes[node - 1].end : 0;
+    double arrival = input >= 0 ? g->nodes[input].end + g->costs->message : -1;
+    *this = (Node){fmax(before, arrival),
+                   arrival > before ? input
+                   : here           ? node - 1
+                                    : -1,
+                   arrival > before};
+    this->end += cost_of(g, slot, at);
+    hand_on(g, slot, at, node);
+    g->next[stage]++;
+    return true;
+}
+
+static void run(Graph *g)
+{
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int32_t stage = 0; stage < g->s->p; stage++)
+            while (advance(g, stage))
+                moved = true;
+    }
+}
+
+static void count_message(RhPathMessages *messages, const RhSlot *slot, int32_t stage, int32_t p)
+{
+    if (rh_slot_goes_back(slot->pass))
+        *(stage == 0 ? &messages->back_wrap : &messages->back) += 1;
+    else
+        *(stage == p - 1 ? &messages->next_wrap : &messages->next) += 1;
+}
+
+/* Follows the latest inputs back from the node that ends last. */
+static void trace(const Graph *g, RhPathCount *counts, RhPathMessages *messages)
+{
+    int64_t n = g->s->slots_count;
+    int32_t node = 0;
+    bool sent = false;
+    for (int32_t stage = 0; stage < g->s->p; stage++)
+        if (g->nodes[stage * n + n - 1].end >= g->nodes[node].end)
+            node = (int32_t)(stage * n + n - 1);
+    for (messages->end_stage = (int32_t)(node / n); node >= 0; node = g->nodes[node].from) {
+        const RhSlot *slot = &g->slots[node];
+        int32_t at = slot->chunk * g->s->p + (int32_t)(node / n);
+        RhPathCount *count = &counts[at * RH_SLOT_PASSES + (int32_t)slot->pass];
+        if (sent) {
+            count->sent++;
+            count_message(messages, slot, (int32_t)(node / n), g->s->p);
+        } else {
+            count->on++;
+        }
+        sent = g->nodes[node].by_message;
+    }
+}
+
+static void find_paths(RhShape *s, const RhSlot *slots, bool splits)
+{
+    size_t nodes = (size_t)s->p * (size_t)s->slots_count;
+    size_t cells = (size_t)s->p * (size_t)s->v * (size_t)s->m;
+    size_t entries = (size_t)s->p * (size_t)s->v * RH_SLOT_PASSES;
+    g_autofree Node *room = g_new(Node, nodes);
+    g_autofree int32_t *next = g_new(int32_t, s->p), *inputs = g_new(int32_t, 2 * cells);
+    s->paths_count = G_N_ELEMENTS(plain);
+    s->paths = g_new0(RhPathCount, entries * (size_t)s->paths_count);
+    s->path_messages = g_new0(RhPathMessages, s->paths_count);
+    for (int32_t i = 0; i < s->paths_count; i++) {
+        Graph g = {s, &plain[i], slots, splits, room, next, {inputs, inputs + cells}};
+        memset(inputs, -1, 2 * cells * sizeof *inputs);
+        memset(next, 0, sizeof *next * (size_t)s->p);
+        run(&g);
+        trace(&g, s->paths + entries * (size_t)i, &s->path_messages[i]);
+    }
+}
+
+RhShape *rh_shape_new(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
+    RhShape *s = g_new0(RhShape, 1);
+    *s = (RhShape){.p = p, .v = v, .m = m};
+    s->slots_count = rh_pipeline_slots_count(schedule, v, m);
+    s->moments = g_array_new(FALSE, FALSE, sizeof(RhFullMoment));
+    s->kept = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    s->moments_first = g_new0(int32_t, p + 1);
+    gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
+    s->before_last = g_new0(int32_t, entries);
+    s->behind_back = g_new0(int32_t, entries);
+    s->back_chunk = g_new0(int32_t, p);
+    bool paths = p > 1 && p * s->slots_count <= PATH_SLOTS_MAX;
+    g_autofree RhSlot *slots = g_new(RhSlot, (gsize)(paths ? p : 1) * (gsize)s->slots_count);
+    for (int32_t stage = 0; stage < p; stage++) {
+        RhSlot *own = slots + (paths ? stage * s->slots_count : 0);
+        schedule->order(p, v, m, stage, own);
+        note_stage_memory(s, own);
+        s->moments_first[stage + 1] = (int32_t)s->moments->len;
+        note_before_last(s, stage, own);
+        note_behind_back(s, stage, own);
+    }
+    if (paths)
+        find_paths(s, slots, schedule->splits_backward);
+    return s;
+}
+
+void rh_shape_free(RhShape *s)
+{
+    if (!s)
+        return;
+    g_array_unref(s->moments);
+    g_array_unref(s->kept);
+    g_free(s->moments_first);
+    g_free(s->before_last);
+    g_free(s->behind_back);
+    g_free(s->back_chunk);
+    g_free(s->paths);
+    g_free(s->path_messages);
+    g_free(s);
+}

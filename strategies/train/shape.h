@@ -1,0 +1,49 @@
+#pragma once
+/* The shape of a pipeline: what its schedule says whatever the slots cost. Computed once for every
+ * (schedule, p, v, m); memory and bounds of all layouts with this shape read it.
+ *
+ * Legend: p stages, v chunks a stage, m micro-batches. */
+#include "strategies/train/schedules/schedule.h"
+
+/* A moment when a stage may be fullest: a slot, and how many micro-batches of each of the stage's
+ * chunks are kept while it runs. */
+typedef struct {
+    int32_t chunk;
+    RhSlotPass pass;
+    int32_t kept_first; /* into kept: v entries */
+} RhFullMoment;
+
+/* How often a path runs slots of one model chunk and pass: on to the next slot of the stage, and on
+ * with a message to another stage. */
+typedef struct {
+    int32_t on, sent;
+} RhPathCount;
+
+/* Messages on a path: to the next stage, to the one before, and between the last and the first. */
+typedef struct {
+    int32_t next, next_wrap, back, back_wrap;
+    int32_t end_stage; /* where the path ends */
+} RhPathMessages;
+
+typedef struct {
+    int32_t p, v, m;
+    int64_t slots_count; /* of one stage */
+    /* Memory */
+    GArray *moments;        /* RhFullMoment */
+    GArray *kept;           /* int32_t */
+    int32_t *moments_first; /* p + 1 entries, into moments */
+    /* How many slots of each chunk and pass a stage runs, [(stage * v + chunk) * RH_SLOT_PASSES +
+     * pass]: before the first one that is its chunk's last of backward, and behind the last one
+     * whose output goes to the stage before. */
+    int32_t *before_last, *behind_back;
+    int32_t *back_chunk; /* per stage: the chunk of that one */
+    /* Critical paths of the schedule under a few plain costs, each from the first slot to the last:
+     * [(path * p * v + model chunk) * RH_SLOT_PASSES + pass]. */
+    int32_t paths_count;
+    RhPathCount *paths;
+    RhPathMessages *path_messages; /* per path */
+} RhShape;
+
+RhShape *rh_shape_new(RhScheduleKind schedule, int32_t p, int32_t v, int32_t m);
+void rh_shape_free(RhShape *shape);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhShape, rh_shape_free)
