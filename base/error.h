@@ -3,8 +3,12 @@
  *
  * Every fallible function of ours reports through GError with domain RH_ERROR. The code alone
  * decides the exit status (cli/main.c); the message is complete and ready to print, and may span
- * lines: tp=6 does not divide 64 attention heads note: legal tp on this node: 1, 2, 4, 8 The first
- * line is the fact; `note:` lines add facts, `help:` lines say how to mend it. */
+ * lines:
+ *
+ *     tp=6 does not divide 64 attention heads
+ *     note: legal tp on this node: 1, 2, 4, 8
+ *
+ * The first line is the fact; `note:` lines add facts, `help:` lines say how to mend it. */
 #include <glib.h>
 #include <stdbool.h>
 

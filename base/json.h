@@ -4,7 +4,9 @@
  * Refuses: trailing text, duplicate keys, non-finite numbers, nesting over 64, files over 64 MiB.
  * Allows // and slash-star comments. Keys are *consumed* by the getters; rh_json_finish() rejects
  * whatever was left, with the nearest known key as help. Problems are collected, so one run reports
- * up to 20 of them, each as error: unknown key "bandwith" in links.ib
+ * up to 20 of them, each as
+ *
+ *     error: unknown key "bandwith" in links.ib
  *       --> platforms/mine.json:14:7
  *        |
  *     14 |       "bandwith": "400Gb/s",

@@ -1,5 +1,6 @@
 #pragma once
 /* Aligned text tables of at most 80 columns by habit. UTF-8 aware widths.
+ *
  *     RhTable *t = rh_table_new("<>>");       one letter per column: '<' left, '>' right
  *     rh_table_rowf(t, "layout|step s|GiB");
  *     rh_table_rowf(t, "%s|%.1f|%.1f", name, s, gib);    cells split at '|', missing ones empty */

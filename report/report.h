@@ -30,7 +30,6 @@ char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r);
 double rh_report_share(const RhRehearsal *r, const char *name);
 double rh_report_bubble_frac(const RhRehearsal *r);
 double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden behind kernels */
-/* Term, seconds, share, source; indented by depth. */
 /* How often measured runs this close to the memory really ran out; nothing where there is room
  * (strategies/search/room.h). */
 void rh_report_watch_memory(GString *out, const RhRehearsal *r);
@@ -39,6 +38,7 @@ void rh_report_watch_memory(GString *out, const RhRehearsal *r);
 char *rh_report_memory_record(const RhRehearsal *r);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
+/* Term, seconds, share, source; indented by depth. */
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);
 typedef struct {
     const char *name;

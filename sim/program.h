@@ -3,18 +3,18 @@
  * SimGrid rehearsal and the MPI performer read it.
  *
  * - A *rank* is one device's share of the job: 0 .. ranks_count-1. The rank -> GPU map is
- * `gpu_of_rank` (NULL = identity).
+ *   `gpu_of_rank` (NULL = identity).
  * - A *role* is a strided box of ranks that run the same tasks (a pipeline stage, typically).
  * - A *group* is a strided pattern: the group of rank r holds the ranks that differ from r only
- * along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing is
- * listed per rank.
+ *   along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing is
+ *   listed per rank.
  * - A role's tasks are listed in program order. Lanes are in-order queues (a CUDA stream each): a
- * task starts when its predecessors (explicit, same role) and the task before it on its lane are
- * done.
+ *   task starts when its predecessors (explicit, same role) and the task before it on its lane are
+ *   done.
  * - COLLECTIVE starts when every member of the group has reached it, and ends for all together.
  *   SEND and its RECV start when both have been reached and end together.
  * - Memory is a separate list per role, in program order: the peak is a property of the program,
- * not of time.
+ *   not of time.
  *
  * Storage is flat arrays and indices (CSR). A role's tasks, and a task's predecessors, are
  * contiguous. Plain data: read the fields; write with the rh_program_add_* functions. */

@@ -3,10 +3,12 @@
  *   {"schema": "rehearse.program/1", "ranks": 16, "kernel_gap_s": 1e-05, "gap_source": "...",
  *    "labels": ["stage 0", ...],   every text used below, in order of first use; may be left out
  *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head],
- * ...], "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device "groups":
- * [{"label": "tp", "spans": [[stride, extent], ...]}, ...], "roles": [{"label": "stage 0",
- * "first_rank": 0, "spans": [[1, 8], ...], "tasks": [{"kind": "kernel", "phase": "forward",
- * "label": "mixer", "layer": 0, "microbatch": 0, "bundle": 0, "preds": [3]},
+ *                ...],
+ *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
+ *    "groups": [{"label": "tp", "spans": [[stride, extent], ...]}, ...],
+ *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
+ *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
+ *                          "microbatch": 0, "bundle": 0, "preds": [3]},
  *                         {"kind": "collective", "lane": "tp", "op": "all-reduce",
  *                          "algorithm": "ring", "group": 0, "bytes": 16777216, ...},
  *                         {"kind": "send", "lane": "send-next", "peer_task": 712,

@@ -187,7 +187,6 @@ static char *waits_for(const RhExec *x, int32_t index, int32_t task)
                            t->kind == RH_TASK_SEND ? "receive" : "send");
 }
 
-/* The first task that has arrived, as the others wait for it; else the first not done. */
 #define STUCK_RANKS_MAX 32 /* named */
 
 /* The links that died, and where each rank waits. False when no link did. */
@@ -220,6 +219,7 @@ static bool tell_of_deaths(const RhExec *x, GError **error)
     return links->len > 0;
 }
 
+/* The first task that has arrived, as the others wait for it; else the first not done. */
 bool rh_exec_fail_stuck(const RhExec *x, GError **error)
 {
     if (tell_of_deaths(x, error))
