@@ -1,7 +1,7 @@
 /* The table of model families. Keys and defaults are those of Hugging Face transformers
  * (configuration_llama.py, configuration_mistral.py, configuration_qwen2.py,
- * configuration_qwen3.py, configuration_gpt2.py); where a default there is the size of one
- * particular model, the key is required here. */
+ * configuration_qwen3.py, configuration_nemotron.py, configuration_gpt2.py); where a default there
+ * is the size of one particular model, the key is required here. */
 #include "workloads/families.h"
 
 #include <glib.h>
@@ -57,6 +57,19 @@ static const RhField LLAMA[] = {
     SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
     SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
     SIZE("max_position_embeddings", positions, TOKENS_MAX, 2048),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("attention_bias", out_bias, 0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
+/* configuration_nemotron.py: one way up with a squared ReLU, layer norms. */
+static const RhField NEMOTRON[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 4096),
     FLAG("attention_bias", qkv_bias, 0),
     FLAG("attention_bias", out_bias, 0),
     FLAG("mlp_bias", ffn_bias, 0),
@@ -120,11 +133,12 @@ static const RhFamily FAMILIES[] = {
     {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
     {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
     {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MISTRAL},
+    {"nemotron", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, NEMOTRON},
     {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN2},
     {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3},
 };
 
-static const char *const NAMES[] = {"gpt2", "llama", "mistral", "qwen2", "qwen3", NULL};
+static const char *const NAMES[] = {"gpt2", "llama", "mistral", "nemotron", "qwen2", "qwen3", NULL};
 G_STATIC_ASSERT(G_N_ELEMENTS(NAMES) == G_N_ELEMENTS(FAMILIES) + 1);
 
 const RhField rh_set_fields[] = {
