@@ -145,6 +145,7 @@ void rh_fit_figures_of(double *errors_frac, size_t count, RhFitFigures *figures)
             figures->worst_frac = errors_frac[i];
         errors_frac[i] = fabs(errors_frac[i]);
     }
+    figures->mean_frac = gsl_stats_mean(errors_frac, 1, count);
     gsl_sort(errors_frac, 1, count);
     figures->median_frac = gsl_stats_median_from_sorted_data(errors_frac, 1, count);
     figures->p90_frac = gsl_stats_quantile_from_sorted_data(errors_frac, 1, count, 0.9);

@@ -26,6 +26,7 @@ typedef struct {
 typedef struct {
     int32_t count;
     double median_frac, p90_frac, worst_frac; /* of |error|; the worst with its sign */
+    double mean_frac;                         /* of |error| */
     double bias_frac;                         /* mean, with sign */
     char *worst;                              /* the row, owned; NULL without rows */
 } RhFitFigures;

@@ -19,10 +19,9 @@
 #define PROFILE_STEPS  200
 
 typedef struct {
-    RhDevice *device;
+    const RhFitModel *model;
     RhFitParam *params;
     size_t params_count;
-    const RhFitSample *samples;
     size_t samples_count, stride;
     int64_t t_end_us; /* 0: none */
 } Problem;
@@ -63,7 +62,7 @@ static void set_values(const Problem *problem, const gsl_vector *y)
         const RhFitParam *p = &problem->params[i];
         p->fact->value = value_at(p, place_at(gsl_vector_get(y, i)));
     }
-    rh_device_refresh(problem->device);
+    problem->model->refresh(problem->model->user);
 }
 
 /* Starts stay clear of the bounds, where nothing moves. */
@@ -76,9 +75,14 @@ static void get_values(const Problem *problem, gsl_vector *y)
     }
 }
 
-static double residual(const Problem *problem, const RhFitSample *s)
+static double residual(const Problem *problem, size_t i)
 {
-    return log(rh_kernel_time_s(problem->device, &s->kernel) / s->seconds);
+    return problem->model->residual(problem->model->user, i);
+}
+
+static double weight(const Problem *problem, size_t i)
+{
+    return problem->model->weights[i];
 }
 
 /* --- simplex --- */
@@ -89,9 +93,8 @@ static double loss(const gsl_vector *y, void *user)
     double sum = 0, weights = 0;
     set_values(problem, y);
     for (size_t i = 0; i < problem->samples_count; i += problem->stride) {
-        const RhFitSample *s = &problem->samples[i];
-        sum += s->weight * fabs(residual(problem, s));
-        weights += s->weight;
+        sum += weight(problem, i) * fabs(residual(problem, i));
+        weights += weight(problem, i);
     }
     return sum / weights;
 }
@@ -155,7 +158,7 @@ static int residuals(const gsl_vector *y, void *user, gsl_vector *f)
         return GSL_EBADFUNC;
     set_values(problem, y);
     for (size_t i = 0; i < problem->samples_count; i++)
-        gsl_vector_set(f, i, residual(problem, &problem->samples[i]));
+        gsl_vector_set(f, i, residual(problem, i));
     return GSL_SUCCESS;
 }
 
@@ -163,10 +166,9 @@ static int residuals(const gsl_vector *y, void *user, gsl_vector *f)
 static void reweigh(const Problem *problem, const gsl_vector *y, gsl_vector *weights)
 {
     set_values(problem, y);
-    for (size_t i = 0; i < problem->samples_count; i++) {
-        const RhFitSample *s = &problem->samples[i];
-        gsl_vector_set(weights, i, s->weight / fmax(fabs(residual(problem, s)), RESIDUAL_LEAST));
-    }
+    for (size_t i = 0; i < problem->samples_count; i++)
+        gsl_vector_set(weights, i,
+                       weight(problem, i) / fmax(fabs(residual(problem, i)), RESIDUAL_LEAST));
 }
 
 /* Keeps the best of the rounds in `y`. */
@@ -203,8 +205,8 @@ static bool polish(Problem *problem, gsl_vector *y, gsl_multifit_nlinear_workspa
 
 static int by_cluster(gconstpointer a, gconstpointer b, gpointer user)
 {
-    const RhFitSample *samples = user;
-    uint32_t x = samples[*(const size_t *)a].cluster, y = samples[*(const size_t *)b].cluster;
+    const uint32_t *clusters = user;
+    uint32_t x = clusters[*(const size_t *)a], y = clusters[*(const size_t *)b];
     return x < y ? -1 : x > y;
 }
 
@@ -213,17 +215,16 @@ static size_t scores(const Problem *problem, const gsl_matrix *jacobian, const g
                      gsl_matrix *sum)
 {
     size_t n = problem->samples_count, clusters = 0;
+    const uint32_t *cluster = problem->model->clusters;
     g_autofree size_t *order = g_new(size_t, n);
     gsl_vector *score = gsl_vector_alloc(problem->params_count);
     for (size_t i = 0; i < n; i++)
         order[i] = i;
-    g_qsort_with_data(order, (gint)n, sizeof *order, by_cluster, (void *)problem->samples);
+    g_qsort_with_data(order, (gint)n, sizeof *order, by_cluster, (void *)cluster);
     gsl_matrix_set_zero(sum);
     for (size_t first = 0, i = 0; i < n; first = i, clusters++) {
         gsl_vector_set_zero(score);
-        for (;
-             i < n && problem->samples[order[i]].cluster == problem->samples[order[first]].cluster;
-             i++) {
+        for (; i < n && cluster[order[i]] == cluster[order[first]]; i++) {
             gsl_vector_const_view row = gsl_matrix_const_row(jacobian, order[i]);
             gsl_blas_daxpy(gsl_vector_get(f, order[i]), &row.vector, score);
         }
@@ -309,12 +310,12 @@ static void set_intervals(const Problem *problem, gsl_vector *y,
     }
 }
 
-bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
-                  const RhFitSample *samples, size_t samples_count, int64_t t_end_us)
+bool rh_fit_solve_model(const RhFitModel *model, RhFitParam *params, size_t params_count)
 {
+    size_t samples_count = model->samples_count;
     g_return_val_if_fail(params_count > 0 && params_count <= RH_FIT_PARAMS_MAX, false);
     g_return_val_if_fail(samples_count > params_count, false);
-    Problem problem = {device, params, params_count, samples, samples_count, 1, t_end_us};
+    Problem problem = {model, params, params_count, samples_count, 1, model->t_end_us};
     RhFact before[RH_FIT_PARAMS_MAX];
     for (size_t i = 0; i < params_count; i++)
         before[i] = *params[i].fact;
@@ -324,16 +325,56 @@ bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, samples_count, params_count);
     gsl_vector *y = gsl_vector_alloc(params_count);
     get_values(&problem, y);
-    find_basin(&problem, y);
+    if (!model->near)
+        find_basin(&problem, y);
     bool solved = polish(&problem, y, work);
     if (solved) {
         set_values(&problem, y);
-        set_intervals(&problem, y, work);
+        if (!model->point_alone)
+            set_intervals(&problem, y, work);
     }
     for (size_t i = 0; i < params_count && !solved; i++)
         *params[i].fact = before[i];
-    rh_device_refresh(device);
+    model->refresh(model->user);
     gsl_vector_free(y);
     gsl_multifit_nlinear_free(work);
     return solved;
+}
+
+/* --- kernels on a device --- */
+
+typedef struct {
+    RhDevice *device;
+    const RhFitSample *samples;
+} Kernels;
+
+static double kernel_residual(void *user, size_t i)
+{
+    const Kernels *k = user;
+    return log(rh_kernel_time_s(k->device, &k->samples[i].kernel) / k->samples[i].seconds);
+}
+
+static void kernels_refresh(void *user)
+{
+    rh_device_refresh(((Kernels *)user)->device);
+}
+
+bool rh_fit_solve(RhDevice *device, RhFitParam *params, size_t params_count,
+                  const RhFitSample *samples, size_t samples_count, int64_t t_end_us)
+{
+    Kernels kernels = {device, samples};
+    g_autofree double *weights = g_new(double, samples_count + 1);
+    g_autofree uint32_t *clusters = g_new(uint32_t, samples_count + 1);
+    for (size_t i = 0; i < samples_count; i++) {
+        weights[i] = samples[i].weight;
+        clusters[i] = samples[i].cluster;
+    }
+    RhFitModel model = {.samples_count = samples_count,
+                        .weights = weights,
+                        .clusters = clusters,
+                        .residual = kernel_residual,
+                        .refresh = kernels_refresh,
+                        .user = &kernels,
+                        .t_end_us = t_end_us};
+    return rh_fit_solve_model(&model, params, params_count);
 }

@@ -1,6 +1,7 @@
 #pragma once
-/* Fits constants of a device's cost model to timed kernels. The model is rh_kernel_time_s() itself:
- * a fit and a rehearsal cannot differ.
+/* Fits constants of a model to what was timed: kernels on a device (the model is
+ * rh_kernel_time_s() itself) or anything else that can say how far off it is (steps_fit.c: whole
+ * training steps). A fit and a rehearsal cannot differ.
  *
  * Loss: weighted mean of |log(model / measured)|. Sweeps over one constant at a time and a simplex
  * (GSL nmsimplex2), by turns, find the basin on a sample of the rows; Levenberg-Marquardt with
@@ -31,6 +32,22 @@ typedef struct {
 } RhFitSample;
 
 #define RH_FIT_PARAMS_MAX 20
+
+/* What is fitted: samples, and a model that reads the params' facts. */
+typedef struct {
+    size_t samples_count;
+    const double *weights;
+    const uint32_t *clusters;
+    double (*residual)(void *user, size_t sample); /* log(model / measured) */
+    void (*refresh)(void *user);                   /* the facts have changed */
+    void *user;
+    int64_t t_end_us; /* monotonic; 0: none. When it comes, the fit fails */
+    bool near;        /* the starts are near: no search for the basin */
+    bool point_alone; /* no intervals */
+} RhFitModel;
+
+/* As rh_fit_solve, for any model. */
+bool rh_fit_solve_model(const RhFitModel *model, RhFitParam *params, size_t params_count);
 
 /* Sets value, low and high of every param's fact, and refreshes the device. Needs more clusters
  * than params. False when the solver fails, or at t_end_us of the monotonic clock (0: never), which
