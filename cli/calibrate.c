@@ -6,6 +6,7 @@
 #include "base/warden.h"
 #include "calibrate/pingpong.h"
 #include "cli/calibrate_kernels.h"
+#include "cli/calibrate_steps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -98,24 +99,26 @@ static int run_pings(const RhArguments *a, const char *from, GError **error)
 
 static int run_from(const RhArguments *a, GError **error)
 {
-    guint raws = 0;
+    guint kinds[RH_CALIBRATE_PINGS + 1] = {0};
     g_autoptr(GPtrArray) paths = g_ptr_array_new();
     g_ptr_array_extend(paths, a->froms, NULL, NULL);
     g_ptr_array_extend(paths, a->operands, NULL, NULL);
     for (guint i = 0; i < paths->len; i++) {
-        bool is_raw = false;
-        if (!rh_calibrate_is_raw(g_ptr_array_index(paths, i), &is_raw, error))
+        RhCalibrateKind kind = rh_calibrate_kind(g_ptr_array_index(paths, i), error);
+        if (kind == RH_CALIBRATE_NONE)
             return 3;
-        raws += is_raw;
+        kinds[kind]++;
     }
-    if (raws == paths->len)
+    if (kinds[RH_CALIBRATE_KERNELS] == paths->len)
         return rh_calibrate_kernels(a, paths, error);
-    if (raws == 0 && paths->len == 1)
+    if (kinds[RH_CALIBRATE_STEPS] == 1 && paths->len == 1)
+        return rh_calibrate_steps(a, g_ptr_array_index(paths, 0), error);
+    if (kinds[RH_CALIBRATE_PINGS] == 1 && paths->len == 1)
         return run_pings(a, g_ptr_array_index(paths, 0), error);
     rh_fail(error, RH_ERROR_USAGE,
             "--from: %u of %u files are samples of kernels\nhelp: give several of those, or one "
-            "ping-pong",
-            raws, paths->len);
+            "ping-pong, or one table of steps",
+            kinds[RH_CALIBRATE_KERNELS], paths->len);
     return 2;
 }
 
@@ -167,13 +170,16 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE.csv",
-              "fit these: raw samples of kernels (also more files), or a ping-pong"),
+              "fit these: raw samples of kernels (also more files), a ping-pong, or a table of "
+              "published steps"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
               "measure first: gemm,copy,attention... (alone: all), or pingpong", .implied = "all"),
     RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "FILE|NAME",
               "the GPU measured, a file or a name like h200-sxm (told from the samples)"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "where a ping-pong was or will be made"),
+    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
+              "the stack whose constants a table of steps is to tell (megatron)"),
     RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
               "shapes to keep out of the fit and judge it by", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "20%"),
@@ -196,12 +202,17 @@ const RhCommand rh_command_calibrate = {
              "in the network lab, on the platform's own network. On a real cluster, measure\n"
              "with\n"
              "    mpirun -n 2 rehearse-perform -p PLATFORM --pingpong FILE.csv\n"
-             "one rank on each of two nodes, and give the file to --from.\n",
+             "one rank on each of two nodes, and give the file to --from.\n\n"
+             "A software stack: its constants, and the clocks that devices sustain, from a\n"
+             "table of published training steps, by rehearsing each; with the error of rows\n"
+             "held out, by groups and by sources. Minutes. The values belong in\n"
+             "strategies/stack.c; docs/model-stacks.md has the form of the table.\n",
     .examples = "rehearse calibrate --run -o gpu.json\n"
                 "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
                 "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
                 "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
-                "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json",
+                "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
+                "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json",
     .tables = tables,
     .run = run,
 };

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/table.h"
 #include "calibrate/kernels_fit.h"
+#include "calibrate/steps.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/format.h"
@@ -20,13 +21,13 @@
 /* Of the program, beyond 0: see its --help. */
 enum { STATUS_STOPPED_EARLY = 1, STATUS_NO_GPU = 4 };
 
-bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error)
+RhCalibrateKind rh_calibrate_kind(const char *path, GError **error)
 {
     g_autofree char *text = rh_text_load(path, error);
-    if (!text)
-        return false;
-    *is_raw = rh_raw_begins(text);
-    return true;
+    return !text                  ? RH_CALIBRATE_NONE
+           : rh_raw_begins(text)  ? RH_CALIBRATE_KERNELS
+           : rh_steps_begin(text) ? RH_CALIBRATE_STEPS
+                                  : RH_CALIBRATE_PINGS;
 }
 
 /* --- measuring --- */

@@ -2,8 +2,14 @@
 /* The half of `calibrate` that is about a GPU: raw samples of kernels to a profile. */
 #include "cli/arguments.h"
 
-/* Does this file hold raw samples of kernels? False with an error when it cannot be read. */
-bool rh_calibrate_is_raw(const char *path, bool *is_raw, GError **error);
+/* What a file for `--from` holds, by its first line. NONE with an error when it cannot be read. */
+typedef enum {
+    RH_CALIBRATE_NONE,
+    RH_CALIBRATE_KERNELS, /* raw samples of kernels */
+    RH_CALIBRATE_STEPS,   /* published training steps */
+    RH_CALIBRATE_PINGS,
+} RhCalibrateKind;
+RhCalibrateKind rh_calibrate_kind(const char *path, GError **error);
 /* rehearse-kernels: what REHEARSE_KERNELS names, else beside this program, else on the path; NULL
  * when it is nowhere. Caller frees. */
 char *rh_kernels_program(void);

@@ -1,10 +1,11 @@
-/* What comes back from measurements: ping-pong rows, raw samples of kernels, profiles, timelines.
- */
+/* What comes back from measurements: ping-pong rows, raw samples of kernels, tables of steps,
+ * profiles, timelines. */
 #include <gsl/gsl_errno.h>
 #include <math.h>
 
 #include "calibrate/kernels_fit.h"
 #include "calibrate/pingpong.h"
+#include "calibrate/steps.h"
 #include "fuzz/fuzzkit.h"
 #include "platforms/profile.h"
 #include "sim/overlay.h"
@@ -50,6 +51,20 @@ static void try_raw(const char *text)
     FUZZ_CHECK(*profile == '{');
 }
 
+static void try_steps(const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhSteps) steps = rh_steps_parse("fuzz.csv", text, &error);
+    if (!steps)
+        fuzz_check_error(&error);
+    for (guint i = 0; steps && i < steps->rows->len; i++) {
+        const RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        g_autofree char *described = rh_step_describe(step);
+        FUZZ_CHECK(*described != 0);
+        FUZZ_CHECK(step->out_of_memory ? step->seconds == 0 : step->seconds > 0);
+    }
+}
+
 static void try_profile(RhJson *doc)
 {
     g_autoptr(GError) error = NULL;
@@ -76,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *text = g_strndup((const char *)data, size);
     try_pings(text);
     try_raw(text);
+    try_steps(text);
     for (int i = 0; i < 2; i++) { /* a document is consumed by its reader */
         g_autoptr(RhJson) doc = rh_json_parse("fuzz.json", (const char *)data, size, NULL);
         if (doc && i == 0)

@@ -1,0 +1,63 @@
+#pragma once
+/* A table of training steps that others measured and published: what was run, on what, and how long
+ * a step took, or that it ran out of memory. CSV in a form of our own:
+ *
+ *     # rehearse.steps/1
+ *     # source.NAME=who measured it, where it stands, when
+ *     # network.NAME=why that source's share of its NICs is its own, and not the stack's
+ *     # model.NAME=llama layers=40 hidden=5120 heads=40 ffn=13824 vocab=128000
+ *     source,table,model,platform,gpus,...                      the header, RH_STEPS_HEADER
+ *     aleph,13B_64,aleph-13b,dgx-a100:8,64,2048,2048,bf16,tp2 pp2 dp16 mb1
+ * zero1,flash,fused,,26.54,
+ *
+ * A layout is the text form of strategies/layout.h and a platform that of platforms/platform.h,
+ * with spaces for commas. `attention` is flash or unfused, `norms` fused or eager. `apart`: empty,
+ * or what of the run the model cannot say, or why it is kept out: such rows are predicted and take
+ * no part in a fit. `step_s` is seconds, or oom. `peak_gib`: of the fullest GPU, where measured.
+ * A model is a catalogue name or a shape (steps_model.h). */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "strategies/train/train.h"
+
+#define RH_STEPS_FIRST_LINE "# rehearse.steps/1"
+#define RH_STEPS_HEADER                                                                            \
+    "source,table,model,platform,gpus,global_batch,sequence,dtype,layout,attention,norms,apart,"   \
+    "step_s,peak_gib"
+
+typedef struct {
+    const char *source, *table; /* interned */
+    const RhModel *model;       /* the table's */
+    const RhPlatform *platform; /* the table's; bare, no stack's view */
+    RhJob job;
+    RhLayout layout;
+    bool flash_attention, fused_norms;
+    const char *apart;  /* interned; "" takes part in fits */
+    bool out_of_memory; /* the run died; then seconds is 0 */
+    double seconds;
+    double peak_bytes; /* 0: not measured */
+    int32_t line;
+    uint32_t group; /* rows that err together: one source, model, sequence, kernels and recompute */
+} RhStep;
+
+typedef struct {
+    char *name;           /* owned: file name, for messages */
+    GArray *rows;         /* RhStep */
+    GPtrArray *models;    /* RhModel*, owned */
+    GPtrArray *platforms; /* RhPlatform*, owned */
+    GHashTable *sources;  /* interned name -> owned text */
+    GPtrArray *networks;  /* const char*, interned: sources whose network is their own */
+} RhSteps;
+
+/* Does the text begin as such a table? */
+bool rh_steps_begin(const char *text);
+/* RH_ERROR_INPUT with file:line and how to mend it; RH_ERROR_IO. Every row that is not apart is
+ * legal under `stack` (whose kernels are the row's). */
+RhSteps *rh_steps_parse(const char *name, const char *text, GError **error);
+RhSteps *rh_steps_load(const char *path, GError **error);
+void rh_steps_free(RhSteps *steps);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSteps, rh_steps_free)
+
+/* "aleph 13B_64: aleph-13b, 64 GPUs, tp2,pp2,..., flash, eager norms (line 31)". Caller frees. */
+char *rh_step_describe(const RhStep *step);

@@ -1,0 +1,140 @@
+#include "calibrate/steps_predict.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/search/rehearse.h"
+
+RhStepClock *rh_step_model_clock(RhStepModel *model, const char *device)
+{
+    for (int32_t i = 0; i < model->clocks_count; i++)
+        if (strcmp(model->clocks[i].device, device) == 0)
+            return &model->clocks[i];
+    return NULL;
+}
+
+static bool add_clocks(RhStepModel *model, GError **error)
+{
+    for (guint i = 0; i < model->steps->platforms->len; i++) {
+        const RhPlatform *p = g_ptr_array_index(model->steps->platforms, i);
+        const RhDevice *d = p->device;
+        if (rh_step_model_clock(model, d->name))
+            continue;
+        if (model->clocks_count == RH_STEP_DEVICES_MAX)
+            return rh_fail(error, RH_ERROR_INPUT, "%s: more than %d devices\nhelp: split the table",
+                           model->steps->name, RH_STEP_DEVICES_MAX);
+        model->clocks[model->clocks_count++] =
+            (RhStepClock){d->name, d->curves.sustained_clock_frac};
+    }
+    return true;
+}
+
+static bool add_networks(RhStepModel *model, GError **error)
+{
+    for (guint i = 0; i < model->steps->networks->len; i++) {
+        if (model->networks_count == RH_STEP_NETWORKS_MAX)
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "%s: more than %d networks\nhelp: split the table", model->steps->name,
+                           RH_STEP_NETWORKS_MAX);
+        model->networks[model->networks_count++] = (RhStepNetwork){
+            g_ptr_array_index(model->steps->networks, i), model->stack.nic_training_frac};
+    }
+    return true;
+}
+
+static void add_views(RhStepModel *model, const RhStack *stack)
+{
+    for (guint i = 0; i < model->steps->platforms->len; i++) {
+        RhPlatform *view = rh_stack_platform(stack, g_ptr_array_index(model->steps->platforms, i));
+        view->device->curves.sustained_clock_frac =
+            rh_step_model_clock(model, view->device->name)->clock_frac;
+        rh_device_refresh(view->device);
+        g_ptr_array_add(model->views, view);
+    }
+}
+
+void rh_step_model_refresh(RhStepModel *model)
+{
+    g_ptr_array_set_size(model->views, 0);
+    add_views(model, &model->stack);
+    for (int32_t i = 0; i < model->networks_count; i++) {
+        RhStack stack = model->stack;
+        stack.nic_training_frac = model->networks[i].nic_frac;
+        add_views(model, &stack);
+    }
+}
+
+static int32_t network_of(const RhStepModel *model, const char *source)
+{
+    for (int32_t i = 0; i < model->networks_count; i++)
+        if (model->networks[i].source == source)
+            return i;
+    return -1;
+}
+
+RhStepModel *rh_step_model_new(const RhSteps *steps, const char *stack, GError **error)
+{
+    const RhStack *known = rh_stack_by_name(stack);
+    if (!known) {
+        g_autofree char *names = g_strjoinv(", ", (char **)rh_stack_names());
+        rh_fail(error, RH_ERROR_USAGE, "--stack %s: unknown\nnote: known stacks: %s", stack, names);
+        return NULL;
+    }
+    g_autoptr(RhStepModel) model = g_new0(RhStepModel, 1);
+    model->steps = steps;
+    model->stack = *known;
+    model->views = g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
+    if (!add_clocks(model, error) || !add_networks(model, error))
+        return NULL;
+    rh_step_model_refresh(model);
+    return g_steal_pointer(&model);
+}
+
+void rh_step_model_free(RhStepModel *model)
+{
+    if (!model)
+        return;
+    g_ptr_array_unref(model->views);
+    g_free(model);
+}
+
+/* The row's case under the model's constants and its own kernels; `stack` is filled in. */
+static RhCase case_of(const RhStepModel *model, const RhStep *step, RhStack *stack)
+{
+    guint at = 0;
+    gboolean found = g_ptr_array_find(model->steps->platforms, step->platform, &at);
+    g_assert(found);
+    at += (guint)(1 + network_of(model, step->source)) * model->steps->platforms->len;
+    *stack = model->stack;
+    stack->flash_attention = step->flash_attention;
+    stack->fused_norms = step->fused_norms;
+    return (RhCase){step->model, g_ptr_array_index(model->views, at), stack, step->job};
+}
+
+double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step)
+{
+    RhStack stack;
+    RhCase c = case_of(model, step, &stack);
+    g_autoptr(RhRehearsal) quick = rh_rehearse_quick(&c, &step->layout);
+    return quick->bound_segment_s;
+}
+
+double rh_step_model_peak_bytes(const RhStepModel *model, const RhStep *step)
+{
+    RhStack stack;
+    RhCase c = case_of(model, step, &stack);
+    return rh_train_memory(&c, &step->layout).peak_bytes;
+}
+
+bool rh_step_model_rehearse(const RhStepModel *model, const RhStep *step, double *seconds,
+                            GError **error)
+{
+    RhStack stack;
+    RhCase c = case_of(model, step, &stack);
+    RhEngineOptions options = {0};
+    g_autoptr(RhRehearsal) r = rh_rehearse(&c, &step->layout, &options, NULL, NULL, error);
+    if (!r)
+        return false;
+    *seconds = r->step_time_s;
+    return true;
+}

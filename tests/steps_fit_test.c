@@ -1,0 +1,223 @@
+/* Constants of a stack from published steps: the table's reader, and a fit that finds again what
+ * made its rows. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "calibrate/steps_fit.h"
+#include "tests/testkit.h"
+
+#define HEAD                                                                                       \
+    RH_STEPS_FIRST_LINE                                                                            \
+    "\n# source.one=synthetic\n# source.two=synthetic\n"                                           \
+    "# model.small=llama layers=16 hidden=2048 heads=16 ffn=5504 vocab=32000\n"                    \
+    "# model.plain=gpt layers=24 hidden=2048 heads=16 ffn=8192 vocab=50304 "                       \
+    "positions=4096\n"                                                                             \
+    "# model.wide=nemotron layers=12 hidden=4096 heads=32 kv_heads=8 "                             \
+    "ffn=16384 vocab=64000\n" RH_STEPS_HEADER "\n"
+
+/* Jobs times layouts: compute-bound, host-bound and network-bound steps, on one node and on many.
+ */
+static char *synthetic_text(void)
+{
+    static const char *const models[] = {"small", "plain", "wide"};
+    static const char *const platforms[] = {"dgx-a100:4", "dgx-h100:16"};
+    static const char *const layouts[] = {"tp1 pp1 mb1 zero1 sp=off", "tp2 pp1 mb2 zero1 sp=on",
+                                          "tp4 pp2 mb1 zero1 sp=on", "tp8 pp2 mb1 zero0 sp=off",
+                                          "tp1 pp4 mb2 zero1 recompute=full sp=off"};
+    GString *text = g_string_new(HEAD);
+    for (size_t m = 0; m < G_N_ELEMENTS(models); m++)
+        for (size_t p = 0; p < G_N_ELEMENTS(platforms); p++)
+            for (int sequence = 512; sequence <= 2048; sequence *= 4)
+                for (size_t l = 0; l < G_N_ELEMENTS(layouts); l++)
+                    g_string_append_printf(text, "%s,made,%s,%s,%d,%d,%d,bf16,%s,flash,fused,,1,\n",
+                                           m == 0 ? "one" : "two", models[m], platforms[p],
+                                           p ? 128 : 32, (p ? 128 : 32) * (sequence == 512 ? 1 : 4),
+                                           sequence, layouts[l]);
+    return g_string_free(text, FALSE);
+}
+
+typedef struct {
+    double gap_s, nvlink_frac, nic_frac, optimizer_bytes, a100_clock, h100_clock;
+} Truth;
+
+static const Truth truth = {18e-6, 0.5, 0.4, 120, 0.8, 0.7};
+
+static double noise(guint i)
+{
+    return 1 + 0.01 * sin(12.9898 * (i + 1)); /* one per cent, no two rows alike */
+}
+
+/* Seconds of all rows as the truth has them. */
+static void make_seconds(RhSteps *steps)
+{
+    g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
+    model->stack.kernel_gap_s.value = truth.gap_s;
+    model->stack.nvlink_training_frac.value = truth.nvlink_frac;
+    model->stack.nic_training_frac.value = truth.nic_frac;
+    model->stack.optimizer_bytes.value = truth.optimizer_bytes;
+    rh_step_model_clock(model, "a100-sxm-80")->clock_frac.value = truth.a100_clock;
+    rh_step_model_clock(model, "h100-sxm")->clock_frac.value = truth.h100_clock;
+    rh_step_model_refresh(model);
+    for (guint i = 0; i < steps->rows->len; i++) {
+        RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        step->seconds = rh_step_model_segment_s(model, step) * noise(i);
+    }
+}
+
+/* `width_frac`: of the interval, at most; the optimizer is a small part of any step. */
+static void check_found(const RhStepsFit *fit, const char *key, const char *of, double wanted,
+                        double width_frac)
+{
+    for (guint i = 0; i < fit->constants->len; i++) {
+        const RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
+        if (strcmp(c->key, key) != 0 || g_strcmp0(c->of, of) != 0)
+            continue;
+        CU_ASSERT_TRUE(c->determined);
+        CU_ASSERT_TRUE(c->fact.low <= wanted && wanted <= c->fact.high);
+        CU_ASSERT_TRUE(c->fact.high - c->fact.low < width_frac * wanted);
+        RH_CHECK_CLOSE(c->fact.value, wanted, 0.1);
+        CU_ASSERT_FALSE(c->kept);
+        return;
+    }
+    CU_FAIL("the constant is reported");
+}
+
+static void a_fit_finds_the_constants_that_made_its_rows(void)
+{
+    g_autofree char *text = synthetic_text();
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    make_seconds(steps);
+    RhStepsFitOptions options = {.segments_alone = true};
+    g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    check_found(fit, "kernel_gap_s", NULL, truth.gap_s, 0.1);
+    check_found(fit, "nvlink_training_frac", NULL, truth.nvlink_frac, 0.1);
+    check_found(fit, "nic_training_frac", NULL, truth.nic_frac, 0.1);
+    check_found(fit, "optimizer_bytes", NULL, truth.optimizer_bytes, 1.3);
+    check_found(fit, "sustained_clock", "a100-sxm-80", truth.a100_clock, 0.1);
+    check_found(fit, "sustained_clock", "h100-sxm", truth.h100_clock, 0.1);
+    RhFitFigures before, held;
+    rh_steps_figures(fit, NULL, NULL, offsetof(RhStepPrediction, before_s), &before);
+    rh_steps_figures(fit, NULL, NULL, offsetof(RhStepPrediction, held_out_s), &held);
+    CU_ASSERT_EQUAL(held.count, (int32_t)steps->rows->len);
+    CU_ASSERT_TRUE(before.median_frac > 0.05); /* the fit had something to do */
+    CU_ASSERT_TRUE(held.median_frac < 0.015);
+    rh_fit_figures_clear(&before);
+    rh_fit_figures_clear(&held);
+}
+
+/* A network declared a source's own does not move the stack's. */
+static void a_source_may_have_a_network_of_its_own(void)
+{
+    g_autofree char *text = synthetic_text();
+    g_autoptr(GString) own = g_string_new(text);
+    g_string_insert(own, (gssize)strlen(RH_STEPS_FIRST_LINE "\n"), "# network.two=slower\n");
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", own->str, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
+    CU_ASSERT_EQUAL_FATAL(model->networks_count, 1);
+    const RhStep *one = &g_array_index(steps->rows, RhStep, 9),
+                 *two = &g_array_index(steps->rows, RhStep, steps->rows->len - 1);
+    double one_s = rh_step_model_segment_s(model, one), two_s = rh_step_model_segment_s(model, two);
+    model->networks[0].nic_frac.value /= 20;
+    rh_step_model_refresh(model);
+    CU_ASSERT_EQUAL(rh_step_model_segment_s(model, one), one_s);
+    CU_ASSERT_TRUE(rh_step_model_segment_s(model, two) > 1.01 * two_s);
+}
+
+static void refused(const char *text, const char *because)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    RhStepsFitOptions options = {.segments_alone = true};
+    g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, &error);
+    CU_ASSERT_PTR_NULL(fit);
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, because) : NULL);
+}
+
+static void rows_that_determine_no_constants_are_refused(void)
+{
+    static const char row[] =
+        "one,made,small,dgx-a100:4,32,128,2048,bf16,tp2 pp2 mb1 zero1 sp=on,flash,fused,,1,\n";
+    g_autoptr(GString) copies = g_string_new(HEAD);
+    g_autoptr(GString) group = g_string_new(HEAD);
+    g_autoptr(GString) dead = g_string_new(HEAD);
+    for (int i = 0; i < 60; i++) {
+        g_string_append(copies, row);
+        g_string_append_printf(group,
+                               "one,made,small,dgx-a100:4,32,%d,2048,bf16,tp%d pp%d mb1 zero1 "
+                               "sp=off,flash,fused,,1,\n",
+                               64 * (1 + i / 4), 1 << i % 2, 1 + i / 2 % 2);
+    }
+    g_string_append(dead,
+                    "one,made,small,dgx-a100:4,32,128,2048,bf16,tp2 pp2 mb1,flash,fused,,oom,\n");
+    refused(copies->str, "different steps");
+    refused(group->str, "groups");
+    refused(dead->str, "no row depends");
+}
+
+static void unreadable(const char *row, const char *because)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = g_strconcat(HEAD, row, "\n", NULL);
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
+    CU_ASSERT_PTR_NULL(steps);
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    if (error && !strstr(error->message, because))
+        fprintf(stderr, "  %s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, because) : NULL);
+}
+
+static void errors_name_line_and_cell(void)
+{
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,1", "made.csv:8: 13");
+    unreadable("who,made,small,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:1:");
+    unreadable("one,made,huge,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:3:");
+    unreadable("one,made,small,dgx-z9:4,32,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:4:");
+    unreadable("one,made,small,dgx-a100:4,0,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:5:");
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,fp8,tp2,flash,fused,,1,", "made.csv:8:8:");
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp3,flash,fused,,1,", "made.csv:8:9:");
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp2,fast,fused,,1,", "made.csv:8:10:");
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,0,", "made.csv:8:13:");
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,1,x", "made.csv:8:14:");
+}
+
+/* The table that ships: what its head says of itself. */
+static void the_published_table_is_read_whole(void)
+{
+    const char *data = g_getenv("REHEARSE_DATA");
+    g_autofree char *path = g_build_filename(data ? data : RH_DATA_DIR, "calibrate", "data",
+                                             "published-steps.csv", NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhSteps) steps = rh_steps_load(path, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    guint fitted = 0, apart = 0, dead = 0;
+    for (guint i = 0; i < steps->rows->len; i++) {
+        const RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        fitted += !step->out_of_memory && *step->apart == 0;
+        apart += *step->apart != 0;
+        dead += step->out_of_memory;
+    }
+    CU_ASSERT_EQUAL(fitted, 207);
+    CU_ASSERT_EQUAL(apart, 264);
+    CU_ASSERT_EQUAL(dead, 287);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"a fit finds the constants that made its rows",
+         a_fit_finds_the_constants_that_made_its_rows},
+        {"a source may have a network of its own", a_source_may_have_a_network_of_its_own},
+        {"rows that determine no constants are refused",
+         rows_that_determine_no_constants_are_refused},
+        {"errors name line and cell", errors_name_line_and_cell},
+        {"the published table is read whole", the_published_table_is_read_whole},
+        {NULL, NULL}};
+    return rh_test_main("steps_fit", tests);
+}
