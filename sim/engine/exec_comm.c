@@ -49,11 +49,12 @@ static void plan_phase(RhExec *x, RhCommPlan *plan, RhTrafficPhase what, double 
     g_array_append_val(x->comm_phases, phase);
 }
 
-static RhCommPlan plan_begin(const RhExec *x, int32_t owner)
+static RhCommPlan plan_begin(const RhExec *x, int32_t owner, int32_t actor)
 {
     return (RhCommPlan){.phases_first = (int32_t)x->comm_phases->len,
                         .links_first = (int32_t)x->comm_links->len,
                         .owner = owner,
+                        .job = x->actors[actor].job,
                         .disjoint = true};
 }
 
@@ -71,7 +72,8 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
     const RhTrafficSchedule *schedule =
         RH_AT(x->traffic->schedules, RhTrafficSchedule,
               RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
-    RhCommPlan plan = plan_begin(x, meeting_index);
+    RhCommPlan plan =
+        plan_begin(x, meeting_index, *RH_AT(x->quotient->colours, int32_t, meeting->colours_first));
     double before_s = x->platform->collective_launch_s.value;
     for (int32_t i = 0; i < schedule->phases_count; i++) {
         RhTrafficPhase what =
@@ -102,7 +104,7 @@ int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double 
     uint64_t key = rh_mix64(((uint64_t)sender << 32 | (uint64_t)pattern) + 101, rh_bits64(bytes));
     int32_t index = rh_map64_get(x->comm_plan_of, key);
     if (index < 0) {
-        RhCommPlan plan = plan_begin(x, sender);
+        RhCommPlan plan = plan_begin(x, sender, sender);
         plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0);
         index = plan_end(x, &plan);
         rh_map64_at(x->comm_plan_of, key, index);
@@ -114,13 +116,14 @@ int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double 
 void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommPhase *phase, double times)
 {
     RhClassRange range = rh_exec_classes(x, plan, phase->what.pattern);
+    double *link_bytes = x->link_bytes + (size_t)plan->job * x->quotient->links->len;
     for (int32_t c = range.first; c < range.end; c++) {
         const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
         double bytes = phase->what.bytes * phase->what.repeat * class->share * times;
-        x->bytes_total += bytes * class->flows_count;
+        x->jobs[plan->job].bytes_total += bytes * class->flows_count;
         const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
         for (int32_t h = 0; h < class->hops_count; h++)
-            x->link_bytes[hops[h].link] +=
+            link_bytes[hops[h].link] +=
                 bytes * hops[h].weight *
                 RH_AT(x->quotient->links, RhQuotientLink, hops[h].link)->divisor;
     }

@@ -99,6 +99,11 @@ bool rh_exec_links_idle(const RhExec *x, const RhCommPlan *plan)
     return true;
 }
 
+static int32_t job_of(const RhExec *x, int32_t activity)
+{
+    return RH_AT(x->comm_plans, RhCommPlan, x->activities[activity].plan)->job;
+}
+
 /* Hands the last `bytes` of a flow to SimGrid. False when they are less than its grain. */
 static bool make_fluid(RhExec *x, int32_t index, double bytes)
 {
@@ -108,7 +113,8 @@ static bool make_fluid(RhExec *x, int32_t index, double bytes)
         return false;
     flow->fluid = true;
     x->activities[flow->activity].fluid_count++;
-    x->bytes_as_flows += bytes * class_at(x, flow->class)->flows_count;
+    x->jobs[job_of(x, flow->activity)].bytes_as_flows +=
+        bytes * class_at(x, flow->class)->flows_count;
     rh_bridge_flow(flow->class, (uint64_t)ceil(units), index);
     return true;
 }
@@ -126,23 +132,27 @@ static void materialise_on(RhExec *x, const RhOccupants *link)
     }
 }
 
-/* Makes the flows on the links of `class` SimGrid's; true when any is there. */
-static bool revoke_on_links(RhExec *x, const RhFlowClass *class)
+/* Makes the flows on the links of `class` SimGrid's; true when any is there. `job` is whose flow
+ * comes. */
+static bool revoke_on_links(RhExec *x, const RhFlowClass *class, int32_t job)
 {
     bool shared = false;
     const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
     for (int32_t h = 0; h < class->hops_count; h++) {
         const RhOccupants *link = &x->occupants[hops[h].link];
+        bool meets = false;
         materialise_on(x, link);
         for (int32_t i = 0; i < link->count; i++) {
             if (link->ids[i] < 0 || !is_moving(x, link->ids[i]))
                 continue;
             shared = true;
             const RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, link->ids[i]);
+            meets = meets || job_of(x, flow->activity) != job;
             if (!flow->fluid)
                 make_fluid(x, link->ids[i],
                            (flow->t_end_s - x->t_s) * class_at(x, flow->class)->bytes_per_s);
         }
+        x->met[hops[h].link] += meets;
     }
     return shared;
 }
@@ -151,7 +161,8 @@ static int32_t add_flow(RhExec *x, int32_t activity, int32_t class_index, double
                         double t_start_s)
 {
     const RhFlowClass *class = class_at(x, class_index);
-    int32_t index = flow_new(x);
+    int32_t index = flow_new(x), job = job_of(x, activity);
+    double *link_bytes = x->link_bytes + (size_t)job * x->quotient->links->len;
     *RH_AT(x->flows, RhLiveFlow, index) =
         (RhLiveFlow){.class = class_index,
                      .activity = activity,
@@ -161,17 +172,18 @@ static int32_t add_flow(RhExec *x, int32_t activity, int32_t class_index, double
     const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
     for (int32_t h = 0; h < class->hops_count; h++) {
         occupy(&x->occupants[hops[h].link], index);
-        x->link_bytes[hops[h].link] +=
+        link_bytes[hops[h].link] +=
             bytes * hops[h].weight *
             RH_AT(x->quotient->links, RhQuotientLink, hops[h].link)->divisor;
     }
-    x->bytes_total += bytes * class->flows_count;
+    x->jobs[job].bytes_total += bytes * class->flows_count;
     return index;
 }
 
 void rh_exec_flow_start(RhExec *x, int32_t activity, int32_t class, double bytes, double *t_end_s)
 {
-    bool shared = revoke_on_links(x, class_at(x, class)) || x->options->collapse_disabled;
+    bool shared = revoke_on_links(x, class_at(x, class), job_of(x, activity)) ||
+                  x->options->collapse_disabled;
     int32_t index = add_flow(x, activity, class, bytes, x->t_s);
     if (!shared || !make_fluid(x, index, bytes))
         *t_end_s = MAX(*t_end_s, RH_AT(x->flows, RhLiveFlow, index)->t_end_s);

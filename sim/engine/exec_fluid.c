@@ -37,6 +37,7 @@ static void finish(RhExec *x, int32_t activity)
 {
     RhActivity a = x->activities[activity];
     hold_sms(x, &a, -1);
+    x->activities[activity].live = false;
     g_array_append_val(x->free_activities, activity);
     if (a.meeting < 0) {
         rh_exec_complete(x, a.colours[0], a.tasks[0], a.t_start_s);
@@ -180,6 +181,7 @@ static int32_t activity_new(RhExec *x, RhActivity activity)
     activity.flows = NONE;
     activity.phase = RH_AT(x->comm_plans, RhCommPlan, activity.plan)->phases_first;
     activity.t_start_s = x->t_s;
+    activity.live = true;
     activity.holds = activity.holds && !x->options->sm_sharing_disabled;
     x->activities[index] = activity;
     hold_sms(x, &activity, 1);
@@ -276,8 +278,9 @@ static void open_fluid(RhExec *x)
     x->comm_plan_of = rh_map64_new();
     x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
     x->free_flow = NONE;
+    x->met = g_new0(int64_t, x->quotient->links->len + 1);
     x->occupants = g_new0(RhOccupants, x->quotient->links->len + 1);
-    x->link_bytes = g_new0(double, x->quotient->links->len + 1);
+    x->link_bytes = g_new0(double, (size_t)x->jobs_count * x->quotient->links->len + 1);
 }
 
 /* What was performed as one timer counts like the rest. */
@@ -294,14 +297,44 @@ static void account(RhExec *x)
 
 static void forget(RhExec *x)
 {
-    memset(x->link_bytes, 0, sizeof *x->link_bytes * x->quotient->links->len);
+    memset(x->link_bytes, 0,
+           sizeof *x->link_bytes * (size_t)x->jobs_count * x->quotient->links->len);
     for (uint32_t i = 0; i < x->comm_plans->len; i++)
         RH_AT(x->comm_plans, RhCommPlan, i)->performed_whole = 0;
 }
 
-static double link_bytes(const RhExec *x, int32_t link)
+static double link_bytes(const RhExec *x, int32_t job, int32_t link)
 {
-    return x->link_bytes[link];
+    return x->link_bytes[(size_t)job * x->quotient->links->len + (size_t)link];
+}
+
+static int64_t link_met(const RhExec *x, int32_t link)
+{
+    return x->met[link];
+}
+
+static void drop(RhExec *x, int32_t activity)
+{
+    RhActivity *a = &x->activities[activity];
+    if (a->whole)
+        rh_exec_leave_whole(x, activity);
+    for (int32_t i = a->flows; i != NONE; i = RH_AT(x->flows, RhLiveFlow, i)->next) {
+        const RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, i);
+        if (flow->fluid && !flow->ended)
+            rh_bridge_cancel(i);
+    }
+    rh_exec_flows_end(x, activity);
+    rh_timers_disarm(&x->timers, x->transport_slot + activity);
+    a->live = false;
+    g_array_append_val(x->free_activities, activity);
+}
+
+static void cancel(RhExec *x, int32_t job)
+{
+    for (int32_t i = 0; i < activities_most(x); i++)
+        if (x->activities[i].live &&
+            RH_AT(x->comm_plans, RhCommPlan, x->activities[i].plan)->job == job)
+            drop(x, i);
 }
 
 static void close_fluid(RhExec *x)
@@ -311,6 +344,7 @@ static void close_fluid(RhExec *x)
     g_free(x->occupants);
     g_free(x->activities);
     g_free(x->link_bytes);
+    g_free(x->met);
     GArray *arrays[] = {x->free_activities, x->flows, x->comm_plans, x->comm_phases, x->comm_links};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
@@ -320,10 +354,12 @@ static void close_fluid(RhExec *x)
 const RhTransport rh_transport_fluid = {
     .slots = activities_most,
     .open = open_fluid,
+    .cancel = cancel,
     .arrive = arrive,
     .due = activity_due,
     .account = account,
     .forget = forget,
     .link_bytes = link_bytes,
+    .link_met = link_met,
     .close = close_fluid,
 };

@@ -25,7 +25,9 @@ typedef struct {
 } Member;
 
 typedef struct {
-    const RhExpansion *expansion;
+    const RhExpansion *expansion; /* NULL: free */
+    gpointer key;                 /* in call_of */
+    int32_t job;
     Member *members;
     int32_t left;
     double launch_s;
@@ -34,6 +36,7 @@ typedef struct {
 struct RhExecMessages {
     RhExpansions *expansions;
     GArray *calls;        /* Call */
+    GArray *free_calls;   /* int32_t */
     GHashTable *call_of;  /* instance << 32 | ordinal -> index + 1 */
     uint8_t **early;      /* per actor and task: came before it was asked for */
     double **t_reached_s; /* per actor and lane */
@@ -49,10 +52,19 @@ static int32_t steps_of(const RhExpansion *e)
     return steps;
 }
 
-static int32_t call_new(RhExec *x, const RhTask *task, const RhExpansion *e)
+static Call *call_at(const RhExec *x, int32_t i)
 {
+    return RH_AT(x->messages->calls, Call, i);
+}
+
+static int32_t call_new(RhExec *x, const RhTask *task, const RhExpansion *e, int32_t job,
+                        gpointer key)
+{
+    RhExecMessages *all = x->messages;
     int32_t members = e->schedule->members, steps = steps_of(e);
     Call call = {.expansion = e,
+                 .key = key,
+                 .job = job,
                  .members = g_new0(Member, members),
                  .left = members,
                  .launch_s =
@@ -62,20 +74,27 @@ static int32_t call_new(RhExec *x, const RhTask *task, const RhExpansion *e)
                                    .phase = NONE,
                                    .to = e->first[m],
                                    .arrived = g_new0(uint16_t, steps + 1)};
-    g_array_append_val(x->messages->calls, call);
-    return (int32_t)x->messages->calls->len - 1;
+    int32_t index = (int32_t)all->calls->len;
+    if (all->free_calls->len > 0) {
+        index = *RH_AT(all->free_calls, int32_t, all->free_calls->len - 1);
+        g_array_set_size(all->free_calls, all->free_calls->len - 1);
+    } else {
+        g_array_set_size(all->calls, all->calls->len + 1);
+    }
+    *call_at(x, index) = call;
+    g_hash_table_insert(all->call_of, key, GINT_TO_POINTER(index + 1));
+    return index;
 }
 
-static void call_clear(Call *call)
+static void call_end(RhExec *x, int32_t index)
 {
-    for (int32_t m = 0; call->members && m < call->expansion->schedule->members; m++)
+    Call *call = call_at(x, index);
+    for (int32_t m = 0; m < call->expansion->schedule->members; m++)
         g_free(call->members[m].arrived);
-    g_clear_pointer(&call->members, g_free);
-}
-
-static Call *call_at(const RhExec *x, int32_t i)
-{
-    return RH_AT(x->messages->calls, Call, i);
+    g_free(call->members);
+    g_hash_table_remove(x->messages->call_of, call->key);
+    call->expansion = NULL;
+    g_array_append_val(x->messages->free_calls, index);
 }
 
 /* What must happen before the member's step is over, and one more. */
@@ -139,7 +158,7 @@ static void member_ends(RhExec *x, int32_t index, int32_t own)
     Call *call = call_at(x, index);
     Member m = call->members[own];
     if (--call->left == 0)
-        call_clear(call);
+        call_end(x, index);
     rh_exec_complete(x, m.actor, m.task, m.t_start_s);
 }
 
@@ -174,10 +193,8 @@ static bool arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
     uint64_t instance = (uint32_t)x->traffic->groups[t->group].instance_of_rank[a->rank];
     gpointer key = GSIZE_TO_POINTER(instance << 32 | (uint32_t)a->role->ordinal[task]);
     int32_t index = GPOINTER_TO_INT(g_hash_table_lookup(all->call_of, key)) - 1;
-    if (index < 0) {
-        index = call_new(x, t, e);
-        g_hash_table_insert(all->call_of, key, GINT_TO_POINTER(index + 1));
-    }
+    if (index < 0)
+        index = call_new(x, t, e, a->job, key);
     Member *m = &call_at(x, index)->members[own];
     m->actor = actor;
     m->task = task;
@@ -261,6 +278,7 @@ static void open_messages(RhExec *x)
     x->wire = rh_wire_new(x);
     all->expansions = rh_expansions_new(x->program, x->platform);
     all->calls = g_array_new(FALSE, FALSE, sizeof(Call));
+    all->free_calls = g_array_new(FALSE, FALSE, sizeof(int32_t));
     all->call_of = g_hash_table_new(g_direct_hash, g_direct_equal);
     all->early = g_new0(uint8_t *, x->actors_count + 1);
     all->t_reached_s = g_new0(double *, x->actors_count + 1);
@@ -270,31 +288,41 @@ static void open_messages(RhExec *x)
     }
 }
 
-static void begin_step(RhExec *x)
+static void begin_step(RhExec *x, int32_t job)
 {
-    RhExecMessages *all = x->messages;
-    g_hash_table_remove_all(all->call_of);
-    for (uint32_t i = 0; i < all->calls->len; i++)
-        call_clear(call_at(x, (int32_t)i));
-    g_array_set_size(all->calls, 0);
-    for (int32_t i = 0; i < x->actors_count; i++)
-        memset(all->early[i], 0, (size_t)x->actors[i].role->tasks_count);
+    for (int32_t i = x->jobs[job].actors_first; i < x->jobs[job].actors_end; i++)
+        memset(x->messages->early[i], 0, (size_t)x->actors[i].role->tasks_count);
 }
 
-static double link_bytes(const RhExec *x, int32_t link)
+static void cancel(RhExec *x, int32_t job)
 {
-    return rh_wire_link_bytes(x, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
+    for (uint32_t i = 0; i < x->messages->calls->len; i++)
+        if (call_at(x, (int32_t)i)->expansion && call_at(x, (int32_t)i)->job == job)
+            call_end(x, (int32_t)i);
+    rh_wire_cancel(x, x->jobs[job].actors_first, x->jobs[job].actors_end);
+}
+
+static double link_bytes(const RhExec *x, int32_t job, int32_t link)
+{
+    return rh_wire_link_bytes(x, job, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
+}
+
+static int64_t link_met(const RhExec *x, int32_t link)
+{
+    return rh_wire_link_met(x, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
 }
 
 static void close_messages(RhExec *x)
 {
     RhExecMessages *all = x->messages;
-    begin_step(x);
+    for (int32_t i = 0; i < x->jobs_count; i++)
+        cancel(x, i);
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(all->early[i]);
         g_free(all->t_reached_s[i]);
     }
     g_array_unref(all->calls);
+    g_array_unref(all->free_calls);
     g_free(all->early);
     g_free(all->t_reached_s);
     g_hash_table_destroy(all->call_of);
@@ -307,11 +335,13 @@ const RhTransport rh_transport_packets = {
     .slots = slots,
     .open = open_messages,
     .begin_step = begin_step,
+    .cancel = cancel,
     .reaction_s = rh_wire_reaction_s,
     .arrive = arrive,
     .due = rh_wire_due,
     .forget = rh_wire_forget,
     .link_bytes = link_bytes,
+    .link_met = link_met,
     .close = close_messages,
     .links_die = true,
 };

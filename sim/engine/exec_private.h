@@ -35,6 +35,7 @@ typedef struct {
 
 typedef struct {
     const RhRoleTable *role;
+    int32_t job;
     int32_t role_index, rank, ranks_count;
     int32_t tasks_left;
     uint16_t *waiting; /* predecessors left, per task */
@@ -62,6 +63,7 @@ typedef struct {
     bool disjoint;                    /* flows of one phase share no link */
     int64_t performed_whole;
     int32_t owner; /* whose flows: a meeting, or a sender's colour */
+    int32_t job;
 } RhCommPlan;
 
 /* A collective or a message under way. */
@@ -77,6 +79,7 @@ typedef struct {
     bool whole;                /* one timer for all phases, as its links are idle */
     bool moving, timed;        /* latency is over; a timer is armed */
     bool holds;                /* SMs */
+    bool live;                 /* under way: not in the list of free ones */
     double t_start_s, t_end_s; /* t_end_s: when whole */
 } RhActivity;
 
@@ -95,19 +98,36 @@ typedef struct {
 
 typedef struct RhExec RhExec;
 
+/* One of the programs performed: its actors and meetings are numbered in a row. */
+typedef struct {
+    int32_t actors_first, actors_end;
+    int32_t meetings_first, meetings_end;
+    bool under_way, tells_steps;
+    int32_t steps_left; /* the one under way included */
+    int64_t tasks_left;
+    double t_step_s, t_origin_s;        /* when this step began; when its first one did */
+    double bytes_total, bytes_as_flows; /* put on links; of these, as SimGrid's flows */
+    GArray *step_times;                 /* double */
+    GArray *timeline;                   /* RhSpanOfTime */
+} RhExecJob;
+
 /* How bytes get from rank to rank. Tasks arrive; the transport completes them (rh_exec_complete).
  * Its timers are the slots from x->transport_slot on. */
 typedef struct {
-    int32_t (*slots)(const RhExec *x);     /* timers it needs at first */
-    void (*open)(RhExec *x);               /* once, when all actors are there */
-    void (*begin_step)(RhExec *x);         /* NULL: nothing to do */
-    double (*reaction_s)(const RhExec *x); /* from the end of a kernel to the communication that
-                                              waited for it; NULL: none */
+    int32_t (*slots)(const RhExec *x);          /* timers it needs at first */
+    void (*open)(RhExec *x);                    /* once, when all actors are there */
+    void (*begin_step)(RhExec *x, int32_t job); /* NULL: nothing to do */
+    void (*cancel)(RhExec *x, int32_t job);     /* what is under way for it */
+    /* From the end of a kernel to the communication that waited for it; NULL: none. */
+    double (*reaction_s)(const RhExec *x);
     void (*arrive)(RhExec *x, int32_t actor, int32_t task);
     void (*due)(RhExec *x, int32_t slot); /* 0 is its first */
     void (*account)(RhExec *x);           /* before counts are read; NULL: they are right */
     void (*forget)(RhExec *x);            /* what it counted */
-    double (*link_bytes)(const RhExec *x, int32_t link); /* of a quotient link */
+    /* Of a job, on a quotient link. */
+    double (*link_bytes)(const RhExec *x, int32_t job, int32_t link);
+    /* How often a flow began there while another job's was moving. */
+    int64_t (*link_met)(const RhExec *x, int32_t link);
     void (*close)(RhExec *x);
     bool links_die; /* when the platform says so; then a run may never end */
 } RhTransport;
@@ -126,17 +146,19 @@ struct RhExec {
     const RhFold *fold;
     const RhQuotient *quotient;
     const RhEngineOptions *options;
-    double t_s, t_alarm_s, t_step_s, t_origin_s;
-    int32_t steps_left;
+    double t_s, t_alarm_s;
+    RhExecJob *jobs;
+    int32_t jobs_count, jobs_slot, stop_slot; /* timers: beginnings of jobs; the end of a run */
+    GArray *settled;                          /* int32_t: jobs whose tasks are all done */
+    GArray *events;                           /* RhSessionEvent, not told yet, from events_head */
+    uint32_t events_head;
     RhRoleTable *roles;
     RhJitter *jitter; /* of folded runs; NULL when off */
     RhActor *actors;
     int32_t actors_count;
-    int64_t tasks_left;
     uint16_t **arrived; /* per meeting and ordinal */
     GArray *ready;      /* RhReady; a queue from ready_head */
     uint32_t ready_head;
-    bool draining;
     RhTimers timers;
     RhActivity *activities; /* slot in timers: transport_slot + activity */
     GArray *free_activities;
@@ -145,15 +167,13 @@ struct RhExec {
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
     RhOccupants *occupants; /* per quotient link */
-    double *link_bytes;     /* per quotient link, of one real link */
+    double *link_bytes;     /* per job and quotient link, of one real link */
+    int64_t *met;           /* per quotient link: flows that began beside another job's */
     double units_per_byte;
     double sms, sms_held; /* of the device; by one communication */
     int64_t events_count;
-    double bytes_total, bytes_as_flows;
     RhExecMessages *messages; /* of packets */
     RhWire *wire;             /* of packets */
-    GArray *timeline;         /* RhSpanOfTime */
-    GArray *step_times;
 };
 
 #define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
@@ -163,7 +183,14 @@ static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor,
     return rh_program_task(x->program, actor->role->tasks_first + task);
 }
 
+/* exec_jobs.c */
+void rh_exec_begin_job(RhExec *x, int32_t job);
+void rh_exec_settle(RhExec *x); /* the steps of jobs whose tasks are all done */
 /* exec.c */
+void rh_exec_start_ready(RhExec *x);
+void rh_exec_drain(RhExec *x); /* what is due by now */
+void rh_exec_on_alarm(void *user);
+void rh_exec_on_flow_done(int32_t flow, void *user);
 void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
 /* The same for a task of which only the last `moved_s` are its own: before, it waited for another.
  */
@@ -196,5 +223,4 @@ void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its 
 void rh_exec_flow_done(RhExec *x, int32_t flow);
 /* exec_report.c */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause);
-RhRun *rh_exec_report(RhExec *x);
 bool rh_exec_fail_stuck(const RhExec *x, GError **error);

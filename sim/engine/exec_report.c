@@ -86,14 +86,16 @@ static int busier(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static void report_links(const RhExec *x, RhRun *run, double total_s)
+static void report_links(const RhExec *x, int32_t job, RhRun *run, double total_s)
 {
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
     for (uint32_t i = 0; i < x->quotient->links->len; i++) {
         const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, i);
-        double bytes = x->transport->link_bytes(x, (int32_t)i);
+        double bytes = x->transport->link_bytes(x, job, (int32_t)i);
+        if (bytes <= 0 && x->jobs_count > 1)
+            continue; /* another job's */
         RhLinkUse use = {.name = rh_platform_link_name(x->platform, link->link),
-                         .bytes = bytes / x->step_times->len};
+                         .bytes = bytes / x->jobs[job].step_times->len};
         double capacity = link->bytes_per_s * link->divisor;
         use.busy_frac = total_s > 0 ? bytes / capacity / total_s : 0;
         g_array_append_val(all, use);
@@ -107,10 +109,10 @@ static void report_links(const RhExec *x, RhRun *run, double total_s)
     }
 }
 
-static void report_performers(const RhExec *x, RhRun *run)
+static void report_performers(const RhExec *x, const RhExecJob *job, RhRun *run)
 {
-    double steps = x->step_times->len;
-    for (int32_t i = 0; i < x->actors_count; i++) {
+    double steps = job->step_times->len;
+    for (int32_t i = job->actors_first; i < job->actors_end; i++) {
         const RhActor *a = &x->actors[i];
         RhPerformer performer = {
             .role = a->role_index, .rank = a->rank, .ranks_count = a->ranks_count};
@@ -122,28 +124,46 @@ static void report_performers(const RhExec *x, RhRun *run)
     }
 }
 
-RhRun *rh_exec_report(RhExec *x)
+RhRun *rh_exec_report(RhExec *x, int32_t index)
 {
+    const RhExecJob *job = &x->jobs[index];
     if (x->transport->account)
         x->transport->account(x);
     RhRun *run = rh_run_new();
     double total_s = 0;
-    for (uint32_t i = 0; i < x->step_times->len; i++)
-        total_s += *RH_AT(x->step_times, double, i);
-    run->step_time_s = total_s / x->step_times->len;
+    for (uint32_t i = 0; i < job->step_times->len; i++)
+        total_s += *RH_AT(job->step_times, double, i);
+    run->step_time_s = total_s / job->step_times->len;
     run->events_count = x->events_count;
-    run->bytes_total = x->bytes_total;
-    run->bytes_as_flows = x->bytes_as_flows;
+    run->bytes_total = job->bytes_total;
+    run->bytes_as_flows = job->bytes_as_flows;
     if (x->fold->approximate_why)
         run->approximate_why = g_strdup(x->fold->approximate_why);
     else if (x->quotient->weights_rounded)
         run->approximate_why = g_strdup_printf(
             "a link is shared in proportions beyond 1:%d, which were rounded", RH_WEIGHT_MAX);
     run->approximate = run->approximate_why != NULL;
-    report_performers(x, run);
-    report_links(x, run, total_s);
-    g_array_append_vals(run->timeline, x->timeline->data, x->timeline->len);
+    report_performers(x, job, run);
+    report_links(x, index, run, total_s);
+    g_array_append_vals(run->timeline, job->timeline->data, job->timeline->len);
     return run;
+}
+
+int32_t rh_exec_steps_done(const RhExec *x, int32_t job)
+{
+    return (int32_t)x->jobs[job].step_times->len;
+}
+
+double rh_exec_link_bytes(RhExec *x, int32_t job, int32_t link)
+{
+    if (x->transport->account)
+        x->transport->account(x);
+    return x->transport->link_bytes(x, job, link);
+}
+
+int64_t rh_exec_link_met(const RhExec *x, int32_t link)
+{
+    return x->transport->link_met(x, link);
 }
 
 /* --- stuck --- */
@@ -228,7 +248,7 @@ bool rh_exec_fail_stuck(const RhExec *x, GError **error)
         for (int32_t i = 0; i < x->actors_count; i++)
             for (int32_t task = 0; task < x->actors[i].role->tasks_count; task++) {
                 const RhActor *actor = &x->actors[i];
-                if (actor->state[task] != wanted)
+                if (actor->state[task] != wanted || !x->jobs[actor->job].under_way)
                     continue;
                 const RhTask *t = rh_actor_task(x, actor, task);
                 g_autofree char *what = waits_for(x, i, task);
@@ -239,7 +259,7 @@ bool rh_exec_fail_stuck(const RhExec *x, GError **error)
                     rh_task_kind_name((RhTaskKind)t->kind), label_of(x, t->label),
                     actor->role->tasks_first + task,
                     label_of(x, rh_program_role(x->program, actor->role_index)->label),
-                    t->microbatch, what, x->tasks_left);
+                    t->microbatch, what, x->jobs[actor->job].tasks_left);
             }
     return rh_fail(error, RH_ERROR_INTERNAL, "the rehearsal ended with tasks under way");
 }

@@ -36,6 +36,7 @@ typedef struct {
     int32_t served[RH_ROUTE_MAX]; /* packets that have left each link */
     int32_t links_count, packets;
     int32_t unsent;         /* packets that wait for the window */
+    bool live, told;        /* under way; and somebody waits for it */
     Connection *connection; /* borrowed */
     double latency_s;
 } Way;
@@ -47,7 +48,8 @@ struct RhWire {
     GHashTable *connections; /* key -> Connection, owned */
     int32_t window;          /* packets */
     int32_t links_count;     /* timer slots: link, then links + message */
-    double *link_bytes;
+    double *link_bytes;      /* per job and link */
+    int64_t *met;            /* per link: packets that found another job's there */
     gsl_rng *rng;
 };
 
@@ -79,6 +81,11 @@ static int32_t hop_of(const Way *m, RhLink link)
     return hop;
 }
 
+static int32_t job_of(const RhExec *x, const Way *m)
+{
+    return x->actors[m->what.sender].job;
+}
+
 static double packet_bytes(const RhExec *x, const Way *m, int32_t packet)
 {
     const RhMessages *how = &x->platform->messages;
@@ -100,16 +107,25 @@ static void serve(RhExec *x, RhLink link)
         double bytes = packet_bytes(x, m, m->served[hop_of(m, link)]);
         double burst_s = x->platform->messages.burst_bytes.value / server->bytes_per_s;
         server->t_empty_s = fmax(server->t_empty_s, x->t_s - burst_s) + bytes / server->bytes_per_s;
-        x->wire->link_bytes[link] += bytes;
+        x->wire->link_bytes[job_of(x, m) * x->wire->links_count + link] += bytes;
         if (server->t_empty_s <= server->t_dies_s) /* else the packet never leaves, nor any other */
             rh_timers_arm(&x->timers, x->transport_slot + link, fmax(x->t_s, server->t_empty_s));
     }
+}
+
+/* Counts packets that find another job's on the link. */
+static void note_meeting(RhExec *x, const Way *m, const Server *server, RhLink link)
+{
+    if (x->jobs_count > 1 && server->serving != NONE &&
+        job_of(x, way_at(x, server->serving)) != job_of(x, m))
+        x->wire->met[link]++;
 }
 
 static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
 {
     const Way *m = way_at(x, message);
     Server *server = &x->wire->servers[m->links[hop]];
+    note_meeting(x, m, server, m->links[hop]);
     rh_packets_put(queue_of(x, server, m->connection->key), message, packets);
     serve(x, m->links[hop]);
 }
@@ -138,6 +154,13 @@ static void connection_free(gpointer data)
     g_free(data);
 }
 
+static void tell_sent(RhExec *x, int32_t message)
+{
+    RhMessage what = way_at(x, message)->what;
+    if (way_at(x, message)->told)
+        rh_exec_message_sent(x, &what);
+}
+
 /* Fills the window from the messages that wait for it. */
 static void send_on(RhExec *x, Connection *c)
 {
@@ -152,7 +175,7 @@ static void send_on(RhExec *x, Connection *c)
             g_queue_pop_head(&c->waiting);
         enqueue(x, message, 0, packets);
         if (last)
-            rh_exec_message_sent(x, &way_at(x, message)->what);
+            tell_sent(x, message);
     }
 }
 
@@ -227,6 +250,8 @@ void rh_wire_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double la
     int32_t index = way_new(x);
     what.t_post_s = x->t_s;
     Way way = {.what = what,
+               .live = true,
+               .told = true,
                .connection = connection_at(x, (uint64_t)(uint32_t)src << 32 | (uint32_t)dst)};
     way.links_count = rh_platform_route(x->platform, from, to, way.links);
     way.packets = way.unsent =
@@ -234,7 +259,7 @@ void rh_wire_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double la
     way.latency_s = launch_s + noisy(x, rh_platform_route_latency_s(x->platform, from, to));
     if (x->platform->messages.copy_bytes_per_s.value > 0)
         way.latency_s += what.bytes / x->platform->messages.copy_bytes_per_s.value;
-    x->bytes_total += what.bytes;
+    x->jobs[x->actors[what.sender].job].bytes_total += what.bytes;
     *way_at(x, index) = way;
     if (way.links_count > 0) {
         x->wire->servers[way.links[0]].sender = is_own(x->platform, way.links[0]);
@@ -242,15 +267,19 @@ void rh_wire_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double la
         send_on(x, way.connection);
     } else {
         land(x, index);
-        rh_exec_message_sent(x, &what);
+        tell_sent(x, index);
     }
 }
 
 static void arrived(RhExec *x, int32_t index)
 {
-    RhMessage what = way_at(x, index)->what;
+    Way *way = way_at(x, index);
+    RhMessage what = way->what;
+    bool told = way->told;
+    way->live = false;
     g_array_append_val(x->wire->free_ways, index);
-    rh_exec_message_landed(x, &what);
+    if (told)
+        rh_exec_message_landed(x, &what);
 }
 
 void rh_wire_due(RhExec *x, int32_t slot)
@@ -261,14 +290,28 @@ void rh_wire_due(RhExec *x, int32_t slot)
         arrived(x, slot - x->wire->links_count);
 }
 
-double rh_wire_link_bytes(const RhExec *x, RhLink link)
+void rh_wire_cancel(RhExec *x, int32_t actors_first, int32_t actors_end)
 {
-    return x->wire->link_bytes[link];
+    for (uint32_t i = 0; i < x->wire->ways->len; i++) {
+        Way *way = way_at(x, (int32_t)i);
+        if (way->live && way->what.sender >= actors_first && way->what.sender < actors_end)
+            way->told = false;
+    }
+}
+
+double rh_wire_link_bytes(const RhExec *x, int32_t job, RhLink link)
+{
+    return x->wire->link_bytes[job * x->wire->links_count + link];
+}
+
+int64_t rh_wire_link_met(const RhExec *x, RhLink link)
+{
+    return x->wire->met[link];
 }
 
 void rh_wire_forget(RhExec *x)
 {
-    memset(x->wire->link_bytes, 0, sizeof(double) * (size_t)x->wire->links_count);
+    memset(x->wire->link_bytes, 0, sizeof(double) * (size_t)(x->jobs_count * x->wire->links_count));
 }
 
 /* --- life --- */
@@ -288,7 +331,8 @@ RhWire *rh_wire_new(const RhExec *x)
         how->window_bytes.value > 0
             ? (int32_t)fmin(fmax(1, how->window_bytes.value / how->packet_bytes.value), INT32_MAX)
             : INT32_MAX;
-    all->link_bytes = g_new0(double, all->links_count + 1);
+    all->link_bytes = g_new0(double, x->jobs_count * all->links_count + 1);
+    all->met = g_new0(int64_t, all->links_count + 1);
     all->servers = g_new0(Server, all->links_count + 1);
     for (RhLink l = 0; l < all->links_count; l++)
         all->servers[l] = (Server){.bytes_per_s = rh_platform_link_bytes_per_s(x->platform, l),
@@ -312,6 +356,7 @@ void rh_wire_free(RhWire *wire)
     g_array_unref(wire->free_ways);
     g_free(wire->servers);
     g_free(wire->link_bytes);
+    g_free(wire->met);
     gsl_rng_free(wire->rng);
     g_hash_table_destroy(wire->connections);
     g_free(wire);

@@ -18,7 +18,10 @@ void rh_wire_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double la
 void rh_wire_due(RhExec *x, int32_t slot); /* slot 0 is the transport's first */
 /* Seconds from the end of a kernel to the communication that waited for it: drawn, or 0. */
 double rh_wire_reaction_s(const RhExec *x);
-double rh_wire_link_bytes(const RhExec *x, RhLink link); /* payload and headers */
+/* Messages of actors first .. end - 1 pass on, but nobody is told. */
+void rh_wire_cancel(RhExec *x, int32_t actors_first, int32_t actors_end);
+double rh_wire_link_bytes(const RhExec *x, int32_t job, RhLink link); /* payload and headers */
+int64_t rh_wire_link_met(const RhExec *x, RhLink link);
 void rh_wire_forget(RhExec *x);
 
 /* Told by the wire (exec_messages.c): all of it is under way; the receiver has it. */

@@ -23,8 +23,9 @@ namespace
 struct Bridge {
     RhBridgeCallbacks callbacks{};
     std::vector<s4u::Host *> hosts;
-    std::vector<s4u::Comm *> ended; /* SimGrid still uses a comm after it told its end */
-    std::vector<s4u::Comm *> flows; /* under way, by number; else null */
+    std::vector<s4u::Comm *> ended;   /* SimGrid still uses a comm after it told its end */
+    std::vector<s4u::Comm *> dropped; /* and one round longer when it was cancelled */
+    std::vector<s4u::Comm *> flows;   /* under way, by number; else null */
     /* SimGrid's loop ends when the set of vetoed activities, which it looks up when it begins,
      * holds anything. From then on it is kept from adding to it: half-made comms are vetoed. */
     std::set<s4u::Activity *> stop;
@@ -116,7 +117,8 @@ void listen()
         s4u::Engine::get_instance()->track_vetoed_activities(nullptr);
         for (auto *comm : bridge.ended)
             comm->unref();
-        bridge.ended.clear();
+        bridge.ended = std::move(bridge.dropped);
+        bridge.dropped.clear();
     });
 }
 
@@ -224,7 +226,8 @@ extern "C" void rh_bridge_cancel(int32_t flow)
     bridge.flows[static_cast<size_t>(flow)] = nullptr;
     comm->set_data(nullptr); /* SimGrid tells an end of it all the same */
     comm->cancel();
-    bridge.ended.push_back(comm);
+    bridge.dropped.push_back(comm);
+    Timer::set(simgrid_get_clock(), [] {}); /* a round of its own: only then it leaves its links */
 }
 
 extern "C" const char *rh_bridge_run(void)

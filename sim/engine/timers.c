@@ -69,6 +69,21 @@ void rh_timers_arm(RhTimers *timers, int32_t slot, double t_s)
         sift_down(timers, at, timer);
 }
 
+void rh_timers_disarm(RhTimers *timers, int32_t slot)
+{
+    int32_t at = timers->position[slot];
+    if (at < 0)
+        return;
+    timers->position[slot] = -1;
+    RhTimer last = timers->heap[--timers->count];
+    if (at == timers->count)
+        return;
+    if (before(&last, &timers->heap[at]))
+        sift_up(timers, at, last);
+    else
+        sift_down(timers, at, last);
+}
+
 int32_t rh_timers_take(RhTimers *timers, double t_s)
 {
     if (timers->count == 0 || timers->heap[0].t_s > t_s)

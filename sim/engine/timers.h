@@ -23,5 +23,6 @@ void rh_timers_clear(RhTimers *timers);
 /* Room for more slots; those armed stay. */
 void rh_timers_grow(RhTimers *timers, int32_t slots_count);
 void rh_timers_arm(RhTimers *timers, int32_t slot, double t_s); /* or moves */
+void rh_timers_disarm(RhTimers *timers, int32_t slot);          /* fine when not armed */
 /* Takes the earliest timer if it is due by t_s; -1 when none is. */
 int32_t rh_timers_take(RhTimers *timers, double t_s);

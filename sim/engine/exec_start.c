@@ -1,0 +1,208 @@
+/* The executor's room: actors, jobs, timers, SimGrid's links and routes; and its end. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/engine/exec_private.h"
+
+static void add_actors(RhExec *x)
+{
+    x->actors_count = x->fold->colours_count;
+    x->actors = g_new0(RhActor, x->actors_count + 1);
+    for (int32_t i = 0; i < x->actors_count; i++) {
+        RhActor *a = &x->actors[i];
+        a->rank = x->fold->representative[i];
+        a->ranks_count = x->fold->ranks_count[i];
+        a->role_index = x->traffic->role_of_rank[a->rank];
+        a->role = &x->roles[a->role_index];
+        a->waiting = g_new0(uint16_t, a->role->tasks_count + 1);
+        a->state = g_new0(uint8_t, a->role->tasks_count + 1);
+        a->speed = 1;
+        for (int32_t lane = 0; lane < RH_LANE_LAST; lane++)
+            a->running[lane].task = -1;
+        if (x->options->jitter_frac > 0 && x->options->unfolded) {
+            a->rng = gsl_rng_alloc(gsl_rng_mt19937);
+            gsl_rng_set(a->rng, (unsigned long)(rh_mix64(x->options->seed + 71, (uint64_t)a->rank) &
+                                                0xffffffffU));
+        }
+    }
+}
+
+/* Colours and meetings are numbered by their first rank or instance, and ranks and groups by job: a
+ * job's are in a row. */
+static void add_jobs(RhExec *x, const RhJoined *joined)
+{
+    x->jobs = g_new0(RhExecJob, x->jobs_count + 1);
+    int32_t actor = 0, meeting = 0;
+    for (int32_t i = 0; i < x->jobs_count; i++) {
+        RhExecJob *job = &x->jobs[i];
+        int32_t ranks_end = joined[i].ranks_first + joined[i].ranks_count;
+        job->step_times = g_array_new(FALSE, FALSE, sizeof(double));
+        job->timeline = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime));
+        job->actors_first = actor;
+        while (actor < x->actors_count && x->actors[actor].rank < ranks_end)
+            x->actors[actor++].job = i;
+        job->actors_end = actor;
+        job->meetings_first = meeting;
+        while (meeting < (int32_t)x->quotient->meetings->len) {
+            int32_t first = RH_AT(x->quotient->meetings, RhMeeting, meeting)->colours_first;
+            if (*RH_AT(x->quotient->colours, int32_t, first) >= actor)
+                break;
+            meeting++;
+        }
+        job->meetings_end = meeting;
+    }
+}
+
+static void add_arrivals(RhExec *x)
+{
+    x->arrived = g_new0(uint16_t *, x->quotient->meetings->len + 1);
+    for (uint32_t m = 0; m < x->quotient->meetings->len; m++) {
+        const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
+        int32_t most = 0;
+        for (int32_t i = 0; i < meeting->colours_count; i++) {
+            int32_t colour = *RH_AT(x->quotient->colours, int32_t, meeting->colours_first + i);
+            const int32_t *calls = x->actors[colour].role->calls_first + meeting->group;
+            most = MAX(most, calls[1] - calls[0]);
+        }
+        x->arrived[m] = g_new0(uint16_t, most + 1);
+    }
+}
+
+static void add_room(RhExec *x)
+{
+    x->jobs_slot = x->actors_count * RH_LANE_LAST;
+    x->stop_slot = x->jobs_slot + x->jobs_count;
+    x->transport_slot = x->stop_slot + 1;
+    rh_timers_init(&x->timers, x->transport_slot + x->transport->slots(x));
+    x->ready = g_array_new(FALSE, FALSE, sizeof(RhReady));
+    x->settled = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    x->events = g_array_new(FALSE, FALSE, sizeof(RhSessionEvent));
+    add_arrivals(x);
+    x->transport->open(x);
+}
+
+static void widen(double bytes, double *smallest, double *largest)
+{
+    if (bytes <= 0)
+        return;
+    *smallest = MIN(*smallest, bytes);
+    *largest = MAX(*largest, bytes);
+}
+
+/* SimGrid moves whole units: the smallest flow gets 2^34 of them, unless the largest would then
+ * not fit in 62 bits. Rounding is upwards, so that no flow gets shorter. */
+static double units_per_byte(const RhExec *x)
+{
+    double smallest = HUGE_VAL, largest = 1;
+    for (uint32_t i = 0; i < x->traffic->phases->len; i++) {
+        const RhTrafficPhase *phase = RH_AT(x->traffic->phases, RhTrafficPhase, i);
+        if (phase->pattern >= 0)
+            widen(phase->bytes * phase->repeat, &smallest, &largest);
+    }
+    for (uint32_t i = 0; i < x->program->tasks->len; i++) {
+        const RhTask *task = rh_program_task(x->program, (int32_t)i);
+        if (task->kind == RH_TASK_SEND)
+            widen(task->bytes, &smallest, &largest);
+    }
+    return exp2(floor(MIN(34 - log2(MIN(smallest, largest)), 62 - log2(largest))));
+}
+
+static const char *start_bridge(RhExec *x)
+{
+    const RhQuotient *q = x->quotient;
+    int32_t links = (int32_t)q->links->len, routes = (int32_t)q->classes->len;
+    g_autofree double *units_per_s = g_new0(double, links + 1);
+    g_autofree int32_t *hops_first = g_new0(int32_t, routes + 1);
+    for (int32_t i = 0; i < links; i++)
+        units_per_s[i] = RH_AT(q->links, RhQuotientLink, i)->bytes_per_s * x->units_per_byte;
+    for (int32_t i = 0; i < routes; i++)
+        hops_first[i] = RH_AT(q->classes, RhFlowClass, i)->hops_first;
+    hops_first[routes] = (int32_t)q->hops->len;
+    RhBridgePlatform platform = {.links_count = links,
+                                 .units_per_s = units_per_s,
+                                 .routes_count = routes,
+                                 .hops_first = hops_first,
+                                 .hops = (const RhBridgeHop *)(void *)q->hops->data};
+    RhBridgeCallbacks callbacks = {rh_exec_on_flow_done, rh_exec_on_alarm, x};
+    return rh_bridge_start(&platform, callbacks);
+}
+
+/* --- life --- */
+
+bool rh_exec_folds(const RhPlatform *platform)
+{
+    return platform->messages.sender == RH_SHARING_NONE;
+}
+
+static RhExec *exec_of(const RhExecInput *input)
+{
+    const RhPlatform *platform = input->traffic->platform;
+    RhExec *x = g_new0(RhExec, 1);
+    *x = (RhExec){
+        .transport = rh_exec_folds(platform) ? &rh_transport_fluid : &rh_transport_packets,
+        .program = input->traffic->program,
+        .platform = platform,
+        .traffic = input->traffic,
+        .fold = input->fold,
+        .quotient = input->quotient,
+        .options = input->options,
+        .jobs_count = input->jobs_count,
+        .t_alarm_s = HUGE_VAL,
+        .sms = MAX(1, platform->device->sms_count),
+        .sms_held = platform->collective_sms,
+    };
+    x->roles = rh_role_tables_new(x->program, x->platform);
+    return x;
+}
+
+RhExec *rh_exec_new(const RhExecInput *input, GError **error)
+{
+    if (rh_bridge_started()) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "this process has had its session: SimGrid cannot be started twice\n"
+                "help: rh_rehearse_apart performs each in a process of its own");
+        return NULL;
+    }
+    RhExec *x = exec_of(input);
+    add_actors(x);
+    add_jobs(x, input->jobs);
+    add_room(x);
+    x->units_per_byte = units_per_byte(x);
+    const char *failure = start_bridge(x);
+    if (!failure)
+        return x;
+    rh_fail(error, rh_bridge_lacked_memory() ? RH_ERROR_NO_ANSWER : RH_ERROR_INTERNAL,
+            "the rehearsal's network failed: %s", failure);
+    rh_exec_free(x);
+    return NULL;
+}
+
+void rh_exec_free(RhExec *x)
+{
+    if (!x)
+        return;
+    x->transport->close(x);
+    for (int32_t i = 0; i < x->actors_count; i++) {
+        g_free(x->actors[i].waiting);
+        g_free(x->actors[i].state);
+        if (x->actors[i].rng)
+            gsl_rng_free(x->actors[i].rng);
+    }
+    for (int32_t i = 0; i < x->jobs_count; i++) {
+        g_array_unref(x->jobs[i].step_times);
+        g_array_unref(x->jobs[i].timeline);
+    }
+    for (uint32_t m = 0; m < x->quotient->meetings->len; m++)
+        g_free(x->arrived[m]);
+    void *blocks[] = {x->actors, x->jobs, x->arrived};
+    for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
+        g_free(blocks[i]);
+    GArray *arrays[] = {x->ready, x->settled, x->events};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    rh_timers_clear(&x->timers);
+    rh_jitter_free(x->jitter);
+    rh_role_tables_free(x->roles, (int32_t)x->program->roles->len);
+    g_free(x);
+}
