@@ -62,6 +62,9 @@ double rh_json_quantity_or(RhJson *doc, const RhJsonNode *object, const char *ke
                            double otherwise);
 /* A fact: {"value": "3.35TB/s", "tag": "datasheet", "source": "...", "date": "2023-03"}. */
 RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind);
+/* The same, and a problem where its value lies outside the range. */
+RhFact rh_json_fact_within(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
+                           const RhRange *range);
 const RhJsonNode *rh_json_object(RhJson *doc, const RhJsonNode *object,
                                  const char *key); /* NULL + problem when missing */
 const RhJsonNode *rh_json_object_or_null(RhJson *doc, const RhJsonNode *object, const char *key);

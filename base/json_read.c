@@ -214,7 +214,25 @@ static void read_interval(RhJson *doc, const RhJsonNode *node, RhQuantity kind, 
         rh_json_problem(doc, node, NULL, "the value lies outside its interval, low to high");
 }
 
+/* The value of a fact that was read without a problem. */
+static void check_range(RhJson *doc, const cJSON *fact, const char *key, RhQuantity kind,
+                        double value, const RhRange *range)
+{
+    if (rh_range_holds(range, value))
+        return;
+    g_autofree char *wanted = rh_range_text(range, kind);
+    g_autofree char *given = rh_quantity_format(value, kind, 4);
+    rh_json_problem(doc, cJSON_GetObjectItemCaseSensitive(fact, "value"), NULL, "%s %s, not %s",
+                    key, wanted, given);
+}
+
 RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind)
+{
+    return rh_json_fact_within(doc, object, key, kind, NULL);
+}
+
+RhFact rh_json_fact_within(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
+                           const RhRange *range)
 {
     RhFact fact = {.tag = RH_TAG_ASSUMED, .source = "", .date = ""};
     const cJSON *node = need(doc, object, key);
@@ -226,7 +244,10 @@ RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQu
                         "%s must be a fact: a value with its tag and source", key);
         return fact;
     }
+    guint problems = doc->problems_count;
     fact.value = rh_json_quantity(doc, node, "value", kind);
+    if (range && problems == doc->problems_count)
+        check_range(doc, node, key, kind, fact.value, range);
     fact.tag = read_tag(doc, node);
     fact.source = rh_json_string(doc, node, "source");
     fact.date = rh_json_string_or(doc, node, "date", "");

@@ -211,3 +211,16 @@ char *rh_quantity_format(double value, RhQuantity kind, int digits)
     }
     return with_unit(value, kinds[kind].units, shown[kind], CLAMP(digits, 1, 17));
 }
+
+bool rh_range_holds(const RhRange *range, double value)
+{
+    return (range->zero && value == 0) || (value >= range->low && value <= range->high);
+}
+
+char *rh_range_text(const RhRange *range, RhQuantity kind)
+{
+    g_autofree char *low = rh_quantity_format(range->low, kind, 3);
+    g_autofree char *high = rh_quantity_format(range->high, kind, 3);
+    return g_strdup_printf("must be from %s to %s%s", low, high,
+                           range->zero && range->low > 0 ? ", or 0" : "");
+}

@@ -22,6 +22,15 @@ typedef enum {
     RH_QUANTITY_COUNT, /* bare number */
 } RhQuantity;
 
+/* What a quantity may be: from low to high, and 0 where `zero`. */
+typedef struct {
+    double low, high;
+    bool zero;
+} RhRange;
+bool rh_range_holds(const RhRange *range, double value);
+/* "must be from 1 kB/s to 10 PB/s, or 0". Caller frees. */
+char *rh_range_text(const RhRange *range, RhQuantity kind);
+
 /* Reads all of `text` as a quantity of this kind, finite and >= 0. A missing or foreign unit is
  * RH_ERROR_INPUT with a help line naming the units that fit. *value is untouched on failure. */
 bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error);

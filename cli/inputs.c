@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "cli/names.h"
 #include "cli/result.h"
+#include "cli/terminal.h"
+#include "platforms/facts.h"
 #include "platforms/profile.h"
 
 /* --- --set --- */
@@ -88,6 +90,24 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     return rh_model_set(in->model, key, value, error);
 }
 
+/* Facts that were changed, and change nothing. */
+static void warn_of_ignored(const RhInputs *in, const RhPlatform *before)
+{
+    size_t count = 0;
+    const RhFactRow *rows = rh_facts(&count);
+    for (size_t i = 0; i < count; i++) {
+        const RhFact *was = rh_facts_seen(before, &rows[i]),
+                     *is = rh_facts_seen(in->hardware, &rows[i]);
+        const char *why = was->value == is->value && was->source == is->source
+                              ? NULL
+                              : rh_stack_ignores(in->c.stack, in->hardware, rows[i].key);
+        g_autofree char *line =
+            why ? g_strdup_printf("warning: %s is not used: %s", rows[i].key, why) : NULL;
+        if (line)
+            rh_terminal_hint(line);
+    }
+}
+
 /* --- loading --- */
 
 static bool load_stack(RhInputs *in, const char *name, GError **error)
@@ -164,9 +184,11 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
                         .sequence = spec->sequence,
                         .gpus = (int32_t)spec->gpus,
                         .dtype = rh_dtype_by_name(spec->dtype)};
+    g_autoptr(RhPlatform) before = rh_platform_copy(in->hardware);
     for (char **set = in->sets; *set; set++)
         if (!apply_set(in, *set, error))
             return NULL;
+    warn_of_ignored(in, before);
     if (in->c.job.gpus == 0)
         in->c.job.gpus = rh_platform_gpus(in->hardware);
     if (!check_gpus(in, error))

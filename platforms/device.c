@@ -4,62 +4,8 @@
 
 #include "base/error.h"
 #include "platforms/catalogue.h"
+#include "platforms/facts.h"
 #include "platforms/platform.h"
-
-typedef struct {
-    const char *key;
-    RhQuantity kind;
-    size_t offset; /* of the RhFact in RhDevice */
-} FactField;
-
-#define CURVE(key, kind, field)                                                                    \
-    {                                                                                              \
-        key, RH_QUANTITY_##kind, G_STRUCT_OFFSET(RhDevice, curves.field)                           \
-    }
-
-static const FactField GEMM_FIELDS[] = {
-    CURVE("k_half", COUNT, gemm_k_half),           CURVE("launch", S, gemm_launch_s),
-    CURVE("memory", FRAC, gemm_memory_frac),       CURVE("overlap", FRAC, gemm_overlap_frac),
-    CURVE("wave_tail", FRAC, gemm_wave_tail_frac), CURVE("k_split", COUNT, gemm_k_split),
-};
-static const FactField ATTENTION_FIELDS[] = {
-    CURVE("peak", FRAC, attention_peak_frac),
-    CURVE("backward", FRAC, attention_backward_frac),
-    CURVE("s_half", COUNT, attention_s_half),
-    CURVE("d_half", COUNT, attention_d_half),
-};
-static const FactField MEMORY_FIELDS[] = {
-    CURVE("peak", FRAC, memory_peak_frac),
-    CURVE("bytes_half", BYTES, memory_bytes_half),
-};
-static const FactField TOP_FIELDS[] = {
-    {"hbm", RH_QUANTITY_BYTES, G_STRUCT_OFFSET(RhDevice, hbm_bytes)},
-    {"hbm_bandwidth", RH_QUANTITY_BYTES_PER_S, G_STRUCT_OFFSET(RhDevice, hbm_bytes_per_s)},
-    {"power", RH_QUANTITY_W, G_STRUCT_OFFSET(RhDevice, power_w)},
-    CURVE("sustained_clock", FRAC, sustained_clock_frac),
-    CURVE("kernel_floor", S, kernel_floor_s),
-};
-
-static void read_facts(RhJson *doc, const RhJsonNode *object, RhDevice *d, const FactField *fields,
-                       size_t count)
-{
-    for (size_t i = 0; object != NULL && i < count; i++)
-        *(RhFact *)((char *)d + fields[i].offset) =
-            rh_json_fact(doc, object, fields[i].key, fields[i].kind);
-}
-
-static void read_by_dtype(RhJson *doc, const RhJsonNode *parent, const char *key, RhQuantity kind,
-                          RhFact facts[RH_DTYPE_LAST])
-{
-    const RhJsonNode *object = rh_json_object(doc, parent, key);
-    for (int t = 1; object != NULL && t < RH_DTYPE_LAST; t++) {
-        const char *name = rh_dtype_name((RhDtype)t);
-        if (rh_json_has(object, name))
-            facts[t] = rh_json_fact(doc, object, name, kind);
-    }
-    if (object != NULL && facts[RH_DTYPE_BF16].value <= 0)
-        rh_json_problem(doc, object, NULL, "%s.bf16 is needed", key);
-}
 
 static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
 {
@@ -75,48 +21,22 @@ static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
         RhGemmTile *t = &c->tiles[c->tiles_count++];
         t->m = (int32_t)rh_json_int(doc, node, "m", 16, 1024);
         t->n = (int32_t)rh_json_int(doc, node, "n", 16, 1024);
-        t->rate_frac = rh_json_fact(doc, node, "rate", RH_QUANTITY_FRAC);
+        t->rate_frac = rh_json_fact_within(doc, node, "rate", RH_QUANTITY_FRAC, &rh_range_tile);
         if ((t->m & (t->m - 1)) != 0 || (t->n & (t->n - 1)) != 0)
             rh_json_problem(doc, node, NULL, "tile %dx%d: sides must be powers of two", t->m, t->n);
-        if (t->rate_frac.value <= 0)
-            rh_json_problem(doc, node, NULL, "tile %dx%d: the rate must be above 0", t->m, t->n);
     }
 }
 
-static void read_curves(RhJson *doc, const RhJsonNode *root, RhDevice *d)
+/* The rest of "gemm", which is known to be missing where it is. */
+static void read_gemm(RhJson *doc, const RhJsonNode *root, RhDevice *d)
 {
-    const RhJsonNode *gemm = rh_json_object(doc, root, "gemm");
-    if (gemm != NULL) {
-        read_by_dtype(doc, gemm, "peak", RH_QUANTITY_FRAC, d->curves.gemm_peak_frac);
-        read_tiles(doc, gemm, &d->curves);
-        read_facts(doc, gemm, d, GEMM_FIELDS, G_N_ELEMENTS(GEMM_FIELDS));
-        const RhJsonNode *correction = rh_json_object_or_null(doc, gemm, "correction");
-        if (correction != NULL)
-            rh_gemm_correction_read(doc, correction, &d->correction);
-    }
-    read_facts(doc, rh_json_object(doc, root, "attention"), d, ATTENTION_FIELDS,
-               G_N_ELEMENTS(ATTENTION_FIELDS));
-    read_facts(doc, rh_json_object(doc, root, "memory"), d, MEMORY_FIELDS,
-               G_N_ELEMENTS(MEMORY_FIELDS));
-}
-
-/* Divisors of the cost model must not be zero. */
-static void check_positive(RhJson *doc, const RhJsonNode *root, const RhDevice *d)
-{
-    const RhFact *divisors[] = {
-        &d->hbm_bytes_per_s,
-        &d->curves.gemm_memory_frac,
-        &d->curves.gemm_k_split,
-        &d->curves.attention_peak_frac,
-        &d->curves.attention_backward_frac,
-        &d->curves.memory_peak_frac,
-        &d->curves.sustained_clock_frac,
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(divisors); i++)
-        if (divisors[i]->source != NULL && divisors[i]->value <= 0) {
-            rh_json_problem(doc, root, NULL, "bandwidths and efficiencies must be above 0");
-            return;
-        }
+    const RhJsonNode *gemm = rh_json_object_or_null(doc, root, "gemm");
+    if (gemm == NULL)
+        return;
+    read_tiles(doc, gemm, &d->curves);
+    const RhJsonNode *correction = rh_json_object_or_null(doc, gemm, "correction");
+    if (correction != NULL)
+        rh_gemm_correction_read(doc, correction, &d->correction);
 }
 
 RhDevice *rh_device_parse(RhJson *doc, GError **error)
@@ -126,10 +46,8 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     const RhJsonNode *root = rh_json_root(doc);
     d->name = g_intern_string(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
-    read_by_dtype(doc, root, "peak", RH_QUANTITY_FLOPS_PER_S, d->peak_flops_per_s);
-    read_facts(doc, root, d, TOP_FIELDS, G_N_ELEMENTS(TOP_FIELDS));
-    read_curves(doc, root, d);
-    check_positive(doc, root, d);
+    rh_facts_read(doc, root, true, d);
+    read_gemm(doc, root, d);
     if (!rh_json_finish(doc, error))
         return NULL;
     d->hash = g_strdup(rh_json_hash(doc));

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
+#include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
 #define NODES_MAX (1 << 20)
@@ -13,7 +14,8 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *ti
 {
     tier->name = g_intern_string(rh_json_string(doc, node, "name"));
     tier->rail_optimised = rh_json_bool_or(doc, node, "rail_optimised", false);
-    tier->hop_latency_s = rh_json_fact(doc, node, "hop_latency", RH_QUANTITY_S);
+    tier->hop_latency_s =
+        rh_json_fact_within(doc, node, "hop_latency", RH_QUANTITY_S, &rh_range_hop_s);
     tier->oversubscription = (RhFact){.value = 1,
                                       .tag = RH_TAG_DATASHEET,
                                       .source = g_intern_string("root: no uplink"),
@@ -22,10 +24,8 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *ti
     if (root)
         return;
     tier->nodes_per_group = (int32_t)rh_json_int(doc, node, "nodes", 1, NODES_MAX);
-    tier->oversubscription = rh_json_fact(doc, node, "oversubscription", RH_QUANTITY_COUNT);
-    if (tier->oversubscription.value < 1)
-        rh_json_problem(doc, node, NULL, "tier \"%s\": oversubscription must be 1 or more",
-                        tier->name);
+    tier->oversubscription = rh_json_fact_within(doc, node, "oversubscription", RH_QUANTITY_COUNT,
+                                                 &rh_range_oversubscription);
 }
 
 /* Groups nest, names are told apart, and rails that have merged stay merged. */
@@ -70,31 +70,15 @@ static void read_tiers(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
         rh_json_problem(doc, root, NULL, "%d nodes but no tiers to join them", p->nodes_count);
 }
 
-static void read_links(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+/* A whole number, though it is written as a fact. */
+static void read_collective(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
-    const RhJsonNode *nvlink = rh_json_object(doc, root, "nvlink");
-    const RhJsonNode *nic = rh_json_object(doc, root, "nic");
-    const RhJsonNode *host = rh_json_object(doc, root, "host");
-    const RhJsonNode *collective = rh_json_object(doc, root, "collective");
-    if (nvlink == NULL || nic == NULL || host == NULL || collective == NULL)
+    static const RhRange sms = {0, 4096, true};
+    const RhJsonNode *collective = rh_json_object_or_null(doc, root, "collective");
+    if (collective == NULL)
         return;
-    p->nvlink_bytes_per_s = rh_json_fact(doc, nvlink, "bandwidth", RH_QUANTITY_BYTES_PER_S);
-    p->nvlink_efficiency_frac = rh_json_fact(doc, nvlink, "efficiency", RH_QUANTITY_FRAC);
-    p->nvlink_latency_s = rh_json_fact(doc, nvlink, "latency", RH_QUANTITY_S);
-    p->nic_bytes_per_s = rh_json_fact(doc, nic, "bandwidth", RH_QUANTITY_BYTES_PER_S);
-    p->nic_efficiency_frac = rh_json_fact(doc, nic, "efficiency", RH_QUANTITY_FRAC);
-    p->nic_latency_s = rh_json_fact(doc, nic, "latency", RH_QUANTITY_S);
-    p->host_bytes_per_s = rh_json_fact(doc, host, "bandwidth", RH_QUANTITY_BYTES_PER_S);
-    p->collective_launch_s = rh_json_fact(doc, collective, "launch", RH_QUANTITY_S);
-    p->collective_sms =
-        (int32_t)CLAMP(rh_json_fact(doc, collective, "sms", RH_QUANTITY_COUNT).value, 0, 4096);
-    const RhFact *rates[] = {&p->nvlink_bytes_per_s, &p->nvlink_efficiency_frac,
-                             &p->nic_bytes_per_s, &p->nic_efficiency_frac, &p->host_bytes_per_s};
-    for (size_t i = 0; i < G_N_ELEMENTS(rates); i++)
-        if (rates[i]->source != NULL && rates[i]->value <= 0) {
-            rh_json_problem(doc, root, NULL, "bandwidths and efficiencies must be above 0");
-            return;
-        }
+    double value = rh_json_fact_within(doc, collective, "sms", RH_QUANTITY_COUNT, &sms).value;
+    p->collective_sms = (int32_t)CLAMP(value, 0, 4096);
 }
 
 static RhSharing read_sharing(RhJson *doc, const RhJsonNode *node, const char *key)
@@ -121,16 +105,6 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     m->sender = read_sharing(doc, sharing, "sender");
     m->beyond = read_sharing(doc, sharing, "beyond");
     m->source = g_intern_string(rh_json_string(doc, sharing, "source"));
-    m->packet_bytes = rh_json_fact(doc, node, "packet", RH_QUANTITY_BYTES);
-    m->header_bytes = rh_json_fact(doc, node, "header", RH_QUANTITY_BYTES);
-    m->burst_bytes = rh_json_fact(doc, node, "burst", RH_QUANTITY_BYTES);
-    m->reaction_s = rh_json_fact(doc, node, "reaction", RH_QUANTITY_S);
-    m->noise_s = rh_json_fact(doc, node, "noise", RH_QUANTITY_S);
-    m->copy_bytes_per_s = rh_json_fact(doc, node, "copy", RH_QUANTITY_BYTES_PER_S);
-    if (rh_json_has(node, "window"))
-        m->window_bytes = rh_json_fact(doc, node, "window", RH_QUANTITY_BYTES);
-    if (m->packet_bytes.source != NULL && m->packet_bytes.value < 64)
-        rh_json_problem(doc, node, NULL, "packet must be 64 B or more");
 }
 
 static RhPlatform *parse(RhJson *doc, GError **error)
@@ -144,13 +118,12 @@ static RhPlatform *parse(RhJson *doc, GError **error)
     p->gpus_per_node = (int32_t)rh_json_int(doc, root, "gpus_per_node", 1, 1024);
     p->nodes_count = (int32_t)rh_json_int_or(doc, root, "nodes", 1, NODES_MAX, 1);
     p->nics_per_node = (int32_t)rh_json_int(doc, root, "nics_per_node", 1, 1024);
-    read_links(doc, root, p);
-    read_tiers(doc, root, p);
-    read_messages(doc, root, p);
     p->price_usd_per_gpu_hour.source = g_intern_string("unknown");
     p->price_usd_per_gpu_hour.date = g_intern_string("");
-    if (rh_json_has(root, "price_per_gpu_hour"))
-        p->price_usd_per_gpu_hour = rh_json_fact(doc, root, "price_per_gpu_hour", RH_QUANTITY_USD);
+    rh_facts_read(doc, root, false, p);
+    read_collective(doc, root, p);
+    read_tiers(doc, root, p);
+    read_messages(doc, root, p);
     if (p->nics_per_node > p->gpus_per_node)
         rh_json_problem(doc, root, NULL, "%d NICs for %d GPUs: at most one NIC per GPU",
                         p->nics_per_node, p->gpus_per_node);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "platforms/catalogue.h"
+#include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
 static const struct {
@@ -88,16 +89,17 @@ static RhPlatform *start(const char *head, GError **error)
     return rh_platform_set_nodes(p, nodes, error) ? g_steal_pointer(&p) : NULL;
 }
 
-static bool parse_value(const char *key, const char *value, RhQuantity kind, double *out,
-                        GError **error)
+static bool parse_value(const char *key, const char *value, RhQuantity kind, const RhRange *range,
+                        double *out, GError **error)
 {
     if (!rh_quantity_parse(value, kind, out, error)) {
         g_prefix_error(error, "%s: ", key);
         return false;
     }
-    if (*out <= 0 && kind != RH_QUANTITY_S)
-        return rh_fail(error, RH_ERROR_INPUT, "%s:%s: must be above 0", key, value);
-    return true;
+    if (rh_range_holds(range, *out))
+        return true;
+    g_autofree char *wanted = rh_range_text(range, kind);
+    return rh_fail(error, RH_ERROR_INPUT, "%s:%s: %s", key, value, wanted);
 }
 
 static bool parse_count(const char *key, const char *value, int64_t high, int64_t *out,
@@ -134,14 +136,16 @@ static bool apply(RhPlatform *p, Tree *tree, const char *key, const char *value,
         return true;
     }
     if (g_str_equal(key, "oversub"))
-        return parse_value(key, value, RH_QUANTITY_COUNT, &tree->oversubscription, error);
-    bool latency = g_str_equal(key, "latency");
-    if (!parse_value(key, value, latency ? RH_QUANTITY_S : RH_QUANTITY_BYTES_PER_S, &number, error))
+        return parse_value(key, value, RH_QUANTITY_COUNT, &rh_range_oversubscription,
+                           &tree->oversubscription, error);
+    RhFactRow row;
+    const char *path = g_str_equal(key, "latency")  ? "nic.latency"
+                       : g_str_equal(key, "nvlink") ? "nvlink.bandwidth"
+                                                    : "nic.bandwidth";
+    if (!rh_facts_find(p, path, &row) ||
+        !parse_value(key, value, row.kind, row.range, &number, error))
         return false;
-    RhFact *fact = latency                      ? &p->nic_latency_s
-                   : g_str_equal(key, "nvlink") ? &p->nvlink_bytes_per_s
-                                                : &p->nic_bytes_per_s;
-    *fact = fact_from_line(number);
+    *rh_facts_at(p, &row) = fact_from_line(number);
     return true;
 }
 
@@ -158,8 +162,6 @@ static bool build_tiers(RhPlatform *p, const Tree *tree, GError **error)
     if (tree->leaf_nodes == 0 && tree->oversubscription != 1)
         return rh_fail(error, RH_ERROR_INPUT,
                        "oversub needs leaves\nhelp: add leaf:NODES, nodes below one leaf switch");
-    if (tree->oversubscription < 1)
-        return rh_fail(error, RH_ERROR_INPUT, "oversub must be 1 or more");
     p->tiers_count = 0;
     if (tree->leaf_nodes > 0)
         p->tiers[p->tiers_count++] = (RhTier){

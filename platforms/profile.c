@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
 #define SCHEMA "rehearse.profile/1"
@@ -12,11 +13,9 @@
 
 static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node, RhPlatform *p)
 {
-    RhQuantity kind = RH_QUANTITY_NONE;
-    bool zero_allowed = false;
+    RhFactRow row;
     const char *key = rh_json_key(node);
-    RhFact *fact = rh_platform_fact(p, key, &kind, &zero_allowed);
-    if (!fact) {
+    if (!rh_facts_find(p, key, &row)) {
         rh_json_problem_at_key(doc, node, "the paths of --set are known",
                                "no fact of a platform "
                                "is called \"%s\"",
@@ -24,11 +23,7 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
         rh_json_consume_all(doc, node);
         return;
     }
-    RhFact read = rh_json_fact(doc, facts, key, kind);
-    if (read.source && read.value <= 0 && !zero_allowed)
-        rh_json_problem_at_key(doc, node, NULL, "%s must be above 0", key);
-    else if (read.source)
-        *fact = read;
+    *rh_facts_at(p, &row) = rh_json_fact_within(doc, facts, key, row.kind, row.range);
 }
 
 static void apply_facts(RhJson *doc, const RhJsonNode *facts, RhPlatform *p)

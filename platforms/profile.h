@@ -13,7 +13,5 @@
 /* RH_ERROR_IO, RH_ERROR_INPUT with positions. The platform's hash tells the profile's. */
 bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error);
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error);
-/* The fact at a path of `--set`, and what it measures; NULL when no fact has that path. */
-RhFact *rh_platform_fact(RhPlatform *p, const char *key, RhQuantity *kind, bool *zero_allowed);
 /* The device that a profile's facts are of; "" when they are of none. Interned. */
 const char *rh_profile_device(RhJson *doc);

@@ -407,9 +407,17 @@ static void read_placement(RhJson *doc, const RhJsonNode *root, RhProgram *p)
         return;
     }
     p->gpu_of_rank = g_new(int32_t, p->ranks_count);
+    g_autofree bool *taken = g_new0(bool, RANKS_MAX);
     int32_t i = 0;
-    for (const RhJsonNode *gpu = rh_json_first(list); gpu; gpu = rh_json_next(gpu))
-        p->gpu_of_rank[i++] = (int32_t)rh_json_node_int(doc, gpu, 0, RANKS_MAX - 1);
+    for (const RhJsonNode *gpu = rh_json_first(list); gpu; gpu = rh_json_next(gpu)) {
+        int32_t which = p->gpu_of_rank[i++] = (int32_t)rh_json_node_int(doc, gpu, 0, RANKS_MAX - 1);
+        if (taken[which]) {
+            rh_json_problem(doc, gpu, NULL, "two ranks are on GPU %d, one of them is rank %d",
+                            which, i - 1);
+            return;
+        }
+        taken[which] = true;
+    }
 }
 
 RhProgram *rh_program_from_json(RhJson *doc, GError **error)

@@ -124,3 +124,17 @@ RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
         copy->nic_efficiency_frac = stack->nic_training_frac;
     return copy;
 }
+
+const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, const char *key)
+{
+    g_autofree char *why = NULL;
+    if (strcmp(key, "nic.efficiency") == 0 && stack->nic_training_frac.value > 0)
+        why = g_strdup_printf("the stack %s brings its own, %.3g", stack->name,
+                              stack->nic_training_frac.value);
+    else if (strcmp(key, "host.bandwidth") == 0)
+        why = g_strdup("nothing in a training step is copied to the host");
+    else if (g_str_has_prefix(key, "messages.") && platform->messages.sender == RH_SHARING_NONE)
+        why = g_strdup_printf("%s has no \"messages\", GPUs talk without a host's network stack",
+                              platform->name);
+    return why ? g_intern_string(why) : NULL;
+}

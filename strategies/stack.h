@@ -30,5 +30,8 @@ typedef struct {
 
 const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */
 const char *const *rh_stack_names(void);           /* NULL-ended */
+/* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.
+ * Interned. */
+const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, const char *key);
 /* The platform as this stack sees it: a copy with the training factors applied. Caller frees. */
 RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform);

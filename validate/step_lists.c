@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/train/train.h"
+#include "workloads/operators/experts.h"
 
 /* Who runs what: a stage of a layout (-1 = the last), on so many GPUs in all. */
 typedef struct {
@@ -49,18 +50,18 @@ static const Decode decodes[] = {
     DECODE_70B(1, 4096), DECODE_70B(64, 4096), DECODE_70B(256, 4096), DECODE_70B(16, 32768),
 };
 
-/* The gated ffn of a mixture's experts on one rank, tokens spread evenly over them. */
+/* The experts of one rank, in so many layers. */
 typedef struct {
     const char *name;
-    int64_t experts, tokens, hidden, ffn;
+    RhExperts share;
     int32_t layers;
 } Experts;
 
 static const Experts shards[] = {
     /* Mixtral 8x7B (arXiv 2401.04088), ep4: two of eight experts, top 2 of 16,384 tokens */
-    {"experts-mixtral-ep4", 2, 8192, 4096, 14336, 4},
+    {"experts-mixtral-ep4", {2, 8192, 4096, 14336, RH_DTYPE_BF16}, 4},
     /* DeepSeek-V3 (arXiv 2412.19437), ep64: four of 256 experts */
-    {"experts-deepseek-v3-ep64", 4, 4096, 7168, 2048, 4},
+    {"experts-deepseek-v3-ep64", {4, 4096, 7168, 2048, RH_DTYPE_BF16}, 4},
 };
 
 static void add(GArray *list, const RhKernel *kernel, bool grouped)
@@ -117,19 +118,6 @@ static bool add_training(GArray *list, const Training *t, GError **error)
 
 /* --- decoding --- */
 
-/* A forward pass of one token; its attention reads the cache. */
-static void read_cache(RhKernel *k, const Decode *d, RhDtype dtype)
-{
-    double element = rh_dtype_bytes(dtype), tokens = (double)d->batch * (double)d->context;
-    k->batch = d->batch;
-    k->m = 1;
-    k->n = d->context;
-    k->causal = false;
-    k->flops = 4 * tokens * (double)k->heads * (double)k->k;
-    k->bytes = element * (2 * tokens * (double)k->kv_heads * (double)k->k +
-                          2 * (double)d->batch * (double)k->heads * (double)k->k);
-}
-
 static bool add_decode(GArray *list, const Decode *d, GError **error)
 {
     static const RhPart parts[] = {RH_PART_SEQUENCE, RH_PART_TENSOR};
@@ -137,7 +125,7 @@ static bool add_decode(GArray *list, const Decode *d, GError **error)
     g_autoptr(RhModel) model = rh_model_load(d->model, error);
     g_autoptr(GArray) kernels = g_array_new(FALSE, TRUE, sizeof(RhKernel));
     RhShard shard = {.tp = d->tp,
-                     .sequence = 1,
+                     .sequence = d->context,
                      .microbatch = d->batch,
                      .dtype = RH_DTYPE_BF16,
                      .flash = true,
@@ -148,42 +136,22 @@ static bool add_decode(GArray *list, const Decode *d, GError **error)
         for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++)
             for (size_t p = 0; p < G_N_ELEMENTS(parts); p++)
                 rh_block_kernels(model, &model->kinds[model->kind_of_layer[layer]], blocks[b],
-                                 parts[p], RH_PASS_FORWARD, &shard, kernels);
-    for (guint i = 0; i < kernels->len; i++) {
-        RhKernel *k = &g_array_index(kernels, RhKernel, i);
-        if (k->cls == RH_KERNEL_ATTENTION)
-            read_cache(k, d, shard.dtype);
-        add(list, k, false);
-    }
+                                 parts[p], RH_PASS_DECODE, &shard, kernels);
+    for (guint i = 0; i < kernels->len; i++)
+        add(list, &g_array_index(kernels, RhKernel, i), false);
     return true;
 }
 
 /* --- experts --- */
 
-static RhKernel expert_gemm(const Experts *e, int64_t n, int64_t k)
-{
-    double element = rh_dtype_bytes(RH_DTYPE_BF16), weights = (double)(e->experts * n * k);
-    return (RhKernel){.cls = RH_KERNEL_GEMM,
-                      .dtype = RH_DTYPE_BF16,
-                      .batch = e->experts,
-                      .m = e->tokens / e->experts,
-                      .n = n,
-                      .k = k,
-                      .flops = 2.0 * (double)(e->tokens * n * k),
-                      .bytes = element * (weights + (double)(e->tokens * (n + k)))};
-}
-
 static void add_experts(GArray *list, const Experts *e)
 {
-    double element = rh_dtype_bytes(RH_DTYPE_BF16);
-    RhKernel up = expert_gemm(e, 2 * e->ffn, e->hidden), down = expert_gemm(e, e->hidden, e->ffn);
-    RhKernel activation = {.cls = RH_KERNEL_ACTIVATION,
-                           .dtype = RH_DTYPE_BF16,
-                           .bytes = 3 * element * (double)(e->tokens * e->ffn)};
-    for (int32_t layer = 0; layer < e->layers; layer++) {
-        add(list, &up, true);
-        add(list, &activation, false);
-        add(list, &down, true);
+    g_autoptr(GArray) kernels = g_array_new(FALSE, TRUE, sizeof(RhKernel));
+    for (int32_t layer = 0; layer < e->layers; layer++)
+        rh_experts_kernels(&e->share, kernels);
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *k = &g_array_index(kernels, RhKernel, i);
+        add(list, k, k->cls == RH_KERNEL_GEMM);
     }
 }
 

@@ -19,8 +19,10 @@ static const struct {
     [RH_BLOCK_HEAD] = {"head", &rh_norm, &rh_head},
 };
 
-static const char *const PASS_NAMES[RH_PASS_LAST] = {
-    "none", "forward", "backward-data", "backward-weight", "recompute-full", "recompute-selective"};
+static const char *const PASS_NAMES[RH_PASS_LAST] = {"none",           "forward",
+                                                     "backward-data",  "backward-weight",
+                                                     "recompute-full", "recompute-selective",
+                                                     "prefill",        "decode"};
 
 const char *rh_block_name(RhBlock block)
 {
@@ -50,14 +52,17 @@ static void operators_of(const RhLayerKind *kind, RhBlock block, const RhOperato
         pair[0] = NULL;
 }
 
-static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
+static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard,
+                    RhPass pass)
 {
-    int64_t tokens = shard->microbatch * shard->sequence;
+    bool decoding = pass == RH_PASS_DECODE;
+    int64_t queries = decoding ? 1 : shard->sequence, tokens = shard->microbatch * queries;
     return (RhOps){.model = model,
                    .kind = kind,
                    .shard = shard,
                    .sequences = shard->microbatch,
-                   .queries = shard->sequence,
+                   .decoding = decoding,
+                   .queries = queries,
                    .keys = shard->sequence,
                    .tokens = tokens,
                    .sequence_rows =
@@ -75,7 +80,7 @@ void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock blo
     g_return_if_fail(kind != NULL || !in_layer(block));
     const RhOperator *pair[2];
     operators_of(kind, block, pair);
-    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, pass);
     ops.out = out;
     const RhOperator *op = part == RH_PART_SEQUENCE ? pair[0]
                            : part == RH_PART_TENSOR ? pair[1]
@@ -102,7 +107,7 @@ RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock 
 {
     g_return_val_if_fail(model != NULL && (kind != NULL || !in_layer(block)), (RhParams){0});
     RhShard shard = {.tp = tp};
-    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, &shard);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, &shard, RH_PASS_FORWARD);
     return params_of(&ops, block);
 }
 
@@ -118,7 +123,7 @@ RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock bl
 {
     g_return_val_if_fail(model != NULL && shard != NULL, (RhFlops){0});
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhFlops){0});
-    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     return flops_of(&ops, block);
 }
 
@@ -142,7 +147,7 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhActivation){0});
     const RhOperator *pair[2];
     operators_of(kind, block, pair);
-    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     RhOperatorBytes sum = {0};
     for (int i = 0; i < 2; i++) {
         RhOperatorBytes b = pair[i] != NULL ? pair[i]->bytes(&ops) : (RhOperatorBytes){0};
@@ -167,7 +172,7 @@ double rh_boundary_bytes(const RhModel *model, const RhShard *shard)
 /* The share that is everything: uncut and unpadded, so every count is exact. */
 static RhOps whole_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
 {
-    RhOps ops = ops_of(model, kind, shard);
+    RhOps ops = ops_of(model, kind, shard, RH_PASS_FORWARD);
     ops.vocab_multiple = 1;
     return ops;
 }

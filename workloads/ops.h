@@ -25,7 +25,8 @@ typedef enum {
 } RhBlock;
 typedef enum { RH_PART_NONE, RH_PART_SEQUENCE, RH_PART_TENSOR } RhPart;
 /* RECOMPUTE_* are the forward kernels replayed before backward: all of the block, or attention's
- * core alone. */
+ * core alone. PREFILL reads whole prompts and keeps nothing for a backward pass; DECODE is one
+ * token of each sequence, whose keys and values lie in a cache. */
 typedef enum {
     RH_PASS_NONE,
     RH_PASS_FORWARD,
@@ -33,6 +34,8 @@ typedef enum {
     RH_PASS_BACKWARD_WEIGHT,
     RH_PASS_RECOMPUTE_FULL,
     RH_PASS_RECOMPUTE_SELECTIVE,
+    RH_PASS_PREFILL,
+    RH_PASS_DECODE,
     RH_PASS_LAST,
 } RhPass;
 typedef enum {
@@ -46,7 +49,7 @@ typedef enum {
 typedef struct {
     int32_t tp;
     bool sequence_parallel;
-    int64_t sequence;   /* s of the whole sample */
+    int64_t sequence;   /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t microbatch; /* b */
     RhDtype dtype;      /* bf16 or fp16 */
     /* Which of an operator's forms the stack chooses: */

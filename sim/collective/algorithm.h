@@ -40,7 +40,8 @@ typedef struct {
 typedef struct {
     double steps;
     double node_bytes, nic_bytes;
-    bool leaves; /* some flow goes to another node */
+    bool leaves;   /* some flow goes to another node */
+    int32_t reach; /* members between those who talk: so many of a block send out of it */
 } RhLoad;
 
 #define RH_LOADS_MAX 128
@@ -51,12 +52,15 @@ typedef struct {
 } RhLoads;
 
 /* Adds steps in which the busiest member moves node_bytes inside its node, while on every node
- * `senders` members send nic_bytes each to other nodes; 0: nobody does. On one node the latter is
- * nothing. */
+ * `senders` members send nic_bytes each to other nodes, the next ones unless rh_loads_reach says
+ * otherwise; 0: nobody does. On one node the latter is nothing. */
 void rh_loads_add(RhLoads *loads, double steps, double node_bytes, double nic_bytes,
                   int32_t senders);
 /* The same bytes wherever they go, sent by every member. */
 void rh_loads_add_all(RhLoads *loads, double steps, double bytes);
+
+/* The steps added last are between members so far apart. */
+void rh_loads_reach(RhLoads *loads, int32_t members);
 
 /* --- the row --- */
 
@@ -68,6 +72,7 @@ typedef struct {
     unsigned pipelined;    /* of these, those whose steps depend on the bytes */
     unsigned nccl;         /* what NCCL takes it for ... */
     unsigned nccl_between; /* ... and for groups over several nodes only */
+    unsigned mpi;          /* what an MPI library takes it for */
     bool even_nodes;       /* needs as many members on every node, side by side */
     /* Steps for two members or more. */
     void (*generate)(RhScheduleBuilder *b, RhOp op);

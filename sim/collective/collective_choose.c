@@ -9,6 +9,7 @@ void rh_loads_add(RhLoads *l, double steps, double node_bytes, double nic_bytes,
     g_return_if_fail(l->count < RH_LOADS_MAX);
     if (l->at.nodes > 1 && senders > 0) {
         load.leaves = true;
+        load.reach = l->at.per_node;
         load.node_bytes = l->at.per_node > 1 ? node_bytes : 0;
         load.nic_bytes = nic_bytes * senders / MIN(senders, MAX(1, l->at.nics_per_node));
     }
@@ -20,11 +21,34 @@ void rh_loads_add_all(RhLoads *l, double steps, double bytes)
     rh_loads_add(l, steps, bytes, bytes, l->at.per_node);
 }
 
-/* What a step and a byte cost. */
+void rh_loads_reach(RhLoads *l, int32_t members)
+{
+    l->load[l->count - 1].reach = MAX(members, l->at.per_node);
+}
+
+/* What a step and a byte cost. Out of `below` members under one switch lead links of 1 / over of
+ * their NICs' rate. */
 typedef struct {
     double node_alpha_s, nic_alpha_s;
     double node_bytes_per_s, nic_bytes_per_s;
+    int32_t climbs_count;
+    struct {
+        int32_t below;
+        double over;
+    } climbs[RH_TIERS_MAX];
 } Rates;
+
+/* How much longer bytes take for links above the NICs: as many of the members below a switch as the
+ * step reaches send through it. */
+static double slowdown(const Rates *rates, int32_t reach)
+{
+    double most = 1;
+    for (int32_t t = 0; t < rates->climbs_count; t++) {
+        int32_t below = rates->climbs[t].below;
+        most = fmax(most, (double)MIN(reach, below) / below * rates->climbs[t].over);
+    }
+    return most;
+}
 
 static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double bytes,
                      const Rates *rates)
@@ -35,8 +59,9 @@ static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double byt
         row->cost(&loads, op, bytes);
     for (int32_t i = 0; i < loads.count; i++) {
         const RhLoad *load = &loads.load[i];
-        double moving_s = fmax(load->node_bytes / rates->node_bytes_per_s,
-                               load->nic_bytes / rates->nic_bytes_per_s);
+        double moving_s =
+            fmax(load->node_bytes / rates->node_bytes_per_s,
+                 load->nic_bytes / rates->nic_bytes_per_s * slowdown(rates, load->reach));
         total_s +=
             load->steps * ((load->leaves ? rates->nic_alpha_s : rates->node_alpha_s) + moving_s);
     }
@@ -47,7 +72,7 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
                                    double bytes_per_s)
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
-    Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s};
+    Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, {{0}}};
     return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, &flat);
 }
 
@@ -58,39 +83,56 @@ static RhPlacement placement_on(const RhPlatform *p, int32_t members, const int3
     return at;
 }
 
-static Rates rates_of(const RhPlatform *p)
+static Rates rates_of(const RhPlatform *p, int32_t members, const int32_t *node_of)
 {
-    return (Rates){p->nvlink_latency_s.value, p->nic_latency_s.value,
-                   p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value,
-                   p->nic_bytes_per_s.value * p->nic_efficiency_frac.value};
+    Rates rates = {.node_alpha_s = p->nvlink_latency_s.value,
+                   .nic_alpha_s = p->nic_latency_s.value,
+                   .node_bytes_per_s =
+                       p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value,
+                   .nic_bytes_per_s = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value};
+    double over = 1;
+    for (int32_t t = 0; node_of && t + 1 < p->tiers_count; t++) {
+        int32_t below = 0, nodes = p->tiers[t].nodes_per_group;
+        over *= p->tiers[t].oversubscription.value;
+        for (int32_t i = 0; i < members; i++)
+            below += node_of[i] / nodes == node_of[0] / nodes;
+        if (below == members)
+            break;
+        rates.climbs[t].below = below;
+        rates.climbs[t].over = over;
+        rates.climbs_count = t + 1;
+    }
+    return rates;
 }
 
 double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                                 double bytes, const RhPlatform *platform)
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
-    Rates rates = rates_of(platform);
+    Rates rates = rates_of(platform, members, node_of);
     return cost_s(rh_algorithm(algo), placement_on(platform, members, node_of), op, bytes, &rates);
 }
 
-static bool library_takes(const RhAlgorithm *row, RhOp op, RhPlacement at)
+/* Ranks that talk through a network stack use MPI, GPUs NCCL. */
+static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhPlacement at)
 {
+    bool mpi = p->messages.sender != RH_SHARING_NONE;
     unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
-    return (nccl & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
+    return ((mpi ? row->mpi : nccl) & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
 }
 
 RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                             const RhPlatform *platform, char **why)
 {
     RhPlacement at = placement_on(platform, members, node_of);
-    Rates rates = rates_of(platform);
+    Rates rates = rates_of(platform, members, node_of);
     RhAlgo best = RH_ALGO_NONE;
     double least_s = HUGE_VAL;
     int32_t candidates = 0;
     g_autoptr(GString) times = g_string_new(NULL);
     for (RhAlgo algo = RH_ALGO_NONE + 1; algo < RH_ALGO_LAST; algo++) {
         const RhAlgorithm *row = rh_algorithm(algo);
-        if (!library_takes(row, op, at))
+        if (!library_takes(platform, row, op, at))
             continue;
         double time_s = cost_s(row, at, op, bytes, &rates);
         if (why)

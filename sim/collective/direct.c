@@ -32,12 +32,14 @@ static void cost(RhLoads *l, RhOp op, double bytes)
 {
     int32_t n = l->at.members;
     rh_loads_add_all(l, n - 1, op == RH_OP_BROADCAST ? bytes : bytes / n);
+    rh_loads_reach(l, n);
 }
 
 const RhAlgorithm rh_algorithm_direct = {
     .name = "direct",
     .ops = RH_BIT(REDUCE_SCATTER) | RH_BIT(ALL_GATHER) | RH_BIT(BROADCAST) | RH_BIT(ALL_TO_ALL),
     .nccl = RH_BIT(ALL_TO_ALL),
+    .mpi = RH_BIT(ALL_TO_ALL),
     .generate = generate,
     .cost = cost,
 };

@@ -129,8 +129,10 @@ static void all_gather_cost(RhLoads *l, double chunk_bytes)
     int32_t n = l->at.members, extra = n - rh_power_below(n);
     if (extra)
         rh_loads_add_all(l, 1, chunk_bytes); /* handed in */
-    for (int32_t distance = 1; 2 * distance <= n; distance *= 2)
+    for (int32_t distance = 1; 2 * distance <= n; distance *= 2) {
         rh_loads_add_all(l, 1, (distance + MIN(distance, extra)) * chunk_bytes);
+        rh_loads_reach(l, distance);
+    }
     if (extra)
         rh_loads_add_all(l, 1, (n - 1) * chunk_bytes); /* given back */
 }
@@ -148,13 +150,17 @@ static void cost(RhLoads *l, RhOp op, double bytes)
     }
     rh_loads_add_all(l, n > rh_power_below(n) ? 2 : 0, bytes);
     rh_loads_add(l, rh_log2_below(inside), bytes, 0, 0);
-    rh_loads_add_all(l, rh_log2_below(n) - rh_log2_below(inside), bytes);
+    for (int32_t distance = inside; 2 * distance <= n; distance *= 2) {
+        rh_loads_add_all(l, 1, bytes);
+        rh_loads_reach(l, distance);
+    }
 }
 
 const RhAlgorithm rh_algorithm_doubling = {
     .name = "recursive-doubling",
     .ops = RH_BIT(ALL_REDUCE) | RH_BIT(ALL_GATHER) | RH_BIT(BARRIER),
     .nccl = RH_BIT(BARRIER),
+    .mpi = RH_BIT(ALL_REDUCE) | RH_BIT(BARRIER),
     .generate = generate,
     .cost = cost,
 };

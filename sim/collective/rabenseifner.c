@@ -42,14 +42,17 @@ static void cost(RhLoads *l, RhOp op, double bytes)
     int32_t n = l->at.members, power = rh_power_below(n), inside = rh_places_inside(l);
     g_assert(op == RH_OP_ALL_REDUCE);
     rh_loads_add_all(l, n > power ? 2 : 0, bytes);
-    for (int32_t distance = 1; distance < power; distance *= 2)
+    for (int32_t distance = 1; distance < power; distance *= 2) {
         rh_loads_add(l, 2, bytes / power * distance, bytes / power * distance,
                      distance < inside ? 0 : l->at.per_node);
+        rh_loads_reach(l, distance);
+    }
 }
 
 const RhAlgorithm rh_algorithm_rabenseifner = {
     .name = "rabenseifner",
     .ops = RH_BIT(ALL_REDUCE),
+    .mpi = RH_BIT(ALL_REDUCE),
     .generate = generate,
     .cost = cost,
 };

@@ -116,6 +116,7 @@ const RhAlgorithm rh_algorithm_ring = {
     .ops = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
     .pipelined = RH_BIT(BROADCAST),
     .nccl = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
+    .mpi = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
     .generate = generate,
     .cost = cost,
 };

@@ -191,6 +191,7 @@ const RhAlgorithm rh_algorithm_tree = {
     .ops = RH_BIT(ALL_REDUCE) | RH_BIT(BROADCAST),
     .pipelined = RH_BIT(ALL_REDUCE),
     .nccl_between = RH_BIT(ALL_REDUCE),
+    .mpi = RH_BIT(BROADCAST),
     .generate = generate,
     .cost = cost,
 };

@@ -63,27 +63,43 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
+/* One fused kernel over so many bytes. */
+static void fused(RhOps *ops, const Widths *w, bool backward, double bytes)
+{
+    double forward = flops(ops).pairs;
+    RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .causal = !ops->decoding,
+                       .heads = (int32_t)w->heads,
+                       .kv_heads = (int32_t)w->kv_heads,
+                       .batch = ops->sequences,
+                       .m = ops->queries,
+                       .n = rh_ops_reach(ops),
+                       .k = ops->kind->head_size,
+                       .flops = backward ? FLASH_BACKWARD * forward : forward,
+                       .bytes = bytes};
+    g_array_append_val(ops->out, kernel);
+}
+
+/* Forward: q, out, k, v. Backward: these, and the gradient of each. */
 static void flash(RhOps *ops, bool backward)
 {
-    const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
-    double forward = flops(ops).pairs;
-    /* Forward: q, out, k, v. Backward: these, and the gradient of each. */
     double columns = (double)(2 * w.q + 2 * w.kv) * (backward ? 2 : 1);
-    RhKernel kernel = {
-        .cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
-        .dtype = (uint8_t)ops->shard->dtype,
-        .causal = true,
-        .heads = (int32_t)w.heads,
-        .kv_heads = (int32_t)w.kv_heads,
-        .batch = ops->sequences,
-        .m = ops->queries,
-        .n = kind->window_tokens > 0 ? MIN(kind->window_tokens, ops->keys) : ops->keys,
-        .k = kind->head_size,
-        .flops = backward ? FLASH_BACKWARD * forward : forward,
-        .bytes = (double)ops->tokens *
-                 (ops->element_bytes * columns + STATISTICS_BYTES * (double)w.heads)};
-    g_array_append_val(ops->out, kernel);
+    fused(ops, &w, backward,
+          (double)ops->tokens *
+              (ops->element_bytes * columns + STATISTICS_BYTES * (double)w.heads));
+}
+
+/* Serving keeps no statistics. A prompt's keys and values are read where they were written; a new
+ * token reads those of its cache. */
+static void serve(RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double cached = (double)ops->sequences * (double)rh_ops_reach(ops);
+    double read = ops->decoding ? cached : (double)ops->tokens;
+    fused(ops, &w, false,
+          ops->element_bytes * (2 * read * (double)w.kv + 2 * (double)ops->tokens * (double)w.q));
 }
 
 /* Scores and probabilities are whole rectangles in memory, whatever the mask. */
@@ -141,9 +157,14 @@ static void kernels(RhOps *ops, RhPass pass)
     switch (pass) {
     case RH_PASS_FORWARD:
     case RH_PASS_RECOMPUTE_FULL:
+    case RH_PASS_PREFILL:
+    case RH_PASS_DECODE:
         rh_ops_gemm(ops, 1, ops->tokens, w.qkv, h);
         queries_and_keys(ops, &w, false);
-        core(ops, false);
+        if (rh_pass_trains(pass))
+            core(ops, false);
+        else
+            serve(ops);
         rh_ops_gemm(ops, 1, ops->tokens, h, w.q);
         break;
     case RH_PASS_BACKWARD_DATA:

@@ -17,7 +17,7 @@ static RhParams params(const RhOps *ops)
 static void kernels(RhOps *ops, RhPass pass)
 {
     double e = ops->element_bytes, elements = rh_ops_hidden_elements(ops);
-    if (pass == RH_PASS_FORWARD) {
+    if (rh_pass_is_forward(pass)) {
         rh_ops_stream(ops, RH_KERNEL_EMBEDDING, 2 * e * elements, 1);
     } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
         rh_ops_stream(ops, RH_KERNEL_EMBEDDING, e * elements * (1 + 2.0 / ops->shard->tp), 1);

@@ -55,6 +55,8 @@ static void kernels(RhOps *ops, RhPass pass)
     switch (pass) {
     case RH_PASS_FORWARD:
     case RH_PASS_RECOMPUTE_FULL:
+    case RH_PASS_PREFILL:
+    case RH_PASS_DECODE:
         rh_ops_gemm(ops, 1, ops->tokens, w.up, h);
         activation(ops, &w, false);
         rh_ops_gemm(ops, 1, ops->tokens, h, w.down);

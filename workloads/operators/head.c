@@ -30,7 +30,9 @@ static void kernels(RhOps *ops, RhPass pass)
 {
     int64_t h = ops->model->hidden, v = rh_ops_vocab(ops);
     double logits = (double)ops->tokens * (double)v;
-    if (pass == RH_PASS_FORWARD) {
+    if (!rh_pass_trains(pass)) { /* of each sequence the last token alone; sampling is left out */
+        rh_ops_gemm(ops, 1, ops->sequences, v, h);
+    } else if (pass == RH_PASS_FORWARD) {
         rh_ops_gemm(ops, 1, ops->tokens, v, h);
         rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, LOGIT_FORWARD_BYTES * logits, 1);
     } else if (pass == RH_PASS_BACKWARD_DATA) {

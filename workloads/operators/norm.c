@@ -16,14 +16,14 @@ static RhParams params(const RhOps *ops)
 /* The norm's own gradient is part of its backward kernel. */
 static void kernels(RhOps *ops, RhPass pass)
 {
-    bool forward = pass == RH_PASS_FORWARD || (pass == RH_PASS_RECOMPUTE_FULL && ops->kind != NULL);
+    bool in_layer = ops->kind != NULL, dropout = ops->model->hidden_dropout && rh_pass_trains(pass);
+    bool forward = rh_pass_is_forward(pass) || (pass == RH_PASS_RECOMPUTE_FULL && in_layer);
     double elements = rh_ops_sequence_elements(ops);
     if (!forward && pass != RH_PASS_BACKWARD_DATA)
         return;
     rh_ops_norm(ops, elements, !forward);
-    if (ops->kind != NULL)
-        rh_ops_elementwise(ops, RH_KERNEL_ADD,
-                           ops->model->hidden_dropout ? &RESIDUAL_DROPOUT : &RESIDUAL, elements,
+    if (in_layer)
+        rh_ops_elementwise(ops, RH_KERNEL_ADD, dropout ? &RESIDUAL_DROPOUT : &RESIDUAL, elements,
                            !forward);
 }
 

@@ -16,6 +16,7 @@ typedef struct {
     const RhLayerKind *kind; /* NULL outside layers */
     const RhShard *shard;
     int64_t sequences;      /* b */
+    bool decoding;          /* the queries are the last tokens of what caches hold */
     int64_t queries;        /* tokens of each sequence that this rank computes */
     int64_t keys;           /* tokens of each sequence that attention may look at */
     int64_t tokens;         /* sequences x queries */
@@ -56,8 +57,13 @@ extern const RhOperator *const rh_operators[];               /* all, NULL-ended 
 int64_t rh_ops_cut(const RhOps *ops, int64_t whole);
 /* Rows of the vocabulary on one rank: padded to a multiple of 128 t, as Megatron-LM does. */
 int64_t rh_ops_vocab(const RhOps *ops);
+/* The keys that a query may look at: all, or a window of them. */
+int64_t rh_ops_reach(const RhOps *ops);
 /* (query, key) pairs of one sequence and head that a causal mask, and a window, leave this rank. */
 double rh_ops_visible_pairs(const RhOps *ops);
+/* Is this a forward pass? In training alone it has dropout, and keeps for backward. */
+bool rh_pass_is_forward(RhPass pass);
+bool rh_pass_trains(RhPass pass);
 /* b s h elements of this rank, and those of them in the SEQUENCE part. */
 double rh_ops_hidden_elements(const RhOps *ops);
 double rh_ops_sequence_elements(const RhOps *ops);

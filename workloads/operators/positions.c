@@ -18,7 +18,7 @@ static RhParams params(const RhOps *ops)
 static void kernels(RhOps *ops, RhPass pass)
 {
     double elements = rh_ops_sequence_elements(ops), table = table_entries(ops);
-    if (pass == RH_PASS_FORWARD && table > 0)
+    if (rh_pass_is_forward(pass) && table > 0)
         rh_ops_elementwise(ops, RH_KERNEL_ADD, &POSITIONS, elements, false);
     if ((pass == RH_PASS_FORWARD || pass == RH_PASS_BACKWARD_DATA) && ops->model->hidden_dropout)
         rh_ops_elementwise(ops, RH_KERNEL_ADD, &DROPOUT, elements, pass != RH_PASS_FORWARD);

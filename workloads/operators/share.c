@@ -17,11 +17,26 @@ int64_t rh_ops_vocab(const RhOps *ops)
     return divide_up(ops->model->vocab, multiple * t) * multiple;
 }
 
+int64_t rh_ops_reach(const RhOps *ops)
+{
+    int64_t window = ops->kind->window_tokens;
+    return window > 0 ? MIN(window, ops->keys) : ops->keys;
+}
+
 double rh_ops_visible_pairs(const RhOps *ops)
 {
-    double s = (double)ops->keys, window = ops->kind->window_tokens;
-    double w = window > 0 ? MIN(window, s) : s;
-    return s * w - 0.5 * w * w;
+    double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
+    return ops->decoding ? w : s * w - 0.5 * w * w;
+}
+
+bool rh_pass_is_forward(RhPass pass)
+{
+    return pass == RH_PASS_FORWARD || !rh_pass_trains(pass);
+}
+
+bool rh_pass_trains(RhPass pass)
+{
+    return pass != RH_PASS_PREFILL && pass != RH_PASS_DECODE;
 }
 
 double rh_ops_hidden_elements(const RhOps *ops)

@@ -1,0 +1,185 @@
+#include "platforms/facts.h"
+
+#include <string.h>
+
+/* What any machine of this decade and the next has, and nothing that would make a time infinite.
+ * The peaks of a data sheet are for base clocks, which boost clocks pass. */
+static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
+                     rates_or_none = {1e3, 1e16, true}, sizes = {0, 1e12, true},
+                     shares = {1e-3, 1, false}, parts = {0, 1, true}, reached = {1e-3, 1.2, false},
+                     reached_or_none = {1e-3, 1.2, true}, peaks = {1e6, 1e21, false},
+                     peaks_or_none = {1e6, 1e21, true}, halves = {0, 1e6, true},
+                     splits = {1, 1e9, false}, backwards = {1e-2, 2, false},
+                     packets = {64, 1e9, false}, headers = {0, 1e6, true},
+                     memories = {1 << 20, 1LL << 50, false}, watts = {0, 1e6, true},
+                     prices = {0, 1e6, true};
+const RhRange rh_range_tile = {1e-3, 1, false}, rh_range_hop_s = {0, 100, true},
+              rh_range_oversubscription = {1, 1e4, false}, rh_range_link_scale = {1e-6, 1e3, false};
+
+#define P(key, need, kind, range, field)                                                           \
+    {                                                                                              \
+        key, key, RH_QUANTITY_##kind, &range, RH_FACT_##need, false,                               \
+            G_STRUCT_OFFSET(RhPlatform, field)                                                     \
+    }
+#define D(key, place, need, kind, range, field)                                                    \
+    {                                                                                              \
+        key, place, RH_QUANTITY_##kind, &range, RH_FACT_##need, true,                              \
+            G_STRUCT_OFFSET(RhDevice, field)                                                       \
+    }
+#define M(name, need, kind, range, field) P("messages." name, need, kind, range, messages.field)
+#define PEAK(name, range, dtype)                                                                   \
+    D("device.peak." name, "peak." name, OPTIONAL, FLOPS_PER_S, range,                             \
+      peak_flops_per_s[RH_DTYPE_##dtype])
+#define GEMM(name, range, dtype)                                                                   \
+    D("device.gemm." name, "gemm.peak." name, OPTIONAL, FRAC, range,                               \
+      curves.gemm_peak_frac[RH_DTYPE_##dtype])
+static const RhFactRow rows[] = {
+    P("nvlink.bandwidth", NEEDED, BYTES_PER_S, rates, nvlink_bytes_per_s),
+    P("nvlink.efficiency", NEEDED, FRAC, shares, nvlink_efficiency_frac),
+    P("nvlink.latency", NEEDED, S, times, nvlink_latency_s),
+    P("nic.bandwidth", NEEDED, BYTES_PER_S, rates, nic_bytes_per_s),
+    P("nic.efficiency", NEEDED, FRAC, shares, nic_efficiency_frac),
+    P("nic.latency", NEEDED, S, times, nic_latency_s),
+    P("host.bandwidth", NEEDED, BYTES_PER_S, rates, host_bytes_per_s),
+    P("collective.launch", NEEDED, S, times, collective_launch_s),
+    M("packet", WITH_SECTION, BYTES, packets, packet_bytes),
+    M("header", WITH_SECTION, BYTES, headers, header_bytes),
+    M("reaction", WITH_SECTION, S, times, reaction_s),
+    M("noise", WITH_SECTION, S, times, noise_s),
+    M("burst", WITH_SECTION, BYTES, sizes, burst_bytes),
+    M("window", OPTIONAL, BYTES, sizes, window_bytes),
+    M("copy", WITH_SECTION, BYTES_PER_S, rates_or_none, copy_bytes_per_s),
+    P("price_per_gpu_hour", OPTIONAL, USD, prices, price_usd_per_gpu_hour),
+    D("device.hbm", "hbm", NEEDED, BYTES, memories, hbm_bytes),
+    D("device.hbm_bandwidth", "hbm_bandwidth", NEEDED, BYTES_PER_S, rates, hbm_bytes_per_s),
+    D("device.power", "power", NEEDED, W, watts, power_w),
+    D("device.sustained_clock", "sustained_clock", NEEDED, FRAC, shares,
+      curves.sustained_clock_frac),
+    D("device.kernel_floor", "kernel_floor", NEEDED, S, times, curves.kernel_floor_s),
+    PEAK("fp32", peaks_or_none, FP32),
+    PEAK("tf32", peaks_or_none, TF32),
+    PEAK("fp16", peaks_or_none, FP16),
+    D("device.peak.bf16", "peak.bf16", NEEDED, FLOPS_PER_S, peaks, peak_flops_per_s[RH_DTYPE_BF16]),
+    PEAK("fp8", peaks_or_none, FP8),
+    GEMM("fp32", reached_or_none, FP32),
+    GEMM("tf32", reached_or_none, TF32),
+    GEMM("fp16", reached_or_none, FP16),
+    D("device.gemm.bf16", "gemm.peak.bf16", NEEDED, FRAC, reached,
+      curves.gemm_peak_frac[RH_DTYPE_BF16]),
+    GEMM("fp8", reached, FP8),
+    D("device.gemm.k_half", "gemm.k_half", NEEDED, COUNT, halves, curves.gemm_k_half),
+    D("device.gemm.launch", "gemm.launch", NEEDED, S, times, curves.gemm_launch_s),
+    D("device.gemm.memory", "gemm.memory", NEEDED, FRAC, shares, curves.gemm_memory_frac),
+    D("device.gemm.overlap", "gemm.overlap", NEEDED, FRAC, parts, curves.gemm_overlap_frac),
+    D("device.gemm.wave_tail", "gemm.wave_tail", NEEDED, FRAC, parts, curves.gemm_wave_tail_frac),
+    D("device.gemm.k_split", "gemm.k_split", NEEDED, COUNT, splits, curves.gemm_k_split),
+    D("device.attention", "attention.peak", NEEDED, FRAC, reached, curves.attention_peak_frac),
+    D("device.attention.backward", "attention.backward", NEEDED, FRAC, backwards,
+      curves.attention_backward_frac),
+    D("device.attention.s_half", "attention.s_half", NEEDED, COUNT, halves,
+      curves.attention_s_half),
+    D("device.attention.d_half", "attention.d_half", NEEDED, COUNT, halves,
+      curves.attention_d_half),
+    D("device.memory", "memory.peak", NEEDED, FRAC, shares, curves.memory_peak_frac),
+    D("device.memory.bytes_half", "memory.bytes_half", NEEDED, BYTES, sizes,
+      curves.memory_bytes_half),
+};
+
+#define TILE_KEY "device.gemm.tile."
+
+const RhFactRow *rh_facts(size_t *count)
+{
+    *count = G_N_ELEMENTS(rows);
+    return rows;
+}
+
+/* "device.gemm.tile.128x64": the rate of that tile, which the device must have. */
+static bool find_tile(const RhPlatform *p, const char *key, RhFactRow *found)
+{
+    if (!g_str_has_prefix(key, TILE_KEY))
+        return false;
+    for (int i = 0; i < p->device->curves.tiles_count; i++) {
+        const RhGemmTile *t = &p->device->curves.tiles[i];
+        g_autofree char *name = g_strdup_printf(TILE_KEY "%dx%d", t->m, t->n);
+        if (strcmp(name, key) != 0)
+            continue;
+        const char *interned = g_intern_string(name);
+        *found =
+            (RhFactRow){.key = interned,
+                        .place = interned,
+                        .kind = RH_QUANTITY_FRAC,
+                        .range = &rh_range_tile,
+                        .device = true,
+                        .offset = (size_t)((const char *)&t->rate_frac - (const char *)p->device)};
+        return true;
+    }
+    return false;
+}
+
+bool rh_facts_find(const RhPlatform *p, const char *key, RhFactRow *found)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i].key, key) == 0) {
+            *found = rows[i];
+            return true;
+        }
+    return find_tile(p, key, found);
+}
+
+RhFact *rh_facts_at(RhPlatform *p, const RhFactRow *row)
+{
+    char *base = row->device ? (char *)p->device : (char *)p;
+    return (RhFact *)(void *)(base + row->offset);
+}
+
+const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row)
+{
+    const char *base = row->device ? (const char *)p->device : (const char *)p;
+    return (const RhFact *)(const void *)(base + row->offset);
+}
+
+/* --- files --- */
+
+typedef struct {
+    RhJson *doc;
+    const RhJsonNode *root;
+    GHashTable *sections; /* path to node, NULL when it is missing, which is said once */
+} Reading;
+
+/* The object that a path's last word stands in: "gemm.peak" of "gemm.peak.bf16". */
+static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactNeed need)
+{
+    const char *dot = strrchr(place, '.');
+    if (!dot)
+        return r->root;
+    g_autofree char *path = g_strndup(place, (gsize)(dot - place));
+    gpointer found = NULL;
+    if (g_hash_table_lookup_extended(r->sections, path, NULL, &found))
+        return found;
+    const RhJsonNode *above = section_of(r, path, need);
+    const char *name = strrchr(path, '.') ? strrchr(path, '.') + 1 : path;
+    const RhJsonNode *node = !above                   ? NULL
+                             : need == RH_FACT_NEEDED ? rh_json_object(r->doc, above, name)
+                                                      : rh_json_object_or_null(r->doc, above, name);
+    /* An optional fact's section may be needed for another. */
+    if (node || need == RH_FACT_NEEDED)
+        g_hash_table_insert(r->sections, g_strdup(path), (gpointer)(guintptr)node);
+    return node;
+}
+
+void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, void *base)
+{
+    g_autoptr(GHashTable) sections = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    const Reading r = {doc, root, sections};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const RhFactRow *row = &rows[i];
+        if (row->device != device)
+            continue;
+        const RhJsonNode *section = section_of(&r, row->place, row->need);
+        const char *dot = strrchr(row->place, '.'), *name = dot ? dot + 1 : row->place;
+        if (!section || (row->need == RH_FACT_OPTIONAL && !rh_json_has(section, name)))
+            continue;
+        *(RhFact *)(void *)((char *)base + row->offset) =
+            rh_json_fact_within(doc, section, name, row->kind, row->range);
+    }
+}

@@ -1,0 +1,38 @@
+#pragma once
+/* The facts of platforms and devices: one table of their paths, places in files, kinds and ranges.
+ *
+ * Files, profiles, `--set` and one-line platforms are all read by it, so that no way in lets
+ * through what another refuses. */
+#include "base/json.h"
+#include "platforms/platform.h"
+
+typedef enum {
+    RH_FACT_NEEDED,
+    RH_FACT_OPTIONAL,     /* may be missing in its file */
+    RH_FACT_WITH_SECTION, /* may be missing where its section is missing */
+} RhFactNeed;
+
+typedef struct {
+    const char *key;   /* the path of --set and of profiles; device.* are the device's */
+    const char *place; /* in the file: "gemm.peak.bf16" */
+    RhQuantity kind;
+    const RhRange *range;
+    RhFactNeed need;
+    bool device;   /* of the RhDevice, else of the RhPlatform */
+    size_t offset; /* of the RhFact in it */
+} RhFactRow;
+
+/* The rows of both, in the order in which `--set` lists them. */
+const RhFactRow *rh_facts(size_t *count);
+/* The row of a path, tiles of the platform's device ("device.gemm.tile.128x64") among them; false
+ * when there is none. */
+bool rh_facts_find(const RhPlatform *p, const char *key, RhFactRow *found);
+/* The fact itself, in this platform or its device. */
+RhFact *rh_facts_at(RhPlatform *p, const RhFactRow *row);
+const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row);
+/* Reads the device's rows, or the platform's, from a file into the struct `base`; problems are
+ * collected in the document. */
+void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, void *base);
+
+/* Of facts that stand in lists. */
+extern const RhRange rh_range_tile, rh_range_hop_s, rh_range_oversubscription, rh_range_link_scale;

@@ -1,0 +1,312 @@
+/* Every operator's row, held to the same properties, and to counts made here by hand. */
+#include "workloads/operators/operator.h"
+
+#include <string.h>
+
+#include "tests/testkit.h"
+
+static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FFN, RH_BLOCK_HEAD};
+
+/* One of each family, and of each attention. */
+static const char *const MODELS[] = {"llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b",
+                                     "gpt2-xl"};
+
+typedef struct {
+    double flops, bytes;
+    guint kernels;
+} Sum;
+
+static RhModel *load(const char *name)
+{
+    RhModel *m = rh_model_load(name, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    return m;
+}
+
+static RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch)
+{
+    return (RhShard){.tp = tp,
+                     .sequence = sequence,
+                     .microbatch = microbatch,
+                     .dtype = RH_DTYPE_BF16,
+                     .flash = true,
+                     .fused_norms = true};
+}
+
+static const RhLayerKind *kind_for(const RhModel *m, RhBlock block)
+{
+    return block == RH_BLOCK_MIXER || block == RH_BLOCK_FFN ? &m->kinds[0] : NULL;
+}
+
+static GArray *kernels_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    rh_block_kernels(m, kind_for(m, block), block, RH_PART_SEQUENCE, pass, shard, out);
+    rh_block_kernels(m, kind_for(m, block), block, RH_PART_TENSOR, pass, shard, out);
+    return out;
+}
+
+static Sum sum_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = kernels_of(m, block, pass, shard);
+    Sum sum = {.kernels = kernels->len};
+    for (guint i = 0; i < kernels->len; i++) {
+        sum.flops += g_array_index(kernels, RhKernel, i).flops;
+        sum.bytes += g_array_index(kernels, RhKernel, i).bytes;
+    }
+    return sum;
+}
+
+static RhKernel attention_of(const RhModel *m, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = kernels_of(m, RH_BLOCK_MIXER, pass, shard);
+    for (guint i = 0; i < kernels->len; i++)
+        if (g_array_index(kernels, RhKernel, i).cls == RH_KERNEL_ATTENTION)
+            return g_array_index(kernels, RhKernel, i);
+    CU_FAIL_FATAL("no attention");
+    return (RhKernel){0};
+}
+
+/* --- The table --- */
+
+static void every_row_answers_under_a_name_of_its_own(void)
+{
+    for (int i = 0; rh_operators[i] != NULL; i++) {
+        const RhOperator *op = rh_operators[i];
+        CU_ASSERT_PTR_NOT_NULL_FATAL(op->kernels);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(op->bytes);
+        for (int j = 0; j < i; j++)
+            CU_ASSERT_STRING_NOT_EQUAL(rh_operators[j]->name, op->name);
+    }
+    for (const char *const *name = rh_family_names(); *name != NULL; name++) {
+        const RhFamily *family = rh_family_by_name(*name);
+        int found = 0;
+        for (int i = 0; rh_operators[i] != NULL; i++)
+            found += rh_operators[i] == family->mixer || rh_operators[i] == family->ffn;
+        CU_ASSERT_EQUAL(found, 2);
+        CU_ASSERT_PTR_NOT_NULL(family->mixer->shape);
+    }
+}
+
+/* --- FLOPs --- */
+
+/* Backward of fused attention has three products with keys and two with values for one each. */
+static double backward_of_pairs(const RhModel *m, const RhShard *shard)
+{
+    RhKernel k = attention_of(m, RH_PASS_FORWARD, shard);
+    double key = (double)k.k, value = (double)rh_kernel_v_head(&k);
+    return (3 * key + 2 * value) / (key + value);
+}
+
+static void kernels_do_the_flops_of_their_row(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
+        g_autoptr(RhModel) m = load(MODELS[i]);
+        for (int32_t tp = 1; tp <= 4; tp *= 4) {
+            RhShard shard = shard_of(tp, 1024, 2);
+            for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++) {
+                RhFlops f = rh_block_flops(m, kind_for(m, BLOCKS[b]), BLOCKS[b], &shard);
+                double again = f.pairs > 0 ? backward_of_pairs(m, &shard) : 0;
+                RH_CHECK_CLOSE(sum_of(m, BLOCKS[b], RH_PASS_FORWARD, &shard).flops,
+                               f.weights + f.pairs, 1e-14);
+                RH_CHECK_CLOSE(sum_of(m, BLOCKS[b], RH_PASS_BACKWARD_DATA, &shard).flops,
+                               f.weights + again * f.pairs, 1e-14);
+                RH_CHECK_CLOSE(sum_of(m, BLOCKS[b], RH_PASS_BACKWARD_WEIGHT, &shard).flops,
+                               f.weights, 1e-14);
+                CU_ASSERT_EQUAL(sum_of(m, BLOCKS[b], RH_PASS_RECOMPUTE_SELECTIVE, &shard).flops,
+                                f.pairs);
+            }
+        }
+    }
+}
+
+/* 2 m n k for each product of n tokens, as the papers draw the operators. */
+static void flops_are_those_counted_by_hand(void)
+{
+    const double n = 2048;
+    g_autoptr(RhModel) llama = load("llama-3.1-8b");
+    g_autoptr(RhModel) qwen = load("qwen3-32b");
+    g_autoptr(RhModel) gpt = load("gpt2-xl");
+    g_autoptr(RhModel) mistral = load("mistral-7b");
+    RhShard shard = shard_of(1, 2048, 1), far = shard_of(1, 32768, 1);
+    const double far_pairs = 32768.0 * 4096 - 4096.0 * 4096 / 2;
+    const struct {
+        const RhModel *model;
+        RhBlock block;
+        const RhShard *shard;
+        double weights, pairs;
+    } rows[] = {
+        /* q, k, v, out; 32 heads of 128 see half of the square in two products */
+        {llama, RH_BLOCK_MIXER, &shard,
+         2 * n * 4096 * 4096 + 2 * 2 * n * 4096 * (8 * 128) + 2 * n * 4096 * 4096,
+         32 * 2 * (2 * 128) * n * n / 2},
+        {llama, RH_BLOCK_FFN, &shard, 3 * 2 * n * 4096 * 14336, 0},
+        {llama, RH_BLOCK_HEAD, &shard, 2 * n * 4096 * 128256, 0},
+        {llama, RH_BLOCK_EMBEDDING, &shard, 0, 0},
+        /* 64 heads of 128 on a hidden size of 5120 */
+        {qwen, RH_BLOCK_MIXER, &shard,
+         2 * n * 5120 * 8192 + 2 * 2 * n * 5120 * 1024 + 2 * n * 8192 * 5120,
+         64 * 2 * (2 * 128) * n * n / 2},
+        /* two matrices, heads of 64, the vocabulary padded from 50257 */
+        {gpt, RH_BLOCK_MIXER, &shard, 4 * 2 * n * 1600 * 1600, 25 * 2 * (2 * 64) * n * n / 2},
+        {gpt, RH_BLOCK_FFN, &shard, 2 * 2 * n * 1600 * 6400, 0},
+        {gpt, RH_BLOCK_HEAD, &shard, 2 * n * 1600 * 50304, 0},
+        /* a window of 4096 in 32768 tokens */
+        {mistral, RH_BLOCK_MIXER, &far, 2 * 32768.0 * (2.0 * 4096 * 4096 + 2.0 * 4096 * 1024),
+         32 * 2 * (2 * 128) * far_pairs},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhFlops f = rh_block_flops(rows[i].model, kind_for(rows[i].model, rows[i].block),
+                                   rows[i].block, rows[i].shard);
+        RH_CHECK_CLOSE(f.weights, rows[i].weights, 1e-14);
+        RH_CHECK_CLOSE(f.pairs, rows[i].pairs, 1e-14);
+    }
+}
+
+static void cutting_conserves_the_flops_of_every_operator(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
+        g_autoptr(RhModel) m = load(MODELS[i]);
+        m->vocab = 128 * 1024; /* no padding at any t */
+        m->kinds[0].heads = 32;
+        m->kinds[0].kv_heads = 8;
+        for (int32_t tp = 2; tp <= 8; tp *= 2) {
+            RhShard one = shard_of(1, 1024, 2), cut = shard_of(tp, 1024, 2);
+            for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++) {
+                const RhLayerKind *kind = kind_for(m, BLOCKS[b]);
+                RhFlops a = rh_block_flops(m, kind, BLOCKS[b], &one);
+                RhFlops c = rh_block_flops(m, kind, BLOCKS[b], &cut);
+                RH_CHECK_CLOSE(c.weights * tp, a.weights, 1e-14);
+                RH_CHECK_CLOSE(c.pairs * tp, a.pairs, 1e-14);
+                RhParams p = rh_block_params(m, kind, BLOCKS[b], 1);
+                RhParams q = rh_block_params(m, kind, BLOCKS[b], tp);
+                RH_CHECK_CLOSE(q.sharded * tp, p.sharded, 1e-14);
+                CU_ASSERT_EQUAL(q.replicated, p.replicated);
+            }
+        }
+    }
+}
+
+/* --- Bytes --- */
+
+/* Twice the samples keep twice the bytes, and work in twice as many (but for the table's gradient);
+ * a core is part of what is kept. */
+static void bytes_grow_with_the_micro_batch(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
+        g_autoptr(RhModel) m = load(MODELS[i]);
+        for (int form = 0; form < 4; form++) {
+            RhShard one = shard_of(2, 1024, 1);
+            one.flash = (form & 1) != 0;
+            one.fused_norms = (form & 2) != 0;
+            RhShard two = one;
+            two.microbatch = 2;
+            for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++)
+                for (RhRecompute r = RH_RECOMPUTE_NONE; r < RH_RECOMPUTE_LAST; r++) {
+                    const RhLayerKind *kind = kind_for(m, BLOCKS[b]);
+                    RhActivation x = rh_block_activation_bytes(m, kind, BLOCKS[b], r, &one);
+                    RhActivation y = rh_block_activation_bytes(m, kind, BLOCKS[b], r, &two);
+                    CU_ASSERT_EQUAL(y.kept, 2 * x.kept);
+                    CU_ASSERT_EQUAL(y.forward, 2 * x.forward);
+                    CU_ASSERT_TRUE(y.backward == 2 * x.backward || BLOCKS[b] == RH_BLOCK_EMBEDDING);
+                }
+        }
+    }
+}
+
+/* --- Serving --- */
+
+static void a_prompt_needs_what_forward_needs_but_one_row_of_logits(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
+        g_autoptr(RhModel) m = load(MODELS[i]);
+        RhShard shard = shard_of(1, 1024, 3);
+        for (RhBlock b = RH_BLOCK_MIXER; b <= RH_BLOCK_FFN; b++) {
+            Sum training = sum_of(m, b, RH_PASS_FORWARD, &shard);
+            Sum prefill = sum_of(m, b, RH_PASS_PREFILL, &shard);
+            CU_ASSERT_EQUAL(prefill.flops, training.flops);
+            CU_ASSERT_EQUAL(prefill.kernels, training.kernels);
+            CU_ASSERT_TRUE(prefill.bytes <= training.bytes); /* no statistics, no dropout */
+        }
+        double head = rh_block_params(m, NULL, RH_BLOCK_HEAD, 1).sharded;
+        CU_ASSERT_EQUAL(sum_of(m, RH_BLOCK_HEAD, RH_PASS_PREFILL, &shard).flops, 3 * 2 * head);
+    }
+}
+
+/* 2 FLOPs a weight and token, and 4 d for each head and token of the cache; the bytes of decoding
+ * are the weights and the cache. */
+static void a_token_reads_every_weight_and_its_cache(void)
+{
+    g_autoptr(RhModel) m = load("llama-3.1-8b");
+    const double batch = 16, context = 8192;
+    RhShard shard = shard_of(1, 8192, 16);
+    double weights = 4096.0 * (4096 + 2 * 1024) + 4096.0 * 4096, ffn = 3.0 * 4096 * 14336;
+    double cache = batch * context * 2 * 1024 * 2;
+    Sum mixer = sum_of(m, RH_BLOCK_MIXER, RH_PASS_DECODE, &shard);
+    RH_CHECK_CLOSE(mixer.flops, batch * (2 * weights + 4 * 128 * 32 * context), 1e-14);
+    CU_ASSERT_TRUE(mixer.bytes > 2 * weights + cache);
+    CU_ASSERT_TRUE(mixer.bytes < 1.01 * (2 * weights + cache));
+    RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_FFN, RH_PASS_DECODE, &shard).flops, batch * 2 * ffn, 1e-14);
+    RhKernel k = attention_of(m, RH_PASS_DECODE, &shard);
+    CU_ASSERT_TRUE(k.batch == 16 && k.m == 1 && k.n == 8192 && !k.causal);
+    m->kinds[0].window_tokens = 1000; /* the cache beyond a window is not read */
+    k = attention_of(m, RH_PASS_DECODE, &shard);
+    CU_ASSERT_EQUAL(k.n, 1000);
+    RH_CHECK_CLOSE(k.flops, batch * 4 * 128 * 32 * 1000, 1e-14);
+}
+
+static void serving_has_no_dropout(void)
+{
+    g_autoptr(RhModel) m = load("gpt2-xl");
+    g_autoptr(RhModel) plain = load("gpt2-xl");
+    CU_ASSERT_TRUE(m->hidden_dropout);
+    CU_ASSERT_TRUE(rh_model_set(plain, "hidden_dropout", "off", NULL));
+    RhShard shard = shard_of(1, 512, 1);
+    for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++)
+        CU_ASSERT_EQUAL(sum_of(m, BLOCKS[b], RH_PASS_DECODE, &shard).bytes,
+                        sum_of(plain, BLOCKS[b], RH_PASS_DECODE, &shard).bytes);
+}
+
+/* --- Layers --- */
+
+/* A layer may be of one operator alone (a state-space hybrid's layers are): the absent one costs
+ * nothing, and the layer's input is kept by the one there is. */
+static void a_layer_may_have_one_operator_alone(void)
+{
+    g_autoptr(RhModel) m = load("llama-3.1-8b");
+    RhShard shard = shard_of(2, 1024, 1);
+    int64_t whole = rh_model_params(m);
+    RhParams mixer = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, 1);
+    m->kinds[0].mixer = NULL;
+    CU_ASSERT_EQUAL(rh_model_params(m),
+                    whole - m->layers_count * (int64_t)(mixer.sharded + mixer.replicated));
+    for (RhPass pass = RH_PASS_FORWARD; pass < RH_PASS_LAST; pass++)
+        CU_ASSERT_EQUAL(sum_of(m, RH_BLOCK_MIXER, pass, &shard).kernels, 0);
+    RhActivation none =
+        rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_FULL, &shard);
+    RhActivation ffn =
+        rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_FULL, &shard);
+    CU_ASSERT_TRUE(none.kept == 0 && none.forward == 0 && none.backward == 0);
+    CU_ASSERT_EQUAL(ffn.kept, 2.0 * 1024 * 4096);
+    CU_ASSERT_STRING_EQUAL(rh_operator_name(m->kinds[0].mixer), "none");
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "operators",
+        (RhTest[]){
+            {"every_row_answers_under_a_name_of_its_own",
+             every_row_answers_under_a_name_of_its_own},
+            {"kernels_do_the_flops_of_their_row", kernels_do_the_flops_of_their_row},
+            {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
+            {"cutting_conserves_the_flops_of_every_operator",
+             cutting_conserves_the_flops_of_every_operator},
+            {"bytes_grow_with_the_micro_batch", bytes_grow_with_the_micro_batch},
+            {"a_prompt_needs_what_forward_needs_but_one_row_of_logits",
+             a_prompt_needs_what_forward_needs_but_one_row_of_logits},
+            {"a_token_reads_every_weight_and_its_cache", a_token_reads_every_weight_and_its_cache},
+            {"serving_has_no_dropout", serving_has_no_dropout},
+            {"a_layer_may_have_one_operator_alone", a_layer_may_have_one_operator_alone},
+            {0}});
+}

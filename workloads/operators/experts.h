@@ -1,0 +1,17 @@
+#pragma once
+/* Kernels of the gated ffn of a mixture's experts, on one rank. No model has experts yet: what a
+ * row of theirs will be made of. */
+#include <glib.h>
+#include <stdint.h>
+
+#include "platforms/kernel.h"
+
+/* `tokens` in all, spread evenly over `experts`. */
+typedef struct {
+    int64_t experts, tokens, hidden, ffn;
+    RhDtype dtype;
+} RhExperts;
+
+/* Appends RhKernel of a forward pass: up and gate, activation, down. The GEMMs have a batch of one
+ * product for each expert, which run as one grouped kernel. */
+void rh_experts_kernels(const RhExperts *experts, GArray *out);
