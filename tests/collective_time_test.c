@@ -130,6 +130,10 @@ static void siblings_share_a_nic(void)
 
 /* --- choosing --- */
 
+/* The choice is made by closed forms that leave out the switches a route climbs: where ring and
+ * tree break even, the one it takes may be slower by as much as those hops are of the whole. */
+#define CHOICE_SLACK 0.02
+
 /* Seconds as chosen, and by the other of ring and tree. */
 static void check_choice(const RhPlatform *platform, int32_t n, int32_t stride, double bytes)
 {
@@ -151,10 +155,10 @@ static void check_choice(const RhPlatform *platform, int32_t n, int32_t stride, 
     g_autoptr(RhSchedule) b = rh_schedule_new(RH_OP_ALL_REDUCE, other, n, nodes, bytes, NULL);
     double taken_s = rh_schedule_time_s(a, p, platform, 0, 0);
     double other_s = rh_schedule_time_s(b, p, platform, 0, 0);
-    if (taken_s > 1.25 * other_s)
+    if (taken_s > (1 + CHOICE_SLACK) * other_s)
         fprintf(stderr, "    %d of stride %d, %g bytes: %s; ring or tree the other: %g s, %g s\n",
                 n, stride, bytes, why, taken_s, other_s);
-    CU_ASSERT_TRUE(taken_s <= 1.25 * other_s);
+    CU_ASSERT_TRUE(taken_s <= (1 + CHOICE_SLACK) * other_s);
 }
 
 static void the_chosen_all_reduce_is_the_faster_one(void)
