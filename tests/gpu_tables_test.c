@@ -1,5 +1,12 @@
-/* The fit against published operator tables (aiconfigurator 095f58a51), where a copy of them lies
- * beside the source tree: held-out medians stay under bars measured on 2026-11-21. */
+/* The fit against published operator tables (aiconfigurator 095f58a51, CSV), which lie in the folder
+ * that REHEARSE_TABLES names: SYSTEM/gemm/..., SYSTEM/attention/... Without it the test is skipped,
+ * with exit status 77, and says so.
+ *
+ * Bars are what the method is to do, set before it was tried: shapes held out within 4 % in the
+ * mean and 10 % at the 90th percentile where a dense table was fitted (GEMMs that training is made
+ * of), and within 10 % in the median by the physical form alone, of every class. What other GEMMs
+ * with the correction reach is printed beside the first bar: they do not, docs/model-calibration.md
+ * says by how much. */
 #include <gio/gio.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,27 +17,31 @@
 #define CACHE_S                                                                                    \
     12e-6 /* launch and key-value cache in the attention tables: docs/model-kernels.md */
 
+#define MEAN_BAR   0.04
+#define P90_BAR    0.10
+#define MEDIAN_BAR 0.10 /* of the physical form */
+
 typedef struct {
     const char *folder, *gemm, *attention; /* files below the tables' folder */
     const char *marketing, *device;
     int32_t sms_count;
-    double large, medium, small, attention_long; /* bars, fractions */
+    bool misses; /* its GEMMs are known to miss the bar: the test fails when they no longer do */
 } System;
 
 static const System systems[] = {
     {"a100_sxm", "gemm/trtllm/1.0.0/gemm_perf.csv.gz",
      "attention/sglang/0.5.10/context_attention_perf.csv.gz", "NVIDIA A100", "a100-sxm-80", 108,
-     0.03, 0.065, 0.055, 0.025},
+     .misses = true},
     {"h200_sxm", "gemm/trtllm/1.3.0rc20/gemm_perf.csv.gz",
-     "attention/vllm/0.24.0/context_attention_perf.csv.gz", "NVIDIA H200", "h200-sxm", 132, 0.033,
-     0.042, 0.035, 0.049},
+     "attention/vllm/0.24.0/context_attention_perf.csv.gz", "NVIDIA H200", "h200-sxm", 132,
+     .misses = false},
 };
 
+/* NULL: no folder is named. */
 static char *tables_file(const char *folder, const char *file)
 {
-    const char *data = g_getenv("REHEARSE_DATA");
-    return g_build_filename(data ? data : RH_DATA_DIR, "..", "shared", "data", "aiconfigurator",
-                            folder, file, NULL);
+    const char *tables = g_getenv("REHEARSE_TABLES");
+    return tables ? g_build_filename(tables, folder, file, NULL) : NULL;
 }
 
 static char *gunzipped(const char *path)
@@ -125,19 +136,35 @@ static bool convert(GString *out, const char *folder, const char *file, PutFunc 
     return true;
 }
 
-static void check_bar(const RhKernelsFit *fit, const char *name, double bar_frac)
+static const RhFitFigures *held_out(const RhKernelsFit *fit, const char *name)
 {
     for (guint i = 0; i < fit->classes->len; i++) {
         const RhFitClass *c = &g_array_index(fit->classes, RhFitClass, i);
         if (strcmp(c->name, name) != 0)
             continue;
-        printf("\n    %s %s: held out %d, median %.1f %%, bar %.1f %%", fit->device->name, name,
-               c->held_out.count, 100 * c->held_out.median_frac, 100 * bar_frac);
-        CU_ASSERT_TRUE(c->held_out.count >= 150);
-        CU_ASSERT_TRUE(c->held_out.median_frac <= bar_frac);
-        return;
+        const RhFitFigures *f = &c->held_out;
+        printf("\n    %s %s: held out %d, median %.1f %%, mean %.1f %%, p90 %.1f %%",
+               fit->device->name, name, f->count, 100 * f->median_frac, 100 * f->mean_frac,
+               100 * f->p90_frac);
+        CU_ASSERT_TRUE(f->count >= 150);
+        return f;
     }
-    CU_FAIL("the class is reported");
+    CU_FAIL_FATAL("the class is reported");
+    return NULL;
+}
+
+static void check_form(const RhKernelsFit *fit, const char *name)
+{
+    CU_ASSERT_TRUE(held_out(fit, name)->median_frac <= MEDIAN_BAR);
+}
+
+static void check_corrected(const RhKernelsFit *fit, const char *name, bool misses)
+{
+    const RhFitFigures *f = held_out(fit, name);
+    bool met = f->mean_frac <= MEAN_BAR && f->p90_frac <= P90_BAR;
+    if (!met)
+        printf(": MISSES mean %.0f %%, p90 %.0f %%", 100 * MEAN_BAR, 100 * P90_BAR);
+    CU_ASSERT_EQUAL(met, !misses);
 }
 
 static void check_system(const System *s)
@@ -147,7 +174,8 @@ static void check_system(const System *s)
                     s->sms_count);
     if (!convert(text, s->folder, s->gemm, put_gemm) ||
         !convert(text, s->folder, s->attention, put_attention)) {
-        printf("SKIPPED: no tables of %s beside the source tree\n", s->folder);
+        fprintf(stderr, "  no tables of %s in $REHEARSE_TABLES\n", s->folder);
+        CU_FAIL("the tables are there");
         return;
     }
     g_autoptr(RhDevice) device = rh_device_load(s->device, NULL);
@@ -157,10 +185,13 @@ static void check_system(const System *s)
     g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     CU_ASSERT_TRUE(fit->correction.kept);
-    check_bar(fit, "gemm bf16 large", s->large);
-    check_bar(fit, "gemm bf16 medium", s->medium);
-    check_bar(fit, "gemm bf16 small", s->small);
-    check_bar(fit, "attention long", s->attention_long);
+    check_corrected(fit, "gemm bf16 large", s->misses);
+    held_out(fit, "gemm bf16 medium");
+    held_out(fit, "gemm bf16 small");
+    check_form(fit, "gemm bf16 large, form");
+    check_form(fit, "gemm bf16 medium, form");
+    check_form(fit, "gemm bf16 small, form");
+    check_form(fit, "attention long");
 }
 
 static void shapes_held_out_of_published_tables_stay_under_their_bars(void)
@@ -171,6 +202,10 @@ static void shapes_held_out_of_published_tables_stay_under_their_bars(void)
 
 int main(void)
 {
+    if (!g_getenv("REHEARSE_TABLES")) {
+        puts("skipped: REHEARSE_TABLES names no folder of operator tables");
+        return 77;
+    }
     static const RhTest tests[] = {{"shapes held out of published tables stay under their bars",
                                     shapes_held_out_of_published_tables_stay_under_their_bars},
                                    {NULL, NULL}};
