@@ -91,6 +91,26 @@ static void bars_are_missed_by_name(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(v->missed, 0), "iteration: mean error 20.0 %"));
 }
 
+/* Ahead over the whole table, behind in one group: that group says so. */
+static void a_simpler_model_ahead_in_a_group_is_named(void)
+{
+    g_autoptr(RhValidation) v = rh_validation_new("test");
+    for (int i = 0; i < 6; i++) {
+        add_case(v, "pattern", 1 + i, (1 + i) * 1.05);
+        add_case(v, "small collective", 1 + i, (1 + i) * 1.20);
+    }
+    for (guint i = 0; i < v->cases->len; i++) {
+        RhValidationCase *c = &g_array_index(v->cases, RhValidationCase, i);
+        bool pattern = g_str_equal(c->group, "pattern");
+        c->control[RH_CONTROL_FLUID] = c->measured * (pattern ? 1.02 : 1.5);
+    }
+    rh_bars_judge(v);
+    CU_ASSERT_EQUAL_FATAL(v->missed->len, 2);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(g_ptr_array_index(v->missed, 0), "small collective: mean error 20.0 %"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(v->missed, 1), "pattern: fluid does as well"));
+}
+
 /* --- the fit --- */
 
 /* Trips as a rehearsal with known latency, copies and noise gives them. */
@@ -334,6 +354,8 @@ int main(void)
                    {"skipped_cases_count_in_no_figure_and_miss_a_bar",
                     skipped_cases_count_in_no_figure_and_miss_a_bar},
                    {"bars_are_missed_by_name", bars_are_missed_by_name},
+                   {"a_simpler_model_ahead_in_a_group_is_named",
+                    a_simpler_model_ahead_in_a_group_is_named},
                    {"the_fit_finds_what_was_put_in", the_fit_finds_what_was_put_in},
                    {"pings_that_cannot_tell_are_refused", pings_that_cannot_tell_are_refused},
                    {"a_ping_between_nodes_changes_the_nic_alone",
