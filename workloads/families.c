@@ -215,20 +215,23 @@ static const char *const FOREIGN[] = {
     NULL,
 };
 
+#define SETTLED_BY_NONE SIZE_MAX
+
 static const struct {
     const char *key, *what;
+    size_t settled_by; /* offset of a field */
 } REFUSED[] = {
-    {"num_experts", "a mixture of experts"},
-    {"num_local_experts", "a mixture of experts"},
-    {"n_routed_experts", "a mixture of experts"},
-    {"moe_intermediate_size", "a mixture of experts"},
-    {"num_experts_per_tok", "a mixture of experts"},
-    {"kv_lora_rank", "latent attention"},
-    {"block_configs", "layers of different shapes"},
-    {"text_config", "a part of a larger, multimodal model"},
-    {"vision_config", "multimodal"},
-    {"ssm_state_size", "a state-space hybrid"},
-    {"linear_num_value_heads", "linear attention"},
+    {"num_experts", "a mixture of experts", AT(experts)},
+    {"num_local_experts", "a mixture of experts", AT(experts)},
+    {"n_routed_experts", "a mixture of experts", AT(experts)},
+    {"moe_intermediate_size", "a mixture of experts", AT(experts)},
+    {"num_experts_per_tok", "a mixture of experts", AT(experts)},
+    {"kv_lora_rank", "latent attention", SETTLED_BY_NONE},
+    {"block_configs", "layers of different shapes", SETTLED_BY_NONE},
+    {"text_config", "a part of a larger, multimodal model", SETTLED_BY_NONE},
+    {"vision_config", "multimodal", SETTLED_BY_NONE},
+    {"ssm_state_size", "a state-space hybrid", SETTLED_BY_NONE},
+    {"linear_num_value_heads", "linear attention", SETTLED_BY_NONE},
 };
 
 const RhFamily *rh_family_by_name(const char *name)
@@ -249,10 +252,18 @@ bool rh_family_key_is_foreign(const char *key)
     return g_strv_contains(FOREIGN, key);
 }
 
-const char *rh_family_refused_key(const char *key)
+static bool has_field(const RhFamily *family, size_t offset)
+{
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offset)
+            return true;
+    return false;
+}
+
+const char *rh_family_refused_key(const RhFamily *family, const char *key)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(REFUSED); i++)
         if (g_str_equal(REFUSED[i].key, key))
-            return REFUSED[i].what;
+            return has_field(family, REFUSED[i].settled_by) ? NULL : REFUSED[i].what;
     return NULL;
 }

@@ -15,6 +15,8 @@ typedef struct RhConfig {
     int64_t window_from; /* first layer that slides, where no layer_types list says it */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
     int64_t hidden_dropout, attention_dropout;
+    int64_t experts;      /* routed ones, in every layer from `dense_layers` on; 0 = none */
+    int64_t dense_layers; /* the first layers, whose ffn is dense all the same */
 } RhConfig;
 
 typedef enum {
@@ -49,9 +51,9 @@ const char *const *rh_family_names(void);            /* sorted, NULL-ended */
 extern const RhField rh_set_fields[];
 /* Keys that a dense decoder's file may hold and that change nothing here. */
 bool rh_family_key_is_foreign(const char *key);
-/* A key which says that the model is not a plain dense decoder; the text says what it is, else
- * NULL. */
-const char *rh_family_refused_key(const char *key);
+/* A key which says that the model is not a plain dense decoder; the text says what it is. NULL for
+ * other keys, and where the family has a field that settles the matter itself. */
+const char *rh_family_refused_key(const RhFamily *family, const char *key);
 
 static inline int64_t *rh_config_field(RhConfig *config, const RhField *field)
 {

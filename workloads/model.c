@@ -17,14 +17,19 @@ static void clear_problem(void *data)
     g_free(p->help);
 }
 
-static const char *name_of(const RhField *names, size_t offset)
+/* What problems are told in: the names of `names`, else those of --set, else the family's. */
+typedef struct {
+    const RhConfig *config;
+    const RhField *tables[3];
+    GArray *problems;
+} Check;
+
+static const char *name_of(const Check *check, size_t offset)
 {
-    for (const RhField *f = names; f->type != RH_FIELD_NONE; f++)
-        if (f->offset == offset && f->key != NULL)
-            return f->key;
-    for (const RhField *f = rh_set_fields; f->type != RH_FIELD_NONE; f++)
-        if (f->offset == offset)
-            return f->key;
+    for (size_t t = 0; t < G_N_ELEMENTS(check->tables); t++)
+        for (const RhField *f = check->tables[t]; f->type != RH_FIELD_NONE; f++)
+            if (f->offset == offset && f->key != NULL)
+                return f->key;
     return "?";
 }
 
@@ -37,39 +42,61 @@ static char *divisors(int64_t number)
     return g_string_free(text, FALSE);
 }
 
+static void add_problem(const Check *check, size_t blamed, char *text, char *help)
+{
+    RhShapeProblem problem = {blamed, text, help};
+    g_array_append_val(check->problems, problem);
+}
+
 /* `whole` must be a multiple of `part`: blames `part`, whose legal values are named. */
-static void check_divides(const RhConfig *c, const RhField *names, size_t part, size_t whole,
-                          GArray *problems)
+static void check_divides(const Check *check, size_t part, size_t whole)
 {
     int64_t p, w;
-    memcpy(&p, (const char *)c + part, sizeof p);
-    memcpy(&w, (const char *)c + whole, sizeof w);
+    memcpy(&p, (const char *)check->config + part, sizeof p);
+    memcpy(&w, (const char *)check->config + whole, sizeof w);
     if (w % p == 0 || w == 1) /* 1: what a reader leaves of a missing size, reported already */
         return;
     g_autofree char *legal = divisors(w);
-    RhShapeProblem problem = {part,
-                              g_strdup_printf("%s %" G_GINT64_FORMAT
-                                              " does not divide %s %" G_GINT64_FORMAT,
-                                              name_of(names, part), p, name_of(names, whole), w),
-                              g_strdup_printf("values that do: %s", legal)};
-    g_array_append_val(problems, problem);
+    add_problem(check, part,
+                g_strdup_printf("%s %" G_GINT64_FORMAT " does not divide %s %" G_GINT64_FORMAT,
+                                name_of(check, part), p, name_of(check, whole), w),
+                g_strdup_printf("values that do: %s", legal));
 }
 
-GArray *rh_config_resolve(RhConfig *c, const RhField *names)
+static void check_experts(const Check *check)
+{
+    const RhConfig *c = check->config;
+    if (c->experts == 0 || c->dense_layers >= c->layers)
+        return;
+    size_t experts = offsetof(RhConfig, experts), dense = offsetof(RhConfig, dense_layers);
+    add_problem(check, experts,
+                g_strdup_printf("%s %" G_GINT64_FORMAT ": %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+                                " layers have routed experts, which are not built yet",
+                                name_of(check, experts), c->experts, c->layers - c->dense_layers,
+                                c->layers),
+                g_strdup_printf("%s %" G_GINT64_FORMAT " takes every layer as dense",
+                                name_of(check, dense), c->layers));
+}
+
+GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)
 {
     GArray *problems = g_array_new(FALSE, FALSE, sizeof(RhShapeProblem));
+    Check check = {c, {names, rh_set_fields, family->fields}, problems};
     g_array_set_clear_func(problems, clear_problem);
+    if (family->mixer->resolve != NULL)
+        family->mixer->resolve(c);
     if (c->kv_heads == 0)
         c->kv_heads = c->heads;
     if (c->ffn == 0)
         c->ffn = 4 * c->hidden;
     if (!c->window_used)
         c->window = 0;
-    if (c->head_size == 0)
-        check_divides(c, names, offsetof(RhConfig, heads), offsetof(RhConfig, hidden), problems);
-    if (c->head_size == 0)
+    if (c->head_size == 0) {
+        check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
         c->head_size = MAX(c->hidden / c->heads, 1);
-    check_divides(c, names, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads), problems);
+    }
+    check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
+    check_experts(&check);
     return problems;
 }
 
@@ -263,20 +290,28 @@ static void add_to_hash(RhModel *m, const char *key, const char *value)
 bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
 {
     g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
+    const RhFamily *family = rh_family_by_name(m->family);
     const RhField *field = find_key(rh_set_fields, key);
     if (field == NULL)
-        field = find_key(rh_family_by_name(m->family)->fields, key);
+        field = find_key(family->fields, key);
     if (field == NULL)
         return fail_unknown_key(m, key, error);
     RhConfig c = *m->config;
     forget_derived(field->offset, &c);
-    if (!parse_value(field, key, value, rh_config_field(&c, field), error))
+    int64_t said;
+    if (!parse_value(field, key, value, &said, error))
         return false;
-    g_autoptr(GArray) problems = rh_config_resolve(&c, rh_set_fields);
+    *rh_config_field(&c, field) = said;
+    g_autoptr(GArray) problems = rh_config_resolve(family, &c, rh_set_fields);
     if (problems->len > 0) {
         const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s\nhelp: %s", key, value, p->text, p->help);
     }
+    if (*rh_config_field(&c, field) != said)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s=%s: in the family %s it follows from other figures, as %" G_GINT64_FORMAT, key,
+            value, m->family, *rh_config_field(&c, field));
     apply(m, &c, field->offset);
     add_to_hash(m, key, value);
     return true;

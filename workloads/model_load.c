@@ -72,7 +72,7 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     g_autoptr(GPtrArray) absent = absent_keys(root, family);
     const RhJsonNode *node = rh_json_first(root);
     for (; node != NULL; node = rh_json_next(node)) {
-        const char *key = rh_json_key(node), *refused = rh_family_refused_key(key);
+        const char *key = rh_json_key(node), *refused = rh_family_refused_key(family, key);
         if (refused != NULL && rh_json_has(root, key))
             rh_json_problem_at_key(doc, node, "only dense models of one stack of layers are known",
                                    "\"%s\": this model is %s, not a dense %s", key, refused,
@@ -149,7 +149,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     RhConfig c = {0};
     read_fields(doc, root, family, &c);
     check_other_keys(doc, root, family);
-    g_autoptr(GArray) problems = rh_config_resolve(&c, family->fields);
+    g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
     read_layer_types(doc, root, &c, m);

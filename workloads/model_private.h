@@ -8,9 +8,10 @@ typedef struct {
     char *text, *help;
 } RhShapeProblem;
 
-/* Fills what follows from other fields (head_size, kv_heads, ffn, an unused window), then checks.
- * The messages name fields as `names` does. GArray of RhShapeProblem, owned by the caller. */
-GArray *rh_config_resolve(RhConfig *config, const RhField *names);
+/* Fills what follows from other fields (head_size, kv_heads, ffn, an unused window, and what the
+ * family's operators know), then checks. The messages name fields as `names` does. GArray of
+ * RhShapeProblem, owned by the caller. */
+GArray *rh_config_resolve(const RhFamily *family, RhConfig *config, const RhField *names);
 
 /* A model of the resolved shape; the window slides from layer `window_from` on. */
 RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *config);

@@ -36,8 +36,8 @@ typedef struct {
 
 struct RhOperator {
     const char *name; /* as reports show it */
-    /* From the configuration to the layer's own figures; what other figures say is filled in
-     * first, by resolve(). Both NULL when there is nothing to do. */
+    /* From the configuration to the layer's own figures; a mixer fills in first what follows from
+     * other figures, by resolve(). Both NULL when there is nothing to do. */
     void (*resolve)(RhConfig *config);
     void (*shape)(const RhConfig *config, RhLayerKind *kind);
     RhParams (*params)(const RhOps *ops); /* NULL: none */
