@@ -2,19 +2,6 @@
  * (Megatron-LM, arXiv 1909.08053, section 3). Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
-/* Bytes per element of q and k: read and write. Eager: rotate half (negate, concatenate), two
- * products and a sum, for each of q and k. */
-static const RhStream ROTARY = {4, 4.8, 20.5, 24.6, 10};
-
-/* Bytes per score of mask, scale, softmax and dropout: fused 10 forward and 16 backward, eager 34
- * and 40; round counts that reproduce the public unfused runs of the Aleph Alpha sweep. Assumed. */
-static const RhStream SCORES = {10, 16, 34, 40, 7};
-
-/* FlashAttention-2 (arXiv 2307.08691), section 4.1: backward has 5 matmuls for forward's 2. */
-#define FLASH_BACKWARD 2.5
-/* Log-sum-exp, fp32, one a query and head; same paper, section 3.1. */
-#define STATISTICS_BYTES 4.0
-
 /* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. */
 typedef struct {
     int64_t heads, kv_heads, q, kv, qkv;
@@ -52,82 +39,22 @@ static RhParams params(const RhOps *ops)
                           (kind->out_bias ? h : 0) + (kind->qk_norm ? 2.0 * kind->head_size : 0)};
 }
 
-/* Two products of 2 d FLOPs for each head and visible pair. */
+static RhCore core_of(const RhOps *ops, const Widths *w)
+{
+    int64_t d = ops->kind->head_size;
+    return (RhCore){.heads = w->heads, .kv_heads = w->kv_heads, .key = d, .value = d};
+}
+
 static RhFlops flops(const RhOps *ops)
 {
     Widths w = widths_of(ops);
+    RhCore core = core_of(ops, &w);
     double entries = (double)ops->model->hidden * (double)(w.qkv + w.q);
     return (RhFlops){.weights = 2 * (double)ops->tokens * entries,
-                     .pairs = 4 * (double)ops->sequences * (double)w.q * rh_ops_visible_pairs(ops)};
+                     .pairs = rh_core_flops(ops, &core, false)};
 }
 
 /* --- Kernels --- */
-
-/* One fused kernel over so many bytes. */
-static void fused(RhOps *ops, const Widths *w, bool backward, double bytes)
-{
-    double forward = flops(ops).pairs;
-    RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
-                       .dtype = (uint8_t)ops->shard->dtype,
-                       .causal = !ops->decoding,
-                       .heads = (int32_t)w->heads,
-                       .kv_heads = (int32_t)w->kv_heads,
-                       .batch = ops->sequences,
-                       .m = ops->queries,
-                       .n = rh_ops_reach(ops),
-                       .k = ops->kind->head_size,
-                       .flops = backward ? FLASH_BACKWARD * forward : forward,
-                       .bytes = bytes};
-    g_array_append_val(ops->out, kernel);
-}
-
-/* Forward: q, out, k, v. Backward: these, and the gradient of each. */
-static void flash(RhOps *ops, bool backward)
-{
-    Widths w = widths_of(ops);
-    double columns = (double)(2 * w.q + 2 * w.kv) * (backward ? 2 : 1);
-    fused(ops, &w, backward,
-          (double)ops->tokens *
-              (ops->element_bytes * columns + STATISTICS_BYTES * (double)w.heads));
-}
-
-/* Serving keeps no statistics. A prompt's keys and values are read where they were written; a new
- * token reads those of its cache. */
-static void serve(RhOps *ops)
-{
-    Widths w = widths_of(ops);
-    double cached = (double)ops->sequences * (double)rh_ops_reach(ops);
-    double read = ops->decoding ? cached : (double)ops->tokens;
-    fused(ops, &w, false,
-          ops->element_bytes * (2 * read * (double)w.kv + 2 * (double)ops->tokens * (double)w.q));
-}
-
-/* Scores and probabilities are whole rectangles in memory, whatever the mask. */
-static void unfused(RhOps *ops, bool backward)
-{
-    int64_t queries = ops->queries, keys = ops->keys, d = ops->kind->head_size;
-    int64_t batch = ops->sequences * widths_of(ops).heads;
-    double scores = (double)batch * (double)queries * (double)keys;
-    if (backward) {
-        rh_ops_gemm(ops, batch, queries, keys, d); /* d probabilities = d out x v' */
-        rh_ops_gemm(ops, batch, keys, d, queries); /* d v = probabilities' x d out */
-        rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &SCORES, scores, true);
-        rh_ops_gemm(ops, batch, queries, d, keys); /* d q = d scores x k */
-        rh_ops_gemm(ops, batch, keys, d, queries); /* d k = d scores' x q */
-        return;
-    }
-    rh_ops_gemm(ops, batch, queries, keys, d);
-    rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &SCORES, scores, false);
-    rh_ops_gemm(ops, batch, queries, d, keys);
-}
-
-static void core(RhOps *ops, bool backward)
-{
-    if (ops->shard->flash)
-        flash(ops, backward);
-    else
-        unfused(ops, backward);
-}
 
 /* Norm and rotation of queries and keys. */
 static void queries_and_keys(RhOps *ops, const Widths *w, bool backward)
@@ -136,7 +63,7 @@ static void queries_and_keys(RhOps *ops, const Widths *w, bool backward)
     if (ops->kind->qk_norm)
         rh_ops_norm(ops, elements, backward);
     if (ops->model->position == RH_POSITION_ROTARY)
-        rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);
+        rh_ops_rotary(ops, elements, backward);
 }
 
 static void weight_gradients(RhOps *ops, const Widths *w)
@@ -153,6 +80,7 @@ static void weight_gradients(RhOps *ops, const Widths *w)
 static void kernels(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
+    RhCore core = core_of(ops, &w);
     int64_t h = ops->model->hidden;
     switch (pass) {
     case RH_PASS_FORWARD:
@@ -161,15 +89,12 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_DECODE:
         rh_ops_gemm(ops, 1, ops->tokens, w.qkv, h);
         queries_and_keys(ops, &w, false);
-        if (rh_pass_trains(pass))
-            core(ops, false);
-        else
-            serve(ops);
+        rh_core_kernels(ops, &core, pass);
         rh_ops_gemm(ops, 1, ops->tokens, h, w.q);
         break;
     case RH_PASS_BACKWARD_DATA:
         rh_ops_gemm(ops, 1, ops->tokens, w.q, h);
-        core(ops, true);
+        rh_core_kernels(ops, &core, pass);
         queries_and_keys(ops, &w, true);
         rh_ops_gemm(ops, 1, ops->tokens, h, w.qkv);
         break;
@@ -177,7 +102,7 @@ static void kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops, &w);
         break;
     case RH_PASS_RECOMPUTE_SELECTIVE:
-        core(ops, false);
+        rh_core_kernels(ops, &core, pass);
         break;
     case RH_PASS_NONE:
     case RH_PASS_LAST:
@@ -186,43 +111,18 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* --- Bytes: Korthikanti et al. 2022 (arXiv 2205.05198), with GQA and fused attention --- */
-
-/* What the core alone keeps, and selective recomputation drops. Unfused: softmax output, dropout
- * mask and dropout output, (2 e + 1) a score (equation 2); without dropout the masked scores and
- * the softmax output. */
-static double core_bytes(const RhOps *ops, const Widths *w)
-{
-    double rows = (double)ops->tokens * (double)w->heads;
-    if (ops->shard->flash)
-        return STATISTICS_BYTES * rows;
-    return rows * (double)ops->keys *
-           (2 * ops->element_bytes + (ops->model->attention_dropout ? 1 : 0));
-}
-
-/* The largest of the moments of backward: a GEMM's result beside what it reads and nothing keeps.
- */
-static double backward_bytes(const RhOps *ops, const Widths *w)
-{
-    double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
-    double q = n * (double)w->q, d_qkv = n * (double)w->qkv;
-    double scores = ops->shard->flash ? 0 : 2 * n * (double)w->heads * (double)ops->keys;
-    double into_core = e * (wide + q);
-    double inside = e * (q + d_qkv + scores);
-    double out_of_core = e * (d_qkv + wide) + rh_ops_gathered_bytes(ops);
-    return MAX(into_core, MAX(inside, out_of_core));
-}
-
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
+    RhCore core = core_of(ops, &w);
     int64_t normed = ops->kind->qk_norm ? w.q + w.kv : 0; /* queries and keys before their norm */
-    double columns = (double)(normed + w.qkv + w.q), core = core_bytes(ops, &w);
-    return (RhOperatorBytes){.kept = ops->element_bytes * (double)ops->tokens * columns + core,
-                             .core = core,
-                             .forward = ops->element_bytes * rh_ops_hidden_elements(ops) +
-                                        rh_ops_gathered_bytes(ops),
-                             .backward = backward_bytes(ops, &w)};
+    double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
+    double columns = (double)(normed + w.qkv + w.q);
+    return (RhOperatorBytes){.kept = e * (double)ops->tokens * columns + dropped,
+                             .core = dropped,
+                             .forward =
+                                 e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops),
+                             .backward = rh_core_backward_bytes(ops, &core)};
 }
 
 const RhOperator rh_attention = {.name = "attention",

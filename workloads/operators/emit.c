@@ -7,6 +7,10 @@
 static const RhStream RMS_NORM = {8, 9.6, 68, 81.6, 8};
 static const RhStream LAYER_NORM = {8, 9.6, 8, 9.6, 1}; /* one kernel in eager frameworks too */
 
+/* Read and write. Eager: rotate half (negate, concatenate), two products and a sum, for each of q
+ * and k. */
+static const RhStream ROTARY = {4, 4.8, 20.5, 24.6, 10};
+
 void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k)
 {
     double dm = (double)m, dn = (double)n, dk = (double)k, count = (double)batch;
@@ -65,4 +69,9 @@ void rh_ops_norm(RhOps *ops, double elements, bool backward)
     const RhStream *stream = ops->model->norm == RH_NORM_LAYER ? &LAYER_NORM : &RMS_NORM;
     if (ops->model->norm != RH_NORM_NONE)
         rh_ops_elementwise(ops, RH_KERNEL_NORM, stream, elements, backward);
+}
+
+void rh_ops_rotary(RhOps *ops, double elements, bool backward)
+{
+    rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);
 }

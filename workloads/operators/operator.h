@@ -97,3 +97,23 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
                         bool backward);
 /* The model's kind of norm over so many elements. */
 void rh_ops_norm(RhOps *ops, double elements, bool backward);
+/* Rotation of so many elements of queries and keys. */
+void rh_ops_rotary(RhOps *ops, double elements, bool backward);
+
+/* --- The core of attention (core.c) --- */
+
+/* One rank's heads, and the columns of one key and of one value. */
+typedef struct {
+    int64_t heads, kv_heads;
+    int64_t key, value;
+    bool values_in_keys; /* values are columns of the keys: read once */
+} RhCore;
+
+/* FLOPs over the visible pairs. */
+double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward);
+/* Fused or not, as the shard says, in training; serving is fused, and decoding reads the cache. */
+void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass);
+/* What the core alone keeps, and selective recomputation drops. */
+double rh_core_kept_bytes(const RhOps *ops, const RhCore *core);
+/* Working bytes of backward of a block whose tensors are the core's and the hidden state. */
+double rh_core_backward_bytes(const RhOps *ops, const RhCore *core);

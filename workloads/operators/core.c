@@ -1,0 +1,98 @@
+/* The core of attention: softmax of queries by keys, times values. What it is between (one matrix
+ * or several, latents or none) is the affair of the operators that have it. */
+#include "workloads/operators/operator.h"
+
+/* Bytes per score of mask, scale, softmax and dropout: fused 10 forward and 16 backward, eager 34
+ * and 40; round counts that reproduce the public unfused runs of the Aleph Alpha sweep. Assumed. */
+static const RhStream SCORES = {10, 16, 34, 40, 7};
+
+/* Log-sum-exp, fp32, one a query and head: FlashAttention-2 (arXiv 2307.08691), section 3.1. */
+#define STATISTICS_BYTES 4.0
+
+double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
+{
+    return (double)ops->sequences * (double)core->heads * rh_ops_visible_pairs(ops) *
+           rh_attention_pair_flops(core->key, core->value, backward);
+}
+
+/* --- Kernels --- */
+
+/* One fused kernel. Forward reads queries, keys and values and writes the output; backward does so
+ * with these and the gradient of each. The statistics go from one to the other. */
+static void fused(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    bool backward = pass == RH_PASS_BACKWARD_DATA;
+    double tokens = (double)ops->tokens, heads = (double)core->heads;
+    double seen = ops->decoding ? (double)ops->sequences * (double)rh_ops_reach(ops) : tokens;
+    double own = heads * (double)(core->key + core->value);
+    double others =
+        (double)core->kv_heads * (double)(core->key + (core->values_in_keys ? 0 : core->value));
+    double touched = tokens * own + seen * others;
+    double statistics = rh_pass_trains(pass) ? STATISTICS_BYTES * tokens * heads : 0;
+    RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .causal = !ops->decoding,
+                       .heads = (int32_t)core->heads,
+                       .kv_heads = (int32_t)core->kv_heads,
+                       .v_head = core->value == core->key ? 0 : (int32_t)core->value,
+                       .batch = ops->sequences,
+                       .m = ops->queries,
+                       .n = rh_ops_reach(ops),
+                       .k = core->key,
+                       .flops = rh_core_flops(ops, core, backward),
+                       .bytes = ops->element_bytes * touched * (backward ? 2 : 1) + statistics};
+    g_array_append_val(ops->out, kernel);
+}
+
+/* Scores and probabilities are whole rectangles in memory, whatever the mask. */
+static void unfused(RhOps *ops, const RhCore *core, bool backward)
+{
+    int64_t queries = ops->queries, keys = ops->keys, batch = ops->sequences * core->heads;
+    double scores = (double)batch * (double)queries * (double)keys;
+    if (backward) {
+        rh_ops_gemm(ops, batch, queries, keys, core->value); /* d probabilities = d out x v' */
+        rh_ops_gemm(ops, batch, keys, core->value, queries); /* d v = probabilities' x d out */
+        rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &SCORES, scores, true);
+        rh_ops_gemm(ops, batch, queries, core->key, keys); /* d q = d scores x k */
+        rh_ops_gemm(ops, batch, keys, core->key, queries); /* d k = d scores' x q */
+        return;
+    }
+    rh_ops_gemm(ops, batch, queries, keys, core->key);
+    rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &SCORES, scores, false);
+    rh_ops_gemm(ops, batch, queries, core->value, keys);
+}
+
+void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    if (ops->shard->flash || !rh_pass_trains(pass))
+        fused(ops, core, pass);
+    else
+        unfused(ops, core, pass == RH_PASS_BACKWARD_DATA);
+}
+
+/* --- Bytes: Korthikanti et al. 2022 (arXiv 2205.05198), and fused attention --- */
+
+/* Unfused: softmax output, dropout mask and dropout output, (2 e + 1) a score (equation 2); without
+ * dropout the masked scores and the softmax output. */
+double rh_core_kept_bytes(const RhOps *ops, const RhCore *core)
+{
+    double rows = (double)ops->tokens * (double)core->heads;
+    if (ops->shard->flash)
+        return STATISTICS_BYTES * rows;
+    return rows * (double)ops->keys *
+           (2 * ops->element_bytes + (ops->model->attention_dropout ? 1 : 0));
+}
+
+/* The largest of the moments: a GEMM's result beside what it reads and nothing keeps. */
+double rh_core_backward_bytes(const RhOps *ops, const RhCore *core)
+{
+    double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
+    double out = n * (double)(core->heads * core->value), rows = n * (double)core->heads;
+    double d_qkv = n * (double)(core->heads * core->key) +
+                   n * (double)(core->kv_heads * (core->key + core->value));
+    double scores = ops->shard->flash ? 0 : 2 * rows * (double)ops->keys;
+    double into_core = e * (wide + out);
+    double inside = e * (out + d_qkv + scores);
+    double out_of_core = e * (d_qkv + wide) + rh_ops_gathered_bytes(ops);
+    return MAX(into_core, MAX(inside, out_of_core));
+}
