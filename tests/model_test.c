@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "tests/testkit.h"
+#include "workloads/families.h"
 
 static RhModel *parse(const char *text, GError **error)
 {
@@ -255,7 +256,10 @@ static void other_kinds_of_models_are_refused(void)
 {
     check_refused("{'model_type': 'mixtral', 'num_hidden_layers': 32}",
                   "model_type \"mixtral\" is not supported");
-    check_refused("{'model_type': 'deepseek_v3'}", "gpt2, llama, mistral, qwen2, qwen3");
+    g_autofree char *families = g_strjoinv(", ", (char **)rh_family_names());
+    check_refused("{'model_type': 'deepseek_v3'}", families);
+    for (const char *const *name = rh_family_names(); name[1] != NULL; name++)
+        CU_ASSERT_TRUE(strcmp(name[0], name[1]) < 0);
     check_refused("{'hidden_size': 32}", "model_type");
     check_refused("{'model_type': ''}", "model_type \"\" is not supported");
     check_refused(LLAMA(", 'num_local_experts': 8"), "mixture of experts");

@@ -129,6 +129,7 @@ static const RhField GPT2[] = {
     END,
 };
 
+/* Sorted by name. */
 static const RhFamily FAMILIES[] = {
     {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
     {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
@@ -137,9 +138,6 @@ static const RhFamily FAMILIES[] = {
     {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN2},
     {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3},
 };
-
-static const char *const NAMES[] = {"gpt2", "llama", "mistral", "nemotron", "qwen2", "qwen3", NULL};
-G_STATIC_ASSERT(G_N_ELEMENTS(NAMES) == G_N_ELEMENTS(FAMILIES) + 1);
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),
@@ -244,7 +242,14 @@ const RhFamily *rh_family_by_name(const char *name)
 
 const char *const *rh_family_names(void)
 {
-    return NAMES;
+    static const char *names[G_N_ELEMENTS(FAMILIES) + 1];
+    static gsize filled;
+    if (g_once_init_enter(&filled)) {
+        for (size_t i = 0; i < G_N_ELEMENTS(FAMILIES); i++)
+            names[i] = FAMILIES[i].name;
+        g_once_init_leave(&filled, 1);
+    }
+    return names;
 }
 
 bool rh_family_key_is_foreign(const char *key)
