@@ -82,8 +82,8 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double
 double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                                 double bytes, const RhPlatform *platform);
 
-/* The algorithm a library would take: the first of least estimate among those it has for the
- * operation, with the reason as text ("ring: ring 1.21 ms, tree 1.8 ms over ..."; caller frees; may
- * be NULL). */
+/* The algorithm a library would take: the first of least estimate, to 2 %, among those it has for
+ * the operation, with the reason as text ("ring: ring 1.21 ms, tree 1.8 ms over ..."; caller frees;
+ * may be NULL). */
 RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                             const RhPlatform *platform, char **why);

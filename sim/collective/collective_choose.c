@@ -121,6 +121,9 @@ static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, 
     return ((mpi ? row->mpi : nccl) & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
 }
 
+/* A later row must be faster by more than this: estimates are not finer. Assumed. */
+#define TIE_FRAC 0.02
+
 RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                             const RhPlatform *platform, char **why)
 {
@@ -139,7 +142,7 @@ RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, do
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
                                    time_s * 1e3);
         candidates++;
-        if (best == RH_ALGO_NONE || time_s < least_s) {
+        if (best == RH_ALGO_NONE || time_s < least_s * (1 - TIE_FRAC)) {
             best = algo;
             least_s = time_s;
         }
