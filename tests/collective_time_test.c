@@ -103,7 +103,7 @@ static void linear_parts_give_the_time_of_any_size(void)
                                launch_s + latency_s + bytes * s_per_byte, 1e-12);
             }
         }
-    CU_ASSERT_EQUAL(linear, 16); /* all but the two pipelines */
+    CU_ASSERT_EQUAL(linear, 17); /* all but the two pipelines */
     g_autoptr(RhSchedule) alone = rh_schedule_new(RH_OP_ALL_REDUCE, RH_ALGO_TREE, 1, NULL, 5, NULL);
     CU_ASSERT_TRUE(rh_schedule_linear(alone, p, p4, 0, 0, &latency_s, &s_per_byte));
     CU_ASSERT_TRUE(latency_s == 0 && s_per_byte == 0);

@@ -108,8 +108,9 @@ static void leaders_of_hierarchical_collectives(void)
 
 static void every_algorithm_over_odd_groups(void)
 {
-    static const RhAlgo algos[] = {RH_ALGO_RING, RH_ALGO_TREE, RH_ALGO_RECURSIVE_DOUBLING,
-                                   RH_ALGO_RABENSEIFNER, RH_ALGO_HIERARCHICAL};
+    static const RhAlgo algos[] = {
+        RH_ALGO_RING,         RH_ALGO_TREE,         RH_ALGO_RECURSIVE_DOUBLING,
+        RH_ALGO_RABENSEIFNER, RH_ALGO_HIERARCHICAL, RH_ALGO_MULTI_LEADER};
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x6,ib:400Gb/s,leaf:2,oversub:2");
     for (size_t i = 0; i < G_N_ELEMENTS(algos); i++) {
         KitStep k = base_step;

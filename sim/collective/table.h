@@ -9,4 +9,5 @@
     ROW(RECURSIVE_DOUBLING, doubling)                                                              \
     ROW(RABENSEIFNER, rabenseifner)                                                                \
     ROW(HIERARCHICAL, hierarchical)                                                                \
-    ROW(DIRECT, direct)
+    ROW(DIRECT, direct)                                                                            \
+    ROW(MULTI_LEADER, multi_leader)
