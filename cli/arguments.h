@@ -23,7 +23,8 @@ typedef struct {
     int64_t steps;
     bool unfolded;
     double jitter_frac;
-    const char *trace;
+    const char *trace, *on;
+    GPtrArray *besides; /* const char* */
     /* validate, calibrate */
     const char *suite, *only, *keep, *lab, *measure, *device, *budget, *lists;
     GPtrArray *froms; /* const char* */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "cli/beside.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
@@ -54,6 +55,12 @@ static int run(const RhArguments *a, GError **error)
     RhLayout layout;
     if (!in || !rh_inputs_layout(in, a->strategy, &layout, error))
         return 3;
+    if (a->besides->len > 0)
+        return rh_beside_run(a, in, &layout, error);
+    if (a->on) {
+        rh_fail(error, RH_ERROR_USAGE, "--on places a job beside others: it goes with --beside");
+        return 2;
+    }
     RhEngineOptions options = {.unfolded = a->unfolded,
                                .timeline = a->trace || rh_layout_files_need_timeline(a->outputs),
                                .jitter_frac = a->jitter_frac,
@@ -81,6 +88,10 @@ static const RhOption own[] = {
               "perform every rank, not one for each kind (slow, to about 1,000 GPUs)"),
     RH_OPTION(jitter_frac, "jitter", 0, RH_OPTION_QUANTITY, "5%",
               "standard deviation of kernel times", .quantity = RH_QUANTITY_FRAC),
+    RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
+              "another job on the same fabric, and what they cost each other"),
+    RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
+              "with --beside: nodes of this job, like 0-3,8 (the first ones)"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
     {0}};
@@ -97,11 +108,20 @@ const RhCommand rh_command_simulate = {
              "longest. The first line also gives the two lower bounds that `plan` screens\n"
              "with. A layout that needs more memory than there is, is rehearsed all the same:\n"
              "the text, and \"fits\" in the JSON, say so.\n\n"
+             "With --beside, jobs share the fabric: a FILE holds one, as JSON:\n"
+             "  {\"workload\": \"llama-3.1-8b\", \"layout\": \"tp8,dp4\", \"nodes\": \"4-7\",\n"
+             "   \"global_batch\": 64, \"sequence\": 4096, \"start\": \"0.5s\", \"steps\": 3}\n"
+             "(\"name\", \"dtype\", \"start\" and \"steps\" may be left out; the platform is -p,\n"
+             "the stack --stack). Every job is rehearsed alone and beside the others, and the\n"
+             "answer says on which links they met and what it cost each. All repeat their\n"
+             "steps until the last has done those asked for, so that contention is steady.\n\n"
              "Keys of a layout, and their defaults, are in `rehearse show strategies`.\n",
     .examples = "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
                 "    --seq 8192 -s tp4,pp8,mb1,recompute=selective\n"
                 "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
-                "    --seq 8192 -s plan.json#2 --trace run.trace.json.gz -o run.json",
+                "    --seq 8192 -s plan.json#2 --trace run.trace.json.gz -o run.json\n"
+                "rehearse simulate -w llama-3.1-8b -p llama3-roce:8 --gpus 32 \\\n"
+                "    --global-batch 64 --seq 4096 -s tp8,dp4 --on 0,2,4,6 --beside other.json",
     .tables = tables,
     .run = run,
 };

@@ -1,0 +1,123 @@
+#include "cli/beside.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/job_file.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/together.h"
+
+/* The nodes of the job on the command line: --on, or the first ones. */
+static bool own_nodes(const RhArguments *a, const RhInputs *in, int32_t **nodes, int32_t *count,
+                      GError **error)
+{
+    int32_t each = in->c.platform->gpus_per_node;
+    int32_t needed = (in->c.job.gpus + each - 1) / each;
+    if (!a->on) {
+        *count = needed;
+        *nodes = g_new(int32_t, needed);
+        for (int32_t i = 0; i < needed; i++)
+            (*nodes)[i] = i;
+        return true;
+    }
+    if (!rh_nodes_parse(a->on, in->c.platform->nodes_count, nodes, count, error)) {
+        g_prefix_error(error, "--on: ");
+        return false;
+    }
+    if (*count == needed)
+        return true;
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "--on names %d nodes, the job's %d GPUs need %d\nhelp: --gpus says how many GPUs "
+        "the job has",
+        *count, in->c.job.gpus, needed);
+}
+
+/* Two jobs at one node: an error that names both. */
+static bool check_apart(const RhNeighbour *jobs, uint32_t count, int32_t nodes, GError **error)
+{
+    g_autofree int32_t *owner = g_new0(int32_t, nodes + 1);
+    for (uint32_t i = 0; i < count; i++)
+        for (int32_t k = 0; k < jobs[i].nodes_count; k++) {
+            int32_t *other = &owner[jobs[i].nodes[k]];
+            if (*other)
+                return rh_fail(error, RH_ERROR_USAGE,
+                               "%s and %s are both on node %d\nhelp: --on NODES places the job of "
+                               "the command line, --gpus says how many GPUs it has; \"nodes\" "
+                               "places a job of a file",
+                               jobs[*other - 1].name, jobs[i].name, jobs[i].nodes[k]);
+            *other = (int32_t)i + 1;
+        }
+    return true;
+}
+
+static RhNeighbour neighbour_of(const RhJobFile *file)
+{
+    return (RhNeighbour){.name = file->name,
+                         .c = &file->c,
+                         .layout = file->layout,
+                         .nodes = file->nodes,
+                         .nodes_count = file->nodes_count,
+                         .t_start_s = file->t_start_s,
+                         .steps = file->steps};
+}
+
+static bool write_files(const RhArguments *a, const char *json, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++)
+        if (!rh_output_write(g_ptr_array_index(a->outputs, i), json, error))
+            return false;
+    return true;
+}
+
+static int answer(const RhArguments *a, const RhInputs *in, const RhNeighbour *jobs, int32_t count,
+                  GError **error)
+{
+    RhEngineOptions options = {
+        .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
+    int32_t processes = a->jobs > 0 ? (int32_t)a->jobs : (int32_t)g_get_num_processors();
+    rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
+    g_autoptr(RhNeighbourhood) n = rh_neighbours_rehearse(jobs, count, &options, processes, error);
+    rh_terminal_progress_end();
+    if (!n)
+        return 3;
+    g_autofree char *json = rh_report_together_json(&in->question, jobs, n);
+    if (!write_files(a, json, error))
+        return 3;
+    g_autofree char *text = a->json ? NULL : rh_report_together_text(&in->question, jobs, n);
+    fputs(a->json ? json : text, stdout);
+    return 0;
+}
+
+int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layout, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
+    if (a->trace || a->jitter_frac > 0) {
+        rh_fail(error, RH_ERROR_USAGE, "--beside goes with neither --trace nor --jitter");
+        return 2;
+    }
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
+    g_autofree int32_t *nodes = NULL;
+    RhNeighbour own = {
+        .name = "this job", .c = &in->c, .layout = *layout, .steps = (int32_t)a->steps};
+    if (!own_nodes(a, in, &nodes, &own.nodes_count, error))
+        return 2;
+    own.nodes = nodes;
+    g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func((GDestroyNotify)rh_job_file_free);
+    g_autoptr(GArray) jobs = g_array_new(FALSE, FALSE, sizeof(RhNeighbour));
+    g_array_append_val(jobs, own);
+    for (guint i = 0; i < a->besides->len; i++) {
+        RhJobFile *file = rh_job_file_load(g_ptr_array_index(a->besides, i), in, error);
+        if (!file)
+            return 3;
+        RhNeighbour job = neighbour_of(file);
+        g_ptr_array_add(files, file);
+        g_array_append_val(jobs, job);
+    }
+    const RhNeighbour *all = (const RhNeighbour *)(void *)jobs->data;
+    if (!check_apart(all, jobs->len, in->c.platform->nodes_count, error))
+        return 2;
+    return answer(a, in, all, (int32_t)jobs->len, error);
+}

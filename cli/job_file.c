@@ -1,0 +1,135 @@
+#include "cli/job_file.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/names.h"
+
+#define STEPS_MAX 1000
+
+/* --- nodes --- */
+
+static bool add_node(int64_t node, int32_t nodes_count, bool *taken, GArray *out, GError **error)
+{
+    int32_t number = (int32_t)node;
+    if (node >= nodes_count)
+        return rh_fail(error, RH_ERROR_USAGE, "node %" G_GINT64_FORMAT " of %d: they are 0 to %d",
+                       node, nodes_count, nodes_count - 1);
+    if (taken[node])
+        return rh_fail(error, RH_ERROR_USAGE, "node %d stands there twice", number);
+    taken[node] = true;
+    g_array_append_val(out, number);
+    return true;
+}
+
+bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int32_t *count,
+                    GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
+    g_autofree bool *taken = g_new0(bool, nodes_count + 1);
+    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    for (char **part = parts; *part; part++) {
+        g_auto(GStrv) ends = g_strsplit(*part, "-", 2);
+        int64_t first, last;
+        if (!ends[0] || !rh_integer_parse(ends[0], 0, G_MAXINT32, &first, NULL) ||
+            !rh_integer_parse(ends[1] ? ends[1] : ends[0], 0, G_MAXINT32, &last, NULL) ||
+            last < first)
+            return rh_fail(error, RH_ERROR_USAGE, "\"%s\" is no list of nodes, like 0-3,8", text);
+        for (int64_t node = first; node <= last; node++)
+            if (!add_node(node, nodes_count, taken, out, error))
+                return false;
+    }
+    if (out->len == 0)
+        return rh_fail(error, RH_ERROR_USAGE, "a list of nodes is empty");
+    *count = (int32_t)out->len;
+    *nodes = (int32_t *)(void *)g_array_free(g_steal_pointer(&out), FALSE);
+    return true;
+}
+
+/* --- the file --- */
+
+/* What follows is said of the value of this key. */
+static void say(RhJson *doc, const char *key, GError *local)
+{
+    const RhJsonNode *root = rh_json_root(doc), *member = rh_json_first(root);
+    while (member && g_strcmp0(rh_json_key(member), key) != 0)
+        member = rh_json_next(member);
+    rh_json_problem(doc, member ? member : root, NULL, "%s: %s", key, local->message);
+    g_error_free(local);
+}
+
+static void read_nodes(RhJson *doc, const char *text, const RhPlatform *platform, RhJobFile *job)
+{
+    GError *local = NULL;
+    if (!*text)
+        return; /* missing: told already */
+    if (!rh_nodes_parse(text, platform->nodes_count, &job->nodes, &job->nodes_count, &local))
+        say(doc, "nodes", local);
+    job->c.job.gpus = job->nodes_count * platform->gpus_per_node;
+}
+
+static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
+{
+    job->c.job.dtype = rh_dtype_by_name(name);
+    if (job->c.job.dtype != RH_DTYPE_BF16 && job->c.job.dtype != RH_DTYPE_FP16)
+        say(doc, "dtype",
+            g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is not bf16 or fp16", name));
+}
+
+/* Model and layout: what needs the rest of the file. */
+static void settle(RhJson *doc, const char *layout, RhJobFile *job)
+{
+    GError *local = NULL;
+    job->model = rh_names_model(job->workload, &local);
+    if (!job->model) {
+        say(doc, "workload", local);
+        return;
+    }
+    job->c.model = job->model;
+    RhInputs in = {.c = job->c};
+    if (job->nodes && !rh_inputs_layout(&in, layout, &job->layout, &local))
+        say(doc, "layout", local);
+}
+
+static char *name_of_file(const char *path)
+{
+    g_autofree char *base = g_path_get_basename(path);
+    if (g_str_has_suffix(base, ".json"))
+        base[strlen(base) - strlen(".json")] = '\0';
+    return g_steal_pointer(&base);
+}
+
+RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return NULL;
+    g_autoptr(RhJobFile) job = g_new0(RhJobFile, 1);
+    const RhJsonNode *root = rh_json_root(doc);
+    g_autofree char *name = name_of_file(path);
+    job->c = fabric->c;
+    job->name = g_strdup(rh_json_string_or(doc, root, "name", name));
+    job->workload = g_strdup(rh_json_string(doc, root, "workload"));
+    job->c.job.global_batch = rh_json_int(doc, root, "global_batch", 1, 1 << 28);
+    job->c.job.sequence = rh_json_int(doc, root, "sequence", 1, 1 << 28);
+    job->t_start_s = rh_json_quantity_or(doc, root, "start", RH_QUANTITY_S, 0);
+    job->steps = (int32_t)rh_json_int_or(doc, root, "steps", 1, STEPS_MAX, 1);
+    read_dtype(doc, rh_json_string_or(doc, root, "dtype", "bf16"), job);
+    read_nodes(doc, rh_json_string(doc, root, "nodes"), fabric->c.platform, job);
+    const char *layout = rh_json_string(doc, root, "layout");
+    if (*job->workload && *layout)
+        settle(doc, layout, job);
+    return rh_json_finish(doc, error) ? g_steal_pointer(&job) : NULL;
+}
+
+void rh_job_file_free(RhJobFile *job)
+{
+    if (!job)
+        return;
+    g_free(job->name);
+    g_free(job->workload);
+    rh_model_free(job->model);
+    g_free(job->nodes);
+    g_free(job);
+}

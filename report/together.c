@@ -1,0 +1,210 @@
+#include "report/together.h"
+
+#include <math.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/json_common.h"
+
+#define LINKS_MAX 8    /* in text */
+#define TERMS_MAX 3    /* of a job that grew */
+#define GREW_FRAC 1e-3 /* of the step: less is not told */
+
+#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+
+/* "0-3,8" */
+static char *nodes_text(const RhNeighbour *job)
+{
+    GString *out = g_string_new(NULL);
+    for (int32_t i = 0; i < job->nodes_count;) {
+        int32_t first = job->nodes[i], length = 1;
+        while (i + length < job->nodes_count && job->nodes[i + length] == first + length)
+            length++;
+        g_string_append_printf(out, "%s%d", i ? "," : "", first);
+        if (length > 1)
+            g_string_append_printf(out, "-%d", first + length - 1);
+        i += length;
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* Rounding of the clock is no cost. */
+static double slowdown_frac(const RhNeighbourAnswer *a)
+{
+    double frac = a->beside->step_time_s / a->alone->step_time_s - 1;
+    return fabs(frac) < 1e-9 ? 0 : frac;
+}
+
+static void append_jobs(GString *out, const RhNeighbour *jobs, const RhNeighbourhood *n)
+{
+    g_autoptr(RhTable) table = rh_table_new("<<>>>>>>");
+    rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
+    for (uint32_t i = 0; i < n->jobs->len; i++) {
+        const RhNeighbourAnswer *a = AT(n->jobs, RhNeighbourAnswer, i);
+        g_autofree char *nodes = nodes_text(&jobs[i]);
+        g_autofree char *start = rh_quantity_format(jobs[i].t_start_s, RH_QUANTITY_S, 3);
+        g_autofree char *alone = rh_quantity_format(a->alone->step_time_s, RH_QUANTITY_S, 4);
+        g_autofree char *beside = rh_quantity_format(a->beside->step_time_s, RH_QUANTITY_S, 4);
+        g_autofree char *worst = rh_quantity_format(a->worst_step_s, RH_QUANTITY_S, 4);
+        rh_table_rowf(table, "%s|%s|%s|%s|%s|%+.1f %%|%s|%d of %d", jobs[i].name, nodes, start,
+                      alone, beside, 100 * slowdown_frac(a), worst, jobs[i].steps, a->performed);
+    }
+    rh_table_append(table, out, "");
+}
+
+/* "data parallel +12 ms, ...": what of the step takes longer beside the others. */
+static void append_growth(GString *out, const RhNeighbour *job, const RhNeighbourAnswer *a)
+{
+    if (!a->alone->costs || !a->beside->costs || slowdown_frac(a) < GREW_FRAC)
+        return;
+    g_autoptr(GArray) pairs = rh_report_pairs(a->alone->costs, a->beside->costs);
+    g_autoptr(GString) line = g_string_new(NULL);
+    int told = 0;
+    for (uint32_t i = 0; i < pairs->len && told < TERMS_MAX; i++) {
+        const RhTermPair *pair = AT(pairs, RhTermPair, i);
+        double grew_s = pair->b_s - pair->a_s;
+        if (grew_s < GREW_FRAC * a->alone->step_time_s)
+            continue;
+        g_autofree char *by = rh_quantity_format(grew_s, RH_QUANTITY_S, 3);
+        g_string_append_printf(line, "%s%s +%s", told++ ? ", " : "", pair->name, by);
+    }
+    if (told == 0)
+        return;
+    g_autofree char *text =
+        g_strdup_printf("what grew in a mean GPU's step of %s: %s", job->name, line->str);
+    rh_text_wrap(out, text, 2, 79);
+}
+
+static void append_links(GString *out, const RhNeighbour *jobs, const RhNeighbourhood *n)
+{
+    if (n->links->len == 0) {
+        g_string_append(out, "they met on no link\n");
+        return;
+    }
+    g_string_append(out, "links they met on, with what each sent over one of them\n");
+    for (uint32_t i = 0; i < MIN(n->links->len, LINKS_MAX); i++) {
+        const RhSessionLink *link = AT(n->links, RhSessionLink, i);
+        g_autofree char *rate = rh_quantity_format(link->bytes_per_s, RH_QUANTITY_BYTES_PER_S, 3);
+        g_autoptr(GString) line = g_string_new(link->name);
+        if (link->alike > 1)
+            g_string_append_printf(line, " and %d alike", link->alike - 1);
+        g_string_append_printf(line, ", %s: met %" G_GINT64_FORMAT " times", rate, link->met);
+        for (uint32_t j = 0; j < n->jobs->len; j++) {
+            g_autofree char *bytes = rh_quantity_format(link->bytes[j], RH_QUANTITY_BYTES, 3);
+            if (link->bytes[j] > 0)
+                g_string_append_printf(line, ", %s %s", jobs[j].name, bytes);
+        }
+        g_string_append(out, "  ");
+        rh_text_wrap(out, line->str, 4, 77);
+    }
+    if (n->links->len > LINKS_MAX)
+        g_string_append_printf(out, "  and %u more: -o FILE.json has them\n",
+                               n->links->len - LINKS_MAX);
+}
+
+char *rh_report_together_text(const RhQuestion *q, const RhNeighbour *jobs,
+                              const RhNeighbourhood *n)
+{
+    GString *out = g_string_new(NULL);
+    const RhNeighbourAnswer *own = AT(n->jobs, RhNeighbourAnswer, 0);
+    g_autofree char *beside = rh_quantity_format(own->beside->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *alone = rh_quantity_format(own->alone->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *whole = rh_quantity_format(n->t_end_s, RH_QUANTITY_S, 3);
+    g_string_append_printf(out, "%s/step beside the others, %s alone (%+.1f %%)\n\n", beside, alone,
+                           100 * slowdown_frac(own));
+    append_jobs(out, jobs, n);
+    g_string_append_c(out, '\n');
+    append_links(out, jobs, n);
+    g_string_append_c(out, '\n');
+    for (uint32_t i = 0; i < n->jobs->len; i++)
+        append_growth(out, &jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
+    g_autofree char *what = g_strdup_printf(
+        "performed: %s, until the last job had done its steps; the others went on meanwhile, and "
+        "count those asked for. Worst is the longest of a job's steps that count.",
+        whole);
+    rh_text_wrap(out, what, 2, 79);
+    if (own->beside->approximate) {
+        g_autofree char *why = g_strdup_printf("approximate: %s", own->beside->approximate_why);
+        rh_text_wrap(out, why, 13, 79);
+    }
+    rh_report_sources(out, q->c, q->hardware);
+    return g_string_free(out, FALSE);
+}
+
+/* --- JSON --- */
+
+static void put_terms(RhJsonWriter *w, const RhNeighbourAnswer *a)
+{
+    rh_json_begin_array(w, "terms");
+    g_autoptr(GArray) pairs = a->alone->costs && a->beside->costs
+                                  ? rh_report_pairs(a->alone->costs, a->beside->costs)
+                                  : g_array_new(FALSE, FALSE, sizeof(RhTermPair));
+    for (uint32_t i = 0; i < pairs->len; i++) {
+        const RhTermPair *pair = AT(pairs, RhTermPair, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "name", pair->name);
+        rh_json_put_number(w, "alone_s", pair->a_s);
+        rh_json_put_number(w, "beside_s", pair->b_s);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_job(RhJsonWriter *w, const RhNeighbour *job, const RhNeighbourAnswer *a)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "name", job->name);
+    rh_json_put_string(w, "workload", job->c->model->name);
+    rh_put_layout(w, "layout", &job->layout);
+    rh_json_begin_array(w, "nodes");
+    for (int32_t i = 0; i < job->nodes_count; i++)
+        rh_json_put_int(w, NULL, job->nodes[i]);
+    rh_json_end_array(w);
+    rh_json_put_int(w, "gpus_count", job->c->job.gpus);
+    rh_json_put_int(w, "global_batch", job->c->job.global_batch);
+    rh_json_put_int(w, "sequence_tokens", job->c->job.sequence);
+    rh_json_put_number(w, "start_s", job->t_start_s);
+    rh_json_put_int(w, "steps_count", job->steps);
+    rh_json_put_int(w, "steps_performed_count", a->performed);
+    rh_json_put_number(w, "alone_step_time_s", a->alone->step_time_s);
+    rh_json_put_number(w, "step_time_s", a->beside->step_time_s);
+    rh_json_put_number(w, "worst_step_time_s", a->worst_step_s);
+    rh_json_put_number(w, "slowdown_frac", slowdown_frac(a));
+    rh_json_put_string(w, "approximate",
+                       a->beside->approximate ? a->beside->approximate_why : NULL);
+    put_terms(w, a);
+    rh_json_end_object(w);
+}
+
+static void put_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "name", link->name);
+    rh_json_put_int(w, "alike_count", link->alike);
+    rh_json_put_number(w, "bandwidth_bytes_per_s", link->bytes_per_s);
+    rh_json_put_int(w, "met_count", link->met);
+    rh_json_begin_array(w, "bytes");
+    for (uint32_t j = 0; j < jobs; j++)
+        rh_json_put_number(w, NULL, link->bytes[j]);
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
+char *rh_report_together_json(const RhQuestion *q, const RhNeighbour *jobs,
+                              const RhNeighbourhood *n)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_head(w, "rehearse.beside/1", q);
+    rh_json_put_number(w, "duration_s", n->t_end_s);
+    rh_json_begin_array(w, "jobs");
+    for (uint32_t i = 0; i < n->jobs->len; i++)
+        put_job(w, &jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "links");
+    for (uint32_t i = 0; i < n->links->len; i++)
+        put_link(w, AT(n->links, RhSessionLink, i), n->jobs->len);
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}

@@ -1,0 +1,72 @@
+#include "strategies/search/together.h"
+
+#include "strategies/search/account.h"
+
+#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+
+/* The job's program, its GPUs moved to its nodes. */
+static RhProgram *build(int32_t index, void *user, GError **error)
+{
+    const RhNeighbour *job = &((const RhNeighbour *)user)[index];
+    RhProgram *p = rh_train_build(job->c, &job->layout, error);
+    if (!p)
+        return NULL;
+    int32_t each = job->c->platform->gpus_per_node;
+    int32_t *gpus = g_new(int32_t, p->ranks_count + 1);
+    for (int32_t r = 0; r < p->ranks_count; r++) {
+        int32_t gpu = rh_program_gpu(p, r);
+        gpus[r] = job->nodes[gpu / each] * each + gpu % each;
+    }
+    g_free(p->gpu_of_rank);
+    p->gpu_of_rank = gpus;
+    return p;
+}
+
+static RhRehearsal *account(const RhNeighbour *job, const RhRun *run)
+{
+    RhRehearsal *r = rh_account_new(job->c, &job->layout);
+    rh_account_run(job->c, r, run);
+    return r;
+}
+
+void rh_neighbourhood_free(RhNeighbourhood *n)
+{
+    if (!n)
+        return;
+    for (uint32_t i = 0; i < n->jobs->len; i++) {
+        rh_rehearsal_free(AT(n->jobs, RhNeighbourAnswer, i)->alone);
+        rh_rehearsal_free(AT(n->jobs, RhNeighbourAnswer, i)->beside);
+    }
+    g_array_unref(n->jobs);
+    rh_together_free(n->raw);
+    g_free(n);
+}
+
+RhNeighbourhood *rh_neighbours_rehearse(const RhNeighbour *jobs, int32_t count,
+                                        const RhEngineOptions *options, int32_t processes,
+                                        GError **error)
+{
+    g_autofree RhTogetherJob *asked = g_new0(RhTogetherJob, count + 1);
+    for (int32_t i = 0; i < count; i++)
+        asked[i] = (RhTogetherJob){jobs[i].name, jobs[i].t_start_s, jobs[i].steps};
+    RhTogetherAsk ask = {asked, count, build, (void *)jobs};
+    RhTogether *raw = rh_rehearse_together(&ask, jobs[0].c->platform, options, processes, error);
+    if (!raw)
+        return NULL;
+    RhNeighbourhood *n = g_new0(RhNeighbourhood, 1);
+    n->raw = raw;
+    n->links = raw->links;
+    n->t_end_s = raw->t_end_s;
+    n->jobs = g_array_new(FALSE, TRUE, sizeof(RhNeighbourAnswer));
+    for (int32_t i = 0; i < count; i++) {
+        const RhTogetherPart *part = AT(raw->parts, RhTogetherPart, i);
+        RhNeighbourAnswer got = {.alone = account(&jobs[i], part->alone),
+                                 .beside = account(&jobs[i], part->beside),
+                                 .performed = part->performed};
+        for (uint32_t k = 0; k < part->step_times->len; k++)
+            got.worst_step_s = MAX(got.worst_step_s, *AT(part->step_times, double, k));
+        got.worst_step_s *= rh_straggler_factor(jobs[i].c);
+        g_array_append_val(n->jobs, got);
+    }
+    return n;
+}

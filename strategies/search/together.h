@@ -1,0 +1,35 @@
+#pragma once
+/* Jobs that share a fabric: what each step takes alone, and beside the others. */
+#include "sim/engine/together.h"
+#include "strategies/search/rehearse.h"
+
+/* One of them. Everything is borrowed; all cases have the same platform. */
+typedef struct {
+    const char *name;
+    const RhCase *c;
+    RhLayout layout;      /* settled */
+    const int32_t *nodes; /* where its first, second, ... node is */
+    int32_t nodes_count;
+    double t_start_s;
+    int32_t steps;
+} RhNeighbour;
+
+typedef struct {
+    RhRehearsal *alone, *beside; /* owned */
+    double worst_step_s;         /* of the steps that count, beside */
+    int32_t performed;           /* steps that ended, counted or not */
+} RhNeighbourAnswer;
+
+typedef struct {
+    GArray *jobs;  /* RhNeighbourAnswer */
+    GArray *links; /* RhSessionLink: where they met */
+    double t_end_s;
+    RhTogether *raw; /* owns the links */
+} RhNeighbourhood;
+void rh_neighbourhood_free(RhNeighbourhood *neighbourhood);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhNeighbourhood, rh_neighbourhood_free)
+
+/* Fails like rh_rehearse, and with RH_ERROR_INPUT when two jobs want one GPU at once. */
+RhNeighbourhood *rh_neighbours_rehearse(const RhNeighbour *jobs, int32_t count,
+                                        const RhEngineOptions *options, int32_t processes,
+                                        GError **error);
