@@ -6,6 +6,7 @@
 #include "cli/calibrate_kernels.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/perform_program.h"
 #include "cli/terminal.h"
 #include "platforms/profile.h"
 #include "report/validation.h"
@@ -18,14 +19,6 @@ static void progress(const char *what, int32_t done, int32_t total, void *user)
 {
     (void)user;
     rh_terminal_progress(what, done, total, 0, NULL);
-}
-
-/* The program beside this one. */
-static char *sibling(const char *name)
-{
-    g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-    g_autofree char *folder = g_path_get_dirname(self ? self : "./rehearse");
-    return g_build_filename(folder, name, NULL);
 }
 
 static bool write_files(const RhArguments *a, const RhValidation *v, GError **error)
@@ -63,10 +56,10 @@ static int print_topology(const char *name, GError **error)
 
 static int run_suite(const RhArguments *a, GError **error)
 {
-    g_autofree char *perform = sibling("rehearse-perform");
+    g_autofree char *perform = rh_program_beside("rehearse-perform");
     const char *data = g_getenv("REHEARSE_DATA");
     g_autofree char *lab = g_build_filename(data ? data : RH_DATA_DIR, "validate", "lab", NULL);
-    g_autofree char *smpi = sibling("rehearse-perform-smpi");
+    g_autofree char *smpi = rh_program_beside("rehearse-perform-smpi");
     RhSuiteOptions options = {.perform = perform,
                               .smpi = smpi,
                               .controls = a->controls,
@@ -75,13 +68,10 @@ static int run_suite(const RhArguments *a, GError **error)
                               .only = a->only,
                               .runs = (int32_t)a->runs,
                               .progress = progress};
-    if (!g_file_test(perform, G_FILE_TEST_IS_EXECUTABLE)) {
-        rh_fail(error, RH_ERROR_NO_ANSWER,
-                "%s is not there: this rehearse was built without MPI\n"
-                "help: install libopenmpi-dev and openmpi-bin, and configure again",
-                perform);
+    if (!rh_suite_known(a->suite, error))
+        return 2;
+    if (!rh_perform_there(perform, error))
         return 1;
-    }
     if (a->controls && !g_file_test(smpi, G_FILE_TEST_EXISTS)) {
         rh_fail(error, RH_ERROR_NO_ANSWER,
                 "%s is not there\n"

@@ -217,6 +217,11 @@ static const RhSuite *suite_by_name(const char *name, GError **error)
     return NULL;
 }
 
+bool rh_suite_known(const char *name, GError **error)
+{
+    return suite_by_name(name, error) != NULL;
+}
+
 static char *folder_of(const RhSuiteOptions *options, GError **error)
 {
     if (!options->keep_folder)

@@ -20,6 +20,8 @@ typedef struct {
 
 /* NULL-ended. */
 const char *const *rh_suite_names(void);
+/* RH_ERROR_USAGE with the names when there is no such suite. */
+bool rh_suite_known(const char *name, GError **error);
 /* Cases that could not be run are in the result, skipped, with their reason. RH_ERROR_USAGE for an
  * unknown suite, RH_ERROR_INPUT or RH_ERROR_IO when not even the predictions could be made. */
 RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GError **error);

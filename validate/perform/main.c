@@ -4,6 +4,7 @@
  *
  * Every rank reads the same files. Rank 0 writes results/NAME.json (times, checks) and
  * results/NAME.run.json.gz (the timeline, as the rehearsal writes its own). */
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -324,6 +325,15 @@ static int first_with(const Stage *stage, bool own)
     return first;
 }
 
+/* The folder of the results, before any work. */
+static bool make_folder(const Stage *stage, GError **error)
+{
+    const char *folder = stage->arguments->folder;
+    if (!folder || stage->rank != 0 || g_mkdir_with_parents(folder, 0777) == 0)
+        return true;
+    return rh_fail(error, RH_ERROR_IO, "cannot make the folder %s: %s", folder, g_strerror(errno));
+}
+
 int main(int argc, char **argv)
 {
     Arguments arguments;
@@ -340,7 +350,8 @@ int main(int argc, char **argv)
         if (arguments.platform)
             stage.platform = rh_platform_load(arguments.platform, &error);
         stage.offset_s = rh_clock_offset_s(stage.comm);
-        if (!arguments.platform || stage.platform)
+        bool ready = make_folder(&stage, &error);
+        if (first_with(&stage, !ready) == stage.ranks && (!arguments.platform || stage.platform))
             code = run(&stage, &error);
     }
     if (first_with(&stage, error != NULL) == stage.rank)
