@@ -17,7 +17,7 @@ const RhOption rh_options_inputs[] = {
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
               "override a field of the model, the platform or the job"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-              "training framework, see `rehearse show stacks`", .otherwise = "megatron"),
+              "training framework, see `rehearse show stacks` (megatron; bare over TCP)"),
     {0}};
 
 const RhOption rh_options_job[] = {
@@ -47,8 +47,8 @@ const RhOption rh_options_shared[] = {
     RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no progress, no hints", .neutral = true),
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
-    RH_OPTION(progress_disabled, "no-progress", 0, RH_OPTION_FLAG, NULL,
-              "no progress line on a terminal", .neutral = true),
+    RH_OPTION(progress_disabled, "no-progress", 0, RH_OPTION_FLAG, NULL, "no progress on stderr",
+              .neutral = true),
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
     RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
               .neutral = true),

@@ -1,5 +1,7 @@
 #pragma once
 /* The table of subcommands. */
+#include <stdio.h>
+
 #include "cli/options.h"
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
@@ -11,5 +13,7 @@ extern const RhCommand rh_command_plan, rh_command_simulate, rh_command_explain,
 /* All of them in the order of the help, NULL-ended. */
 extern const RhCommand *const rh_commands[];
 const RhCommand *rh_command_by_name(const char *name); /* NULL when unknown */
+/* `rehearse help`. */
+void rh_help_commands(FILE *to);
 /* RH_ERROR_USAGE: says what is near, or that the command is for a later version. */
 bool rh_command_fail_unknown(const char *name, GError **error);

@@ -4,29 +4,31 @@
 #include "base/error.h"
 #include "cli/commands.h"
 
-static void print_commands(void)
+void rh_help_commands(FILE *to)
 {
-    puts("rehearse - try a training job on a cluster before you have the cluster\n\n"
-         "usage: rehearse COMMAND -w WORKLOAD -p PLATFORM [-s STRATEGY] [options]\n");
+    fputs("rehearse - try a training job on a cluster before you have the cluster\n\n"
+          "usage: rehearse COMMAND -w WORKLOAD -p PLATFORM [-s STRATEGY] [options]\n\n",
+          to);
     for (const RhCommand *const *c = rh_commands; *c; c++)
-        printf("  %-12s %s\n", (*c)->name, (*c)->summary);
-    puts("\n"
-         "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
-         "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
-         "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
-         "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
-         "          holding one, or plan.json#RANK\n"
-         "`rehearse show workloads|platforms|strategies|stacks` lists the names.\n"
-         "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n"
-         "`rehearse COMMAND -h` lists options, `--help` explains them.\n\n"
-         "  rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n\n"
-         "next: rehearse help plan");
+        fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
+    fputs("\n"
+          "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
+          "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
+          "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
+          "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
+          "          holding one, or plan.json#RANK\n"
+          "`rehearse show workloads|platforms|strategies|stacks` lists the names.\n"
+          "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n"
+          "`rehearse COMMAND -h` lists options, `--help` explains them.\n\n"
+          "  rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n\n"
+          "next: rehearse help plan\n",
+          to);
 }
 
 static int run(const RhArguments *a, GError **error)
 {
     if (a->operands->len == 0) {
-        print_commands();
+        rh_help_commands(stdout);
         return 0;
     }
     const char *name = g_ptr_array_index(a->operands, 0);

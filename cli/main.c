@@ -90,8 +90,7 @@ static int run_words(int argc, char **argv, GError **error)
         return 0;
     }
     if (argc == 1) {
-        rh_fail(error, RH_ERROR_USAGE,
-                "a command is missing\nhelp: `rehearse help` lists the commands");
+        rh_help_commands(stderr);
         return 2;
     }
     if (name[0] == '-') {

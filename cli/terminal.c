@@ -8,7 +8,8 @@
 /* The state of the process's terminal; there is one. */
 static struct {
     bool out_colored, error_colored, quiet, progress_enabled, progress_shown;
-    int64_t t_start_us, t_shown_us;
+    bool lines_enabled; /* no terminal: a line now and then */
+    int64_t t_start_us, t_shown_us, t_line_us;
 } terminal;
 
 static bool colored(int file, const char *when)
@@ -29,7 +30,9 @@ void rh_terminal_setup(const RhArguments *arguments)
     terminal.quiet = arguments->quiet;
     terminal.progress_enabled =
         isatty(STDERR_FILENO) && !arguments->quiet && !arguments->progress_disabled;
-    terminal.t_start_us = g_get_monotonic_time();
+    terminal.lines_enabled =
+        !isatty(STDERR_FILENO) && !arguments->quiet && !arguments->progress_disabled;
+    terminal.t_start_us = terminal.t_line_us = g_get_monotonic_time();
 }
 
 double rh_terminal_left_s(double timeout_s)
@@ -76,24 +79,37 @@ void rh_terminal_hint(const char *line)
         print_line(line);
 }
 
-void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
-                          void *unused)
+/* How often a line of progress goes where no terminal is. */
+#define LINE_EVERY_S 10
+
+static void print_progress(const char *stage, int64_t done, int64_t total, double best_s,
+                           int64_t t_now_us)
 {
-    (void)unused;
-    if (!terminal.progress_enabled)
-        return;
-    int64_t t_now_us = g_get_monotonic_time();
-    if (t_now_us - terminal.t_shown_us < 100000)
-        return;
-    terminal.t_shown_us = t_now_us;
-    double spent_s = (double)(t_now_us - terminal.t_start_us) / 1e6;
-    fprintf(stderr, "\r\033[K%s %" G_GINT64_FORMAT, stage, done);
+    fprintf(stderr, "%s %" G_GINT64_FORMAT, stage, done);
     if (total > 0)
         fprintf(stderr, "/%" G_GINT64_FORMAT, total);
     if (isfinite(best_s) && best_s > 0)
         fprintf(stderr, "  best so far %.4g s", best_s);
-    fprintf(stderr, "  %.0f s", spent_s);
-    terminal.progress_shown = true;
+    fprintf(stderr, "  %.0f s", (double)(t_now_us - terminal.t_start_us) / 1e6);
+}
+
+void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
+                          void *unused)
+{
+    (void)unused;
+    int64_t t_now_us = g_get_monotonic_time();
+    if (terminal.progress_enabled && t_now_us - terminal.t_shown_us >= 100000) {
+        terminal.t_shown_us = t_now_us;
+        fputs("\r\033[K", stderr);
+        print_progress(stage, done, total, best_s, t_now_us);
+        terminal.progress_shown = true;
+    } else if (terminal.lines_enabled &&
+               t_now_us - terminal.t_line_us >= LINE_EVERY_S * G_USEC_PER_SEC) {
+        terminal.t_line_us = t_now_us;
+        fputs("progress: ", stderr);
+        print_progress(stage, done, total, best_s, t_now_us);
+        fputc('\n', stderr);
+    }
 }
 
 void rh_terminal_progress_end(void)

@@ -17,7 +17,8 @@ void rh_terminal_error(const char *message);
 /* One line, "note: ..." or "warning: ..."; nothing with -q. */
 void rh_terminal_hint(const char *line);
 
-/* The progress line, rewritten in place; only on a terminal. `stage` is borrowed for the call. */
+/* The progress line, rewritten in place on a terminal; elsewhere "progress: ..." every ten seconds.
+ * `stage` is borrowed for the call. */
 void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
                           void *unused);
 void rh_terminal_progress_end(void);

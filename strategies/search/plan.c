@@ -225,6 +225,13 @@ static double rehearsal_timeout_s(const Funnel *f)
     return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
 }
 
+static void report_item(int32_t done, void *user)
+{
+    const Funnel *f = user;
+    report(f, "rehearse", f->plan->rehearsed_count + done,
+           f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
+}
+
 static void rehearse_batch(Funnel *f)
 {
     guint n = f->batch->len;
@@ -232,7 +239,7 @@ static void rehearse_batch(Funnel *f)
     g_autofree GError **errors = g_new0(GError *, n);
     RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
     rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
-                           errors, NULL);
+                           errors, report_item);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);
@@ -333,8 +340,6 @@ static void run_race(Funnel *f, Race *race)
                     (f->o->quick && f->plan->rehearsed_count >= BATCH);
         if (f->batch->len == BATCH || (over && f->batch->len > 0)) {
             rehearse_batch(f);
-            report(f, "rehearse", f->plan->rehearsed_count,
-                   f->plan->rehearsed_count + (int64_t)heap->len);
             continue;
         }
         if (over)

@@ -8,3 +8,5 @@ s/\brehearse [0-9]+\.[0-9]+\.[0-9]+[^ ]*/rehearse V/g
 s/^[0-9]+ passed, 0 failed$/N passed, 0 failed/
 s/^CUnit: [0-9]+ tests with [0-9]+ checks ran/CUnit: N tests with N checks ran/
 /^start: /d
+# however long a run takes
+/^progress: /d
