@@ -1,6 +1,7 @@
 #pragma once
 /* A number that knows where it comes from. Constants of hardware and fits are facts, never bare
  * doubles. */
+#include <stdbool.h>
 
 typedef enum {
     RH_TAG_NONE,
@@ -20,3 +21,6 @@ typedef struct {
 
 const char *rh_tag_name(RhTag tag); /* "measured" ... */
 char rh_tag_letter(RhTag tag);      /* 'm' 'f' 'd' 'a', '-' for none */
+/* A value that `--set` gave: nothing may change it afterwards. */
+bool rh_fact_is_users(const RhFact *fact);
+#define RH_SOURCE_USER "set by the user"

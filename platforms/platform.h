@@ -92,6 +92,8 @@ RhPlatform *rh_platform_load(const char *spec, GError **error);
 /* `--set` on a loaded platform: path like "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for unknown
  * paths. */
 bool rh_platform_set(RhPlatform *platform, const char *key, const char *value, GError **error);
+/* Every path that can be set, but for single links; NULL-ended, g_strfreev frees it. */
+char **rh_platform_keys(const RhPlatform *platform);
 RhPlatform *rh_platform_copy(const RhPlatform *platform);
 void rh_platform_free(RhPlatform *platform);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlatform, rh_platform_free)

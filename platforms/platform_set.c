@@ -30,7 +30,7 @@ static RhFact fact_set_by_user(double value)
 {
     return (RhFact){.value = value,
                     .tag = RH_TAG_ASSUMED,
-                    .source = g_intern_string("set by the user"),
+                    .source = g_intern_string(RH_SOURCE_USER),
                     .date = g_intern_string("")};
 }
 
@@ -139,34 +139,50 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
     return true;
 }
 
-static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
+char **rh_platform_keys(const RhPlatform *p)
 {
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autoptr(GStrvBuilder) names = g_strv_builder_new();
     size_t count = 0;
     const RhFactRow *facts = rh_facts(&count);
     for (size_t i = 0; i < count; i++)
-        g_ptr_array_add(names, (void *)facts[i].key);
-    for (size_t i = 0; i < COUNT_KEYS_COUNT; i++)
-        g_ptr_array_add(names, (void *)COUNT_KEYS[i]);
+        g_strv_builder_add(names, facts[i].key);
+    g_strv_builder_addv(names, (const char **)COUNT_KEYS);
     for (int i = 0; i < p->device->curves.tiles_count; i++) {
         const RhGemmTile *t = &p->device->curves.tiles[i];
         g_autofree char *tile = g_strdup_printf(TILE_KEY "%dx%d", t->m, t->n);
-        g_ptr_array_add(names, (void *)g_intern_string(tile));
+        g_strv_builder_add(names, tile);
     }
     for (int32_t t = 0; t < p->tiers_count; t++) {
         g_autofree char *oversubscription =
             g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
         g_autofree char *hop = g_strconcat(p->tiers[t].name, ".hop_latency", NULL);
-        g_ptr_array_add(names, (void *)g_intern_string(oversubscription));
-        g_ptr_array_add(names, (void *)g_intern_string(hop));
+        g_strv_builder_add(names, oversubscription);
+        g_strv_builder_add(names, hop);
     }
-    g_ptr_array_add(names, NULL);
-    const char *near = rh_nearest_name(key, (const char *const *)names->pdata);
-    g_autofree char *all = g_strjoinv(", ", (char **)names->pdata);
+    return g_strv_builder_end(names);
+}
+
+/* "nic.count": the keys that begin as it does, "nic.*" and "nics_per_node". NULL when none do. */
+static char *keys_of_family(char **keys, const char *key)
+{
+    size_t length = strcspn(key, "._");
+    g_autoptr(GString) list = g_string_new(NULL);
+    for (; *keys; keys++)
+        if (length > 1 && strncmp(*keys, key, length) == 0)
+            g_string_append_printf(list, "%s%s", list->len ? ", " : "", *keys);
+    return list->len ? g_string_free(g_steal_pointer(&list), FALSE) : NULL;
+}
+
+static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
+{
+    g_auto(GStrv) keys = rh_platform_keys(p);
+    g_autofree char *family = keys_of_family(keys, key);
+    g_autofree char *all = family ? NULL : g_strjoinv(", ", keys);
+    const char *near = rh_nearest_name(key, (const char *const *)keys);
     g_autofree char *help =
-        near == NULL ? g_strdup("") : g_strdup_printf("\nhelp: a similar path exists: %s", near);
-    return rh_fail(error, RH_ERROR_USAGE, "--set: no \"%s\" in a platform\nnote: %s, link.NAME%s",
-                   key, all, help);
+        near ? g_strdup_printf("\nhelp: a similar path exists: %s", near) : g_strdup("");
+    return rh_fail(error, RH_ERROR_USAGE, "--set: no \"%s\" in a platform\nnote: %s%s%s", key,
+                   family ? family : all, family ? "" : ", link.NAME", help);
 }
 
 static bool set_any(RhPlatform *p, const char *key, const char *value, GError **error)

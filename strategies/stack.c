@@ -119,8 +119,9 @@ const char *const *rh_stack_names(void)
 RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
 {
     RhPlatform *copy = rh_platform_copy(platform);
-    copy->nvlink_efficiency_frac.value *= stack->nvlink_training_frac.value;
-    if (stack->nic_training_frac.value > 0)
+    if (!rh_fact_is_users(&platform->nvlink_efficiency_frac))
+        copy->nvlink_efficiency_frac.value *= stack->nvlink_training_frac.value;
+    if (stack->nic_training_frac.value > 0 && !rh_fact_is_users(&platform->nic_efficiency_frac))
         copy->nic_efficiency_frac = stack->nic_training_frac;
     return copy;
 }
@@ -128,7 +129,8 @@ RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
 const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, const char *key)
 {
     g_autofree char *why = NULL;
-    if (strcmp(key, "nic.efficiency") == 0 && stack->nic_training_frac.value > 0)
+    if (strcmp(key, "nic.efficiency") == 0 && stack->nic_training_frac.value > 0 &&
+        !rh_fact_is_users(&platform->nic_efficiency_frac))
         why = g_strdup_printf("the stack %s brings its own, %.3g", stack->name,
                               stack->nic_training_frac.value);
     else if (strcmp(key, "host.bandwidth") == 0)

@@ -33,5 +33,6 @@ const char *const *rh_stack_names(void);           /* NULL-ended */
 /* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.
  * Interned. */
 const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, const char *key);
-/* The platform as this stack sees it: a copy with the training factors applied. Caller frees. */
+/* The platform as this stack sees it: a copy with the training factors applied, but not to what the
+ * user set. Caller frees. */
 RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform);
