@@ -40,8 +40,13 @@ bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GE
 /* Devices and pipes cannot be renamed over. */
 static bool write_through(const char *path, const char *text, size_t length, GError **error)
 {
-    int file = open(path, O_WRONLY | O_CLOEXEC);
+    /* Not waiting for a reader that may never come. */
+    int file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     bool fine = file >= 0;
+    if (!fine && errno == ENXIO)
+        return rh_fail(error, RH_ERROR_IO, "cannot write %s: nobody reads this pipe", path);
+    if (fine)
+        fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
     while (fine && length > 0) {
         ssize_t done = write(file, text, length);
         if (done < 0 && errno == EINTR)
@@ -59,6 +64,23 @@ static bool write_through(const char *path, const char *text, size_t length, GEr
                 : rh_fail(error, RH_ERROR_IO, "cannot write %s: %s", path, g_strerror(failure));
 }
 
+/* Where a link that points at nothing points to; `path` itself when it is no such link. Caller
+ * frees. */
+static char *end_of_links(const char *path)
+{
+    g_autofree char *at = g_strdup(path);
+    for (int hops = 0; hops < 40; hops++) {
+        g_autofree char *next = g_file_read_link(at, NULL);
+        if (!next)
+            break;
+        g_autofree char *folder = g_path_get_dirname(at);
+        g_free(at);
+        at = g_path_is_absolute(next) ? g_steal_pointer(&next)
+                                      : g_build_filename(folder, next, NULL);
+    }
+    return g_steal_pointer(&at);
+}
+
 bool rh_file_write(const char *path, const char *text, size_t length, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -69,7 +91,7 @@ bool rh_file_write(const char *path, const char *text, size_t length, GError **e
     if (exists && !S_ISREG(old.st_mode))
         return write_through(path, text, length, error);
     /* A link keeps pointing where it did. realpath() allocates with malloc, as g_free() takes. */
-    g_autofree char *target = exists ? realpath(path, NULL) : NULL;
+    g_autofree char *target = exists ? realpath(path, NULL) : end_of_links(path);
     /* CONSISTENT writes a temporary file beside the target and renames it. */
     if (g_file_set_contents_full(target ? target : path, text, (gssize)length,
                                  G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,

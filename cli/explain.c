@@ -102,9 +102,12 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
 {
     double less_s = b->step_time_s - a->step_time_s;
     g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
-    g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
-                           100 * fabs(less_s) / b->step_time_s, less_s >= 0 ? "faster" : "slower",
-                           name_b);
+    if (fabs(less_s) < 1e-9 * b->step_time_s)
+        g_string_append_printf(e->out, "%s takes exactly as long as %s\n", name_a, name_b);
+    else
+        g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
+                               100 * fabs(less_s) / b->step_time_s,
+                               less_s >= 0 ? "faster" : "slower", name_b);
     rh_report_versus(e->out, name_a, a, name_b, b);
     g_string_append_printf(e->out, "  memory: %.1f GiB against %.1f of %.1f\n",
                            a->memory.peak_bytes / 1073741824.0, b->memory.peak_bytes / 1073741824.0,
@@ -188,6 +191,19 @@ static void append_why_not(Explanation *e)
                            title, r->bound_closed_s, r->bound_segment_s);
 }
 
+/* More nodes, or other ones, without a word on the job's GPUs. */
+static bool changes_size(const GPtrArray *sets)
+{
+    bool size = false, gpus = false;
+    for (guint i = 0; i < sets->len; i++) {
+        const char *set = g_ptr_array_index(sets, i);
+        set += g_str_has_prefix(set, "platform.") ? strlen("platform.") : 0;
+        size |= g_str_has_prefix(set, "nodes=") || g_str_has_prefix(set, "gpus_per_node=");
+        gpus |= g_str_has_prefix(set, "gpus=") || g_str_has_prefix(set, "job.gpus=");
+    }
+    return size && !gpus;
+}
+
 /* Each change is a key of a layout, or of an input. */
 static bool find_what_if(Explanation *e, GError **error)
 {
@@ -200,6 +216,10 @@ static bool find_what_if(Explanation *e, GError **error)
         else if (!change_layout(&e->layout, text, error))
             return false;
     }
+    /* A job over the whole platform stays one when the platform grows. */
+    bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
+    if (whole && changes_size(sets))
+        e->result->gpus = 0;
     g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
     if (!in)
         return false;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/names.h"
+#include "cli/output.h"
 #include "cli/result.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
@@ -49,6 +50,46 @@ static bool set_job(RhJob *job, const char *key, const char *value, bool *known,
     return true;
 }
 
+/* Options and the words of one-line platforms, as keys. */
+static const struct {
+    const char *word, *key;
+} aliases[] = {{"seq", "sequence"},       {"global-batch", "global_batch"},
+               {"ib", "nic.bandwidth"},   {"eth", "nic.bandwidth"},
+               {"roce", "nic.bandwidth"}, {"nvlink", "nvlink.bandwidth"},
+               {"nics", "nics_per_node"}, {"price", "price_per_gpu_hour"}};
+
+static const char *key_of_word(const char *word)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
+        if (strcmp(aliases[i].word, word) == 0)
+            return aliases[i].key;
+    return word;
+}
+
+/* A key of nobody's: what is near among the fields of all. */
+static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknown, GError **error)
+{
+    g_auto(GStrv) platform = rh_platform_keys(in->hardware);
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++)
+        g_ptr_array_add(names, (void *)job_keys[i].key);
+    for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
+        g_ptr_array_add(names, (void *)aliases[i].word);
+    for (char **name = platform; *name; name++)
+        g_ptr_array_add(names, *name);
+    g_ptr_array_add(names, NULL);
+    g_autofree char *near = rh_names_similar(key, (const char *const *)names->pdata);
+    if (!near || strstr(unknown->message, "\nhelp: ")) {
+        g_propagate_error(error, unknown);
+        return false;
+    }
+    g_error_free(unknown);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "--set: neither the job, the platform nor the model has a \"%s\"\n"
+                   "help: similar: %s",
+                   key, near);
+}
+
 /* Whose field a key is: "model.", "platform." and "job." say it; else the platform's keys have a
  * dot or stand in this list, and the model has the rest. */
 static bool is_platform_key(const char *key)
@@ -67,8 +108,8 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
                        "--set needs KEY=VALUE, \"%s\" given\nhelp: for example --set layers=4, "
                        "--set nic.bandwidth=200Gb/s",
                        text);
-    g_autofree char *key = g_strndup(text, (gsize)(equals - text));
-    const char *value = equals + 1;
+    g_autofree char *word = g_strndup(text, (gsize)(equals - text));
+    const char *key = key_of_word(word), *value = equals + 1;
     bool known = false;
     if (g_str_has_prefix(key, "model."))
         return rh_model_set(in->model, key + strlen("model."), value, error);
@@ -87,7 +128,12 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
                        job_key);
     if (is_platform_key(key))
         return rh_platform_set(in->hardware, key, value, error);
-    return rh_model_set(in->model, key, value, error);
+    GError *local = NULL;
+    if (rh_model_set(in->model, key, value, &local))
+        return true;
+    if (!g_str_has_prefix(local->message, "unknown key"))
+        return g_propagate_error(error, local), false;
+    return fail_unknown_key(in, key, local, error);
 }
 
 /* Facts that were changed, and change nothing. */
@@ -109,6 +155,12 @@ static void warn_of_ignored(const RhInputs *in, const RhPlatform *before)
 }
 
 /* --- loading --- */
+
+/* Without a word of the user's: fitted for GPUs' collectives, so not where ranks talk by TCP. */
+static const char *default_stack(const RhPlatform *platform)
+{
+    return platform->messages.sender == RH_SHARING_NONE ? "megatron" : "bare";
+}
 
 static bool load_stack(RhInputs *in, const char *name, GError **error)
 {
@@ -175,10 +227,12 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     g_autoptr(RhInputs) in = g_new0(RhInputs, 1);
     in->workload = g_strdup(spec->workload);
     in->sets = g_strdupv((char **)(spec->sets ? spec->sets : none));
-    if (!load_stack(in, spec->stack, error))
+    if (spec->stack && !load_stack(in, spec->stack, error))
         return NULL;
     in->model = rh_names_model(spec->workload, error);
     if (!in->model || !load_platform(in, spec, error))
+        return NULL;
+    if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))
         return NULL;
     in->c.job = (RhJob){.global_batch = spec->global_batch,
                         .sequence = spec->sequence,
@@ -219,7 +273,8 @@ static char *field_of_set(const char *set)
     for (size_t i = 0; i < G_N_ELEMENTS(owners); i++)
         if (g_str_has_prefix(set, owners[i]))
             set += strlen(owners[i]);
-    return g_strndup(set, strcspn(set, "="));
+    g_autofree char *word = g_strndup(set, strcspn(set, "="));
+    return g_strdup(key_of_word(word));
 }
 
 static bool is_given(const RhArguments *a, const char *option)
@@ -247,12 +302,30 @@ static bool check_sets(const RhArguments *a, const char *const *sets, GError **e
     return true;
 }
 
+/* What the stack does to a network of TCP that it was not fitted to. */
+static void hint_stack(const RhArguments *a, const RhInputs *in)
+{
+    if (in->hardware->messages.sender == RH_SHARING_NONE)
+        return;
+    bool own = rh_fact_is_users(&in->hardware->nic_efficiency_frac);
+    double nic = own ? 0 : in->c.stack->nic_training_frac.value;
+    g_autofree char *line =
+        !a->stack ? g_strdup_printf("note: ranks of %s talk by TCP: stack %s, no framework",
+                                    in->hardware->name, in->c.stack->name)
+        : nic > 0 ? g_strdup_printf("warning: stack %s takes the links of %s at %.0f %% of their "
+                                    "rate, fitted to GPU clusters; --stack bare leaves them",
+                                    in->c.stack->name, in->hardware->name, 100 * nic)
+                  : NULL;
+    if (line)
+        rh_terminal_hint(line);
+}
+
 RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 {
     g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
     g_autofree const char **sets = ended(profile, a->sets);
     g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error))
+    if (!check_sets(a, sets, error) || !rh_outputs_spare_inputs(a, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
@@ -264,7 +337,10 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
                          .seed = a->seed,
                          .sets = sets,
                          .argv = argv};
-    return rh_inputs_load(&spec, error);
+    RhInputs *in = rh_inputs_load(&spec, error);
+    if (in)
+        hint_stack(a, in);
+    return in;
 }
 
 void rh_inputs_free(RhInputs *in)

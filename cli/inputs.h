@@ -6,7 +6,8 @@
 
 /* What to load, as the user wrote it (or as a result recorded it). */
 typedef struct {
-    const char *workload, *platform, *stack, *dtype;
+    const char *workload, *platform, *dtype;
+    const char *stack;                    /* NULL: megatron, or bare where ranks talk by TCP */
     int64_t global_batch, sequence, gpus; /* gpus 0: all of the platform */
     int64_t seed;
     const char *const *sets; /* "KEY=VALUE", NULL-ended; may be NULL */

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -78,6 +79,52 @@ bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **er
     return true;
 }
 
+/* The file that an input names, without "#RANK"; a folder's config.json. Caller frees. */
+static char *file_of_input(const char *spec)
+{
+    g_autofree char *path = g_strndup(spec, strcspn(spec, "#"));
+    return g_file_test(path, G_FILE_TEST_IS_DIR) ? g_build_filename(path, "config.json", NULL)
+                                                 : g_steal_pointer(&path);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+           S_ISREG(x.st_mode);
+}
+
+static bool spares(const char *output, const char *input, GError **error)
+{
+    g_autofree char *file = input ? file_of_input(input) : NULL;
+    if (!file || !same_file(output, file))
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "-o %s would overwrite an input of this command\nhelp: another name", output);
+}
+
+bool rh_outputs_spare_inputs(const RhArguments *a, GError **error)
+{
+    const char *inputs[] = {a->workload, a->platform, a->profile, a->strategy};
+    g_autoptr(GPtrArray) outputs = g_ptr_array_new();
+    g_ptr_array_extend(outputs, a->outputs, NULL, NULL);
+    if (a->trace)
+        g_ptr_array_add(outputs, (void *)a->trace);
+    for (guint i = 0; i < outputs->len; i++) {
+        const char *output = g_ptr_array_index(outputs, i);
+        for (size_t k = 0; k < G_N_ELEMENTS(inputs); k++)
+            if (!spares(output, inputs[k], error))
+                return false;
+        for (guint k = 0; k < a->froms->len; k++)
+            if (!spares(output, g_ptr_array_index(a->froms, k), error))
+                return false;
+        for (guint k = 0; k < a->operands->len; k++)
+            if (!spares(output, g_ptr_array_index(a->operands, k), error))
+                return false;
+    }
+    return true;
+}
+
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind)
 {
     for (guint i = 0; i < paths->len; i++)
@@ -88,6 +135,9 @@ const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind)
 
 bool rh_output_write(const char *path, const char *text, GError **error)
 {
+    struct stat there;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* a pipe may wait for its reader */
+        return rh_file_write(path, text, strlen(text), error);
     sigset_t blocked, before;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGINT);

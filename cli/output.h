@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "cli/arguments.h"
+
 typedef enum {
     RH_OUTPUT_NONE,
     RH_OUTPUT_JSON,
@@ -20,6 +22,9 @@ typedef enum {
 bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error);
 /* One path of any ending: RH_ERROR_IO when its folder cannot be written. */
 bool rh_output_check_folder(const char *path, GError **error);
+/* RH_ERROR_USAGE when a file that is to be written is one that is read: workload, platform,
+ * profile, strategy, --from, a result. */
+bool rh_outputs_spare_inputs(const RhArguments *arguments, GError **error);
 RhOutput rh_output_kind(const char *path);
 /* The first path of that kind; NULL when there is none. */
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);

@@ -43,6 +43,18 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
         rh_terminal_hint("warning: this layout needs more memory than a GPU has");
 }
 
+/* With --json there is a document, whatever the answer. */
+static void print_unanswered(const RhArguments *a, const RhInputs *in, const RhLayout *layout,
+                             const GError *why)
+{
+    if (!a->json || !g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER))
+        return;
+    bool late = a->timeout_s > 0 && rh_terminal_left_s(a->timeout_s) <= 1e-3;
+    g_autofree char *text =
+        rh_report_run_unanswered_json(&in->question, layout, late, why->message);
+    fputs(text, stdout);
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_MARKDOWN,
@@ -72,6 +84,8 @@ static int run(const RhArguments *a, GError **error)
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
     g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &layout, &options, &program, &raw, error);
     rh_terminal_progress_end();
+    if (!r)
+        print_unanswered(a, in, &layout, *error);
     if (!r || !write_files(a, in, r, program, raw, error))
         return 3;
     print_run(a, in, r, raw);

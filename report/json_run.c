@@ -164,3 +164,17 @@ char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r)
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
+
+char *rh_report_run_unanswered_json(const RhQuestion *q, const RhLayout *layout, bool timed_out,
+                                    const char *why)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_head(w, "rehearse.simulate/1", q);
+    rh_put_layout(w, "layout", layout);
+    rh_json_put_null(w, "step_time_s");
+    rh_json_put_bool(w, "timed_out", timed_out);
+    rh_json_put_string(w, "reason", why);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}

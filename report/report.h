@@ -22,6 +22,9 @@ char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan);
 char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
                          const RhReportStyle *style);
 char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r);
+/* The document where the rehearsal came to no answer: no figures, whether time was up, and why. */
+char *rh_report_run_unanswered_json(const RhQuestion *q, const RhLayout *layout, bool timed_out,
+                                    const char *why);
 char *rh_report_run_csv(const RhRehearsal *r);
 char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r);
 

@@ -33,6 +33,8 @@ RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngine
     r->bound_closed_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
     r->bound_segment_s = rh_screen_segment_s(screen, layout) * rh_straggler_factor(c);
     rh_account_run(c, r, run);
+    r->bytes_total /= MAX(options->steps, 1);
+    r->bytes_as_flows /= MAX(options->steps, 1);
     r->memory_when = peak_moment(program, r->memory.stage);
     if (program_out)
         *program_out = g_steal_pointer(&program);

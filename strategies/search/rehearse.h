@@ -18,7 +18,8 @@ typedef struct {
     double energy_j; /* device power x time x GPUs; 0 = unknown */
     double cost_usd; /* per step; 0 = unknown */
     int64_t events_count;
-    double bytes_total, bytes_as_flows; /* communication, and what of it went as SimGrid flows */
+    double bytes_total, bytes_as_flows; /* communication of a step, and what of it went as SimGrid
+                                           flows */
     bool approximate;
     char *approximate_why;
     RhCost *costs; /* owned: tree of the mean rank's step, sums to step_time_s; NULL for --quick

@@ -37,6 +37,9 @@ try plan "${job[@]}" -o plan.txt
 try plan "${job[@]}" -o nosuch/plan.json
 try plan "${job[@]}" --set layers
 try plan "${job[@]}" --set layer=4
+try plan "${job[@]}" --set sequ=4
+try plan "${job[@]}" --set nic.count=4
+try plan "${job[@]}" --set seq=4
 try plan "${job[@]}" --set nic.bandwidth=50
 try plan "${job[@]}" --set global_batch=32
 try plan "${job[@]}" --set job.gpus=many

@@ -3,3 +3,6 @@
 rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 -s tp4,pp8 --unfolded \
     --timeout 2ms 2>&1
 echo "exit $?"
+# JSON is a document all the same.
+rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 -s tp4,pp8 --unfolded \
+    --timeout 2ms --json 2>/dev/null | grep -E '"(schema|step_time_s|timed_out|reason)"'

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# What -o may name: never an input; a link is followed, also where it points at nothing yet; a pipe
+# without a reader is an error and not a wait.
+cp "$CASES/inputs/tiny-llama.json" in.json
+cp "$CASES/inputs/two-nodes.json" .
+job=(-w in.json -p two-nodes.json --global-batch 32 --seq 1024)
+try() {
+    echo "\$ rehearse $*"
+    timeout 20 rehearse "$@" 2>&1
+    echo "exit $?"
+}
+try plan "${job[@]}" -o in.json
+try simulate "${job[@]}" -s tp4 -o ./two-nodes.json
+cp in.json config.json
+try simulate -w . -p two-nodes.json --global-batch 32 --seq 1024 -s tp4 --trace config.json
+cmp in.json config.json && echo 'inputs are whole'
+ln -s later.json link.json
+rehearse simulate "${job[@]}" -s tp4 -o link.json | head -n 1
+test -L link.json && test -s later.json && echo 'the link was followed'
+mkfifo pipe.json
+rehearse simulate "${job[@]}" -s tp4 -o pipe.json >/dev/null 2>stderr
+echo "exit $?"
+cat stderr
+for steps in 1 3; do
+    rehearse simulate "${job[@]}" -s tp4 --steps "$steps" --json | grep -E '"(communication_bytes|energy_j)"'
+done
