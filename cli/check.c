@@ -138,6 +138,7 @@ static const struct {
     {"model_type", NULL, check_model},
     {"architectures", NULL, check_model},
     {"gpus_per_node", NULL, check_platform},
+    {"derives", NULL, check_platform},
     {"nics_per_node", NULL, check_platform},
     {"nvlink", NULL, check_platform},
     {"sms", NULL, check_device},
@@ -177,10 +178,11 @@ static bool check_file(const char *path, GString *notes, GError **error)
     CheckFunc check = kind_of(doc);
     if (check)
         return check(path, notes, error);
-    return rh_fail(error, RH_ERROR_INPUT,
-                   "%s: no known kind of file\nnote: a workload has \"model_type\", a platform "
-                   "\"gpus_per_node\", a device \"sms\", a result or program \"schema\"",
-                   path);
+    return rh_fail(
+        error, RH_ERROR_INPUT,
+        "%s: no known kind of file\nnote: a workload has \"model_type\", a platform "
+        "\"gpus_per_node\" or \"derives\", a device \"sms\", a result or program \"schema\"",
+        path);
 }
 
 /* The first line says what it is, the others begin with "note: ". */

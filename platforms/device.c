@@ -46,7 +46,7 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     const RhJsonNode *root = rh_json_root(doc);
     d->name = g_intern_string(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
-    rh_facts_read(doc, root, true, d);
+    rh_facts_read(doc, root, true, false, d);
     read_gemm(doc, root, d);
     if (!rh_json_finish(doc, error))
         return NULL;

@@ -167,7 +167,7 @@ static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactN
     return node;
 }
 
-void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, void *base)
+void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, bool derived, void *base)
 {
     g_autoptr(GHashTable) sections = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     const Reading r = {doc, root, sections};
@@ -175,9 +175,10 @@ void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, void *base)
         const RhFactRow *row = &rows[i];
         if (row->device != device)
             continue;
-        const RhJsonNode *section = section_of(&r, row->place, row->need);
+        RhFactNeed need = derived ? RH_FACT_OPTIONAL : row->need;
+        const RhJsonNode *section = section_of(&r, row->place, need);
         const char *dot = strrchr(row->place, '.'), *name = dot ? dot + 1 : row->place;
-        if (!section || (row->need == RH_FACT_OPTIONAL && !rh_json_has(section, name)))
+        if (!section || (need == RH_FACT_OPTIONAL && !rh_json_has(section, name)))
             continue;
         *(RhFact *)(void *)((char *)base + row->offset) =
             rh_json_fact_within(doc, section, name, row->kind, row->range);

@@ -31,8 +31,8 @@ bool rh_facts_find(const RhPlatform *p, const char *key, RhFactRow *found);
 RhFact *rh_facts_at(RhPlatform *p, const RhFactRow *row);
 const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row);
 /* Reads the device's rows, or the platform's, from a file into the struct `base`; problems are
- * collected in the document. */
-void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, void *base);
+ * collected in the document. `derived`: what the file leaves out stays as it is. */
+void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, bool derived, void *base);
 
 /* Of facts that stand in lists. */
 extern const RhRange rh_range_tile, rh_range_hop_s, rh_range_oversubscription, rh_range_link_scale;

@@ -55,6 +55,8 @@ static void read_tiers(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     const RhJsonNode *tiers = rh_json_array_or_null(doc, root, "tiers");
     int count = rh_json_count(tiers);
+    if (tiers) /* of a platform derived from, otherwise */
+        p->tiers_count = 0;
     if (count > RH_TIERS_MAX) {
         rh_json_problem(doc, tiers, NULL, "%d tiers, at most %d", count, RH_TIERS_MAX);
         rh_json_consume_all(doc, tiers);
@@ -75,7 +77,7 @@ static void read_collective(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     static const RhRange sms = {0, 4096, true};
     const RhJsonNode *collective = rh_json_object_or_null(doc, root, "collective");
-    if (collective == NULL)
+    if (collective == NULL || (p->device && !rh_json_has(collective, "sms")))
         return;
     double value = rh_json_fact_within(doc, collective, "sms", RH_QUANTITY_COUNT, &sms).value;
     p->collective_sms = (int32_t)CLAMP(value, 0, 4096);
@@ -98,7 +100,8 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     if (!rh_json_has(root, "messages"))
         return;
     const RhJsonNode *node = rh_json_object(doc, root, "messages");
-    const RhJsonNode *sharing = node ? rh_json_object(doc, node, "sharing") : NULL;
+    bool kept = p->messages.sender != RH_SHARING_NONE && node && !rh_json_has(node, "sharing");
+    const RhJsonNode *sharing = node && !kept ? rh_json_object(doc, node, "sharing") : NULL;
     if (!sharing)
         return;
     RhMessages *m = &p->messages;
@@ -107,43 +110,140 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     m->source = g_intern_string(rh_json_string(doc, sharing, "source"));
 }
 
-static RhPlatform *parse(RhJson *doc, GError **error)
+/* Files that derive from one another, in the order in which they were opened: char*. */
+static RhPlatform *load_file(const char *path, GPtrArray *chain, GError **error);
+
+#define DERIVED_MAX 8
+
+/* The file behind the name that `doc` derives from: a path counts from the folder of `doc`. */
+static char *path_of_base(const RhJson *doc, const char *name)
 {
-    g_autoptr(RhPlatform) p = g_new0(RhPlatform, 1);
+    if (!rh_catalogue_is_path(name) || g_path_is_absolute(name))
+        return rh_catalogue_path("clusters", name);
+    g_autofree char *folder = g_path_get_dirname(rh_json_name(doc));
+    return g_build_filename(folder, name, NULL);
+}
+
+static RhPlatform *load_base(const char *name, const char *path, GPtrArray *chain, GError **error)
+{
+    if (!rh_catalogue_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+        rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
+        return NULL;
+    }
+    g_autofree char *key = g_canonicalize_filename(path, NULL);
+    for (guint i = 0; i < chain->len; i++)
+        if (g_str_equal(chain->pdata[i], key)) {
+            rh_fail(error, RH_ERROR_INPUT, "%s derives from itself", path);
+            return NULL;
+        }
+    if (chain->len >= DERIVED_MAX) {
+        rh_fail(error, RH_ERROR_INPUT, "more than %d platforms derive from one another",
+                DERIVED_MAX);
+        return NULL;
+    }
+    return load_file(path, chain, error);
+}
+
+/* What a file with "derives" leaves out: a copy of the other platform. A new one without. NULL
+ * when there is no such platform; the document says so. */
+static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
+{
+    const RhJsonNode *member = rh_json_first(root);
+    while (member && !g_str_equal(rh_json_key(member), "derives"))
+        member = rh_json_next(member);
+    if (member) {
+        g_autoptr(GError) local = NULL;
+        const char *name = rh_json_string(doc, root, "derives");
+        g_autofree char *path = path_of_base(doc, name);
+        RhPlatform *base = load_base(name, path, chain, &local);
+        if (base)
+            return base;
+        g_auto(GStrv) lines = g_strsplit(local->message, "\n", -1);
+        bool placed = lines[1] && g_str_has_prefix(lines[1], " --> ");
+        bool helped = lines[1] && g_str_has_prefix(lines[g_strv_length(lines) - 1], "help: ");
+        const char *help = helped ? lines[g_strv_length(lines) - 1] + strlen("help: ") : NULL;
+        rh_json_problem_at_key(doc, member, placed ? NULL : help, "%s%s%s", lines[0],
+                               placed ? ", at " : "", placed ? lines[1] + strlen(" --> ") : "");
+        rh_json_consume_all(doc, root);
+        return NULL;
+    }
+    RhPlatform *p = g_new0(RhPlatform, 1);
     p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
-    const RhJsonNode *root = rh_json_root(doc);
-    p->name = g_intern_string(rh_json_string(doc, root, "name"));
-    p->description = g_intern_string(rh_json_string_or(doc, root, "description", ""));
-    const char *device = rh_json_string(doc, root, "device");
-    p->gpus_per_node = (int32_t)rh_json_int(doc, root, "gpus_per_node", 1, 1024);
-    p->nodes_count = (int32_t)rh_json_int_or(doc, root, "nodes", 1, NODES_MAX, 1);
-    p->nics_per_node = (int32_t)rh_json_int(doc, root, "nics_per_node", 1, 1024);
     p->price_usd_per_gpu_hour.source = g_intern_string("unknown");
     p->price_usd_per_gpu_hour.date = g_intern_string("");
-    rh_facts_read(doc, root, false, p);
+    p->name = p->description = g_intern_string("");
+    return p;
+}
+
+static int32_t read_count(RhJson *doc, const RhJsonNode *root, const char *key, int64_t most,
+                          int32_t inherited)
+{
+    return (int32_t)(inherited ? rh_json_int_or(doc, root, key, 1, most, inherited)
+                               : rh_json_int(doc, root, key, 1, most));
+}
+
+static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    bool derived = p->device != NULL;
+    p->name = g_intern_string(rh_json_string(doc, root, "name"));
+    p->description = g_intern_string(rh_json_string_or(doc, root, "description", p->description));
+    p->gpus_per_node = read_count(doc, root, "gpus_per_node", 1024, p->gpus_per_node);
+    p->nodes_count = read_count(doc, root, "nodes", NODES_MAX, derived ? p->nodes_count : 1);
+    p->nics_per_node = read_count(doc, root, "nics_per_node", 1024, p->nics_per_node);
+    rh_facts_read(doc, root, false, derived, p);
     read_collective(doc, root, p);
     read_tiers(doc, root, p);
     read_messages(doc, root, p);
     if (p->nics_per_node > p->gpus_per_node)
         rh_json_problem(doc, root, NULL, "%d NICs for %d GPUs: at most one NIC per GPU",
                         p->nics_per_node, p->gpus_per_node);
-    if (!rh_json_finish(doc, error))
-        return NULL;
-    p->device = rh_device_load(device, error);
+}
+
+static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **error)
+{
+    if (name) {
+        g_clear_pointer(&p->device, rh_device_free);
+        p->device = rh_device_load(name, error);
+    }
     if (p->device == NULL) {
         g_prefix_error(error, "%s: ", rh_json_name(doc));
+        return false;
+    }
+    if (p->collective_sms >= p->device->sms_count)
+        return rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %d, but %s has %d SMs",
+                       rh_json_name(doc), p->collective_sms, p->device->name, p->device->sms_count);
+    return true;
+}
+
+static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    g_autoptr(RhPlatform) p = begin(doc, root, chain);
+    if (!p) {
+        rh_json_finish(doc, error);
         return NULL;
     }
-    if (p->collective_sms >= p->device->sms_count) {
-        rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %d, but %s has %d SMs",
-                rh_json_name(doc), p->collective_sms, device, p->device->sms_count);
-        return NULL;
-    }
-    if (!rh_platform_set_nodes(p, p->nodes_count, error))
+    g_autofree char *hash_of_base = g_steal_pointer(&p->hash);
+    const char *device = p->device ? rh_json_string_or(doc, root, "device", NULL)
+                                   : rh_json_string(doc, root, "device");
+    read_all(doc, root, p);
+    if (!rh_json_finish(doc, error) || !load_device(doc, device, p, error) ||
+        !rh_platform_set_nodes(p, p->nodes_count, error))
         return NULL;
     p->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, rh_json_hash(doc), -1);
+    if (hash_of_base)
+        rh_platform_hash_add(p, "derives", hash_of_base);
     rh_platform_hash_add(p, "device", p->device->hash);
     return g_steal_pointer(&p);
+}
+
+static RhPlatform *load_file(const char *path, GPtrArray *chain, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (doc == NULL)
+        return NULL;
+    g_ptr_array_add(chain, g_canonicalize_filename(path, NULL));
+    return parse(doc, chain, error);
 }
 
 void rh_platform_hash_add(RhPlatform *p, const char *key, const char *value)
@@ -190,8 +290,8 @@ RhPlatform *rh_platform_load_named(const char *name, GError **error)
         rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
         return NULL;
     }
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
-    return doc == NULL ? NULL : parse(doc, error);
+    g_autoptr(GPtrArray) chain = g_ptr_array_new_with_free_func(g_free);
+    return load_file(path, chain, error);
 }
 
 RhPlatform *rh_platform_load(const char *spec, GError **error)
