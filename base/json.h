@@ -1,7 +1,8 @@
 #pragma once
 /* JSON in, with positions and without surprises (over cJSON).
  *
- * Refuses: trailing text, duplicate keys, non-finite numbers, nesting over 64, files over 64 MiB.
+ * Refuses: trailing text, duplicate keys, non-finite numbers, nesting over 64, files over 64 MiB or
+ * four million values.
  * Allows // and slash-star comments. Keys are *consumed* by the getters; rh_json_finish() rejects
  * whatever was left, with the nearest known key as help. Problems are collected, so one run reports
  * up to 20 of them, each as
@@ -33,7 +34,17 @@ RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError 
 void rh_json_free(RhJson *doc);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJson, rh_json_free)
 
+typedef enum {
+    RH_JSON_NULL,
+    RH_JSON_FALSE,
+    RH_JSON_TRUE,
+    RH_JSON_NUMBER,
+    RH_JSON_TEXT,
+    RH_JSON_ARRAY,
+    RH_JSON_OBJECT,
+} RhJsonKind;
 const RhJsonNode *rh_json_root(const RhJson *doc);
+RhJsonKind rh_json_kind(const RhJsonNode *node);
 const char *rh_json_name(const RhJson *doc);
 /* SHA-256 of the text as read, hex; owned by the document. */
 const char *rh_json_hash(const RhJson *doc);
@@ -41,7 +52,8 @@ const char *rh_json_hash(const RhJson *doc);
 /* Getters. A missing required key, a wrong type or a value out of range becomes a collected problem
  * and the getter returns a harmless value (0, "", the low bound, NULL for objects), so callers
  * check once, at rh_json_finish(). The *_or forms take a default for a missing key (null counts as
- * missing). Strings are interned. */
+ * missing). Strings are interned, and plain (rh_text_is_plain): what they reach, as a terminal or
+ * another file, need not expect more. */
 bool rh_json_has(const RhJsonNode *object,
                  const char *key); /* present and not null; does not consume */
 const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *key);

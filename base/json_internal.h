@@ -6,6 +6,8 @@
 
 #define RH_JSON_DEPTH_MAX 64
 #define RH_JSON_BYTES_MAX (64u * 1024 * 1024)
+#define RH_JSON_VALUES_MAX                                                                         \
+    (4 << 20) /* each takes some 100 B in memory, whatever it takes in the file */
 
 typedef struct {
     const RhJsonNode *node;

@@ -69,7 +69,7 @@ static const char *string_flaw(const char *text, size_t *at)
 /* Where cJSON would be lenient, or recurse too deep. */
 static bool check_text(const RhJson *doc, GError **error)
 {
-    int depth = 0;
+    int depth = 0, values = 1;
     bool in_string = false;
     for (size_t i = 0; i < doc->length; i++) {
         char c = doc->plain[i];
@@ -81,6 +81,8 @@ static bool check_text(const RhJson *doc, GError **error)
             flaw = string_flaw(doc->plain, &i);
         else if (c == '{' || c == '[')
             flaw = ++depth > RH_JSON_DEPTH_MAX ? "nested deeper than 64 levels" : NULL;
+        else if (c == ',')
+            flaw = ++values > RH_JSON_VALUES_MAX ? "more than four million values" : NULL;
         else if (c == '}' || c == ']')
             depth--;
         else if ((unsigned char)c < 0x20 && !strchr("\t\r\n", c))

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json_internal.h"
 
 bool rh_json_has(const RhJsonNode *object, const char *key)
@@ -58,6 +59,11 @@ const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node)
 {
     if (!cJSON_IsString(node)) {
         wrong_type(doc, node, "text");
+        return "";
+    }
+    if (!rh_text_is_plain(node->valuestring)) {
+        rh_json_problem(doc, node, NULL, "%s holds a control character or a line break",
+                        label(node));
         return "";
     }
     return g_intern_string(node->valuestring);
@@ -301,6 +307,17 @@ const RhJsonNode *rh_json_first(const RhJsonNode *node)
 const RhJsonNode *rh_json_next(const RhJsonNode *node)
 {
     return node->next;
+}
+
+RhJsonKind rh_json_kind(const RhJsonNode *node)
+{
+    return cJSON_IsObject(node)   ? RH_JSON_OBJECT
+           : cJSON_IsArray(node)  ? RH_JSON_ARRAY
+           : cJSON_IsString(node) ? RH_JSON_TEXT
+           : cJSON_IsNumber(node) ? RH_JSON_NUMBER
+           : cJSON_IsTrue(node)   ? RH_JSON_TRUE
+           : cJSON_IsFalse(node)  ? RH_JSON_FALSE
+                                  : RH_JSON_NULL;
 }
 
 const char *rh_json_key(const RhJsonNode *member)

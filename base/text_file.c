@@ -55,3 +55,38 @@ char *rh_text_load(const char *path, GError **error)
     const char *start = rh_text_check(path, text, length, error);
     return start ? g_strdup(start) : NULL;
 }
+
+/* --- words --- */
+
+/* Marks, embeddings and isolates of Unicode's bidirectional algorithm (UAX #9). */
+static bool turns(gunichar c)
+{
+    return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 ||
+           c == 0x2029;
+}
+
+static bool is_plain(gunichar c)
+{
+    return !g_unichar_iscntrl(c) && !turns(c);
+}
+
+bool rh_text_is_plain(const char *text)
+{
+    if (!g_utf8_validate(text, -1, NULL))
+        return false;
+    for (const char *c = text; *c; c = g_utf8_next_char(c))
+        if (!is_plain(g_utf8_get_char(c)))
+            return false;
+    return true;
+}
+
+char *rh_text_plain(const char *text)
+{
+    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    GString *out = g_string_new(NULL);
+    for (const char *c = valid; *c; c = g_utf8_next_char(c)) {
+        gunichar u = g_utf8_get_char(c);
+        g_string_append_unichar(out, u == '\t' ? ' ' : is_plain(u) ? u : '?');
+    }
+    return g_string_free(out, FALSE);
+}

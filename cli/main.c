@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/warden.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
@@ -82,8 +83,21 @@ static int run_command(const RhCommand *command, int count, char **words, GError
     return command->run(&arguments, error);
 }
 
+/* Words come back in reports, and in files whose lines they would break. */
+static bool check_words(int argc, char **argv, GError **error)
+{
+    for (int i = 1; i < argc; i++)
+        if (!rh_text_is_plain(argv[i]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "word %d holds a control character or a line break, or is not UTF-8: %s",
+                           i, argv[i]);
+    return true;
+}
+
 static int run_words(int argc, char **argv, GError **error)
 {
+    if (!check_words(argc, argv, error))
+        return 2;
     const char *name = argc > 1 ? word_of_first(argv[1]) : "help";
     if (strcmp(name, "--version") == 0) {
         puts("rehearse " RH_VERSION);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* The state of the process's terminal; there is one. */
 static struct {
     bool out_colored, error_colored, quiet, progress_enabled, progress_shown;
@@ -46,8 +48,10 @@ bool rh_terminal_colored(void)
     return terminal.out_colored;
 }
 
-static void print_line(const char *line)
+/* The one place of errors and hints: what they quote may hold anything. */
+static void print_line(const char *given)
 {
+    g_autofree char *line = rh_text_plain(given);
     static const struct {
         const char *word, *color;
     } heads[] = {{"error:", "\033[1;31m"},

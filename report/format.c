@@ -71,3 +71,14 @@ char *rh_text_path(const char *path)
     bool plain = *path && !strpbrk(path, " \t\n'\"\\$&;()<>|*?[]#~`!{}");
     return plain ? g_strdup(path) : g_shell_quote(path);
 }
+
+char *rh_text_markdown(const char *text)
+{
+    GString *out = g_string_new(NULL);
+    for (const char *c = text; *c; c++) {
+        if (strchr("\\`*_[]<>|", *c))
+            g_string_append_c(out, '\\');
+        g_string_append_c(out, *c);
+    }
+    return g_string_free(out, FALSE);
+}

@@ -13,5 +13,7 @@ char *rh_text_large(double value);                       /* "70.6 G", "1.2 T" */
 /* Breaks at spaces so that no line is longer than `width`; further lines start with `indent`
  * spaces. The text starts at column `indent`. */
 void rh_text_wrap(GString *out, const char *text, int indent, int width);
+/* As Markdown shows it literally, in a paragraph or a cell. */
+char *rh_text_markdown(const char *text);
 /* A path as a shell wants it: quoted only when it must be. */
 char *rh_text_path(const char *path);

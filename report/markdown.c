@@ -8,13 +8,15 @@ static const char table_head[] =
 
 static void append_question(GString *out, const RhQuestion *q)
 {
+    g_autofree char *model = rh_text_markdown(q->c->model->name);
+    g_autofree char *platform = rh_text_markdown(q->platform_spec);
     g_string_append_printf(out,
                            "%s on %s: %d GPUs, global batch %" G_GINT64_FORMAT
                            ", sequence %" G_GINT64_FORMAT ", %s, stack %s. rehearse %s, no error "
                            "bar: nothing like this job has been validated yet.\n\n",
-                           q->c->model->name, q->platform_spec, q->c->job.gpus,
-                           q->c->job.global_batch, q->c->job.sequence,
-                           rh_dtype_name(q->c->job.dtype), q->c->stack->name, q->version);
+                           model, platform, q->c->job.gpus, q->c->job.global_batch,
+                           q->c->job.sequence, rh_dtype_name(q->c->job.dtype), q->c->stack->name,
+                           q->version);
 }
 
 static void append_row(GString *out, guint rank, const RhRehearsal *r)

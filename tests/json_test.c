@@ -68,13 +68,24 @@ static int count(const char *text, const char *part)
 
 /* --- reading --- */
 
+static void texts_of_more_than_a_line_are_refused(void)
+{
+    static const char *const wrong[] = {"a\\nb", "\\u001b[2J", "\xe2\x80\xae", "\\u009b"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autofree char *text = g_strdup_printf("{\"name\": \"%s\"}", wrong[i]);
+        g_autoptr(RhJson) doc = parse(text);
+        CU_ASSERT_STRING_EQUAL(rh_json_string(doc, rh_json_root(doc), "name"), "");
+        CU_ASSERT_FALSE(rh_json_finish(doc, NULL));
+    }
+}
+
 static void values_are_read_by_kind(void)
 {
     g_autoptr(RhJson) doc =
-        parse("{\"s\": \"a\\u00e4\\n\", \"i\": -3, \"d\": 0.25, \"b\": true, \"q\": \"400Gb/s\","
+        parse("{\"s\": \"a\\u00e4\", \"i\": -3, \"d\": 0.25, \"b\": true, \"q\": \"400Gb/s\","
               " \"p\": 0.5, \"o\": {\"x\": 1}, \"a\": [1, 2, 3], \"n\": null}");
     const RhJsonNode *root = rh_json_root(doc);
-    CU_ASSERT_STRING_EQUAL(rh_json_string(doc, root, "s"), "aä\n");
+    CU_ASSERT_STRING_EQUAL(rh_json_string(doc, root, "s"), "aä");
     CU_ASSERT_EQUAL(rh_json_int(doc, root, "i", -5, 5), -3);
     CU_ASSERT_EQUAL(rh_json_number(doc, root, "d", 0, 1), 0.25);
     CU_ASSERT_TRUE(rh_json_bool_or(doc, root, "b", false));
@@ -425,6 +436,7 @@ int main(void)
         "json",
         (RhTest[]){
             {"values_are_read_by_kind", values_are_read_by_kind},
+            {"texts_of_more_than_a_line_are_refused", texts_of_more_than_a_line_are_refused},
             {"facts_carry_tag_source_and_date", facts_carry_tag_source_and_date},
             {"big_integers_are_exact", big_integers_are_exact},
             {"look_up_minds_the_case", look_up_minds_the_case},

@@ -25,7 +25,7 @@ static inline int32_t program_gemm(RhProgram *p, int32_t pred)
                            .flops = 1e9 / 3,
                            .bytes = 1e6}};
     RhTask task = kit_task(RH_TASK_KERNEL, RH_LANE_COMPUTE);
-    task.label = rh_program_label(p, "mixer \"a\"\n");
+    task.label = rh_program_label(p, "mixer \"a\"");
     task.phase = RH_PHASE_FORWARD;
     task.layer = 7;
     task.microbatch = 3;

@@ -47,11 +47,25 @@ static void endless_files_end(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
 }
 
+static void lines_that_turn_or_end_are_not_plain(void)
+{
+    static const char *const wrong[] = {"a\nb",     "\033[2J", "\xe2\x80\xae",
+                                        "\xc2\x9b", "\xff",    "\x7f"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autofree char *plain = rh_text_plain(wrong[i]);
+        CU_ASSERT_FALSE(rh_text_is_plain(wrong[i]));
+        CU_ASSERT_TRUE(rh_text_is_plain(plain));
+    }
+    CU_ASSERT_TRUE(rh_text_is_plain("dgx \xc3\xa4 \xe2\x9c\x93"));
+}
+
 int main(void)
 {
     return rh_test_main("text files", (RhTest[]){{"marks_are_taken_off", marks_are_taken_off},
                                                  {"what_is_no_text_is_refused_with_its_place",
                                                   what_is_no_text_is_refused_with_its_place},
                                                  {"endless_files_end", endless_files_end},
+                                                 {"lines_that_turn_or_end_are_not_plain",
+                                                  lines_that_turn_or_end_are_not_plain},
                                                  {0}});
 }
