@@ -52,11 +52,17 @@ static void operators_of(const RhLayerKind *kind, RhBlock block, const RhOperato
         pair[0] = NULL;
 }
 
+int64_t rh_shard_tokens(const RhShard *shard)
+{
+    return shard->microbatch * (shard->sequence / MAX(shard->cp, 1));
+}
+
 static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard,
                     RhPass pass)
 {
     bool decoding = pass == RH_PASS_DECODE;
-    int64_t queries = decoding ? 1 : shard->sequence, tokens = shard->microbatch * queries;
+    int64_t own = rh_shard_tokens(shard), queries = decoding ? 1 : own / MAX(shard->microbatch, 1);
+    int64_t tokens = decoding ? shard->microbatch : own;
     return (RhOps){.model = model,
                    .kind = kind,
                    .shard = shard,
@@ -155,16 +161,16 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
         sum.core += b.core;
         sum.forward += b.forward;
         sum.backward += b.backward;
+        sum.context += b.context;
     }
     double left = left_bytes(&ops, block, recompute, &sum), again = sum.kept - left;
-    return (RhActivation){left, again + sum.forward, again + sum.backward};
+    return (RhActivation){left, again + sum.forward, again + sum.backward, sum.context};
 }
 
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard)
 {
     g_return_val_if_fail(model != NULL && shard != NULL, 0);
-    return (double)(shard->microbatch * shard->sequence) * (double)model->hidden *
-           rh_dtype_bytes(shard->dtype);
+    return (double)rh_shard_tokens(shard) * (double)model->hidden * rh_dtype_bytes(shard->dtype);
 }
 
 /* --- The whole model --- */

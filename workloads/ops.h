@@ -48,6 +48,7 @@ typedef enum {
 /* How the block is cut and with what it runs. */
 typedef struct {
     int32_t tp;
+    int32_t cp; /* context-parallel degree: a rank has 1/cp of every sequence's tokens; 0 means 1 */
     bool sequence_parallel;
     int64_t sequence;   /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t microbatch; /* b */
@@ -89,6 +90,7 @@ typedef struct {
     double kept;     /* between forward and backward */
     double forward;  /* extra while forward runs */
     double backward; /* extra while backward runs, including what recomputation brings back */
+    double context;  /* keys and values of the rank's own tokens: what others' queries need of it */
 } RhActivation;
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                        RhRecompute recompute, const RhShard *shard);
@@ -96,6 +98,9 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
 /* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
  * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
+
+/* Tokens of one micro-batch on one rank: b s / c. */
+int64_t rh_shard_tokens(const RhShard *shard);
 
 const char *rh_block_name(RhBlock block);
 const char *rh_operator_name(const RhOperator *op); /* "attention"; "none" for NULL */

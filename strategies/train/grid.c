@@ -1,5 +1,7 @@
 #include "strategies/train/grid.h"
 
+#include "strategies/train/train.h"
+
 /* Dimensions from the innermost out. */
 static const RhDim orders[RH_ORDER_LAST][RH_DIM_LAST] = {
     [RH_ORDER_NONE] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP},
@@ -33,11 +35,12 @@ RhGrid rh_grid(const RhLayout *l)
     return g;
 }
 
-int32_t rh_grid_size(const RhGrid *g, RhGroupKind kind)
+int32_t rh_train_replicas(const RhLayout *layout)
 {
+    RhGrid grid = rh_grid(layout);
     int32_t size = 1;
-    for (int i = 0; i < kinds[kind].count; i++)
-        size *= g->extent[kinds[kind].dims[i]];
+    for (int i = 0; i < kinds[RH_GROUP_DATA].count; i++)
+        size *= grid.extent[kinds[RH_GROUP_DATA].dims[i]];
     return size;
 }
 

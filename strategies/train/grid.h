@@ -20,8 +20,6 @@ typedef struct {
 } RhGrid;
 
 RhGrid rh_grid(const RhLayout *layout);
-/* Members of a group of this kind. */
-int32_t rh_grid_size(const RhGrid *grid, RhGroupKind kind);
 /* Adds every group of more than one member to the program; -1 for the others. */
 void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);
 /* Begins the role of a stage. */

@@ -112,6 +112,18 @@ static void seam(RhWeave *w, RhSeam seam)
             rh_cuts[i]->seam(w, seam);
 }
 
+/* A piece of the tensor part: in one go, or step by step where its attention goes around a ring. */
+static void weave_tensor(RhWeave *w, const char *label, const RhPiece *piece)
+{
+    if (!piece->parts) {
+        rh_weave_kernels(w, label, RH_PARTS(piece));
+        return;
+    }
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->ring)
+            rh_cuts[i]->ring(w, label, piece);
+}
+
 /* --- blocks --- */
 
 static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool output)
@@ -123,7 +135,7 @@ static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool
     } else {
         rh_weave_kernels(w, label, RH_PARTS(&b->sequence_forward));
         seam(w, RH_SEAM_FORWARD_IN);
-        rh_weave_kernels(w, label, RH_PARTS(&b->tensor_forward));
+        weave_tensor(w, label, &b->tensor_forward);
     }
     if (output)
         seam(w, RH_SEAM_FORWARD_OUT);
@@ -142,7 +154,7 @@ static void block_backward(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
     w->block = kind;
     w->before_weight = w->before_sequence = -1;
     seam(w, RH_SEAM_BACKWARD_IN);
-    rh_weave_kernels(w, label, RH_PARTS(&b->data));
+    weave_tensor(w, label, &b->data);
     seam(w, RH_SEAM_BACKWARD_OUT);
     if (w->pass == RH_SLOT_BACKWARD) {
         rh_weave_wait_for(w, w->before_weight);

@@ -1,5 +1,6 @@
 /* Which layouts are legal, and their canonical form. */
 #include "base/error.h"
+#include "strategies/train/cuts/cut.h"
 #include "strategies/train/train.h"
 
 int64_t rh_train_microbatches(const RhCase *c, const RhLayout *l)
@@ -46,7 +47,7 @@ RhLayout rh_train_default(const RhCase *c)
 void rh_train_complete(const RhCase *c, RhLayout *l)
 {
     if (l->dp == 0)
-        l->dp = MAX(1, c->job.gpus / (l->tp * l->pp * l->cp));
+        l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
 }
 
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
@@ -55,7 +56,7 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
     rh_train_complete(c, &l);
     if (l.tp == 1)
         l.sequence_parallel = false;
-    if (l.dp == 1)
+    if (rh_train_replicas(&l) == 1)
         l.zero = 0;
     if (l.pp == 1 || (l.schedule == RH_SCHEDULE_GPIPE && rh_train_microbatches(c, &l) == 1))
         l.schedule = RH_SCHEDULE_1F1B;
@@ -105,7 +106,7 @@ static bool tensor_legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
                        c->stack->name);
-    if (l->sequence_parallel && l->tp > 1 && c->job.sequence % l->tp != 0)
+    if (l->sequence_parallel && l->tp > 1 && c->job.sequence / l->cp % l->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
                        c->job.sequence, l->tp);
@@ -187,19 +188,22 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
 
 bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    int64_t ranks = (int64_t)l->tp * l->pp * l->dp * l->cp;
-    if (l->cp > 1 || l->ep > 1)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "%s > 1 is not in this version: context and expert parallelism are not built yet",
-            l->cp > 1 ? "cp" : "ep");
+    /* Degrees are below 2^20 each, and three of them are at most what the fourth leaves. */
+    double product = (double)l->tp * l->pp * l->dp * l->cp;
+    int64_t ranks = product < 1e18 ? (int64_t)product : G_MAXINT64;
+    if (l->ep > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep > 1 is not in this version: expert parallelism is not built yet");
     if (!rh_train_job_legal(c, error))
         return false;
     if (!tensor_legal(c, l, error))
         return false;
     if (ranks != c->job.gpus)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "tp%d x pp%d x dp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp, l->pp,
-                       l->dp, ranks, c->job.gpus);
+                       "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
+                       l->pp, l->dp, l->cp, ranks, c->job.gpus);
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, error))
+            return false;
     return batch_legal(c, l, error) && pipeline_legal(c, l, error);
 }

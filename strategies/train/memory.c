@@ -67,7 +67,7 @@ static double largest_layer_params(const RhPieces *pieces)
 static void add_fixed(const RhPieces *pieces, const RhLayout *l, RhStageMemory *m)
 {
     const RhStack *stack = pieces->c->stack;
-    double dp = l->dp, layer = WEIGHT_BYTES * largest_layer_params(pieces);
+    double dp = rh_train_replicas(l), layer = WEIGHT_BYTES * largest_layer_params(pieces);
     m->fixed_bytes[RH_MEMORY_WEIGHTS] = WEIGHT_BYTES * m->params / (l->zero >= 3 ? dp : 1);
     m->fixed_bytes[RH_MEMORY_GRADIENTS] =
         stack->gradient_bytes * m->params / (l->zero >= 2 ? dp : 1);

@@ -13,11 +13,48 @@ double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
 
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, double params)
 {
-    double share = params / (l->zero >= 1 ? (double)l->dp * l->cp : 1);
+    double share = params / (l->zero >= 1 ? rh_train_replicas(l) : 1);
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = c->stack->optimizer_bytes.value * share,
                       .flops = 12 * share};
+}
+
+/* --- parts of a ring --- */
+
+static RhPiece *add_part(GArray *parts, int32_t step, bool gradients)
+{
+    RhPiece part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
+                    .ring_step = step,
+                    .ring_gradients = gradients};
+    g_array_append_val(parts, part);
+    return &g_array_index(parts, RhPiece, parts->len - 1);
+}
+
+/* A step begins with its attention kernel; what follows the last one's merge is no step. */
+static void part_ring(RhPiece *piece, const RhCase *c, int32_t cp)
+{
+    g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhPiece));
+    RhPiece *part = NULL;
+    int32_t step = -1, merges = 0;
+    for (guint i = 0; i < piece->kernels->len; i++) {
+        const RhKernel *kernel = &g_array_index(piece->kernels, RhKernel, i);
+        bool back = kernel->cls == RH_KERNEL_ATTENTION_BACKWARD;
+        bool attention = back || kernel->cls == RH_KERNEL_ATTENTION;
+        bool merge = step > 0 && merges == 0 && kernel->cls == RH_KERNEL_ADD;
+        if (attention) {
+            step = step + 1 < cp && step >= 0 ? step + 1 : 0;
+            merges = 0;
+            part = add_part(parts, step, back);
+        } else if (!part || (part->ring_step >= 0 && !merge)) {
+            part = add_part(parts, -1, false);
+        }
+        merges += merge;
+        g_array_append_vals(part->kernels, kernel, 1);
+        part->seconds += rh_piece_kernel_s(c, kernel);
+    }
+    piece->parts_count = (int32_t)parts->len;
+    piece->parts = g_memdup2(parts->data, sizeof(RhPiece) * parts->len);
 }
 
 static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
@@ -30,6 +67,8 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
     rh_block_kernels(c->model, of->kind, of->block, part, pass, &of->pieces->shard, piece.kernels);
     for (guint i = 0; i < piece.kernels->len; i++)
         piece.seconds += rh_piece_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
+    if (of->pieces->shard.cp > 1 && of->block == RH_BLOCK_MIXER && part == RH_PART_TENSOR)
+        part_ring(&piece, c, of->pieces->shard.cp);
     return piece;
 }
 
@@ -60,6 +99,7 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     p->c = c;
     p->recompute = layout->recompute;
     p->shard = (RhShard){.tp = layout->tp,
+                         .cp = layout->cp,
                          .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
                          .sequence = c->job.sequence,
                          .microbatch = layout->microbatch,
@@ -82,8 +122,12 @@ static void block_clear(RhBlockPieces *b)
 {
     RhPiece *all[] = {&b->sequence_forward, &b->tensor_forward, &b->data, &b->weight,
                       &b->sequence_backward};
-    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
+        for (int32_t k = 0; k < all[i]->parts_count; k++)
+            g_array_unref(all[i]->parts[k].kernels);
+        g_free(all[i]->parts);
         g_array_unref(all[i]->kernels);
+    }
 }
 
 void rh_pieces_free(RhPieces *p)

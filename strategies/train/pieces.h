@@ -4,9 +4,17 @@
  * the memory account and the bounds all read the same pieces, so they agree by construction. */
 #include "strategies/train/train.h"
 
-typedef struct {
+typedef struct RhPiece {
     GArray *kernels; /* RhKernel */
     double seconds;  /* on the case's device, gaps included */
+    /* Attention over a ring of ranks: the same kernels, parted into those of each step of the ring
+     * and those around it. NULL where attention needs no other rank. */
+    struct RhPiece *parts;
+    int32_t parts_count;
+    /* Of a part: which step of the ring it is, -1 none; and whether it also makes gradients of keys
+     * and values. */
+    int32_t ring_step;
+    bool ring_gradients;
 } RhPiece;
 
 /* Forward and backward of one block, by part. `data` holds what selective recomputation replays. */

@@ -29,12 +29,6 @@ static void list_items(RhScript *s)
     s->chunk_items[l->vpp] = (int32_t)s->items->len;
 }
 
-int32_t rh_script_replicas(const RhLayout *layout)
-{
-    RhGrid grid = rh_grid(layout);
-    return rh_grid_size(&grid, RH_GROUP_DATA);
-}
-
 void rh_script_communicate(RhScriptWriter *w, RhStep step)
 {
     if (step.bytes <= 0)

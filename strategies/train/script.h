@@ -84,5 +84,3 @@ void rh_script_communicate(RhScriptWriter *w,
                            RhStep step);             /* kind is filled in; 0 bytes: nothing */
 void rh_script_wait(RhScriptWriter *w, RhLane lane); /* for the latest of this lane */
 void rh_script_wait_begin(RhScriptWriter *w, int32_t index);
-/* Ranks that hold the same parameters. */
-int32_t rh_script_replicas(const RhLayout *layout);

@@ -45,5 +45,7 @@ double rh_train_memory_capacity(const RhCase *c);
 /* Layers of chunk g (0 .. pp*vpp-1) under the layout's split: first layer and how many. */
 void rh_train_chunk_layers(const RhCase *c, const RhLayout *layout, int32_t chunk, int32_t *first,
                            int32_t *count);
+/* Ranks that hold the same parameters: data and context parallel. */
+int32_t rh_train_replicas(const RhLayout *layout);
 /* Micro-batches per pipeline and step. */
 int64_t rh_train_microbatches(const RhCase *c, const RhLayout *layout);

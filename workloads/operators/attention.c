@@ -120,9 +120,11 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double columns = (double)(normed + w.qkv + w.q);
     return (RhOperatorBytes){.kept = e * (double)ops->tokens * columns + dropped,
                              .core = dropped,
-                             .forward =
-                                 e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops),
-                             .backward = rh_core_backward_bytes(ops, &core)};
+                             .forward = e * rh_ops_hidden_elements(ops) +
+                                        rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),
+                             .backward = rh_core_backward_bytes(ops, &core) +
+                                         2 * rh_core_ring_bytes(ops, &core),
+                             .context = rh_core_context_bytes(ops, &core)};
 }
 
 const RhOperator rh_attention = {.name = "attention",

@@ -17,31 +17,66 @@ double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
 
 /* --- Kernels --- */
 
+/* What one fused kernel looks at. */
+typedef struct {
+    bool causal;
+    int64_t keys; /* that a query may see at most */
+    int64_t rows; /* of keys and values that are read, in each sequence */
+    double pairs; /* (query, key) pairs of one sequence and head that are visible */
+} Block;
+
 /* One fused kernel. Forward reads queries, keys and values and writes the output; backward does so
  * with these and the gradient of each. The statistics go from one to the other. */
-static void fused(RhOps *ops, const RhCore *core, RhPass pass)
+static void fused_block(RhOps *ops, const RhCore *core, RhPass pass, const Block *block)
 {
     bool backward = pass == RH_PASS_BACKWARD_DATA;
     double tokens = (double)ops->tokens, heads = (double)core->heads;
-    double seen = ops->decoding ? (double)ops->sequences * (double)rh_ops_reach(ops) : tokens;
     double own = heads * (double)(core->key + core->value);
     double others =
         (double)core->kv_heads * (double)(core->key + (core->values_in_keys ? 0 : core->value));
-    double touched = tokens * own + seen * others;
+    double touched = tokens * own + (double)(ops->sequences * block->rows) * others;
     double statistics = rh_pass_trains(pass) ? STATISTICS_BYTES * tokens * heads : 0;
     RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
                        .dtype = (uint8_t)ops->shard->dtype,
-                       .causal = !ops->decoding,
+                       .causal = block->causal,
                        .heads = (int32_t)core->heads,
                        .kv_heads = (int32_t)core->kv_heads,
                        .v_head = core->value == core->key ? 0 : (int32_t)core->value,
                        .batch = ops->sequences,
                        .m = ops->queries,
-                       .n = rh_ops_reach(ops),
+                       .n = block->keys,
                        .k = core->key,
-                       .flops = rh_core_flops(ops, core, backward),
+                       .flops = (double)ops->sequences * heads * block->pairs *
+                                rh_attention_pair_flops(core->key, core->value, backward),
                        .bytes = ops->element_bytes * touched * (backward ? 2 : 1) + statistics};
     g_array_append_val(ops->out, kernel);
+}
+
+/* Context parallel, a ring of c blocks: the rank's own tokens under the causal mask; then, of every
+ * other rank's, the half that it may see (all queries on the front half of the keys, or the back
+ * half of the queries on all: as many pairs), each merged into the sum so far: read two results,
+ * write one. */
+static void fused_ring(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    int64_t own = ops->queries, half = own / 2;
+    double pairs = 0.5 * (double)own * (double)own;
+    double result = (double)ops->tokens * (double)(core->heads * core->value);
+    fused_block(ops, core, pass, &(Block){true, own, own, pairs});
+    for (int32_t step = 1; step < ops->shard->cp; step++) {
+        fused_block(ops, core, pass, &(Block){false, half, half, pairs});
+        rh_ops_stream(ops, RH_KERNEL_ADD, 3 * ops->element_bytes * result, 1);
+    }
+}
+
+static void fused(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    int64_t reach = rh_ops_reach(ops);
+    Block all = {!ops->decoding, reach, ops->decoding ? reach : ops->queries,
+                 rh_ops_visible_pairs(ops)};
+    if (ops->shard->cp > 1 && rh_pass_trains(pass))
+        fused_ring(ops, core, pass);
+    else
+        fused_block(ops, core, pass, &all);
 }
 
 /* Scores and probabilities are whole rectangles in memory, whatever the mask. */
@@ -95,4 +130,15 @@ double rh_core_backward_bytes(const RhOps *ops, const RhCore *core)
     double inside = e * (out + d_qkv + scores);
     double out_of_core = e * (d_qkv + wide) + rh_ops_gathered_bytes(ops);
     return MAX(into_core, MAX(inside, out_of_core));
+}
+
+double rh_core_context_bytes(const RhOps *ops, const RhCore *core)
+{
+    int64_t columns = core->key + (core->values_in_keys ? 0 : core->value);
+    return ops->element_bytes * (double)ops->tokens * (double)(core->kv_heads * columns);
+}
+
+double rh_core_ring_bytes(const RhOps *ops, const RhCore *core)
+{
+    return ops->shard->cp > 1 ? 2 * rh_core_context_bytes(ops, core) : 0;
 }

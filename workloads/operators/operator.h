@@ -32,6 +32,7 @@ typedef struct {
     double core;     /* of these, what selective recomputation drops and computes again */
     double forward;  /* extra while forward runs */
     double backward; /* extra while backward runs */
+    double context;  /* what other ranks' queries need of this rank's tokens: keys and values */
 } RhOperatorBytes;
 
 struct RhOperator {
@@ -117,3 +118,7 @@ void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass);
 double rh_core_kept_bytes(const RhOps *ops, const RhCore *core);
 /* Working bytes of backward of a block whose tensors are the core's and the hidden state. */
 double rh_core_backward_bytes(const RhOps *ops, const RhCore *core);
+/* What other ranks' queries need of this rank's tokens: keys and values. And what a ring of ranks
+ * holds of them, the block at hand and the next one; backward as much again for their gradients. */
+double rh_core_context_bytes(const RhOps *ops, const RhCore *core);
+double rh_core_ring_bytes(const RhOps *ops, const RhCore *core);

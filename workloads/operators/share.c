@@ -26,7 +26,9 @@ int64_t rh_ops_reach(const RhOps *ops)
 double rh_ops_visible_pairs(const RhOps *ops)
 {
     double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
-    return ops->decoding ? w : s * w - 0.5 * w * w;
+    /* Context parallel: every rank has a half from the front and one from the back of the sequence,
+     * so that all see equally many pairs. */
+    return ops->decoding ? w : (s * w - 0.5 * w * w) / MAX(ops->shard->cp, 1);
 }
 
 bool rh_pass_is_forward(RhPass pass)

@@ -16,8 +16,12 @@ typedef enum {
 
 typedef struct {
     const char *name;
+    /* May be NULL: every degree is. Else false with RH_ERROR_USAGE, the fact and what is legal. */
+    bool (*legal)(const RhCase *c, const RhLayout *layout, GError **error);
     /* May be NULL: nothing inside items. */
     void (*seam)(RhWeave *w, RhSeam seam);
+    /* Adds a piece whose attention needs the keys of other ranks; NULL: not this cut's. */
+    void (*ring)(RhWeave *w, const char *label, const RhPiece *piece);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
     void (*begin)(RhScriptWriter *w);
     void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);

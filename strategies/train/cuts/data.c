@@ -8,7 +8,7 @@
 
 static bool acts(const RhScriptWriter *w)
 {
-    return rh_script_replicas(w->script->layout) > 1 && w->script->layout->zero == 0;
+    return rh_train_replicas(w->script->layout) > 1 && w->script->layout->zero == 0;
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)

@@ -4,7 +4,8 @@
 
 double rh_bucket_params(const RhCase *c, const RhLayout *layout)
 {
-    return fmax(c->stack->bucket_params.value, c->stack->bucket_params_per_replica * layout->dp);
+    return fmax(c->stack->bucket_params.value,
+                c->stack->bucket_params_per_replica * rh_train_replicas(layout));
 }
 
 void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes)

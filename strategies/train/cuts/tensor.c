@@ -34,8 +34,7 @@ static int32_t gather(RhWeave *w, const char *label)
  * of it, fp32 a token. */
 static void forward_out(RhWeave *w)
 {
-    const RhShard *shard = &w->pieces->shard;
-    double tokens = (double)shard->sequence * (double)shard->microbatch;
+    double tokens = (double)rh_shard_tokens(&w->pieces->shard);
     if (w->block == RH_BLOCK_HEAD)
         rh_weave_continue_after(
             w, collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));

@@ -14,7 +14,7 @@
 
 static int32_t stage_of_sharding(const RhScriptWriter *w)
 {
-    return rh_script_replicas(w->script->layout) > 1 ? w->script->layout->zero : 0;
+    return rh_train_replicas(w->script->layout) > 1 ? w->script->layout->zero : 0;
 }
 
 static void gather(RhScriptWriter *w, double params, int32_t ahead)
