@@ -17,8 +17,10 @@ RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 30, .next = next_data,
         .example = "dp64", .about = "data parallel replicas; left out: what the GPUs allow")
 RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
-        .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .example = "cp1",
-        .about = "context parallel: 1 in this version")
+        .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 25,
+        .next = next_context, .example = "cp2",
+        .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
+                 "planned while a GPU keeps 8,192 tokens")
 RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .example = "ep1",
         .about = "expert parallel: 1 in this version")

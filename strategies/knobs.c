@@ -103,6 +103,20 @@ static bool next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l
     return false;
 }
 
+/* Below so many tokens a GPU, a ring's steps are shorter than their messages; other cuts serve. */
+#define CONTEXT_TOKENS_MIN 8192
+
+static bool next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    int32_t gpus = c->job.gpus / (l->tp * l->pp);
+    int64_t most = MAX(1, c->job.sequence / CONTEXT_TOKENS_MIN);
+    while (++*value <= MIN(gpus, most))
+        if (gpus % *value == 0)
+            return true;
+    return false;
+}
+
 /* The GPUs that are left, where the batch divides among them. */
 static bool next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {

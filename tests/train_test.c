@@ -59,6 +59,40 @@ static void tensor_parallel_volume_is_as_published(void)
                    m * full * (5 * L + 2), 1e-12);
 }
 
+static double kernel_flops(const RhProgram *p, RhKernelClass cls)
+{
+    double sum = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        const RhBundle *b = t->bundle >= 0 ? &g_array_index(p->bundles, RhBundle, t->bundle) : NULL;
+        for (int32_t k = 0; b && k < b->count; k++) {
+            const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + k);
+            sum += kernel->cls == cls ? kernel->flops : 0;
+        }
+    }
+    return sum;
+}
+
+/* Liu et al. 2023, section 3: around a ring of c ranks the keys and values of a rank take c - 1
+ * steps forward and as many backward, there with their gradients; nothing is computed twice. */
+static void ring_attention_moves_and_computes_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 8, 32768);
+    double L = k.model->layers_count, c = 4, m = 4;
+    const RhLayerKind *kind = &k.model->kinds[0];
+    double keys = 2 * 2.0 * (32768 / c) * kind->kv_heads * kind->head_size;
+    g_autoptr(RhProgram) whole = build(&k, "tp1,dp8"), ring = build(&k, "tp1,cp4,dp2");
+    RH_CHECK_CLOSE(buffers(ring, 0, RH_LANE_CP, RH_OP_SHIFT), m * L * (c - 1) * keys * (1 + 2),
+                   1e-12);
+    RH_CHECK_CLOSE(m * kernel_flops(whole, RH_KERNEL_ATTENTION),
+                   c * kernel_flops(ring, RH_KERNEL_ATTENTION), 1e-12);
+    RH_CHECK_CLOSE(m * kernel_flops(whole, RH_KERNEL_ATTENTION_BACKWARD),
+                   c * kernel_flops(ring, RH_KERNEL_ATTENTION_BACKWARD), 1e-12);
+    /* replicas and ranks of a ring sum their gradients together */
+    RH_CHECK_CLOSE(buffers(ring, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER),
+                   4.0 * (double)rh_model_params(k.model), 1e-3);
+}
+
 /* Rajbhandari et al. 2020, section 7: ZeRO-0 to 2 move 2 psi, ZeRO-3 3 psi (here with 4-byte main
  * gradients for 0 and 1). */
 static void zero_volume_is_as_published(void)
@@ -187,7 +221,10 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "tp4,pp4,dp1,vpp2",
                                          "tp2,pp4,dp2,zero3,recompute=full",
                                          "tp1,pp8,dp2,recompute=selective,order=tp-pp-dp",
-                                         "tp1,pp16,dp1"};
+                                         "tp1,pp16,dp1",
+                                         "tp2,cp4,dp2,zero3",
+                                         "tp2,cp2,pp2,dp2,vpp2,order=tp-pp-dp",
+                                         "cp16,zero2"};
 
 static void folded_agrees_with_unfolded_for_every_cut(void)
 {
@@ -339,6 +376,8 @@ int main(void)
         "training programs",
         (RhTest[]){
             {"tensor_parallel_volume_is_as_published", tensor_parallel_volume_is_as_published},
+            {"ring_attention_moves_and_computes_as_published",
+             ring_attention_moves_and_computes_as_published},
             {"zero_volume_is_as_published", zero_volume_is_as_published},
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
             {"zero_states_are_as_published", zero_states_are_as_published},

@@ -4,6 +4,7 @@ typedef struct {
     const RhPieces *pieces;
     const RhLayerKind *kind;
     RhBlock block;
+    double context_bytes; /* keys and values of the rank's own tokens */
 } BlockOf;
 
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
@@ -22,21 +23,21 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, double params)
 
 /* --- parts of a ring --- */
 
-static RhPiece *add_part(GArray *parts, int32_t step, bool gradients)
+static RhPiece *add_part(GArray *parts, int32_t step, double bytes)
 {
     RhPiece part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
                     .ring_step = step,
-                    .ring_gradients = gradients};
+                    .ring_bytes = bytes};
     g_array_append_val(parts, part);
     return &g_array_index(parts, RhPiece, parts->len - 1);
 }
 
 /* A step begins with its attention kernel; what follows the last one's merge is no step. */
-static void part_ring(RhPiece *piece, const RhCase *c, int32_t cp)
+static void part_ring(RhPiece *piece, const BlockOf *of)
 {
     g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhPiece));
     RhPiece *part = NULL;
-    int32_t step = -1, merges = 0;
+    int32_t step = -1, merges = 0, cp = of->pieces->shard.cp;
     for (guint i = 0; i < piece->kernels->len; i++) {
         const RhKernel *kernel = &g_array_index(piece->kernels, RhKernel, i);
         bool back = kernel->cls == RH_KERNEL_ATTENTION_BACKWARD;
@@ -45,13 +46,13 @@ static void part_ring(RhPiece *piece, const RhCase *c, int32_t cp)
         if (attention) {
             step = step + 1 < cp && step >= 0 ? step + 1 : 0;
             merges = 0;
-            part = add_part(parts, step, back);
+            part = add_part(parts, step, (back ? 2 : 1) * of->context_bytes);
         } else if (!part || (part->ring_step >= 0 && !merge)) {
-            part = add_part(parts, -1, false);
+            part = add_part(parts, -1, 0);
         }
         merges += merge;
         g_array_append_vals(part->kernels, kernel, 1);
-        part->seconds += rh_piece_kernel_s(c, kernel);
+        part->seconds += rh_piece_kernel_s(of->pieces->c, kernel);
     }
     piece->parts_count = (int32_t)parts->len;
     piece->parts = g_memdup2(parts->data, sizeof(RhPiece) * parts->len);
@@ -68,13 +69,15 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
     for (guint i = 0; i < piece.kernels->len; i++)
         piece.seconds += rh_piece_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
     if (of->pieces->shard.cp > 1 && of->block == RH_BLOCK_MIXER && part == RH_PART_TENSOR)
-        part_ring(&piece, c, of->pieces->shard.cp);
+        part_ring(&piece, of);
     return piece;
 }
 
 static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block)
 {
-    BlockOf of = {pieces, kind, block};
+    RhActivation bytes =
+        rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute, &pieces->shard);
+    BlockOf of = {pieces, kind, block, bytes.context};
     RhParams params = rh_block_params(pieces->c->model, kind, block, pieces->shard.tp);
     bool replay = block == RH_BLOCK_MIXER && pieces->recompute == RH_RECOMPUTE_SELECTIVE;
     /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
@@ -88,8 +91,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         .sequence_backward =
             piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
         .params = params.sharded + params.replicated,
-        .bytes = rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute,
-                                           &pieces->shard),
+        .bytes = bytes,
     };
 }
 

@@ -11,10 +11,10 @@ typedef struct RhPiece {
      * and those around it. NULL where attention needs no other rank. */
     struct RhPiece *parts;
     int32_t parts_count;
-    /* Of a part: which step of the ring it is, -1 none; and whether it also makes gradients of keys
-     * and values. */
+    /* Of a part: which step of the ring it is, -1 none; and the bytes that travel on meanwhile: keys
+     * and values, backward their gradients too. */
     int32_t ring_step;
-    bool ring_gradients;
+    double ring_bytes;
 } RhPiece;
 
 /* Forward and backward of one block, by part. `data` holds what selective recomputation replays. */

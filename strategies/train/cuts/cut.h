@@ -32,4 +32,4 @@ typedef struct {
 /* NULL-ended, in the order in which they act at one place. */
 extern const RhCut *const rh_cuts[];
 
-extern const RhCut rh_cut_tensor, rh_cut_data, rh_cut_zero;
+extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_data, rh_cut_zero;
