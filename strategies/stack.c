@@ -9,6 +9,10 @@
 #define TRAINING_FIT                                                                               \
     "fit over 676 public step times (Aleph Alpha, MosaicML, dgxc, Megatron-Bridge, SimuMax)"
 
+/* Megatron-LM's pipelines, and GPipe to compare with. */
+#define MEGATRON_SCHEDULES                                                                         \
+    (1u << RH_SCHEDULE_GPIPE | 1u << RH_SCHEDULE_1F1B | 1u << RH_SCHEDULE_INTERLEAVED)
+
 #define FITTED(v, why)                                                                             \
     {                                                                                              \
         .value = (v), .tag = RH_TAG_FITTED, .source = why, .date = "2026-11"                       \
@@ -26,6 +30,7 @@ static const RhStack stacks[] = {
         .flash_attention = true,
         .fused_norms = true,
         .sequence_parallel = true,
+        .schedules = MEGATRON_SCHEDULES,
         .kernel_gap_s = FITTED(10.6e-6, TRAINING_FIT ": 10.6 us per launched kernel"),
         .nvlink_training_frac = FITTED(1 / 1.52, TRAINING_FIT ": collectives in training take 1.52 "
                                                               "times the collective alone"),
@@ -48,6 +53,7 @@ static const RhStack stacks[] = {
         .flash_attention = false,
         .fused_norms = true,
         .sequence_parallel = false,
+        .schedules = MEGATRON_SCHEDULES,
         .kernel_gap_s = FITTED(10.6e-6, TRAINING_FIT ": 10.6 us per launched kernel"),
         .nvlink_training_frac =
             FITTED(1 / 1.52, TRAINING_FIT ": collectives in training take 1.52 times the "

@@ -8,6 +8,7 @@
 
 #include "base/fact.h"
 #include "platforms/platform.h"
+#include "strategies/schedules.h"
 
 typedef struct {
     const char *name; /* "megatron" */
@@ -15,6 +16,7 @@ typedef struct {
     bool flash_attention;
     bool fused_norms;
     bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
+    uint32_t schedules;          /* that it runs: bits of RhScheduleKind; 0: all there are */
     RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
@@ -28,6 +30,10 @@ typedef struct {
     int32_t gradient_bytes;           /* per parameter, main gradients */
 } RhStack;
 
+static inline bool rh_stack_runs(const RhStack *stack, RhScheduleKind kind)
+{
+    return stack->schedules == 0 || (stack->schedules >> kind & 1) != 0;
+}
 const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */
 const char *const *rh_stack_names(void);           /* NULL-ended */
 /* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.

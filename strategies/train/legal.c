@@ -113,6 +113,17 @@ static bool tensor_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
+/* "gpipe, 1f1b": the schedules of a stack. */
+static char *schedules_text(const RhStack *stack)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int kind = RH_SCHEDULE_NONE + 1; kind < RH_SCHEDULE_LAST; kind++)
+        if (rh_stack_runs(stack, (RhScheduleKind)kind))
+            g_string_append_printf(s, "%s%s", s->len ? ", " : "",
+                                   rh_schedule_kind_name((RhScheduleKind)kind));
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
 static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int64_t m = rh_train_microbatches(c, l);
@@ -123,6 +134,13 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
             "pp=%d x vpp=%d chunks are more than the %d layers\n"
             "note: two chunks more are legal: the first holds the embedding alone, the last the head",
             l->pp, l->vpp, c->model->layers_count);
+    if (!rh_stack_runs(c->stack, l->schedule)) {
+        g_autofree char *legal = schedules_text(c->stack);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
+                       "help: the stack bare runs all of them",
+                       rh_schedule_kind_name(l->schedule), c->stack->name, legal);
+    }
     if ((l->vpp > 1) != rh_schedule_kind_chunked(l->schedule))
         return rh_fail(
             error, RH_ERROR_USAGE,
