@@ -146,20 +146,27 @@ static void every_slot_runs_once_and_forward_comes_first(void)
                                        {8, 3, 16}, {2, 5, 4}, {4, 2, 4}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
         for (int kind = RH_SCHEDULE_GPIPE; kind < RH_SCHEDULE_LAST; kind++) {
-            int32_t p = cases[i][0], v = kind == RH_SCHEDULE_INTERLEAVED ? cases[i][1] : 1,
+            int32_t p = cases[i][0],
+                    v = rh_schedule_kind_chunked((RhScheduleKind)kind) ? cases[i][1] : 1,
                     m = cases[i][2];
-            g_autofree RhSlot *slots = g_new(RhSlot, 2 * m * v);
+            const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhScheduleKind)kind);
+            int64_t total = rh_pipeline_slots_count(schedule, v, m);
+            g_autofree RhSlot *slots = g_new(RhSlot, total);
             for (int32_t stage = 0; stage < p; stage++) {
                 g_autofree int *seen = g_new0(int, m *v);
                 int32_t inflight = 0, most = 0;
-                rh_pipeline_schedule((RhScheduleKind)kind)->order(p, v, m, stage, slots);
-                for (int32_t s = 0; s < 2 * m * v; s++) {
+                schedule->order(p, v, m, stage, slots);
+                for (int64_t s = 0; s < total; s++) {
                     int *cell = &seen[slots[s].chunk * m + slots[s].microbatch];
-                    CU_ASSERT_EQUAL(*cell, (slots[s].pass != RH_SLOT_FORWARD) ? 1 : 0);
+                    CU_ASSERT_EQUAL(*cell, slots[s].pass == RH_SLOT_FORWARD           ? 0
+                                           : slots[s].pass == RH_SLOT_BACKWARD_WEIGHT ? 2
+                                                                                      : 1);
                     (*cell)++;
-                    inflight += (slots[s].pass != RH_SLOT_FORWARD) ? -1 : 1;
+                    inflight +=
+                        (slots[s].pass == RH_SLOT_FORWARD) - (int)rh_slot_ends(slots[s].pass);
                     most = MAX(most, inflight);
                 }
+                CU_ASSERT_EQUAL(inflight, 0);
                 if (kind == RH_SCHEDULE_1F1B)
                     CU_ASSERT_EQUAL(most, MIN(m, p - stage));
                 if (kind == RH_SCHEDULE_GPIPE)

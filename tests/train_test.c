@@ -312,26 +312,29 @@ static void the_bubble_is_as_published(void)
     }
 }
 
-/* A pipeline of timed waits: a stage's forward takes 1 s and its backward 2 s a micro-batch, spread
- * over v chunks. */
+/* A pipeline of timed waits: a stage's forward takes 1 s and its backward 2 s a micro-batch, or 1 s
+ * each half, spread over v chunks. */
 static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kind,
                              const TrainKit *k)
 {
     (void)k;
     RhProgram *program = rh_program_new(p);
-    int32_t forward = rh_program_add_wait(program, 1.0 / v),
-            backward = rh_program_add_wait(program, 2.0 / v);
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
+    int64_t total = rh_pipeline_slots_count(schedule, v, m);
+    int32_t one_s = rh_program_add_wait(program, 1.0 / v),
+            two_s = rh_program_add_wait(program, 2.0 / v);
     int32_t chunks = p * v, cells = chunks * m;
     g_autofree int32_t *ends = g_new(int32_t, 4 * cells);
     int32_t *send[2] = {ends, ends + cells}, *recv[2] = {ends + 2 * cells, ends + 3 * cells};
-    g_autofree RhSlot *slots = g_new(RhSlot, 2 * m * v);
+    g_autofree RhSlot *slots = g_new(RhSlot, total);
     int32_t label = rh_program_label(program, "wait");
     for (int32_t s = 0; s < p; s++) {
         RhSpan one = {1, 1};
-        rh_pipeline_schedule(kind)->order(p, v, m, s, slots);
+        schedule->order(p, v, m, s, slots);
         rh_program_begin_role(program, "stage", s, &one, 1);
-        for (int32_t i = 0; i < 2 * m * v; i++) {
-            bool b = (slots[i].pass != RH_SLOT_FORWARD);
+        for (int64_t i = 0; i < total; i++) {
+            bool b = rh_slot_goes_back(slots[i].pass);
+            bool still = slots[i].pass == RH_SLOT_BACKWARD_WEIGHT; /* no message */
             int32_t g = slots[i].chunk * p + s, from = b ? g + 1 : g - 1, to = b ? g - 1 : g + 1;
             int32_t cell = g * m + slots[i].microbatch, in = -1;
             RhTask t = {.label = label,
@@ -340,7 +343,7 @@ static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kin
                         .peer_task = -1,
                         .bundle = -1,
                         .bytes = 8};
-            if (from >= 0 && from < chunks) {
+            if (!still && from >= 0 && from < chunks) {
                 t.kind = RH_TASK_RECV;
                 t.lane = b ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV;
                 t.peer_delta = from % p - s;
@@ -348,10 +351,10 @@ static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kin
             }
             t.kind = RH_TASK_KERNEL;
             t.lane = RH_LANE_COMPUTE;
-            t.bundle = b ? backward : forward;
+            t.bundle = slots[i].pass == RH_SLOT_BACKWARD ? two_s : one_s;
             t.bytes = 0;
             int32_t work = rh_program_add_task(program, t, &in, 1);
-            if (to >= 0 && to < chunks) {
+            if (!still && to >= 0 && to < chunks) {
                 t.kind = RH_TASK_SEND;
                 t.lane = b ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT;
                 t.peer_delta = to % p - s;
