@@ -10,7 +10,8 @@
 #define RH_SCHEDULES(ROW)                                                                          \
     ROW(GPIPE, gpipe, "gpipe", "GPipe", false)                                                     \
     ROW(1F1B, 1f1b, "1f1b", NULL, false)                                                           \
-    ROW(INTERLEAVED, interleaved, "interleaved", NULL, true)
+    ROW(INTERLEAVED, interleaved, "interleaved", NULL, true)                                       \
+    ROW(ZB_H1, zb_h1, "zb-h1", "ZB-H1", false)
 
 typedef enum {
     RH_SCHEDULE_NONE,

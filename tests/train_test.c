@@ -312,6 +312,24 @@ static void the_bubble_is_as_published(void)
     }
 }
 
+/* Qi et al. 2024, table 2: with passes of one second the bubble of ZB-H1 is p - 1 seconds, a third
+ * of 1F1B's; and it keeps no more than 1F1B's first stage does. */
+static void zero_bubble_leaves_a_third_of_the_bubble(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    static const int32_t cases[][2] = {{2, 2}, {4, 4}, {4, 13}, {8, 8}, {8, 20}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int32_t p = cases[i][0], m = cases[i][1];
+        g_autoptr(RhProgram) program = waits_only(p, 1, m, RH_SCHEDULE_ZB_H1, &k);
+        RhEngineOptions options = {0};
+        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
+        RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
+        g_autoptr(RhShape) shape = rh_shape_new(RH_SCHEDULE_ZB_H1, p, 1, m);
+        for (guint f = 0; f < shape->kept->len; f++)
+            CU_ASSERT_TRUE(g_array_index(shape->kept, int32_t, f) <= p);
+    }
+}
+
 /* A pipeline of timed waits: a stage's forward takes 1 s and its backward 2 s a micro-batch, or 1 s
  * each half, spread over v chunks. */
 static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kind,
@@ -386,6 +404,7 @@ int main(void)
             {"zero_states_are_as_published", zero_states_are_as_published},
             {"every_stage_runs_its_own_optimizer", every_stage_runs_its_own_optimizer},
             {"the_bubble_is_as_published", the_bubble_is_as_published},
+            {"zero_bubble_leaves_a_third_of_the_bubble", zero_bubble_leaves_a_third_of_the_bubble},
             {"folded_agrees_with_unfolded_for_every_cut",
              folded_agrees_with_unfolded_for_every_cut},
             {"folded_agrees_where_stages_share_a_nic", folded_agrees_where_stages_share_a_nic},

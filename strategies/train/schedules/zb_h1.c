@@ -1,0 +1,34 @@
+/* ZB-H1, zero bubble by hand (Qi et al. 2024, "Zero Bubble Pipeline Parallelism", section 3.1):
+ * backward parts into gradients of the inputs, which the stage before waits for, and gradients of
+ * the weights, which nobody waits for and which fill the bubble. Stage s lets the weights lag
+ * behind by s micro-batches, so that every stage keeps as many activations as stage 0 does under
+ * 1F1B: p. With passes of F, B and W seconds the bubble is (p - 1) (F + B - W), a third of 1F1B's
+ * when all three are equal. */
+#include "strategies/train/schedules/schedule.h"
+
+static RhSlot slot(RhSlotPass pass, int32_t microbatch)
+{
+    return (RhSlot){.microbatch = microbatch, .pass = pass};
+}
+
+static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
+{
+    (void)v;
+    int32_t forward = 0, data = 0, weight = 0, n = 0;
+    for (int32_t warmup = MIN(p - stage - 1, m); forward < warmup;)
+        slots[n++] = slot(RH_SLOT_FORWARD, forward++);
+    while (forward < m) {
+        slots[n++] = slot(RH_SLOT_FORWARD, forward++);
+        slots[n++] = slot(RH_SLOT_BACKWARD_DATA, data++);
+        if (data - weight > stage)
+            slots[n++] = slot(RH_SLOT_BACKWARD_WEIGHT, weight++);
+    }
+    while (data < m) { /* weights while the next gradients are on their way */
+        slots[n++] = slot(RH_SLOT_BACKWARD_DATA, data++);
+        slots[n++] = slot(RH_SLOT_BACKWARD_WEIGHT, weight++);
+    }
+    while (weight < m)
+        slots[n++] = slot(RH_SLOT_BACKWARD_WEIGHT, weight++);
+}
+
+const RhPipelineSchedule rh_schedule_zb_h1 = {.splits_backward = true, .order = order};
