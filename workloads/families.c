@@ -15,6 +15,7 @@
 #define HEAD_SIZE_MAX (1 << 12)
 #define VOCAB_MAX     (1 << 24)
 #define TOKENS_MAX    (1 << 30)
+#define BASE_MAX      (INT64_C(1) << 40)
 
 #define AT(field) offsetof(RhConfig, field)
 #define SIZE(key, field, high, otherwise)                                                          \
@@ -49,8 +50,8 @@
         SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
         SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                              \
         SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
-        FLAG("tie_word_embeddings", tied, 0), RATE("attention_dropout", attention_dropout, 0),     \
-        CONSTANT(ffn_gated, 1)
+        SIZE("rope_theta", rotary_base, BASE_MAX, 10000), FLAG("tie_word_embeddings", tied, 0),    \
+        RATE("attention_dropout", attention_dropout, 0), CONSTANT(ffn_gated, 1)
 
 static const RhField LLAMA[] = {
     LLAMA_SIZES,
@@ -186,7 +187,6 @@ static const char *const FOREIGN[] = {
     "rms_norm_eps",
     "rope_parameters",
     "rope_scaling",
-    "rope_theta",
     "scale_attn_by_inverse_layer_idx",
     "scale_attn_weights",
     "source",

@@ -17,6 +17,7 @@ typedef struct RhConfig {
     int64_t hidden_dropout, attention_dropout;
     int64_t experts;      /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t dense_layers; /* the first layers, whose ffn is dense all the same */
+    int64_t rotary_base;  /* of rotary positions; numerics alone, for launch flags */
 } RhConfig;
 
 typedef enum {

@@ -147,6 +147,7 @@ static void set_sizes(RhModel *m, const RhConfig *c)
     m->hidden = c->hidden;
     m->vocab = c->vocab;
     m->positions = c->positions;
+    m->rotary_base = c->rotary_base;
     m->tied_embeddings = c->tied != 0;
     m->hidden_dropout = c->hidden_dropout != 0;
     m->attention_dropout = c->attention_dropout != 0;

@@ -40,6 +40,7 @@ typedef struct {
     bool attention_dropout; /* ... and on attention's probabilities */
     RhNorm norm;
     RhPosition position;
+    int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;
