@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "strategies/launch/launch.h"
 
 /* --- options to RhPlanOptions --- */
 
@@ -108,19 +109,75 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
     return write_winner(a, in, plan, error);
 }
 
+/* `why` may be NULL: nothing was refused. */
+static void print_refusal(const GError *why)
+{
+    if (!why)
+        return;
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_auto(GStrv) lines = g_strsplit(why->message, "\n", -1);
+    for (int i = 0; lines[i]; i++) {
+        g_autofree char *line = g_strconcat(i == 0 ? "#1 is not launched: " : "", lines[i], NULL);
+        g_string_append(out, i == 0 ? "\n" : "  ");
+        rh_text_wrap(out, line, 2, 79);
+    }
+    fputs(out->str, stdout);
+}
+
+/* The first row that the framework can run; why it cannot run those before is said. */
+static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
+                              guint *row, GError **error)
+{
+    g_autoptr(GError) first = NULL;
+    for (*row = 0; *row < plan->entries->len; (*row)++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, *row);
+        g_autoptr(GError) why = NULL;
+        RhLaunch *launch = rh_launch_new(a->emit, &in->c, &r->layout, &why);
+        if (launch) {
+            print_refusal(first);
+            return launch;
+        }
+        if (!first)
+            first = g_steal_pointer(&why);
+    }
+    g_propagate_prefixed_error(error, g_steal_pointer(&first), "--emit %s: ", a->emit);
+    return NULL;
+}
+
+/* Lines for a shell, joined by backslashes; a flag and its value stay together. */
+static void print_flags(const RhLaunch *launch)
+{
+    static const char joint[] = "\u00a0";
+    g_autoptr(GString) words = g_string_new(launch->flags), wrapped = g_string_new(NULL);
+    g_string_replace(words, " ", joint, 0);
+    g_string_replace(words, "\u00a0--", " --", 0);
+    rh_text_wrap(wrapped, words->str, 4, 77);
+    g_string_replace(wrapped, joint, " ", 0);
+    g_auto(GStrv) lines = g_strsplit(g_strchomp(wrapped->str), "\n", -1);
+    g_autofree char *joined = g_strjoinv(" \\\n", lines);
+    printf("    %s\n", joined);
+    if (*launch->environment)
+        printf("environment: %s\n", launch->environment);
+}
+
 static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                          GError **error)
 {
+    guint row = 0;
     if (!a->emit || plan->entries->len == 0)
         return true;
-    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    g_autofree char *flags = rh_emit(a->emit, &in->c, &best->layout, error);
-    if (!flags)
+    g_autoptr(RhLaunch) launch = first_launch(a, in, plan, &row, error);
+    if (!launch)
         return false;
-    printf("\nlaunch flags for %s, #1:\n%s\n", a->emit, g_strchomp(flags));
-    const char *note = rh_emit_note(a->emit, &best->layout);
-    if (note)
-        printf("note: %s\n", note);
+    printf("\nlaunch flags for %s, #%u:\n", a->emit, row + 1);
+    print_flags(launch);
+    g_auto(GStrv) notes = g_strsplit(launch->notes, "\n", -1);
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (char **note = notes; *note; note++) {
+        g_string_append(out, "note: ");
+        rh_text_wrap(out, *note, 6, 79);
+    }
+    fputs(out->str, stdout);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "report/json_common.h"
+#include "strategies/launch/launch.h"
 
 static void put_counts(RhJsonWriter *w, const RhPlan *plan)
 {
@@ -16,16 +17,39 @@ static void put_counts(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_object(w);
 }
 
-/* Launch flags of each framework that can say this layout. */
+/* An object of one text per framework, NULL where it has none. */
+static void put_by_framework(RhJsonWriter *w, const char *key, char *const *texts)
+{
+    rh_json_begin_object(w, key);
+    for (int i = 0; rh_launch_frameworks()[i]; i++)
+        rh_json_put_string(w, rh_launch_frameworks()[i], texts[i]);
+    rh_json_end_object(w);
+}
+
+/* Flags and environment of each framework that can run this layout; why the others cannot. */
 static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
 {
-    static const char *const frameworks[] = {"megatron", NULL};
-    rh_json_begin_object(w, "launch");
-    for (const char *const *name = frameworks; *name; name++) {
-        g_autofree char *flags = rh_emit(*name, c, layout, NULL);
-        rh_json_put_string(w, *name, flags ? g_strchomp(flags) : NULL);
+    const char *const *names = rh_launch_frameworks();
+    guint count = g_strv_length((char **)names);
+    g_autofree char **flags = g_new0(char *, count), **environments = g_new0(char *, count),
+                    **refusals = g_new0(char *, count);
+    g_autoptr(GPtrArray) kept = g_ptr_array_new_with_free_func((GDestroyNotify)rh_launch_free);
+    g_autoptr(GPtrArray) errors = g_ptr_array_new_with_free_func((GDestroyNotify)g_error_free);
+    for (guint i = 0; i < count; i++) {
+        GError *error = NULL;
+        RhLaunch *launch = rh_launch_new(names[i], c, layout, &error);
+        if (launch) {
+            g_ptr_array_add(kept, launch);
+            flags[i] = launch->flags;
+            environments[i] = launch->environment;
+        } else {
+            g_ptr_array_add(errors, error);
+            refusals[i] = error->message;
+        }
     }
-    rh_json_end_object(w);
+    put_by_framework(w, "launch", flags);
+    put_by_framework(w, "launch_environment", environments);
+    put_by_framework(w, "launch_refused", refusals);
 }
 
 static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)

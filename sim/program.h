@@ -6,8 +6,8 @@
  *   `gpu_of_rank` (NULL = identity).
  * - A *role* is a strided box of ranks that run the same tasks (a pipeline stage, typically).
  * - A *group* is a strided pattern: the group of rank r holds the ranks that differ from r only
- *   along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing is
- *   listed per rank.
+ *   along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing
+ *   is listed per rank.
  * - A role's tasks are listed in program order. Lanes are in-order queues (a CUDA stream each): a
  *   task starts when its predecessors (explicit, same role) and the task before it on its lane are
  *   done.

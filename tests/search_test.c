@@ -469,92 +469,39 @@ static void a_sequence_without_positions_is_the_reason(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "1024 learned positions"));
 }
 
-/* --- launch flags --- */
-
-static void every_emitted_flag_is_a_flag_of_megatron(void)
-{
-    g_autofree char *list = NULL,
-                    *path = g_build_filename(g_getenv("REHEARSE_DATA") ? g_getenv("REHEARSE_DATA")
-                                                                       : RH_DATA_DIR,
-                                             "strategies", "data", "megatron-flags.txt", NULL);
-    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &list, NULL, NULL));
-    g_auto(GStrv) lines = g_strsplit(list, "\n", -1);
-    g_auto(TrainKit) k = train_kit("llama-3.1-405b", "dgx-h100:128", "megatron", 1024, 8192);
-    static const char *const texts[] = {"tp8,pp16,vpp8,recompute=selective",
-                                        "tp8,pp16,order=tp-pp-dp",
-                                        "tp8,pp2,vpp63,recompute=full",
-                                        "tp8,pp1,zero3",
-                                        "tp4,pp2,zero2,sp=off",
-                                        "tp8,pp4,zero0"};
-    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
-        RhLayout l = train_layout(&k, texts[i]);
-        g_autofree char *flags = rh_emit("megatron", &k.c, &l, NULL);
-        g_auto(GStrv) words = g_strsplit(flags, " ", -1);
-        for (char **word = words; *word; word++)
-            if (g_str_has_prefix(*word, "--"))
-                CU_ASSERT_TRUE(g_strv_contains((const char *const *)lines, *word));
-    }
-    RhLayout gpipe = train_layout(&k, "tp8,pp4,schedule=gpipe");
-    CU_ASSERT_PTR_NULL(rh_emit("megatron", &k.c, &gpipe, NULL));
-    CU_ASSERT_PTR_NULL(rh_emit("deepspeed", &k.c, &gpipe, NULL));
-}
-
-/* What the rehearsal overlaps, and what Megatron-FSDP does not start without. */
-static void sharded_layouts_are_launched_with_all_they_need(void)
-{
-    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
-    static const char *const overlaps[] = {"--overlap-grad-reduce", "--overlap-param-gather",
-                                           "--use-distributed-optimizer"};
-    for (int32_t zero = 0; zero <= 3; zero++) {
-        RhLayout l = train_layout(&k, "tp8,pp1");
-        l.zero = zero;
-        g_autofree char *flags = rh_emit("megatron", &k.c, &l, NULL);
-        g_auto(GStrv) words = g_strsplit(flags, " ", -1);
-        for (size_t i = 0; i < G_N_ELEMENTS(overlaps); i++)
-            CU_ASSERT_EQUAL(g_strv_contains((const char *const *)words, overlaps[i]),
-                            zero >= 1 || i == 0);
-        CU_ASSERT_EQUAL(strstr(flags, "--no-gradient-accumulation-fusion") != NULL, zero >= 2);
-        CU_ASSERT_EQUAL(rh_emit_note("megatron", &l) != NULL, zero >= 2);
-    }
-}
-
 int main(void)
 {
     return rh_test_main(
         "search",
-        (RhTest[]){
-            {"the_space_is_every_canonical_legal_layout",
-             the_space_is_every_canonical_legal_layout},
-            {"a_stack_without_sequence_parallelism_has_none",
-             a_stack_without_sequence_parallelism_has_none},
-            {"no_layout_is_listed_twice", no_layout_is_listed_twice},
-            {"constraints_hold", constraints_hold},
-            {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
-            {"no_bound_exceeds_its_rehearsal", no_bound_exceeds_its_rehearsal},
-            {"a_hill_climber_finds_no_bound_above_its_rehearsal",
-             a_hill_climber_finds_no_bound_above_its_rehearsal},
-            {"the_funnel_finds_what_rehearsing_everything_finds",
-             the_funnel_finds_what_rehearsing_everything_finds},
-            {"the_plan_does_not_depend_on_the_number_of_jobs",
-             the_plan_does_not_depend_on_the_number_of_jobs},
-            {"what_is_ranked_leaves_room_and_the_fuller_stands_apart",
-             what_is_ranked_leaves_room_and_the_fuller_stands_apart},
-            {"where_nothing_leaves_room_all_that_fits_is_ranked",
-             where_nothing_leaves_room_all_that_fits_is_ranked},
-            {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
-            {"a_near_miss_is_near", a_near_miss_is_near},
-            {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
-            {"what_does_not_fit_names_the_smallest_change",
-             what_does_not_fit_names_the_smallest_change},
-            {"changes_come_smallest_first", changes_come_smallest_first},
-            {"a_change_keeps_the_limits_it_does_not_name",
-             a_change_keeps_the_limits_it_does_not_name},
-            {"no_legal_layout_is_an_error_with_a_reason",
-             no_legal_layout_is_an_error_with_a_reason},
-            {"a_sequence_without_positions_is_the_reason",
-             a_sequence_without_positions_is_the_reason},
-            {"sharded_layouts_are_launched_with_all_they_need",
-             sharded_layouts_are_launched_with_all_they_need},
-            {"every_emitted_flag_is_a_flag_of_megatron", every_emitted_flag_is_a_flag_of_megatron},
-            {0}});
+        (RhTest[]){{"the_space_is_every_canonical_legal_layout",
+                    the_space_is_every_canonical_legal_layout},
+                   {"a_stack_without_sequence_parallelism_has_none",
+                    a_stack_without_sequence_parallelism_has_none},
+                   {"no_layout_is_listed_twice", no_layout_is_listed_twice},
+                   {"constraints_hold", constraints_hold},
+                   {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
+                   {"no_bound_exceeds_its_rehearsal", no_bound_exceeds_its_rehearsal},
+                   {"a_hill_climber_finds_no_bound_above_its_rehearsal",
+                    a_hill_climber_finds_no_bound_above_its_rehearsal},
+                   {"the_funnel_finds_what_rehearsing_everything_finds",
+                    the_funnel_finds_what_rehearsing_everything_finds},
+                   {"the_plan_does_not_depend_on_the_number_of_jobs",
+                    the_plan_does_not_depend_on_the_number_of_jobs},
+                   {"what_is_ranked_leaves_room_and_the_fuller_stands_apart",
+                    what_is_ranked_leaves_room_and_the_fuller_stands_apart},
+                   {"where_nothing_leaves_room_all_that_fits_is_ranked",
+                    where_nothing_leaves_room_all_that_fits_is_ranked},
+                   {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
+                   {"a_near_miss_is_near", a_near_miss_is_near},
+                   {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
+                   {"what_does_not_fit_names_the_smallest_change",
+                    what_does_not_fit_names_the_smallest_change},
+                   {"changes_come_smallest_first", changes_come_smallest_first},
+                   {"a_change_keeps_the_limits_it_does_not_name",
+                    a_change_keeps_the_limits_it_does_not_name},
+                   {"no_legal_layout_is_an_error_with_a_reason",
+                    no_legal_layout_is_an_error_with_a_reason},
+                   {"a_sequence_without_positions_is_the_reason",
+                    a_sequence_without_positions_is_the_reason},
+                   {0}});
 }

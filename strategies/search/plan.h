@@ -97,10 +97,3 @@ void rh_screen_free(RhScreen *screen);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScreen, rh_screen_free)
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *layout);   /* about a microsecond */
 double rh_screen_segment_s(RhScreen *screen, const RhLayout *layout); /* under a millisecond */
-
-/* Why layout `b` is slower than `a`: pairs of terms ordered by effect (report reads the two cost
- * trees). */
-/* Launch flags for a framework ("megatron"); RH_ERROR_USAGE for unknown ones. Caller frees. */
-char *rh_emit(const char *framework, const RhCase *c, const RhLayout *layout, GError **error);
-/* What must hold besides the flags, such as the environment; NULL for nothing. */
-const char *rh_emit_note(const char *framework, const RhLayout *layout);

@@ -1,0 +1,38 @@
+#pragma once
+/* A framework as a table of words. Private to this folder. */
+#include "strategies/knobs.h"
+#include "strategies/launch/launch.h"
+
+/* What is said so far. */
+typedef struct {
+    const RhCase *c;
+    const RhLayout *layout;
+    GString *environment, *flags, *notes;
+} RhLaunchText;
+
+/* How a knob is said: by a flag before its number, by a text for each value, or by a function; by
+ * nothing where all three are NULL (the framework derives it). */
+typedef struct {
+    const char *key; /* of the knob */
+    const char *flag;
+    const char *const *values; /* by value: "" says nothing, NULL cannot be said */
+    int32_t values_count;
+    bool (*say)(RhLaunchText *t, GError **error); /* RH_ERROR_USAGE: cannot be said */
+} RhLaunchWord;
+
+typedef struct {
+    const char *name;  /* --emit megatron */
+    const char *title; /* Megatron-LM */
+    const RhLaunchWord *words;
+    int32_t words_count;
+    /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,
+     * the job, the environment. */
+    bool (*check)(const RhCase *c, const RhLayout *layout, GError **error);
+    bool (*say_rest)(RhLaunchText *t, GError **error);
+} RhFramework;
+
+extern const RhFramework rh_framework_megatron;
+
+/* Further words, with a space between. */
+void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void rh_launch_note(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -1,0 +1,119 @@
+#include "strategies/launch/launch.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/launch/framework.h"
+
+static const RhFramework *const frameworks[] = {&rh_framework_megatron};
+
+static void append(GString *text, const char *between, const char *format, va_list arguments)
+{
+    if (text->len > 0)
+        g_string_append(text, between);
+    g_string_append_vprintf(text, format, arguments);
+}
+
+void rh_launch_say(RhLaunchText *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    append(t->flags, " ", format, arguments);
+    va_end(arguments);
+}
+
+void rh_launch_note(RhLaunchText *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    append(t->notes, "\n", format, arguments);
+    va_end(arguments);
+}
+
+static const RhLaunchWord *word_of(const RhFramework *f, const RhKnob *knob)
+{
+    for (int32_t i = 0; i < f->words_count; i++)
+        if (strcmp(f->words[i].key, knob->key) == 0)
+            return &f->words[i];
+    return NULL;
+}
+
+static bool fail_unsaid(const RhFramework *f, const RhKnob *knob, int32_t value, GError **error)
+{
+    g_autofree char *said = rh_knob_value_text(knob, value);
+    g_autofree char *usual = rh_knob_value_text(knob, knob->otherwise);
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no %s=%s\nhelp: plan with --fix %s=%s", f->title,
+                   knob->key, said, knob->key, usual);
+}
+
+static bool say_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, GError **error)
+{
+    const RhLaunchWord *word = word_of(f, knob);
+    int32_t value = rh_knob_value(knob, t->layout);
+    if (!word)
+        return value == knob->otherwise || fail_unsaid(f, knob, value, error);
+    if (word->say)
+        return word->say(t, error);
+    if (word->values && (value >= word->values_count || !word->values[value]))
+        return fail_unsaid(f, knob, value, error);
+    if (word->values && *word->values[value])
+        rh_launch_say(t, "%s", word->values[value]);
+    if (word->flag)
+        rh_launch_say(t, "%s %d", word->flag, value);
+    return true;
+}
+
+static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
+{
+    if (!f->check(t->c, t->layout, error))
+        return false;
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (!say_knob(t, f, knob, error))
+            return false;
+    return f->say_rest(t, error);
+}
+
+static const RhFramework *find_framework(const char *name, GError **error)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(frameworks); i++)
+        if (strcmp(frameworks[i]->name, name) == 0)
+            return frameworks[i];
+    g_autofree char *names = g_strjoinv(", ", (char **)rh_launch_frameworks());
+    rh_fail(error, RH_ERROR_USAGE,
+            "no launch flags for \"%s\" in this version\nnote: frameworks: %s", name, names);
+    return NULL;
+}
+
+RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
+                        GError **error)
+{
+    const RhFramework *f = find_framework(framework, error);
+    if (!f)
+        return NULL;
+    RhLaunchText t = {c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
+    bool fine = say_all(&t, f, error);
+    RhLaunch *launch = g_new0(RhLaunch, 1);
+    *launch = (RhLaunch){g_string_free(t.environment, FALSE), g_string_free(t.flags, FALSE),
+                         g_string_free(t.notes, FALSE)};
+    if (!fine)
+        g_clear_pointer(&launch, rh_launch_free);
+    return launch;
+}
+
+void rh_launch_free(RhLaunch *launch)
+{
+    if (!launch)
+        return;
+    g_free(launch->environment);
+    g_free(launch->flags);
+    g_free(launch->notes);
+    g_free(launch);
+}
+
+const char *const *rh_launch_frameworks(void)
+{
+    static const char *names[G_N_ELEMENTS(frameworks) + 1];
+    for (size_t i = 0; i < G_N_ELEMENTS(frameworks); i++)
+        names[i] = frameworks[i]->name;
+    return names;
+}

@@ -1,0 +1,246 @@
+/* Megatron-LM. Names and rules are those of core_v0.15.3 (megatron/training/arguments.py and what
+ * docs/megatron-flags.md cites); a test compares every flag said here with the list of its flags,
+ * strategies/data/megatron-flags.txt. */
+#include "base/error.h"
+#include "strategies/launch/framework.h"
+#include "workloads/operators/operator.h"
+
+/* --- knobs --- */
+
+/* Stages that hold as many layers each, which Megatron-LM makes unasked. */
+static bool is_even(const RhCase *c, const RhLayout *l)
+{
+    return l->stage_layers_count == 0 && c->model->layers_count % (l->pp * l->vpp) == 0;
+}
+
+/* "Et*7|(t*8|)*14t*7L": what each chunk holds in the order of the model, E the embedding, t a layer,
+ * L the head; chunks alike are counted. */
+static void say_split(RhLaunchText *t)
+{
+    int32_t chunks = t->layout->pp * t->layout->vpp;
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    for (int32_t g = 0, first; g < chunks; g++)
+        rh_train_chunk_layers(t->c, t->layout, g, &first, &layers[g]);
+    rh_launch_say(t, "--pipeline-model-parallel-layout '");
+    for (int32_t g = 0, times; g < chunks; g += times) {
+        bool inner = g > 0 && g < chunks - 1;
+        for (times = 1; inner && g + times < chunks - 1 && layers[g + times] == layers[g]; times++)
+            ;
+        g_autofree char *held = layers[g] ? g_strdup_printf("t*%d", layers[g]) : g_strdup("");
+        if (times > 1)
+            g_string_append_printf(t->flags, "(%s|)*%d", held, times);
+        else
+            g_string_append_printf(t->flags, "%s%s%s", g == 0 ? "E" : "", held,
+                                   g == chunks - 1 ? "L'" : "|");
+    }
+}
+
+static bool say_pipeline(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    rh_launch_say(t, "--pipeline-model-parallel-size %d", t->layout->pp);
+    if (t->layout->pp > 1 && !is_even(t->c, t->layout))
+        say_split(t);
+    return true;
+}
+
+static bool say_chunks(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->vpp > 1 && is_even(t->c, t->layout))
+        rh_launch_say(t, "--num-virtual-stages-per-pipeline-rank %d", t->layout->vpp);
+    return true;
+}
+
+static bool say_context(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->cp > 1)
+        rh_launch_say(t, "--context-parallel-size %d", t->layout->cp);
+    return true;
+}
+
+#define FSDP                                                                                       \
+    "--use-distributed-optimizer --use-megatron-fsdp --no-gradient-accumulation-fusion "           \
+    "--overlap-grad-reduce --overlap-param-gather --ckpt-format fsdp_dtensor "                     \
+    "--data-parallel-sharding-strategy "
+
+/* Reductions and gathers overlap in the rehearsal, so they do here. */
+static bool say_zero(RhLaunchText *t, GError **error)
+{
+    static const char *const words[] = {
+        "--overlap-grad-reduce",
+        "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+        FSDP "optim_grads", FSDP "optim_grads_params"};
+    (void)error;
+    if (t->layout->zero > 0 || t->layout->dp > 1)
+        rh_launch_say(t, "%s", words[t->layout->zero]);
+    return true;
+}
+
+/* By value. */
+static const char *const recompute_words[] = {
+    "", "--recompute-granularity selective",
+    "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"};
+/* Chunks are said by vpp. */
+static const char *const schedule_words[] = {
+    [RH_SCHEDULE_1F1B] = "", [RH_SCHEDULE_INTERLEAVED] = ""};
+static const char *const sequence_words[] = {"", "--sequence-parallel"};
+static const char *const order_words[] = {
+    [RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP_PP_DP] = "--use-tp-pp-dp-mapping"};
+
+#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
+
+static const RhLaunchWord megatron_words[] = {
+    {.key = "tp", .flag = "--tensor-model-parallel-size"},
+    {.key = "pp", .say = say_pipeline}, /* stages too */
+    {.key = "dp"},                      /* the world over the other degrees */
+    {.key = "cp", .say = say_context},
+    {.key = "vpp", .say = say_chunks},
+    {.key = "mb", .flag = "--micro-batch-size"},
+    {.key = "zero", .say = say_zero},
+    {.key = "recompute", VALUES(recompute_words)},
+    {.key = "schedule", VALUES(schedule_words)},
+    {.key = "sp", VALUES(sequence_words)},
+    {.key = "order", VALUES(order_words)},
+    {.key = "stages"},
+};
+
+/* --- the model --- */
+
+static bool fail_model(const RhCase *c, const char *what, GError **error)
+{
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s: no flags of Megatron-LM are known here for %s\n"
+                   "help: leave out --emit, or write the model's arguments by hand",
+                   c->model->name, what);
+}
+
+static bool check_model(const RhCase *c, GError **error)
+{
+    const RhLayerKind *k = &c->model->kinds[0];
+    if (c->model->kinds_count > 1)
+        return fail_model(c, "layers of several kinds", error);
+    if (k->mixer != &rh_attention)
+        return fail_model(c, "its attention", error);
+    if (k->ffn != &rh_ffn)
+        return fail_model(c, "its feed-forward layers", error);
+    if (k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias))
+        return fail_model(c, "biases in some linear layers and not in others (but for QKV alone)",
+                          error);
+    return true;
+}
+
+static void say_attention(RhLaunchText *t, const RhLayerKind *k)
+{
+    const RhModel *m = t->c->model;
+    rh_launch_say(t, "--num-attention-heads %d", k->heads);
+    if ((int64_t)k->heads * k->head_size != m->hidden)
+        rh_launch_say(t, "--kv-channels %d", k->head_size);
+    if (k->kv_heads != k->heads)
+        rh_launch_say(t, "--group-query-attention --num-query-groups %d", k->kv_heads);
+    if (k->qk_norm)
+        rh_launch_say(t, "--qk-layernorm");
+    if (k->window_tokens > 0)
+        rh_launch_say(t, "--window-size %d,0", k->window_tokens);
+    rh_launch_say(t, "--attention-backend %s", t->c->stack->flash_attention ? "flash" : "unfused");
+    rh_launch_say(t, "--attention-dropout %s --hidden-dropout %s",
+                  m->attention_dropout ? "0.1" : "0", m->hidden_dropout ? "0.1" : "0");
+}
+
+static void say_positions(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    rh_launch_say(t,
+                  "--seq-length %" G_GINT64_FORMAT " --max-position-embeddings %" G_GINT64_FORMAT,
+                  t->c->job.sequence, MAX(m->positions, t->c->job.sequence));
+    if (m->position == RH_POSITION_ROTARY)
+        rh_launch_say(t, "--position-embedding-type rope --rotary-base %" G_GINT64_FORMAT,
+                      m->rotary_base);
+    else
+        rh_launch_say(t, "--position-embedding-type %s",
+                      m->position == RH_POSITION_LEARNED ? "learned_absolute" : "none");
+}
+
+static void say_model(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    rh_launch_say(t, "--num-layers %d --hidden-size %" G_GINT64_FORMAT, m->layers_count, m->hidden);
+    rh_launch_say(t, "--ffn-hidden-size %" G_GINT64_FORMAT "%s", k->ffn_width,
+                  k->ffn_gated ? " --swiglu" : "");
+    say_attention(t, k);
+    say_positions(t);
+    rh_launch_say(t, "--normalization %s", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
+    if (!k->out_bias)
+        rh_launch_say(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
+    if (!m->tied_embeddings)
+        rh_launch_say(t, "--untie-embeddings-and-output-weights");
+}
+
+/* --- the job and where it runs --- */
+
+static void say_job(RhLaunchText *t)
+{
+    bool fp16 = t->c->job.dtype == RH_DTYPE_FP16;
+    rh_launch_say(t, "--global-batch-size %" G_GINT64_FORMAT, t->c->job.global_batch);
+    rh_launch_say(t, "%s --transformer-impl transformer_engine", fp16 ? "--fp16" : "--bf16");
+    if (fp16 && t->c->stack->gradient_bytes == 4)
+        rh_launch_say(t, "--accumulate-allreduce-grads-in-fp32");
+    rh_launch_say(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "
+                     "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
+    rh_launch_note(t,
+                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, $ITERATIONS "
+                   "and $LEARNING_RATE are yours to choose",
+                   t->c->model->vocab);
+}
+
+/* One queue to the device keeps a collective before the GEMM that it is to run beside. Megatron-LM
+ * asks for it with tensor or context parallelism before Blackwell, and without it for FSDP. */
+static void say_environment(RhLaunchText *t)
+{
+    const RhLayout *l = t->layout;
+    bool wants_one = l->tp > 1 || l->cp > 1;
+    if (l->zero >= 2) {
+        rh_launch_note(t, "Megatron-FSDP needs CUDA_DEVICE_MAX_CONNECTIONS unset, or above 1");
+        if (wants_one)
+            rh_launch_note(t, "Megatron-LM warns: before Blackwell, tensor parallelism is quicker "
+                              "with CUDA_DEVICE_MAX_CONNECTIONS=1, which Megatron-FSDP excludes");
+    } else if (wants_one) {
+        g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+        rh_launch_note(t, "Megatron-LM requires CUDA_DEVICE_MAX_CONNECTIONS=1 with tensor "
+                          "parallelism on Hopper and older");
+    }
+}
+
+static bool say_rest(RhLaunchText *t, GError **error)
+{
+    if (!check_model(t->c, error))
+        return false;
+    say_model(t);
+    say_job(t);
+    say_environment(t);
+    return true;
+}
+
+/* Megatron-FSDP lays a mesh of (data x context, tensor) over all ranks and asserts that its groups
+ * are the job's (mcore_fsdp_adapter.py): with a pipeline they are not. */
+static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
+{
+    (void)c;
+    if (l->zero >= 2 && l->pp > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM has ZeRO-%d (Megatron-FSDP) without a pipeline only: its mesh "
+                       "of ranks has no stages\nhelp: plan with --limit 'zero<=1' or --fix pp=1",
+                       l->zero);
+    return true;
+}
+
+const RhFramework rh_framework_megatron = {
+    .name = "megatron",
+    .title = "Megatron-LM",
+    .words = megatron_words,
+    .words_count = G_N_ELEMENTS(megatron_words),
+    .check = check_layout,
+    .say_rest = say_rest,
+};
