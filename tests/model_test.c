@@ -106,6 +106,69 @@ static void megatrons_table_1_is_in_the_catalogue(void)
     }
 }
 
+#define DEEPSEEK(layers, hidden, heads, ffn, vocab, rest)                                          \
+    "{'model_type': 'deepseek_v2', 'num_hidden_layers': " layers ", 'hidden_size': " hidden        \
+    ", 'num_attention_heads': " heads ", 'intermediate_size': " ffn ", 'vocab_size': " vocab       \
+    ", 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "  \
+    "'num_key_value_heads': " heads rest "}"
+
+#define V2_LITE(rest) DEEPSEEK("27", "2048", "16", "10944", "102400", ", 'q_lora_rank': null" rest)
+
+/* The totals of the published weights (safetensors metadata of DeepSeek-V2-Lite; DeepSeek-V3's
+ * report, arXiv 2412.19437: 671 G, without the head that predicts two tokens), once the dense ffn of
+ * all but the first layers is taken out and their experts are put in by hand. */
+static void latent_attention_has_the_parameters_that_were_published(void)
+{
+    g_autoptr(RhModel) lite = parse_quoted(V2_LITE(), NULL);
+    g_autoptr(RhModel) v3 = parse_quoted(
+        DEEPSEEK("61", "7168", "128", "18432", "129280", ", 'q_lora_rank': 1536"), NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(lite);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(v3);
+    /* 64 experts of width 1408 and two shared ones, one of 64 columns to choose by */
+    int64_t moe = 2048LL * (66 * 3 * 1408 + 64), dense = 3LL * 2048 * 10944;
+    CU_ASSERT_EQUAL(rh_model_params(lite) + 26 * (moe - dense), 15706484224);
+    /* 256 and one shared, of width 2048; a bias for each of the 256 */
+    moe = 7168LL * (257 * 3 * 2048 + 256) + 256;
+    dense = 3LL * 7168 * 18432;
+    CU_ASSERT_EQUAL(rh_model_params(v3) + 58 * (moe - dense), 671026419200);
+}
+
+static void experts_are_refused_layer_by_layer(void)
+{
+    check_refused(
+        V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, "
+                "'first_k_dense_replace': 1"),
+        "n_routed_experts 64: 26 of 27 layers have routed experts, which are not built yet");
+    check_refused(V2_LITE(", 'n_routed_experts': 64"),
+                  "first_k_dense_replace 27 takes every layer");
+    check_refused(LLAMA(", 'n_routed_experts': 64"), "mixture of experts");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m =
+        parse_quoted(V2_LITE(", 'n_routed_experts': 64, 'moe_intermediate_size': 1408, "
+                             "'first_k_dense_replace': 27"),
+                     &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_FALSE(rh_model_set(m, "first_k_dense_replace", "3", &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    CU_ASSERT_FALSE(rh_model_set(m, "layers", "28", NULL));
+    CU_ASSERT_TRUE(rh_model_set(m, "layers", "20", NULL));
+}
+
+static void figures_that_follow_from_others_cannot_be_set(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m = parse_quoted(V2_LITE(), NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(m->kinds[0].head_size, 192);
+    CU_ASSERT_FALSE(rh_model_set(m, "head_size", "128", &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    CU_ASSERT_FALSE(rh_model_set(m, "kv_heads", "4", NULL));
+    CU_ASSERT_TRUE(rh_model_set(m, "qk_nope_head_dim", "64", NULL));
+    CU_ASSERT_TRUE(m->kinds[0].head_size == 128 && m->kinds[0].value_size == 128);
+    CU_ASSERT_TRUE(rh_model_set(m, "heads", "32", NULL));
+    CU_ASSERT_TRUE(m->kinds[0].kv_heads == 32 && m->kinds[0].head_size == 128);
+}
+
 static void every_catalogue_model_loads(void)
 {
     const char *const *names = rh_model_names();
@@ -375,6 +438,11 @@ int main(void)
         (RhTest[]){
             {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
             {"megatrons_table_1_is_in_the_catalogue", megatrons_table_1_is_in_the_catalogue},
+            {"latent_attention_has_the_parameters_that_were_published",
+             latent_attention_has_the_parameters_that_were_published},
+            {"experts_are_refused_layer_by_layer", experts_are_refused_layer_by_layer},
+            {"figures_that_follow_from_others_cannot_be_set",
+             figures_that_follow_from_others_cannot_be_set},
             {"every_catalogue_model_loads", every_catalogue_model_loads},
             {"flops_per_token_are_six_per_parameter_and_attention",
              flops_per_token_are_six_per_parameter_and_attention},

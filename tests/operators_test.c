@@ -7,18 +7,31 @@
 
 static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FFN, RH_BLOCK_HEAD};
 
+/* Latent attention as DeepSeek-V2-Lite has it, and as DeepSeek-V3 does, with dense layers. */
+#define DEEPSEEK(hidden, heads, q_rank)                                                            \
+    "{'model_type': 'deepseek_v2', 'num_hidden_layers': 4, 'hidden_size': " hidden                 \
+    ", 'num_attention_heads': " heads ", 'intermediate_size': 10944, 'vocab_size': 102400, "       \
+    "'q_lora_rank': " q_rank ", 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, "                    \
+    "'qk_rope_head_dim': 64, 'v_head_dim': 128}"
+#define V2_LITE DEEPSEEK("2048", "16", "null")
+#define V3      DEEPSEEK("7168", "128", "1536")
+
 /* One of each family, and of each attention. */
-static const char *const MODELS[] = {"llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b",
-                                     "gpt2-xl"};
+static const char *const MODELS[] = {
+    "llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b", "gpt2-xl", V2_LITE, V3};
 
 typedef struct {
     double flops, bytes;
     guint kernels;
 } Sum;
 
+/* Of the catalogue, or a text with single quotes for double ones. */
 static RhModel *load(const char *name)
 {
-    RhModel *m = rh_model_load(name, NULL);
+    g_autofree char *text = g_strdelimit(g_strdup(name), "'", '"');
+    g_autoptr(RhJson) doc =
+        *name == '{' ? rh_json_parse("config.json", text, strlen(text), NULL) : NULL;
+    RhModel *m = doc != NULL ? rh_model_parse(doc, "test", NULL) : rh_model_load(name, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     return m;
 }
@@ -102,8 +115,9 @@ static void kernels_do_the_flops_of_their_row(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
         g_autoptr(RhModel) m = load(MODELS[i]);
-        for (int32_t tp = 1; tp <= 4; tp *= 4) {
-            RhShard shard = shard_of(tp, 1024, 2);
+        for (int32_t cut = 1; cut <= 4; cut *= 2) { /* whole, along the sequence, by heads */
+            RhShard shard = shard_of(cut == 4 ? 4 : 1, 1024, 2);
+            shard.cp = cut == 2 ? 2 : 1;
             for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++) {
                 RhFlops f = rh_block_flops(m, kind_for(m, BLOCKS[b]), BLOCKS[b], &shard);
                 double again = f.pairs > 0 ? backward_of_pairs(m, &shard) : 0;
@@ -128,6 +142,8 @@ static void flops_are_those_counted_by_hand(void)
     g_autoptr(RhModel) qwen = load("qwen3-32b");
     g_autoptr(RhModel) gpt = load("gpt2-xl");
     g_autoptr(RhModel) mistral = load("mistral-7b");
+    g_autoptr(RhModel) lite = load(V2_LITE);
+    g_autoptr(RhModel) v3 = load(V3);
     RhShard shard = shard_of(1, 2048, 1), far = shard_of(1, 32768, 1);
     const double far_pairs = 32768.0 * 4096 - 4096.0 * 4096 / 2;
     const struct {
@@ -154,6 +170,17 @@ static void flops_are_those_counted_by_hand(void)
         /* a window of 4096 in 32768 tokens */
         {mistral, RH_BLOCK_MIXER, &far, 2 * 32768.0 * (2.0 * 4096 * 4096 + 2.0 * 4096 * 1024),
          32 * 2 * (2 * 128) * far_pairs},
+        /* queries straight; the latent and the shared key; keys and values out of it; out. Scores
+         * are 192 deep, values 128 wide */
+        {lite, RH_BLOCK_MIXER, &shard,
+         2 * n * 2048 * (16 * 192) + 2 * n * 2048 * (512 + 64) + 2 * n * 512 * (16 * (128 + 128)) +
+             2 * n * (16 * 128) * 2048,
+         16 * (2 * 192 + 2 * 128) * n * n / 2},
+        /* ... queries through a latent of 1536 */
+        {v3, RH_BLOCK_MIXER, &shard,
+         2 * n * 7168 * 1536 + 2 * n * 1536 * (128 * 192) + 2 * n * 7168 * (512 + 64) +
+             2 * n * 512 * (128 * (128 + 128)) + 2 * n * (128 * 128) * 7168,
+         128 * (2 * 192 + 2 * 128) * n * n / 2},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhFlops f = rh_block_flops(rows[i].model, kind_for(rows[i].model, rows[i].block),
@@ -161,6 +188,14 @@ static void flops_are_those_counted_by_hand(void)
         RH_CHECK_CLOSE(f.weights, rows[i].weights, 1e-14);
         RH_CHECK_CLOSE(f.pairs, rows[i].pairs, 1e-14);
     }
+}
+
+/* Entries of matrices that are not cut: those into latents. */
+static double on_every_rank(const RhModel *m, RhBlock block)
+{
+    const RhLayerKind *kind = &m->kinds[0];
+    double columns = kind->kv_rank + kind->rope_size + kind->q_rank;
+    return block == RH_BLOCK_MIXER ? (double)m->hidden * columns : 0;
 }
 
 static void cutting_conserves_the_flops_of_every_operator(void)
@@ -176,7 +211,8 @@ static void cutting_conserves_the_flops_of_every_operator(void)
                 const RhLayerKind *kind = kind_for(m, BLOCKS[b]);
                 RhFlops a = rh_block_flops(m, kind, BLOCKS[b], &one);
                 RhFlops c = rh_block_flops(m, kind, BLOCKS[b], &cut);
-                RH_CHECK_CLOSE(c.weights * tp, a.weights, 1e-14);
+                double again = (tp - 1) * 2.0 * 2 * 1024 * on_every_rank(m, BLOCKS[b]);
+                RH_CHECK_CLOSE(c.weights * tp, a.weights + again, 1e-14);
                 RH_CHECK_CLOSE(c.pairs * tp, a.pairs, 1e-14);
                 RhParams p = rh_block_params(m, kind, BLOCKS[b], 1);
                 RhParams q = rh_block_params(m, kind, BLOCKS[b], tp);
@@ -184,6 +220,42 @@ static void cutting_conserves_the_flops_of_every_operator(void)
                 CU_ASSERT_EQUAL(q.replicated, p.replicated);
             }
         }
+    }
+}
+
+/* A rank of a ring has 1/c of everything but the parameters; what others need are its keys and
+ * values. */
+static void a_ring_shares_tokens_and_pairs(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
+        g_autoptr(RhModel) m = load(MODELS[i]);
+        RhShard one = shard_of(1, 1024, 1), ring = one;
+        ring.cp = 4;
+        RhFlops a = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
+        RhFlops c = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &ring);
+        RH_CHECK_CLOSE(c.weights * 4, a.weights, 1e-14);
+        RH_CHECK_CLOSE(c.pairs * 4, a.pairs, 1e-14);
+        RhKernel k = attention_of(m, RH_PASS_FORWARD, &one);
+        double columns = k.kv_heads * (double)(k.k + rh_kernel_v_head(&k));
+        RhActivation x =
+            rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &ring);
+        CU_ASSERT_EQUAL(x.context, 2 * 256 * columns);
+    }
+}
+
+/* Unfused attention computes both halves of the square: twice the pairs, and twice that backward.
+ */
+static void unfused_attention_computes_the_whole_square(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(MODELS); i++) {
+        g_autoptr(RhModel) m = load(MODELS[i]);
+        RhShard shard = shard_of(1, 1024, 2);
+        shard.flash = false;
+        RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+        RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard).flops,
+                       f.weights + 2 * f.pairs, 1e-14);
+        RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_MIXER, RH_PASS_BACKWARD_DATA, &shard).flops,
+                       f.weights + 4 * f.pairs, 1e-14);
     }
 }
 
@@ -212,6 +284,25 @@ static void bytes_grow_with_the_micro_batch(void)
                 }
         }
     }
+}
+
+/* A token of a layer: input, normed input, latents before and after their norm, the shared key,
+ * queries, whole keys and values, output, log-sum-exp. */
+static void latent_attention_keeps_whole_keys_and_values(void)
+{
+    g_autoptr(RhModel) lite = load(V2_LITE);
+    g_autoptr(RhModel) v3 = load(V3);
+    RhShard shard = shard_of(2, 1024, 1);
+    double columns = 2 * 2048 + 2 * 512 + 64 + (2 * 192 + 2 * 128) * 16 / 2.0;
+    RH_CHECK_CLOSE(
+        rh_block_activation_bytes(lite, &lite->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &shard)
+            .kept,
+        1024 * (2 * columns + 4 * 16 / 2.0), 1e-14);
+    columns = 2 * 7168 + 2 * 1536 + 2 * 512 + 64 + (2 * 192 + 2 * 128) * 128 / 2.0;
+    RH_CHECK_CLOSE(
+        rh_block_activation_bytes(v3, &v3->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &shard)
+            .kept,
+        1024 * (2 * columns + 4 * 128 / 2.0), 1e-14);
 }
 
 /* --- Serving --- */
@@ -253,6 +344,21 @@ static void a_token_reads_every_weight_and_its_cache(void)
     k = attention_of(m, RH_PASS_DECODE, &shard);
     CU_ASSERT_EQUAL(k.n, 1000);
     RH_CHECK_CLOSE(k.flops, batch * 4 * 128 * 32 * 1000, 1e-14);
+}
+
+/* Decoding reads 576 columns a token of the cache, whatever the heads; the matrix out of the latent
+ * is multiplied into queries and outputs, with the FLOPs it had. */
+static void latent_attention_decodes_from_latents(void)
+{
+    g_autoptr(RhModel) m = load(V2_LITE);
+    const double batch = 16, context = 8192;
+    RhShard shard = shard_of(1, 8192, 16);
+    double weights = 2048.0 * (16 * 192) + 2048.0 * 576 + 512.0 * (16 * 256) + 2048.0 * 2048;
+    RH_CHECK_CLOSE(sum_of(m, RH_BLOCK_MIXER, RH_PASS_DECODE, &shard).flops,
+                   batch * (2 * weights + 16 * context * (2 * 576 + 2 * 512)), 1e-14);
+    RhKernel k = attention_of(m, RH_PASS_DECODE, &shard);
+    CU_ASSERT_TRUE(k.heads == 16 && k.kv_heads == 1 && k.k == 576 && k.v_head == 512);
+    RH_CHECK_CLOSE(k.bytes, 2 * batch * (context * 576 + 16 * (576 + 512)), 1e-14);
 }
 
 static void serving_has_no_dropout(void)
@@ -302,6 +408,12 @@ int main(void)
             {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
             {"cutting_conserves_the_flops_of_every_operator",
              cutting_conserves_the_flops_of_every_operator},
+            {"a_ring_shares_tokens_and_pairs", a_ring_shares_tokens_and_pairs},
+            {"unfused_attention_computes_the_whole_square",
+             unfused_attention_computes_the_whole_square},
+            {"latent_attention_keeps_whole_keys_and_values",
+             latent_attention_keeps_whole_keys_and_values},
+            {"latent_attention_decodes_from_latents", latent_attention_decodes_from_latents},
             {"bytes_grow_with_the_micro_batch", bytes_grow_with_the_micro_batch},
             {"a_prompt_needs_what_forward_needs_but_one_row_of_logits",
              a_prompt_needs_what_forward_needs_but_one_row_of_logits},

@@ -1,7 +1,8 @@
 /* The table of model families. Keys and defaults are those of Hugging Face transformers
  * (configuration_llama.py, configuration_mistral.py, configuration_qwen2.py,
- * configuration_qwen3.py, configuration_nemotron.py, configuration_gpt2.py); where a default there
- * is the size of one particular model, the key is required here. */
+ * configuration_qwen3.py, configuration_nemotron.py, configuration_gpt2.py,
+ * configuration_deepseek_v2.py); where a default there is the size of one particular model, the key
+ * is required here. */
 #include "workloads/families.h"
 
 #include <glib.h>
@@ -113,6 +114,24 @@ static const RhField QWEN3[] = {
     END,
 };
 
+/* Queries without a latent (null), and files of models without experts, leave these keys at 0. */
+static const RhField DEEPSEEK_V2[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),
+    SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 2048),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("attention_bias", out_bias, 0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    COUNT("n_routed_experts", experts, HEADS_MAX, 0),
+    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0),
+    END,
+};
+
 /* 0 for n_inner: four times n_embd. */
 static const RhField GPT2[] = {
     SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
@@ -132,6 +151,7 @@ static const RhField GPT2[] = {
 
 /* Sorted by name. */
 static const RhFamily FAMILIES[] = {
+    {"deepseek_v2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V2},
     {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
     {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
     {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MISTRAL},
@@ -224,7 +244,7 @@ static const struct {
     {"n_routed_experts", "a mixture of experts", AT(experts)},
     {"moe_intermediate_size", "a mixture of experts", AT(experts)},
     {"num_experts_per_tok", "a mixture of experts", AT(experts)},
-    {"kv_lora_rank", "latent attention", SETTLED_BY_NONE},
+    {"kv_lora_rank", "latent attention", AT(kv_rank)},
     {"block_configs", "layers of different shapes", SETTLED_BY_NONE},
     {"text_config", "a part of a larger, multimodal model", SETTLED_BY_NONE},
     {"vision_config", "multimodal", SETTLED_BY_NONE},

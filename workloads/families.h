@@ -15,6 +15,8 @@ typedef struct RhConfig {
     int64_t window_from; /* first layer that slides, where no layer_types list says it */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
     int64_t hidden_dropout, attention_dropout;
+    int64_t q_rank, kv_rank; /* latent attention: sizes of the latents; no q_rank: none */
+    int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value */
     int64_t experts;      /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t dense_layers; /* the first layers, whose ffn is dense all the same */
     int64_t rotary_base;  /* of rotary positions; numerics alone, for launch flags */

@@ -20,7 +20,8 @@ typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPos
 typedef struct {
     const RhOperator *mixer, *ffn; /* NULL: the layer has none */
     int32_t heads, kv_heads, head_size;
-    int32_t window_tokens; /* sliding window; 0 = full attention */
+    int32_t q_rank, kv_rank, rope_size, value_size; /* latent attention; head_size is a key's */
+    int32_t window_tokens;                          /* sliding window; 0 = full attention */
     bool qk_norm;
     bool qkv_bias, out_bias;
     int64_t ffn_width;

@@ -47,10 +47,10 @@ struct RhOperator {
     RhOperatorBytes (*bytes)(const RhOps *ops);
 };
 
-extern const RhOperator rh_attention, rh_ffn;                /* of layers */
-extern const RhOperator rh_norm;                             /* SEQUENCE part */
-extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
-extern const RhOperator *const rh_operators[];               /* all, NULL-ended */
+extern const RhOperator rh_attention, rh_latent_attention, rh_ffn; /* of layers */
+extern const RhOperator rh_norm;                                   /* SEQUENCE part */
+extern const RhOperator rh_positions, rh_embedding, rh_head;       /* the two ends */
+extern const RhOperator *const rh_operators[];                     /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
 
