@@ -1,5 +1,5 @@
 #pragma once
-/* The program: typed tasks on lanes of roles, plain data. Strategies write it; the dry pass, the
+/* The program: typed tasks on lanes of roles, plain data. Strategies write it; the critical path, the
  * SimGrid rehearsal and the MPI performer read it.
  *
  * - A *rank* is one device's share of the job: 0 .. ranks_count-1. The rank -> GPU map is

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
+#include "sim/critical_path.h"
 #include "sim/engine/apart.h"
 #include "tests/testkit.h"
 

@@ -125,7 +125,7 @@ static void a_receive_without_its_send_fails_by_name(void)
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "'listener'") : NULL);
     double step_s = -1;
     g_clear_error(&error);
-    CU_ASSERT_FALSE(rh_dry_run(p, platform, &step_s, &error));
+    CU_ASSERT_FALSE(rh_critical_path_s(p, platform, &step_s, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     CU_ASSERT_EQUAL(wait, 0);
 }
@@ -198,7 +198,7 @@ static void the_dry_pass_is_a_lower_bound(void)
         kit_settle(p, platform);
         g_autoptr(GError) error = NULL;
         double dry_s = 0;
-        CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, &error));
+        CU_ASSERT_TRUE(rh_critical_path_s(p, platform, &dry_s, &error));
         double performed_s = kit_time_s(p, platform, plain);
         CU_ASSERT_TRUE(dry_s > 0);
         if (dry_s > performed_s * (1 + 1e-9))
@@ -225,7 +225,7 @@ static void a_lone_chain_takes_its_dry_time(void)
     g_autoptr(RhProgram) p = kit_step(k);
     g_autoptr(GError) error = NULL;
     double dry_s = 0;
-    CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, &error));
+    CU_ASSERT_TRUE(rh_critical_path_s(p, platform, &dry_s, &error));
     RhEngineOptions unheld = {.sm_sharing_disabled = true};
     RH_CHECK_CLOSE(kit_time_s(p, platform, unheld), dry_s, 1e-6);
 }

@@ -253,7 +253,7 @@ static void merged_trees_stay_above_their_bound(void)
     k.tp = 8, k.dp = 64, k.pp = 16, k.layers = 1, k.microbatches = 2, k.dp_algo = RH_ALGO_TREE;
     g_autoptr(RhProgram) p = kit_step(k);
     double dry_s = 0;
-    CU_ASSERT_TRUE(rh_dry_run(p, platform, &dry_s, NULL));
+    CU_ASSERT_TRUE(rh_critical_path_s(p, platform, &dry_s, NULL));
     g_autoptr(RhRun) run = kit_run(p, platform, folded);
     CU_ASSERT_TRUE(run->approximate);
     CU_ASSERT_EQUAL(run->performers->len, 16);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "platforms/profile.h"
+#include "sim/critical_path.h"
 #include "sim/engine/apart.h"
 #include "strategies/train/train.h"
 #include "validate/patterns.h"
@@ -139,7 +140,8 @@ static bool predict(const RhSuiteRun *s, RhSuiteItem *item, const RhPlatform *pl
     item->run = median_rehearsal(item->program, platform, error);
     g_autoptr(RhRun) control =
         item->run ? rh_rehearse_apart(item->program, fluid, &plain, error) : NULL;
-    if (!control || !rh_dry_run(item->program, fluid, &c->control[RH_CONTROL_ALPHA_BETA], error))
+    if (!control ||
+        !rh_critical_path_s(item->program, fluid, &c->control[RH_CONTROL_ALPHA_BETA], error))
         return false;
     c->predicted = item->run->step_time_s;
     c->control[RH_CONTROL_FLUID] = control->step_time_s;

@@ -34,9 +34,3 @@ typedef struct {
 /* In this process, once: another call fails with RH_ERROR_INPUT. */
 RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEngineOptions *options,
                      GError **error);
-
-/* The same program without a network: every collective and message takes its idle time
- * (rh_schedule_time_s), no SM sharing, no jitter. Longest path; a lower bound of rh_engine_run.
- * Seconds; fails like rh_program_check. */
-bool rh_dry_run(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
-                GError **error);

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "sim/engine/exec_private.h"
-#include "sim/engine/map64.h"
+#include "sim/map64.h"
 
 /* --- kernels and copies --- */
 

@@ -4,8 +4,8 @@
 
 #include "sim/engine/exec.h"
 #include "sim/engine/jitter.h"
-#include "sim/engine/map64.h"
 #include "sim/engine/timers.h"
+#include "sim/map64.h"
 #include "sim/roles.h"
 
 typedef enum {

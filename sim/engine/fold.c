@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/engine/map64.h"
+#include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 

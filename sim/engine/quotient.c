@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/engine/map64.h"
+#include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/engine/map64.h"
+#include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 

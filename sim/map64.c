@@ -1,4 +1,4 @@
-#include "sim/engine/map64.h"
+#include "sim/map64.h"
 
 #include <string.h>
 

@@ -1,0 +1,316 @@
+#include "sim/critical_path.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/collective/collective.h"
+#include "sim/map64.h"
+#include "sim/roles.h"
+
+#define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
+
+typedef struct {
+    int32_t role, task;
+} Item;
+
+/* Roles that share a group, with what has arrived per ordinal. */
+typedef struct {
+    int32_t roles_first, roles_count;
+    int32_t *arrived;
+    double *t_s;
+} Meeting;
+
+/* What a message between two roles can cost: one entry per distinct route. */
+typedef struct {
+    double latency_s, s_per_byte;
+} MessageCost;
+
+typedef struct {
+    const RhProgram *program;
+    const RhPlatform *platform;
+    RhRoleTable *roles;
+    int32_t *role_of_rank;
+    uint16_t **waiting;    /* per role and task */
+    double **t_s;          /* latest end of a predecessor; once started, kept for the peer */
+    bool **arrived;        /* SEND, RECV: reached */
+    int32_t *meeting_of;   /* [role * groups + group] */
+    GArray *meetings;      /* Meeting */
+    GArray *meeting_roles; /* int32_t */
+    GArray *ready;         /* Item */
+    RhMap64 *collective_known, *message_known;
+    GArray *collective_s; /* double */
+    GArray *messages;     /* GArray* of MessageCost */
+    double t_end_s;
+    int64_t tasks_left;
+} Walk;
+
+static int32_t add_meeting(Walk *w, RhMap64 *known, int32_t role, int32_t g)
+{
+    const RhProgram *p = w->program;
+    const RhGroup *group = rh_program_group(p, g);
+    g_autofree int32_t *ranks = g_new(int32_t, MAX(group->size, 1));
+    g_autofree bool *taken = g_new0(bool, p->roles->len + 1);
+    Meeting meeting = {.roles_first = (int32_t)w->meeting_roles->len};
+    uint64_t key = rh_mix64(83, (uint64_t)g);
+    int32_t most = 0;
+    rh_group_members(group, rh_program_role(p, role)->first_rank, ranks);
+    for (int32_t i = 0; i < group->size; i++) {
+        int32_t r = ranks[i] >= 0 && ranks[i] < p->ranks_count ? w->role_of_rank[ranks[i]] : -1;
+        if (r < 0 || taken[r])
+            continue;
+        taken[r] = true;
+        key += rh_mix64((uint64_t)r, 89);
+        most = MAX(most, w->roles[r].calls_first[g + 1] - w->roles[r].calls_first[g]);
+        g_array_append_val(w->meeting_roles, r);
+        meeting.roles_count++;
+    }
+    int32_t fresh = (int32_t)w->meetings->len;
+    int32_t index = *rh_map64_at(known, key, fresh);
+    if (index < fresh) {
+        g_array_set_size(w->meeting_roles, (guint)meeting.roles_first);
+        return index;
+    }
+    meeting.arrived = g_new0(int32_t, most + 1);
+    meeting.t_s = g_new0(double, most + 1);
+    g_array_append_val(w->meetings, meeting);
+    return index;
+}
+
+static void add_meetings(Walk *w)
+{
+    g_autoptr(RhMap64) known = rh_map64_new();
+    int32_t groups = (int32_t)w->program->groups->len, roles = (int32_t)w->program->roles->len;
+    for (int32_t r = 0; r < roles; r++)
+        for (int32_t g = 0; g < groups; g++) {
+            bool used = w->roles[r].calls_first[g + 1] > w->roles[r].calls_first[g];
+            w->meeting_of[r * groups + g] = used ? add_meeting(w, known, r, g) : -1;
+        }
+}
+
+/* --- costs --- */
+
+static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *time_s,
+                            GError **error)
+{
+    uint64_t key = rh_mix64((uint64_t)task->group << 16 | (uint64_t)task->op << 8 | task->algo,
+                            rh_bits64(task->bytes));
+    int32_t fresh = (int32_t)w->collective_s->len;
+    int32_t at = *rh_map64_at(w->collective_known, rh_mix64(key, (uint64_t)role), fresh);
+    if (at == fresh) {
+        int32_t size = rh_program_group(w->program, task->group)->size;
+        g_autofree int32_t *nodes = g_new(int32_t, MAX(size, 1));
+        rh_group_members(rh_program_group(w->program, task->group),
+                         rh_program_role(w->program, role)->first_rank, nodes);
+        for (int32_t i = 0; i < size; i++)
+            nodes[i] = rh_platform_node_of(w->platform, rh_program_gpu(w->program, nodes[i]));
+        g_autoptr(RhSchedule) schedule =
+            rh_schedule_new((RhOp)task->op, (RhAlgo)task->algo, size, nodes, task->bytes, error);
+        if (!schedule)
+            return false;
+        double s = rh_schedule_time_s(schedule, w->program, w->platform, task->group, role);
+        g_array_append_val(w->collective_s, s);
+    }
+    *time_s = *AT(w->collective_s, double, at);
+    return true;
+}
+
+static void add_cost(GArray *costs, MessageCost cost)
+{
+    for (uint32_t i = 0; i < costs->len; i++)
+        if (!memcmp(AT(costs, MessageCost, i), &cost, sizeof cost))
+            return;
+    g_array_append_val(costs, cost);
+}
+
+/* All ranks of the role send at once: a link gives each its share. */
+static GArray *message_costs(const Walk *w, int32_t role_index, int32_t delta)
+{
+    const RhProgram *p = w->program;
+    const RhRole *role = rh_program_role(p, role_index);
+    g_autofree int32_t *crossing = g_new0(int32_t, rh_platform_links_count(w->platform) + 1);
+    GArray *costs = g_array_new(FALSE, FALSE, sizeof(MessageCost));
+    for (int pass = 0; pass < 2; pass++)
+        for (int32_t i = 0; i < role->ranks_count; i++) {
+            int32_t rank = rh_role_rank(role, i);
+            RhLink route[RH_ROUTE_MAX];
+            MessageCost cost = {0};
+            if (rank + delta < 0 || rank + delta >= p->ranks_count)
+                continue;
+            int32_t src = rh_program_gpu(p, rank), dst = rh_program_gpu(p, rank + delta);
+            int links = rh_platform_route(w->platform, src, dst, route);
+            for (int k = 0; k < links && pass == 0; k++)
+                crossing[route[k]]++;
+            for (int k = 0; k < links && pass == 1; k++)
+                cost.s_per_byte =
+                    MAX(cost.s_per_byte,
+                        crossing[route[k]] / rh_platform_link_bytes_per_s(w->platform, route[k]));
+            if (pass == 1 && links > 0)
+                cost.latency_s = rh_platform_route_latency_s(w->platform, src, dst);
+            if (pass == 1)
+                add_cost(costs, cost);
+        }
+    return costs;
+}
+
+/* The least over the role's ranks, so that it stays a bound where their routes differ. */
+static double message_time(Walk *w, int32_t sender_role, const RhTask *send)
+{
+    int32_t fresh = (int32_t)w->messages->len;
+    uint64_t key = rh_mix64((uint64_t)sender_role, (uint64_t)(uint32_t)send->peer_delta);
+    int32_t at = *rh_map64_at(w->message_known, key, fresh);
+    if (at == fresh) {
+        GArray *costs = message_costs(w, sender_role, send->peer_delta);
+        g_array_append_val(w->messages, costs);
+    }
+    const GArray *costs = *AT(w->messages, GArray *, at);
+    double least_s = HUGE_VAL;
+    for (uint32_t i = 0; i < costs->len; i++) {
+        const MessageCost *cost = AT(costs, MessageCost, i);
+        least_s = MIN(least_s, cost->latency_s + send->bytes * cost->s_per_byte);
+    }
+    return costs->len ? least_s : 0;
+}
+
+/* --- the longest path --- */
+
+static void finish(Walk *w, int32_t role, int32_t task, double t_end_s)
+{
+    const RhRoleTable *r = &w->roles[role];
+    w->tasks_left--;
+    w->t_end_s = MAX(w->t_end_s, t_end_s);
+    for (int32_t i = r->successors_first[task]; i < r->successors_first[task + 1]; i++) {
+        Item next = {role, r->successors[i]};
+        w->t_s[role][next.task] = MAX(w->t_s[role][next.task], t_end_s);
+        if (--w->waiting[role][next.task] == 0)
+            g_array_append_val(w->ready, next);
+    }
+}
+
+static bool reach_collective(Walk *w, Item item, const RhTask *task, GError **error)
+{
+    int32_t index =
+        w->meeting_of[(size_t)item.role * w->program->groups->len + (size_t)task->group];
+    Meeting *meeting = AT(w->meetings, Meeting, index);
+    int32_t ordinal = w->roles[item.role].ordinal[item.task];
+    meeting->t_s[ordinal] = MAX(meeting->t_s[ordinal], w->t_s[item.role][item.task]);
+    if (++meeting->arrived[ordinal] < meeting->roles_count)
+        return true;
+    const int32_t *roles = AT(w->meeting_roles, int32_t, meeting->roles_first);
+    double time_s;
+    if (!collective_time(w, roles[0], task, &time_s, error))
+        return false;
+    for (int32_t i = 0; i < meeting->roles_count; i++) {
+        const RhRoleTable *r = &w->roles[roles[i]];
+        if (ordinal < r->calls_first[task->group + 1] - r->calls_first[task->group])
+            finish(w, roles[i], r->calls[r->calls_first[task->group] + ordinal],
+                   meeting->t_s[ordinal] + time_s);
+    }
+    return true;
+}
+
+static void reach_message(Walk *w, Item item, const RhTask *task)
+{
+    w->arrived[item.role][item.task] = true;
+    if (task->peer_task < 0)
+        return;
+    const RhTask *peer = rh_program_task(w->program, task->peer_task);
+    int32_t other = task->peer_task - w->roles[peer->role].tasks_first;
+    if (!w->arrived[peer->role][other])
+        return;
+    bool sends = task->kind == RH_TASK_SEND;
+    double t_s = MAX(w->t_s[item.role][item.task], w->t_s[peer->role][other]);
+    t_s += message_time(w, sends ? item.role : peer->role, sends ? task : peer);
+    finish(w, item.role, item.task, t_s);
+    finish(w, peer->role, other, t_s);
+}
+
+static bool reach(Walk *w, Item item, GError **error)
+{
+    const RhRoleTable *r = &w->roles[item.role];
+    const RhTask *task = rh_program_task(w->program, r->tasks_first + item.task);
+    if (task->kind == RH_TASK_COLLECTIVE)
+        return reach_collective(w, item, task, error);
+    if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV)
+        reach_message(w, item, task);
+    else
+        finish(w, item.role, item.task, w->t_s[item.role][item.task] + r->duration_s[item.task]);
+    return true;
+}
+
+static void begin(Walk *w)
+{
+    for (uint32_t r = 0; r < w->program->roles->len; r++) {
+        int32_t n = w->roles[r].tasks_count;
+        w->waiting[r] = g_memdup2(w->roles[r].indegree, sizeof(uint16_t) * (size_t)(n + 1));
+        w->t_s[r] = g_new0(double, n + 1);
+        w->arrived[r] = g_new0(bool, n + 1);
+        w->tasks_left += n;
+        for (int32_t task = 0; task < n; task++) {
+            Item item = {(int32_t)r, task};
+            if (w->waiting[r][task] == 0)
+                g_array_append_val(w->ready, item);
+        }
+    }
+}
+
+static void walk_clear(Walk *w)
+{
+    int32_t roles = (int32_t)w->program->roles->len;
+    for (int32_t r = 0; r < roles; r++) {
+        g_free(w->waiting[r]);
+        g_free(w->t_s[r]);
+        g_free(w->arrived[r]);
+    }
+    for (uint32_t m = 0; m < w->meetings->len; m++) {
+        g_free(AT(w->meetings, Meeting, m)->arrived);
+        g_free(AT(w->meetings, Meeting, m)->t_s);
+    }
+    for (uint32_t i = 0; i < w->messages->len; i++)
+        g_array_unref(*AT(w->messages, GArray *, i));
+    void *blocks[] = {w->waiting, w->t_s, w->arrived, w->meeting_of, w->role_of_rank};
+    for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
+        g_free(blocks[i]);
+    GArray *arrays[] = {w->meetings, w->meeting_roles, w->ready, w->collective_s, w->messages};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    rh_map64_free(w->collective_known);
+    rh_map64_free(w->message_known);
+    rh_role_tables_free(w->roles, roles);
+}
+
+bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
+                        GError **error)
+{
+    Walk w = {.program = p, .platform = platform};
+    w.roles = rh_role_tables_new(p, platform);
+    w.role_of_rank = rh_program_role_of_rank(p);
+    w.waiting = g_new0(uint16_t *, p->roles->len + 1);
+    w.t_s = g_new0(double *, p->roles->len + 1);
+    w.arrived = g_new0(bool *, p->roles->len + 1);
+    w.meeting_of = g_new0(int32_t, p->roles->len * p->groups->len + 1);
+    w.meetings = g_array_new(FALSE, FALSE, sizeof(Meeting));
+    w.meeting_roles = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    w.ready = g_array_new(FALSE, FALSE, sizeof(Item));
+    w.collective_s = g_array_new(FALSE, FALSE, sizeof(double));
+    w.messages = g_array_new(FALSE, FALSE, sizeof(GArray *));
+    w.collective_known = rh_map64_new();
+    w.message_known = rh_map64_new();
+    add_meetings(&w);
+    begin(&w);
+    bool ok = true;
+    while (ok && w.ready->len > 0) {
+        Item item = *AT(w.ready, Item, w.ready->len - 1);
+        g_array_set_size(w.ready, w.ready->len - 1);
+        ok = reach(&w, item, error);
+    }
+    if (ok && w.tasks_left > 0)
+        ok = rh_fail(error, RH_ERROR_INPUT,
+                     "the program cannot run to its end: %" G_GINT64_FORMAT
+                     " tasks wait for each other or for a peer",
+                     w.tasks_left);
+    if (ok)
+        *step_time_s = w.t_end_s;
+    walk_clear(&w);
+    return ok;
+}
