@@ -369,8 +369,10 @@ RhStepsFit *rh_steps_fit(const RhSteps *steps, const char *stack, const RhStepsF
     RhStepTask t = rh_step_task_new(model, scales, NULL, NULL);
     bool fitted = enough(fit, distinct, t.params->len, error) &&
                   fit_all(fit, start, &t, scales, options, error);
-    if (fitted)
+    if (fitted) {
         cross_validate(fit, model, scales, options);
+        rh_steps_reserve(model, &fit->reserve);
+    }
     for (guint i = 0; i < fit->constants->len; i++) /* the model goes */
         g_array_index(fit->constants, RhStepConstant, i).at = NULL;
     rh_step_task_clear(&t);

@@ -10,7 +10,7 @@
 #include "base/deadline.h"
 #include "base/units.h"
 #include "calibrate/fit_rows.h"
-#include "calibrate/steps_predict.h"
+#include "calibrate/steps_memory.h"
 
 #define RH_STEPS_FOLDS 5
 
@@ -41,7 +41,8 @@ typedef struct {
     GArray *predictions; /* RhStepPrediction, of every row with a time, in the table's order */
     int32_t rows_count, groups_count, sources_count; /* fitted to */
     int32_t rehearsed_count;
-    GPtrArray *notes; /* owned texts */
+    RhStepReserve reserve; /* memory, apart from the fit of times */
+    GPtrArray *notes;      /* owned texts */
 } RhStepsFit;
 
 typedef struct {

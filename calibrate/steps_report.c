@@ -54,6 +54,26 @@ static void put_constant(RhJsonWriter *w, const RhStepConstant *c)
     rh_json_end_object(w);
 }
 
+static void put_reserve(RhJsonWriter *w, const RhStepReserve *r)
+{
+    if (r->failed_count == 0) {
+        rh_json_put_null(w, "reserve");
+        return;
+    }
+    rh_json_begin_object(w, "reserve");
+    rh_json_put_number(w, "bytes", r->reserve_bytes);
+    rh_json_put_number(w, "low_bytes", r->low_bytes);
+    rh_json_put_number(w, "high_bytes", r->high_bytes);
+    rh_json_put_number(w, "spread_frac", r->spread_frac);
+    rh_json_put_int(w, "ran_count", r->ran_count);
+    rh_json_put_int(w, "failed_count", r->failed_count);
+    rh_json_put_int(w, "caught_before", r->caught_before);
+    rh_json_put_int(w, "caught_fitted", r->caught_fitted);
+    rh_json_put_int(w, "refused_before", r->refused_before);
+    rh_json_put_int(w, "refused_fitted", r->refused_fitted);
+    rh_json_end_object(w);
+}
+
 static void put_seconds(RhJsonWriter *w, const char *key, double seconds)
 {
     if (seconds > 0)
@@ -90,6 +110,7 @@ char *rh_steps_fit_json(const RhStepsFit *fit)
     for (guint i = 0; i < fit->constants->len; i++)
         put_constant(w, &g_array_index(fit->constants, RhStepConstant, i));
     rh_json_end_array(w);
+    put_reserve(w, &fit->reserve);
     rh_json_begin_array(w, "steps");
     for (guint i = 0; i < fit->predictions->len; i++)
         put_row(w, &g_array_index(fit->predictions, RhStepPrediction, i));

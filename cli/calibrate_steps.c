@@ -123,6 +123,21 @@ static void append_worst(GString *out, const RhStepsFit *fit)
     }
 }
 
+static void append_reserve(GString *out, const RhStepsFit *fit)
+{
+    const RhStepReserve *r = &fit->reserve;
+    if (r->failed_count == 0)
+        return;
+    g_autofree char *line = g_strdup_printf(
+        "memory: %d runs ran, %d ran out. As the reserve is now, %d of those that ran out are over "
+        "capacity and %d of those that ran; they ask for a reserve of %.3g GB (95 %%: %.3g to "
+        "%.3g, rows as if independent): %d and %d; the account is %.0f %% off, run by run",
+        r->ran_count, r->failed_count, r->caught_before, r->refused_before, r->reserve_bytes / 1e9,
+        r->low_bytes / 1e9, r->high_bytes / 1e9, r->caught_fitted, r->refused_fitted,
+        100 * r->spread_frac);
+    rh_text_wrap(out, line, 4, 79);
+}
+
 static char *report_of(const RhStepsFit *fit)
 {
     GString *out = g_string_new(NULL);
@@ -133,6 +148,7 @@ static char *report_of(const RhStepsFit *fit)
     append_constants(out, fit);
     append_figures(out, fit);
     append_worst(out, fit);
+    append_reserve(out, fit);
     for (guint i = 0; i < fit->notes->len; i++) {
         g_string_append(out, "note: ");
         rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);

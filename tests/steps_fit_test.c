@@ -161,6 +161,36 @@ static void rows_that_determine_no_constants_are_refused(void)
     refused(dead->str, "no row depends");
 }
 
+/* Runs that die where the account and 6 GB more pass the capacity: the reserve is found again. */
+static void a_reserve_is_found_from_runs_that_died(void)
+{
+    g_autoptr(GString) text = g_string_new(HEAD);
+    for (int sequence = 256; sequence <= 16384; sequence += 256)
+        g_string_append_printf(text,
+                               "one,made,wide,dgx-a100:1,8,64,%d,bf16,tp1 pp1 mb4 zero1 sp=off,"
+                               "flash,fused,,1,\n",
+                               sequence);
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text->str, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
+    RhStepReserve none, found;
+    rh_steps_reserve(model, &none);
+    CU_ASSERT_EQUAL(none.failed_count, 0);
+    int32_t failed = 0;
+    for (guint i = 0; i < steps->rows->len; i++) {
+        RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        double bare = rh_step_model_peak_bytes(model, step) - model->stack.reserve_bytes.value;
+        step->out_of_memory = bare * noise(i) + 6e9 > step->platform->device->hbm_bytes.value;
+        failed += step->out_of_memory;
+    }
+    CU_ASSERT_TRUE_FATAL(failed > 10 && failed < (int32_t)steps->rows->len - 10);
+    rh_steps_reserve(model, &found);
+    CU_ASSERT_EQUAL(found.failed_count, failed);
+    CU_ASSERT_TRUE(found.low_bytes <= 6e9 && 6e9 <= found.high_bytes);
+    CU_ASSERT_TRUE(found.high_bytes - found.low_bytes < 5e9);
+    CU_ASSERT_TRUE(found.caught_fitted >= failed - 1 && found.refused_fitted <= 1);
+}
+
 static void unreadable(const char *row, const char *because)
 {
     g_autoptr(GError) error = NULL;
@@ -216,6 +246,7 @@ int main(void)
         {"a source may have a network of its own", a_source_may_have_a_network_of_its_own},
         {"rows that determine no constants are refused",
          rows_that_determine_no_constants_are_refused},
+        {"a reserve is found from runs that died", a_reserve_is_found_from_runs_that_died},
         {"errors name line and cell", errors_name_line_and_cell},
         {"the published table is read whole", the_published_table_is_read_whole},
         {NULL, NULL}};
