@@ -255,11 +255,13 @@ static void cross_validate(RhStepsFit *fit, const RhStepModel *found, const GArr
 /* --- all of it --- */
 
 static void add_constant(RhStepsFit *fit, const RhStepModel *start, const RhStepTask *t,
-                         const char *key, const char *of, RhQuantity kind, const RhFact *fact)
+                         const char *key, const char *of, RhQuantity kind, bool counted,
+                         const RhFact *fact)
 {
     RhStepConstant c = {.key = key,
                         .of = of,
                         .kind = kind,
+                        .counted = counted,
                         .before = counterpart(start, t->model, fact)->value,
                         .at = fact,
                         .fact = *fact};
@@ -270,7 +272,7 @@ static void add_constant(RhStepsFit *fit, const RhStepModel *start, const RhStep
             c.on_bound = p->on_bound;
         }
     }
-    c.kept = c.determined && c.before >= fact->low && c.before <= fact->high;
+    c.kept = c.determined && (counted || (c.before >= fact->low && c.before <= fact->high));
     g_array_append_val(fit->constants, c);
 }
 
@@ -278,13 +280,13 @@ static void add_constants(RhStepsFit *fit, const RhStepModel *start, const RhSte
 {
     const RhStepModel *m = t->model;
     for (const RhStepStackConstant *s = rh_step_stack_constants; s->key; s++)
-        add_constant(fit, start, t, s->key, NULL, s->kind,
+        add_constant(fit, start, t, s->key, NULL, s->kind, s->counted,
                      (const RhFact *)(const void *)((const char *)&m->stack + s->offset));
     for (int32_t i = 0; i < m->clocks_count; i++)
-        add_constant(fit, start, t, "sustained_clock", m->clocks[i].device, RH_QUANTITY_FRAC,
+        add_constant(fit, start, t, "sustained_clock", m->clocks[i].device, RH_QUANTITY_FRAC, false,
                      &m->clocks[i].clock_frac);
     for (int32_t i = 0; i < m->networks_count; i++)
-        add_constant(fit, start, t, RH_STEP_NIC_KEY, m->networks[i].source, RH_QUANTITY_FRAC,
+        add_constant(fit, start, t, RH_STEP_NIC_KEY, m->networks[i].source, RH_QUANTITY_FRAC, false,
                      &m->networks[i].nic_frac);
 }
 

@@ -22,7 +22,9 @@ typedef struct {
     RhFact fact;     /* value fitted and 95 % interval; of kept ones, with all constants free */
     bool on_bound;   /* the rows want it beyond */
     bool determined; /* false: no row that was fitted depends on it; value as before */
-    bool kept; /* `before` lies in the interval: it stays, and the others are fitted beside it */
+    bool counted; /* what it stands for is counted, not fitted: it stays, whatever the rows ask */
+    bool kept;    /* counted, or `before` lies in the interval: it stays, and the others are fitted
+                     beside it */
     const RhFact *at; /* NULL after the fit */
 } RhStepConstant;
 

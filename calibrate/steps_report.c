@@ -50,6 +50,7 @@ static void put_constant(RhJsonWriter *w, const RhStepConstant *c)
         rh_json_put_number(w, "high", c->fact.high);
     }
     rh_json_put_bool(w, "determined", c->determined);
+    rh_json_put_bool(w, "counted", c->counted);
     rh_json_put_bool(w, "on_bound", c->on_bound);
     rh_json_end_object(w);
 }

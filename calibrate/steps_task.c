@@ -13,13 +13,15 @@
 #define NIC_HIGH   1.0
 
 const RhStepStackConstant rh_step_stack_constants[] = {
-    {"kernel_gap_s", RH_QUANTITY_S, offsetof(RhStack, kernel_gap_s), 0, 200e-6, 1e-6, false},
+    {"kernel_gap_s", RH_QUANTITY_S, offsetof(RhStack, kernel_gap_s), 0, 200e-6, 1e-6, false, false},
     {"nvlink_training_frac", RH_QUANTITY_FRAC, offsetof(RhStack, nvlink_training_frac), 0.05, 1.5,
-     0, true},
+     0, true, false},
     {RH_STEP_NIC_KEY, RH_QUANTITY_FRAC, offsetof(RhStack, nic_training_frac), NIC_LOW, NIC_HIGH, 0,
+     true, false},
+    {"straggler_frac", RH_QUANTITY_FRAC, offsetof(RhStack, straggler_frac), 0, 0.05, 1e-3, false,
+     false},
+    {"optimizer_bytes", RH_QUANTITY_COUNT, offsetof(RhStack, optimizer_bytes), 10, 300, 0, false,
      true},
-    {"straggler_frac", RH_QUANTITY_FRAC, offsetof(RhStack, straggler_frac), 0, 0.05, 1e-3, false},
-    {"optimizer_bytes", RH_QUANTITY_COUNT, offsetof(RhStack, optimizer_bytes), 10, 300, 0, false},
     {0}};
 static const RhStep *step_at(const RhSteps *steps, guint i)
 {

@@ -17,6 +17,7 @@ typedef struct {
     double low, high;
     double unit; /* what a constant that stands at 0 is nudged by; 0: it never does */
     bool rate;
+    bool counted; /* not a matter of fit: what the rows would have it is reported, and it stands */
 } RhStepStackConstant;
 extern const RhStepStackConstant rh_step_stack_constants[]; /* ended by a row without a key */
 

@@ -32,7 +32,10 @@ static void append_constants(GString *out, const RhStepsFit *fit)
             g_strdup_printf("%s%s%s", c->key, c->of ? " of " : "", c->of ? c->of : "");
         if (c->determined)
             rh_table_rowf(table, "  %s|%s|%s|%s|%s|%s%s", name, before, value, low, high,
-                          c->kept ? "stands" : "changes", c->on_bound ? ", on its bound" : "");
+                          c->counted ? "counted"
+                          : c->kept  ? "stands"
+                                     : "changes",
+                          c->on_bound ? ", on its bound" : "");
         else
             rh_table_rowf(table, "  %s|%s|-|-|-|no row tells it", name, before);
     }
