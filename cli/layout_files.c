@@ -24,6 +24,7 @@ bool rh_layout_files_trace(const char *path, const RhProgram *program, const RhR
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
     sigaddset(&blocked, SIGHUP);
+    sigaddset(&blocked, SIGALRM);
     sigprocmask(SIG_BLOCK, &blocked, &before);
     bool fine = rh_timeline_write(program, run, path, error);
     sigprocmask(SIG_SETMASK, &before, NULL);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/warden.h"
+#include "cli/backstop.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 
@@ -80,6 +81,7 @@ static int run_command(const RhCommand *command, int count, char **words, GError
         return 0;
     }
     rh_terminal_setup(&arguments);
+    rh_backstop_begin(arguments.timeout_s);
     return command->run(&arguments, error);
 }
 

@@ -143,6 +143,7 @@ bool rh_output_write(const char *path, const char *text, GError **error)
     sigaddset(&blocked, SIGINT);
     sigaddset(&blocked, SIGTERM);
     sigaddset(&blocked, SIGHUP);
+    sigaddset(&blocked, SIGALRM);
     sigprocmask(SIG_BLOCK, &blocked, &before);
     bool fine = rh_file_write(path, text, strlen(text), error);
     sigprocmask(SIG_SETMASK, &before, NULL);

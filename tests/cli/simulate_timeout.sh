@@ -6,3 +6,7 @@ echo "exit $?"
 # JSON is a document all the same.
 rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 -s tp4,pp8 --unfolded \
     --timeout 2ms --json 2>/dev/null | grep -E '"(schema|step_time_s|timed_out|reason)"'
+# What is deaf to it ends a while later: nobody writes into this pipe.
+mkfifo pipe
+timeout 60 "$REHEARSE" calibrate -p lab-star --from pipe --timeout 100ms 2>&1
+echo "exit $?"
