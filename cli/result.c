@@ -33,18 +33,57 @@ static char *knob_text(RhJson *doc, const RhJsonNode *node, const RhKnob *knob)
     return g_strdup_printf("%" G_GINT64_FORMAT, rh_json_int(doc, node, key, knob->low, knob->high));
 }
 
+/* A key that is no knob's is a mistake: its knob would take the default unnoticed. */
+static void check_keys(RhJson *doc, const RhJsonNode *layout)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        g_ptr_array_add(keys, (void *)rh_knob_json_key(knob));
+    g_ptr_array_add(keys, NULL);
+    for (const RhJsonNode *n = rh_json_first(layout); n; n = rh_json_next(n)) {
+        const char *key = rh_json_key(n);
+        if (g_strv_contains((const char *const *)keys->pdata, key))
+            continue;
+        const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
+        g_autofree char *help =
+            near ? g_strdup_printf("a key with a similar name exists: \"%s\"", near) : NULL;
+        rh_json_problem_at_key(doc, n, help, "unknown key \"%s\" in layout", key);
+    }
+}
+
+static const RhJsonNode *member_of(const RhJsonNode *object, const char *key)
+{
+    const RhJsonNode *n = rh_json_first(object);
+    while (n && strcmp(rh_json_key(n), key) != 0)
+        n = rh_json_next(n);
+    return n;
+}
+
+/* Appends "key=value" where the layout has the knob and its value is one. */
+static void append_knob(RhJson *doc, const RhJsonNode *node, const RhKnob *knob, GString *text)
+{
+    g_autofree char *value = knob_text(doc, node, knob);
+    g_autoptr(GError) local = NULL;
+    RhLayout scratch = rh_layout_default();
+    size_t at;
+    if (!value)
+        return;
+    if (rh_knob_read(knob, value, &scratch, &at, &local))
+        g_string_append_printf(text, "%s%s=%s", text->len ? "," : "", knob->key, value);
+    else
+        rh_json_problem(doc, member_of(node, rh_knob_json_key(knob)), NULL, "%s", local->message);
+}
+
 /* Keys left out take their defaults, as on the command line. */
 static void read_layout(RhJson *doc, const RhJsonNode *node, RhLayout *layout)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
-        g_autofree char *value = knob_text(doc, node, knob);
-        if (value)
-            g_string_append_printf(text, "%s%s=%s", text->len ? "," : "", knob->key, value);
-    }
     g_autoptr(GError) local = NULL;
+    check_keys(doc, node);
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        append_knob(doc, node, knob, text);
     *layout = rh_layout_default();
-    if (!rh_layout_parse(text->str, layout, &local))
+    if (text->len > 0 && !rh_layout_parse(text->str, layout, &local))
         rh_json_problem(doc, node, NULL, "%s", local->message);
 }
 
