@@ -58,16 +58,9 @@ typedef struct {
 
 static Subject subject_of(const char *name)
 {
-    static const struct {
-        const char *name;
-        RhPhase phase;
-    } phases[] = {{"forward", RH_PHASE_FORWARD},
-                  {"backward", RH_PHASE_BACKWARD},
-                  {"recompute", RH_PHASE_RECOMPUTE},
-                  {"optimizer", RH_PHASE_OPTIMIZER}};
-    for (size_t i = 0; i < G_N_ELEMENTS(phases); i++)
-        if (strcmp(phases[i].name, name) == 0)
-            return (Subject){RH_WAIT_LAST, phases[i].phase};
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        if (strcmp(rh_phase_name((RhPhase)phase), name) == 0)
+            return (Subject){RH_WAIT_LAST, (RhPhase)phase};
     for (int w = 0; w < RH_WAIT_LAST; w++)
         if (strcmp(rh_wait_name((RhWait)w), name) == 0)
             return (Subject){(RhWait)w, RH_PHASE_NONE};
@@ -96,6 +89,7 @@ static bool task_belongs(const RhTask *t, Subject subject)
         return t->kind == RH_TASK_KERNEL && t->phase == subject.phase;
     case RH_WAIT_COPY:
         return t->kind == RH_TASK_COPY;
+    case RH_WAIT_JITTER:
     case RH_WAIT_END:
         break;
     }

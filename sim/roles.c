@@ -67,24 +67,41 @@ static void number_calls(const RhProgram *p, RhRoleTable *r)
             r->calls[r->calls_first[task_at(p, r, i)->group] + r->ordinal[i]] = i;
 }
 
-static void time_tasks(const RhProgram *p, const RhPlatform *platform, const double *bundle_s,
+/* What a bundle costs on the device. */
+typedef struct {
+    double seconds, flops;
+} Cost;
+
+static double flops_of(const RhProgram *p, const RhBundle *bundle)
+{
+    double sum = 0;
+    for (int32_t i = bundle->first; i < bundle->first + bundle->count; i++)
+        sum += g_array_index(p->kernels, RhKernel, i).flops;
+    return sum;
+}
+
+static void cost_tasks(const RhProgram *p, const RhPlatform *platform, const Cost *bundles,
                        RhRoleTable *r)
 {
     r->duration_s = g_new0(double, r->tasks_count + 1);
+    r->flops = g_new0(double, r->tasks_count + 1);
     for (int32_t i = 0; i < r->tasks_count; i++) {
         const RhTask *task = task_at(p, r, i);
-        if (task->kind == RH_TASK_KERNEL)
-            r->duration_s[i] = bundle_s[task->bundle];
-        else if (task->kind == RH_TASK_COPY)
+        if (task->kind == RH_TASK_COPY)
             r->duration_s[i] = task->bytes / platform->host_bytes_per_s.value;
+        if (task->kind != RH_TASK_KERNEL)
+            continue;
+        r->duration_s[i] = bundles[task->bundle].seconds;
+        r->flops[i] = bundles[task->bundle].flops;
     }
 }
 
 RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
 {
-    g_autofree double *bundle_s = g_new0(double, p->bundles->len + 1);
+    g_autofree Cost *bundles = g_new0(Cost, p->bundles->len + 1);
     for (uint32_t i = 0; i < p->bundles->len; i++)
-        bundle_s[i] = rh_bundle_time_s(p, platform->device, (int32_t)i);
+        bundles[i] = (Cost){rh_bundle_time_s(p, platform->device, (int32_t)i),
+                            flops_of(p, &g_array_index(p->bundles, RhBundle, i))};
     RhRoleTable *tables = g_new0(RhRoleTable, p->roles->len + 1);
     for (uint32_t i = 0; i < p->roles->len; i++) {
         const RhRole *role = rh_program_role(p, (int32_t)i);
@@ -92,7 +109,7 @@ RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
         tables[i].tasks_count = role->tasks_count;
         link_tasks(p, &tables[i]);
         number_calls(p, &tables[i]);
-        time_tasks(p, platform, bundle_s, &tables[i]);
+        cost_tasks(p, platform, bundles, &tables[i]);
     }
     return tables;
 }
@@ -101,7 +118,7 @@ void rh_role_tables_free(RhRoleTable *tables, int32_t count)
 {
     for (int32_t i = 0; tables && i < count; i++) {
         RhRoleTable *r = &tables[i];
-        void *arrays[] = {r->successors_first, r->successors,  r->indegree, r->duration_s,
+        void *arrays[] = {r->successors_first, r->successors,  r->indegree, r->duration_s, r->flops,
                           r->ordinal,          r->calls_first, r->calls};
         for (size_t k = 0; k < G_N_ELEMENTS(arrays); k++)
             g_free(arrays[k]);

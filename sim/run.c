@@ -36,6 +36,7 @@ const char *rh_wait_name(RhWait wait)
         [RH_WAIT_PIPELINE_TRANSFER] = "pipeline transfer",
         [RH_WAIT_BUBBLE] = "pipeline bubble",
         [RH_WAIT_COPY] = "host copy",
+        [RH_WAIT_JITTER] = "jitter",
         [RH_WAIT_END] = "end of step",
     };
     return (int)wait >= 0 && wait < RH_WAIT_LAST ? names[wait] : "none";

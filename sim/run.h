@@ -18,16 +18,20 @@ typedef enum {
     RH_WAIT_PIPELINE_TRANSFER, /* a pipeline message in flight */
     RH_WAIT_BUBBLE,            /* waiting for another stage to compute */
     RH_WAIT_COPY,
-    RH_WAIT_END, /* done early: waiting for the slowest rank at the end of the step */
+    RH_WAIT_JITTER, /* a folded run's: kernels start once the slower ones of its ranks are there */
+    RH_WAIT_END,    /* done early: waiting for the slowest rank at the end of the step */
     RH_WAIT_LAST,
 } RhWait;
 const char *rh_wait_name(RhWait wait);
 
 typedef struct {
     int32_t role;
-    int32_t rank;                /* the representative */
-    int32_t ranks_count;         /* how many it stands for */
-    double wait_s[RH_WAIT_LAST]; /* sums to step_time_s */
+    int32_t rank;                   /* the representative */
+    int32_t ranks_count;            /* how many it stands for */
+    double wait_s[RH_WAIT_LAST];    /* sums to step_time_s */
+    double kernel_s[RH_PHASE_LAST]; /* kernels of the compute lane by phase, alone on the device:
+                                       sums to wait_s[RH_WAIT_COMPUTE] */
+    double kernel_flops;            /* of all kernels that ran */
     double lane_busy_s[RH_LANE_LAST];
 } RhPerformer;
 

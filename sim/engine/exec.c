@@ -65,6 +65,7 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, dou
                                          .t_start_s = x->t_s,
                                          .t_last_s = x->t_s,
                                          .nominal_s = duration_s,
+                                         .late_s = late_s,
                                          .left_s = duration_s};
     arm_running(x, ready->performer, task->lane);
 }
@@ -104,6 +105,20 @@ static bool is_communication(const RhTask *task)
            task->kind == RH_TASK_RECV;
 }
 
+/* A kernel has ended. */
+static void account_kernel(const RhExec *x, RhActor *a, int32_t lane, const RhRunning *running)
+{
+    double own_s = running->nominal_s - running->late_s;
+    a->kernel_flops += a->role->flops[running->task];
+    if (lane != RH_LANE_COMPUTE)
+        return;
+    a->kernel_s[rh_actor_task(x, a, running->task)->phase] += own_s;
+    a->wait_s[RH_WAIT_COMPUTE] += own_s;
+    a->wait_s[RH_WAIT_JITTER] += running->late_s;
+    a->wait_s[RH_WAIT_STRETCH] += x->t_s - running->t_start_s - running->nominal_s;
+    a->t_compute_end_s = x->t_s;
+}
+
 static void running_due(RhExec *x, int32_t slot)
 {
     RhActor *a = &x->actors[slot / RH_LANE_LAST];
@@ -113,11 +128,8 @@ static void running_due(RhExec *x, int32_t slot)
         arrive(x, slot / RH_LANE_LAST, running.task);
         return;
     }
-    if (slot % RH_LANE_LAST == RH_LANE_COMPUTE && running.stretches) {
-        a->wait_s[RH_WAIT_COMPUTE] += running.nominal_s;
-        a->wait_s[RH_WAIT_STRETCH] += x->t_s - running.t_start_s - running.nominal_s;
-        a->t_compute_end_s = x->t_s;
-    }
+    if (running.stretches)
+        account_kernel(x, a, slot % RH_LANE_LAST, &running);
     rh_exec_complete(x, slot / RH_LANE_LAST, running.task, running.t_start_s);
 }
 

@@ -167,6 +167,8 @@ void rh_exec_begin_jitter(RhExec *x)
 {
     for (int32_t i = 0; i < x->actors_count; i++) {
         memset(x->actors[i].wait_s, 0, sizeof x->actors[i].wait_s);
+        memset(x->actors[i].kernel_s, 0, sizeof x->actors[i].kernel_s);
+        x->actors[i].kernel_flops = 0;
         memset(x->actors[i].lane_busy_s, 0, sizeof x->actors[i].lane_busy_s);
     }
     x->transport->forget(x);

@@ -31,6 +31,7 @@ typedef struct {
     bool stretches;
     double t_start_s, t_last_s;
     double nominal_s, left_s; /* alone on the device */
+    double late_s;            /* of these, before it starts: its slower ranks are waited for */
 } RhRunning;
 
 typedef struct {
@@ -46,6 +47,7 @@ typedef struct {
     double t_compute_end_s, t_end_s;
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
+    double kernel_s[RH_PHASE_LAST], kernel_flops;
     gsl_rng *rng; /* NULL without jitter */
 } RhActor;
 

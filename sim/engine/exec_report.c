@@ -114,10 +114,14 @@ static void report_performers(const RhExec *x, const RhExecJob *job, RhRun *run)
     double steps = job->step_times->len;
     for (int32_t i = job->actors_first; i < job->actors_end; i++) {
         const RhActor *a = &x->actors[i];
-        RhPerformer performer = {
-            .role = a->role_index, .rank = a->rank, .ranks_count = a->ranks_count};
+        RhPerformer performer = {.role = a->role_index,
+                                 .rank = a->rank,
+                                 .ranks_count = a->ranks_count,
+                                 .kernel_flops = a->kernel_flops / steps};
         for (int32_t k = 0; k < RH_WAIT_LAST; k++)
             performer.wait_s[k] = a->wait_s[k] / steps;
+        for (int32_t k = 0; k < RH_PHASE_LAST; k++)
+            performer.kernel_s[k] = a->kernel_s[k] / steps;
         for (int32_t k = 0; k < RH_LANE_LAST; k++)
             performer.lane_busy_s[k] = a->lane_busy_s[k] / steps;
         g_array_append_val(run->performers, performer);

@@ -2,58 +2,12 @@
 
 #include <math.h>
 
+#include "strategies/train/script.h"
+
 double rh_straggler_factor(const RhCase *c)
 {
     double nodes = ceil((double)c->job.gpus / c->platform->gpus_per_node);
     return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
-}
-
-/* Seconds and FLOPs of one micro-batch through one block. */
-typedef struct {
-    double forward_s, backward_s, replay_s;
-    double flops, replay_flops;
-} Work;
-
-static double piece_flops(const RhPiece *piece)
-{
-    double flops = 0;
-    for (guint i = 0; i < piece->kernels->len; i++)
-        flops += g_array_index(piece->kernels, RhKernel, i).flops;
-    return flops;
-}
-
-static Work block_work(const RhBlockPieces *b, bool replayed)
-{
-    double forward = b->sequence_forward.seconds + b->tensor_forward.seconds;
-    double flops = piece_flops(&b->sequence_forward) + piece_flops(&b->tensor_forward);
-    return (Work){forward, b->data.seconds + b->weight.seconds + b->sequence_backward.seconds,
-                  replayed ? forward : 0,
-                  flops + piece_flops(&b->data) + piece_flops(&b->weight) +
-                      piece_flops(&b->sequence_backward),
-                  replayed ? flops : 0};
-}
-
-static void work_add(Work *sum, Work w)
-{
-    sum->forward_s += w.forward_s;
-    sum->backward_s += w.backward_s;
-    sum->replay_s += w.replay_s;
-    sum->flops += w.flops + w.replay_flops;
-}
-
-/* All of the model, one micro-batch, one of the tp ranks. */
-static Work model_work(const RhPieces *pieces)
-{
-    bool replayed = pieces->recompute == RH_RECOMPUTE_FULL;
-    Work sum = {0};
-    work_add(&sum, block_work(&pieces->embedding, false));
-    work_add(&sum, block_work(&pieces->head, false));
-    for (int32_t i = 0; i < pieces->c->model->layers_count; i++) {
-        int kind = rh_pieces_kind(pieces, i);
-        work_add(&sum, block_work(&pieces->mixer[kind], replayed));
-        work_add(&sum, block_work(&pieces->ffn[kind], replayed));
-    }
-    return sum;
 }
 
 RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
@@ -66,18 +20,16 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
     return r;
 }
 
-static void fill_rates(const RhCase *c, RhRehearsal *r)
+/* `flops`: of the kernels that the mean rank runs. */
+static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, &r->layout);
     double tokens = (double)c->job.global_batch * (double)c->job.sequence;
     double peak = c->platform->device->peak_flops_per_s[c->job.dtype].value;
-    double hardware =
-        model_work(pieces).flops * (double)rh_train_microbatches(c, &r->layout) / r->layout.pp;
     r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
     r->model_flops_per_s_per_gpu =
         r->tokens_per_s_per_gpu * rh_model_flops_per_token(c->model, c->job.sequence);
     r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
-    r->hfu_frac = peak > 0 ? hardware / r->step_time_s / peak : 0;
+    r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
     r->energy_j = c->platform->device->power_w.value * c->job.gpus * r->step_time_s;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
@@ -91,44 +43,59 @@ static const char *const wait_sources[RH_WAIT_LAST] = {
     [RH_WAIT_PIPELINE_TRANSFER] = "activations and gradients in flight between stages",
     [RH_WAIT_BUBBLE] = "pipeline fill, drain and unequal stages",
     [RH_WAIT_COPY] = "copies between memory tiers",
+    [RH_WAIT_JITTER] = "order statistics: kernels wait for the slower ones of unequal ranks",
     [RH_WAIT_END] = "done early: waiting for the slowest rank",
 };
 
-/* The kernels' own time by pass, on the mean rank. The optimizer is what is left. */
-static void add_compute(const RhCase *c, RhRehearsal *r, RhCost *root, double compute_s)
-{
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, &r->layout);
-    Work w = model_work(pieces);
-    double each = (double)rh_train_microbatches(c, &r->layout) / r->layout.pp;
-    RhCost *compute = rh_cost_add(root, rh_wait_name(RH_WAIT_COMPUTE), compute_s, "");
-    rh_cost_add(compute, "forward", w.forward_s * each,
-                "kernel times of the device, gaps included");
-    rh_cost_add(compute, "backward", w.backward_s * each,
-                "kernel times of the device, gaps included");
-    rh_cost_add(compute, "recompute", w.replay_s * each,
-                "forward kernels replayed before backward");
-    rh_cost_add(compute, "optimizer", compute_s - (w.forward_s + w.backward_s + w.replay_s) * each,
-                "Adam over the rank's share, memory-bound");
-}
+static const char *const kernel_sources[RH_PHASE_LAST] = {
+    [RH_PHASE_RECOMPUTE] = "forward kernels replayed before backward",
+    [RH_PHASE_OPTIMIZER] = "Adam over the rank's share, memory-bound",
+};
 
-static RhCost *cost_tree(const RhCase *c, RhRehearsal *r, const RhRun *run)
+/* What the mean rank does in a step. */
+typedef struct {
+    double ranks;
+    double wait_s[RH_WAIT_LAST], kernel_s[RH_PHASE_LAST];
+    double flops;
+} Mean;
+
+static Mean mean_rank(const RhRun *run)
 {
-    double waits[RH_WAIT_LAST] = {0}, ranks = 0;
+    Mean mean = {0};
+    for (guint i = 0; i < run->performers->len; i++)
+        mean.ranks += g_array_index(run->performers, RhPerformer, i).ranks_count;
     for (guint i = 0; i < run->performers->len; i++) {
         const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
-        ranks += p->ranks_count;
+        double share = p->ranks_count / mean.ranks;
         for (int w = 0; w < RH_WAIT_LAST; w++)
-            waits[w] += p->wait_s[w] * p->ranks_count;
+            mean.wait_s[w] += share * p->wait_s[w];
+        for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+            mean.kernel_s[phase] += share * p->kernel_s[phase];
+        mean.flops += share * p->kernel_flops;
     }
+    return mean;
+}
+
+/* A term for every phase that has kernels, whatever it is. */
+static void add_kernels(RhCost *root, double compute_s, const double kernel_s[RH_PHASE_LAST])
+{
+    RhCost *compute = rh_cost_add(root, rh_wait_name(RH_WAIT_COMPUTE), compute_s, "");
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        if (kernel_s[phase] > 0)
+            rh_cost_add(compute, rh_phase_name((RhPhase)phase), kernel_s[phase],
+                        kernel_sources[phase] ? kernel_sources[phase]
+                                              : "kernel times of the device, gaps included");
+}
+
+static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run, const Mean *mean)
+{
     RhCost *root =
         rh_cost_new("step", r->step_time_s, "mean over ranks of where a GPU's step goes");
-    add_compute(c, r, root, waits[RH_WAIT_COMPUTE] / ranks);
+    add_kernels(root, mean->wait_s[RH_WAIT_COMPUTE], mean->kernel_s);
     for (int w = RH_WAIT_COMPUTE + 1; w < RH_WAIT_LAST; w++)
-        if (waits[w] > 0)
-            rh_cost_add(root, rh_wait_name((RhWait)w), waits[w] / ranks, wait_sources[w]);
-    if (run->jitter_correction_s > 0)
-        rh_cost_add(root, "jitter", run->jitter_correction_s, "order statistics of unequal ranks");
-    rh_cost_add(root, "slow nodes", r->step_time_s - run->step_time_s,
+        if (mean->wait_s[w] > 0)
+            rh_cost_add(root, rh_wait_name((RhWait)w), mean->wait_s[w], wait_sources[w]);
+    rh_cost_add(root, "slow nodes", run->step_time_s * (rh_straggler_factor(c) - 1),
                 c->stack->straggler_frac.source);
     return root;
 }
@@ -151,24 +118,42 @@ void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
     r->bytes_as_flows = run->bytes_as_flows;
     r->approximate = run->approximate;
     r->approximate_why = g_strdup(run->approximate_why);
-    fill_rates(c, r);
-    r->costs = cost_tree(c, r, run);
+    Mean mean = mean_rank(run);
+    fill_rates(c, r, mean.flops);
+    r->costs = cost_tree(c, r, run, &mean);
     copy_links(r, run);
+}
+
+/* Kernels of the mean rank, from the scripts that the program would be built from. */
+static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
+    g_autoptr(RhItems) items = rh_items_new(l, pieces);
+    RhKernelSums sums = {0};
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        g_autoptr(RhScript) script = rh_script_new(pieces, l, stage);
+        rh_script_add_kernels(script, items, &sums);
+    }
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        sums.seconds[phase] /= l->pp;
+    sums.flops /= l->pp;
+    return sums;
 }
 
 void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, &r->layout);
-    double each = (double)rh_train_microbatches(c, &r->layout) / r->layout.pp;
-    Work w = model_work(pieces);
-    double compute = (w.forward_s + w.backward_s + w.replay_s) * each;
+    RhKernelSums kernels = mean_kernels(c, &r->layout);
+    double compute_s = 0;
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        compute_s += kernels.seconds[phase];
     r->step_time_s = step_s * rh_straggler_factor(c);
-    fill_rates(c, r);
+    fill_rates(c, r, kernels.flops);
     r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
-    rh_cost_add(r->costs, rh_wait_name(RH_WAIT_COMPUTE), compute, "kernel times of the device");
-    rh_cost_add(r->costs, "bubble, communication and optimizer", step_s - compute,
-                "longest path less kernels");
-    rh_cost_add(r->costs, "slow nodes", r->step_time_s - step_s, c->stack->straggler_frac.source);
+    add_kernels(r->costs, compute_s, kernels.seconds);
+    rh_cost_add(r->costs, "bound less kernels", step_s - compute_s,
+                "the segment graph's step less the mean rank's kernels: waits of all kinds");
+    rh_cost_add(r->costs, "slow nodes", step_s * (rh_straggler_factor(c) - 1),
+                c->stack->straggler_frac.source);
 }
 
 void rh_rehearsal_free(RhRehearsal *r)

@@ -315,7 +315,7 @@ static void run_slot(Build *b, const RhSlot *slot, const RhSlotKind *kind)
         forward ? b->memory.forward_bytes[slot->chunk] : b->memory.backward_bytes[slot->chunk];
     b->microbatch = slot->microbatch;
     b->layer = -1;
-    b->phase = forward ? RH_PHASE_FORWARD : RH_PHASE_BACKWARD;
+    b->phase = rh_slot_phase(slot->pass);
     receive(b, slot, g);
     if (forward)
         keep(b, slot->chunk, 1);

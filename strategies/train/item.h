@@ -42,6 +42,12 @@ typedef struct {
     RhItemPass pass[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* no tasks: never runs */
 } RhItems;
 
+/* The phase of a slot's tasks that name none. */
+static inline RhPhase rh_slot_phase(RhSlotPass pass)
+{
+    return pass == RH_SLOT_FORWARD ? RH_PHASE_FORWARD : RH_PHASE_BACKWARD;
+}
+
 /* All passes that the layout's schedule runs, of all kinds in the model. `pieces` outlives them. */
 RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces);
 void rh_items_free(RhItems *items);

@@ -132,6 +132,51 @@ RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t 
     return s;
 }
 
+/* --- kernels --- */
+
+static void add_piece(RhKernelSums *sums, const RhPiece *piece, RhPhase phase, double times)
+{
+    sums->seconds[phase] += times * piece->seconds;
+    for (guint i = 0; i < piece->kernels->len; i++)
+        sums->flops += times * g_array_index(piece->kernels, RhKernel, i).flops;
+}
+
+static void add_run(RhKernelSums *sums, const RhItemPass *pass, RhPhase own, double times)
+{
+    for (guint i = 0; i < pass->tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        RhPhase phase = task->phase != RH_PHASE_NONE ? task->phase : own;
+        for (int k = 0; k < RH_PARTS_MAX && task->parts[k]; k++)
+            add_piece(sums, task->parts[k], phase, times);
+    }
+}
+
+/* How many slots of a step are of this kind. */
+static double times_of(const RhSlotKind *kind, int64_t microbatches)
+{
+    return kind->first || kind->last ? 1 : (double)microbatches - 2;
+}
+
+void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums *sums)
+{
+    int64_t m = rh_train_microbatches(s->pieces->c, s->layout);
+    for (int32_t chunk = 0; chunk < s->layout->vpp; chunk++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            for (int place = 0; place < 4; place++) {
+                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+                RhSteps steps = rh_script_slot(s, &kind);
+                for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
+                    const RhStep *step = rh_script_step(s, i);
+                    if (step->kind == RH_STEP_RUN)
+                        add_run(sums, &items->pass[rh_script_item(s, step->item)->kind][pass],
+                                rh_slot_phase(step->pass), times_of(&kind, m));
+                }
+            }
+    RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, s->params);
+    sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, &adam);
+    sums->flops += adam.flops;
+}
+
 void rh_script_free(RhScript *s)
 {
     if (!s)

@@ -67,6 +67,13 @@ RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t 
 void rh_script_free(RhScript *script);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScript, rh_script_free)
 
+/* Kernels that a rank of the stage runs in a step: seconds alone on the device, gaps included. */
+typedef struct {
+    double seconds[RH_PHASE_LAST];
+    double flops;
+} RhKernelSums;
+void rh_script_add_kernels(const RhScript *script, const RhItems *items, RhKernelSums *sums);
+
 static inline RhSteps rh_script_slot(const RhScript *s, const RhSlotKind *kind)
 {
     return s->slots[rh_slot_kind_index(kind)];
