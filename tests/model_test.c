@@ -320,7 +320,7 @@ static void other_kinds_of_models_are_refused(void)
     check_refused("{'model_type': 'mixtral', 'num_hidden_layers': 32}",
                   "model_type \"mixtral\" is not supported");
     g_autofree char *families = g_strjoinv(", ", (char **)rh_family_names());
-    check_refused("{'model_type': 'deepseek_v3'}", families);
+    check_refused("{'model_type': 'deepseek_v4'}", families);
     for (const char *const *name = rh_family_names(); name[1] != NULL; name++)
         CU_ASSERT_TRUE(strcmp(name[0], name[1]) < 0);
     check_refused("{'hidden_size': 32}", "model_type");

@@ -114,7 +114,8 @@ static const RhField QWEN3[] = {
     END,
 };
 
-/* Queries without a latent (null), and files of models without experts, leave these keys at 0. */
+/* Of V3 too. Queries without a latent (null), and files of models without experts, leave these keys
+ * at 0. */
 static const RhField DEEPSEEK_V2[] = {
     LLAMA_SIZES,
     SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
@@ -152,6 +153,7 @@ static const RhField GPT2[] = {
 /* Sorted by name. */
 static const RhFamily FAMILIES[] = {
     {"deepseek_v2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V2},
+    {"deepseek_v3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V2},
     {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
     {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
     {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MISTRAL},
