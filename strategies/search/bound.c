@@ -18,6 +18,7 @@ typedef struct {
     const RhSpans *spans;
     const RhShape *shape;
     const RhPrices *prices;
+    const RhNet *net;
     RhFlows *const *flows;
     int32_t p, v, m;
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
@@ -54,7 +55,7 @@ static double pipeline_s(const Terms *t, int32_t s)
                    laps * ((t->p - 1) * t->back_s + t->back_wrap_s) + t->flows[0]->optimizer_s;
     double work = t->m * t->spans->work_s[s], exposed = work - t->m * t->spans->kernels_s[s];
     double held = f->step.all_s + t->m * f->step_each.all_s + messages_s(t, s) - fill - exposed;
-    double share = t->screen->held_frac;
+    double share = t->net->uniform ? t->screen->held_frac : 0;
     double here = fill + work + f->optimizer_s + share * fmax(0, held - f->optimizer_s);
     double back = fill + work - t->prices->behind_back_s[s] + drain + share * fmax(0, held - drain);
     return fmax(here, t->p > 1 ? back : 0);
@@ -81,8 +82,9 @@ static double hop_s(const RhHop *hop, double bytes)
     return hop->latency_s + hop->s_per_byte * bytes;
 }
 
-static void price_messages(Terms *t, const RhNet *net, double bytes)
+static void price_messages(Terms *t, double bytes)
 {
+    const RhNet *net = t->net;
     if (t->p == 1)
         return;
     t->next_s = hop_s(&net->next[0], bytes);
@@ -99,13 +101,14 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
     Terms t = {.screen = screen,
                .spans = spans,
                .shape = rh_screen_shape(screen, l),
+               .net = net,
                .flows = rh_screen_flows(screen, l),
                .p = l->pp,
                .v = l->vpp};
     t.m = t.shape->m;
     t.prices = rh_screen_prices(spans, t.shape);
     t.begin_s = t.flows[0]->first_wait_s;
-    price_messages(&t, net, shard->pieces->message_bytes);
+    price_messages(&t, shard->pieces->message_bytes);
     double worst = longest_path_s(&t);
     for (int32_t s = 0; s < t.p; s++) {
         const RhFlows *f = t.flows[s];

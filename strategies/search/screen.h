@@ -76,6 +76,7 @@ typedef struct {
     RhHop *next, *back;            /* per stage: to s+1 (the last wraps to 0), to s-1 */
     const RhPlacement **placement; /* per stage, of the replica that the bounds follow; borrowed */
     int32_t placement_key;         /* equal where all stages' are */
+    int32_t tp, stride_tp, stride_cp;
     bool uniform; /* all replicas of a stage lie alike: what they do, they do at one time */
 } RhNet;
 

@@ -171,6 +171,9 @@ RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
     RhNet *n = g_new0(RhNet, 1);
     RhGrid grid = rh_grid(l);
     n->id = (int32_t)g_hash_table_size(screen->nets.table) + 1;
+    n->tp = grid.extent[RH_DIM_TP];
+    n->stride_tp = grid.stride[RH_DIM_TP];
+    n->stride_cp = grid.stride[RH_DIM_CP];
     n->skeleton = rh_train_skeleton(screen->c, l, n->groups);
     place(screen, n, &grid);
     list_hops(screen->c, &grid, n);

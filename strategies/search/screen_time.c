@@ -11,15 +11,48 @@ typedef struct {
     double bytes;
 } CollectiveKey;
 
-/* Of `group` in `p`, whose instance at `rank` decides the steps; every instance in `role` at once,
- * or that of rank 0 alone. */
-static double schedule_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
+/* Every instance of a group in a role at once; the one at `rank` decides the steps. */
+static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
                          int32_t role, RhOp op, RhAlgo algo, double bytes)
 {
     g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
     g_autoptr(RhSchedule) schedule =
         rh_schedule_new(op, algo, rh_program_group(p, group)->size, nodes, bytes, NULL);
     return rh_schedule_time_s(schedule, p, s->c->platform, group, role);
+}
+
+/* The instance that holds `rank`, alone. */
+static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank, RhOp op,
+                      RhAlgo algo, double bytes)
+{
+    const RhGroup *g = rh_program_group(p, group);
+    g_autoptr(RhProgram) one = rh_program_new(g->size);
+    RhSpan all = {1, g->size};
+    one->gpu_of_rank = g_new(int32_t, g->size);
+    rh_group_members(g, rank, one->gpu_of_rank);
+    for (int32_t i = 0; i < g->size; i++)
+        one->gpu_of_rank[i] = rh_program_gpu(p, one->gpu_of_rank[i]);
+    int32_t only = rh_program_add_group(one, "alone", &all, 1);
+    return together_s(s, one, only, 0, -1, op, algo, bytes);
+}
+
+/* Side by side on a stage there is an instance for each place in a replica, and a replica goes on
+ * with its slowest rank. Instances are at one time in the network where replicas lie alike; else each
+ * is taken to be alone. */
+static double stage_s(const RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
+                      double bytes)
+{
+    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
+    int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
+    if (net->uniform)
+        return together_s(s, net->skeleton, group, first, stage, op, algo, bytes);
+    double slowest = 0;
+    for (int32_t i = 0; i < net->placement[stage]->program->ranks_count; i++)
+        slowest = fmax(slowest,
+                       alone_s(s, net->skeleton, group,
+                               first + i % net->tp * net->stride_tp + i / net->tp * net->stride_cp,
+                               op, algo, bytes));
+    return slowest;
 }
 
 double rh_screen_replica_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
@@ -31,14 +64,12 @@ double rh_screen_replica_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
         /* As the builder: one algorithm for all groups of a kind, the first one's. */
         RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, net->groups[group], op, bytes);
         found = g_new(double, 1);
-        *found = schedule_s(s, at->program, at->groups[group], 0, 0, op, algo, bytes);
+        *found = together_s(s, at->program, at->groups[group], 0, 0, op, algo, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;
 }
 
-/* Groups side by side are at one time in the network where replicas lie alike; else each is taken
- * to be alone. */
 double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes)
 {
@@ -47,12 +78,8 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
     CollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
-        int32_t g = net->groups[group];
-        RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, g, op, bytes);
-        int32_t rank = rh_program_role(net->skeleton, stage)->first_rank;
         found = g_new(double, 1);
-        *found = schedule_s(s, net->skeleton, g, net->uniform ? rank : 0, net->uniform ? stage : -1,
-                            op, algo, bytes);
+        *found = stage_s(s, net, stage, net->groups[group], op, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;

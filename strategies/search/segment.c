@@ -48,6 +48,8 @@ typedef struct {
  * are slower, once the rest of that path is hidden. */
 static double stretch_s(const Graph *g, const Stage *s, double t, const RhItemTime *time)
 {
+    if (!g->net->uniform) /* its own group may be done before the slowest */
+        return 0;
     double held = g->screen->held_frac, exposed = time->busy_s - time->kernels_s, sum = 0;
     double longest = time->kernels_s / (1 - held) + exposed;
     for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_SEND_NEXT; lane++)
