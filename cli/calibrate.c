@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/warden.h"
 #include "calibrate/pingpong.h"
@@ -19,8 +20,7 @@ static char *measure_pings(const RhArguments *a, const RhPlatform *platform, GEr
     g_autofree char *path = NULL;
     g_autofree char *output = NULL;
     g_autofree char *how = NULL;
-    const char *data = g_getenv("REHEARSE_DATA");
-    g_autofree char *lab = g_build_filename(data ? data : RH_DATA_DIR, "validate", "lab", NULL);
+    g_autofree char *lab = g_build_filename(rh_data_dir(), "validate", "lab", NULL);
     g_autofree char *obstacle = rh_lab_obstacle(lab, &how);
     if (obstacle) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the lab cannot be built here: %s", obstacle);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "cli/calibrate_kernels.h"
 #include "cli/commands.h"
@@ -57,8 +58,7 @@ static int print_topology(const char *name, GError **error)
 static int run_suite(const RhArguments *a, GError **error)
 {
     g_autofree char *perform = rh_program_beside("rehearse-perform");
-    const char *data = g_getenv("REHEARSE_DATA");
-    g_autofree char *lab = g_build_filename(data ? data : RH_DATA_DIR, "validate", "lab", NULL);
+    g_autofree char *lab = g_build_filename(rh_data_dir(), "validate", "lab", NULL);
     g_autofree char *smpi = rh_program_beside("rehearse-perform-smpi");
     RhSuiteOptions options = {.perform = perform,
                               .smpi = smpi,

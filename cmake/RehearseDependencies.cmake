@@ -1,4 +1,5 @@
 # What we stand on. SimGrid has no CMake package in Debian 12; its pkg-config file works.
+include(GNUInstallDirs)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(GLIB REQUIRED IMPORTED_TARGET glib-2.0>=2.74 gio-2.0)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson>=1.7.15)
@@ -10,7 +11,8 @@ target_link_libraries(rh_deps INTERFACE rh_flags PkgConfig::GLIB PkgConfig::CJSO
 target_include_directories(rh_deps INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_definitions(rh_deps INTERFACE
   GLIB_VERSION_MIN_REQUIRED=GLIB_VERSION_2_74 GLIB_VERSION_MAX_ALLOWED=GLIB_VERSION_2_74
-  RH_VERSION="${PROJECT_VERSION}" RH_DATA_DIR="${CMAKE_SOURCE_DIR}")
+  RH_VERSION="${PROJECT_VERSION}" RH_DATA_DIR="${CMAKE_SOURCE_DIR}"
+  RH_INSTALLED_DATA_DIR="${CMAKE_INSTALL_FULL_DATADIR}/rehearse")
 
 if(RH_CUDA STREQUAL "OFF")
   unset(RH_NVCC CACHE)

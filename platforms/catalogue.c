@@ -2,14 +2,9 @@
 
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "platforms/platform.h"
-
-static const char *data_dir(void)
-{
-    const char *dir = g_getenv("REHEARSE_DATA");
-    return dir != NULL && *dir != '\0' ? dir : RH_DATA_DIR;
-}
 
 bool rh_catalogue_is_path(const char *name)
 {
@@ -21,7 +16,7 @@ char *rh_catalogue_path(const char *kind, const char *name)
     if (rh_catalogue_is_path(name))
         return g_strdup(name);
     g_autofree char *file = g_strconcat(name, ".json", NULL);
-    return g_build_filename(data_dir(), "platforms", "data", kind, file, NULL);
+    return g_build_filename(rh_data_dir(), "platforms", "data", kind, file, NULL);
 }
 
 bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *const *names,
@@ -43,7 +38,7 @@ static int compare_names(const void *a, const void *b)
 /* Sorted, NULL-ended, interned names of the .json files of one folder. */
 static const char *const *read_names(const char *kind)
 {
-    g_autofree char *path = g_build_filename(data_dir(), "platforms", "data", kind, NULL);
+    g_autofree char *path = g_build_filename(rh_data_dir(), "platforms", "data", kind, NULL);
     GPtrArray *names = g_ptr_array_new();
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     for (const char *file; dir != NULL && (file = g_dir_read_name(dir)) != NULL;)

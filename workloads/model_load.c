@@ -1,6 +1,7 @@
 /* Models from files: published config.json files and the catalogue (workloads/data). */
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "workloads/model_private.h"
@@ -173,9 +174,7 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
 
 static char *data_dir(void)
 {
-    const char *dir = g_getenv("REHEARSE_DATA");
-    return g_build_filename(dir != NULL && *dir != '\0' ? dir : RH_DATA_DIR, "workloads", "data",
-                            NULL);
+    return g_build_filename(rh_data_dir(), "workloads", "data", NULL);
 }
 
 static int compare_names(const void *a, const void *b)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jobs on one fabric: on shared leaves they slow each other, on leaves of their own they do not.
 fabric="h100-sxm:8x8,nvlink:450GB/s,ib:400Gb/s,leaf:4,oversub:4"
-job=(-w llama-3.1-8b -p "$fabric" --gpus 32 --global-batch 32 --seq 4096 -s tp8,dp4)
+job=(-w llama-3.1-8b -p "$fabric" --gpus 32 --global-batch 32 --seq 4096 -s "tp8,dp4")
 other='{"workload": "llama-3.1-8b", "layout": "tp8,dp4", "nodes": "NODES",
  "global_batch": 32, "sequence": 4096, "start": "50ms", "steps": 3}'
 echo "${other/NODES/1,3,5,7}" >other.json

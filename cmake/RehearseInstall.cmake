@@ -1,0 +1,31 @@
+# librehearse: everything up to the search as one static library, its headers, a pkg-config file, the
+# catalogues, and the program. `cmake --install BUILD --prefix P`; examples/ are compiled against both.
+set(parts base platforms workloads sim engine strategies)
+list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:rh_\\1>" OUTPUT_VARIABLE objects)
+add_library(librehearse STATIC ${objects})
+set_target_properties(librehearse PROPERTIES OUTPUT_NAME rehearse LINKER_LANGUAGE CXX)
+target_include_directories(librehearse INTERFACE "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
+target_link_libraries(librehearse INTERFACE PkgConfig::GLIB PkgConfig::CJSON PkgConfig::GSL
+  PkgConfig::SIMGRID m)
+
+configure_file(cmake/rehearse.pc.in rehearse.pc @ONLY)
+install(TARGETS librehearse rehearse COMPONENT rehearse)
+install(FILES include/rehearse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse COMPONENT rehearse)
+foreach(part base platforms workloads sim strategies)
+  install(DIRECTORY ${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse COMPONENT rehearse
+    FILES_MATCHING PATTERN "*.h" PATTERN "*_private.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
+    PATTERN "data" EXCLUDE)
+endforeach()
+foreach(part platforms workloads)
+  install(DIRECTORY ${part}/data DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/${part} COMPONENT rehearse)
+endforeach()
+install(FILES "${CMAKE_BINARY_DIR}/rehearse.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  COMPONENT rehearse)
+
+file(GLOB examples CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/examples/*.c")
+foreach(source IN LISTS examples)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  target_link_libraries(example_${name} PRIVATE librehearse rh_flags)
+  set_target_properties(example_${name} PROPERTIES LINKER_LANGUAGE CXX)
+endforeach()

@@ -1,0 +1,26 @@
+#pragma once
+/* librehearse: how long a training step takes on a cluster, and which layout is best.
+ *
+ *     models and platforms       workloads/model.h, platforms/platform.h
+ *     layouts                    strategies/layout.h, strategies/stack.h
+ *     the program of a step      strategies/train/train.h, sim/program.h
+ *     planning                   strategies/search/plan.h
+ *     one layout, rehearsed      strategies/search/rehearse.h (in a process of its own)
+ *     several jobs on a fabric   sim/engine/session.h (in this process), sim/engine/together.h
+ *
+ * Errors are GErrors of domain RH_ERROR (base/error.h) with messages ready to print. Quantities are
+ * SI, with the unit in the name. Call gsl_set_error_handler_off() first: GSL aborts otherwise.
+ * examples/ has a program that plans and one that rehearses. */
+#include "base/cost.h"
+#include "base/error.h"
+#include "platforms/platform.h"
+#include "sim/engine/apart.h"
+#include "sim/engine/session.h"
+#include "sim/engine/together.h"
+#include "strategies/case.h"
+#include "strategies/layout.h"
+#include "strategies/search/plan.h"
+#include "strategies/search/rehearse.h"
+#include "strategies/stack.h"
+#include "strategies/train/train.h"
+#include "workloads/model.h"

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# librehearse as others use it: installed under a prefix, found by pkg-config, the examples compiled
+# against it and against the build tree say the same; the installed program finds its catalogues.
+#
+#   tests/install_test.sh BUILD_FOLDER C_COMPILER
+set -euo pipefail
+tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+build=$1 cc=$2
+prefix=$(mktemp -d)
+trap 'rm -rf -- "$prefix"' EXIT
+unset REHEARSE_DATA
+
+cmake --install "$build" --prefix "$prefix" --component rehearse >"$prefix/log"
+PKG_CONFIG_PATH=$(dirname -- "$(find "$prefix" -name rehearse.pc)")
+export PKG_CONFIG_PATH
+read -ra flags < <(pkg-config --cflags --libs rehearse)
+failed=0
+for example in plan rehearse; do
+    "$cc" -std=gnu11 -Wall -Wextra "$tree/examples/$example.c" "${flags[@]}" -o "$prefix/$example"
+    there=$(REHEARSE_DATA=$(pkg-config --variable=datadir rehearse) "$prefix/$example")
+    here=$(REHEARSE_DATA=$tree "$build/example_$example")
+    printf '%s\n%s\n' "$example:" "$there"
+    if [ -z "$there" ] || [ "$there" != "$here" ]; then
+        printf 'the build tree says:\n%s\n' "$here"
+        failed=1
+    fi
+done
+# Where the prefix goes, program and catalogues go: a platform of theirs that the tree lacks is found.
+moved=$prefix/moved
+mkdir "$moved"
+mv "$prefix/bin" "$prefix/share" "$moved"
+clusters=$moved/share/rehearse/platforms/data/clusters
+cp "$clusters/dgx-h100.json" "$clusters/only-here.json"
+"$moved/bin/rehearse" show platforms only-here | head -n 1 || failed=1
+exit $failed
