@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "platforms/facts.h"
 
 #define ROWS_LEAST       6
 #define SMALL_BYTES      1024
@@ -22,9 +23,10 @@
 #define SIZES_LEAST      3
 #define SIZES_SPAN                                                                                 \
     16 /* largest over smallest: latency and bytes' share cannot be told apart below */
-#define GROUPS_MOST 10000
-#define ERROR_MOST  0.25  /* mean, of the fit: beyond, the model says nothing of these times */
-#define COPY_LEAST  1e-15 /* seconds per byte: below, messages wait for no copies */
+#define GROUPS_MOST    10000
+#define ERROR_MOST     0.25  /* mean, of the fit: beyond, the model says nothing of these times */
+#define LATENCY_MOST_S 1e6   /* what a search may try: an end must come */
+#define COPY_LEAST     1e-15 /* seconds per byte: below, messages wait for no copies */
 
 /* --- groups: one pair, one size --- */
 
@@ -152,7 +154,8 @@ static bool predict(Problem *problem, const RhPing *ping, double latency_s, doub
 {
     RhPlatform *p = problem->platform;
     p->messages.copy_bytes_per_s.value = 0;
-    p->nic_latency_s.value = p->nvlink_latency_s.value = latency_s + copy_s_per_byte * ping->bytes;
+    p->nic_latency_s.value = p->nvlink_latency_s.value =
+        fmin(latency_s + copy_s_per_byte * ping->bytes, LATENCY_MOST_S);
     return rehearse_in_time(problem, ping, seconds);
 }
 
@@ -339,6 +342,34 @@ static bool check_fit(const RhPingFit *fit, const RhPlatform *p, GError **error)
     return true;
 }
 
+/* A profile that nobody could read is none. */
+static bool check_facts(const RhPingFit *fit, const RhPlatform *p, GError **error)
+{
+    bool stack = p->messages.sender != RH_SHARING_NONE;
+    double copy = fit->copy_s_per_byte > 0 ? 1 / fit->copy_s_per_byte : 0;
+    const struct {
+        const char *key;
+        double value;
+    } facts[] = {
+        {fit->between_nodes || stack ? "nic.latency" : "nvlink.latency", fit->latency_s},
+        {stack                ? "messages.copy"
+         : fit->between_nodes ? "nic.efficiency"
+                              : "nvlink.efficiency",
+         stack ? copy : fit->efficiency_frac},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++) {
+        RhFactRow row;
+        if (!rh_facts_find(p, facts[i].key, &row) || rh_range_holds(row.range, facts[i].value))
+            continue;
+        g_autofree char *found = rh_quantity_format(facts[i].value, row.kind, 3);
+        g_autofree char *wanted = rh_range_text(row.range, row.kind);
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "these rows make %s %s, which %s\nnote: no network of %s is like that",
+                       facts[i].key, found, wanted, p->name);
+    }
+    return true;
+}
+
 /* --- the whole --- */
 
 /* What a link reaches when `copy_s_per_byte` is lost at it besides. */
@@ -386,7 +417,7 @@ static bool fit_groups(const GArray *groups, const RhPlatform *platform, double 
         fit->copy_s_per_byte = fit->copy_error_s_per_byte = 0;
     if (platform->messages.sender == RH_SHARING_NONE)
         fit->efficiency_frac = efficiency_of(platform, between, fit->copy_s_per_byte);
-    return true;
+    return check_facts(fit, platform, error);
 }
 
 bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, double timeout_s, RhPingFit *fit,

@@ -198,6 +198,8 @@ static void pings_that_cannot_tell_are_refused(void)
     check_refused(one_size, "dgx-h100:2", "1 different sizes");
     g_autoptr(GArray) flat = straight_pings(0, 8, 10, 1e-5, 0); /* faster than the link */
     check_refused(flat, "dgx-h100:2", "do not grow with the bytes");
+    g_autoptr(GArray) slow = straight_pings(0, 8, 6, 1e-5, 1e-3); /* a kilobyte a second */
+    check_refused(slow, "dgx-h100:2", "nic.efficiency");
     g_autoptr(GArray) both = straight_pings(0, 8, 10, 1e-5, 2.5e-11);
     g_autoptr(GArray) inside = straight_pings(0, 1, 10, 2e-6, 3e-12);
     g_array_append_vals(both, inside->data, inside->len);

@@ -82,13 +82,18 @@ void rh_attack_found(Attack *a, const char *format, ...)
 
 static void judge_text(Attack *a, const char *stream, const char *text)
 {
-    static const char *const words[] = {"this is a bug",  "AddressSanitizer",
-                                        "runtime error:", "CRITICAL",
-                                        "LeakSanitizer",  "-nan",
-                                        "(null)",         NULL};
+    static const char *const words[] = {"this is a bug",
+                                        "AddressSanitizer",
+                                        "runtime error:",
+                                        "CRITICAL",
+                                        "LeakSanitizer",
+                                        "(null)",
+                                        NULL};
     for (const char *const *word = words; *word; word++)
         if (strstr(text, *word))
             rh_attack_found(a, "%s says \"%s\": %.*s", stream, *word, SHOWN_BYTES, text);
+    if (strcmp(stream, "stdout") == 0 && (strstr(text, " nan") || strstr(text, "-nan")))
+        rh_attack_found(a, "%s holds a number that is none: %.*s", stream, SHOWN_BYTES, text);
     if (!g_utf8_validate(text, -1, NULL))
         rh_attack_found(a, "%s is not UTF-8", stream);
     for (const char *c = text; *c; c++)

@@ -184,10 +184,55 @@ static void use_program(Attack *a)
     g_auto(Answer) check = rh_attack_run_line(a, "check x.program.json");
 }
 
+/* A platform that leaves most to another. */
+static void use_derived(Attack *a)
+{
+    static const char *const facts[] = {
+        "\"nic\": {\"bandwidth\": {\"value\": \"200Gb/s\", \"tag\": \"assumed\", \"source\": \"x\"}}",
+        "\"gpus_per_node\": 4",
+        "\"nics_per_node\": 2",
+        "\"nodes\": 3",
+        "\"tiers\": []",
+        "\"device\": \"a100-sxm-80\"",
+        "\"messages\": null",
+        "\"device\": \"./platform.json\"",
+        NULL};
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text, "{\"name\": \"mine\", \"derives\": \"%s\"",
+                           RH_ATTACK_PICK(a, "dgx-h100", "lab-star", "lab-tree", "./platform.json",
+                                          "dgx-h100:2", "h100-sxm:8x2,ib:400Gb/s", "/dev/null"));
+    for (uint64_t i = rh_attack_below(a, 4); i > 0; i--)
+        g_string_append_printf(text, ", %s", rh_attack_pick(a, facts));
+    g_string_append(text, "}\n");
+    if (rh_attack_chance(a, 40))
+        edit(a, text);
+    write_file("platform.json", text);
+    g_auto(Answer) check = rh_attack_run_line(a, "check platform.json");
+    g_auto(Answer) show = rh_attack_run_line(a, "show platforms ./platform.json");
+    g_auto(Answer) run = rh_attack_run_line(a, "simulate -w llama-3.2-1b -p ./platform.json "
+                                               "--global-batch 12 --seq 512 -s mb1 --timeout 3s");
+}
+
+/* Another job on the same fabric. */
+static void use_jobs(Attack *a)
+{
+    g_autoptr(GString) text = g_string_new(
+        "{\"name\": \"other\", \"workload\": \"llama-3.2-1b\", \"layout\": \"tp2,mb1\", \"nodes\": \"2-3\",\n"
+        " \"global_batch\": 16, \"sequence\": 512, \"start\": \"1ms\", \"steps\": 2}\n");
+    if (rh_attack_chance(a, 80))
+        edit(a, text);
+    write_file("job.json", text);
+    g_auto(Answer) run = rh_attack_run_line(
+        a,
+        "simulate -w llama-3.2-1b -p h100-sxm:2x4,ib:400Gb/s --gpus 4 --global-batch 8 --seq 512 -s "
+        "mb1 --beside job.json --timeout 5s --on %s",
+        RH_ATTACK_PICK(a, "0-1", "0,1", "1-0", "0-3", "9", "0-1048576", "-", "0,0"));
+}
+
 void rh_attack_files(Attack *a)
 {
-    static void (*const uses[])(Attack *) = {use_platform, use_device, use_model, use_result,
-                                             use_program};
+    static void (*const uses[])(Attack *) = {use_platform, use_device,  use_model, use_result,
+                                             use_program,  use_derived, use_jobs};
     uses[rh_attack_below(a, G_N_ELEMENTS(uses))](a);
 }
 
@@ -236,8 +281,24 @@ static void use_pings(Attack *a)
         rh_attack_found(a, "check refuses what calibrate wrote: %s", check.err);
 }
 
+/* Published training steps, for a stack's constants. */
+static void use_steps(Attack *a)
+{
+    g_autoptr(GString) text = load(data_path("calibrate/data", "published-steps.csv"));
+    edit(a, text);
+    write_file("steps.csv", text);
+    g_auto(Answer) fit = rh_attack_run_line(
+        a, "calibrate --stack megatron --from steps.csv -o stack.json --timeout 2s");
+    if (fit.status == 0)
+        rh_attack_check_json(a, "stack.json");
+}
+
 void rh_attack_tables(Attack *a)
 {
+    if (rh_attack_chance(a, 25)) {
+        use_steps(a);
+        return;
+    }
     if (rh_attack_chance(a, 60))
         use_pings(a);
     else
