@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "calibrate/fit_enough.h"
 #include "calibrate/kernels_files.h"
-#include "platforms/platform.h"
+#include "platforms/facts.h"
 
 /* Median error beyond which constants do not describe such times: of a format's one peak, of a
  * form. */
@@ -129,6 +129,10 @@ static void note(RhKernelsFit *fit, const char *format, ...)
 static void add_fact(RhKernelsFit *fit, const char *key, RhQuantity kind, RhFact *fact,
                      bool on_bound)
 {
+    if (!rh_facts_allow(key, fact->value)) {
+        note(fit, "%s: %.3g is no value that it may have; it is not changed", key, fact->value);
+        return;
+    }
     g_autofree char *source =
         g_strconcat(fit->source, on_bound ? "; on the bound of the form" : "", NULL);
     fact->source = g_intern_string(source);

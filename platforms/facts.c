@@ -126,6 +126,14 @@ bool rh_facts_find(const RhPlatform *p, const char *key, RhFactRow *found)
     return find_tile(p, key, found);
 }
 
+bool rh_facts_allow(const char *key, double value)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i].key, key) == 0)
+            return rh_range_holds(rows[i].range, value);
+    return true;
+}
+
 RhFact *rh_facts_at(RhPlatform *p, const RhFactRow *row)
 {
     char *base = row->device ? (char *)p->device : (char *)p;

@@ -27,6 +27,8 @@ const RhFactRow *rh_facts(size_t *count);
 /* The row of a path, tiles of the platform's device ("device.gemm.tile.128x64") among them; false
  * when there is none. */
 bool rh_facts_find(const RhPlatform *p, const char *key, RhFactRow *found);
+/* May the fact of this path have this value? True for paths of no row. */
+bool rh_facts_allow(const char *key, double value);
 /* The fact itself, in this platform or its device. */
 RhFact *rh_facts_at(RhPlatform *p, const RhFactRow *row);
 const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row);

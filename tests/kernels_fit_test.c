@@ -135,6 +135,13 @@ static void rows_that_cannot_tell_are_refused(void)
         g_string_append_printf(absurd, "gemm,bf16,1,%d,%d,%d,0,0,0,1e8,137e9,own,9,%s,0,0,0,0\n",
                                (int)sides[i % 5], (int)sides[i / 5 % 5], (int)sides[i / 25],
                                i % 2 ? "1e-8" : "1e4");
+    g_autoptr(RhKernelsFit) host =
+        fit_text(KIT_HEAD "launch_rate,none,0,0,0,0,0,0,0,0,0,own,9,2.5e-6,2.4e-6,2.6e-6,0,0\n"
+                          "copy_to_host_pinned,none,0,0,1,0,0,0,0,1e18,0,own,9,1e-9,0,0,0,0\n"
+                          "copy_from_host_pinned,none,0,0,1,0,0,0,0,1e18,0,own,9,1e-9,0,0,0,0\n",
+                 device, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(host);
+    CU_ASSERT_PTR_NULL(find_fact(host, "host.bandwidth"));
     CU_ASSERT_PTR_NULL(fit_text(copies->str, device, &error));
     CU_ASSERT_TRUE_FATAL(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "of 1 shape;"));
