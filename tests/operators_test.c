@@ -261,6 +261,48 @@ static void unfused_attention_computes_the_whole_square(void)
 
 /* --- Bytes --- */
 
+/* Bytes of the kernels of one class in a pass. */
+static double bytes_of(const RhModel *m, RhBlock block, RhPass pass, RhKernelClass cls)
+{
+    RhShard shard = shard_of(1, 1024, 1);
+    g_autoptr(GArray) kernels = kernels_of(m, block, pass, &shard);
+    double bytes = 0;
+    for (guint i = 0; i < kernels->len; i++)
+        if (g_array_index(kernels, RhKernel, i).cls == cls)
+            bytes += g_array_index(kernels, RhKernel, i).bytes;
+    return bytes;
+}
+
+/* What is not tagged as assumed is a count of tensors that are read and written, 2 B an element. */
+static void fused_kernels_touch_each_tensor_once(void)
+{
+    const double n = 1024, f = 14336, h = 4096, heads = (32 + 8) * 128;
+    g_autoptr(RhModel) llama = load("llama-3.1-8b");
+    g_autoptr(RhModel) gpt = load("gpt2-xl");
+    const struct {
+        const RhModel *model;
+        RhBlock block;
+        RhPass pass;
+        RhKernelClass cls;
+        double bytes;
+    } rows[] = {
+        {llama, RH_BLOCK_FFN, RH_PASS_FORWARD, RH_KERNEL_ACTIVATION, 2 * n * 3 * f},
+        {llama, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, RH_KERNEL_ACTIVATION, 2 * n * 5 * f},
+        {gpt, RH_BLOCK_FFN, RH_PASS_FORWARD, RH_KERNEL_ACTIVATION, 2 * n * 2 * 6400},
+        {gpt, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, RH_KERNEL_ACTIVATION, 2 * n * 3 * 6400},
+        {llama, RH_BLOCK_MIXER, RH_PASS_FORWARD, RH_KERNEL_ROTARY, 2 * n * 2 * heads},
+        {llama, RH_BLOCK_MIXER, RH_PASS_FORWARD, RH_KERNEL_ADD, 2 * n * 3 * h},
+        {llama, RH_BLOCK_HEAD, RH_PASS_FORWARD, RH_KERNEL_CROSS_ENTROPY,
+         n * 128256 * (2 + 4 + 4 + 4)},
+        {llama, RH_BLOCK_HEAD, RH_PASS_BACKWARD_DATA, RH_KERNEL_CROSS_ENTROPY,
+         n * 128256 * (4 + 4 + 2)},
+        {gpt, RH_BLOCK_EMBEDDING, RH_PASS_BACKWARD_DATA, RH_KERNEL_ADD, n * 1600 * (2 + 2 + 1)},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        RH_CHECK_CLOSE(bytes_of(rows[i].model, rows[i].block, rows[i].pass, rows[i].cls),
+                       rows[i].bytes, 1e-14);
+}
+
 /* Twice the samples keep twice the bytes, and work in twice as many (but for the table's gradient);
  * a core is part of what is kept. */
 static void bytes_grow_with_the_micro_batch(void)
@@ -414,6 +456,7 @@ int main(void)
             {"latent_attention_keeps_whole_keys_and_values",
              latent_attention_keeps_whole_keys_and_values},
             {"latent_attention_decodes_from_latents", latent_attention_decodes_from_latents},
+            {"fused_kernels_touch_each_tensor_once", fused_kernels_touch_each_tensor_once},
             {"bytes_grow_with_the_micro_batch", bytes_grow_with_the_micro_batch},
             {"a_prompt_needs_what_forward_needs_but_one_row_of_logits",
              a_prompt_needs_what_forward_needs_but_one_row_of_logits},

@@ -2,9 +2,12 @@
  * or several, latents or none) is the affair of the operators that have it. */
 #include "workloads/operators/operator.h"
 
-/* Bytes per score of mask, scale, softmax and dropout: fused 10 forward and 16 backward, eager 34
- * and 40; round counts that reproduce the public unfused runs of the Aleph Alpha sweep. Assumed. */
-static const RhStream SCORES = {10, 16, 34, 40, 7};
+/* Bytes per score of mask, scale, softmax and dropout. Counted, the fused softmax reads scores and
+ * mask and writes, and dropout reads, writes and writes its mask: 5 + 5. Assumed: backward and the
+ * seven eager kernels, round numbers that reproduce the runs of the Aleph Alpha layout sweep (arXiv
+ * 2311.05610) without a softmax kernel; counted, backward is 5 + 6. */
+#define FUSED_SCORES (2 * (RH_READ + RH_WRITE + RH_MASK))
+static const RhStream SCORES = {FUSED_SCORES, 16, 34, 40, 7};
 
 /* Log-sum-exp, fp32, one a query and head: FlashAttention-2 (arXiv 2307.08691), section 3.1. */
 #define STATISTICS_BYTES 4.0

@@ -2,11 +2,19 @@
  * down. Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
-/* Per ffn element. SwiGLU reads gate and up and writes the product; backward reads these and the
- * product's gradient and writes two. Eager: SiLU, then the product. */
-static const RhStream GATED = {6, 10, 10, 16, 2};
-/* GELU (with bias): read and write; backward also reads the input. Eager: bias, then GELU. */
-static const RhStream PLAIN = {4, 6, 8, 12, 2};
+/* Per ffn element. One way in: read and write; backward reads the input and the output's gradient and
+ * writes the input's. */
+#define ONE_FORWARD  (RH_READ + RH_WRITE)
+#define ONE_BACKWARD (2 * RH_READ + RH_WRITE)
+/* Two ways in: read both and write their product; backward reads these and the product's gradient
+ * and writes two. */
+#define TWO_FORWARD  (2 * RH_READ + RH_WRITE)
+#define TWO_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
+/* SwiGLU. Eager: SiLU, then the product. */
+static const RhStream GATED = {TWO_FORWARD, TWO_BACKWARD, ONE_FORWARD + TWO_FORWARD,
+                               ONE_BACKWARD + TWO_BACKWARD, 2};
+/* GELU, with the bias. Eager: bias, then GELU; backward as much for each. */
+static const RhStream PLAIN = {ONE_FORWARD, ONE_BACKWARD, 2 * ONE_FORWARD, 2 * ONE_BACKWARD, 2};
 
 /* One rank's rows of the matrix down, and columns of the one up (twice as many when gated). */
 typedef struct {

@@ -2,13 +2,10 @@
  * arXiv 1909.08053, section 3); the final norm before it is the block's SEQUENCE part. */
 #include "workloads/operators/operator.h"
 
-/* Per logit: forward casts to fp32 (2 + 4) and reads it to write the softmax (4 + 4); backward
- * turns the softmax into the gradient in place (4 + 4) and casts it (2). 24 in all, as the public
- * step times of NVIDIA's dgxc recipes ask for. */
-#define LOGIT_FORWARD_BYTES  14.0
-#define LOGIT_BACKWARD_BYTES 10.0
-
-#define FP32_BYTES 4.0
+/* Per logit, counted: forward casts to fp32 and reads that to write the softmax; backward turns the
+ * softmax into the gradient in place and writes it cast. */
+#define LOGIT_FORWARD_BYTES  (RH_READ + RH_FP32 + RH_FP32 + RH_FP32)
+#define LOGIT_BACKWARD_BYTES (RH_FP32 + RH_FP32 + RH_WRITE)
 
 static double matrix_entries(const RhOps *ops)
 {
@@ -50,8 +47,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, gathered = rh_ops_gathered_bytes(ops);
     double logits = (double)ops->tokens * (double)rh_ops_vocab(ops);
-    return (RhOperatorBytes){.kept = FP32_BYTES * logits,
-                             .forward = (e + FP32_BYTES) * logits + gathered,
+    return (RhOperatorBytes){.kept = RH_FP32 * logits,
+                             .forward = (e + RH_FP32) * logits + gathered,
                              .backward = e * (logits + rh_ops_hidden_elements(ops)) + gathered};
 }
 

@@ -1,9 +1,15 @@
 /* The SEQUENCE part of a block: the norm before it, and in a layer the residual add after it. */
 #include "workloads/operators/operator.h"
 
-static const RhStream RESIDUAL = {6, 7.2, 6, 7.2, 1}; /* read x, read f(x), write the sum */
-/* The mask is one byte, written forward and read backward; eager: bias, dropout, sum. */
-static const RhStream RESIDUAL_DROPOUT = {7, 8.2, 15, 12.2, 3};
+/* Read x, read f(x), write the sum. */
+#define SUM (2 * RH_READ + RH_WRITE)
+static const RhStream RESIDUAL = {SUM, RH_BACKWARD_EXCESS *SUM, SUM, RH_BACKWARD_EXCESS *SUM, 1};
+/* A mask is written forward and read backward. Eager: bias and dropout first, 4 + 5 forward; backward
+ * dropout alone, 5. */
+#define DROPOUT (RH_READ + RH_WRITE + RH_MASK)
+static const RhStream RESIDUAL_DROPOUT = {SUM + RH_MASK, RH_BACKWARD_EXCESS *SUM + RH_MASK,
+                                          SUM + RH_READ + RH_WRITE + DROPOUT,
+                                          RH_BACKWARD_EXCESS *SUM + DROPOUT, 3};
 
 /* An eager RMSNorm keeps two fp32 copies of its input: the cast one and the normalised one. */
 #define EAGER_NORM_BYTES 8.0

@@ -78,6 +78,17 @@ double rh_ops_norm_params(const RhOps *ops);
 
 /* --- Kernels (emit.c) --- */
 
+/* Bytes an element of a kernel's pass over a tensor: in 2 bytes, in fp32 (either way), of a mask. What
+ * counts of the tensors that are read and written are made of. */
+#define RH_READ  2.0
+#define RH_WRITE 2.0
+#define RH_FP32  4.0
+#define RH_MASK  1.0
+/* Assumed: norms, residual adds and rotation take so much longer backward, their gradients being
+ * summed where tensors have two uses; a round number that reproduces public step times of the Aleph
+ * Alpha layout sweep (arXiv 2311.05610) and of NVIDIA's dgxc-benchmarking recipes. */
+#define RH_BACKWARD_EXCESS 1.2
+
 /* An elementwise operator: bytes of memory traffic per element of a 2-byte type. `eager_steps`
  * kernels share the eager bytes. */
 typedef struct {

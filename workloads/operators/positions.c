@@ -1,8 +1,12 @@
 /* The SEQUENCE part of the embedding: learned positions, and dropout. */
 #include "workloads/operators/operator.h"
 
-static const RhStream POSITIONS = {6, 0, 6, 0, 1}; /* read two, write the sum */
-static const RhStream DROPOUT = {5, 5, 5, 5, 1};   /* read, write, one byte of mask */
+/* Read two, write the sum. */
+#define SUM (2 * RH_READ + RH_WRITE)
+static const RhStream POSITIONS = {SUM, 0, SUM, 0, 1};
+/* Read, write, and the mask. */
+#define MASKED (RH_READ + RH_WRITE + RH_MASK)
+static const RhStream DROPOUT = {MASKED, MASKED, MASKED, MASKED, 1};
 
 static double table_entries(const RhOps *ops)
 {
