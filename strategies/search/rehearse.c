@@ -1,7 +1,7 @@
 #include "strategies/search/rehearse.h"
 
-#include "sim/engine/apart.h"
 #include "strategies/search/account.h"
+#include "strategies/search/in_time.h"
 #include "strategies/search/plan.h"
 
 /* When the fullest stage is fullest: what runs then. */
@@ -22,10 +22,8 @@ static char *peak_moment(const RhProgram *p, int32_t stage)
 RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
                          RhProgram **program_out, RhRun **run_out, GError **error)
 {
-    g_autoptr(RhProgram) program = rh_train_build(c, layout, error);
-    if (!program)
-        return NULL;
-    g_autoptr(RhRun) run = rh_rehearse_apart(program, c->platform, options, error);
+    g_autoptr(RhProgram) program = NULL;
+    g_autoptr(RhRun) run = rh_rehearse_in_time(c, layout, options, &program, error);
     if (!run)
         return NULL;
     g_autoptr(RhScreen) screen = rh_screen_new(c);

@@ -1,0 +1,60 @@
+/* A time-out covers building, too. */
+#include "base/error.h"
+#include "strategies/search/rehearse.h"
+#include "tests/testkit.h"
+
+static double now_s(void)
+{
+    return (double)g_get_monotonic_time() * 1e-6;
+}
+
+/* Some hundred thousand tasks; building takes a good part of a second. */
+static void building_ends_with_the_time_given(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) model = rh_model_load("llama-3.1-405b", &error);
+    g_autoptr(RhPlatform) hardware = rh_platform_load("llama3-roce:128", &error);
+    g_assert_no_error(error);
+    const RhStack *stack = rh_stack_by_name("bare");
+    g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
+    RhCase c = {model, platform, stack, {8192, 1024, 1024, RH_DTYPE_BF16}};
+    RhLayout layout = rh_layout_default();
+    CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp8,pp16,dp8,vpp2", &layout, NULL));
+    double t_start_s = now_s();
+    g_autoptr(RhProgram) p = rh_train_build(&c, &layout, &error);
+    g_assert_no_error(error);
+    double build_s = now_s() - t_start_s;
+    RhEngineOptions hasty = {.timeout_s = build_s / 20};
+    t_start_s = now_s();
+    CU_ASSERT_PTR_NULL(rh_rehearse(&c, &layout, &hasty, NULL, NULL, &error));
+    CU_ASSERT_TRUE(now_s() - t_start_s < build_s / 2);
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
+    printf("    built in %.3f s\n", build_s);
+}
+
+static void in_time_the_answer_is_the_same(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) model = rh_model_load("llama-3.2-1b", &error);
+    g_autoptr(RhPlatform) hardware = rh_platform_load("dgx-h100:2", &error);
+    g_assert_no_error(error);
+    const RhStack *stack = rh_stack_by_name("megatron");
+    g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
+    RhCase c = {model, platform, stack, {16, 2048, 16, RH_DTYPE_BF16}};
+    RhLayout layout = rh_layout_default();
+    CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp2,dp8", &layout, NULL));
+    RhEngineOptions patient = {.timeout_s = 600}, timeless = {0};
+    g_autoptr(RhRehearsal) a = rh_rehearse(&c, &layout, &patient, NULL, NULL, &error);
+    g_autoptr(RhRehearsal) b = rh_rehearse(&c, &layout, &timeless, NULL, NULL, &error);
+    g_assert_no_error(error);
+    CU_ASSERT_EQUAL(a->step_time_s, b->step_time_s);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "in_time",
+        (const RhTest[]){{"building_ends_with_the_time_given", building_ends_with_the_time_given},
+                         {"in_time_the_answer_is_the_same", in_time_the_answer_is_the_same},
+                         {0}});
+}
