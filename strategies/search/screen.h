@@ -67,6 +67,7 @@ typedef struct {
     int32_t id;
     RhProgram *program; /* one role: the replica's ranks on their GPUs */
     int32_t groups[RH_GROUP_LAST];
+    int32_t rank; /* the one that a bound follows where replicas do not lie alike */
 } RhPlacement;
 
 typedef struct {
@@ -76,7 +77,7 @@ typedef struct {
     RhHop *next, *back;            /* per stage: to s+1 (the last wraps to 0), to s-1 */
     const RhPlacement **placement; /* per stage, of the replica that the bounds follow; borrowed */
     int32_t placement_key;         /* equal where all stages' are */
-    int32_t tp, stride_tp, stride_cp;
+    int32_t tp, cp, stride_tp, stride_cp;
     bool uniform; /* all replicas of a stage lie alike: what they do, they do at one time */
 } RhNet;
 

@@ -49,7 +49,32 @@ static char *signature(const RhPlatform *p, const RhGrid *g, const int32_t *gpus
     return g_string_free(s, FALSE);
 }
 
-static RhPlacement *placement_new(const RhGrid *g, int32_t id, int32_t *gpus)
+static int32_t crossings(const RhPlatform *p, const RhProgram *program, int32_t group, int32_t rank)
+{
+    const RhGroup *g = rh_program_group(program, group);
+    g_autofree int32_t *gpus = g_new(int32_t, g->size);
+    rh_group_members(g, rank, gpus);
+    for (int32_t i = 0; i < g->size; i++)
+        gpus[i] = rh_program_gpu(program, gpus[i]);
+    return nodes_spanned(p, gpus, g->size);
+}
+
+/* The rank whose groups cross nodes most often, the tensor group's first. */
+static int32_t worst_rank(const RhPlatform *p, const RhPlacement *at)
+{
+    int32_t worst = 0, most = 0;
+    for (int32_t rank = 0; rank < at->program->ranks_count; rank++) {
+        int32_t now = 1024 * crossings(p, at->program, at->groups[RH_GROUP_TENSOR], rank) +
+                      crossings(p, at->program, at->groups[RH_GROUP_CONTEXT], rank);
+        if (now > most) {
+            most = now;
+            worst = rank;
+        }
+    }
+    return worst;
+}
+
+static RhPlacement *placement_new(const RhPlatform *p, const RhGrid *g, int32_t id, int32_t *gpus)
 {
     RhPlacement *at = g_new0(RhPlacement, 1);
     int32_t tp = g->extent[RH_DIM_TP], cp = g->extent[RH_DIM_CP];
@@ -63,6 +88,7 @@ static RhPlacement *placement_new(const RhGrid *g, int32_t id, int32_t *gpus)
     at->groups[RH_GROUP_CONTEXT] = rh_program_add_group(at->program, "cp", &all[1], 1);
     rh_program_begin_role(at->program, "replica", 0, all, 2);
     rh_program_end_role(at->program);
+    at->rank = worst_rank(p, at);
     return at;
 }
 
@@ -79,7 +105,7 @@ static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t sta
     g_autofree char *key = signature(s->c->platform, g, gpus);
     RhPlacement *at = g_hash_table_lookup(s->placement_of, key);
     if (!at) {
-        at = placement_new(g, (int32_t)s->placements->len, g_steal_pointer(&gpus));
+        at = placement_new(s->c->platform, g, (int32_t)s->placements->len, g_steal_pointer(&gpus));
         g_ptr_array_add(s->placements, at);
         g_hash_table_insert(s->placement_of, g_steal_pointer(&key), at);
     }
@@ -135,16 +161,16 @@ static void consider(const RhPlatform *p, int32_t src, int32_t dst, RhHop *best)
 }
 
 /* The luckiest rank's message `delta` ranks on: every rank's takes at least this. Between the same
- * places of two nodes one GPU of each node speaks for all; inside a node nothing is quicker. */
+ * places of two nodes one GPU of each node speaks for all; a message that stays in a node for some
+ * GPUs goes to the next node for the others, and two nodes show both. */
 static RhHop luckiest(const RhPlatform *p, int32_t gpus, int32_t delta)
 {
     RhHop best = {(double)INFINITY, (double)INFINITY};
-    int32_t step = delta % p->gpus_per_node == 0 ? p->gpus_per_node : 1;
-    for (int32_t src = MAX(0, -delta); src < gpus && src + delta < gpus; src += step) {
+    int32_t each = p->gpus_per_node, first = MAX(0, -delta);
+    int32_t step = delta % each == 0 ? each : 1;
+    int32_t end = ABS(delta) < each ? MIN(gpus, first + 2 * each) : gpus;
+    for (int32_t src = first; src < end && src + delta < gpus; src += step)
         consider(p, src, src + delta, &best);
-        if (rh_platform_node_of(p, src) == rh_platform_node_of(p, src + delta))
-            break;
-    }
     return best;
 }
 
@@ -172,6 +198,7 @@ RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
     RhGrid grid = rh_grid(l);
     n->id = (int32_t)g_hash_table_size(screen->nets.table) + 1;
     n->tp = grid.extent[RH_DIM_TP];
+    n->cp = grid.extent[RH_DIM_CP];
     n->stride_tp = grid.stride[RH_DIM_TP];
     n->stride_cp = grid.stride[RH_DIM_CP];
     n->skeleton = rh_train_skeleton(screen->c, l, n->groups);

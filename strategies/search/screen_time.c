@@ -36,9 +36,9 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
     return together_s(s, one, only, 0, -1, op, algo, bytes);
 }
 
-/* Side by side on a stage there is an instance for each place in a replica, and a replica goes on
- * with its slowest rank. Instances are at one time in the network where replicas lie alike; else each
- * is taken to be alone. */
+/* Side by side on a stage there is an instance for each place in a replica. They are at one time in
+ * the network where replicas lie alike. Else each is taken to be alone, and the bound follows one
+ * rank; or, where tensor groups alone hold a replica together, its slowest. */
 static double stage_s(const RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
                       double bytes)
 {
@@ -46,12 +46,12 @@ static double stage_s(const RhScreen *s, const RhNet *net, int32_t stage, int32_
     int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
     if (net->uniform)
         return together_s(s, net->skeleton, group, first, stage, op, algo, bytes);
+    const RhPlacement *at = net->placement[stage];
     double slowest = 0;
-    for (int32_t i = 0; i < net->placement[stage]->program->ranks_count; i++)
-        slowest = fmax(slowest,
-                       alone_s(s, net->skeleton, group,
-                               first + i % net->tp * net->stride_tp + i / net->tp * net->stride_cp,
-                               op, algo, bytes));
+    for (int32_t i = net->cp > 1 ? at->rank : 0; i < (net->cp > 1 ? at->rank + 1 : net->tp); i++) {
+        int32_t rank = first + i % net->tp * net->stride_tp + i / net->tp * net->stride_cp;
+        slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, op, algo, bytes));
+    }
     return slowest;
 }
 
@@ -64,7 +64,9 @@ double rh_screen_replica_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
         /* As the builder: one algorithm for all groups of a kind, the first one's. */
         RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, net->groups[group], op, bytes);
         found = g_new(double, 1);
-        *found = together_s(s, at->program, at->groups[group], 0, 0, op, algo, bytes);
+        *found = net->uniform
+                     ? together_s(s, at->program, at->groups[group], 0, 0, op, algo, bytes)
+                     : alone_s(s, at->program, at->groups[group], at->rank, op, algo, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;
