@@ -279,6 +279,7 @@ static void fused_kernels_touch_each_tensor_once(void)
     const double n = 1024, f = 14336, h = 4096, heads = (32 + 8) * 128;
     g_autoptr(RhModel) llama = load("llama-3.1-8b");
     g_autoptr(RhModel) gpt = load("gpt2-xl");
+    g_autoptr(RhModel) lite = load(V2_LITE);
     const struct {
         const RhModel *model;
         RhBlock block;
@@ -291,6 +292,10 @@ static void fused_kernels_touch_each_tensor_once(void)
         {gpt, RH_BLOCK_FFN, RH_PASS_FORWARD, RH_KERNEL_ACTIVATION, 2 * n * 2 * 6400},
         {gpt, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, RH_KERNEL_ACTIVATION, 2 * n * 3 * 6400},
         {llama, RH_BLOCK_MIXER, RH_PASS_FORWARD, RH_KERNEL_ROTARY, 2 * n * 2 * heads},
+        /* rotated: 64 columns of each head's query and of the one shared key; put together: keys of
+         * 192 and values of 128 */
+        {lite, RH_BLOCK_MIXER, RH_PASS_FORWARD, RH_KERNEL_ROTARY,
+         2 * n * 2 * (17 * 64 + 16 * (192 + 128))},
         {llama, RH_BLOCK_MIXER, RH_PASS_FORWARD, RH_KERNEL_ADD, 2 * n * 3 * h},
         {llama, RH_BLOCK_HEAD, RH_PASS_FORWARD, RH_KERNEL_CROSS_ENTROPY,
          n * 128256 * (2 + 4 + 4 + 4)},
