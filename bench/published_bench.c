@@ -103,6 +103,7 @@ static bool run_row(const Row *row, double *error_frac)
     printf("%-15s %6d  %-28s mb%-2d %8.3f s  %6.1f %6.0f  %+6.1f %%  %5.1f GiB%s\n", row->model,
            row->gpus, row->layout, r->layout.microbatch, r->step_time_s, predicted, row->measured,
            *error_frac * 100, r->memory.peak_bytes / (1 << 30), r->fits ? "" : " (does not fit)");
+    fflush(stdout); /* a child that is forked next has a copy of what is not written yet */
     return true;
 }
 
@@ -112,6 +113,7 @@ int main(void)
     int count = 0;
     printf("%-15s %6s  %-28s %-4s %10s  %6s %6s  %8s\n", "model", "GPUs", "layout", "mb", "step",
            "TF/s", "meas.", "time err");
+    fflush(stdout);
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         double error_frac = 0;
         if (!run_row(&rows[i], &error_frac))

@@ -9,7 +9,7 @@ rehearse explain plan.json#2 --json -q --color always >two.json
 cmp one.json two.json && echo same
 sed -n '1,2p;4,8p;/"costs"/,/^  ],/p' one.json | sed '/"memory"/,$d'
 keys <one.json
-rehearse explain plan.json --json --term tensor | sed -n '/^  "term"/,$p'
+rehearse explain plan.json --json --term data | sed -n '/^  "term"/,$p'
 rehearse explain plan.json --json --vs 2 | sed -n '/^  "versus"/,/"layout"/p;/^    "terms"/,$p'
 rehearse explain plan.json --json --why-not tp3 | sed -n '/^  "versus"/,$p'
 rehearse explain plan.json --json --what-if nic.bandwidth=100Gb/s --what-if mb=1 |

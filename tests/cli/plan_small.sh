@@ -11,7 +11,7 @@ rehearse explain plan.json --vs 2
 rehearse explain plan.json --why-not tp8,pp2
 rehearse explain plan.json --why-not tp3 2>&1
 rehearse explain plan.json --what-if nic.bandwidth=100Gb/s | head -n 1
-rehearse explain plan.json --what-if nodes=4 --what-if mb=4 | head -n 1
+rehearse explain plan.json --what-if nodes=4 --what-if mb=2 | head -n 1
 rehearse explain plan.json --what-if gpus=8 | head -n 1
 rehearse explain plan.json --what-if ib=100Gb/s | head -n 1
 rehearse explain plan.json --what-if seq=512 --what-if global-batch=64 | head -n 1
