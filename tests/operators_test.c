@@ -352,6 +352,30 @@ static void latent_attention_keeps_whole_keys_and_values(void)
         1024 * (2 * columns + 4 * 128 / 2.0), 1e-14);
 }
 
+/* Two fp32 copies of whatever an eager RMS norm is given: the hidden state, queries and keys that
+ * have a norm, latents. */
+static void every_eager_norm_keeps_its_copies(void)
+{
+    static const struct {
+        const char *model;
+        double elements; /* of a token, in the norms of a mixer */
+    } rows[] = {
+        {"llama-3.1-8b", 4096}, {"qwen3-32b", 5120 + (64 + 8) * 128},
+        {"gpt2-xl", 0}, /* layer norm: one kernel, no copies */
+        {V2_LITE, 2048 + 512},  {V3, 7168 + 512 + 1536},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = load(rows[i].model);
+        RhShard fused = shard_of(1, 1024, 1), eager = fused;
+        eager.fused_norms = false;
+        RhActivation a =
+            rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &fused);
+        RhActivation b =
+            rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &eager);
+        RH_CHECK_CLOSE(b.kept - a.kept, 8 * 1024 * rows[i].elements, 1e-12);
+    }
+}
+
 /* --- Serving --- */
 
 static void a_prompt_needs_what_forward_needs_but_one_row_of_logits(void)
@@ -462,6 +486,7 @@ int main(void)
              latent_attention_keeps_whole_keys_and_values},
             {"latent_attention_decodes_from_latents", latent_attention_decodes_from_latents},
             {"fused_kernels_touch_each_tensor_once", fused_kernels_touch_each_tensor_once},
+            {"every_eager_norm_keeps_its_copies", every_eager_norm_keeps_its_copies},
             {"bytes_grow_with_the_micro_batch", bytes_grow_with_the_micro_batch},
             {"a_prompt_needs_what_forward_needs_but_one_row_of_logits",
              a_prompt_needs_what_forward_needs_but_one_row_of_logits},

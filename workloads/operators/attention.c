@@ -115,10 +115,11 @@ static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     RhCore core = core_of(ops, &w);
-    int64_t normed = ops->kind->qk_norm ? w.q + w.kv : 0; /* queries and keys before their norm */
     double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
-    double columns = (double)(normed + w.qkv + w.q);
-    return (RhOperatorBytes){.kept = e * (double)ops->tokens * columns + dropped,
+    /* Queries and keys before their norm, and its copies. */
+    double normed = ops->kind->qk_norm ? (double)(w.q + w.kv) : 0;
+    double row = e * (double)(w.qkv + w.q) + (e + rh_ops_norm_copies(ops)) * normed;
+    return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
                              .core = dropped,
                              .forward = e * rh_ops_hidden_elements(ops) +
                                         rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),

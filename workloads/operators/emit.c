@@ -83,6 +83,13 @@ void rh_ops_norm(RhOps *ops, double elements, bool backward)
         rh_ops_elementwise(ops, RH_KERNEL_NORM, stream, elements, backward);
 }
 
+/* An eager RMSNorm keeps two fp32 copies of its input: the cast one and the normalised one. */
+double rh_ops_norm_copies(const RhOps *ops)
+{
+    bool eager = ops->model->norm == RH_NORM_RMS && !ops->shard->fused_norms;
+    return eager ? 2 * RH_FP32 : 0;
+}
+
 void rh_ops_rotary(RhOps *ops, double elements, bool backward)
 {
     rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);

@@ -234,8 +234,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     RhCore core = core_of(ops, &w);
     double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
-    double columns = (double)(w.down + kind->kv_rank + 2 * kind->q_rank + 2 * w.q + 2 * w.v);
-    return (RhOperatorBytes){.kept = e * (double)ops->tokens * columns + dropped,
+    double normed = (double)(kind->kv_rank + kind->q_rank);
+    double columns = 2 * normed + (double)(kind->rope_size + 2 * w.q + 2 * w.v);
+    double row = e * columns + rh_ops_norm_copies(ops) * normed;
+    return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
                              .core = dropped,
                              .forward = e * rh_ops_hidden_elements(ops) +
                                         rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),

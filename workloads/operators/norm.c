@@ -11,9 +11,6 @@ static const RhStream RESIDUAL_DROPOUT = {SUM + RH_MASK, RH_BACKWARD_EXCESS *SUM
                                           SUM + RH_READ + RH_WRITE + DROPOUT,
                                           RH_BACKWARD_EXCESS *SUM + DROPOUT, 3};
 
-/* An eager RMSNorm keeps two fp32 copies of its input: the cast one and the normalised one. */
-#define EAGER_NORM_BYTES 8.0
-
 static RhParams params(const RhOps *ops)
 {
     return (RhParams){.replicated = rh_ops_norm_params(ops)};
@@ -37,12 +34,11 @@ static void kernels(RhOps *ops, RhPass pass)
  * the dropout before the add. Norm statistics (4 B a token) are left out. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
-    bool eager = ops->model->norm == RH_NORM_RMS && !ops->shard->fused_norms;
     double tensors = ops->model->norm == RH_NORM_NONE ? 1 : 2;
     double mask = ops->kind != NULL && ops->model->hidden_dropout ? 1 : 0;
-    return (RhOperatorBytes){
-        .kept = rh_ops_sequence_elements(ops) *
-                (tensors * ops->element_bytes + (eager ? EAGER_NORM_BYTES : 0) + mask)};
+    return (RhOperatorBytes){.kept =
+                                 rh_ops_sequence_elements(ops) *
+                                 (tensors * ops->element_bytes + rh_ops_norm_copies(ops) + mask)};
 }
 
 const RhOperator rh_norm = {.name = "norm", .params = params, .kernels = kernels, .bytes = bytes};

@@ -109,6 +109,8 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
                         bool backward);
 /* The model's kind of norm over so many elements. */
 void rh_ops_norm(RhOps *ops, double elements, bool backward);
+/* Bytes an element that such a norm keeps beside its input and output. */
+double rh_ops_norm_copies(const RhOps *ops);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
 
