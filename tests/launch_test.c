@@ -150,6 +150,7 @@ static void the_environment_follows_tensor_parallelism_and_sharding(void)
     } cases[] = {{"tp8,zero0", "CUDA_DEVICE_MAX_CONNECTIONS=1", "requires"},
                  {"tp8,pp2,zero1", "CUDA_DEVICE_MAX_CONNECTIONS=1", "requires"},
                  {"tp1,pp8,zero1", "", "yours to choose"},
+                 {"cp4,zero1", "CUDA_DEVICE_MAX_CONNECTIONS=1", "requires"},
                  {"tp1,zero3", "", "unset"},
                  {"tp8,zero3", "", "warns"}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -254,6 +255,7 @@ static void uneven_pipelines_are_said_chunk_by_chunk(void)
             CU_ASSERT_STRING_EQUAL(chunks[g], held->str);
         }
     }
+    check_flags(&k, "tp8,cp4", (const char *const[][2]){{"--context-parallel-size", "4"}, {0}});
     check_flags(&k, "tp8,pp2,vpp63",
                 (const char *const[][2]){{"--num-virtual-stages-per-pipeline-rank", "63"}, {0}});
 }

@@ -204,12 +204,14 @@ static void say_environment(RhLaunchText *t)
     if (l->zero >= 2) {
         rh_launch_note(t, "Megatron-FSDP needs CUDA_DEVICE_MAX_CONNECTIONS unset, or above 1");
         if (wants_one)
-            rh_launch_note(t, "Megatron-LM warns: before Blackwell, tensor parallelism is quicker "
-                              "with CUDA_DEVICE_MAX_CONNECTIONS=1, which Megatron-FSDP excludes");
+            rh_launch_note(
+                t,
+                "Megatron-LM warns: before Blackwell, tensor and context parallelism are quicker "
+                "with CUDA_DEVICE_MAX_CONNECTIONS=1, which Megatron-FSDP excludes");
     } else if (wants_one) {
         g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
-        rh_launch_note(t, "Megatron-LM requires CUDA_DEVICE_MAX_CONNECTIONS=1 with tensor "
-                          "parallelism on Hopper and older");
+        rh_launch_note(t, "Megatron-LM requires CUDA_DEVICE_MAX_CONNECTIONS=1 with tensor or "
+                          "context parallelism on Hopper and older");
     }
 }
 
