@@ -415,7 +415,7 @@ static double doublings(const char *change, const RhJob *job)
 
 static void changes_come_smallest_first(void)
 {
-    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:4", "megatron", 4, 262144);
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:4", "megatron", 4, 524288);
     RhPlanOptions o = {.gap_frac = 0.002};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     double last = 0;
@@ -427,7 +427,7 @@ static void changes_come_smallest_first(void)
         last = size;
     }
     const RhSmallestChange *first = plan->changes->pdata[0];
-    CU_ASSERT_STRING_EQUAL(first->change, "--gpus 56"); /* not 64: the smallest that fits */
+    CU_ASSERT_STRING_EQUAL(first->change, "--seq 491520"); /* not 262144: the nearest that fits */
 }
 
 static void a_change_keeps_the_limits_it_does_not_name(void)
