@@ -132,6 +132,23 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
     return count;
 }
 
+int32_t rh_platform_period_gpus(const RhPlatform *p)
+{
+    int32_t nodes = 1;
+    for (int32_t t = 0; t + 1 < p->tiers_count; t++) {
+        if (p->tiers[t].nodes_per_group % nodes != 0)
+            return 0;
+        nodes = p->tiers[t].nodes_per_group;
+    }
+    return p->link_changes->len > 0 ? 0 : nodes * p->gpus_per_node;
+}
+
+int32_t rh_platform_whole_gpus(const RhPlatform *p)
+{
+    int32_t period = rh_platform_period_gpus(p);
+    return period > 0 ? rh_platform_gpus(p) / period * period : 0;
+}
+
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst)
 {
     int32_t node_src = rh_platform_node_of(p, src), node_dst = rh_platform_node_of(p, dst);
@@ -214,6 +231,10 @@ static RhLinkChange *change_for(RhPlatform *p, RhLink link)
 
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link)
 {
+    int32_t nics = nic_base(p), tiers = nics + 2 * p->nodes_count * p->nics_per_node;
+    if (link >= 0 && link < tiers && p->link_changes->len == 0) /* most are asked for */
+        return link < nics ? p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value
+                           : p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
     g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), 0);
     const RhLinkChange *change = change_of(p, link);
     return datasheet_bytes_per_s(p, link) * (change ? change->scale : 1);

@@ -107,6 +107,11 @@ static inline int32_t rh_platform_node_of(const RhPlatform *p, int32_t gpu)
 /* Links crossed from GPU src to GPU dst, in order; returns how many (0 when src == dst). O(tiers).
  */
 int rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink links[RH_ROUTE_MAX]);
+/* GPUs by which a box of GPUs may be moved and meet the same links: those below one switch of the
+ * highest tier with a way up; only for boxes below rh_platform_whole_gpus. 0 where links differ. */
+int32_t rh_platform_period_gpus(const RhPlatform *p);
+/* The GPUs below switches that are full: the last one may hold fewer. */
+int32_t rh_platform_whole_gpus(const RhPlatform *p);
 /* One step's latency over that route. */
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst);
 int32_t rh_platform_links_count(const RhPlatform *p);

@@ -128,6 +128,32 @@ static void siblings_share_a_nic(void)
     RH_CHECK_CLOSE(together_s, 4 * alone_s, 1e-9);
 }
 
+/* One group of each placement in a node stands for all where links are alike; a link that is named
+ * turns that off. */
+static void groups_inside_nodes_need_one_of_a_kind(void)
+{
+    g_autoptr(RhPlatform) short_way = rh_platform_load("dgx-h100:16", NULL);
+    g_autoptr(RhPlatform) long_way = rh_platform_load("dgx-h100:16", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(long_way);
+    rh_platform_link_scale(long_way, 0, 1);
+    for (int32_t size = 2; size <= 32; size *= 2)
+        for (int32_t stride = 1; stride <= 2; stride++) {
+            RhSpan group = {stride, size}, all = {1, 128};
+            g_autoptr(RhProgram) p = rh_program_new(128);
+            rh_program_add_group(p, "g", &group, 1);
+            rh_program_begin_role(p, "all", 0, &all, 1);
+            rh_program_end_role(p);
+            int32_t nodes[32];
+            rh_group_members(rh_program_group(p, 0), 0, nodes);
+            for (int32_t m = 0; m < size; m++)
+                nodes[m] = rh_platform_node_of(short_way, nodes[m]);
+            g_autoptr(RhSchedule) s =
+                rh_schedule_new(RH_OP_ALL_REDUCE, RH_ALGO_RING, size, nodes, 1e7, NULL);
+            CU_ASSERT_EQUAL(rh_schedule_time_s(s, p, short_way, 0, 0),
+                            rh_schedule_time_s(s, p, long_way, 0, 0));
+        }
+}
+
 /* --- choosing --- */
 
 /* The choice is made by closed forms that leave out the switches a route climbs: where ring and
@@ -268,6 +294,7 @@ int main(void)
             {"estimates_over_nodes_equal_the_idle_time", estimates_over_nodes_equal_the_idle_time},
             {"no_all_reduce_beats_the_lower_bounds", no_all_reduce_beats_the_lower_bounds},
             {"linear_parts_give_the_time_of_any_size", linear_parts_give_the_time_of_any_size},
+            {"groups_inside_nodes_need_one_of_a_kind", groups_inside_nodes_need_one_of_a_kind},
             {"siblings_share_a_nic", siblings_share_a_nic},
             {"the_chosen_all_reduce_is_the_faster_one", the_chosen_all_reduce_is_the_faster_one},
             {"mpi_takes_what_is_fast_on_its_network", mpi_takes_what_is_fast_on_its_network},

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "sim/collective/algorithm.h"
+#include "sim/map64.h"
 
 typedef struct {
     int32_t links_first, links_count;
@@ -9,34 +10,75 @@ typedef struct {
 } Route;
 
 typedef struct {
+    double bytes; /* 0 between phases */
+    double bytes_per_s;
+} Load;
+
+typedef struct {
     const RhSchedule *schedule;
     const RhProgram *program;
     const RhPlatform *platform;
     int32_t *members; /* instances_count x size ranks */
     int32_t instances_count;
-    double *load;     /* bytes per link, 0 between phases */
-    double *capacity; /* bytes/s per link, 0 where not asked for yet */
-    RhLink *touched;  /* links with a load */
-    int32_t touched_count;
+    RhMap64 *place_of_link;
+    GArray *loads;    /* Load, by place: of the links in use, not of all there are */
+    int32_t *touched; /* places with bytes on them */
+    int32_t touched_count, touched_room;
     /* Where edges come again and again (a tree's do, in every phase): their routes, once. */
     int32_t *edge_of_flow; /* NULL when they do not */
     int32_t edges_count;
-    Route *routes; /* instances_count x edges_count */
-    GArray *links; /* RhLink, of the routes */
+    Route *routes;  /* instances_count x edges_count */
+    GArray *places; /* int32_t, of the routes' links */
 } Clock;
 
-/* The members of every group of the role, each group once; or of the one that holds rank 0. */
-static void list_instances(Clock *k, int32_t group, int32_t role)
+static bool is_first(const RhGroup *g, int32_t rank)
 {
-    const RhGroup *g = rh_program_group(k->program, group);
-    if (role < 0) {
-        k->members = g_new(int32_t, g->size);
-        rh_group_members(g, 0, k->members);
-        k->instances_count = 1;
-        return;
-    }
+    for (int32_t i = 0; i < g->spans_count; i++)
+        if (rank / g->spans[i].stride % g->spans[i].extent != 0)
+            return false;
+    return true;
+}
+
+/* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. */
+static GArray *first_ranks(const Clock *k, const RhGroup *g, int32_t role)
+{
+    GArray *first = g_array_new(FALSE, FALSE, sizeof(int32_t));
     const RhRole *r = rh_program_role(k->program, role);
-    k->members = g_new(int32_t, r->ranks_count + g->size);
+    for (int32_t i = 0; i < r->ranks_count; i++) {
+        int32_t rank = rh_role_rank(r, i);
+        if (is_first(g, rank))
+            g_array_append_val(first, rank);
+    }
+    return first;
+}
+
+/* Groups that all stay inside their nodes meet nobody: one of each placement in a node will do.
+ * Keeps these. */
+static void keep_placements(const Clock *k, const RhGroup *g, GArray *first)
+{
+    int32_t span = 0, per_node = k->platform->gpus_per_node;
+    g_autofree bool *seen = g_new0(bool, per_node);
+    if (k->program->gpu_of_rank || k->platform->link_changes->len > 0)
+        return;
+    for (int32_t i = 0; i < g->spans_count; i++)
+        span += (g->spans[i].extent - 1) * g->spans[i].stride;
+    for (guint i = 0; i < first->len; i++)
+        if (g_array_index(first, int32_t, i) % per_node + span >= per_node)
+            return;
+    guint kept = 0;
+    for (guint i = 0; i < first->len; i++) {
+        int32_t rank = g_array_index(first, int32_t, i);
+        if (!seen[rank % per_node])
+            g_array_index(first, int32_t, kept++) = rank;
+        seen[rank % per_node] = true;
+    }
+    g_array_set_size(first, kept);
+}
+
+/* Groups that reach out of the role: each of them once, by the first of its ranks that is there. */
+static void list_ragged(Clock *k, const RhGroup *g, const RhRole *r)
+{
+    k->members = g_new(int32_t, (gsize)r->ranks_count * (gsize)g->size);
     g_autofree bool *seen = g_new0(bool, k->program->ranks_count);
     for (int32_t i = 0; i < r->ranks_count; i++) {
         int32_t rank = rh_role_rank(r, i);
@@ -45,8 +87,28 @@ static void list_instances(Clock *k, int32_t group, int32_t role)
         int32_t *out = k->members + (int64_t)k->instances_count++ * g->size;
         rh_group_members(g, rank, out);
         for (int32_t m = 0; m < g->size; m++)
-            seen[out[m]] = true;
+            if (out[m] >= 0 && out[m] < k->program->ranks_count)
+                seen[out[m]] = true;
     }
+}
+
+/* The members of every group of the role that can matter; or of the one that holds rank 0. */
+static void list_instances(Clock *k, int32_t group, int32_t role)
+{
+    const RhGroup *g = rh_program_group(k->program, group);
+    g_autoptr(GArray) first = role < 0
+                                  ? g_array_set_size(g_array_new(FALSE, TRUE, sizeof(int32_t)), 1)
+                                  : first_ranks(k, g, role);
+    if (role >= 0 &&
+        (int64_t)first->len * g->size != rh_program_role(k->program, role)->ranks_count) {
+        list_ragged(k, g, rh_program_role(k->program, role));
+        return;
+    }
+    keep_placements(k, g, first);
+    k->instances_count = (int32_t)first->len;
+    k->members = g_new(int32_t, (gsize)first->len * (gsize)g->size);
+    for (guint i = 0; i < first->len; i++)
+        rh_group_members(g, g_array_index(first, int32_t, i), k->members + (int64_t)i * g->size);
 }
 
 static const RhFlow *flow_at(const Clock *k, int32_t f)
@@ -88,6 +150,17 @@ static void number_edges(Clock *k, int32_t *first)
     }
 }
 
+static int32_t place_of(Clock *k, RhLink link)
+{
+    int32_t fresh = (int32_t)k->loads->len;
+    int32_t place = *rh_map64_at(k->place_of_link, (uint64_t)link + 1, fresh);
+    if (place == fresh) {
+        Load load = {0, rh_platform_link_bytes_per_s(k->platform, link)};
+        g_array_append_val(k->loads, load);
+    }
+    return place;
+}
+
 /* Remembers routes when most edges are used at least three times. */
 static void keep_routes(Clock *k)
 {
@@ -106,21 +179,26 @@ static void keep_routes(Clock *k)
         for (int32_t e = 0; e < k->edges_count; e++) {
             RhLink links[RH_ROUTE_MAX];
             Route *route = &k->routes[(int64_t)i * k->edges_count + e];
-            route->links_first = (int32_t)k->links->len;
+            route->links_first = (int32_t)k->places->len;
             route->links_count = route_of(k, i, flow_at(k, first[e]), links, &route->latency_s);
-            g_array_append_vals(k->links, links, (guint)route->links_count);
+            for (int32_t l = 0; l < route->links_count; l++) {
+                int32_t place = place_of(k, links[l]);
+                g_array_append_val(k->places, place);
+            }
         }
 }
 
-static void load_links(Clock *k, const RhLink *links, int count, double bytes)
+static void load_place(Clock *k, int32_t place, double bytes)
 {
-    if (bytes == 0)
-        return;
-    for (int i = 0; i < count; i++) {
-        if (k->load[links[i]] == 0)
-            k->touched[k->touched_count++] = links[i];
-        k->load[links[i]] += bytes;
+    Load *load = &g_array_index(k->loads, Load, place);
+    if (load->bytes == 0) {
+        if (k->touched_count == k->touched_room) {
+            k->touched_room = MAX(64, 2 * k->touched_room);
+            k->touched = g_renew(int32_t, k->touched, k->touched_room);
+        }
+        k->touched[k->touched_count++] = place;
     }
+    load->bytes += bytes;
 }
 
 /* Puts the flow's bytes on its links; returns its latency. */
@@ -129,14 +207,15 @@ static double add_flow(Clock *k, int32_t instance, int32_t f)
     const RhFlow *flow = flow_at(k, f);
     if (k->edge_of_flow) {
         const Route *route = &k->routes[(int64_t)instance * k->edges_count + k->edge_of_flow[f]];
-        load_links(k, &g_array_index(k->links, RhLink, route->links_first), route->links_count,
-                   flow->bytes);
+        for (int32_t i = 0; flow->bytes > 0 && i < route->links_count; i++)
+            load_place(k, g_array_index(k->places, int32_t, route->links_first + i), flow->bytes);
         return route->latency_s;
     }
     RhLink links[RH_ROUTE_MAX];
     double latency_s;
     int count = route_of(k, instance, flow, links, &latency_s);
-    load_links(k, links, count, flow->bytes);
+    for (int i = 0; flow->bytes > 0 && i < count; i++)
+        load_place(k, place_of(k, links[i]), flow->bytes);
     return latency_s;
 }
 
@@ -150,11 +229,9 @@ static double unload_links(Clock *k)
 {
     double longest_s = 0;
     for (int32_t i = 0; i < k->touched_count; i++) {
-        RhLink link = k->touched[i];
-        if (k->capacity[link] == 0)
-            k->capacity[link] = rh_platform_link_bytes_per_s(k->platform, link);
-        longest_s = fmax(longest_s, k->load[link] / k->capacity[link]);
-        k->load[link] = 0;
+        Load *load = &g_array_index(k->loads, Load, k->touched[i]);
+        longest_s = fmax(longest_s, load->bytes / load->bytes_per_s);
+        load->bytes = 0;
     }
     k->touched_count = 0;
     return longest_s;
@@ -191,11 +268,9 @@ static double steps_s(Clock *k, int32_t group, int32_t role, Step *parts)
     const RhSchedule *s = k->schedule;
     double total = 0;
     Step step = {0};
-    gsize links = (gsize)rh_platform_links_count(k->platform);
-    k->touched = g_new(RhLink, links);
-    k->load = g_new0(double, links);
-    k->capacity = g_new0(double, links);
-    k->links = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    k->place_of_link = rh_map64_new();
+    k->loads = g_array_new(FALSE, FALSE, sizeof(Load));
+    k->places = g_array_new(FALSE, FALSE, sizeof(int32_t));
     list_instances(k, group, role);
     keep_routes(k);
     for (guint i = 0; i < s->phases->len; i++) {
@@ -206,10 +281,10 @@ static double steps_s(Clock *k, int32_t group, int32_t role, Step *parts)
         parts->latency_s += phase->repeat * step.latency_s;
         parts->moving_s += phase->repeat * step.moving_s;
     }
-    g_array_unref(k->links);
+    rh_map64_free(k->place_of_link);
+    g_array_unref(k->loads);
+    g_array_unref(k->places);
     g_free(k->touched);
-    g_free(k->load);
-    g_free(k->capacity);
     g_free(k->members);
     g_free(k->edge_of_flow);
     g_free(k->routes);

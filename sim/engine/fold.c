@@ -272,6 +272,11 @@ static double *slowness(const Refine *f, double *of_instance)
     const RhTraffic *t = f->traffic;
     double *slow = g_new0(double, f->ranks_count + 1);
     g_autofree int32_t *crossing = g_new0(int32_t, f->links_count + 1);
+    g_autofree double *bytes_per_s = g_new0(double, f->links_count + 1);
+    for (uint32_t i = 0; i < f->touched->len; i++) {
+        RhLink link = *AT(f->touched, RhLink, i);
+        bytes_per_s[link] = rh_platform_link_bytes_per_s(t->platform, link);
+    }
     const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (uint32_t i = 0; i < t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
@@ -285,8 +290,7 @@ static double *slowness(const Refine *f, double *of_instance)
                     if (pass == 0)
                         crossing[link]++;
                     else if (pass == 1)
-                        *own = MAX(*own, crossing[link] /
-                                             rh_platform_link_bytes_per_s(t->platform, link));
+                        *own = MAX(*own, crossing[link] / bytes_per_s[link]);
                     else
                         crossing[link] = 0;
                 }
