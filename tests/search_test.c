@@ -2,6 +2,7 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "sim/engine/apart.h"
@@ -447,6 +448,37 @@ static void a_change_keeps_the_limits_it_does_not_name(void)
     }
 }
 
+/* Of this process: what others do meanwhile does not count. */
+static double processor_s(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* Half a million micro-batches in the listing, in the memory of one layout, and where nothing fits
+ * in the search for the smallest change. */
+static void a_deadline_holds_in_every_stage(void)
+{
+    static const struct {
+        const char *model, *platform, *stack;
+        int64_t global_batch, sequence;
+    } jobs[] = {{"llama-3.1-405b", "lab-2x4", "lab", 9512, 60},
+                {"gpt-1t", "selene:3", "megatron-2021", 2304, 1},
+                {"llama-3.1-405b", "dgx-h100:2", "megatron", 128, 8192},
+                {"llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192}};
+    for (size_t i = 0; i < G_N_ELEMENTS(jobs); i++) {
+        g_auto(TrainKit) k = train_kit(jobs[i].model, jobs[i].platform, jobs[i].stack,
+                                       jobs[i].global_batch, jobs[i].sequence);
+        for (double timeout_s = 0.05; timeout_s < 4; timeout_s *= 4) {
+            RhPlanOptions o = {.gap_frac = 0.002, .timeout_s = timeout_s};
+            double before_s = processor_s();
+            g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+            CU_ASSERT_TRUE(plan->timed_out || plan->wall_s <= timeout_s);
+            CU_ASSERT_TRUE(processor_s() - before_s <= timeout_s + 0.5);
+        }
+    }
+}
+
 static void no_legal_layout_is_an_error_with_a_reason(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
@@ -499,6 +531,7 @@ int main(void)
                    {"changes_come_smallest_first", changes_come_smallest_first},
                    {"a_change_keeps_the_limits_it_does_not_name",
                     a_change_keeps_the_limits_it_does_not_name},
+                   {"a_deadline_holds_in_every_stage", a_deadline_holds_in_every_stage},
                    {"no_legal_layout_is_an_error_with_a_reason",
                     no_legal_layout_is_an_error_with_a_reason},
                    {"a_sequence_without_positions_is_the_reason",

@@ -28,7 +28,7 @@ static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
         rh_space_list_until(c, o->constraints, o->constraints_count, deadline);
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     double least = (double)INFINITY;
-    for (guint i = 0; i < space->len && !(i % 64 == 0 && rh_deadline_passed(deadline)); i++) {
+    for (guint i = 0; i < space->len && !rh_deadline_passed(deadline); i++) {
         const RhLayout *l = &g_array_index(space, RhLayout, i);
         least = fmin(least, rh_screen_memory(screen, l).peak_bytes);
     }

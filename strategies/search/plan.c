@@ -97,11 +97,10 @@ static void screen_all(Funnel *f)
         const RhLayout *l = layout_at(f, i);
         RhTrainMemory m = rh_screen_memory(f->screen, l);
         g_array_append_val(f->memories, m);
-        if (i % 64 == 0) {
+        if (i % 64 == 0)
             report(f, "fit", i, count);
-            if (out_of_time(f))
-                return;
-        }
+        if (out_of_time(f))
+            return;
         if (m.peak_bytes <= f->room.most_bytes)
             enter(f, i);
     }

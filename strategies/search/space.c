@@ -7,7 +7,6 @@ typedef struct {
     const RhConstraint *constraints;
     int32_t constraints_count;
     RhDeadline deadline;
-    uint32_t looks; /* at the clock now and then */
     bool late;
     const RhKnob *knobs[64]; /* that are walked over, outermost first */
     int32_t knobs_count;
@@ -39,8 +38,7 @@ static void consider(Walk *w, const RhLayout *l)
 
 static bool is_late(Walk *w)
 {
-    if (++w->looks % 64 == 0)
-        w->late |= rh_deadline_passed(w->deadline);
+    w->late |= rh_deadline_passed(w->deadline);
     return w->late;
 }
 
