@@ -41,7 +41,7 @@ typedef struct {
     double gap_s, nvlink_frac, nic_frac, optimizer_bytes, a100_clock, h100_clock;
 } Truth;
 
-static const Truth truth = {18e-6, 0.5, 0.4, 30, 0.8, 0.7};
+static const Truth truth = {18e-6, 0.35, 0.4, 30, 0.8, 0.7};
 
 static double noise(guint i)
 {
