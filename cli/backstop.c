@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define GRACE_S    5   /* for what is known to be found and written */
+#define GRACE_S    20  /* for what is known to be found and written */
 #define GRACE_FRAC 0.1 /* of the time given, besides */
 #define MOST_S     1e8
 
