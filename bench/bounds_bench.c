@@ -1,5 +1,6 @@
 /* How fast layouts are screened: closed-form bounds and segment graphs per second, one core. */
 #include "bench/bench_kit.h"
+#include "strategies/search/screen.h"
 
 #define LEAST_S 1.0
 
@@ -12,6 +13,18 @@ static double bounds_per_s(RhScreen *screen, GArray *space)
     while (bench_cpu_s() - start < LEAST_S) {
         for (guint i = 0; i < space->len; i++)
             sink = rh_screen_bound_s(screen, &g_array_index(space, RhLayout, i));
+        done += space->len;
+    }
+    return (double)done / (bench_cpu_s() - start);
+}
+
+static double memories_per_s(RhScreen *screen, GArray *space)
+{
+    int64_t done = 0;
+    double start = bench_cpu_s();
+    while (bench_cpu_s() - start < LEAST_S) {
+        for (guint i = 0; i < space->len; i++)
+            sink = rh_screen_memory(screen, &g_array_index(space, RhLayout, i)).peak_bytes;
         done += space->len;
     }
     return (double)done / (bench_cpu_s() - start);
@@ -34,6 +47,7 @@ int main(void)
     bounds_per_s(screen, space); /* fills the tables */
     bench_line("canonical legal layouts, 405B on 16,384 GPUs", space->len, "", ">= 10,000");
     bench_line("closed-form bounds, one core", bounds_per_s(screen, space), "1/s", ">= 1e+06");
+    bench_line("memory accounts, one core", memories_per_s(screen, space), "1/s", ">= 2e+05");
     segments_per_s(screen, space);
     double rate = segments_per_s(screen, space);
     bench_line("segment graphs, one core", rate, "1/s", "");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/ledger.h"
+#include "strategies/search/screen.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -123,7 +124,7 @@ static void a_role_without_memory_holds_nothing(void)
 /* --- the closed form --- */
 
 #define TOLERANCE 1e-9
-#define DRAWS     320
+#define DRAWS     400
 
 static double sum_of(const double bytes[RH_MEMORY_LAST])
 {
@@ -149,50 +150,101 @@ static void check_balance(const RhProgram *p, int32_t role)
     CU_ASSERT_TRUE(fabs(held[RH_MEMORY_LOGITS]) <= TOLERANCE * most);
 }
 
+static void check_stage(const RhProgram *p, const RhTrainMemory *closed, const char *layout)
+{
+    for (int tier = 0; tier < RH_MEMORY_TIER_LAST; tier++) {
+        RhLedger l = rh_ledger_walk(p, closed->stage, (RhMemoryTier)tier);
+        bool equal = rh_test_close(closed->tier_peak_bytes[tier], l.peak_bytes, TOLERANCE);
+        RH_CHECK_CLOSE(sum_of(l.at_peak_bytes), l.peak_bytes, TOLERANCE);
+        CU_ASSERT_TRUE(l.end_bytes <= l.peak_bytes);
+        CU_ASSERT_TRUE(equal);
+        if (!equal)
+            fprintf(stderr, "    %s: stage %d, %s: closed form %.12g, ledger %.12g\n", layout,
+                    closed->stage, rh_memory_tier_name((RhMemoryTier)tier),
+                    closed->tier_peak_bytes[tier], l.peak_bytes);
+    }
+    RH_CHECK_CLOSE(sum_of(closed->at_peak_bytes), closed->peak_bytes, TOLERANCE);
+    check_balance(p, closed->stage);
+}
+
+/* Every stage and tier. */
 static void check_layout(const TrainKit *k, const RhLayout *layout)
 {
     g_autoptr(GError) error = NULL;
+    g_autofree char *text = rh_layout_format(layout);
     g_autoptr(RhProgram) p = rh_train_build(&k->c, layout, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    RhTrainMemory closed = rh_train_memory(&k->c, layout);
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, layout);
+    g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
+                                            (int32_t)rh_train_microbatches(&k->c, layout));
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
+    g_autofree RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
     double peak = 0;
-    CU_ASSERT_TRUE_FATAL(closed.stage >= 0 && closed.stage < (int32_t)p->roles->len);
-    for (int32_t role = 0; role < (int32_t)p->roles->len; role++) {
-        RhLedger l = rh_ledger_walk(p, role, RH_MEMORY_TIER_HBM);
-        RH_CHECK_CLOSE(sum_of(l.at_peak_bytes), l.peak_bytes, TOLERANCE);
-        CU_ASSERT_TRUE(l.end_bytes <= l.peak_bytes);
-        check_balance(p, role);
-        peak = fmax(peak, l.peak_bytes);
+    for (int32_t stage = 0; stage < layout->pp; stage++) {
+        RhTrainMemory m = rh_train_memory_of_stage(pieces, chunks, peaks, layout, stage);
+        check_stage(p, &m, text);
+        peak = fmax(peak, m.peak_bytes);
     }
-    RH_CHECK_CLOSE(closed.peak_bytes, peak, TOLERANCE);
-    RH_CHECK_CLOSE(rh_ledger_walk(p, closed.stage, RH_MEMORY_TIER_HBM).peak_bytes, peak, TOLERANCE);
-    RH_CHECK_CLOSE(sum_of(closed.at_peak_bytes), closed.peak_bytes, TOLERANCE);
-    if (!rh_test_close(closed.peak_bytes, peak, TOLERANCE)) {
-        g_autofree char *text = rh_layout_format(layout);
-        fprintf(stderr, "    %s: closed form %.12g, ledger %.12g\n", text, closed.peak_bytes, peak);
-    }
+    RhTrainMemory worst = rh_train_memory(&k->c, layout);
+    RH_CHECK_CLOSE(worst.peak_bytes, peak, TOLERANCE);
+    RH_CHECK_CLOSE(rh_ledger_walk(p, worst.stage, RH_MEMORY_TIER_HBM).peak_bytes, peak, TOLERANCE);
+    g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
+    CU_ASSERT_EQUAL(rh_screen_memory(screen, layout).peak_bytes, worst.peak_bytes);
 }
 
 static void the_closed_form_is_the_ledgers_peak(void)
 {
     static const struct {
-        const char *model, *platform;
+        const char *model, *platform, *stack;
         int64_t batch, sequence;
-    } questions[] = {{"llama-3.2-1b", "dgx-h100:2", 32, 2048},
-                     {"llama-3.1-8b", "dgx-h100:4", 64, 8192},
-                     {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", 24, 1024},
-                     {"qwen2.5-7b", "dgx-a100:2", 48, 2048}};
+    } questions[] = {{"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048},
+                     {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192},
+                     {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024},
+                     {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048},
+                     {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192}};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
-        g_auto(TrainKit) k = train_kit(questions[q].model, questions[q].platform, "megatron",
-                                       questions[q].batch, questions[q].sequence);
+        g_auto(TrainKit) k =
+            train_kit(questions[q].model, questions[q].platform, questions[q].stack,
+                      questions[q].batch, questions[q].sequence);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
         for (int i = 0; i < DRAWS / (int)G_N_ELEMENTS(questions); i++)
             check_layout(&k, &g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len)));
     }
     gsl_rng_free(rng);
+}
+
+/* Items are let go one by one: where the head is through its backward, its logits are gone while the
+ * layers' backward runs. */
+static void the_last_stage_frees_its_logits_before_the_layers_backward(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
+    RhLayout l = train_layout(&k, "tp1,dp8,zero0,mb1");
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    RhActivation layer = rh_item_bytes(pieces, 0), head = rh_item_bytes(pieces, RH_ITEM_HEAD),
+                 table = rh_item_bytes(pieces, RH_ITEM_EMBEDDING);
+    double layers = (double)k.model->layers_count * layer.kept + table.kept;
+    double in_head = layers + head.kept + fmax(head.forward, head.backward);
+    double in_layer = layers + fmax(layer.forward, layer.backward);
+    double fixed = sum_of(rh_stage_memory(pieces, &l, 0).fixed_bytes);
+    g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+    RH_CHECK_CLOSE(rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM).peak_bytes,
+                   fixed + fmax(in_head, in_layer), TOLERANCE);
+}
+
+/* What is gathered is held, the embedding's table too: it is the largest item of a small model. */
+static void gathered_tables_need_their_buffers(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
+    RhLayout l = train_layout(&k, "tp1,dp8,zero3");
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    double table = 2 * rh_item_params(pieces, &l, RH_ITEM_EMBEDDING);
+    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    CU_ASSERT_TRUE(table > 2 * rh_item_params(pieces, &l, 0));
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_COMMUNICATION], (k.c.stack->prefetch_layers + 2) * table,
+                   TOLERANCE);
 }
 
 static void uneven_stages_have_the_closed_form_too(void)
@@ -223,6 +275,9 @@ int main(void)
             {"what_is_not_freed_is_left_at_the_end", what_is_not_freed_is_left_at_the_end},
             {"a_role_without_memory_holds_nothing", a_role_without_memory_holds_nothing},
             {"the_closed_form_is_the_ledgers_peak", the_closed_form_is_the_ledgers_peak},
+            {"the_last_stage_frees_its_logits_before_the_layers_backward",
+             the_last_stage_frees_its_logits_before_the_layers_backward},
+            {"gathered_tables_need_their_buffers", gathered_tables_need_their_buffers},
             {"uneven_stages_have_the_closed_form_too", uneven_stages_have_the_closed_form_too},
             {0}});
 }

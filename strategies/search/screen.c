@@ -60,6 +60,7 @@ static void shard_free(void *data)
     RhShardCost *s = data;
     g_hash_table_destroy(s->times);
     g_hash_table_destroy(s->spans);
+    g_hash_table_destroy(s->rooms);
     rh_items_free(s->items);
     rh_pieces_free(s->pieces);
     g_free(s);
@@ -97,6 +98,14 @@ static void spans_free(void *data)
     g_free(s);
 }
 
+static void rooms_free(void *data)
+{
+    RhRooms *r = data;
+    g_hash_table_destroy(r->peaks);
+    g_free(r->chunks);
+    g_free(r);
+}
+
 static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 {
     RhShardCost *s = g_new0(RhShardCost, 1);
@@ -105,6 +114,7 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
     s->items = rh_items_new(&s->layout, s->pieces);
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     s->spans = g_hash_table_new_full(spans_hash, spans_equal, g_free, spans_free);
+    s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rooms_free);
     return s;
 }
 
@@ -308,9 +318,36 @@ RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
                                      : memo_add(&s->flows, &key, rh_flows_new(s, l));
 }
 
+static RhRooms *rooms_of(const RhShardCost *shard, const RhSplit *split, const RhLayout *l)
+{
+    RhRooms *found = g_hash_table_lookup(shard->rooms, split);
+    if (!found) {
+        found = g_new0(RhRooms, 1);
+        found->chunks = rh_chunk_memory_new(shard->pieces, l);
+        found->peaks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+        g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, found);
+    }
+    return found;
+}
+
+static const RhInFlight *peaks_of(RhRooms *rooms, const RhShape *shape)
+{
+    if (rooms->peaks_shape == shape)
+        return rooms->peaks_last;
+    RhInFlight *found = g_hash_table_lookup(rooms->peaks, shape);
+    if (!found)
+        g_hash_table_insert(rooms->peaks, (void *)(uintptr_t)shape,
+                            found = rh_stage_peaks_new(rooms->chunks, shape));
+    rooms->peaks_shape = shape;
+    return rooms->peaks_last = found;
+}
+
 RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
 {
-    return rh_train_memory_with(rh_screen_shard(s, l)->pieces, rh_screen_shape(s, l), l);
+    const RhShardCost *shard = rh_screen_shard(s, l);
+    RhRooms *rooms = rooms_of(shard, rh_screen_split(s, l), l);
+    return rh_train_memory_with(shard->pieces, rooms->chunks,
+                                peaks_of(rooms, rh_screen_shape(s, l)), l);
 }
 
 /* --- the screen --- */

@@ -26,7 +26,16 @@ typedef struct {
     RhLayout layout;   /* one with this shard: pieces and items refer to it */
     GHashTable *times; /* placement -> RhItemTimes*, owned */
     GHashTable *spans; /* (split, placement) -> RhSpans*, owned */
+    GHashTable *rooms; /* RhSplit* -> RhRooms*, owned */
 } RhShardCost;
+
+/* Memory of a shard on a split. */
+typedef struct {
+    RhChunkMemory *chunks;
+    GHashTable *peaks;          /* RhShape* -> RhInFlight, per stage; owned */
+    const RhShape *peaks_shape; /* asked for last */
+    const RhInFlight *peaks_last;
+} RhRooms;
 
 typedef struct {
     RhItemTime of[RH_ITEM_KINDS][RH_SLOT_PASSES];

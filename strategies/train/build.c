@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "strategies/train/memory.h"
+#include "strategies/train/cuts/cut.h"
 #include "strategies/train/script.h"
 
 /* What the next kernel of a stage waits for, at most: a receive, parameters, and what the item
@@ -35,7 +35,6 @@ typedef struct {
     int32_t microbatches;
     /* where we are */
     const RhScript *script;
-    RhStageMemory memory;
     int32_t layer, microbatch;
     RhPhase phase;
     int32_t last;               /* last compute task of the role, -1 at first */
@@ -177,6 +176,37 @@ static int32_t item_task(Build *b, const RhItemTask *t, int32_t bundle, const in
     return rh_program_add_task(b->program, task, preds, count);
 }
 
+static void add_memory(Build *b, RhMemoryUse use, double bytes)
+{
+    rh_program_add_memory(b->program, RH_MEMORY_TIER_HBM, use, bytes);
+}
+
+static RhMemoryUse kept_as(const RhItem *item)
+{
+    return item->kind == RH_ITEM_HEAD ? RH_MEMORY_LOGITS : RH_MEMORY_ACTIVATIONS;
+}
+
+static double working_bytes(const RhItem *item, RhSlotPass pass)
+{
+    return pass == RH_SLOT_FORWARD ? item->bytes.forward : item->bytes.backward;
+}
+
+/* An item keeps what it needs from its forward until its last backward, and works with more while a
+ * pass of it runs. */
+static void hold_item(Build *b, const RhItem *item, RhSlotPass pass)
+{
+    if (pass == RH_SLOT_FORWARD)
+        add_memory(b, kept_as(item), item->bytes.kept);
+    add_memory(b, RH_MEMORY_RECOMPUTE, working_bytes(item, pass));
+}
+
+static void release_item(Build *b, const RhItem *item, RhSlotPass pass)
+{
+    add_memory(b, RH_MEMORY_RECOMPUTE, -working_bytes(item, pass));
+    if (rh_slot_ends(pass))
+        add_memory(b, kept_as(item), -item->bytes.kept);
+}
+
 /* Repeats an item's tasks here. */
 static void run_item(Build *b, const RhStep *step)
 {
@@ -187,6 +217,7 @@ static void run_item(Build *b, const RhStep *step)
     g_autofree int32_t *ids = g_new(int32_t, pass->tasks->len + 1);
     int32_t left[WAITS_MAX], left_count = 0;
     b->layer = item->layer;
+    hold_item(b, item, step->pass);
     for (guint i = 0; i < pass->tasks->len; i++) {
         const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
         b->phase = task->phase != RH_PHASE_NONE ? task->phase : own;
@@ -201,6 +232,7 @@ static void run_item(Build *b, const RhStep *step)
             left_count += list_waits(b, false, left + left_count);
         else
             left[left_count++] = ids[pass->left[i]];
+    release_item(b, item, step->pass);
     memcpy(b->pending, left, sizeof left);
     b->pending_count = left_count;
     b->last = last;
@@ -295,37 +327,16 @@ static void match_messages(Build *b)
 
 /* --- slots --- */
 
-static void add_memory(Build *b, RhMemoryUse use, double bytes)
-{
-    rh_program_add_memory(b->program, RH_MEMORY_TIER_HBM, use, bytes);
-}
-
-/* What a slot's chunk keeps from its forward until its last backward. */
-static void keep(Build *b, int32_t chunk, double sign)
-{
-    add_memory(b, RH_MEMORY_ACTIVATIONS, sign * b->memory.activations_bytes[chunk]);
-    add_memory(b, RH_MEMORY_LOGITS, sign * b->memory.logits_bytes[chunk]);
-}
-
 static void run_slot(Build *b, const RhSlot *slot, const RhSlotKind *kind)
 {
     int32_t g = slot->chunk * b->layout->pp + b->script->stage;
-    bool forward = slot->pass == RH_SLOT_FORWARD;
-    double working =
-        forward ? b->memory.forward_bytes[slot->chunk] : b->memory.backward_bytes[slot->chunk];
     b->microbatch = slot->microbatch;
     b->layer = -1;
     b->phase = rh_slot_phase(slot->pass);
     receive(b, slot, g);
-    if (forward)
-        keep(b, slot->chunk, 1);
-    add_memory(b, RH_MEMORY_RECOMPUTE, working);
     RhSteps steps = rh_script_slot(b->script, kind);
     run_steps(b, steps);
     send(b, slot, g);
-    add_memory(b, RH_MEMORY_RECOMPUTE, -working);
-    if (rh_slot_ends(slot->pass))
-        keep(b, slot->chunk, -1);
 }
 
 static void run_slots(Build *b)
@@ -343,6 +354,37 @@ static void run_slots(Build *b)
 }
 
 /* --- stages --- */
+
+/* What communication needs besides: of each lane, the largest step's buffers; and a message from
+ * each side. */
+static double buffer_bytes(const Build *b)
+{
+    double most[RH_LANE_LAST] = {0}, sum = b->layout->pp > 1 ? 2 * b->pieces->message_bytes : 0;
+    for (guint i = 0; i < b->script->steps->len; i++) {
+        const RhStep *step = rh_script_step(b->script, (int32_t)i);
+        if (step->kind == RH_STEP_COMMUNICATE)
+            most[step->lane] = MAX(most[step->lane], step->buffers * step->bytes);
+    }
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        sum += most[lane];
+    return sum;
+}
+
+/* What the stage holds from step to step. */
+static void hold_states(Build *b)
+{
+    const RhStack *stack = b->c->stack;
+    double params = b->script->params;
+    RhShares shares = {1, 1, 1};
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->share)
+            rh_cuts[i]->share(b->layout, &shares);
+    add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
+    add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
+    add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);
+    add_memory(b, RH_MEMORY_COMMUNICATION, buffer_bytes(b));
+    add_memory(b, RH_MEMORY_RESERVE, stack->reserve_bytes.value);
+}
 
 static void begin_step(Build *b)
 {
@@ -373,15 +415,12 @@ static void run_stage(Build *b, int32_t stage)
 {
     g_autoptr(RhScript) script = rh_script_new(b->pieces, b->layout, stage);
     b->script = script;
-    b->memory = rh_stage_memory(b->pieces, b->layout, stage);
     rh_grid_begin_stage(&b->grid, b->program, stage);
-    for (int use = 0; use < RH_MEMORY_LAST; use++)
-        add_memory(b, (RhMemoryUse)use, b->memory.fixed_bytes[use]);
+    hold_states(b);
     begin_step(b);
     run_slots(b);
     end_step(b);
     rh_program_end_role(b->program);
-    rh_stage_memory_clear(&b->memory);
 }
 
 double rh_train_tasks(const RhCase *c, const RhLayout *l)

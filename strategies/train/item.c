@@ -4,6 +4,7 @@
  * data piece. */
 #include "strategies/train/item.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "strategies/train/cuts/cut.h"
@@ -261,6 +262,36 @@ static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item
     memcpy(done.left, w.pending, sizeof done.left);
     return done;
 }
+
+/* --- what an item holds --- */
+
+double rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
+{
+    const RhModel *model = pieces->c->model;
+    if (kind == RH_ITEM_EMBEDDING)
+        return pieces->embedding.params;
+    if (kind != RH_ITEM_HEAD)
+        return pieces->layer_params[kind];
+    double norm = (double)model->hidden * (model->norm == RH_NORM_LAYER ? 2 : 1);
+    return model->tied_embeddings && l->pp == 1 ? norm : pieces->head.params;
+}
+
+/* A layer's blocks run one after another; full recomputation brings both back at once. */
+RhActivation rh_item_bytes(const RhPieces *pieces, int kind)
+{
+    if (kind == RH_ITEM_EMBEDDING)
+        return pieces->embedding.bytes;
+    if (kind == RH_ITEM_HEAD)
+        return pieces->head.bytes;
+    const RhActivation *mixer = &pieces->mixer[kind].bytes, *ffn = &pieces->ffn[kind].bytes;
+    bool replayed = pieces->recompute == RH_RECOMPUTE_FULL;
+    return (RhActivation){.kept = mixer->kept + ffn->kept,
+                          .forward = fmax(mixer->forward, ffn->forward),
+                          .backward = replayed ? mixer->backward + ffn->backward
+                                               : fmax(mixer->backward, ffn->backward)};
+}
+
+/* --- all of them --- */
 
 RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
 {

@@ -1,161 +1,154 @@
-/* The memory account. Weights 2 B a parameter, main gradients of the stack's width, Adam 12 B (fp32
- * master copy and two moments); ZeRO shards optimizer (1), gradients (2), weights (3) over dp
- * (Rajbhandari et al. 2020, arXiv 1910.02054, figure 1). Activations per Korthikanti et al. 2022
- * (workloads/operators/). */
+/* The memory account. Weights 2 B a parameter, main gradients of the stack's width, Adam 12 B; ZeRO
+ * shards optimizer (1), gradients (2), weights (3) over the replicas (Rajbhandari et al. 2020, arXiv
+ * 1910.02054, figure 1). Activations per Korthikanti et al. 2022 (workloads/operators/).
+ *
+ * Items of a chunk are run in order forward, and in reverse backward; each keeps its bytes from its
+ * forward to its backward. So while item k runs, either way, the micro-batch has what items 0 to k
+ * keep, and k's working bytes. Where backward runs in two halves, the first lets nothing go. */
 #include "strategies/train/memory.h"
 
 #include <math.h>
 
-#define WEIGHT_BYTES    2.0
-#define OPTIMIZER_BYTES 12.0
+/* --- chunks --- */
 
-double rh_embedding_params(const RhPieces *pieces, const RhLayout *l)
+static double in_flight_bytes(const RhInFlight *f)
 {
-    (void)l;
-    return pieces->embedding.params;
+    return f->activations + f->logits + f->working;
 }
 
-double rh_head_params(const RhPieces *pieces, const RhLayout *l)
+static void keep_fuller(RhInFlight *fullest, const RhInFlight *kept, double working)
 {
-    const RhModel *model = pieces->c->model;
-    double norm = (double)model->hidden * (model->norm == RH_NORM_LAYER ? 2 : 1);
-    return model->tied_embeddings && l->pp == 1 ? norm : pieces->head.params;
+    RhInFlight now = *kept;
+    now.working = working;
+    if (in_flight_bytes(&now) > in_flight_bytes(fullest))
+        *fullest = now;
 }
 
-static void add_layers(const RhPieces *pieces, int32_t first, int32_t count, int32_t c,
-                       RhStageMemory *m)
+static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChunkMemory *m)
 {
-    bool replayed = pieces->recompute == RH_RECOMPUTE_FULL;
-    for (int32_t i = first; i < first + count; i++) {
-        int kind = rh_pieces_kind(pieces, i);
-        const RhActivation *a = &pieces->mixer[kind].bytes, *f = &pieces->ffn[kind].bytes;
-        m->chunk_params[c] += pieces->layer_params[kind];
-        m->activations_bytes[c] += a->kept + f->kept;
-        m->forward_bytes[c] = fmax(m->forward_bytes[c], fmax(a->forward, f->forward));
-        /* Full recomputation brings back the whole layer at once. */
-        m->backward_bytes[c] =
-            fmax(m->backward_bytes[c],
-                 replayed ? a->backward + f->backward : fmax(a->backward, f->backward));
-    }
+    RhActivation bytes = rh_item_bytes(pieces, kind);
+    double params = rh_item_params(pieces, l, kind);
+    double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
+    m->params += params;
+    m->largest_params = fmax(m->largest_params, params);
+    *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
+    keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
+    keep_fuller(&m->fullest[RH_SLOT_BACKWARD], &m->kept, bytes.backward);
+    m->fullest[RH_SLOT_BACKWARD_WEIGHT] = m->fullest[RH_SLOT_BACKWARD];
+    m->fullest[RH_SLOT_BACKWARD_DATA] = m->kept;
+    m->fullest[RH_SLOT_BACKWARD_DATA].working = whole;
 }
 
-static void add_edges(const RhPieces *pieces, const RhLayout *l, int32_t g, int32_t c,
-                      RhStageMemory *m)
+RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *l)
 {
-    if (g == 0) {
-        m->chunk_params[c] += rh_embedding_params(pieces, l);
-        m->activations_bytes[c] += pieces->embedding.bytes.kept;
-        m->forward_bytes[c] = fmax(m->forward_bytes[c], pieces->embedding.bytes.forward);
-        m->backward_bytes[c] = fmax(m->backward_bytes[c], pieces->embedding.bytes.backward);
-    }
-    if (g == l->pp * l->vpp - 1) {
-        m->chunk_params[c] += rh_head_params(pieces, l);
-        m->logits_bytes[c] += pieces->head.bytes.kept;
-        m->forward_bytes[c] = fmax(m->forward_bytes[c], pieces->head.bytes.forward);
-        m->backward_bytes[c] = fmax(m->backward_bytes[c], pieces->head.bytes.backward);
-    }
-}
-
-static double largest_layer_params(const RhPieces *pieces)
-{
-    double largest = 0;
-    for (int k = 0; k < pieces->c->model->kinds_count; k++)
-        largest = fmax(largest, pieces->layer_params[k]);
-    return largest;
-}
-
-static void add_fixed(const RhPieces *pieces, const RhLayout *l, RhStageMemory *m)
-{
-    const RhStack *stack = pieces->c->stack;
-    double dp = rh_train_replicas(l), layer = WEIGHT_BYTES * largest_layer_params(pieces);
-    m->fixed_bytes[RH_MEMORY_WEIGHTS] = WEIGHT_BYTES * m->params / (l->zero >= 3 ? dp : 1);
-    m->fixed_bytes[RH_MEMORY_GRADIENTS] =
-        stack->gradient_bytes * m->params / (l->zero >= 2 ? dp : 1);
-    m->fixed_bytes[RH_MEMORY_OPTIMIZER] = OPTIMIZER_BYTES * m->params / (l->zero >= 1 ? dp : 1);
-    m->fixed_bytes[RH_MEMORY_COMMUNICATION] =
-        (l->pp > 1 ? 2 * pieces->message_bytes : 0) + (l->zero >= 2 ? layer : 0) +
-        (l->zero >= 3 ? (stack->prefetch_layers + 1) * layer : 0);
-    m->fixed_bytes[RH_MEMORY_RESERVE] = stack->reserve_bytes.value;
-}
-
-RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t stage)
-{
-    size_t n = (size_t)l->vpp;
-    double *rows = g_new0(double, 5 * n);
-    RhStageMemory m = {.chunks_count = l->vpp,
-                       .chunk_params = rows,
-                       .activations_bytes = rows + n,
-                       .logits_bytes = rows + 2 * n,
-                       .forward_bytes = rows + 3 * n,
-                       .backward_bytes = rows + 4 * n};
-    for (int32_t c = 0; c < l->vpp; c++) {
-        int32_t first, count, g = c * l->pp + stage;
+    int32_t chunks = l->pp * l->vpp;
+    RhChunkMemory *all = g_new0(RhChunkMemory, chunks);
+    for (int32_t g = 0; g < chunks; g++) {
+        int32_t first, count;
         rh_train_chunk_layers(pieces->c, l, g, &first, &count);
-        add_layers(pieces, first, count, c, &m);
-        add_edges(pieces, l, g, c, &m);
-        m.params += m.chunk_params[c];
+        if (g == 0)
+            add_item(pieces, l, RH_ITEM_EMBEDDING, &all[g]);
+        for (int32_t i = first; i < first + count; i++)
+            add_item(pieces, l, rh_pieces_kind(pieces, i), &all[g]);
+        if (g == chunks - 1)
+            add_item(pieces, l, RH_ITEM_HEAD, &all[g]);
     }
-    add_fixed(pieces, l, &m);
-    return m;
+    return all;
 }
 
-void rh_stage_memory_clear(RhStageMemory *m)
+/* --- peaks --- */
+
+static void add(RhInFlight *sum, const RhInFlight *each, int32_t times)
 {
-    g_clear_pointer(&m->chunk_params, g_free);
+    sum->activations += times * each->activations;
+    sum->logits += times * each->logits;
+    sum->working += times * each->working;
 }
 
-/* The moment of the peak: how much is kept, and which slot's working space comes on top. */
-typedef struct {
-    double activations, logits, working;
-} Peak;
-
-static double peak_sum(const Peak *p)
+/* Of the micro-batches that are kept of the slot's own chunk, one is the slot's. */
+static RhInFlight peak_of_stage(const RhChunkMemory *chunks, const RhShape *shape, int32_t stage)
 {
-    return p->activations + p->logits + p->working;
-}
-
-static Peak peak_of_stage(const RhStageMemory *m, const RhShape *shape, int32_t stage)
-{
-    Peak peak = {0};
+    RhInFlight peak = {0};
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
         const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
         const int32_t *kept = &g_array_index(shape->kept, int32_t, moment->kept_first);
-        Peak now = {.working = moment->pass == RH_SLOT_FORWARD ? m->forward_bytes[moment->chunk]
-                                                               : m->backward_bytes[moment->chunk]};
-        for (int32_t c = 0; c < shape->v; c++) {
-            now.activations += kept[c] * m->activations_bytes[c];
-            now.logits += kept[c] * m->logits_bytes[c];
-        }
-        if (peak_sum(&now) > peak_sum(&peak))
+        RhInFlight now = chunks[moment->chunk * shape->p + stage].fullest[moment->pass];
+        for (int32_t c = 0; c < shape->v; c++)
+            add(&now, &chunks[c * shape->p + stage].kept, kept[c] - (c == moment->chunk));
+        if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }
     return peak;
 }
 
-static void keep_worst(RhTrainMemory *worst, const RhStageMemory *m, const Peak *peak,
-                       int32_t stage)
+RhInFlight *rh_stage_peaks_new(const RhChunkMemory *chunks, const RhShape *shape)
 {
-    double total = peak_sum(peak);
-    for (int use = 0; use < RH_MEMORY_LAST; use++)
-        total += m->fixed_bytes[use];
-    if (total <= worst->peak_bytes)
-        return;
-    *worst = (RhTrainMemory){.peak_bytes = total, .stage = stage};
-    for (int use = 0; use < RH_MEMORY_LAST; use++)
-        worst->at_peak_bytes[use] = m->fixed_bytes[use];
-    worst->at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peak->activations;
-    worst->at_peak_bytes[RH_MEMORY_LOGITS] += peak->logits;
-    worst->at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
+    RhInFlight *peaks = g_new(RhInFlight, shape->p);
+    for (int32_t stage = 0; stage < shape->p; stage++)
+        peaks[stage] = peak_of_stage(chunks, shape, stage);
+    return peaks;
 }
 
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhShape *shape, const RhLayout *l)
+/* --- stages --- */
+
+/* Sharded gradients leave through a buffer for the largest item, sharded weights arrive in as many
+ * as are gathered ahead, and one more. */
+static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, double largest_params)
+{
+    int32_t zero = rh_train_replicas(l) > 1 ? l->zero : 0;
+    int32_t items = (zero >= 2 ? 1 : 0) + (zero >= 3 ? pieces->c->stack->prefetch_layers + 1 : 0);
+    return (l->pp > 1 ? 2 * pieces->message_bytes : 0) + items * RH_WEIGHT_BYTES * largest_params;
+}
+
+static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *chunks,
+                                  const RhLayout *l, int32_t stage)
+{
+    const RhStack *stack = pieces->c->stack;
+    double replicas = rh_train_replicas(l), largest = 0;
+    RhStageMemory m = {0};
+    for (int32_t g = stage; g < l->pp * l->vpp; g += l->pp) {
+        m.params += chunks[g].params;
+        largest = fmax(largest, chunks[g].largest_params);
+    }
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] = RH_WEIGHT_BYTES * m.params / (l->zero >= 3 ? replicas : 1);
+    m.fixed_bytes[RH_MEMORY_GRADIENTS] =
+        stack->gradient_bytes * m.params / (l->zero >= 2 ? replicas : 1);
+    m.fixed_bytes[RH_MEMORY_OPTIMIZER] = RH_ADAM_BYTES * m.params / (l->zero >= 1 ? replicas : 1);
+    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, largest);
+    m.fixed_bytes[RH_MEMORY_RESERVE] = stack->reserve_bytes.value;
+    return m;
+}
+
+RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t stage)
+{
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
+    return stage_memory(pieces, chunks, l, stage);
+}
+
+RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhChunkMemory *chunks,
+                                       const RhInFlight *peaks, const RhLayout *l, int32_t stage)
+{
+    RhStageMemory fixed = stage_memory(pieces, chunks, l, stage);
+    RhTrainMemory m = {.stage = stage};
+    for (int use = 0; use < RH_MEMORY_LAST; use++)
+        m.at_peak_bytes[use] = fixed.fixed_bytes[use];
+    m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peaks[stage].activations;
+    m.at_peak_bytes[RH_MEMORY_LOGITS] += peaks[stage].logits;
+    m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peaks[stage].working;
+    for (int use = 0; use < RH_MEMORY_LAST; use++)
+        m.peak_bytes += m.at_peak_bytes[use];
+    m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes; /* no cut holds anything elsewhere */
+    return m;
+}
+
+RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhChunkMemory *chunks,
+                                   const RhInFlight *peaks, const RhLayout *l)
 {
     RhTrainMemory worst = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        RhStageMemory m = rh_stage_memory(pieces, l, stage);
-        Peak peak = peak_of_stage(&m, shape, stage);
-        keep_worst(&worst, &m, &peak, stage);
-        rh_stage_memory_clear(&m);
+        RhTrainMemory m = rh_train_memory_of_stage(pieces, chunks, peaks, l, stage);
+        if (m.peak_bytes > worst.peak_bytes)
+            worst = m;
     }
     return worst;
 }
@@ -165,7 +158,9 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
     g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(c, layout));
-    return rh_train_memory_with(pieces, shape, layout);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
+    g_autofree RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
+    return rh_train_memory_with(pieces, chunks, peaks, layout);
 }
 
 double rh_train_memory_capacity(const RhCase *c)

@@ -1,27 +1,40 @@
 #pragma once
-/* What one stage holds: the static part, and what each of its chunks adds per micro-batch. The
- * builder turns it into allocations and frees, the closed form into a peak. */
-#include "strategies/train/pieces.h"
+/* Memory in closed form: from counts of items and of micro-batches in flight to the peak of a stage,
+ * without its program. The builder allocates item by item (build.c); that both come to the same
+ * peak is a property test.
+ *
+ * Tables are made in steps, so that layouts share them: chunks of a (shard, split), peaks of these
+ * under a shape, then the rest by a few sums a stage. */
+#include "strategies/train/item.h"
 #include "strategies/train/shape.h"
 
+/* Bytes of micro-batches in flight, and of what works on one of them. */
 typedef struct {
-    double fixed_bytes[RH_MEMORY_LAST];
-    int32_t chunks_count;
-    double params;             /* of this rank */
-    double *chunk_params;      /* embedding and head with their chunk */
-    double *activations_bytes; /* kept from forward to backward */
-    double *logits_bytes;      /* the same, head only */
-    double *forward_bytes;     /* while forward runs */
-    double *backward_bytes;    /* while backward runs */
-} RhStageMemory;
+    double activations, logits, working;
+} RhInFlight;
 
-/* Free with rh_stage_memory_clear. */
+/* One chunk of the model on one rank. */
+typedef struct {
+    double params, largest_params; /* all; of one item */
+    RhInFlight kept;               /* by a micro-batch between its forward and its backward */
+    /* Of the micro-batch that a slot runs, when the slot is fullest. */
+    RhInFlight fullest[RH_SLOT_PASSES];
+} RhChunkMemory;
+
+/* Per model chunk, pp x vpp entries; caller frees. */
+RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *layout);
+/* Per stage: in flight when it is fullest. Caller frees. */
+RhInFlight *rh_stage_peaks_new(const RhChunkMemory *chunks, const RhShape *shape);
+/* One stage; the worst stage. Tables as above, of this layout. */
+RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhChunkMemory *chunks,
+                                       const RhInFlight *peaks, const RhLayout *layout,
+                                       int32_t stage);
+RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhChunkMemory *chunks,
+                                   const RhInFlight *peaks, const RhLayout *layout);
+
+/* What a stage holds from step to step. */
+typedef struct {
+    double params; /* of this rank */
+    double fixed_bytes[RH_MEMORY_LAST];
+} RhStageMemory;
 RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *layout, int32_t stage);
-void rh_stage_memory_clear(RhStageMemory *memory);
-/* rh_train_memory with the pieces and the shape at hand. */
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhShape *shape,
-                                   const RhLayout *layout);
-/* Parameters of chunk g's parts on one rank. The head of a tied model on one stage owns no matrix.
- */
-double rh_embedding_params(const RhPieces *pieces, const RhLayout *layout);
-double rh_head_params(const RhPieces *pieces, const RhLayout *layout);

@@ -4,6 +4,11 @@
  * the memory account and the bounds all read the same pieces, so they agree by construction. */
 #include "strategies/train/train.h"
 
+/* Bytes of a parameter: as weight and on the wire; and for Adam, an fp32 master copy and two
+ * moments. */
+#define RH_WEIGHT_BYTES 2.0
+#define RH_ADAM_BYTES   12.0
+
 typedef struct RhPiece {
     GArray *kernels; /* RhKernel */
     double seconds;  /* on the case's device, gaps included */

@@ -1,13 +1,13 @@
 #include "strategies/train/script.h"
 
 #include "strategies/train/cuts/cut.h"
-#include "strategies/train/memory.h"
 
-static void add_item(RhScript *s, int kind, int32_t layer, double params)
+static void add_item(RhScript *s, int kind, int32_t layer)
 {
-    RhItem item = {kind, layer, params};
+    RhItem item = {kind, layer, rh_item_params(s->pieces, s->layout, kind),
+                   rh_item_bytes(s->pieces, kind)};
     g_array_append_val(s->items, item);
-    s->params += params;
+    s->params += item.params;
 }
 
 static void list_items(RhScript *s)
@@ -18,13 +18,11 @@ static void list_items(RhScript *s)
         rh_train_chunk_layers(s->pieces->c, l, g, &first, &count);
         s->chunk_items[c] = (int32_t)s->items->len;
         if (g == 0)
-            add_item(s, RH_ITEM_EMBEDDING, -1, rh_embedding_params(s->pieces, l));
-        for (int32_t i = first; i < first + count; i++) {
-            int kind = rh_pieces_kind(s->pieces, i);
-            add_item(s, kind, i, s->pieces->layer_params[kind]);
-        }
+            add_item(s, RH_ITEM_EMBEDDING, -1);
+        for (int32_t i = first; i < first + count; i++)
+            add_item(s, rh_pieces_kind(s->pieces, i), i);
         if (g == l->pp * l->vpp - 1)
-            add_item(s, RH_ITEM_HEAD, -1, rh_head_params(s->pieces, l));
+            add_item(s, RH_ITEM_HEAD, -1);
     }
     s->chunk_items[l->vpp] = (int32_t)s->items->len;
 }

@@ -12,6 +12,7 @@ typedef struct {
     int kind;      /* layer kind, RH_ITEM_EMBEDDING or RH_ITEM_HEAD */
     int32_t layer; /* -1: embedding, head */
     double params; /* on this rank */
+    RhActivation bytes;
 } RhItem;
 
 typedef enum { RH_STEP_RUN, RH_STEP_COMMUNICATE, RH_STEP_WAIT } RhStepKind;
@@ -32,6 +33,7 @@ typedef struct {
     /* 0: its input is ready now. k: it may start once what ran when the k-th latest communication
      * of its lane was sent for is done (its space is free); at once while there were fewer. */
     int32_t ahead;
+    int32_t buffers; /* of `bytes`, held beside what is there anyway; 0: works in place */
     /* WAIT: the next run waits for this communication of the step's beginning; -1: for the latest
      * one of `lane`. */
     int32_t begin_index;

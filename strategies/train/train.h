@@ -32,12 +32,13 @@ double rh_train_tasks(const RhCase *c, const RhLayout *layout);
 /* The program of one optimizer step. The layout must be legal and canonical. Caller frees. */
 RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error);
 
-/* Closed form of the worst stage's peak: equals rh_ledger_walk over the built program, without
- * building it. */
+/* Closed form of the worst stage's peak, computed apart from the program that rh_train_build makes:
+ * rh_ledger_walk over that program must find the same. */
 typedef struct {
     double peak_bytes;
-    int32_t stage;                        /* the stage with the highest peak */
-    double at_peak_bytes[RH_MEMORY_LAST]; /* by use */
+    int32_t stage;                               /* the stage with the highest peak */
+    double at_peak_bytes[RH_MEMORY_LAST];        /* by use */
+    double tier_peak_bytes[RH_MEMORY_TIER_LAST]; /* of that stage; HBM: peak_bytes */
 } RhTrainMemory;
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout);
 double rh_train_memory_capacity(const RhCase *c);

@@ -14,6 +14,11 @@ typedef enum {
     RH_SEAM_WEIGHT_IN,    /* before the gradients of the weights, when they run apart */
 } RhSeam;
 
+/* Ranks that share out a state of training; 1: everyone has all of it. */
+typedef struct {
+    int32_t weights, gradients, optimizer;
+} RhShares;
+
 typedef struct {
     const char *name;
     /* May be NULL: every degree is. Else false with RH_ERROR_USAGE, the fact and what is legal. */
@@ -22,6 +27,8 @@ typedef struct {
     void (*seam)(RhWeave *w, RhSeam seam);
     /* Adds a piece whose attention needs the keys of other ranks; NULL: not this cut's. */
     void (*ring)(RhWeave *w, const char *label, const RhPiece *piece);
+    /* May be NULL: shares out nothing. */
+    void (*share)(const RhLayout *layout, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
     void (*begin)(RhScriptWriter *w);
     void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);

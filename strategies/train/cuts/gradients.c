@@ -8,19 +8,20 @@ double rh_bucket_params(const RhCase *c, const RhLayout *layout)
                 c->stack->bucket_params_per_replica * rh_train_replicas(layout));
 }
 
-void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes)
+void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes, int32_t buffers)
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_DP,
                                       .group = RH_GROUP_DATA,
                                       .op = op,
                                       .phase = RH_PHASE_GRADIENT,
                                       .bytes = bytes,
-                                      .label = "reduce gradients"});
+                                      .label = "reduce gradients",
+                                      .buffers = buffers});
 }
 
 void rh_gradients_flush(RhScriptWriter *w, RhOp op)
 {
-    rh_gradients_reduce(w, op, w->script->pieces->c->stack->gradient_bytes * w->collected);
+    rh_gradients_reduce(w, op, w->script->pieces->c->stack->gradient_bytes * w->collected, 0);
     w->collected = 0;
 }
 

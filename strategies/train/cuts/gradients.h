@@ -6,5 +6,5 @@
 double rh_bucket_params(const RhCase *c, const RhLayout *layout);
 void rh_gradients_collect(RhScriptWriter *w, double params, RhOp op);
 void rh_gradients_flush(RhScriptWriter *w, RhOp op);
-/* Sends `bytes` of gradients for reduction now. */
-void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes);
+/* Sends `bytes` of gradients for reduction now, from so many buffers (RhStep). */
+void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes, int32_t buffers);

@@ -10,22 +10,29 @@
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
 
-#define PARAM_BYTES 2.0
-
 static int32_t stage_of_sharding(const RhScriptWriter *w)
 {
     return rh_train_replicas(w->script->layout) > 1 ? w->script->layout->zero : 0;
 }
 
-static void gather(RhScriptWriter *w, double params, int32_t ahead)
+static void gather(RhScriptWriter *w, double params, int32_t ahead, int32_t buffers)
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_GATHER,
                                       .group = RH_GROUP_DATA,
                                       .op = RH_OP_ALL_GATHER,
                                       .phase = RH_PHASE_PARAMETER,
-                                      .bytes = PARAM_BYTES * params,
+                                      .bytes = RH_WEIGHT_BYTES * params,
                                       .label = "all-gather parameters",
-                                      .ahead = ahead});
+                                      .ahead = ahead,
+                                      .buffers = buffers});
+}
+
+static void share(const RhLayout *l, RhShares *shares)
+{
+    int32_t replicas = rh_train_replicas(l);
+    shares->optimizer *= l->zero >= 1 ? replicas : 1;
+    shares->gradients *= l->zero >= 2 ? replicas : 1;
+    shares->weights *= l->zero >= 3 ? replicas : 1;
 }
 
 static void begin(RhScriptWriter *w)
@@ -42,7 +49,7 @@ static void begin(RhScriptWriter *w)
         for (; first <= i; first++)
             w->begin_of_item[first] = collected > 0 ? sent : -1;
         sent += collected > 0;
-        gather(w, collected, 0);
+        gather(w, collected, 0, 0);
         collected = 0;
     }
 }
@@ -53,7 +60,8 @@ static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     int32_t zero = stage_of_sharding(w);
     double params = rh_script_item(w->script, item)->params;
     if (zero == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT && params > 0) {
-        gather(w, params, w->script->pieces->c->stack->prefetch_layers);
+        int32_t ahead = w->script->pieces->c->stack->prefetch_layers;
+        gather(w, params, ahead, ahead + 1);
         rh_script_wait(w, RH_LANE_GATHER);
     } else if (zero > 0 && slot->pass == RH_SLOT_FORWARD && slot->first &&
                w->begin_of_item[item] >= 0) {
@@ -66,7 +74,7 @@ static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     int32_t zero = stage_of_sharding(w);
     double params = rh_script_item(w->script, item)->params;
     if (zero >= 2 && rh_slot_ends(slot->pass))
-        rh_gradients_reduce(w, RH_OP_REDUCE_SCATTER, PARAM_BYTES * params);
+        rh_gradients_reduce(w, RH_OP_REDUCE_SCATTER, RH_WEIGHT_BYTES * params, 1);
     else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))
         rh_gradients_collect(w, params, RH_OP_REDUCE_SCATTER);
 }
@@ -78,6 +86,7 @@ static void close(RhScriptWriter *w, const RhSlotKind *slot)
 }
 
 const RhCut rh_cut_zero = {.name = "zero",
+                           .share = share,
                            .begin = begin,
                            .before_item = before_item,
                            .after_item = after_item,
