@@ -71,14 +71,10 @@ static bool task_belongs(const RhTask *t, Subject subject)
 {
     switch (subject.wait) {
     case RH_WAIT_TP:
-        return t->kind == RH_TASK_COLLECTIVE && t->lane == RH_LANE_TP;
     case RH_WAIT_CP:
-        return t->kind == RH_TASK_COLLECTIVE && t->lane == RH_LANE_CP;
     case RH_WAIT_EP:
-        return t->kind == RH_TASK_COLLECTIVE && t->lane == RH_LANE_EP;
     case RH_WAIT_DP:
-        return t->kind == RH_TASK_COLLECTIVE && t->lane != RH_LANE_TP && t->lane != RH_LANE_CP &&
-               t->lane != RH_LANE_EP;
+        return t->kind == RH_TASK_COLLECTIVE && rh_lane_wait((RhLane)t->lane) == subject.wait;
     case RH_WAIT_PIPELINE_TRANSFER:
     case RH_WAIT_BUBBLE:
         return t->kind == RH_TASK_SEND;

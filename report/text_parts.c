@@ -21,11 +21,10 @@ double rh_report_bubble_frac(const RhRehearsal *r)
 
 double rh_report_exposed_frac(const RhRehearsal *r)
 {
-    static const RhWait communication[] = {RH_WAIT_TP, RH_WAIT_CP, RH_WAIT_EP, RH_WAIT_DP,
-                                           RH_WAIT_PIPELINE_TRANSFER};
     double sum = 0;
-    for (size_t i = 0; i < G_N_ELEMENTS(communication); i++)
-        sum += rh_report_share(r, rh_wait_name(communication[i]));
+    for (RhWait wait = 0; wait < RH_WAIT_LAST; wait++)
+        if (rh_wait_communicates(wait))
+            sum += rh_report_share(r, rh_wait_name(wait));
     return sum;
 }
 

@@ -183,18 +183,9 @@ double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bund
     return total;
 }
 
-static const char *const lane_names[RH_LANE_LAST] = {[RH_LANE_COMPUTE] = "compute",
-                                                     [RH_LANE_TP] = "tp",
-                                                     [RH_LANE_CP] = "cp",
-                                                     [RH_LANE_EP] = "ep",
-                                                     [RH_LANE_DP] = "dp",
-                                                     [RH_LANE_GATHER] = "gather",
-                                                     [RH_LANE_SEND_NEXT] = "send-next",
-                                                     [RH_LANE_RECV_PREV] = "recv-prev",
-                                                     [RH_LANE_SEND_PREV] = "send-prev",
-                                                     [RH_LANE_RECV_NEXT] = "recv-next",
-                                                     [RH_LANE_COPY_IN] = "copy-in",
-                                                     [RH_LANE_COPY_OUT] = "copy-out"};
+#define ROW(number, name, wait) name,
+static const char *const lane_names[RH_LANE_LAST] = {RH_LANES(ROW)};
+#undef ROW
 static const char *const op_names[RH_OP_LAST] = {"none",       "all-reduce", "reduce-scatter",
                                                  "all-gather", "broadcast",  "all-to-all",
                                                  "barrier",    "shift"};

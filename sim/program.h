@@ -25,6 +25,7 @@
 #include "base/json.h"
 #include "platforms/platform.h"
 #include "sim/collective/table.h"
+#include "sim/lanes.h"
 
 typedef enum {
     RH_TASK_NONE,
@@ -38,18 +39,9 @@ typedef enum {
 } RhTaskKind;
 
 typedef enum {
-    RH_LANE_COMPUTE,
-    RH_LANE_TP, /* tensor-parallel collectives */
-    RH_LANE_CP,
-    RH_LANE_EP,
-    RH_LANE_DP,     /* gradient reduction */
-    RH_LANE_GATHER, /* parameter gathering (ZeRO, FSDP): a stream of its own, waits count as DP */
-    RH_LANE_SEND_NEXT, /* pipeline: activations out */
-    RH_LANE_RECV_PREV,
-    RH_LANE_SEND_PREV, /* pipeline: gradients out */
-    RH_LANE_RECV_NEXT,
-    RH_LANE_COPY_IN,
-    RH_LANE_COPY_OUT,
+#define ROW(number, name, wait) RH_LANE_##number,
+    RH_LANES(ROW) /* RH_LANE_COMPUTE, ...: sim/lanes.h */
+#undef ROW
     RH_LANE_LAST,
 } RhLane;
 

@@ -24,22 +24,40 @@ void rh_run_free(RhRun *run)
     g_free(run);
 }
 
+#define ROW(number, name, wait) RH_WAIT_##wait,
+static const RhWait wait_of_lane[RH_LANE_LAST] = {RH_LANES(ROW)};
+#undef ROW
+
+#define ROW(number, name, source, communication) {name, source, communication},
+static const struct {
+    const char *name, *source;
+    bool communicates;
+} waits[RH_WAIT_LAST] = {RH_WAITS(ROW)};
+#undef ROW
+
+static bool is_wait(RhWait wait)
+{
+    return (int)wait >= 0 && wait < RH_WAIT_LAST;
+}
+
+RhWait rh_lane_wait(RhLane lane)
+{
+    return (int)lane >= 0 && lane < RH_LANE_LAST ? wait_of_lane[lane] : RH_WAIT_LAST;
+}
+
 const char *rh_wait_name(RhWait wait)
 {
-    static const char *const names[RH_WAIT_LAST] = {
-        [RH_WAIT_COMPUTE] = "compute",
-        [RH_WAIT_STRETCH] = "SMs held by communication",
-        [RH_WAIT_TP] = "tensor parallel",
-        [RH_WAIT_CP] = "context parallel",
-        [RH_WAIT_EP] = "expert parallel",
-        [RH_WAIT_DP] = "data parallel",
-        [RH_WAIT_PIPELINE_TRANSFER] = "pipeline transfer",
-        [RH_WAIT_BUBBLE] = "pipeline bubble",
-        [RH_WAIT_COPY] = "host copy",
-        [RH_WAIT_JITTER] = "jitter",
-        [RH_WAIT_END] = "end of step",
-    };
-    return (int)wait >= 0 && wait < RH_WAIT_LAST ? names[wait] : "none";
+    return is_wait(wait) ? waits[wait].name : "none";
+}
+
+const char *rh_wait_source(RhWait wait)
+{
+    return is_wait(wait) ? waits[wait].source : "";
+}
+
+bool rh_wait_communicates(RhWait wait)
+{
+    return is_wait(wait) && waits[wait].communicates;
 }
 
 GByteArray *rh_run_pack(const RhRun *run)

@@ -9,20 +9,17 @@
 
 /* Why a performer's compute lane stood still. */
 typedef enum {
-    RH_WAIT_COMPUTE, /* not waiting: kernels ran */
-    RH_WAIT_STRETCH, /* kernels ran slower: SMs held by communication */
-    RH_WAIT_TP,
-    RH_WAIT_CP,
-    RH_WAIT_EP,
-    RH_WAIT_DP,
-    RH_WAIT_PIPELINE_TRANSFER, /* a pipeline message in flight */
-    RH_WAIT_BUBBLE,            /* waiting for another stage to compute */
-    RH_WAIT_COPY,
-    RH_WAIT_JITTER, /* a folded run's: kernels start once the slower ones of its ranks are there */
-    RH_WAIT_END,    /* done early: waiting for the slowest rank at the end of the step */
+#define ROW(number, name, source, communication) RH_WAIT_##number,
+    RH_WAITS(ROW) /* RH_WAIT_COMPUTE, ...: sim/lanes.h */
+#undef ROW
     RH_WAIT_LAST,
 } RhWait;
+/* What waiting for a collective on this lane is called. */
+RhWait rh_lane_wait(RhLane lane);
 const char *rh_wait_name(RhWait wait);
+/* What it comes from, for a tree of costs. */
+const char *rh_wait_source(RhWait wait);
+bool rh_wait_communicates(RhWait wait);
 
 typedef struct {
     int32_t role;

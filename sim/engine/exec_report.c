@@ -7,32 +7,6 @@
 #include "sim/engine/exec_private.h"
 #include "sim/run.h"
 
-static RhWait wait_of_lane(RhLane lane)
-{
-    switch (lane) {
-    case RH_LANE_CP:
-        return RH_WAIT_CP;
-    case RH_LANE_EP:
-        return RH_WAIT_EP;
-    case RH_LANE_DP:
-    case RH_LANE_GATHER:
-        return RH_WAIT_DP;
-    case RH_LANE_SEND_NEXT:
-    case RH_LANE_RECV_PREV:
-    case RH_LANE_SEND_PREV:
-    case RH_LANE_RECV_NEXT:
-        return RH_WAIT_PIPELINE_TRANSFER;
-    case RH_LANE_COPY_IN:
-    case RH_LANE_COPY_OUT:
-        return RH_WAIT_COPY;
-    case RH_LANE_COMPUTE:
-    case RH_LANE_TP:
-    case RH_LANE_LAST:
-    default:
-        return RH_WAIT_TP;
-    }
-}
-
 /* Backward under sequence parallelism: the first gather waits for the next stage's message, and its
  * wait is the pipeline's. */
 static bool follows_receive(const RhProgram *p, const RhTask *task)
@@ -55,7 +29,7 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
     switch ((RhTaskKind)task->kind) {
     case RH_TASK_COLLECTIVE:
         waited_s = follows_receive(x->program, task) ? gap_s - transfer_s : 0;
-        actor->wait_s[wait_of_lane((RhLane)task->lane)] += gap_s - waited_s;
+        actor->wait_s[rh_lane_wait((RhLane)task->lane)] += gap_s - waited_s;
         actor->wait_s[RH_WAIT_BUBBLE] += waited_s;
         break;
     case RH_TASK_COPY:

@@ -34,19 +34,6 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 
-static const char *const wait_sources[RH_WAIT_LAST] = {
-    [RH_WAIT_STRETCH] = "kernels run at (sms - held) / sms beside communication",
-    [RH_WAIT_TP] = "tensor-parallel collectives on the critical path",
-    [RH_WAIT_CP] = "context-parallel collectives",
-    [RH_WAIT_EP] = "expert-parallel collectives",
-    [RH_WAIT_DP] = "gradient and parameter collectives not hidden behind kernels",
-    [RH_WAIT_PIPELINE_TRANSFER] = "activations and gradients in flight between stages",
-    [RH_WAIT_BUBBLE] = "pipeline fill, drain and unequal stages",
-    [RH_WAIT_COPY] = "copies between memory tiers",
-    [RH_WAIT_JITTER] = "order statistics: kernels wait for the slower ones of unequal ranks",
-    [RH_WAIT_END] = "done early: waiting for the slowest rank",
-};
-
 static const char *const kernel_sources[RH_PHASE_LAST] = {
     [RH_PHASE_RECOMPUTE] = "forward kernels replayed before backward",
     [RH_PHASE_OPTIMIZER] = "Adam over the rank's share, memory-bound",
@@ -94,7 +81,7 @@ static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run
     add_kernels(root, mean->wait_s[RH_WAIT_COMPUTE], mean->kernel_s);
     for (int w = RH_WAIT_COMPUTE + 1; w < RH_WAIT_LAST; w++)
         if (mean->wait_s[w] > 0)
-            rh_cost_add(root, rh_wait_name((RhWait)w), mean->wait_s[w], wait_sources[w]);
+            rh_cost_add(root, rh_wait_name((RhWait)w), mean->wait_s[w], rh_wait_source((RhWait)w));
     rh_cost_add(root, "slow nodes", run->step_time_s * (rh_straggler_factor(c) - 1),
                 c->stack->straggler_frac.source);
     return root;
