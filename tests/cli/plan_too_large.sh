@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# A layout of more tasks than a rehearsal holds is left out and counted; the others are ranked. Where
+# there is no other, the bounds are told as bounds.
+job=(-w gpt2 -p h100-sxm:1x1 --global-batch 131072 --seq 1)
+rehearse plan "${job[@]}" --fix mb=1
+echo "exit $?"
+rehearse plan "${job[@]}" --fix mb=1 --quick --top 1 | head -n 6
+rehearse plan "${job[@]}" --limit 'mb>=1024' --top 1 | head -n 1
+rehearse plan "${job[@]}" --fix mb=1 --json | grep -E '"(too_large|proved)"'
