@@ -79,7 +79,8 @@ static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhSte
 {
     if (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER)
         return 0;
-    return fmax(0, seconds - rh_screen_collective_s(s, net, stage, step->group, step->op, 1));
+    return fmax(0, seconds - rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
+                                                    (RhOp)step->op, 1));
 }
 
 static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
@@ -90,7 +91,8 @@ static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
         const RhStep *step = rh_script_step(f->script, (int32_t)i);
         if (step->kind != RH_STEP_COMMUNICATE)
             continue;
-        f->step_s[i] = rh_screen_collective_s(s, net, stage, step->group, step->op, step->bytes);
+        f->step_s[i] = rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
+                                              (RhOp)step->op, step->bytes);
         f->moving_s[i] = moving_s(s, net, stage, step, f->step_s[i]);
     }
 }

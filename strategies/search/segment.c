@@ -132,9 +132,8 @@ static bool advance(Graph *g, int32_t stage)
     RhSlotKind kind = rh_slot_kind_next(slot, g->m, s->done);
     s->pending_s = fmax(s->pending_s, input);
     RhSteps steps = rh_script_slot(s->flows->script, &kind);
-    if (steps.count ==
-        s->flows->script->chunk_items[slot->chunk + 1] - s->flows->script->chunk_items[slot->chunk])
-        run(g, s, &g->spans->chunk[at][slot->pass]); /* nothing but runs */
+    if (steps.count == 0)
+        run(g, s, &g->spans->chunk[at][slot->pass]);
     else
         run_steps(g, s, steps);
     send(g, stage, slot, at);

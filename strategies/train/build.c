@@ -208,16 +208,16 @@ static void release_item(Build *b, const RhItem *item, RhSlotPass pass)
 }
 
 /* Repeats an item's tasks here. */
-static void run_item(Build *b, const RhStep *step)
+static void run_item(Build *b, int32_t index, RhSlotPass slot_pass)
 {
-    const RhItem *item = rh_script_item(b->script, step->item);
-    const RhItemPass *pass = &b->items->pass[item->kind][step->pass];
+    const RhItem *item = rh_script_item(b->script, index);
+    const RhItemPass *pass = &b->items->pass[item->kind][slot_pass];
     RhPhase own = b->phase;
-    int32_t bundle = first_bundle(b, item->kind, step->pass), last = b->last;
+    int32_t bundle = first_bundle(b, item->kind, slot_pass), last = b->last;
     g_autofree int32_t *ids = g_new(int32_t, pass->tasks->len + 1);
     int32_t left[WAITS_MAX], left_count = 0;
     b->layer = item->layer;
-    hold_item(b, item, step->pass);
+    hold_item(b, item, slot_pass);
     for (guint i = 0; i < pass->tasks->len; i++) {
         const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
         b->phase = task->phase != RH_PHASE_NONE ? task->phase : own;
@@ -232,7 +232,7 @@ static void run_item(Build *b, const RhStep *step)
             left_count += list_waits(b, false, left + left_count);
         else
             left[left_count++] = ids[pass->left[i]];
-    release_item(b, item, step->pass);
+    release_item(b, item, slot_pass);
     memcpy(b->pending, left, sizeof left);
     b->pending_count = left_count;
     b->last = last;
@@ -249,9 +249,9 @@ static void communicate(Build *b, const RhStep *step)
     else if ((int32_t)sent->len >= step->ahead &&
              g_array_index(sent, int32_t, sent->len - (guint)step->ahead) >= 0)
         preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
-    b->phase = step->phase;
-    int32_t task =
-        collective(b, step->lane, step->group, step->op, step->bytes, step->label, preds, count);
+    b->phase = (RhPhase)step->phase;
+    int32_t task = collective(b, (RhLane)step->lane, (RhGroupKind)step->group, (RhOp)step->op,
+                              step->bytes, step->label, preds, count);
     b->phase = own;
     g_array_append_val(sent, b->last);
     b->latest[step->lane] = task;
@@ -264,7 +264,7 @@ static void run_steps(Build *b, RhSteps steps)
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
         const RhStep *step = rh_script_step(b->script, i);
         if (step->kind == RH_STEP_RUN)
-            run_item(b, step);
+            run_item(b, step->item, (RhSlotPass)step->pass);
         else if (step->kind == RH_STEP_COMMUNICATE)
             communicate(b, step);
         else
@@ -327,6 +327,14 @@ static void match_messages(Build *b)
 
 /* --- slots --- */
 
+/* Nothing but the chunk's items, in the order of the pass. */
+static void run_items(Build *b, const RhSlot *slot)
+{
+    const int32_t *first = b->script->chunk_items + slot->chunk;
+    for (int32_t k = 0, count = first[1] - first[0]; k < count; k++)
+        run_item(b, slot->pass == RH_SLOT_FORWARD ? first[0] + k : first[1] - 1 - k, slot->pass);
+}
+
 static void run_slot(Build *b, const RhSlot *slot, const RhSlotKind *kind)
 {
     int32_t g = slot->chunk * b->layout->pp + b->script->stage;
@@ -335,7 +343,10 @@ static void run_slot(Build *b, const RhSlot *slot, const RhSlotKind *kind)
     b->phase = rh_slot_phase(slot->pass);
     receive(b, slot, g);
     RhSteps steps = rh_script_slot(b->script, kind);
-    run_steps(b, steps);
+    if (steps.count == 0)
+        run_items(b, slot);
+    else
+        run_steps(b, steps);
     send(b, slot, g);
 }
 

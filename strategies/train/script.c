@@ -38,7 +38,7 @@ void rh_script_communicate(RhScriptWriter *w, RhStep step)
 
 void rh_script_wait(RhScriptWriter *w, RhLane lane)
 {
-    RhStep step = {.kind = RH_STEP_WAIT, .lane = lane, .begin_index = -1};
+    RhStep step = {.kind = RH_STEP_WAIT, .lane = (uint8_t)lane, .begin_index = -1};
     g_array_append_val(w->script->steps, step);
 }
 
@@ -53,7 +53,7 @@ static void run_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->before_item)
             rh_cuts[i]->before_item(w, slot, item);
-    RhStep run = {.kind = RH_STEP_RUN, .item = item, .pass = slot->pass};
+    RhStep run = {.kind = RH_STEP_RUN, .item = item, .pass = (uint8_t)slot->pass};
     g_array_append_val(w->script->steps, run);
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->after_item)
@@ -72,6 +72,10 @@ static void write_slot(RhScriptWriter *w, const RhSlotKind *slot)
         if (rh_cuts[i]->close)
             rh_cuts[i]->close(w, slot);
     steps->count = (int32_t)s->steps->len - steps->first;
+    if (steps->count == high - low) { /* nothing but runs: their order needs no list */
+        g_array_set_size(s->steps, (guint)steps->first);
+        steps->count = 0;
+    }
 }
 
 static void write_slots(RhScriptWriter *w)
@@ -149,27 +153,15 @@ static void add_run(RhKernelSums *sums, const RhItemPass *pass, RhPhase own, dou
     }
 }
 
-/* How many slots of a step are of this kind. */
-static double times_of(const RhSlotKind *kind, int64_t microbatches)
-{
-    return kind->first || kind->last ? 1 : (double)microbatches - 2;
-}
-
 void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums *sums)
 {
-    int64_t m = rh_train_microbatches(s->pieces->c, s->layout);
-    for (int32_t chunk = 0; chunk < s->layout->vpp; chunk++)
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            for (int place = 0; place < 4; place++) {
-                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
-                RhSteps steps = rh_script_slot(s, &kind);
-                for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
-                    const RhStep *step = rh_script_step(s, i);
-                    if (step->kind == RH_STEP_RUN)
-                        add_run(sums, &items->pass[rh_script_item(s, step->item)->kind][pass],
-                                rh_slot_phase(step->pass), times_of(&kind, m));
-                }
-            }
+    double m = (double)rh_train_microbatches(s->pieces->c, s->layout);
+    for (guint i = 0; i < s->items->len; i++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            const RhItemPass *run = &items->pass[rh_script_item(s, (int32_t)i)->kind][pass];
+            if (run->tasks) /* every micro-batch goes through every item once */
+                add_run(sums, run, rh_slot_phase((RhSlotPass)pass), m);
+        }
     RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, s->params);
     sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, &adam);
     sums->flops += adam.flops;

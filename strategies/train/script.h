@@ -18,25 +18,24 @@ typedef struct {
 typedef enum { RH_STEP_RUN, RH_STEP_COMMUNICATE, RH_STEP_WAIT } RhStepKind;
 
 typedef struct {
-    RhStepKind kind;
-    /* RUN */
-    int32_t item; /* into items */
-    RhSlotPass pass;
-    /* COMMUNICATE, WAIT */
-    RhLane lane;
     /* COMMUNICATE */
-    RhGroupKind group;
-    RhOp op;
-    RhPhase phase;
     double bytes;
     const char *label;
-    /* 0: its input is ready now. k: it may start once what ran when the k-th latest communication
-     * of its lane was sent for is done (its space is free); at once while there were fewer. */
-    int32_t ahead;
-    int32_t buffers; /* of `bytes`, held beside what is there anyway; 0: works in place */
+    /* RUN */
+    int32_t item; /* into items */
     /* WAIT: the next run waits for this communication of the step's beginning; -1: for the latest
      * one of `lane`. */
     int32_t begin_index;
+    /* COMMUNICATE. 0: its input is ready now. k: it may start once what ran when the k-th latest
+     * communication of its lane was sent for is done (its space is free); at once while there were
+     * fewer. */
+    int16_t ahead;
+    int16_t
+        buffers;  /* COMMUNICATE: of `bytes`, held beside what is there anyway; 0: works in place */
+    uint8_t kind; /* RhStepKind */
+    uint8_t pass; /* RUN: RhSlotPass */
+    uint8_t lane; /* COMMUNICATE, WAIT: RhLane */
+    uint8_t group, op, phase; /* COMMUNICATE: RhGroupKind, RhOp, RhPhase */
 } RhStep;
 
 typedef struct {
@@ -76,6 +75,7 @@ typedef struct {
 } RhKernelSums;
 void rh_script_add_kernels(const RhScript *script, const RhItems *items, RhKernelSums *sums);
 
+/* No steps: the slot runs its items and does nothing else. */
 static inline RhSteps rh_script_slot(const RhScript *s, const RhSlotKind *kind)
 {
     return s->slots[rh_slot_kind_index(kind)];

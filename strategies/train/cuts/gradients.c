@@ -12,7 +12,7 @@ void rh_gradients_reduce(RhScriptWriter *w, RhOp op, double bytes, int32_t buffe
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_DP,
                                       .group = RH_GROUP_DATA,
-                                      .op = op,
+                                      .op = (uint8_t)op,
                                       .phase = RH_PHASE_GRADIENT,
                                       .bytes = bytes,
                                       .label = "reduce gradients",

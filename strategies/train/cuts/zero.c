@@ -23,8 +23,8 @@ static void gather(RhScriptWriter *w, double params, int32_t ahead, int32_t buff
                                       .phase = RH_PHASE_PARAMETER,
                                       .bytes = RH_WEIGHT_BYTES * params,
                                       .label = "all-gather parameters",
-                                      .ahead = ahead,
-                                      .buffers = buffers});
+                                      .ahead = (int16_t)ahead,
+                                      .buffers = (int16_t)buffers});
 }
 
 static void share(const RhLayout *l, RhShares *shares)
