@@ -5,7 +5,7 @@ try() {
     echo "exit ${PIPESTATUS[0]}"
 }
 data=${REHEARSE_DATA:-$CASES/../..}/platforms/data
-job=(-w llama-3.2-1b --global-batch 8 --seq 512 -s tp2,mb1 --gpus 2)
+job=(-w llama-3.2-1b --global-batch 8 --seq 512 -s "tp2,mb1" --gpus 2)
 sed 's/"name": "dgx-h100"/"name": "dgx\\u001b[2J\\nlink r0 s0 1"/' "$data/clusters/dgx-h100.json" >esc.json
 sed 's/"name": "lab-star"/"name": "lab\\nlink r0 r1 1 1 1"/' "$data/clusters/lab-star.json" >lab.json
 sed 's/"description": "/"description": "\\u202e/' "$data/clusters/dgx-h100.json" >turned.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What --set refuses, files and lines refuse too; and what changes nothing is said to.
 data=${REHEARSE_DATA:-$CASES/../..}/platforms/data
-job=(-w llama-3.2-1b --global-batch 8 --seq 512 -s tp1,mb1)
+job=(-w llama-3.2-1b --global-batch 8 --seq 512 -s "tp1,mb1")
 sed 's/"bf16": {"value": 0.85,/"bf16": {"value": 65,/' "$data/devices/h200-sxm.json" >device.json
 sed -z 's/"efficiency": {\s*"value": [^,]*,/"efficiency": {"value": 65,/' "$data/clusters/dgx-h200.json" >platform.json
 sed 's/"hbm": {"value": "[^"]*"/"hbm": {"value": "0B"/' "$data/devices/h200-sxm.json" >empty.json
@@ -13,7 +13,7 @@ rehearse check device.json platform.json empty.json 2>&1
 echo "exit $?"
 try() {
     echo "\$ rehearse simulate ... $*"
-    rehearse simulate "${job[@]}" "$@" 2>&1 | head -n 3
+    rehearse simulate "${job[@]}" "$@" 2>&1 | sed -n 1,3p
     echo "exit ${PIPESTATUS[0]}"
 }
 try -p dgx-h200 --gpus 1 --set nic.efficiency=65
@@ -32,4 +32,4 @@ warned -p lab-star --gpus 1 --set messages.noise=1us --stack lab
 # A GPU performs one rank.
 rehearse simulate "${job[@]}" -p dgx-h200 --gpus 2 -o two.program.json >/dev/null
 sed 's/"ranks":2,/"ranks":2,"gpu_of_rank":[3,3],/' two.program.json >one.program.json
-rehearse check one.program.json 2>&1 | head -n 2
+rehearse check one.program.json 2>&1 | sed -n 1,2p
