@@ -9,8 +9,6 @@
  * bound.
  *
  * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
-#include <math.h>
-
 #include "strategies/search/screen.h"
 
 typedef struct {
@@ -33,7 +31,7 @@ static double longest_path_s(const Terms *t)
         double messages = n->next * t->next_s + n->next_wrap * t->next_wrap_s +
                           n->back * t->back_s + n->back_wrap * t->back_wrap_s;
         double path = t->prices->path_s[i] + messages + t->flows[n->end_stage]->optimizer_s;
-        longest = fmax(longest, path);
+        longest = rh_later(longest, path);
     }
     return t->begin_s + longest;
 }
@@ -42,7 +40,8 @@ static double longest_path_s(const Terms *t)
 static double messages_s(const Terms *t, int32_t s)
 {
     int32_t ends = 2 * t->v - (s == 0) - (s == t->p - 1);
-    double least = fmin(fmin(t->next_s, t->back_s), fmin(t->next_wrap_s, t->back_wrap_s));
+    double least =
+        rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));
     return t->p > 1 ? 2.0 * t->m * ends * least : 0;
 }
 
@@ -56,9 +55,10 @@ static double pipeline_s(const Terms *t, int32_t s)
     double work = t->m * t->spans->work_s[s], exposed = work - t->m * t->spans->kernels_s[s];
     double held = f->step.all_s + t->m * f->step_each.all_s + messages_s(t, s) - fill - exposed;
     double share = t->net->uniform ? t->screen->held_frac : 0;
-    double here = fill + work + f->optimizer_s + share * fmax(0, held - f->optimizer_s);
-    double back = fill + work - t->prices->behind_back_s[s] + drain + share * fmax(0, held - drain);
-    return fmax(here, t->p > 1 ? back : 0);
+    double here = fill + work + f->optimizer_s + share * rh_later(0, held - f->optimizer_s);
+    double back =
+        fill + work - t->prices->behind_back_s[s] + drain + share * rh_later(0, held - drain);
+    return rh_later(here, t->p > 1 ? back : 0);
 }
 
 /* Gradients of every micro-batch: the first are there when one has gone through all chunks and back
@@ -74,7 +74,7 @@ static double gradients_s(const Terms *t, int32_t s)
                      t->spans->drain_s[own + 1] + (t->p - 1 - s) * t->back_s;
     double turn = t->begin_s + t->spans->fill_s[s] + s * t->next_s + t->prices->before_last_s[s];
     bool each = t->m == 1 || f->every.lane_s[RH_LANE_DP] > 0;
-    return fmax(each ? through + every : 0, turn + last) + f->optimizer_s;
+    return rh_later(each ? through + every : 0, turn + last) + f->optimizer_s;
 }
 
 static double hop_s(const RhHop *hop, double bytes)
@@ -113,7 +113,7 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
     for (int32_t s = 0; s < t.p; s++) {
         const RhFlows *f = t.flows[s];
         double links = f->step.moving_s + t.m * f->step_each.moving_s + f->optimizer_s;
-        worst = fmax(worst, fmax(links, fmax(pipeline_s(&t, s), gradients_s(&t, s))));
+        worst = rh_later(worst, rh_later(links, rh_later(pipeline_s(&t, s), gradients_s(&t, s))));
     }
     return worst;
 }

@@ -54,13 +54,13 @@ static double stretch_s(const Graph *g, const Stage *s, double t, const RhItemTi
     double longest = time->kernels_s / (1 - held) + exposed;
     for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_SEND_NEXT; lane++)
         if (s->lane_s[lane] > t)
-            sum += fmax(0, fmin(s->lane_s[lane] - t, longest) - exposed);
+            sum += rh_later(0, rh_earlier(s->lane_s[lane] - t, longest) - exposed);
     return held * sum;
 }
 
 static void run(const Graph *g, Stage *s, const RhItemTime *time)
 {
-    double t = fmax(s->compute_s, s->pending_s);
+    double t = rh_later(s->compute_s, s->pending_s);
     double late = stretch_s(g, s, t, time);
     s->compute_s = t + time->busy_s + late;
     s->pending_s = t + time->out_s + late;
@@ -68,14 +68,14 @@ static void run(const Graph *g, Stage *s, const RhItemTime *time)
 
 static void communicate(Stage *s, const RhStep *step, double seconds)
 {
-    double ready = fmax(s->compute_s, s->pending_s);
+    double ready = rh_later(s->compute_s, s->pending_s);
     if (step->ahead > 0) {
         g_assert(step->ahead < AHEAD_MAX);
         ready =
             s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % AHEAD_MAX] : 0;
         s->sent_s[s->sent_count++ % AHEAD_MAX] = s->compute_s;
     }
-    s->lane_s[step->lane] = fmax(s->lane_s[step->lane], ready) + seconds;
+    s->lane_s[step->lane] = rh_later(s->lane_s[step->lane], ready) + seconds;
     if (!s->begun)
         s->begin_s[s->begin_count++] = s->lane_s[step->lane];
 }
@@ -90,8 +90,9 @@ static void run_steps(const Graph *g, Stage *s, RhSteps steps)
         else if (step->kind == RH_STEP_COMMUNICATE)
             communicate(s, step, s->flows->step_s[i]);
         else
-            s->pending_s = fmax(s->pending_s, step->begin_index >= 0 ? s->begin_s[step->begin_index]
-                                                                     : s->lane_s[step->lane]);
+            s->pending_s =
+                rh_later(s->pending_s, step->begin_index >= 0 ? s->begin_s[step->begin_index]
+                                                              : s->lane_s[step->lane]);
     }
 }
 
@@ -112,7 +113,7 @@ static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
     Stage *s = &g->stages[stage];
     const RhHop *hop = back ? &g->net->back[stage] : &g->net->next[stage];
     double *lane = &s->lane_s[back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT];
-    *lane = fmax(*lane, fmax(s->compute_s, s->pending_s)) + hop->latency_s +
+    *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + hop->latency_s +
             hop->s_per_byte * g->message_bytes;
     g->arrival[back][(int64_t)to * g->m + slot->microbatch] = *lane;
     s->pending_s = 0; /* it waits for the output; the next run need not */
@@ -130,7 +131,7 @@ static bool advance(Graph *g, int32_t stage)
     if (isnan(input))
         return false;
     RhSlotKind kind = rh_slot_kind_next(slot, g->m, s->done);
-    s->pending_s = fmax(s->pending_s, input);
+    s->pending_s = rh_later(s->pending_s, input);
     RhSteps steps = rh_script_slot(s->flows->script, &kind);
     if (steps.count == 0)
         run(g, s, &g->spans->chunk[at][slot->pass]);
@@ -156,8 +157,8 @@ static void stage_init(Graph *g, int32_t stage, const RhShardCost *shard, const 
 static double stage_end_s(const Graph *g, Stage *s)
 {
     run_steps(g, s, s->flows->script->end);
-    double end = fmax(s->compute_s, s->pending_s);
-    return fmax(end, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s) +
+    double end = rh_later(s->compute_s, s->pending_s);
+    return rh_later(end, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s) +
            s->flows->optimizer_s;
 }
 
@@ -190,7 +191,7 @@ static double path_s(Graph *g, const RhShardCost *shard, RhFlows *const *flows)
     double end = 0;
     for (int32_t s = 0; s < g->l->pp; s++) {
         g_assert(stages[s].next == g->total);
-        end = fmax(end, stage_end_s(g, &stages[s]));
+        end = rh_later(end, stage_end_s(g, &stages[s]));
         g_free(stages[s].begin_s);
     }
     return end;
@@ -207,5 +208,5 @@ double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
                .chunks = l->pp * l->vpp};
     g.total = rh_pipeline_slots_count(rh_pipeline_schedule(l->schedule), l->vpp, g.m);
     g.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), g.net);
-    return fmax(path_s(&g, shard, rh_screen_flows(screen, l)), rh_screen_bound_s(screen, l));
+    return rh_later(path_s(&g, shard, rh_screen_flows(screen, l)), rh_screen_bound_s(screen, l));
 }
