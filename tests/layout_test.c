@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "strategies/knobs.h"
-#include "strategies/train/schedules/schedule.h"
+#include "strategies/train/shape.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -225,6 +225,43 @@ static void knobs_without_effect_are_canonical(void)
     CU_ASSERT_EQUAL(l.schedule, RH_SCHEDULE_1F1B);
 }
 
+/* Of long schedules only the ends are walked: the shape is as if all of it were. */
+static void the_shape_of_a_long_schedule_is_whole(void)
+{
+    static const int32_t cases[][3] = {{8, 1, 30001}, {4, 3, 20000}, {16, 2, 8000}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
+        for (int kind = RH_SCHEDULE_GPIPE; kind < RH_SCHEDULE_LAST; kind++) {
+            bool chunked = rh_schedule_kind_chunked((RhScheduleKind)kind);
+            int32_t p = cases[i][0], v = chunked ? cases[i][1] : 1, m = cases[i][2] / p * p;
+            const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhScheduleKind)kind);
+            int64_t total = rh_pipeline_slots_count(schedule, v, m), at = 0;
+            g_autoptr(RhShape) shape = rh_shape_new((RhScheduleKind)kind, p, v, m);
+            g_autofree RhSlot *slots = g_new(RhSlot, total);
+            g_autofree int32_t *done = g_new0(int32_t, (gsize)v * RH_SLOT_PASSES);
+            int32_t inflight = 0, most = 0, claimed = 0, counted = 0;
+            schedule->order(p, v, m, 1, slots);
+            for (bool before = true; at < total; at++) {
+                RhSlotKind slot = rh_slot_kind_next(&slots[at], m, done);
+                before = before && !(slot.last && rh_slot_ends(slot.pass));
+                counted += before;
+                inflight += (slot.pass == RH_SLOT_FORWARD) - (int)rh_slot_ends(slot.pass);
+                most = MAX(most, inflight);
+            }
+            for (int32_t k = 0; k < v * RH_SLOT_PASSES; k++)
+                counted -= shape->before_last[v * RH_SLOT_PASSES + k];
+            CU_ASSERT_EQUAL(counted, 0);
+            for (int32_t k = shape->moments_first[1]; k < shape->moments_first[2]; k++) {
+                int32_t first = g_array_index(shape->moments, RhFullMoment, k).kept_first, sum = 0;
+                for (int32_t c = 0; c < v; c++)
+                    sum += g_array_index(shape->kept, int32_t, first + c);
+                claimed = MAX(claimed, sum);
+            }
+            /* a slot that ends a micro-batch still has it while it runs */
+            CU_ASSERT_TRUE(claimed >= most && claimed <= most + 1);
+            CU_ASSERT_EQUAL(shape->m, m);
+        }
+}
+
 /* Whatever the rows are: every value of every knob has a text that reads back as it. */
 static void every_value_of_every_knob_round_trips(void)
 {
@@ -264,7 +301,8 @@ int main(void)
 {
     return rh_test_main(
         "layouts",
-        (RhTest[]){{"every_value_of_every_knob_round_trips", every_value_of_every_knob_round_trips},
+        (RhTest[]){{"the_shape_of_a_long_schedule_is_whole", the_shape_of_a_long_schedule_is_whole},
+                   {"every_value_of_every_knob_round_trips", every_value_of_every_knob_round_trips},
                    {"every_knob_is_explained", every_knob_is_explained},
                    {"the_text_form_round_trips", the_text_form_round_trips},
                    {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},

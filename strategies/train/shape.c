@@ -210,24 +210,46 @@ static void find_paths(RhShape *s, const RhSlot *slots, bool splits)
     }
 }
 
-RhShape *rh_shape_new(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
+/* Micro-batches that are walked: of a long schedule that settles, its ends and some of the middle. */
+static int32_t walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
+    bool is_long = p * rh_pipeline_slots_count(schedule, v, m) > PATH_SLOTS_MAX;
+    return schedule->settles && is_long ? MIN(m, 4 * p + m % p) : m;
+}
+
+/* What the middle that was not walked adds: every pass of every chunk, once a micro-batch. */
+static void add_middle(RhShape *s, bool splits, int32_t more)
+{
+    for (int32_t cell = 0; cell < s->p * s->v; cell++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
+                s->before_last[cell * RH_SLOT_PASSES + pass] += more;
+}
+
+static RhShape *shape_alloc(int32_t p, int32_t v, int32_t m)
+{
     RhShape *s = g_new0(RhShape, 1);
+    gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
     *s = (RhShape){.p = p, .v = v, .m = m};
-    s->slots_count = rh_pipeline_slots_count(schedule, v, m);
     s->moments = g_array_new(FALSE, FALSE, sizeof(RhFullMoment));
     s->kept = g_array_new(FALSE, FALSE, sizeof(int32_t));
     s->moments_first = g_new0(int32_t, p + 1);
-    gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
     s->before_last = g_new0(int32_t, entries);
     s->behind_back = g_new0(int32_t, entries);
     s->back_chunk = g_new0(int32_t, p);
-    bool paths = p > 1 && p * s->slots_count <= PATH_SLOTS_MAX;
+    return s;
+}
+
+RhShape *rh_shape_new(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
+    RhShape *s = shape_alloc(p, v, walked(schedule, p, v, m));
+    s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
+    bool paths = p > 1 && s->m == m && p * s->slots_count <= PATH_SLOTS_MAX;
     g_autofree RhSlot *slots = g_new(RhSlot, (gsize)(paths ? p : 1) * (gsize)s->slots_count);
     for (int32_t stage = 0; stage < p; stage++) {
         RhSlot *own = slots + (paths ? stage * s->slots_count : 0);
-        schedule->order(p, v, m, stage, own);
+        schedule->order(p, v, s->m, stage, own);
         note_stage_memory(s, own);
         s->moments_first[stage + 1] = (int32_t)s->moments->len;
         note_before_last(s, stage, own);
@@ -235,6 +257,9 @@ RhShape *rh_shape_new(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
     }
     if (paths)
         find_paths(s, slots, schedule->splits_backward);
+    add_middle(s, schedule->splits_backward, m - s->m);
+    s->m = m;
+    s->slots_count = rh_pipeline_slots_count(schedule, v, m);
     return s;
 }
 

@@ -18,4 +18,4 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = (RhSlot){.microbatch = backward++, .pass = RH_SLOT_BACKWARD};
 }
 
-const RhPipelineSchedule rh_schedule_1f1b = {.order = order};
+const RhPipelineSchedule rh_schedule_1f1b = {.settles = true, .order = order};

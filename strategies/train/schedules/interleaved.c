@@ -28,4 +28,4 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = slot_at(p, v, backward++, true);
 }
 
-const RhPipelineSchedule rh_schedule_interleaved = {.order = order};
+const RhPipelineSchedule rh_schedule_interleaved = {.settles = true, .order = order};

@@ -24,6 +24,8 @@ typedef struct {
 
 typedef struct {
     bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
+    /* Beyond 4 p micro-batches, p more only repeat what a stage does in the middle of the step. */
+    bool settles;
     /* Fills the slots of one stage: rh_pipeline_slots_count of them. */
     void (*order)(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots);
 } RhPipelineSchedule;

@@ -31,4 +31,5 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = slot(RH_SLOT_BACKWARD_WEIGHT, weight++);
 }
 
-const RhPipelineSchedule rh_schedule_zb_h1 = {.splits_backward = true, .order = order};
+const RhPipelineSchedule rh_schedule_zb_h1 = {
+    .splits_backward = true, .settles = true, .order = order};
