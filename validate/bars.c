@@ -55,13 +55,15 @@ static void judge(RhValidation *v, const Bar *bar)
                                                    bar->group, f.spearman, bar->spearman));
 }
 
-/* A simpler predictor that does as well in a group of cases (NULL: the whole table). */
+/* A simpler predictor that does as well in a group of cases (NULL: the whole table). Over the whole
+ * table that is a bar missed; of a group it is told. */
 static void judge_controls(RhValidation *v, const char *group, int32_t least)
 {
+    GPtrArray *texts = group ? v->notes : v->missed;
     RhValidationFigures f = rh_validation_figures(v, group);
     for (int k = 0; f.count >= least && k < RH_CONTROL_LAST; k++)
         if (f.control_mape_frac[k] <= f.mape_frac)
-            g_ptr_array_add(v->missed,
+            g_ptr_array_add(texts,
                             g_strdup_printf("%s%s%s does as well: mean error %.1f %%, ours %.1f %%",
                                             group ? group : "", group ? ": " : "",
                                             rh_control_name((RhControl)k),
