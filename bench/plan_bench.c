@@ -77,7 +77,8 @@ static bool tightness(const char *model, const char *platform, int64_t batch, in
            plan->wall_s);
     bench_line("  closed form / rehearsed, median", quantile(ratios.closed, 0.5), "", ">= 0.93");
     bench_line("  closed form / rehearsed, worst", quantile(ratios.closed, 0), "", "");
-    bench_line("  segment graph / rehearsed, median", quantile(ratios.segment, 0.5), "", ">= 0.985");
+    bench_line("  segment graph / rehearsed, median", quantile(ratios.segment, 0.5), "",
+               ">= 0.985");
     bench_line("  segment graph / rehearsed, worst", quantile(ratios.segment, 0), "", "");
     g_array_unref(ratios.closed);
     g_array_unref(ratios.segment);
