@@ -170,7 +170,7 @@ static void a_shift_sends_each_buffer_once(void)
     for (int32_t n = 2; n < 20; n++) {
         g_autoptr(RhSchedule) s = rh_schedule_new(RH_OP_SHIFT, RH_ALGO_RING, n, NULL, 5e6, NULL);
         CU_ASSERT_EQUAL(s->phases->len, 1);
-        CU_ASSERT_EQUAL(s->flows->len, n);
+        CU_ASSERT_EQUAL(s->flows->len, (guint)n);
         CU_ASSERT_EQUAL(rh_schedule_wire_bytes(s), 5e6);
     }
 }

@@ -7,6 +7,7 @@
 
 static const RhFramework *const frameworks[] = {&rh_framework_megatron};
 
+G_GNUC_PRINTF(3, 0)
 static void append(GString *text, const char *between, const char *format, va_list arguments)
 {
     if (text->len > 0)
