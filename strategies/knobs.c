@@ -103,7 +103,7 @@ static bool next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l
     return false;
 }
 
-/* Below so many tokens a GPU, a ring's steps are shorter than their messages; other cuts serve. */
+/* Where the search for longer rings ends. Assumed, to keep the space small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
 
 static bool next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
