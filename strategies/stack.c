@@ -12,6 +12,10 @@
 /* Megatron-LM's pipelines, and GPipe to compare with. */
 #define MEGATRON_SCHEDULES                                                                         \
     (1u << RH_SCHEDULE_GPIPE | 1u << RH_SCHEDULE_1F1B | 1u << RH_SCHEDULE_INTERLEAVED)
+/* Its ZeRO-2 and 3 are Megatron-FSDP, which lays a mesh of (data x context, tensor) over all ranks
+ * and asserts that its groups are the job's (core_v0.15.3, mcore_fsdp_adapter.py): with stages they
+ * are not. The one of SC21 had neither. */
+#define MEGATRON_ZERO_UNSTAGED (1u << 2 | 1u << 3)
 
 #define FITTED(v, from, to, why)                                                                   \
     {                                                                                              \
@@ -50,6 +54,7 @@ static const RhStack stacks[] = {
         .fused_norms = true,
         .sequence_parallel = true,
         .schedules = MEGATRON_SCHEDULES,
+        .zero_unstaged = MEGATRON_ZERO_UNSTAGED,
         .kernel_gap_s = KERNEL_GAP_S,
         .nvlink_training_frac = NVLINK_TRAINING_FRAC,
         .nic_training_frac = NIC_TRAINING_FRAC,
@@ -70,6 +75,7 @@ static const RhStack stacks[] = {
         .fused_norms = true,
         .sequence_parallel = false,
         .schedules = MEGATRON_SCHEDULES,
+        .zero_unstaged = MEGATRON_ZERO_UNSTAGED,
         .kernel_gap_s = KERNEL_GAP_S,
         .nvlink_training_frac = NVLINK_TRAINING_FRAC,
         .nic_training_frac = NIC_TRAINING_FRAC,

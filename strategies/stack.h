@@ -17,6 +17,8 @@ typedef struct {
     bool fused_norms;
     bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
     uint32_t schedules;          /* that it runs: bits of RhScheduleKind; 0: all there are */
+    uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits
+                                    of 1 to 3; 0: every one runs with stages */
     RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
@@ -33,6 +35,11 @@ typedef struct {
 static inline bool rh_stack_runs(const RhStack *stack, RhScheduleKind kind)
 {
     return stack->schedules == 0 || (stack->schedules >> kind & 1) != 0;
+}
+/* Whether it runs this degree of ZeRO in a pipeline of `pp` stages. */
+static inline bool rh_stack_shards(const RhStack *stack, int32_t zero, int32_t pp)
+{
+    return pp == 1 || (stack->zero_unstaged >> zero & 1) == 0;
 }
 const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */
 const char *const *rh_stack_names(void);           /* NULL-ended */

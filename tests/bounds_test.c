@@ -78,6 +78,7 @@ static void known_counter_examples_hold(void)
                                        known[i].batch, known[i].sequence);
         if (known[i].gpus)
             k.c.job.gpus = known[i].gpus;
+        train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, known[i].layout);
         check(&k.c, known[i].model, &l);
     }
@@ -88,9 +89,8 @@ static void prefetch_of_any_depth_holds(void)
 {
     for (int32_t ahead = 0; ahead <= 6; ahead++) {
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:2", "megatron", 32, 1024);
-        RhStack deep = *k.c.stack;
-        deep.prefetch_layers = ahead;
-        k.c.stack = &deep;
+        train_kit_runs_all(&k);
+        k.stack->prefetch_layers = ahead;
         static const char *const layouts[] = {"dp16,zero3", "tp2,pp2,dp4,zero3",
                                               "pp4,dp4,zero3,vpp2"};
         for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
@@ -181,13 +181,12 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment)
     rh_model_free(k.model);
     k.model = rh_model_gpt("drawn", layers, 64 * heads, heads, 0, 32000, 8192);
     k.c.model = k.model;
-    RhStack deep = *k.c.stack;
-    deep.prefetch_layers = draw(rng, 5);
-    k.c.stack = &deep;
+    train_kit_runs_all(&k);
+    k.stack->prefetch_layers = draw(rng, 5);
     question =
         g_strdup_printf("gpt %d x %d, %s, %s, batch %" G_GINT64_FORMAT
                         ", sequence %" G_GINT64_FORMAT ", prefetch %d,",
-                        layers, heads, platform, stack, batch, sequence, deep.prefetch_layers);
+                        layers, heads, platform, stack, batch, sequence, k.stack->prefetch_layers);
     int32_t legal = 0;
     for (int i = 0; i < 12 && legal < 3; i++) {
         RhLayout l;

@@ -36,6 +36,7 @@ static void check_cut(const Cut *cut, double jitter_frac, double tolerance_frac)
 {
     g_auto(TrainKit) k =
         train_kit(cut->model, cut->platform, "megatron", cut->global_batch, cut->sequence);
+    train_kit_runs_all(&k);
     RhLayout layout = train_layout(&k, cut->layout);
     g_autoptr(GError) error = NULL;
     g_autoptr(RhProgram) p = rh_train_build(&k.c, &layout, &error);

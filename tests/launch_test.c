@@ -164,7 +164,7 @@ static void the_environment_follows_tensor_parallelism_and_sharding(void)
 
 static void what_the_framework_cannot_run_is_refused_by_name(void)
 {
-    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192);
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "bare", 512, 8192);
     static const struct {
         const char *framework, *layout, *reason;
     } cases[] = {{"megatron", "tp8,pp4,schedule=gpipe", "schedule=gpipe"},

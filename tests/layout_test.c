@@ -203,7 +203,8 @@ static void illegal_layouts_say_why(void)
     static const char *const wrong[] = {
         "tp6,pp1,dp1",       "tp16,pp4,dp1",      "tp8,pp8,dp2",
         "tp8,pp4,dp2,mb7",   "tp1,pp64,dp1,vpp2", "tp8,pp4,dp2,vpp2,schedule=1f1b",
-        "tp1,pp1,dp64,vpp2", "tp4,pp2,dp8,cp2",   "tp8,pp8,dp1,vpp2,mb128"};
+        "tp1,pp1,dp64,vpp2", "tp4,pp2,dp8,cp2",   "tp8,pp8,dp1,vpp2,mb128",
+        "tp8,pp2,dp4,zero2"};
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         RhLayout l = rh_layout_default();
         g_autoptr(GError) error = NULL;

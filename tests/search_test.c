@@ -70,6 +70,26 @@ static void a_stack_without_sequence_parallelism_has_none(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
 }
 
+/* Megatron-FSDP knows no stages; without a stack everything runs. */
+static void megatron_shards_gradients_without_stages_only(void)
+{
+    static const struct {
+        const char *stack;
+        bool staged;
+    } rows[] = {{"megatron", false}, {"megatron-2021", false}, {"bare", true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", rows[i].stack, 16, 2048);
+        g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+        bool staged = false, alone = false;
+        for (guint l = 0; l < space->len; l++) {
+            staged |= at(space, l)->zero >= 2 && at(space, l)->pp > 1;
+            alone |= at(space, l)->zero >= 2 && at(space, l)->pp == 1;
+        }
+        CU_ASSERT_EQUAL(staged, rows[i].staged);
+        CU_ASSERT_TRUE(alone);
+    }
+}
+
 static void no_layout_is_listed_twice(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 4096);
@@ -246,6 +266,7 @@ static void check_top(const RhPlan *all, const RhPlan *quickly)
 static void the_funnel_finds_what_rehearsing_everything_finds(void)
 {
     g_auto(TrainKit) k = train_kit("gpt2", "dgx-a100:1", "megatron", 32, 1024);
+    train_kit_runs_all(&k);
     Ratios ratios = {g_array_new(FALSE, FALSE, sizeof(double)),
                      g_array_new(FALSE, FALSE, sizeof(double))};
     RhPlanOptions everything = {
@@ -362,6 +383,7 @@ static void each_row_is_the_best_of_its_kind(void)
 static void a_near_miss_is_near(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 128, 8192);
+    train_kit_runs_all(&k);
     RhPlanOptions o = {.gap_frac = 0.002, .quick = true};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     double capacity = rh_train_memory_capacity(&k.c);
@@ -509,6 +531,8 @@ int main(void)
                     the_space_is_every_canonical_legal_layout},
                    {"a_stack_without_sequence_parallelism_has_none",
                     a_stack_without_sequence_parallelism_has_none},
+                   {"megatron_shards_gradients_without_stages_only",
+                    megatron_shards_gradients_without_stages_only},
                    {"no_layout_is_listed_twice", no_layout_is_listed_twice},
                    {"constraints_hold", constraints_hold},
                    {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},

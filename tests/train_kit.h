@@ -6,6 +6,7 @@
 typedef struct {
     RhModel *model;
     RhPlatform *bare, *platform;
+    RhStack *stack; /* its own, where it has one */
     RhCase c;
 } TrainKit;
 
@@ -23,11 +24,21 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
     return k;
 }
 
+/* Lets the stack run every degree of ZeRO with stages, whatever its framework does: for tests of
+ * what a step costs. */
+static inline void train_kit_runs_all(TrainKit *k)
+{
+    k->stack = g_memdup2(k->c.stack, sizeof *k->stack);
+    k->stack->zero_unstaged = 0;
+    k->c.stack = k->stack;
+}
+
 static inline void train_kit_clear(TrainKit *k)
 {
     rh_model_free(k->model);
     rh_platform_free(k->bare);
     rh_platform_free(k->platform);
+    g_free(k->stack);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TrainKit, train_kit_clear)
 

@@ -229,6 +229,7 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
 static void folded_agrees_with_unfolded_for_every_cut(void)
 {
     g_auto(TrainKit) dgx = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048);
+    train_kit_runs_all(&dgx);
     for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
         check_fold(&dgx, cuts_of_16[i]);
 }
@@ -237,6 +238,7 @@ static void folded_agrees_where_stages_share_a_nic(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x2,nvlink:450GB/s,ib:100Gb/s,nics:1",
                                    "megatron", 32, 2048);
+    train_kit_runs_all(&k);
     for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
         check_fold(&k, cuts_of_16[i]);
 }
@@ -246,6 +248,7 @@ static void folded_agrees_where_rings_cross_pods(void)
     g_auto(TrainKit) k =
         train_kit("llama-3.2-1b", "h100-sxm:4x16,nvlink:450GB/s,ib:200Gb/s,leaf:4,oversub:4",
                   "megatron", 64, 2048);
+    train_kit_runs_all(&k);
     static const char *const cuts[] = {
         "tp4,dp16,zero1", "tp2,pp4,dp8,zero1", "tp2,pp4,dp8,zero1,order=tp-pp-dp",
         "tp1,pp2,dp32,zero2,order=tp-pp-dp", "tp4,pp4,dp4,vpp2,zero0"};

@@ -124,6 +124,37 @@ static char *schedules_text(const RhStack *stack)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
+/* "0, 1": the degrees of ZeRO that a stack runs in this pipeline. */
+static char *zeros_text(const RhStack *stack, int32_t pp)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int32_t zero = 0; zero <= 3; zero++)
+        if (rh_stack_shards(stack, zero, pp))
+            g_string_append_printf(s, "%s%d", s->len ? ", " : "", zero);
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
+static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (!rh_stack_runs(c->stack, l->schedule)) {
+        g_autofree char *legal = schedules_text(c->stack);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
+                       "help: the stack bare runs all of them",
+                       rh_schedule_kind_name(l->schedule), c->stack->name, legal);
+    }
+    int32_t zero = rh_train_replicas(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
+    if (!rh_stack_shards(c->stack, zero, l->pp)) {
+        g_autofree char *legal = zeros_text(c->stack, l->pp);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "
+                       "pipeline stages\nnote: legal zero with stages: %s\n"
+                       "help: the stack bare runs all of them",
+                       zero, l->pp, c->stack->name, legal);
+    }
+    return true;
+}
+
 static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int64_t m = rh_train_microbatches(c, l);
@@ -134,13 +165,6 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
             "pp=%d x vpp=%d chunks are more than the %d layers\n"
             "note: two chunks more are legal: the first holds the embedding alone, the last the head",
             l->pp, l->vpp, c->model->layers_count);
-    if (!rh_stack_runs(c->stack, l->schedule)) {
-        g_autofree char *legal = schedules_text(c->stack);
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
-                       "help: the stack bare runs all of them",
-                       rh_schedule_kind_name(l->schedule), c->stack->name, legal);
-    }
     if ((l->vpp > 1) != rh_schedule_kind_chunked(l->schedule))
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -223,5 +247,5 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, error))
             return false;
-    return batch_legal(c, l, error) && pipeline_legal(c, l, error);
+    return stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
 }

@@ -4,9 +4,14 @@ job=(-w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 12
 rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --fix vpp=1 --fix mb=4 --fix zero=1 --fix sp=on \
     --fix recompute=full --fix schedule=1f1b --fix order=tp-pp-dp --emit megatron |
     sed -n '/^launch flags/,$p'
-rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --limit 'zero>=1' --top 20 --emit megatron |
+rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --limit 'zero>=1' --stack bare --top 20 --emit megatron |
     grep -A 3 '^#1 is not launched'
-rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --emit megatron >/dev/null
+rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --emit megatron >/dev/null
 echo exit $?
-rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --top 1 --json |
+rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --top 1 --json |
     sed -n '/"launch/,/}/p'
+# What the stack cannot run is not planned at all, nor simulated.
+rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 >/dev/null
+echo exit $?
+rehearse simulate "${job[@]}" -s pp4,dp2,zero2 >/dev/null
+echo exit $?
