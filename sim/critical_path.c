@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "sim/map64.h"
+#include "sim/role_meetings.h"
 #include "sim/roles.h"
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
@@ -14,9 +15,8 @@ typedef struct {
     int32_t role, task;
 } Item;
 
-/* Roles that share a group, with what has arrived per ordinal. */
+/* What has arrived of a meeting of roles, per ordinal. */
 typedef struct {
-    int32_t roles_first, roles_count;
     int32_t *arrived;
     double *t_s;
 } Meeting;
@@ -30,14 +30,12 @@ typedef struct {
     const RhProgram *program;
     const RhPlatform *platform;
     RhRoleTable *roles;
-    int32_t *role_of_rank;
-    uint16_t **waiting;    /* per role and task */
-    double **t_s;          /* latest end of a predecessor; once started, kept for the peer */
-    bool **arrived;        /* SEND, RECV: reached */
-    int32_t *meeting_of;   /* [role * groups + group] */
-    GArray *meetings;      /* Meeting */
-    GArray *meeting_roles; /* int32_t */
-    GArray *ready;         /* Item */
+    RhRoleMeetings *met;
+    uint16_t **waiting; /* per role and task */
+    double **t_s;       /* latest end of a predecessor; once started, kept for the peer */
+    bool **arrived;     /* SEND, RECV: reached */
+    GArray *meetings;   /* Meeting, as in met */
+    GArray *ready;      /* Item */
     RhMap64 *collective_known, *message_known;
     GArray *collective_s; /* double */
     GArray *messages;     /* GArray* of MessageCost */
@@ -45,47 +43,21 @@ typedef struct {
     int64_t tasks_left;
 } Walk;
 
-static int32_t add_meeting(Walk *w, RhMap64 *known, int32_t role, int32_t g)
+static int32_t calls_of(const RhRoleTable *role, int32_t group)
 {
-    const RhProgram *p = w->program;
-    const RhGroup *group = rh_program_group(p, g);
-    g_autofree int32_t *ranks = g_new(int32_t, MAX(group->size, 1));
-    g_autofree bool *taken = g_new0(bool, p->roles->len + 1);
-    Meeting meeting = {.roles_first = (int32_t)w->meeting_roles->len};
-    uint64_t key = rh_mix64(83, (uint64_t)g);
-    int32_t most = 0;
-    rh_group_members(group, rh_program_role(p, role)->first_rank, ranks);
-    for (int32_t i = 0; i < group->size; i++) {
-        int32_t r = ranks[i] >= 0 && ranks[i] < p->ranks_count ? w->role_of_rank[ranks[i]] : -1;
-        if (r < 0 || taken[r])
-            continue;
-        taken[r] = true;
-        key += rh_mix64((uint64_t)r, 89);
-        most = MAX(most, w->roles[r].calls_first[g + 1] - w->roles[r].calls_first[g]);
-        g_array_append_val(w->meeting_roles, r);
-        meeting.roles_count++;
-    }
-    int32_t fresh = (int32_t)w->meetings->len;
-    int32_t index = *rh_map64_at(known, key, fresh);
-    if (index < fresh) {
-        g_array_set_size(w->meeting_roles, (guint)meeting.roles_first);
-        return index;
-    }
-    meeting.arrived = g_new0(int32_t, most + 1);
-    meeting.t_s = g_new0(double, most + 1);
-    g_array_append_val(w->meetings, meeting);
-    return index;
+    return role->calls_first[group + 1] - role->calls_first[group];
 }
 
 static void add_meetings(Walk *w)
 {
-    g_autoptr(RhMap64) known = rh_map64_new();
-    int32_t groups = (int32_t)w->program->groups->len, roles = (int32_t)w->program->roles->len;
-    for (int32_t r = 0; r < roles; r++)
-        for (int32_t g = 0; g < groups; g++) {
-            bool used = w->roles[r].calls_first[g + 1] > w->roles[r].calls_first[g];
-            w->meeting_of[r * groups + g] = used ? add_meeting(w, known, r, g) : -1;
-        }
+    for (guint i = 0; i < w->met->meetings->len; i++) {
+        const RhRoleMeeting *met = rh_role_meeting(w->met, (int32_t)i);
+        int32_t calls = 0;
+        for (int32_t k = 0; k < met->roles_count; k++)
+            calls = MAX(calls, calls_of(&w->roles[rh_role_of_meeting(w->met, met, k)], met->group));
+        Meeting meeting = {g_new0(int32_t, calls + 1), g_new0(double, calls + 1)};
+        g_array_append_val(w->meetings, meeting);
+    }
 }
 
 /* --- costs --- */
@@ -189,21 +161,21 @@ static void finish(Walk *w, int32_t role, int32_t task, double t_end_s)
 
 static bool reach_collective(Walk *w, Item item, const RhTask *task, GError **error)
 {
-    int32_t index =
-        w->meeting_of[(size_t)item.role * w->program->groups->len + (size_t)task->group];
-    Meeting *meeting = AT(w->meetings, Meeting, index);
+    size_t cell = (size_t)item.role * w->program->groups->len + (size_t)task->group;
+    const RhRoleMeeting *met = rh_role_meeting(w->met, w->met->of[cell]);
+    Meeting *meeting = AT(w->meetings, Meeting, w->met->of[cell]);
     int32_t ordinal = w->roles[item.role].ordinal[item.task];
     meeting->t_s[ordinal] = MAX(meeting->t_s[ordinal], w->t_s[item.role][item.task]);
-    if (++meeting->arrived[ordinal] < meeting->roles_count)
+    if (++meeting->arrived[ordinal] < met->roles_count)
         return true;
-    const int32_t *roles = AT(w->meeting_roles, int32_t, meeting->roles_first);
     double time_s;
-    if (!collective_time(w, roles[0], task, &time_s, error))
+    if (!collective_time(w, rh_role_of_meeting(w->met, met, 0), task, &time_s, error))
         return false;
-    for (int32_t i = 0; i < meeting->roles_count; i++) {
-        const RhRoleTable *r = &w->roles[roles[i]];
-        if (ordinal < r->calls_first[task->group + 1] - r->calls_first[task->group])
-            finish(w, roles[i], r->calls[r->calls_first[task->group] + ordinal],
+    for (int32_t i = 0; i < met->roles_count; i++) {
+        int32_t role = rh_role_of_meeting(w->met, met, i);
+        const RhRoleTable *r = &w->roles[role];
+        if (ordinal < calls_of(r, task->group))
+            finish(w, role, r->calls[r->calls_first[task->group] + ordinal],
                    meeting->t_s[ordinal] + time_s);
     }
     return true;
@@ -268,29 +240,30 @@ static void walk_clear(Walk *w)
     }
     for (uint32_t i = 0; i < w->messages->len; i++)
         g_array_unref(*AT(w->messages, GArray *, i));
-    void *blocks[] = {w->waiting, w->t_s, w->arrived, w->meeting_of, w->role_of_rank};
+    void *blocks[] = {w->waiting, w->t_s, w->arrived};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    GArray *arrays[] = {w->meetings, w->meeting_roles, w->ready, w->collective_s, w->messages};
+    GArray *arrays[] = {w->meetings, w->ready, w->collective_s, w->messages};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_map64_free(w->collective_known);
     rh_map64_free(w->message_known);
     rh_role_tables_free(w->roles, roles);
+    rh_role_meetings_free(w->met);
 }
 
 bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
                         GError **error)
 {
     Walk w = {.program = p, .platform = platform};
+    w.met = rh_role_meetings_new(p, error);
+    if (!w.met)
+        return false;
     w.roles = rh_role_tables_new(p, platform);
-    w.role_of_rank = rh_program_role_of_rank(p);
     w.waiting = g_new0(uint16_t *, p->roles->len + 1);
     w.t_s = g_new0(double *, p->roles->len + 1);
     w.arrived = g_new0(bool *, p->roles->len + 1);
-    w.meeting_of = g_new0(int32_t, p->roles->len * p->groups->len + 1);
     w.meetings = g_array_new(FALSE, FALSE, sizeof(Meeting));
-    w.meeting_roles = g_array_new(FALSE, FALSE, sizeof(int32_t));
     w.ready = g_array_new(FALSE, FALSE, sizeof(Item));
     w.collective_s = g_array_new(FALSE, FALSE, sizeof(double));
     w.messages = g_array_new(FALSE, FALSE, sizeof(GArray *));

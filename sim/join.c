@@ -21,8 +21,7 @@ static int64_t next_origin(const RhProgram *p, int64_t from)
     int64_t unit = 1;
     for (uint32_t g = 0; g < p->groups->len; g++)
         for (int32_t k = 0; k < rh_program_group(p, (int32_t)g)->spans_count; k++) {
-            const RhSpan *span = &rh_program_group(p, (int32_t)g)->spans[k];
-            unit = common_multiple(unit, (int64_t)span->stride * span->extent);
+            unit = common_multiple(unit, rh_group_period(rh_program_group(p, (int32_t)g), k));
             if (unit > RANKS_MAX)
                 return INT64_MAX;
         }

@@ -80,6 +80,11 @@ int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *span
     return (int32_t)p->groups->len - 1;
 }
 
+void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t period)
+{
+    g_array_index(p->groups, RhGroup, group).periods[span] = period;
+}
+
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhSpan *spans, int32_t count)
 {
@@ -138,15 +143,27 @@ int32_t rh_role_rank(const RhRole *role, int32_t i)
     return rank;
 }
 
+int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first)
+{
+    int32_t own = 0, weight = 1;
+    bool outside = false;
+    *first = rank;
+    for (int32_t k = 0; k < group->spans_count; k++) {
+        const RhSpan *span = &group->spans[k];
+        int64_t period = rh_group_period(group, k), within = rank % period;
+        int32_t at = (int32_t)(within / span->stride);
+        int64_t last = within % span->stride + (int64_t)(span->extent - 1) * span->stride;
+        outside = outside || at >= span->extent || last >= period;
+        *first -= at * span->stride;
+        own += at * weight;
+        weight *= span->extent;
+    }
+    return outside ? -1 : own;
+}
+
 int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out)
 {
-    int32_t base = rank, own = 0, weight = 1;
-    for (int32_t k = 0; k < group->spans_count; k++) {
-        int32_t at = rank / group->spans[k].stride % group->spans[k].extent;
-        base -= at * group->spans[k].stride;
-        own += at * weight;
-        weight *= group->spans[k].extent;
-    }
+    int32_t base, own = rh_group_place(group, rank, &base);
     for (int32_t i = 0; i < group->size; i++) {
         int32_t member = base, rest = i;
         for (int32_t k = 0; k < group->spans_count; k++) {

@@ -7,7 +7,8 @@
  * - A *role* is a strided box of ranks that run the same tasks (a pipeline stage, typically).
  * - A *group* is a strided pattern: the group of rank r holds the ranks that differ from r only
  *   along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing
- *   is listed per rank.
+ *   is listed per rank. A group may bring roles together: then all its ranks of one role meet the
+ *   same roles, and these make the same calls of it (operation, bytes, algorithm) in one order.
  * - A role's tasks are listed in program order. Lanes are in-order queues (a CUDA stream each): a
  *   task starts when its predecessors (explicit, same role) and the task before it on its lane are
  *   done.
@@ -133,6 +134,10 @@ typedef struct {
     int32_t size; /* product of extents */
     int32_t spans_count;
     RhSpan spans[RH_SPANS_MAX];
+    /* The span's places begin again after so many ranks; what does not fit into as many stands in no
+     * group. 0: stride * extent, which leaves nobody out. First and last of p stages that are s
+     * apart: {(p - 1) s, 2}, again after p s. */
+    int32_t periods[RH_SPANS_MAX];
 } RhGroup;
 
 typedef struct {
@@ -178,6 +183,8 @@ int32_t rh_program_label(RhProgram *p, const char *text); /* interned: same text
 int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t count);
 int32_t rh_program_add_wait(RhProgram *p, double seconds); /* a bundle that takes this long */
 int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count);
+/* Span k of the group begins again after so many ranks. */
+void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t period);
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhSpan *spans, int32_t count);
 /* Copies *task (role, preds fields are filled in) with its predecessors; returns its index. -1
@@ -189,7 +196,7 @@ void rh_program_end_role(RhProgram *p);
 /* Joins a send to its receive, after both were added. */
 void rh_program_match(RhProgram *p, int32_t send, int32_t recv);
 /* Every invariant above: indices in range, sends matched with opposite deltas and equal bytes,
- * peers in the right role, same group members run the same collective, no cycle (lanes, preds,
+ * peers in the right role, same group members run the same collectives, no cycle (lanes, preds,
  * matches, collectives). RH_ERROR_INPUT. */
 bool rh_program_check(const RhProgram *p, GError **error);
 
@@ -212,8 +219,15 @@ static inline int32_t rh_program_gpu(const RhProgram *p, int32_t rank)
 }
 /* Rank number i (0 .. ranks_count-1) of a role. */
 int32_t rh_role_rank(const RhRole *role, int32_t i);
+/* After how many ranks span k of the group begins again. */
+static inline int64_t rh_group_period(const RhGroup *g, int32_t k)
+{
+    return g->periods[k] > 0 ? g->periods[k] : (int64_t)g->spans[k].stride * g->spans[k].extent;
+}
+/* The rank's place among the members of its group, and member 0; -1 when it stands in none. */
+int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first);
 /* Ranks of the group that holds `rank`, in member order, into out[size]; returns rank's own
- * position. */
+ * position, -1 as above. */
 int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out);
 /* role of every rank, ranks_count entries, caller frees; -1 where none. */
 int32_t *rh_program_role_of_rank(const RhProgram *p);

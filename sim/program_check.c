@@ -1,14 +1,13 @@
 /* Every invariant of a program, and that it can end: Kahn's algorithm over roles, with a message as
- * one event of two tasks. */
+ * one event of two tasks and a collective as one of as many as roles meet in it. */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
+#include "sim/role_meetings.h"
 
 #define RANKS_MAX (1 << 24)
-/* Ranks times groups looked at, over all roles: a second's work. */
-#define LOOKS_MAX (1 << 28)
 
 static bool fail_task(const RhProgram *p, int32_t i, GError **error, const char *what)
 {
@@ -39,16 +38,28 @@ static bool check_spans(const RhSpan *spans, int32_t count, int32_t size, int32_
     return product == size;
 }
 
-/* Does the pattern cut the ranks into groups: each rank in exactly one? Of any two spans the longer
- * stride is whole turns of the other. */
-static bool spans_nest(const RhSpan *spans, int32_t count)
+/* Does the pattern cut the ranks into groups: each rank in one at most? Of any two spans the longer
+ * stride and its period are whole turns of the other. */
+static bool spans_nest(const RhGroup *g)
 {
-    for (int32_t i = 0; i < count; i++)
-        for (int32_t k = 0; k < count; k++)
-            if (i != k && spans[i].extent > 1 && spans[k].extent > 1 &&
-                spans[i].stride <= spans[k].stride &&
-                spans[k].stride % ((int64_t)spans[i].stride * spans[i].extent) != 0)
+    for (int32_t i = 0; i < g->spans_count; i++)
+        for (int32_t k = 0; k < g->spans_count; k++) {
+            int64_t turn = rh_group_period(g, i);
+            if (i != k && g->spans[i].extent > 1 && g->spans[k].extent > 1 &&
+                g->spans[i].stride <= g->spans[k].stride &&
+                (g->spans[k].stride % turn != 0 || rh_group_period(g, k) % turn != 0))
                 return false;
+        }
+    return true;
+}
+
+/* Does every span fit before it begins again? */
+static bool periods_fit(const RhGroup *g, int32_t ranks)
+{
+    for (int32_t k = 0; k < g->spans_count; k++)
+        if (g->periods[k] < 0 || g->periods[k] > ranks ||
+            rh_group_period(g, k) <= (int64_t)(g->spans[k].extent - 1) * g->spans[k].stride)
+            return false;
     return true;
 }
 
@@ -61,7 +72,9 @@ static bool check_groups(const RhProgram *p, GError **error)
             !in_range(g->label, p->labels->len))
             return rh_fail(error, RH_ERROR_INPUT,
                            "group %u: its spans do not give its size within the ranks", i);
-        if (!spans_nest(g->spans, g->spans_count))
+        if (!periods_fit(g, p->ranks_count))
+            return rh_fail(error, RH_ERROR_INPUT, "group %u: a span is longer than its period", i);
+        if (!spans_nest(g))
             return rh_fail(error, RH_ERROR_INPUT, "group %u: its spans overlap", i);
     }
     return true;
@@ -110,34 +123,6 @@ static bool check_memory(const RhProgram *p, GError **error)
         }
     }
     return true;
-}
-
-static bool is_first_member(const RhGroup *g, int32_t rank)
-{
-    for (int32_t k = 0; k < g->spans_count; k++)
-        if (rank / g->spans[k].stride % g->spans[k].extent != 0)
-            return false;
-    return true;
-}
-
-/* Is the role made of whole groups? Looks at each from its first member, and counts. */
-static bool role_of_whole_groups(const RhProgram *p, const RhRole *role, const RhGroup *g,
-                                 const int32_t *role_of)
-{
-    g_autofree int32_t *members = g_new(int32_t, g->size);
-    int32_t wanted = role_of[role->first_rank];
-    int64_t covered = 0;
-    for (int32_t k = 0; k < role->ranks_count; k++) {
-        int32_t rank = rh_role_rank(role, k);
-        if (!is_first_member(g, rank))
-            continue;
-        rh_group_members(g, rank, members);
-        for (int32_t m = 0; m < g->size; m++)
-            if (members[m] < 0 || members[m] >= p->ranks_count || role_of[members[m]] != wanted)
-                return false;
-        covered += g->size;
-    }
-    return covered == role->ranks_count;
 }
 
 static bool check_message(const RhProgram *p, int32_t i, GError **error)
@@ -199,24 +184,34 @@ static bool check_tasks(const RhProgram *p, GError **error)
     return true;
 }
 
-static bool check_collectives(const RhProgram *p, GError **error)
+/* Do the roles make the same calls of the group, in one order? */
+static bool check_calls(const RhProgram *p, int32_t group, int32_t a, int32_t b, GError **error)
 {
-    g_autofree int32_t *role_of = rh_program_role_of_rank(p);
-    g_autofree int32_t *seen = g_new0(int32_t, p->groups->len + 1); /* 1 + role that used it last */
-    int64_t looks = 0;
-    for (int32_t r = 0; r < (int32_t)p->roles->len; r++) {
-        const RhRole *role = rh_program_role(p, r);
-        for (int32_t i = role->tasks_first; i < role->tasks_first + role->tasks_count; i++) {
-            const RhTask *t = rh_program_task(p, i);
-            if (t->kind != RH_TASK_COLLECTIVE || seen[t->group] == r + 1)
-                continue;
-            seen[t->group] = r + 1;
-            looks += role->ranks_count;
-            if (looks > LOOKS_MAX)
-                return rh_fail(error, RH_ERROR_INPUT, "too many groups for this many ranks");
-            if (!role_of_whole_groups(p, role, rh_program_group(p, t->group), role_of))
-                return fail_task(p, i, error, "its group reaches ranks outside the role");
-        }
+    int32_t i = rh_program_role(p, a)->tasks_first, k = rh_program_role(p, b)->tasks_first;
+    for (;; i++, k++) {
+        i = rh_role_next_call(p, a, group, i);
+        k = rh_role_next_call(p, b, group, k);
+        if (i < 0 && k < 0)
+            return true;
+        if (i < 0 || k < 0)
+            return fail_task(p, MAX(i, k), error,
+                             "a role that it meets does not call the group as often");
+        const RhTask *t = rh_program_task(p, i), *other = rh_program_task(p, k);
+        if (t->op != other->op || t->algo != other->algo || t->bytes != other->bytes)
+            return fail_task(p, k, error,
+                             "a role that it meets calls the group with another operation, size "
+                             "or algorithm");
+    }
+}
+
+static bool check_collectives(const RhProgram *p, const RhRoleMeetings *meetings, GError **error)
+{
+    for (guint m = 0; m < meetings->meetings->len; m++) {
+        const RhRoleMeeting *meeting = rh_role_meeting(meetings, (int32_t)m);
+        for (int32_t i = 1; i < meeting->roles_count; i++)
+            if (!check_calls(p, meeting->group, rh_role_of_meeting(meetings, meeting, 0),
+                             rh_role_of_meeting(meetings, meeting, i), error))
+                return false;
     }
     return true;
 }
@@ -236,25 +231,56 @@ static bool check_bundles(const RhProgram *p, GError **error)
 
 typedef struct {
     const RhProgram *p;
-    int32_t
-        *waits; /* per task: unfinished predecessors, lane and message partner's readiness apart */
+    int32_t *waits;        /* per task: predecessors and tasks before it on its lane that run */
     int32_t *first, *next; /* successor lists: explicit and lane */
-    bool *ready;
+    int32_t *mate;         /* per task: the next of those that end together, in a ring */
+    int32_t *leader;       /* per task: the one of its ring that counts */
+    int32_t *awaited;      /* per leader: tasks of its ring that are not reached yet */
     int32_t *stack;
     int32_t depth, done;
 } Order;
 
-/* A message ends when both ends are ready; everything else at once. */
+/* What ends together ends when all of it is reached. */
 static void reach(Order *o, int32_t i)
 {
-    const RhTask *t = rh_program_task(o->p, i);
-    o->ready[i] = true;
-    bool message = t->kind == RH_TASK_SEND || t->kind == RH_TASK_RECV;
-    if (!message)
-        o->stack[o->depth++] = i;
-    else if (o->ready[t->peer_task]) {
-        o->stack[o->depth++] = i;
-        o->stack[o->depth++] = t->peer_task;
+    if (--o->awaited[o->leader[i]] > 0)
+        return;
+    int32_t k = i;
+    do {
+        o->stack[o->depth++] = k;
+        k = o->mate[k];
+    } while (k != i);
+}
+
+/* Puts task i, alone so far, into the ring of `leader`. */
+static void join_ring(Order *o, int32_t i, int32_t leader)
+{
+    o->mate[i] = o->mate[leader];
+    o->mate[leader] = i;
+    o->leader[i] = leader;
+    o->awaited[leader]++;
+}
+
+static void join_tasks(Order *o, const RhRoleMeetings *meetings)
+{
+    for (int32_t i = 0; i < (int32_t)o->p->tasks->len; i++) {
+        o->mate[i] = o->leader[i] = i;
+        o->awaited[i] = 1;
+    }
+    for (int32_t i = 0; i < (int32_t)o->p->tasks->len; i++)
+        if (rh_program_task(o->p, i)->kind == RH_TASK_RECV)
+            join_ring(o, i, rh_program_task(o->p, i)->peer_task);
+    for (guint m = 0; m < meetings->meetings->len; m++) {
+        const RhRoleMeeting *meeting = rh_role_meeting(meetings, (int32_t)m);
+        int32_t role = rh_role_of_meeting(meetings, meeting, 0), group = meeting->group;
+        for (int32_t r = 1; r < meeting->roles_count; r++) {
+            int32_t other = rh_role_of_meeting(meetings, meeting, r);
+            int32_t i = rh_program_role(o->p, role)->tasks_first - 1;
+            int32_t k = rh_program_role(o->p, other)->tasks_first - 1;
+            while ((i = rh_role_next_call(o->p, role, group, i + 1)) >= 0 &&
+                   (k = rh_role_next_call(o->p, other, group, k + 1)) >= 0)
+                join_ring(o, k, i);
+        }
     }
 }
 
@@ -289,31 +315,41 @@ static void link_role(Order *o, const RhRole *role, int32_t *edges)
     }
 }
 
-static bool check_order(const RhProgram *p, GError **error)
+static bool fail_order(const Order *o, GError **error)
+{
+    for (int32_t i = 0; i < (int32_t)o->p->tasks->len; i++)
+        if (o->waits[i] > 0 || o->awaited[o->leader[i]] > 0)
+            return fail_task(o->p, i, error,
+                             "it can never start: its predecessors, messages or collectives wait "
+                             "for each other");
+    return fail_task(o->p, 0, error, "a message can never start");
+}
+
+static bool check_order(const RhProgram *p, const RhRoleMeetings *meetings, GError **error)
 {
     size_t tasks = p->tasks->len, most = tasks + p->preds->len + 1;
     g_autofree int32_t *waits = g_new0(int32_t, tasks + 1), *first = g_new(int32_t, tasks + 1);
-    g_autofree int32_t *next = g_new(int32_t, 2 * most), *stack = g_new(int32_t, 2 * tasks + 2);
-    g_autofree bool *ready = g_new0(bool, tasks + 1);
-    Order o = {
-        .p = p, .waits = waits, .first = first, .next = next, .ready = ready, .stack = stack};
+    g_autofree int32_t *next = g_new(int32_t, 2 * most), *stack = g_new(int32_t, tasks + 1);
+    g_autofree int32_t *rings = g_new(int32_t, 3 * tasks + 1);
+    Order o = {.p = p,
+               .waits = waits,
+               .first = first,
+               .next = next,
+               .mate = rings,
+               .leader = rings + tasks,
+               .awaited = rings + 2 * tasks,
+               .stack = stack};
     int32_t edges = 0;
     memset(first, -1, (tasks + 1) * sizeof(int32_t));
+    join_tasks(&o, meetings);
     for (guint r = 0; r < p->roles->len; r++)
         link_role(&o, rh_program_role(p, (int32_t)r), &edges);
     for (int32_t i = 0; i < (int32_t)tasks; i++)
-        if (waits[i] == 0 && !ready[i])
+        if (waits[i] == 0)
             reach(&o, i);
     while (o.depth > 0)
         finish(&o, stack[--o.depth]);
-    if (o.done == (int32_t)tasks)
-        return true;
-    for (int32_t i = 0; i < (int32_t)tasks; i++)
-        if (waits[i] > 0 || !ready[i])
-            return fail_task(
-                p, i, error,
-                "it can never start: its predecessors or messages wait for each other");
-    return fail_task(p, 0, error, "a message can never start");
+    return o.done == (int32_t)tasks || fail_order(&o, error);
 }
 
 bool rh_program_check(const RhProgram *p, GError **error)
@@ -321,7 +357,9 @@ bool rh_program_check(const RhProgram *p, GError **error)
     if (p->ranks_count < 1 || p->ranks_count > RANKS_MAX)
         return rh_fail(error, RH_ERROR_INPUT, "%d ranks; a program has 1 to %d", p->ranks_count,
                        RANKS_MAX);
-    return check_groups(p, error) && check_roles(p, error) && check_memory(p, error) &&
-           check_bundles(p, error) && check_tasks(p, error) && check_collectives(p, error) &&
-           check_order(p, error);
+    if (!check_groups(p, error) || !check_roles(p, error) || !check_memory(p, error) ||
+        !check_bundles(p, error) || !check_tasks(p, error))
+        return false;
+    g_autoptr(RhRoleMeetings) meetings = rh_role_meetings_new(p, error);
+    return meetings && check_collectives(p, meetings, error) && check_order(p, meetings, error);
 }

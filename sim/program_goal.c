@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "sim/expansion.h"
+#include "sim/roles.h"
 
 #define RANKS_MAX 1024
 #define TEXT_MAX  ((gsize)512 << 20)
@@ -28,6 +29,8 @@ typedef struct {
     int32_t rank;
     int32_t line;    /* last label used in this block */
     int32_t *end_of; /* per task: its last line */
+    int32_t *role_of;
+    RhRoleTable *tables;
     RhExpansions *expanded;
 } Goal;
 
@@ -96,6 +99,16 @@ static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from
     return end;
 }
 
+/* The task in which member 0 makes the call that rank g->rank makes in task i: what all members
+ * know, also where they play different roles. */
+static int32_t call_of(const Goal *g, int32_t i, const RhExpansion *e)
+{
+    const RhTask *t = rh_program_task(g->p, i);
+    const RhRoleTable *own = &g->tables[t->role], *r = &g->tables[g->role_of[e->members[0]]];
+    int32_t ordinal = own->ordinal[i - own->tasks_first];
+    return r->tasks_first + r->calls[r->calls_first[t->group] + ordinal];
+}
+
 static bool put_collective(Goal *g, int32_t i, int32_t start, int32_t *end, GError **error)
 {
     int32_t own;
@@ -103,7 +116,7 @@ static bool put_collective(Goal *g, int32_t i, int32_t start, int32_t *end, GErr
         rh_expansion_get(g->expanded, rh_program_task(g->p, i), g->rank, &own, error);
     if (!e)
         return false;
-    int64_t tag = i;
+    int64_t tag = call_of(g, i, e);
     int32_t from, to = e->first[own];
     for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++) {
         rh_expansion_phase(e, own, k, &from, &to);
@@ -198,12 +211,19 @@ char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError 
     g_autofree int32_t *role_of = rh_program_role_of_rank(p);
     g_autoptr(RhExpansions) expanded = rh_expansions_new(p, platform);
     g_autoptr(GString) out = g_string_new(NULL);
-    Goal g = {.p = p, .platform = platform, .out = out, .end_of = end_of, .expanded = expanded};
+    Goal g = {.p = p,
+              .platform = platform,
+              .out = out,
+              .end_of = end_of,
+              .role_of = role_of,
+              .tables = rh_role_tables_new(p, platform),
+              .expanded = expanded};
     g_string_append_printf(out, "num_ranks %d\n", p->ranks_count);
-    for (g.rank = 0; g.rank < p->ranks_count; g.rank++) {
+    bool put = true;
+    for (g.rank = 0; put && g.rank < p->ranks_count; g.rank++) {
         int32_t role = role_of[g.rank];
-        if (!put_rank(&g, role < 0 ? NULL : rh_program_role(p, role), error))
-            return NULL;
+        put = put_rank(&g, role < 0 ? NULL : rh_program_role(p, role), error);
     }
-    return g_string_free(g_steal_pointer(&out), FALSE);
+    rh_role_tables_free(g.tables, (int32_t)p->roles->len);
+    return put ? g_string_free(g_steal_pointer(&out), FALSE) : NULL;
 }

@@ -5,7 +5,7 @@
  *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head],
  *                ...],
  *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
- *    "groups": [{"label": "tp", "spans": [[stride, extent], ...]}, ...],
+ *    "groups": [{"label": "tp", "spans": [[stride, extent, period], ...]}, ...],
  *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
  *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
  *                          "microbatch": 0, "bundle": 0, "preds": [3]},
@@ -20,7 +20,7 @@
  * tasks means the end); `peer_task` is in another role and counts over the whole program, role
  * after role. Numbers keep every bit. A key left out has its default: lane compute, phase none,
  * -1 for layer, microbatch, bundle, group and peer_task, 0 for the rest; a memory row without a
- * tier is on hbm. */
+ * tier is on hbm, a span without a period begins again when its extent is full. */
 #include <string.h>
 
 #include "base/error.h"
@@ -76,13 +76,16 @@ static const char *tier_name(int v)
 
 /* --- out --- */
 
-static void put_spans(RhJsonWriter *w, const RhSpan *spans, int32_t count)
+/* `periods` may be NULL: there are none. */
+static void put_spans(RhJsonWriter *w, const RhSpan *spans, const int32_t *periods, int32_t count)
 {
     rh_json_begin_array(w, "spans");
     for (int32_t i = 0; i < count; i++) {
         rh_json_begin_array(w, NULL);
         rh_json_put_int(w, NULL, spans[i].stride);
         rh_json_put_int(w, NULL, spans[i].extent);
+        if (periods && periods[i] > 0)
+            rh_json_put_int(w, NULL, periods[i]);
         rh_json_end_array(w);
     }
     rh_json_end_array(w);
@@ -169,7 +172,7 @@ static void put_role(RhJsonWriter *w, const RhProgram *p, const RhRole *r)
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "label", label_of(p, r->label));
     rh_json_put_int(w, "first_rank", r->first_rank);
-    put_spans(w, r->spans, r->spans_count);
+    put_spans(w, r->spans, NULL, r->spans_count);
     rh_json_begin_array(w, "tasks");
     for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++)
         put_task(w, p, rh_program_task(p, i));
@@ -207,7 +210,7 @@ char *rh_program_to_json(const RhProgram *p)
         const RhGroup *g = rh_program_group(p, (int32_t)i);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "label", label_of(p, g->label));
-        put_spans(w, g->spans, g->spans_count);
+        put_spans(w, g->spans, g->periods, g->spans_count);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -318,8 +321,9 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
     }
 }
 
+/* `periods` may be NULL: there can be none. */
 static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
-                          RhSpan spans[RH_SPANS_MAX])
+                          RhSpan spans[RH_SPANS_MAX], int32_t *periods)
 {
     int32_t count = 0;
     int64_t size = 1;
@@ -329,6 +333,7 @@ static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
         RhSpan span;
         span.stride = (int32_t)cell_int(doc, row, &at, 1, ranks);
         span.extent = (int32_t)cell_int(doc, row, &at, 1, ranks);
+        int32_t period = periods && at ? (int32_t)cell_int(doc, row, &at, 1, ranks) : 0;
         row_ends(doc, at);
         size *= span.extent;
         if (count == RH_SPANS_MAX || size > ranks) {
@@ -336,6 +341,8 @@ static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
                             RH_SPANS_MAX);
             return count;
         }
+        if (periods)
+            periods[count] = period;
         spans[count++] = span;
     }
     return count;
@@ -375,7 +382,7 @@ static void read_role(RhJson *doc, const RhJsonNode *node, RhProgram *p)
 {
     RhSpan spans[RH_SPANS_MAX] = {{0}};
     int32_t first_rank = (int32_t)rh_json_int(doc, node, "first_rank", 0, p->ranks_count - 1);
-    int32_t count = read_spans(doc, node, p->ranks_count, spans);
+    int32_t count = read_spans(doc, node, p->ranks_count, spans, NULL);
     rh_program_begin_role(p, rh_json_string_or(doc, node, "label", ""), first_rank, spans, count);
     int32_t first = (int32_t)p->tasks->len;
     for (const RhJsonNode *t = rh_json_first(rh_json_array(doc, node, "tasks")); t;
@@ -437,8 +444,12 @@ RhProgram *rh_program_from_json(RhJson *doc, GError **error)
     for (const RhJsonNode *g = rh_json_first(rh_json_array(doc, root, "groups")); g;
          g = rh_json_next(g)) {
         RhSpan spans[RH_SPANS_MAX] = {{0}};
-        int32_t count = read_spans(doc, g, p->ranks_count, spans);
-        rh_program_add_group(p, rh_json_string_or(doc, g, "label", ""), spans, count);
+        int32_t periods[RH_SPANS_MAX] = {0};
+        int32_t count = read_spans(doc, g, p->ranks_count, spans, periods);
+        int32_t index =
+            rh_program_add_group(p, rh_json_string_or(doc, g, "label", ""), spans, count);
+        for (int32_t k = 0; k < count; k++)
+            rh_program_space_group(p, index, k, periods[k]);
     }
     for (const RhJsonNode *r = rh_json_first(rh_json_array(doc, root, "roles")); r;
          r = rh_json_next(r))

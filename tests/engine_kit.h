@@ -115,6 +115,9 @@ typedef struct {
     RhAlgo tp_algo, dp_algo;
     double kernel_s, tp_bytes, dp_bytes, message_bytes;
     double uneven_s; /* stage k's kernels take kernel_s + k * uneven_s */
+    /* Above 0, with two stages or more: first and last stage sum so many bytes that they share, and
+     * then all ranks sum a number. */
+    double shared_bytes;
 } KitStep;
 
 static inline int32_t kit_layer(RhProgram *p, const KitStep *k, int32_t stage, int32_t group,
@@ -126,6 +129,25 @@ static inline int32_t kit_layer(RhProgram *p, const KitStep *k, int32_t stage, i
     return kit_collective(p, RH_LANE_TP, RH_OP_ALL_REDUCE, k->tp_algo, group, k->tp_bytes, kernel);
 }
 
+/* Gradients of what first and last stage share, and their norm over all. */
+static inline int32_t kit_across(RhProgram *p, const KitStep *k, int32_t stage, int32_t group,
+                                 int32_t pred)
+{
+    if (stage == 0 || stage == k->pp - 1)
+        pred = kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, group, k->shared_bytes,
+                              pred);
+    return kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_TREE, group + 1, 8, pred);
+}
+
+static inline int32_t kit_groups_across(RhProgram *p, const KitStep *k, int32_t stage_stride)
+{
+    RhSpan ends = {(k->pp - 1) * stage_stride, 2}, all = {1, p->ranks_count};
+    int32_t group = rh_program_add_group(p, "shared", &ends, 1);
+    rh_program_space_group(p, group, 0, k->pp * stage_stride);
+    rh_program_add_group(p, "all", &all, 1);
+    return group;
+}
+
 static inline RhProgram *kit_step(KitStep k)
 {
     RhProgram *p = rh_program_new(k.tp * k.dp * k.pp);
@@ -134,11 +156,13 @@ static inline RhProgram *kit_step(KitStep k)
     RhSpan tp = {1, k.tp}, dp = {replica_stride, k.dp};
     int32_t tp_group = rh_program_add_group(p, "tp", &tp, 1);
     int32_t dp_group = rh_program_add_group(p, "dp", &dp, 1);
+    bool across = k.shared_bytes > 0 && k.pp > 1;
+    int32_t shared_group = across ? kit_groups_across(p, &k, stage_stride) : -1;
     g_autofree int32_t *forward_send = g_new0(int32_t, k.pp * k.microbatches);
     g_autofree int32_t *forward_recv = g_new0(int32_t, k.pp * k.microbatches);
     g_autofree int32_t *backward_send = g_new0(int32_t, k.pp * k.microbatches);
     g_autofree int32_t *backward_recv = g_new0(int32_t, k.pp * k.microbatches);
-    g_autofree int32_t *reduced = g_new0(int32_t, k.layers);
+    g_autofree int32_t *reduced = g_new0(int32_t, k.layers + 1);
     for (int32_t s = 0; s < k.pp; s++) {
         RhSpan spans[] = {tp, dp};
         g_autofree char *name = g_strdup_printf("stage %d", s);
@@ -170,7 +194,10 @@ static inline RhProgram *kit_step(KitStep k)
                 backward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_PREV, -stage_stride,
                                                 k.message_bytes, last);
         }
-        kit_wait(p, k.kernel_s / 2, reduced, k.dp > 1 ? k.layers : 0);
+        int32_t awaited = k.dp > 1 ? k.layers : 0;
+        if (across)
+            reduced[awaited++] = kit_across(p, &k, s, shared_group, (int32_t)p->tasks->len - 1);
+        kit_wait(p, k.kernel_s / 2, reduced, awaited);
         rh_program_end_role(p);
     }
     for (int32_t i = 0; i < k.pp * k.microbatches; i++) {

@@ -108,6 +108,37 @@ static void communication_slows_the_kernel_it_runs_beside(void)
     RH_CHECK_CLOSE(kit_time_s(p, platform, unheld), 1, 1e-9);
 }
 
+/* The later of two roles sets off the collective of both; each may go on at once. */
+static void roles_meet_in_a_group(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
+    RhSpan ranks = {1, 8}, pair = {8, 2};
+    g_autoptr(RhProgram) p = rh_program_new(16);
+    int32_t group = rh_program_add_group(p, "shared", &pair, 1);
+    for (int32_t r = 0; r < 2; r++) {
+        rh_program_begin_role(p, r ? "last" : "first", 8 * r, &ranks, 1);
+        int32_t wait = kit_wait(p, r ? 3e-3 : 1e-3, NULL, 0);
+        int32_t sum =
+            kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, group, 1e9, wait);
+        kit_wait(p, r ? 1e-3 : 2e-3, &sum, 1);
+        rh_program_end_role(p);
+    }
+    CU_ASSERT_TRUE(rh_program_check(p, NULL));
+    /* Eight pairs on eight NICs, both ways at once: two steps of half the bytes. */
+    RhLink links[RH_ROUTE_MAX];
+    double bytes_per_s = HUGE_VAL;
+    for (int i = rh_platform_route(platform, 0, 8, links); i-- > 0;)
+        bytes_per_s = MIN(bytes_per_s, rh_platform_link_bytes_per_s(platform, links[i]));
+    double alpha_s = rh_platform_route_latency_s(platform, 0, 8);
+    double sum_s = platform->collective_launch_s.value + 2 * (alpha_s + 0.5e9 / bytes_per_s);
+    double dry_s = 0;
+    RH_CHECK_CLOSE(kit_time_s(p, platform, plain), 3e-3 + sum_s + 2e-3, 1e-9);
+    RH_CHECK_CLOSE(kit_time_s(p, platform, (RhEngineOptions){.unfolded = true}),
+                   3e-3 + sum_s + 2e-3, 1e-9);
+    CU_ASSERT_TRUE(rh_critical_path_s(p, platform, &dry_s, NULL));
+    RH_CHECK_CLOSE(dry_s, 3e-3 + sum_s + 2e-3, 1e-9);
+}
+
 static void a_receive_without_its_send_fails_by_name(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x1");
@@ -381,6 +412,7 @@ int main(void)
             {"a_late_flow_shares_what_is_left", a_late_flow_shares_what_is_left},
             {"communication_slows_the_kernel_it_runs_beside",
              communication_slows_the_kernel_it_runs_beside},
+            {"roles_meet_in_a_group", roles_meet_in_a_group},
             {"a_receive_without_its_send_fails_by_name", a_receive_without_its_send_fails_by_name},
             {"two_that_wait_for_each_other_fail_by_name",
              two_that_wait_for_each_other_fail_by_name},

@@ -134,6 +134,20 @@ static void groups_that_straddle_nodes(void)
     check_agrees("straddling", p, platform);
 }
 
+static void groups_across_stages(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s,nics:2");
+    for (int i = 0; i < 4; i++) {
+        KitStep k = base_step;
+        k.stages_inside = i % 2, k.shared_bytes = 3e8;
+        if (i >= 2)
+            k.pp = 2, k.dp = 8;
+        g_autoptr(RhProgram) p = kit_step(k);
+        CU_ASSERT_TRUE(rh_program_check(p, NULL));
+        check_agrees("first and last stage share a matrix", p, platform);
+    }
+}
+
 static void a_slow_link_is_a_colour_of_its_own(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
@@ -311,6 +325,9 @@ static void folded_jitter_is_near_the_mean_of_unfolded_seeds(void)
     k.tp = 1, k.dp = 8, k.pp = 8, k.microbatches = 16;
     g_autoptr(RhProgram) stages = kit_step(k);
     check_jitter("dp 8, pp 8", stages, platform);
+    k.dp = 4, k.pp = 4, k.microbatches = 4, k.shared_bytes = 1e8;
+    g_autoptr(RhProgram) across = kit_step(k);
+    check_jitter("a matrix of two stages", across, platform);
 }
 
 static void the_same_seed_gives_the_same_run(void)
@@ -336,6 +353,7 @@ int main(void)
             {"leaders_of_hierarchical_collectives", leaders_of_hierarchical_collectives},
             {"every_algorithm_over_odd_groups", every_algorithm_over_odd_groups},
             {"groups_that_straddle_nodes", groups_that_straddle_nodes},
+            {"groups_across_stages", groups_across_stages},
             {"a_slow_link_is_a_colour_of_its_own", a_slow_link_is_a_colour_of_its_own},
             {"a_shuffled_placement_agrees_too", a_shuffled_placement_agrees_too},
             {"random_steps_agree_folded_and_unfolded", random_steps_agree_folded_and_unfolded},

@@ -321,6 +321,25 @@ static void every_collective_sends_what_its_schedule_sends(void)
     CU_ASSERT_TRUE(checked > 35);
 }
 
+static void groups_across_stages_can_be_performed(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    for (int inside = 0; inside < 2; inside++) {
+        g_autoptr(RhProgram) p = kit_step((KitStep){.tp = 2,
+                                                    .dp = 4,
+                                                    .pp = 4,
+                                                    .microbatches = 2,
+                                                    .layers = 1,
+                                                    .stages_inside = inside,
+                                                    .tp_algo = RH_ALGO_RING,
+                                                    .dp_algo = RH_ALGO_RING,
+                                                    .kernel_s = 1e-4,
+                                                    .shared_bytes = 1 << 20});
+        g_auto(Schedule) s = check_goal(p, platform);
+        CU_ASSERT_EQUAL(s.ranks_count, 32);
+    }
+}
+
 static void random_steps_can_be_performed(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
@@ -431,6 +450,7 @@ int main(void)
             {"a_ring_of_two_has_this_text", a_ring_of_two_has_this_text},
             {"every_collective_sends_what_its_schedule_sends",
              every_collective_sends_what_its_schedule_sends},
+            {"groups_across_stages_can_be_performed", groups_across_stages_can_be_performed},
             {"random_steps_can_be_performed", random_steps_can_be_performed},
             {"a_training_step_calculates_what_its_kernels_take",
              a_training_step_calculates_what_its_kernels_take},

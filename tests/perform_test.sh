@@ -53,4 +53,18 @@ REHEARSE_KERNELS=/bin/false perform 3 'did not get ready' --compute cuda
 perform 2 'timed, blas or cuda is wanted' --compute gpu
 perform 2 'poll or sockets is wanted' --wake never
 [ -z "$(find "$scratch" -name 'rehearse-*.csv')" ] || fail 'a list was left behind'
+
+# Two roles that meet in one group: the same sums, by our steps and by the library's.
+call='{"kind": "collective", "lane": "dp", "op": "all-reduce", "algorithm": "ring", "group": 0, "bytes": 4096}'
+cat >"$scratch/job.program.json" <<END
+{"schema": "rehearse.program/1", "ranks": 2, "kernels": [], "bundles": [],
+ "groups": [{"label": "ends", "spans": [[1, 2]]}],
+ "roles": [{"label": "first", "first_rank": 0, "spans": [], "tasks": [{"kind": "mark"}, $call, $call]},
+           {"label": "last", "first_rank": 1, "spans": [], "tasks": [$call, $call]}]}
+END
+for by in '' --library; do
+    perform 0 '' ${by:+"$by"}
+    [ "$(number wrong_count)" = 0 ] || fail "sums of two roles $by"
+    [ "$(number checked_count)" != 0 ] || fail "no sum of two roles was looked at $by"
+done
 exit "$failed"

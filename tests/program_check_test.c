@@ -337,6 +337,131 @@ static void a_role_that_holds_half_of_a_group_is_refused(void)
     CU_ASSERT_FALSE(rh_program_check(p, NULL));
 }
 
+/* --- groups across roles --- */
+
+/* Ranks 0 to 7, two to a role. Roles 0 and 3 call a group of one rank each, once or twice. */
+static RhProgram *first_and_last(void)
+{
+    RhProgram *p = rh_program_new(8);
+    RhSpan pair = {1, 2}, ends = {6, 2};
+    int32_t group = rh_program_add_group(p, "ends", &ends, 1);
+    rh_program_space_group(p, group, 0, 8);
+    for (int32_t r = 0; r < 4; r++) {
+        rh_program_begin_role(p, "stage", 2 * r, &pair, 1);
+        int32_t wait = kit_wait(p, 1e-3 * (r + 1), NULL, 0);
+        for (int32_t call = 0; call < 2 && (r == 0 || r == 3); call++)
+            kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, group, 1e6 * (call + 1),
+                           wait);
+        rh_program_end_role(p);
+    }
+    return p;
+}
+/* Its tasks: 0 wait, 1 and 2 calls | 3 | 4 | 5 wait, 6 and 7 calls. */
+
+static void a_group_may_join_first_and_last_role(void)
+{
+    g_autoptr(RhProgram) p = first_and_last();
+    g_autoptr(GError) error = NULL;
+    int32_t members[2], first;
+    CU_ASSERT_TRUE(rh_program_check(p, &error));
+    CU_ASSERT_EQUAL(rh_group_members(group(p), 7, members), 1);
+    CU_ASSERT_TRUE(members[0] == 1 && members[1] == 7);
+    for (int32_t rank = 2; rank < 6; rank++)
+        CU_ASSERT_EQUAL(rh_group_place(group(p), rank, &first), -1);
+}
+
+static RhProgram *two_turns(void)
+{
+    RhProgram *p = rh_program_new(16);
+    RhSpan pair[] = {{1, 2}, {8, 2}}, ends = {6, 2};
+    int32_t group = rh_program_add_group(p, "ends", &ends, 1);
+    rh_program_space_group(p, group, 0, 8);
+    for (int32_t r = 0; r < 4; r += 3) {
+        rh_program_begin_role(p, "stage", 2 * r, pair, 2);
+        kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, group, 1e6, -1);
+        rh_program_end_role(p);
+    }
+    return p;
+}
+
+static void such_a_group_begins_again_after_its_period(void)
+{
+    g_autoptr(RhProgram) p = two_turns();
+    int32_t members[2];
+    CU_ASSERT_TRUE(rh_program_check(p, NULL));
+    CU_ASSERT_EQUAL(rh_group_members(group(p), 9, members), 0);
+    CU_ASSERT_TRUE(members[0] == 9 && members[1] == 15);
+    group(p)->periods[0] = 0; /* after 12 ranks: 9 then belongs to 3 */
+    CU_ASSERT_FALSE(rh_program_check(p, NULL));
+}
+
+BREAKS(across_op, task(p, 6)->op = RH_OP_REDUCE_SCATTER)
+BREAKS(across_bytes, task(p, 7)->bytes++)
+BREAKS(across_algo, task(p, 1)->algo = RH_ALGO_TREE)
+BREAKS(across_count, task(p, 7)->kind = RH_TASK_MARK)
+BREAKS(across_none, task(p, 6)->kind = task(p, 7)->kind = RH_TASK_MARK)
+BREAKS(across_order, set_pred(p, 1, 2)) /* on one lane, so that none of both starts */
+BREAKS(across_stranger, (task(p, 3)->kind = RH_TASK_COLLECTIVE, task(p, 3)->group = 0,
+                         task(p, 3)->op = RH_OP_ALL_REDUCE, task(p, 3)->algo = RH_ALGO_RING))
+BREAKS(across_period_short, group(p)->periods[0] = 6)
+BREAKS(across_period_long, group(p)->periods[0] = 9)
+BREAKS(across_period_below, group(p)->periods[0] = -1)
+
+static void such_a_group_is_called_alike_by_all_its_roles(void)
+{
+    static void (*const changes[])(RhProgram *) = {
+        break_across_op,          break_across_bytes,       break_across_algo,
+        break_across_count,       break_across_none,        break_across_order,
+        break_across_stranger,    break_across_period_long, break_across_period_short,
+        break_across_period_below};
+    for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
+        g_autoptr(RhProgram) p = first_and_last();
+        g_autoptr(GError) error = NULL;
+        changes[i](p);
+        bool sound = rh_program_check(p, &error);
+        if (sound)
+            fprintf(stderr, "    accepted: change %zu\n", i);
+        CU_ASSERT_FALSE(sound);
+    }
+}
+
+/* Roles 0, 1 and 2; half of role 0 meets role 1 and half role 2. */
+static void ranks_of_a_role_meet_the_same_roles(void)
+{
+    g_autoptr(RhProgram) p = rh_program_new(4);
+    RhSpan pair = {1, 2};
+    int32_t across = rh_program_add_group(p, "pairs", &(RhSpan){2, 2}, 1);
+    for (int32_t r = 0; r < 3; r++) {
+        rh_program_begin_role(p, "role", r == 0 ? 0 : r + 1, &pair, r == 0 ? 1 : 0);
+        kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, across, 1e6, -1);
+        rh_program_end_role(p);
+    }
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE(rh_program_check(p, &error));
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "meet the same roles") : NULL);
+}
+
+/* Two groups, called the other way round by the other role. */
+static void crossed_calls_are_found_to_wait_for_each_other(void)
+{
+    for (int crossed = 0; crossed < 2; crossed++) {
+        g_autoptr(RhProgram) p = rh_program_new(2);
+        RhSpan pair = {1, 2};
+        int32_t groups[] = {rh_program_add_group(p, "a", &pair, 1),
+                            rh_program_add_group(p, "b", &pair, 1)};
+        for (int32_t r = 0; r < 2; r++) {
+            rh_program_begin_role(p, "role", r, NULL, 0);
+            for (int32_t call = 0; call < 2; call++)
+                kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING,
+                               groups[(call + r * crossed) % 2], 1e6, -1);
+            rh_program_end_role(p);
+        }
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_EQUAL(rh_program_check(p, &error), !crossed);
+        CU_ASSERT_EQUAL(error && strstr(error->message, "wait for each other"), crossed);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -352,5 +477,13 @@ int main(void)
                    {"harmless_changes_are_accepted", harmless_changes_are_accepted},
                    {"a_role_that_holds_half_of_a_group_is_refused",
                     a_role_that_holds_half_of_a_group_is_refused},
+                   {"a_group_may_join_first_and_last_role", a_group_may_join_first_and_last_role},
+                   {"such_a_group_begins_again_after_its_period",
+                    such_a_group_begins_again_after_its_period},
+                   {"such_a_group_is_called_alike_by_all_its_roles",
+                    such_a_group_is_called_alike_by_all_its_roles},
+                   {"ranks_of_a_role_meet_the_same_roles", ranks_of_a_role_meet_the_same_roles},
+                   {"crossed_calls_are_found_to_wait_for_each_other",
+                    crossed_calls_are_found_to_wait_for_each_other},
                    {0}});
 }

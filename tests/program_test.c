@@ -64,7 +64,8 @@ static void check_same_tables(const RhProgram *a, const RhProgram *b)
         const RhGroup *x = rh_program_group(a, i), *y = rh_program_group(b, i);
         CU_ASSERT_TRUE(x->label == y->label && x->size == y->size &&
                        x->spans_count == y->spans_count &&
-                       same_spans(x->spans, y->spans, x->spans_count));
+                       same_spans(x->spans, y->spans, x->spans_count) &&
+                       memcmp(x->periods, y->periods, sizeof x->periods) == 0);
     }
 }
 
@@ -119,6 +120,23 @@ static void json_keeps_every_bit_of_a_small_program(void)
     for (int32_t r = 0; r < 4; r++)
         p->gpu_of_rank[r] = 3 - r;
     check_round_trip(p);
+}
+
+static void json_keeps_groups_across_roles(void)
+{
+    for (int inside = 0; inside < 2; inside++) {
+        g_autoptr(RhProgram) p = kit_step((KitStep){.tp = 2,
+                                                    .dp = 2,
+                                                    .pp = 4,
+                                                    .microbatches = 1,
+                                                    .layers = 1,
+                                                    .stages_inside = inside,
+                                                    .tp_algo = RH_ALGO_RING,
+                                                    .dp_algo = RH_ALGO_RING,
+                                                    .kernel_s = 1e-4,
+                                                    .shared_bytes = 1e6});
+        check_round_trip(p);
+    }
 }
 
 static void json_keeps_every_bit_of_random_programs(void)
@@ -182,7 +200,10 @@ static const char *const wrong_texts[][2] = {
     {"[[1,2]]", "[[1,0]]"},
     {"[[1,2]]", "[[0,2]]"},
     {"[[1,2]]", "[[1,5]]"},
-    {"[[1,2]]", "[[1,2,3]]"},
+    {"[[1,2]]", "[[1,2,1]]"},
+    {"[[1,2]]", "[[1,2,5]]"},
+    {"[[1,2]]", "[[1,2,2,2]]"},
+    {"\"first_rank\":0,\"spans\":[[1,2]]", "\"first_rank\":0,\"spans\":[[1,2,2]]"},
     {"[[1,2]]", "[1,2]"},
     {"[[1,2]]", "[[1,2],[1,1],[1,1],[1,1],[1,1]]"},
     {"\"first_rank\":2", "\"first_rank\":4"},
@@ -323,6 +344,8 @@ int main(void)
     return rh_test_main(
         "program files",
         (RhTest[]){
+            {"json_keeps_groups_across_roles", json_keeps_groups_across_roles},
+
             {"json_keeps_every_bit_of_a_small_program", json_keeps_every_bit_of_a_small_program},
             {"json_keeps_every_bit_of_random_programs", json_keeps_every_bit_of_random_programs},
             {"json_keeps_every_bit_of_a_training_step", json_keeps_every_bit_of_a_training_step},

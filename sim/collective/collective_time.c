@@ -31,22 +31,14 @@ typedef struct {
     GArray *places; /* int32_t, of the routes' links */
 } Clock;
 
-static bool is_first(const RhGroup *g, int32_t rank)
-{
-    for (int32_t i = 0; i < g->spans_count; i++)
-        if (rank / g->spans[i].stride % g->spans[i].extent != 0)
-            return false;
-    return true;
-}
-
 /* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. */
 static GArray *first_ranks(const Clock *k, const RhGroup *g, int32_t role)
 {
     GArray *first = g_array_new(FALSE, FALSE, sizeof(int32_t));
     const RhRole *r = rh_program_role(k->program, role);
     for (int32_t i = 0; i < r->ranks_count; i++) {
-        int32_t rank = rh_role_rank(r, i);
-        if (is_first(g, rank))
+        int32_t rank = rh_role_rank(r, i), member_0;
+        if (rh_group_place(g, rank, &member_0) == 0)
             g_array_append_val(first, rank);
     }
     return first;

@@ -101,7 +101,8 @@ static bool add_instance(RhTraffic *t, int32_t g, int32_t rank, int32_t *ranks, 
 {
     const RhGroup *group = rh_program_group(t->program, g);
     RhGroupTraffic *traffic = &t->groups[g];
-    rh_group_members(group, rank, ranks);
+    if (rh_group_members(group, rank, ranks) < 0)
+        return rh_fail(error, RH_ERROR_INPUT, "rank %d stands in no group %d", rank, g);
     for (int32_t i = 0; i < group->size; i++)
         if (ranks[i] < 0 || ranks[i] >= t->program->ranks_count)
             return rh_fail(error, RH_ERROR_INPUT, "group %d of rank %d holds rank %d of %d", g,
