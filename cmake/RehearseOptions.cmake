@@ -33,8 +33,8 @@ target_compile_options(rh_flags INTERFACE -ffp-contract=off -fno-common)
 if(RH_WERROR)
   target_compile_options(rh_flags INTERFACE -Werror)
 endif()
-if(RH_SANITIZE)
-  target_compile_options(rh_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
+if(RH_SANITIZE) # -O1: tests take less than a third of the time, and stacks still read
+  target_compile_options(rh_flags INTERFACE -O1 -fsanitize=address,undefined -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined)
   target_link_options(rh_flags INTERFACE -fsanitize=address,undefined)
 endif()

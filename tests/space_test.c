@@ -1,0 +1,143 @@
+/* The space of layouts, and the constraints on it. */
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+static RhLayout *at(GArray *space, guint i)
+{
+    return &g_array_index(space, RhLayout, i);
+}
+
+/* Every tuple of knobs that could be legal, kept when legal and canonical. */
+static guint count_by_brute_force(const TrainKit *k)
+{
+    int32_t samples = (int32_t)k->c.job.global_batch, most_vpp = k->c.model->layers_count + 2;
+    guint count = 0;
+    RhLayout l = rh_layout_default();
+    for (l.tp = 1; l.tp <= k->c.job.gpus; l.tp++)
+        for (l.pp = 1; l.pp <= k->c.job.gpus; l.pp++)
+            for (l.dp = 1; l.dp <= k->c.job.gpus; l.dp++)
+                for (l.vpp = 1; l.vpp <= most_vpp; l.vpp++)
+                    for (l.microbatch = 1; l.microbatch <= samples; l.microbatch++)
+                        for (l.zero = 0; l.zero < 4; l.zero++)
+                            for (int rest = 0; rest < 3 * 3 * 2 * 2; rest++) {
+                                l.recompute = (RhRecompute)(rest % 3);
+                                l.schedule = (RhScheduleKind)(1 + rest / 3 % 3);
+                                l.sequence_parallel = rest / 9 % 2 != 0;
+                                l.order = (RhOrder)(1 + rest / 18);
+                                RhLayout canonical = rh_train_canonical(&k->c, &l);
+                                count += rh_layout_equal(&canonical, &l) &&
+                                         rh_train_legal(&k->c, &l, NULL);
+                            }
+    return count;
+}
+
+static void the_space_is_every_canonical_legal_layout(void)
+{
+    static const struct {
+        const char *platform;
+        int64_t batch;
+    } rows[] = {{"dgx-h100:1", 16}, {"h100-sxm:2x1,nvlink:450GB/s", 90}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k =
+            train_kit("llama-3.2-1b", rows[i].platform, "megatron", rows[i].batch, 2048);
+        g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+        CU_ASSERT_EQUAL(space->len, count_by_brute_force(&k));
+        CU_ASSERT_TRUE(space->len > 100);
+    }
+}
+
+static void a_stack_without_sequence_parallelism_has_none(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron-2021", 16, 2048);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE(space->len > 100);
+    for (guint i = 0; i < space->len; i++)
+        CU_ASSERT_FALSE(at(space, i)->sequence_parallel);
+    RhLayout l = train_layout(&k, "tp4");
+    CU_ASSERT_FALSE(l.sequence_parallel);
+    l.sequence_parallel = true;
+    CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+}
+
+/* Megatron-FSDP knows no stages; without a stack everything runs. */
+static void megatron_shards_gradients_without_stages_only(void)
+{
+    static const struct {
+        const char *stack;
+        bool staged;
+    } rows[] = {{"megatron", false}, {"megatron-2021", false}, {"bare", true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", rows[i].stack, 16, 2048);
+        g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+        bool staged = false, alone = false;
+        for (guint l = 0; l < space->len; l++) {
+            staged |= at(space, l)->zero >= 2 && at(space, l)->pp > 1;
+            alone |= at(space, l)->zero >= 2 && at(space, l)->pp == 1;
+        }
+        CU_ASSERT_EQUAL(staged, rows[i].staged);
+        CU_ASSERT_TRUE(alone);
+    }
+}
+
+static void no_layout_is_listed_twice(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 4096);
+    g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < space->len; i++)
+        CU_ASSERT_TRUE(g_hash_table_add(seen, rh_layout_format(at(space, i))));
+}
+
+static void constraints_hold(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 4096);
+    RhConstraint c[3];
+    CU_ASSERT_TRUE(rh_constraint_parse("tp=4", false, &c[0], NULL));
+    CU_ASSERT_TRUE(rh_constraint_parse("pp<=2", true, &c[1], NULL));
+    CU_ASSERT_TRUE(rh_constraint_parse("recompute=full", false, &c[2], NULL));
+    g_autoptr(GArray) space = rh_space_list(&k.c, c, 3);
+    CU_ASSERT_TRUE(space->len > 0);
+    for (guint i = 0; i < space->len; i++)
+        CU_ASSERT_TRUE(at(space, i)->tp == 4 && at(space, i)->pp <= 2 &&
+                       at(space, i)->recompute == RH_RECOMPUTE_FULL);
+    static const char *const wrong[] = {"tp",    "tp<4", "qq=1", "tp=x",        "memory=90%",
+                                        "tp>=2", "=",    "",     "recompute=9", "tp=2,pp=2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_constraint_parse(wrong[i], false, &c[0], &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
+static void memory_has_only_an_upper_limit(void)
+{
+    RhConstraint c = {0};
+    CU_ASSERT_TRUE(rh_constraint_parse("memory<=90%", true, &c, NULL));
+    CU_ASSERT_TRUE(c.relation == -1 && c.value == 0.9);
+    static const char *const wrong[] = {"memory>=10%", "memory=50%"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_constraint_parse(wrong[i], true, &c, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "space", (RhTest[]){{"the_space_is_every_canonical_legal_layout",
+                             the_space_is_every_canonical_legal_layout},
+                            {"a_stack_without_sequence_parallelism_has_none",
+                             a_stack_without_sequence_parallelism_has_none},
+                            {"megatron_shards_gradients_without_stages_only",
+                             megatron_shards_gradients_without_stages_only},
+                            {"no_layout_is_listed_twice", no_layout_is_listed_twice},
+                            {"constraints_hold", constraints_hold},
+                            {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
+                            {0}});
+}
