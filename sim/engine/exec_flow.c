@@ -115,7 +115,7 @@ static bool make_fluid(RhExec *x, int32_t index, double bytes)
     x->activities[flow->activity].fluid_count++;
     x->jobs[job_of(x, flow->activity)].bytes_as_flows +=
         bytes * class_at(x, flow->class)->flows_count;
-    rh_bridge_flow(flow->class, (uint64_t)ceil(units), index);
+    rh_exec_send(x, (RhSend){flow->class, index, (uint64_t)ceil(units)});
     return true;
 }
 

@@ -47,7 +47,7 @@ static void tell(RhExec *x, RhEventKind kind, int32_t job)
 {
     RhSessionEvent event = {kind, job, x->t_s};
     g_array_append_val(x->events, event);
-    rh_bridge_stop();
+    x->stops = true;
 }
 
 static void end_step(RhExec *x, int32_t index)
@@ -153,8 +153,9 @@ bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event, GError **erro
     bool timed = isfinite(until_s);
     if (timed)
         rh_timers_arm(&x->timers, x->stop_slot, fmax(until_s, x->t_s));
+    x->stops = false;
     rh_exec_drain(x);
-    const char *failure = x->events->len > 0 ? NULL : rh_bridge_run();
+    const char *failure = x->stops ? NULL : rh_bridge_run();
     bool in_time = timed && x->timers.position[x->stop_slot] < 0;
     rh_timers_disarm(&x->timers, x->stop_slot);
     if (failure)

@@ -92,6 +92,12 @@ typedef struct {
     double t_end_s;
 } RhLiveFlow;
 
+/* A flow that SimGrid is to start. */
+typedef struct {
+    int32_t route, flow;
+    uint64_t units;
+} RhSend;
+
 /* Live flows on a link, and as ~activity those performed whole. */
 typedef struct {
     int32_t *ids;
@@ -149,6 +155,9 @@ struct RhExec {
     const RhQuotient *quotient;
     const RhEngineOptions *options;
     double t_s, t_alarm_s;
+    bool ahead;    /* of SimGrid's clock; flows that start now wait in `sends` for it */
+    bool stops;    /* when this instant is over */
+    GArray *sends; /* RhSend */
     RhExecJob *jobs;
     int32_t jobs_count, jobs_slot, stop_slot; /* timers: beginnings of jobs; the end of a run */
     GArray *settled;                          /* int32_t: jobs whose tasks are all done */
@@ -191,6 +200,7 @@ void rh_exec_settle(RhExec *x); /* the steps of jobs whose tasks are all done */
 /* exec.c */
 void rh_exec_start_ready(RhExec *x);
 void rh_exec_drain(RhExec *x); /* what is due by now */
+void rh_exec_send(RhExec *x, RhSend send);
 void rh_exec_on_alarm(void *user);
 void rh_exec_on_flow_done(int32_t flow, void *user);
 void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);

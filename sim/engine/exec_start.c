@@ -78,6 +78,7 @@ static void add_room(RhExec *x)
     x->ready = g_array_new(FALSE, FALSE, sizeof(RhReady));
     x->settled = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->events = g_array_new(FALSE, FALSE, sizeof(RhSessionEvent));
+    x->sends = g_array_new(FALSE, FALSE, sizeof(RhSend));
     add_arrivals(x);
     x->transport->open(x);
 }
@@ -198,7 +199,7 @@ void rh_exec_free(RhExec *x)
     void *blocks[] = {x->actors, x->jobs, x->arrived};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    GArray *arrays[] = {x->ready, x->settled, x->events};
+    GArray *arrays[] = {x->ready, x->settled, x->events, x->sends};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_timers_clear(&x->timers);

@@ -8,6 +8,7 @@
 #include <set>
 #include <simgrid/engine.h>
 #include <simgrid/kernel/Timer.hpp>
+#include <simgrid/kernel/resource/Model.hpp>
 #include <simgrid/s4u.hpp>
 #include <simgrid/version.h>
 #include <string>
@@ -194,6 +195,19 @@ extern "C" bool rh_bridge_lacked_memory(void)
 extern "C" double rh_bridge_clock_s(void)
 {
     return simgrid_get_clock();
+}
+
+extern "C" double rh_bridge_quiet_until_s(void)
+{
+    double now_s = simgrid_get_clock(), first_s = HUGE_VAL;
+    for (auto *model : s4u::Engine::get_instance()->get_all_models()) {
+        if (!model->get_finished_action_set()->empty())
+            return now_s;
+        double after_s = model->next_occurring_event(now_s); /* -1: never */
+        if (after_s >= 0)
+            first_s = std::min(first_s, now_s + after_s);
+    }
+    return first_s;
 }
 
 extern "C" void rh_bridge_alarm(double t_s)

@@ -36,6 +36,9 @@ bool rh_bridge_started(void);
  * text). Signal handlers stay the caller's; SimGrid runs in the C locale. */
 const char *rh_bridge_start(const RhBridgePlatform *platform, RhBridgeCallbacks callbacks);
 double rh_bridge_clock_s(void);
+/* From the alarm: until when no flow ends, unless one starts; the clock where one has ended just
+ * now, HUGE_VAL without flows. */
+double rh_bridge_quiet_until_s(void);
 /* Replaces the alarm by one at t_s (not before the clock). */
 void rh_bridge_alarm(double t_s);
 /* `units` > 0 over a route; flow_done(flow) tells its end. */
