@@ -120,7 +120,8 @@ typedef struct {
 static bool same_message(const RhTask *a, const RhTask *b)
 {
     return a->kind == b->kind && a->op == b->op && a->algo == b->algo && a->group == b->group &&
-           a->bytes == b->bytes && a->peer_delta == b->peer_delta && a->phase == b->phase;
+           a->bytes == b->bytes && a->volumes == b->volumes && a->peer_delta == b->peer_delta &&
+           a->phase == b->phase;
 }
 
 static GArray *messages_of(const RhProgram *p, const RhRole *role, Subject subject)
@@ -168,8 +169,7 @@ static double alone_s(const RhProgram *p, const RhPlatform *platform, int32_t ro
     }
     const RhRole *role = rh_program_role(p, role_index);
     g_autofree int32_t *nodes = nodes_of_group(p, platform, role, t->group);
-    g_autoptr(RhSchedule) schedule = rh_schedule_new(
-        (RhOp)t->op, (RhAlgo)t->algo, rh_program_group(p, t->group)->size, nodes, t->bytes, NULL);
+    g_autoptr(RhSchedule) schedule = rh_schedule_of_task(p, t, nodes, NULL);
     return schedule ? rh_schedule_time_s(schedule, p, platform, t->group, role_index) : 0;
 }
 

@@ -68,7 +68,8 @@ static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *t
     uint64_t key = rh_mix64((uint64_t)task->group << 16 | (uint64_t)task->op << 8 | task->algo,
                             rh_bits64(task->bytes));
     int32_t fresh = (int32_t)w->collective_s->len;
-    int32_t at = *rh_map64_at(w->collective_known, rh_mix64(key, (uint64_t)role), fresh);
+    uint64_t whose = (uint64_t)task->volumes << 32 | (uint64_t)role;
+    int32_t at = *rh_map64_at(w->collective_known, rh_mix64(key, whose), fresh);
     if (at == fresh) {
         int32_t size = rh_program_group(w->program, task->group)->size;
         g_autofree int32_t *nodes = g_new(int32_t, MAX(size, 1));
@@ -76,8 +77,7 @@ static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *t
                          rh_program_role(w->program, role)->first_rank, nodes);
         for (int32_t i = 0; i < size; i++)
             nodes[i] = rh_platform_node_of(w->platform, rh_program_gpu(w->program, nodes[i]));
-        g_autoptr(RhSchedule) schedule =
-            rh_schedule_new((RhOp)task->op, (RhAlgo)task->algo, size, nodes, task->bytes, error);
+        g_autoptr(RhSchedule) schedule = rh_schedule_of_task(w->program, task, nodes, error);
         if (!schedule)
             return false;
         double s = rh_schedule_time_s(schedule, w->program, w->platform, task->group, role);

@@ -43,6 +43,14 @@ static void add_groups(RhProgram *out, const RhProgram *p)
     }
 }
 
+static void add_volumes(RhProgram *out, const RhProgram *p)
+{
+    for (uint32_t i = 0; i < p->volumes->len; i++) {
+        const RhVolumes *v = &g_array_index(p->volumes, RhVolumes, i);
+        rh_program_add_volumes(out, &g_array_index(p->shares, double, v->first), v->count);
+    }
+}
+
 static void add_bundles(RhProgram *out, const RhProgram *p, const RhDevice *device)
 {
     for (uint32_t b = 0; b < p->bundles->len; b++) {
@@ -53,7 +61,7 @@ static void add_bundles(RhProgram *out, const RhProgram *p, const RhDevice *devi
 
 /* What indices of a part grow by. */
 typedef struct {
-    int32_t groups, bundles, preds;
+    int32_t groups, bundles, preds, volumes;
 } Shift;
 
 static void add_tasks(RhProgram *out, const RhProgram *p, const RhJoined *at, Shift shift)
@@ -69,6 +77,7 @@ static void add_tasks(RhProgram *out, const RhProgram *p, const RhJoined *at, Sh
         task.preds_first += shift.preds;
         task.bundle += task.bundle >= 0 ? shift.bundles : 0;
         task.group += task.group >= 0 ? shift.groups : 0;
+        task.volumes += task.volumes > 0 ? shift.volumes : 0;
         task.peer_task += task.peer_task >= 0 ? at->tasks_first : 0;
         g_array_append_val(out->tasks, task);
     }
@@ -88,11 +97,13 @@ static void add_roles(RhProgram *out, const RhProgram *p, const RhJoined *at)
 
 static void add_part(RhProgram *out, const RhProgram *p, const RhDevice *device, RhJoined *at)
 {
-    Shift shift = {(int32_t)out->groups->len, (int32_t)out->bundles->len, (int32_t)out->preds->len};
+    Shift shift = {(int32_t)out->groups->len, (int32_t)out->bundles->len, (int32_t)out->preds->len,
+                   (int32_t)out->volumes->len};
     at->roles_first = (int32_t)out->roles->len;
     at->roles_count = (int32_t)p->roles->len;
     at->tasks_first = (int32_t)out->tasks->len;
     add_groups(out, p);
+    add_volumes(out, p);
     add_bundles(out, p, device);
     add_tasks(out, p, at, shift);
     add_roles(out, p, at);

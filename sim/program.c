@@ -12,6 +12,8 @@ RhProgram *rh_program_new(int32_t ranks_count)
     p->groups = g_array_new(FALSE, FALSE, sizeof(RhGroup));
     p->roles = g_array_new(FALSE, FALSE, sizeof(RhRole));
     p->memory = g_array_new(FALSE, FALSE, sizeof(RhMemoryEvent));
+    p->volumes = g_array_new(FALSE, FALSE, sizeof(RhVolumes));
+    p->shares = g_array_new(FALSE, FALSE, sizeof(double));
     p->labels = g_ptr_array_new_with_free_func(g_free);
     p->label_of_text = g_hash_table_new(g_str_hash, g_str_equal);
     p->ranks_count = ranks_count;
@@ -23,7 +25,8 @@ void rh_program_free(RhProgram *p)
 {
     if (!p)
         return;
-    GArray *arrays[] = {p->tasks, p->preds, p->kernels, p->bundles, p->groups, p->roles, p->memory};
+    GArray *arrays[] = {p->tasks, p->preds,  p->kernels, p->bundles, p->groups,
+                        p->roles, p->memory, p->volumes, p->shares};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_hash_table_unref(p->label_of_text);
@@ -54,6 +57,14 @@ int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t cou
     RhBundle bundle = {(int32_t)p->kernels->len, count, -1};
     g_array_append_vals(p->kernels, kernels, (guint)count);
     return add_bundle(p, bundle);
+}
+
+int32_t rh_program_add_volumes(RhProgram *p, const double *shares, int32_t count)
+{
+    RhVolumes volumes = {(int32_t)p->shares->len, count};
+    g_array_append_vals(p->shares, shares, (guint)count);
+    g_array_append_val(p->volumes, volumes);
+    return (int32_t)p->volumes->len;
 }
 
 int32_t rh_program_add_wait(RhProgram *p, double seconds)

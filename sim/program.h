@@ -112,10 +112,19 @@ typedef struct {
     int32_t peer_task;   /* SEND/RECV: the matching task (in the peer's role) */
     int32_t peer_delta;  /* SEND/RECV: peer rank = rank + peer_delta */
     int32_t preds_first; /* into preds */
+    int32_t volumes;     /* all-to-all: 0 as much to every member, else 1 + index into volumes */
     double bytes; /* COLLECTIVE: the whole buffer (all-reduce: n; reduce-scatter: input; all-gather:
-                     output; all-to-all: sum a rank sends, its own part included; shift: what a
-                     member sends); SEND/RECV/COPY: message */
+                     output; all-to-all: sum a rank sends, its own part included, and what the
+                     shares of its volumes are of; shift: what a member sends); SEND/RECV/COPY:
+                     message */
 } RhTask;
+
+/* How uneven an all-to-all of n members is: n shares, member i sending shares[j] of the bytes to
+ * member j whoever i is, or n x n, member i sending shares[i * n + j]. Experts with unlike loads
+ * are such; a rank's shares need not add up to 1. What is nothing is not sent. */
+typedef struct {
+    int32_t first, count; /* into shares */
+} RhVolumes;
 
 /* Kernels run back to back as one task. `seconds` >= 0 overrides the device (timed waits, imported
  * traces). */
@@ -166,6 +175,7 @@ typedef struct {
     GArray *groups;            /* RhGroup */
     GArray *roles;             /* RhRole */
     GArray *memory;            /* RhMemoryEvent */
+    GArray *volumes, *shares;  /* RhVolumes, double */
     GPtrArray *labels;         /* owned char* */
     GHashTable *label_of_text; /* while building: text -> index + 1 */
     int32_t ranks_count;
@@ -181,6 +191,8 @@ void rh_program_free(RhProgram *program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhProgram, rh_program_free)
 int32_t rh_program_label(RhProgram *p, const char *text); /* interned: same text, same index */
 int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t count);
+/* Returns what RhTask.volumes wants. */
+int32_t rh_program_add_volumes(RhProgram *p, const double *shares, int32_t count);
 int32_t rh_program_add_wait(RhProgram *p, double seconds); /* a bundle that takes this long */
 int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count);
 /* Span k of the group begins again after so many ranks. */
@@ -212,6 +224,13 @@ static inline const RhRole *rh_program_role(const RhProgram *p, int32_t i)
 static inline const RhGroup *rh_program_group(const RhProgram *p, int32_t i)
 {
     return &g_array_index(p->groups, RhGroup, i);
+}
+/* The task's shares, and how many; NULL where all are alike. */
+static inline const double *rh_task_shares(const RhProgram *p, const RhTask *t, int32_t *count)
+{
+    const RhVolumes *v = t->volumes ? &g_array_index(p->volumes, RhVolumes, t->volumes - 1) : NULL;
+    *count = v ? v->count : 0;
+    return v ? &g_array_index(p->shares, double, v->first) : NULL;
 }
 static inline int32_t rh_program_gpu(const RhProgram *p, int32_t rank)
 {

@@ -8,6 +8,7 @@
 #include "sim/role_meetings.h"
 
 #define RANKS_MAX (1 << 24)
+#define SHARE_MAX 1e6
 
 static bool fail_task(const RhProgram *p, int32_t i, GError **error, const char *what)
 {
@@ -143,6 +144,27 @@ static bool check_message(const RhProgram *p, int32_t i, GError **error)
            fail_task(p, i, error, "the peer's role is not this role shifted by the distance");
 }
 
+static bool check_volumes(const RhProgram *p, int32_t i, GError **error)
+{
+    const RhTask *t = rh_program_task(p, i);
+    if (t->volumes == 0)
+        return true;
+    if (t->kind != RH_TASK_COLLECTIVE || t->op != RH_OP_ALL_TO_ALL ||
+        !in_range(t->volumes - 1, p->volumes->len))
+        return fail_task(p, i, error, "volumes that are not there, or not of an all-to-all");
+    const RhVolumes *v = &g_array_index(p->volumes, RhVolumes, t->volumes - 1);
+    int64_t n = rh_program_group(p, t->group)->size;
+    if (v->first < 0 || (v->count != n && v->count != n * n) ||
+        (int64_t)v->first + v->count > (int64_t)p->shares->len)
+        return fail_task(p, i, error, "volumes are a share for each member, or for each pair");
+    for (int32_t k = v->first; k < v->first + v->count; k++) {
+        double share = g_array_index(p->shares, double, k);
+        if (!(share >= 0 && share <= SHARE_MAX))
+            return fail_task(p, i, error, "a share is out of range");
+    }
+    return true;
+}
+
 static bool check_task(const RhProgram *p, int32_t i, GError **error)
 {
     const RhTask *t = rh_program_task(p, i);
@@ -167,6 +189,8 @@ static bool check_task(const RhProgram *p, int32_t i, GError **error)
         return fail_task(p, i, error, "unknown group, operation or algorithm");
     if (t->kind == RH_TASK_COLLECTIVE && !rh_collective_supports((RhOp)t->op, (RhAlgo)t->algo))
         return fail_task(p, i, error, "the operation has no such algorithm");
+    if (!check_volumes(p, i, error))
+        return false;
     return (t->kind != RH_TASK_SEND && t->kind != RH_TASK_RECV) || check_message(p, i, error);
 }
 
@@ -197,7 +221,8 @@ static bool check_calls(const RhProgram *p, int32_t group, int32_t a, int32_t b,
             return fail_task(p, MAX(i, k), error,
                              "a role that it meets does not call the group as often");
         const RhTask *t = rh_program_task(p, i), *other = rh_program_task(p, k);
-        if (t->op != other->op || t->algo != other->algo || t->bytes != other->bytes)
+        if (t->op != other->op || t->algo != other->algo || t->bytes != other->bytes ||
+            t->volumes != other->volumes)
             return fail_task(p, k, error,
                              "a role that it meets calls the group with another operation, size "
                              "or algorithm");

@@ -5,6 +5,7 @@
  *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head],
  *                ...],
  *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
+ *    "volumes": [[share, ...], ...],   of uneven all-to-alls; may be left out
  *    "groups": [{"label": "tp", "spans": [[stride, extent, period], ...]}, ...],
  *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
  *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
@@ -19,7 +20,7 @@
  * Tasks are numbered from 0 within their role, in `preds` and in memory rows (where the number of
  * tasks means the end); `peer_task` is in another role and counts over the whole program, role
  * after role. Numbers keep every bit. A key left out has its default: lane compute, phase none,
- * -1 for layer, microbatch, bundle, group and peer_task, 0 for the rest; a memory row without a
+ * -1 for layer, microbatch, bundle, group, volumes and peer_task, 0 for the rest; a memory row without a
  * tier is on hbm, a span without a period begins again when its extent is full. */
 #include <string.h>
 
@@ -33,6 +34,7 @@
 #define SECONDS_MAX 1e9
 #define BYTES_MAX   1e21
 #define FLOPS_MAX   1e30
+#define SHARE_MAX   1e6
 #define NAMES_MAX   32
 
 typedef const char *(*NameOf)(int value);
@@ -152,6 +154,7 @@ static void put_task(RhJsonWriter *w, const RhProgram *p, const RhTask *t)
     put_index(w, "group", t->group, -1);
     put_enum(w, "op", op_name, t->op);
     put_enum(w, "algorithm", algo_name, t->algo);
+    put_index(w, "volumes", t->volumes - 1, -1);
     put_index(w, "peer_task", t->peer_task, -1);
     put_index(w, "peer_delta", t->peer_delta, 0);
     if (t->bytes != 0)
@@ -192,6 +195,21 @@ static void put_role(RhJsonWriter *w, const RhProgram *p, const RhRole *r)
     rh_json_end_object(w);
 }
 
+static void put_volumes(RhJsonWriter *w, const RhProgram *p)
+{
+    if (p->volumes->len == 0)
+        return;
+    rh_json_begin_array(w, "volumes");
+    for (guint i = 0; i < p->volumes->len; i++) {
+        const RhVolumes *v = &g_array_index(p->volumes, RhVolumes, i);
+        rh_json_begin_array(w, NULL);
+        for (int32_t k = v->first; k < v->first + v->count; k++)
+            rh_json_put_exact(w, NULL, g_array_index(p->shares, double, k));
+        rh_json_end_array(w);
+    }
+    rh_json_end_array(w);
+}
+
 char *rh_program_to_json(const RhProgram *p)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(false);
@@ -205,6 +223,7 @@ char *rh_program_to_json(const RhProgram *p)
         rh_json_put_string(w, NULL, label_of(p, (int32_t)i));
     rh_json_end_array(w);
     put_kernels(w, p);
+    put_volumes(w, p);
     rh_json_begin_array(w, "groups");
     for (guint i = 0; i < p->groups->len; i++) {
         const RhGroup *g = rh_program_group(p, (int32_t)i);
@@ -321,6 +340,20 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
     }
 }
 
+static void read_volumes(RhJson *doc, const RhJsonNode *root, RhProgram *p)
+{
+    g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(double));
+    for (const RhJsonNode *row = rh_json_first(rh_json_array_or_null(doc, root, "volumes")); row;
+         row = rh_json_next(row)) {
+        g_array_set_size(shares, 0);
+        for (const RhJsonNode *at = rh_json_first(row); at; at = rh_json_next(at)) {
+            double share = rh_json_node_number(doc, at, 0, SHARE_MAX);
+            g_array_append_val(shares, share);
+        }
+        rh_program_add_volumes(p, (const double *)(void *)shares->data, (int32_t)shares->len);
+    }
+}
+
 /* `periods` may be NULL: there can be none. */
 static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
                           RhSpan spans[RH_SPANS_MAX], int32_t *periods)
@@ -358,6 +391,7 @@ static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p, int32_t
     t.phase = (uint8_t)enum_key(doc, node, "phase", phase_name, RH_PHASE_LAST);
     t.op = (uint8_t)enum_key(doc, node, "op", op_name, RH_OP_LAST);
     t.algo = (uint8_t)enum_key(doc, node, "algorithm", algo_name, RH_ALGO_LAST);
+    t.volumes = 1 + (int32_t)rh_json_int_or(doc, node, "volumes", -1, INDEX_MAX, -1);
     t.label = rh_program_label(p, rh_json_string_or(doc, node, "label", ""));
     t.layer = (int16_t)rh_json_int_or(doc, node, "layer", -1, INT16_MAX, -1);
     t.microbatch = (int32_t)rh_json_int_or(doc, node, "microbatch", -1, INT32_MAX, -1);
@@ -441,6 +475,7 @@ RhProgram *rh_program_from_json(RhJson *doc, GError **error)
          label = rh_json_next(label))
         rh_program_label(p, rh_json_node_string(doc, label));
     read_kernels(doc, root, p);
+    read_volumes(doc, root, p);
     for (const RhJsonNode *g = rh_json_first(rh_json_array(doc, root, "groups")); g;
          g = rh_json_next(g)) {
         RhSpan spans[RH_SPANS_MAX] = {{0}};

@@ -67,4 +67,17 @@ for by in '' --library; do
     [ "$(number wrong_count)" = 0 ] || fail "sums of two roles $by"
     [ "$(number checked_count)" != 0 ] || fail "no sum of two roles was looked at $by"
 done
+
+# An all-to-all in which one of them sends ten times as much as the other.
+call='{"kind": "collective", "op": "all-to-all", "algorithm": "direct", "group": 0, "volumes": 0, "bytes": 40960}'
+cat >"$scratch/job.program.json" <<END
+{"schema": "rehearse.program/1", "ranks": 2, "kernels": [], "bundles": [], "volumes": [[0.5, 0.1, 1, 0]],
+ "groups": [{"label": "ep", "spans": [[1, 2]]}],
+ "roles": [{"label": "all", "first_rank": 0, "spans": [[1, 2]], "tasks": [$call]}]}
+END
+perform 0 ''
+[ "$(number wrong_count)" = 0 ] || fail 'what was sent unevenly'
+# 4,096 bytes to one and 40,960 to the other, in words of four; what stays is looked at as well.
+[ "$(number checked_count)" -ge $(((4096 + 40960 + 20480) / 4)) ] || fail 'not all that was sent unevenly'
+perform 3 'uneven' --library
 exit "$failed"

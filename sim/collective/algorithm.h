@@ -9,6 +9,8 @@ typedef struct {
     RhSchedule *schedule;
     int32_t members;
     double chunk_bytes;
+    const double *shares; /* of an uneven all-to-all, of each member or pair; else NULL */
+    int32_t shares_count;
     int32_t per_node; /* members per node when every node holds as many and they stand together;
                          else 0 */
     int32_t nodes;

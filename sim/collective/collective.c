@@ -102,28 +102,46 @@ static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError 
     return true;
 }
 
-RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
-                            double bytes, GError **error)
+static RhSchedule *make(RhSchedule like, const int32_t *node_of, const double *shares,
+                        int32_t shares_count, GError **error)
 {
-    g_autoptr(RhSchedule) s = g_new0(RhSchedule, 1);
-    s->op = op;
-    s->algo = algo;
-    s->members = members;
-    s->bytes = bytes;
+    g_autoptr(RhSchedule) s = g_memdup2(&like, sizeof like);
+    int32_t members = s->members;
     s->phases = g_array_new(FALSE, FALSE, sizeof(RhStepPhase));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
     RhPlacement at = rh_placement_of(members, node_of);
     RhScheduleBuilder b = {.schedule = s,
                            .members = members,
+                           .shares = shares,
+                           .shares_count = shares_count,
                            .per_node = at.side_by_side,
                            .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
-    if (!acceptable(op, algo, &b, error))
+    if (!acceptable(s->op, s->algo, &b, error))
         return NULL;
     if (members > 1)
-        rows[algo]->generate(&b, op);
+        rows[s->algo]->generate(&b, s->op);
     else
         rh_schedule_chunks(&b, 1);
     return g_steal_pointer(&s);
+}
+
+RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                            double bytes, GError **error)
+{
+    RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
+    return make(like, node_of, NULL, 0, error);
+}
+
+RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const int32_t *node_of,
+                                GError **error)
+{
+    RhSchedule like = {.op = (RhOp)t->op,
+                       .algo = (RhAlgo)t->algo,
+                       .members = rh_program_group(p, t->group)->size,
+                       .bytes = t->bytes};
+    int32_t count;
+    const double *shares = rh_task_shares(p, t, &count);
+    return make(like, node_of, shares, count, error);
 }
 
 void rh_schedule_free(RhSchedule *s)
@@ -133,6 +151,7 @@ void rh_schedule_free(RhSchedule *s)
     g_array_unref(s->phases);
     g_array_unref(s->flows);
     g_free(s->owner);
+    g_free(s->chunk_bytes);
     g_free(s);
 }
 

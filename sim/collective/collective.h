@@ -38,8 +38,9 @@ typedef struct {
     RhOp op;
     RhAlgo algo;
     int32_t members;
-    int32_t chunks_count; /* the buffer is cut into this many equal chunks */
+    int32_t chunks_count; /* the buffer is cut into this many chunks, equal but for chunk_bytes */
     double bytes;         /* buffer, as RhTask.bytes */
+    double *chunk_bytes;  /* of each chunk, of an uneven all-to-all; else NULL; owned */
     GArray *phases;       /* RhStepPhase */
     GArray *flows;        /* RhFlow */
     int32_t *owner;       /* of each chunk; owned */
@@ -50,6 +51,9 @@ typedef struct {
  * together (rh_collective_supports). */
 RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                             double bytes, GError **error);
+/* Of a COLLECTIVE task of a checked program, its volumes too. */
+RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const int32_t *node_of,
+                                GError **error);
 void rh_schedule_free(RhSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSchedule, rh_schedule_free)
 bool rh_collective_supports(RhOp op, RhAlgo algo);

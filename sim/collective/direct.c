@@ -2,19 +2,38 @@
  * al. 2005). */
 #include "sim/collective/algorithm.h"
 
-static int32_t chunk_for(const RhScheduleBuilder *b, RhOp op, int32_t src, int32_t dst)
+/* One chunk for each pair. */
+static void cut_pairs(RhScheduleBuilder *b)
 {
-    if (op == RH_OP_ALL_TO_ALL)
-        return src * b->members + dst;
-    return op == RH_OP_REDUCE_SCATTER ? dst : src;
+    int32_t n = b->members;
+    RhSchedule *s = b->schedule;
+    rh_schedule_chunks(b, n * n);
+    b->chunk_bytes = s->bytes / n;
+    if (!b->shares)
+        return;
+    s->chunk_bytes = g_new(double, (gsize)n *(gsize)n);
+    for (int32_t c = 0; c < n * n; c++)
+        s->chunk_bytes[c] = s->bytes * b->shares[c % b->shares_count];
+}
+
+/* What is nothing is not sent. */
+static void send_pair(RhScheduleBuilder *b, int32_t src, int32_t dst)
+{
+    int32_t chunk = src * b->members + dst;
+    const double *uneven = b->schedule->chunk_bytes;
+    if (uneven)
+        b->chunk_bytes = uneven[chunk];
+    if (!uneven || uneven[chunk] > 0)
+        rh_schedule_flow(b, src, dst, chunk, 1, false);
 }
 
 static void generate(RhScheduleBuilder *b, RhOp op)
 {
     int32_t n = b->members;
-    rh_schedule_chunks(b, op == RH_OP_BROADCAST ? 1 : op == RH_OP_ALL_TO_ALL ? n * n : n);
     if (op == RH_OP_ALL_TO_ALL)
-        b->chunk_bytes = b->schedule->bytes / n;
+        cut_pairs(b);
+    else
+        rh_schedule_chunks(b, op == RH_OP_BROADCAST ? 1 : n);
     for (int32_t k = 1; k < n; k++) {
         rh_schedule_phase(b, 1);
         if (op == RH_OP_BROADCAST) {
@@ -23,7 +42,11 @@ static void generate(RhScheduleBuilder *b, RhOp op)
         }
         for (int32_t i = 0; i < n; i++) {
             int32_t to = (i + k) % n;
-            rh_schedule_flow(b, i, to, chunk_for(b, op, i, to), 1, op == RH_OP_REDUCE_SCATTER);
+            if (op == RH_OP_ALL_TO_ALL)
+                send_pair(b, i, to);
+            else
+                rh_schedule_flow(b, i, to, op == RH_OP_REDUCE_SCATTER ? to : i, 1,
+                                 op == RH_OP_REDUCE_SCATTER);
         }
     }
 }

@@ -11,18 +11,18 @@
 
 /* --- kinds of collectives and messages, task by task --- */
 
-static int32_t add_kind(RhTraffic *t, RhMap64 *map, const RhTask *task)
+static int32_t add_kind(RhTraffic *t, RhMap64 *map, int32_t index)
 {
+    const RhTask *task = rh_program_task(t->program, index);
     uint64_t key = rh_mix64((uint64_t)task->group << 16 | (uint64_t)task->op << 8 | task->algo,
                             rh_bits64(task->bytes));
+    if (task->volumes)
+        key = rh_mix64(key, (uint64_t)task->volumes);
     int32_t *kind = rh_map64_at(map, key, -1);
     if (*kind < 0) {
         *kind = (int32_t)t->kinds->len;
-        RhTrafficKind new_kind = {.group = task->group,
-                                  .op = task->op,
-                                  .algo = task->algo,
-                                  .bytes = task->bytes,
-                                  .schedules_first = -1};
+        RhTrafficKind new_kind = {
+            .group = task->group, .task = index, .bytes = task->bytes, .schedules_first = -1};
         g_array_append_val(t->kinds, new_kind);
     }
     return *kind;
@@ -60,7 +60,7 @@ static bool *find_kinds(RhTraffic *t)
             t->kind_of_task[i] = -1;
             if (task->kind == RH_TASK_COLLECTIVE) {
                 uses[r * p->groups->len + (uint32_t)task->group] = true;
-                t->kind_of_task[i] = add_kind(t, kinds, task);
+                t->kind_of_task[i] = add_kind(t, kinds, i);
             } else if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV) {
                 t->kind_of_task[i] = add_peer(t, peers, (int32_t)r, task);
             }
@@ -228,8 +228,8 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
             continue;
         }
         g_autoptr(RhSchedule) schedule =
-            rh_schedule_new((RhOp)kind->op, (RhAlgo)kind->algo, size,
-                            AT(group->shapes, int32_t, shape * size), kind->bytes, error);
+            rh_schedule_of_task(t->program, rh_program_task(t->program, kind->task),
+                                AT(group->shapes, int32_t, shape * size), error);
         if (!schedule)
             return false;
         RhTrafficSchedule added = {.phases_first = (int32_t)t->phases->len,

@@ -42,7 +42,7 @@ typedef struct {
 /* Collectives that differ in none of these are the same kind. */
 typedef struct {
     int32_t group;
-    uint8_t op, algo;
+    int32_t task; /* the first of the kind: its operation, algorithm and volumes */
     double bytes;
     int32_t schedules_first; /* one per shape of the group */
 } RhTrafficKind;

@@ -102,15 +102,34 @@ static uint32_t wanted_word(const RhSchedule *s, int32_t of, int32_t chunk, int3
     return sum;
 }
 
-/* Chunks are equal: any flow tells their size. */
+static int32_t words_in(double bytes)
+{
+    return (int32_t)fmax(1, ceil(bytes / sizeof(uint32_t)));
+}
+
+/* Chunks are equal, and any flow tells their size, or have room for the largest. */
 static int32_t words_of_chunk(const RhSchedule *s)
 {
+    double most = 0;
+    for (int32_t c = 0; s->chunk_bytes && c < s->chunks_count; c++)
+        most = fmax(most, s->chunk_bytes[c]);
+    if (most > 0)
+        return words_in(most);
     for (guint i = 0; i < s->flows->len; i++) {
         const RhFlow *flow = &g_array_index(s->flows, RhFlow, i);
         if (flow->chunk_count > 0 && flow->bytes > 0)
-            return (int32_t)fmax(1, ceil(flow->bytes / flow->chunk_count / sizeof(uint32_t)));
+            return words_in(flow->bytes / flow->chunk_count);
     }
     return 0;
+}
+
+/* Words of this chunk. What is nothing is not sent. */
+static int32_t chunk_words(const RhPayload *p, int32_t chunk)
+{
+    const double *uneven = p->schedule->chunk_bytes;
+    if (!uneven)
+        return p->chunk_words;
+    return uneven[chunk] > 0 ? words_in(uneven[chunk]) : 0;
 }
 
 void rh_payload_begin(RhPayload *p, const RhSchedule *s, int32_t own)
@@ -128,7 +147,7 @@ void rh_payload_begin(RhPayload *p, const RhSchedule *s, int32_t own)
         if (!has_chunk(p, c) || !starts_with(s, own, c))
             continue;
         uint32_t *at = chunk_at(p, c);
-        for (int32_t i = 0; i < p->chunk_words; i++)
+        for (int32_t i = 0; i < chunk_words(p, c); i++)
             at[i] = word(own, c, i);
     }
 }
@@ -141,7 +160,7 @@ void rh_payload_clear(RhPayload *p)
 
 int64_t rh_payload_flow_words(const RhPayload *p, const RhFlow *flow)
 {
-    return (int64_t)flow->chunk_count * p->chunk_words;
+    return (int64_t)flow->chunk_count * chunk_words(p, flow->chunk_first);
 }
 
 /* First chunk of the flow in this repetition; the others follow it. */
@@ -174,10 +193,10 @@ void rh_payload_put(RhPayload *p, const RhFlow *flow, int32_t repeat, const uint
 RhPayloadCheck rh_payload_check(const RhPayload *p, bool all)
 {
     RhPayloadCheck check = {0};
-    int32_t stride = all ? 1 : MAX(1, p->chunk_words - 1); /* the first word and the last */
     for (int32_t c = 0; c < p->schedule->chunks_count; c++) {
-        int32_t of = wanted_of(p->schedule, p->own, c);
-        for (int32_t i = 0; of > -2 && i < p->chunk_words; i += stride, check.checked_count++)
+        int32_t of = wanted_of(p->schedule, p->own, c), words = chunk_words(p, c);
+        int32_t stride = all ? 1 : MAX(1, words - 1); /* the first word and the last */
+        for (int32_t i = 0; of > -2 && i < words; i += stride, check.checked_count++)
             check.wrong_count += chunk_at(p, c)[i] != wanted_word(p->schedule, of, c, i);
     }
     return check;

@@ -12,7 +12,7 @@
 typedef struct {
     const RhSchedule *schedule;
     int32_t own;         /* member */
-    int32_t chunk_words; /* words of one chunk */
+    int32_t chunk_words; /* words of one chunk, where they differ of the largest */
     uint32_t *words;     /* owned; kept from one collective to the next */
     int64_t room;
 } RhPayload;

@@ -455,6 +455,12 @@ static bool expand_all(RhRankPerformer *r, GError **error)
 {
     for (int32_t i = 0; r->role && i < r->role->tasks_count; i++) {
         int32_t own;
+        if (r->options.library && task_at(r, i)->volumes)
+            return rh_fail(
+                error, RH_ERROR_INPUT,
+                "task %d: an all-to-all of uneven volumes is performed by our steps, not "
+                "by the library's\nhelp: without --library",
+                r->role->tasks_first + i);
         if (task_at(r, i)->kind == RH_TASK_COLLECTIVE &&
             !rh_expansion_get(r->expansions, task_at(r, i), r->rank, &own, error))
             return false;
