@@ -22,6 +22,19 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...)
     return false;
 }
 
+void rh_error_help(GError **error, const char *format, ...)
+{
+    if (!error || !*error)
+        return;
+    va_list args;
+    va_start(args, format);
+    g_autofree char *help = g_strdup_vprintf(format, args);
+    va_end(args);
+    g_autofree char *message = g_strconcat((*error)->message, "\nhelp: ", help, NULL);
+    g_free((*error)->message);
+    (*error)->message = g_utf8_make_valid(message, -1);
+}
+
 /* Edits between two words, a swap of neighbours being one (optimal string alignment), over bytes
  * and without regard to case. Longer words never count as near. */
 #define WORD_MAX 63

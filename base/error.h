@@ -28,6 +28,10 @@ GQuark rh_error_quark(void);
  * so that `return rh_fail(error, RH_ERROR_INPUT, "...")` reads well in bool functions. */
 bool rh_fail(GError **error, RhErrorCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
+/* Appends a `help:` line to an error that is set: what the caller knows of mending it, as the words
+ * of the command line. Nothing when `error` is NULL or unset. */
+void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
 /* The name in `names` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near
  * enough to be a typing error. Borrowed from `names`. */
 const char *rh_nearest_name(const char *word, const char *const *names);

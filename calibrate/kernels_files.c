@@ -40,8 +40,7 @@ const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
         return g_intern_string(best);
     g_autofree char *all = g_strjoinv(", ", (char **)rh_device_names());
     rh_fail(error, RH_ERROR_USAGE,
-            "%s is of \"%s\": the catalogue does not tell which device that is\nnote: known: "
-            "%s\nhelp: --device NAME, or a file of your own: --device gpu.json",
+            "%s is of \"%s\": the catalogue does not tell which device that is\nnote: known: %s",
             raw->name, raw->device, all);
     return NULL;
 }
@@ -49,18 +48,17 @@ const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
 static bool check_device(const RhRaw *raw, const RhDevice *d, GError **error)
 {
     if (raw->sms_count != d->sms_count)
-        return rh_fail(error, RH_ERROR_INPUT,
-                       "%s is of \"%s\" with %d SMs, %s has %d\nhelp: --device with a file that "
-                       "describes the GPU measured",
-                       raw->name, raw->device, raw->sms_count, d->name, d->sms_count);
+        return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\" with %d SMs, %s has %d", raw->name,
+                       raw->device, raw->sms_count, d->name, d->sms_count);
     g_autoptr(GPtrArray) alike = named_alike(raw->device);
     bool known = false;
     for (const char *const *name = rh_device_names(); *name; name++)
         known = known || strcmp(*name, d->name) == 0;
     if (known && alike->len > 0 &&
         !g_ptr_array_find_with_equal_func(alike, d->name, g_str_equal, NULL))
-        return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\", not of %s\nhelp: --device %s",
-                       raw->name, raw->device, d->name, (char *)g_ptr_array_index(alike, 0));
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s is of \"%s\", not of %s\nnote: the catalogue has it as %s", raw->name,
+                       raw->device, d->name, (char *)g_ptr_array_index(alike, 0));
     return true;
 }
 

@@ -77,7 +77,7 @@ RhStepModel *rh_step_model_new(const RhSteps *steps, const char *stack, GError *
     const RhStack *known = rh_stack_by_name(stack);
     if (!known) {
         g_autofree char *names = g_strjoinv(", ", (char **)rh_stack_names());
-        rh_fail(error, RH_ERROR_USAGE, "--stack %s: unknown\nnote: known stacks: %s", stack, names);
+        rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s", stack, names);
         return NULL;
     }
     g_autoptr(RhStepModel) model = g_new0(RhStepModel, 1);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/table.h"
+#include "calibrate/kernels_files.h"
 #include "calibrate/kernels_fit.h"
 #include "calibrate/steps.h"
 #include "cli/output.h"
@@ -249,6 +250,8 @@ static GPtrArray *load_raws(const GPtrArray *paths, GError **error)
 static RhDevice *device_of(const RhArguments *a, const RhRaw *raw, GError **error)
 {
     const char *name = a->device ? a->device : rh_kernels_fit_device_name(raw, error);
+    if (!name)
+        rh_error_help(error, "--device NAME, or a file of your own: --device gpu.json");
     return name ? rh_device_load(name, error) : NULL;
 }
 
@@ -272,6 +275,10 @@ int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **
     g_autoptr(RhDevice) device = device_of(a, g_ptr_array_index(raws, 0), error);
     if (!device)
         return 3;
+    if (!rh_kernels_files_check(raws, device, error)) {
+        rh_error_help(error, "--device with the device measured, or a file that describes it");
+        return 3;
+    }
     rh_terminal_progress("fitting", 0, 1, 0, NULL);
     g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, a->holdout_frac, today,
                                                  rh_terminal_left_s(a->timeout_s), error);

@@ -99,6 +99,15 @@ static bool is_platform_key(const char *key)
     return strchr(key, '.') || g_strv_contains(plain, key);
 }
 
+bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
+                            GError **error)
+{
+    if (rh_platform_set(platform, key, value, error))
+        return true;
+    g_prefix_error(error, "--set ");
+    return false;
+}
+
 /* --profile FILE is --set profile=FILE, so that results record it like any other change. */
 static bool apply_set(RhInputs *in, const char *text, GError **error)
 {
@@ -114,7 +123,7 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     if (g_str_has_prefix(key, "model."))
         return rh_model_set(in->model, key + strlen("model."), value, error);
     if (g_str_has_prefix(key, "platform."))
-        return rh_platform_set(in->hardware, key + strlen("platform."), value, error);
+        return rh_inputs_set_platform(in->hardware, key + strlen("platform."), value, error);
     if (strcmp(key, "profile") == 0)
         return rh_platform_apply_profile(in->hardware, value, error);
     const char *job_key = g_str_has_prefix(key, "job.") ? key + strlen("job.") : key;
@@ -127,7 +136,7 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
                        "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, dtype",
                        job_key);
     if (is_platform_key(key))
-        return rh_platform_set(in->hardware, key, value, error);
+        return rh_inputs_set_platform(in->hardware, key, value, error);
     GError *local = NULL;
     if (rh_model_set(in->model, key, value, &local))
         return true;

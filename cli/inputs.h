@@ -30,6 +30,10 @@ RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 
+/* rh_platform_set for a word of --set, which an error names. */
+bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
+                            GError **error);
+
 /* `-s`: a layout in text, a file holding one, or RESULT.json#RANK. Completed, canonical, legal. */
 bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
 /* The same from a layout at hand. */

@@ -18,8 +18,11 @@ static bool add_constraints(const GPtrArray *words, bool is_limit, GArray *out, 
 {
     for (guint i = 0; i < words->len; i++) {
         RhConstraint constraint = {0};
-        if (!rh_constraint_parse(g_ptr_array_index(words, i), is_limit, &constraint, error)) {
+        const char *word = g_ptr_array_index(words, i);
+        if (!rh_constraint_parse(word, is_limit, &constraint, error)) {
             g_prefix_error(error, "--%s: ", is_limit ? "limit" : "fix");
+            if (!is_limit && rh_constraint_parse(word, true, &constraint, NULL))
+                rh_error_help(error, "use --limit %s", word);
             return false;
         }
         g_array_append_val(out, constraint);

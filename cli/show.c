@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/show_workload.h"
 #include "report/draw_platform.h"
@@ -72,7 +73,7 @@ static bool show_platform(const RhArguments *a, const char *name, GError **error
         if (!parts[0] || !parts[1])
             return rh_fail(error, RH_ERROR_USAGE, "--set needs KEY=VALUE, \"%s\" given",
                            (const char *)g_ptr_array_index(a->sets, i));
-        if (!rh_platform_set(p, parts[0], parts[1], error))
+        if (!rh_inputs_set_platform(p, parts[0], parts[1], error))
             return false;
     }
     g_autofree char *svg = rh_platform_svg(p);

@@ -89,7 +89,7 @@ typedef struct {
  * (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate per NIC), nics, latency, oversub, leaf
  * (nodes), rail). */
 RhPlatform *rh_platform_load(const char *spec, GError **error);
-/* `--set` on a loaded platform: path like "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for unknown
+/* Changes a fact of a loaded platform: path like "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for unknown
  * paths. */
 bool rh_platform_set(RhPlatform *platform, const char *key, const char *value, GError **error);
 /* Every path that can be set, but for single links; NULL-ended, g_strfreev frees it. */

@@ -1,4 +1,4 @@
-/* `--set KEY=VALUE` on a loaded platform: the table of facts (facts.h), counts, tiers and links. */
+/* KEY=VALUE on a loaded platform: the table of facts (facts.h), counts, tiers and links. */
 #include <string.h>
 
 #include "base/error.h"
@@ -17,10 +17,10 @@ static bool parse_within(const char *key, const char *value, RhQuantity kind, co
     double parsed = 0;
     g_autoptr(GError) inner = NULL;
     if (!rh_quantity_parse(value, kind, &parsed, &inner))
-        return rh_fail(error, RH_ERROR_USAGE, "--set %s: %s", key, inner->message);
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s", key, inner->message);
     if (!rh_range_holds(range, parsed)) {
         g_autofree char *wanted = rh_range_text(range, kind);
-        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: %s", key, value, wanted);
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, wanted);
     }
     *out = parsed;
     return true;
@@ -51,26 +51,24 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
     int64_t number = 0, low = which == 3 ? 0 : 1, high = which == 0 ? 1 << 20 : 1024;
     g_autoptr(GError) inner = NULL;
     if (!rh_integer_parse(value, low, high, &number, &inner))
-        return rh_fail(error, RH_ERROR_USAGE, "--set %s: %s", key, inner->message);
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s", key, inner->message);
     int64_t gpus = which == 1 ? number : p->gpus_per_node;
     int64_t nics = which == 2 ? number : p->nics_per_node;
     if (nics > gpus)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "--set %s=%s: %d NICs for %d GPUs: at most one NIC per GPU", key, value,
-                       (int)nics, (int)gpus);
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %d NICs for %d GPUs: at most one NIC per GPU",
+                       key, value, (int)nics, (int)gpus);
     if (which != 3 && p->link_changes->len > 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--set %s must come before changes of single links, which it renumbers",
-                       key);
+                       "%s must come before changes of single links, which it renumbers", key);
     if (which == 3 && number >= p->device->sms_count)
-        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: the device has %d SMs", key, value,
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the device has %d SMs", key, value,
                        p->device->sms_count);
     if (which == 0 && !rh_platform_set_nodes(p, number, &inner))
-        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: %s", key, value, inner->message);
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, inner->message);
     if (which == 0)
         return true;
     if (which == 1 && number * p->nodes_count > RH_PLATFORM_GPUS_MAX)
-        return rh_fail(error, RH_ERROR_USAGE, "--set %s=%s: more than %d GPUs", key, value,
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: more than %d GPUs", key, value,
                        RH_PLATFORM_GPUS_MAX);
     int32_t *fields[] = {NULL, &p->gpus_per_node, &p->nics_per_node, &p->collective_sms};
     *fields[which] = (int32_t)number;
@@ -112,7 +110,7 @@ static bool set_death(RhPlatform *p, RhLink link, const char *key, const char *w
     double t_s = 0;
     if (p->messages.sender == RH_SHARING_NONE)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--set %s: links die on platforms with \"messages\" alone, not on %s", key,
+                       "%s: links die on platforms with \"messages\" alone, not on %s", key,
                        p->name);
     if (!parse_within(key, when, RH_QUANTITY_S, &times, &t_s, error))
         return false;
@@ -126,10 +124,11 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
     const char *name = key + strlen("link.");
     RhLink link = rh_platform_link_by_name(p, name);
     if (link < 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s has no link \"%s\"\nnote: links are named like nvlink/node0/gpu0/up, "
-                       "nic/node0/0/tx, TIER/GROUP/up or TIER/GROUP/railR/up",
-                       p->name, name);
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s: %s has no link \"%s\"\nnote: links are named like nvlink/node0/gpu0/up, "
+            "nic/node0/0/tx, TIER/GROUP/up or TIER/GROUP/railR/up",
+            key, p->name, name);
     if (g_str_has_prefix(value, "dies@"))
         return set_death(p, link, key, value + strlen("dies@"), error);
     double scale = 0;
@@ -181,7 +180,7 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
     const char *near = rh_nearest_name(key, (const char *const *)keys);
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a similar path exists: %s", near) : g_strdup("");
-    return rh_fail(error, RH_ERROR_USAGE, "--set: no \"%s\" in a platform\nnote: %s%s%s", key,
+    return rh_fail(error, RH_ERROR_USAGE, "%s: a platform has no such path\nnote: %s%s%s", key,
                    family ? family : all, family ? "" : ", link.NAME", help);
 }
 

@@ -16,7 +16,8 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
     RhFactRow row;
     const char *key = rh_json_key(node);
     if (!rh_facts_find(p, key, &row)) {
-        rh_json_problem_at_key(doc, node, "the paths of --set are known",
+        rh_json_problem_at_key(doc, node,
+                               "known are the paths of a platform's facts, as nic.bandwidth",
                                "no fact of a platform "
                                "is called \"%s\"",
                                key);
@@ -51,8 +52,8 @@ static void check_device(RhJson *doc, const RhJsonNode *root, const RhJsonNode *
     const char *device = rh_profile_device(doc);
     if (!*device || strcmp(device, p->device->name) == 0 || !is_of_device(facts))
         return;
-    g_autofree char *help = g_strdup_printf(
-        "a platform of %s, or a profile calibrated with --device %s", device, p->device->name);
+    g_autofree char *help = g_strdup_printf("a platform of %s, or a profile calibrated for %s",
+                                            device, p->device->name);
     const RhJsonNode *node = rh_json_first(root);
     while (node && strcmp(rh_json_key(node), "device") != 0)
         node = rh_json_next(node);

@@ -96,8 +96,9 @@ static void put_near_misses(RhJsonWriter *w, const RhPlan *plan)
 
 static void put_change(RhJsonWriter *w, const char *key, const RhSmallestChange *change)
 {
+    g_autofree char *text = rh_report_change(change);
     rh_json_begin_object(w, key);
-    rh_json_put_string(w, "change", change->change);
+    rh_json_put_string(w, "change", text);
     rh_json_put_string(w, "effect", change->effect);
     rh_put_known(w, "memory_peak_bytes", change->peak_bytes);
     rh_json_end_object(w);

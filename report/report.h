@@ -39,6 +39,8 @@ void rh_report_watch_memory(GString *out, const RhRehearsal *r);
 /* "Of 16 measured A100 runs predicted this full, 12 ran out; ..."; NULL where there is room. Caller
  * frees. */
 char *rh_report_memory_record(const RhRehearsal *r);
+/* As it is said on the command line: "--gpus 128", "without --limit memory<=50%". Caller frees. */
+char *rh_report_change(const RhSmallestChange *change);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
 /* Term, seconds, share, source; indented by depth. */

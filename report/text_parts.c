@@ -243,3 +243,16 @@ void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware
         rh_text_wrap(out, hardware->profile, 9, 79);
     }
 }
+
+char *rh_report_change(const RhSmallestChange *change)
+{
+    static const char *const options[] = {[RH_CHANGE_GPUS] = "--gpus",
+                                          [RH_CHANGE_BATCH] = "--global-batch",
+                                          [RH_CHANGE_SEQUENCE] = "--seq"};
+    if (change->kind == RH_CHANGE_CONSTRAINTS)
+        return g_strdup("without --fix and --limit");
+    if (change->kind != RH_CHANGE_CONSTRAINT)
+        return g_strdup_printf("%s %" G_GINT64_FORMAT, options[change->kind], change->value);
+    g_autofree char *text = rh_constraint_text(&change->constraint);
+    return g_strdup_printf("without --%s %s", change->constraint.relation ? "limit" : "fix", text);
+}

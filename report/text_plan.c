@@ -362,7 +362,8 @@ static void append_changes(GString *out, const RhPlan *plan)
     g_autoptr(RhTable) table = rh_table_new("<<");
     for (guint i = 0; i < plan->changes->len; i++) {
         const RhSmallestChange *change = g_ptr_array_index(plan->changes, i);
-        rh_table_rowf(table, "%s|%s", change->change, change->effect);
+        g_autofree char *text = rh_report_change(change);
+        rh_table_rowf(table, "%s|%s", text, change->effect);
     }
     rh_table_append(table, out, "  ");
 }

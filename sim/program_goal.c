@@ -192,9 +192,8 @@ static bool check_placement(const RhProgram *p, const RhPlatform *platform, GErr
     if (p->ranks_count > RANKS_MAX)
         return rh_fail(error, RH_ERROR_INPUT,
                        "GOAL lists every rank by itself: at most %d, not %d\n"
-                       "help: plan the same layout with fewer data-parallel replicas (--gpus and "
-                       "--global-batch both smaller), or write .program.json, which lists each "
-                       "role once",
+                       "help: the same layout with fewer data-parallel replicas (fewer GPUs and a "
+                       "smaller global batch), or .program.json, which lists each role once",
                        RANKS_MAX, p->ranks_count);
     for (int32_t r = 0; r < p->ranks_count; r++)
         if (rh_program_gpu(p, r) < 0 || rh_program_gpu(p, r) >= rh_platform_gpus(platform))

@@ -1,4 +1,4 @@
-/* The shape of a model: from a configuration to layers, and what `--set` changes of it. */
+/* The shape of a model: from a configuration to layers, and what a word KEY=VALUE changes of it. */
 #include "workloads/model.h"
 
 #include <string.h>

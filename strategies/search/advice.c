@@ -58,7 +58,7 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
     if (legal > 0) {
         rh_fail(
             error, RH_ERROR_USAGE,
-            "no legal layout meets these --fix and --limit together\nnote: without them %" G_GINT64_FORMAT
+            "no legal layout meets these constraints together\nnote: without them %" G_GINT64_FORMAT
             " layouts are legal",
             legal);
         return;
@@ -73,19 +73,13 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
 
 /* --- the smallest change ---
  *
- * The size of a change is in doublings: |log2(new / old)| of the one number that changes. A --fix
- * or
- * --limit given up changes no number of the job or the cluster: 0 doublings. Where sizes are equal,
- * the change that alters the training least comes first: a constraint, the GPUs, the batch, the
- * sequence. */
-
-typedef enum { KNOB_CONSTRAINT, KNOB_GPUS, KNOB_BATCH, KNOB_SEQUENCE } Knob;
+ * The size of a change is in doublings: |log2(new / old)| of the one number that changes. A
+ * constraint given up changes no number of the job or the cluster: 0 doublings. Where sizes are
+ * equal, the change that alters the training least comes first (RhChangeKind). */
 
 typedef struct {
     double doublings;
-    Knob knob;
-    char *change; /* owned until it is handed over */
-    double peak_bytes;
+    RhSmallestChange change; /* no effect yet */
 } Change;
 
 typedef struct {
@@ -102,15 +96,15 @@ static double most_bytes(const RhCase *c, const RhPlanOptions *o)
 
 /* The least memory of the question with one number changed; INFINITY when nothing fits in what
  * there is. */
-static double fitting_peak(const Search *s, Knob knob, int64_t value)
+static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
 {
     g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
     RhCase changed = *s->c;
     int64_t legal;
     changed.platform = wider;
-    if (knob == KNOB_SEQUENCE)
+    if (kind == RH_CHANGE_SEQUENCE)
         changed.job.sequence = value;
-    else if (knob == KNOB_BATCH)
+    else if (kind == RH_CHANGE_BATCH)
         changed.job.global_batch = value;
     else {
         int32_t each = wider->gpus_per_node;
@@ -123,14 +117,14 @@ static double fitting_peak(const Search *s, Knob knob, int64_t value)
 
 /* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
  * those an eighth of the smaller one apart, in whole `unit`s. */
-static int64_t refine(const Search *s, Knob knob, int64_t fails, int64_t fits, int64_t unit,
+static int64_t refine(const Search *s, RhChangeKind kind, int64_t fails, int64_t fits, int64_t unit,
                       double *peak)
 {
     for (int64_t k = 1; k < 8; k++) {
         int64_t value = fails + (fits - fails) * k / 8 / unit * unit;
         if (value == fails)
             continue;
-        double there = fitting_peak(s, knob, value);
+        double there = fitting_peak(s, kind, value);
         if (isfinite(there)) {
             *peak = there;
             return value;
@@ -140,20 +134,18 @@ static int64_t refine(const Search *s, Knob knob, int64_t fails, int64_t fits, i
 }
 
 /* Doubles or halves one number until something fits, then looks between the last two values. */
-static void try_number(Search *s, Knob knob, int64_t old, int64_t unit, bool grows)
+static void try_number(Search *s, RhChangeKind kind, int64_t old, int64_t unit, bool grows)
 {
-    static const char *const options[] = {
-        [KNOB_GPUS] = "--gpus", [KNOB_BATCH] = "--global-batch", [KNOB_SEQUENCE] = "--seq"};
-    int64_t low = knob == KNOB_SEQUENCE ? 128 : 1, before = old;
+    int64_t low = kind == RH_CHANGE_SEQUENCE ? 128 : 1, before = old;
     for (int i = 0; i < 6; i++) {
         int64_t value = grows ? before * 2 : before / 2;
         if (value < low || value > 1 << 22 || rh_deadline_passed(s->deadline))
             return;
-        double peak = fitting_peak(s, knob, value);
+        double peak = fitting_peak(s, kind, value);
         if (isfinite(peak)) {
-            value = refine(s, knob, before, value, unit, &peak);
-            Change found = {fabs(log2((double)value / (double)old)), knob,
-                            g_strdup_printf("%s %" G_GINT64_FORMAT, options[knob], value), peak};
+            value = refine(s, kind, before, value, unit, &peak);
+            Change found = {fabs(log2((double)value / (double)old)),
+                            {.kind = kind, .value = value, .peak_bytes = peak}};
             g_array_append_val(s->changes, found);
             return;
         }
@@ -161,24 +153,17 @@ static void try_number(Search *s, Knob knob, int64_t old, int64_t unit, bool gro
     }
 }
 
-/* "without --limit memory<=50%". */
-static char *without_text(const RhConstraint *k)
-{
-    g_autofree char *text = rh_constraint_text(k);
-    return g_strdup_printf("without --%s %s", k->relation ? "limit" : "fix", text);
-}
-
-static bool try_constraints(Search *s, const RhConstraint *left, int32_t count, char *change)
+static bool try_constraints(Search *s, const RhConstraint *left, int32_t count,
+                            RhSmallestChange change)
 {
     RhPlanOptions o = *s->o;
     int64_t legal;
     o.constraints = left;
     o.constraints_count = count;
-    Change found = {0, KNOB_CONSTRAINT, change, least_peak(s->c, &o, s->deadline, &legal)};
-    if (found.peak_bytes > most_bytes(s->c, &o)) {
-        g_free(change);
+    change.peak_bytes = least_peak(s->c, &o, s->deadline, &legal);
+    if (change.peak_bytes > most_bytes(s->c, &o))
         return false;
-    }
+    Change found = {0, change};
     g_array_append_val(s->changes, found);
     return true;
 }
@@ -191,10 +176,21 @@ static void try_without_constraints(Search *s)
     for (int32_t i = 0; i < count; i++) {
         g_autofree RhConstraint *left = g_memdup2(s->o->constraints, (gsize)count * sizeof *left);
         memmove(left + i, left + i + 1, (gsize)(count - 1 - i) * sizeof *left);
-        enough |= try_constraints(s, left, count - 1, without_text(&s->o->constraints[i]));
+        RhSmallestChange without = {.kind = RH_CHANGE_CONSTRAINT,
+                                    .constraint = s->o->constraints[i]};
+        enough |= try_constraints(s, left, count - 1, without);
     }
     if (!enough && count > 1)
-        try_constraints(s, NULL, 0, g_strdup("without --fix and --limit"));
+        try_constraints(s, NULL, 0, (RhSmallestChange){.kind = RH_CHANGE_CONSTRAINTS});
+}
+
+/* Values fixed before limits, and by their names. */
+static int by_constraint(const RhConstraint *a, const RhConstraint *b)
+{
+    if ((a->relation == 0) != (b->relation == 0))
+        return a->relation == 0 ? -1 : 1;
+    g_autofree char *x = rh_constraint_text(a), *y = rh_constraint_text(b);
+    return strcmp(x, y);
 }
 
 static int by_size(gconstpointer a, gconstpointer b)
@@ -202,7 +198,11 @@ static int by_size(gconstpointer a, gconstpointer b)
     const Change *x = a, *y = b;
     if (x->doublings != y->doublings)
         return x->doublings < y->doublings ? -1 : 1;
-    return x->knob != y->knob ? (int)x->knob - (int)y->knob : strcmp(x->change, y->change);
+    if (x->change.kind != y->change.kind)
+        return (int)x->change.kind - (int)y->change.kind;
+    return x->change.kind == RH_CHANGE_CONSTRAINT
+               ? by_constraint(&x->change.constraint, &y->change.constraint)
+               : 0;
 }
 
 void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
@@ -213,21 +213,19 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadli
     int32_t node = c->platform->gpus_per_node;
     plan->states_bytes = (double)rh_model_params(c->model) * (2 + c->stack->gradient_bytes + 12);
     try_without_constraints(&s);
-    try_number(&s, KNOB_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
+    try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
     /* More samples help only where there are too few for every GPU to be a replica. */
     if (c->job.global_batch < c->job.gpus)
-        try_number(&s, KNOB_BATCH, c->job.global_batch, 1, true);
-    try_number(&s, KNOB_BATCH, c->job.global_batch, 1, false);
-    try_number(&s, KNOB_SEQUENCE, c->job.sequence, 64, false);
+        try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, true);
+    try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, false);
+    try_number(&s, RH_CHANGE_SEQUENCE, c->job.sequence, 64, false);
     g_array_sort(changes, by_size);
     plan->timed_out |= rh_deadline_passed(deadline);
     for (guint i = 0; i < changes->len; i++) {
-        const Change *found = &g_array_index(changes, Change, i);
-        g_autofree char *text = rh_quantity_format(found->peak_bytes, RH_QUANTITY_BYTES, 3);
-        RhSmallestChange *change = g_new0(RhSmallestChange, 1);
-        *change = (RhSmallestChange){found->change,
-                                     g_strdup_printf("needs %s per GPU at the least", text),
-                                     found->peak_bytes};
+        RhSmallestChange *change =
+            g_memdup2(&g_array_index(changes, Change, i).change, sizeof *change);
+        g_autofree char *text = rh_quantity_format(change->peak_bytes, RH_QUANTITY_BYTES, 3);
+        change->effect = g_strdup_printf("needs %s per GPU at the least", text);
         g_ptr_array_add(plan->changes, change);
     }
 }
@@ -235,7 +233,6 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadli
 void rh_advice_change_free(void *data)
 {
     RhSmallestChange *s = data;
-    g_free(s->change);
     g_free(s->effect);
     g_free(s);
 }

@@ -46,8 +46,7 @@ static bool check_memory(const char *text, const char *value, bool is_limit, int
                          GError **error)
 {
     if (!is_limit)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "\"%s\" does not fix a layout key\nhelp: use --limit %s", text, text);
+        return rh_fail(error, RH_ERROR_USAGE, "\"%s\" does not fix a layout key", text);
     return relation < 0 ||
            rh_fail(error, RH_ERROR_USAGE,
                    "\"%s\": memory has only an upper limit\nhelp: write memory<=%s", text, value);
@@ -71,8 +70,7 @@ bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GEr
                        near ? near : "", near ? "\"" : "");
     }
     if (!is_limit && relation != 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "\"%s\" does not fix a layout key\nhelp: use --limit %s", text, text);
+        return rh_fail(error, RH_ERROR_USAGE, "\"%s\" does not fix a layout key", text);
     g_autofree char *value = g_strstrip(g_strdup(rest + (relation ? 2 : 1)));
     if (memory && !check_memory(text, value, is_limit, relation, error))
         return false;

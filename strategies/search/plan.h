@@ -51,10 +51,23 @@ typedef struct {
     char *reason; /* owned, one line: what it lacks */
 } RhNearMiss;
 
+/* What of a question may change; where changes are of one size, the earlier alters the training
+ * least. */
+typedef enum {
+    RH_CHANGE_NONE,
+    RH_CHANGE_CONSTRAINT,  /* one is given up */
+    RH_CHANGE_CONSTRAINTS, /* all are */
+    RH_CHANGE_GPUS,
+    RH_CHANGE_BATCH,
+    RH_CHANGE_SEQUENCE
+} RhChangeKind;
+
 /* The smallest change of the question that would make something fit (when nothing does). */
 typedef struct {
-    char *change; /* "--gpus 128" ... owned */
-    char *effect; /* owned */
+    RhChangeKind kind;
+    int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number */
+    RhConstraint constraint; /* CONSTRAINT: the one */
+    char *effect;            /* owned */
     double peak_bytes;
 } RhSmallestChange;
 

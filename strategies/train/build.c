@@ -446,7 +446,7 @@ static bool small_enough(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "this step has about %.0f million tasks, more than a rehearsal holds\nhelp: fewer "
-            "micro-batches (a larger mb, a smaller global batch) or --quick",
+            "micro-batches (a larger mb, a smaller global batch)",
             tasks / 1e6);
     return true;
 }

@@ -21,6 +21,7 @@ try plan "${job[@]}" -x
 try plan "${job[@]}" --fix tq=8
 try plan "${job[@]}" --limit 'tp<=many'
 try plan "${job[@]}" --fix tp=2,pp=2
+try plan "${job[@]}" --fix 'memory<=50%'
 try plan "${job[@]}" --limit 'memory>=10%'
 try plan "${job[@]}" --limit 'memory=50%'
 try plan "${job[@]}" --limit 'memory<=90'
