@@ -15,7 +15,7 @@ typedef struct {
     int32_t *tries; /* shared with the children, per item */
     char *texts[ITEMS];
     int32_t codes[ITEMS]; /* 0 when it went well */
-    int32_t answers;
+    int32_t answers, waits;
 } Record;
 
 typedef enum {
@@ -102,6 +102,33 @@ static void fates_do_not_depend_on_jobs(void)
     every_fate_is_told(4);
 }
 
+static GByteArray *take_long(int32_t item, void *user, GError **error)
+{
+    g_usleep(2500000);
+    return meet_fate(item, user, error);
+}
+
+static void count_waiting(void *user)
+{
+    ((Record *)user)->waits++;
+}
+
+static void who_waits_hears_of_it_each_second(void)
+{
+    Record r;
+    record_init(&r);
+    RhWorkers workers = {.count = 1,
+                         .jobs = 1,
+                         .perform = take_long,
+                         .answer = note,
+                         .waiting = count_waiting,
+                         .user = &r};
+    rh_workers_run(&workers);
+    CU_ASSERT_EQUAL(r.answers, 1);
+    CU_ASSERT_TRUE(r.waits >= 1 && r.waits <= 3);
+    record_clear(&r);
+}
+
 static GByteArray *do_well(int32_t item, void *user, GError **error)
 {
     return meet_fate(DOES_WELL, user, error)
@@ -182,6 +209,7 @@ int main(void)
                          {"without_descriptors_the_answer_names_them",
                           without_descriptors_the_answer_names_them},
                          {"few_descriptors_mean_fewer_workers", few_descriptors_mean_fewer_workers},
+                         {"who_waits_hears_of_it_each_second", who_waits_hears_of_it_each_second},
                          {"the_time_is_kept", the_time_is_kept},
                          {0}});
 }

@@ -22,6 +22,13 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     return run ? rh_run_pack(run) : NULL;
 }
 
+static void tell(void *user)
+{
+    Many *many = user;
+    if (many->progress)
+        many->progress(many->done, many->user);
+}
+
 static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Many *many = user;
@@ -30,8 +37,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     if (bytes && !many->out[item])
         rh_fail(&many->errors[item], RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
     many->done++;
-    if (many->progress)
-        many->progress(many->done, many->user);
+    tell(many);
 }
 
 void rh_rehearse_apart_many(int32_t count, int32_t jobs, RhBuildFunc build,
@@ -52,6 +58,7 @@ void rh_rehearse_apart_many(int32_t count, int32_t jobs, RhBuildFunc build,
                          .timeout_s = options->timeout_s,
                          .perform = perform,
                          .answer = answer,
+                         .waiting = tell,
                          .user = &many};
     rh_workers_run(&workers);
 }

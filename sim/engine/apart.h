@@ -12,7 +12,8 @@ RhRun *rh_rehearse_apart(const RhProgram *p, const RhPlatform *platform,
 
 /* Many at once: `jobs` children take items 0..count-1; build(i, user) makes program i in the child
  * (fork shares the memory); results arrive in out[i], NULL with the error in errors[i]: both the
- * caller's. `progress(done, user)` may be NULL. The result does not depend on `jobs`. */
+ * caller's. `progress(done, user)` is called as each ends, and about each second meanwhile; may be NULL. The
+ * result does not depend on `jobs`. */
 typedef RhProgram *(*RhBuildFunc)(int32_t index, void *user, GError **error);
 void rh_rehearse_apart_many(int32_t count, int32_t jobs, RhBuildFunc build,
                             const RhPlatform *platform, const RhEngineOptions *options, void *user,

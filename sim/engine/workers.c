@@ -15,6 +15,7 @@
 #define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are told */
 #define TRIES_MAX      2      /* of an item whose child was lost */
 #define PATIENCE_US    200000 /* before a machine that lends nothing is asked again */
+#define WORD_EVERY_MS  1000   /* while nothing ends, who waits hears so often */
 
 typedef struct {
     int32_t item;
@@ -224,6 +225,14 @@ static int time_left_ms(const Pool *pool)
     return left_us <= 0 ? 0 : (int)MIN(left_us / 1000 + 1, 1000000000);
 }
 
+/* How long to wait for workers, when who waits wants to hear of it. */
+static int until_next_word_ms(const Pool *pool, int wait_ms)
+{
+    if (!pool->what->waiting)
+        return wait_ms;
+    return wait_ms < 0 ? WORD_EVERY_MS : MIN(wait_ms, WORD_EVERY_MS);
+}
+
 static void kill_all(Pool *pool)
 {
     for (int32_t i = 0; i < pool->what->jobs; i++) {
@@ -249,7 +258,10 @@ static Worker *next_ended(Pool *pool)
         for (int32_t i = 0; i < count; i++)
             fds[i] = (struct pollfd){.fd = pool->workers[i].pid ? pool->workers[i].pipe : -1,
                                      .events = POLLIN};
-        if (poll(fds, (nfds_t)count, wait_ms) < 0)
+        int some = poll(fds, (nfds_t)count, until_next_word_ms(pool, wait_ms));
+        if (some == 0 && pool->what->waiting)
+            pool->what->waiting(pool->what->user);
+        if (some <= 0)
             continue;
         for (int32_t i = 0; i < count; i++)
             if (fds[i].revents && !read_some(&pool->workers[i]))

@@ -19,6 +19,8 @@ typedef struct {
      * RH_ERROR_NO_ANSWER: out of time, or of a resource, which it names; RH_ERROR_INTERNAL: the
      * child crashed. */
     void (*answer)(int32_t item, const GByteArray *bytes, const GError *error, void *user);
+    /* In the caller, about each second in which none ends; may be NULL. */
+    void (*waiting)(void *user);
     void *user;
 } RhWorkers;
 
