@@ -200,7 +200,6 @@ static void fill_untold(RhStepTask *t)
     rh_step_model_refresh(m);
 }
 
-/* Fits to the rows that `keep` keeps and predicts the others. */
 /* The fact of `model` that stands where `fact` stands in `other`. */
 static const RhFact *counterpart(const RhStepModel *model, const RhStepModel *other,
                                  const RhFact *fact)
@@ -209,6 +208,8 @@ static const RhFact *counterpart(const RhStepModel *model, const RhStepModel *ot
                                           ((const char *)fact - (const char *)other));
 }
 
+/* Fits to the rows that `keep` keeps and predicts the others. Values that stand are free here: the
+ * tree has them from these rows. What is counted is no row's to tell. */
 static void hold_out(RhStepsFit *fit, const RhStepModel *found, const GArray *scales,
                      RhStepKeepFunc keep, const void *which, size_t offset)
 {
@@ -220,7 +221,7 @@ static void hold_out(RhStepsFit *fit, const RhStepModel *found, const GArray *sc
     RhStepTask t = rh_step_task_new(model, scales, keep, which);
     for (guint i = 0; i < fit->constants->len; i++) {
         const RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
-        if (c->kept)
+        if (c->counted)
             rh_step_task_hold(&t, counterpart(model, found, c->at));
     }
     if (t.params->len > 0 && t.rows->len > t.params->len && rh_step_task_solve(&t, 1, true)) {

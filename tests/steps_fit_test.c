@@ -48,8 +48,16 @@ static double noise(guint i)
     return 1 + 0.01 * sin(12.9898 * (i + 1)); /* one per cent, no two rows alike */
 }
 
-/* Seconds of all rows as the truth has them. */
-static void make_seconds(RhSteps *steps)
+/* Seconds of all rows as the model has them. */
+static void make_seconds(RhSteps *steps, const RhStepModel *model)
+{
+    for (guint i = 0; i < steps->rows->len; i++) {
+        RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        step->seconds = rh_step_model_segment_s(model, step) * noise(i);
+    }
+}
+
+static void make_true_seconds(RhSteps *steps)
 {
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     model->stack.kernel_gap_s.value = truth.gap_s;
@@ -59,10 +67,7 @@ static void make_seconds(RhSteps *steps)
     rh_step_model_clock(model, "a100-sxm-80")->clock_frac.value = truth.a100_clock;
     rh_step_model_clock(model, "h100-sxm")->clock_frac.value = truth.h100_clock;
     rh_step_model_refresh(model);
-    for (guint i = 0; i < steps->rows->len; i++) {
-        RhStep *step = &g_array_index(steps->rows, RhStep, i);
-        step->seconds = rh_step_model_segment_s(model, step) * noise(i);
-    }
+    make_seconds(steps, model);
 }
 
 /* `width_frac`: of the interval, at most. */
@@ -104,7 +109,7 @@ static void a_fit_finds_the_constants_that_made_its_rows(void)
     g_autoptr(GError) error = NULL;
     g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
-    make_seconds(steps);
+    make_true_seconds(steps);
     RhStepsFitOptions options = {.segments_alone = true};
     g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
@@ -122,6 +127,29 @@ static void a_fit_finds_the_constants_that_made_its_rows(void)
     CU_ASSERT_TRUE(held.median_frac < 0.015);
     rh_fit_figures_clear(&before);
     rh_fit_figures_clear(&held);
+}
+
+/* Rows that say what the tree says already: every value stands, and what is held out is predicted as
+ * well as where the tree is wrong. */
+static void what_stands_is_held_out_all_the_same(void)
+{
+    static const size_t kinds[] = {offsetof(RhStepPrediction, held_out_s),
+                                   offsetof(RhStepPrediction, source_out_s)};
+    g_autofree char *text = synthetic_text();
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    g_autoptr(RhStepModel) tree = rh_step_model_new(steps, "megatron", NULL);
+    make_seconds(steps, tree);
+    RhStepsFitOptions options = {.segments_alone = true};
+    g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        RhFitFigures held;
+        rh_steps_figures(fit, NULL, NULL, kinds[i], &held);
+        CU_ASSERT_EQUAL(held.count, (int32_t)steps->rows->len);
+        CU_ASSERT_TRUE(held.median_frac < 0.015);
+        rh_fit_figures_clear(&held);
+    }
 }
 
 /* A network declared a source's own does not move the stack's. */
@@ -258,6 +286,7 @@ int main(void)
     static const RhTest tests[] = {
         {"a fit finds the constants that made its rows",
          a_fit_finds_the_constants_that_made_its_rows},
+        {"what stands is held out all the same", what_stands_is_held_out_all_the_same},
         {"a source may have a network of its own", a_source_may_have_a_network_of_its_own},
         {"rows that determine no constants are refused",
          rows_that_determine_no_constants_are_refused},
