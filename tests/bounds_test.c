@@ -24,6 +24,7 @@ static double rehearsed_s(const RhCase *c, const RhLayout *l)
     g_autoptr(GError) error = NULL;
     g_autoptr(RhProgram) p = rh_train_build(c, l, &error);
     g_assert_no_error(error);
+    CU_ASSERT_EQUAL(rh_train_tasks(c, l), p->tasks->len);
     RhEngineOptions options = {.timeout_s = PATIENCE_S};
     gint64 begin_us = g_get_monotonic_time();
     g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);

@@ -319,9 +319,9 @@ static void take(Funnel *f, RhCandidate c)
         c.segment = true;
         f->plan->segments_count++;
         rh_heap_push(f->race->heap, c);
-    } else if (f->o->quick && rh_train_tasks(f->c, l) > QUICK_TASKS_MAX) {
+    } else if (f->o->quick && rh_screen_tasks(f->screen, l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
-    } else if (rh_train_tasks(f->c, l) > RH_TRAIN_TASKS_MAX) {
+    } else if (rh_screen_tasks(f->screen, l) > RH_TRAIN_TASKS_MAX) {
         leave_out(f, &c);
     } else {
         double bound = by_memory(f) ? rh_screen_segment_s(f->screen, l) : c.key;

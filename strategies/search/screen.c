@@ -350,6 +350,16 @@ RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
                                 peaks_of(rooms, rh_screen_shape(s, l)), l);
 }
 
+double rh_screen_tasks(RhScreen *s, const RhLayout *l)
+{
+    const RhShardCost *shard = rh_screen_shard(s, l);
+    RhFlows *const *flows = rh_screen_flows(s, l);
+    double sum = 0;
+    for (int32_t stage = 0; stage < l->pp; stage++)
+        sum += rh_script_tasks(flows[stage]->script, shard->items, rh_train_microbatches(s->c, l));
+    return sum;
+}
+
 /* --- the screen --- */
 
 typedef struct {

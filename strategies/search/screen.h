@@ -140,6 +140,8 @@ struct RhScreen {
 
 /* rh_train_memory with the tables at hand. */
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
+/* rh_train_tasks likewise. */
+double rh_screen_tasks(RhScreen *screen, const RhLayout *layout);
 const RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
 const RhSplit *rh_screen_split(RhScreen *screen, const RhLayout *layout);
 const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);

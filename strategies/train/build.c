@@ -434,14 +434,26 @@ static void run_stage(Build *b, int32_t stage)
     rh_program_end_role(b->program);
 }
 
-double rh_train_tasks(const RhCase *c, const RhLayout *l)
+static double tasks_of(const RhPieces *pieces, const RhItems *items, const RhLayout *l)
 {
-    return 2.0 * (double)rh_train_microbatches(c, l) * c->model->layers_count * 14;
+    int64_t m = rh_train_microbatches(pieces->c, l);
+    double sum = 0;
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        g_autoptr(RhScript) script = rh_script_new(pieces, l, stage);
+        sum += rh_script_tasks(script, items, m);
+    }
+    return sum;
 }
 
-static bool small_enough(const RhCase *c, const RhLayout *l, GError **error)
+double rh_train_tasks(const RhCase *c, const RhLayout *l)
 {
-    double tasks = rh_train_tasks(c, l);
+    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
+    g_autoptr(RhItems) items = rh_items_new(l, pieces);
+    return tasks_of(pieces, items, l);
+}
+
+static bool small_enough(double tasks, GError **error)
+{
     if (tasks > RH_TRAIN_TASKS_MAX)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -484,10 +496,10 @@ static void build_end(Build *b)
 
 RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error)
 {
-    if (!small_enough(c, layout, error))
-        return NULL;
     g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
     g_autoptr(RhItems) items = rh_items_new(layout, pieces);
+    if (!small_enough(tasks_of(pieces, items, layout), error))
+        return NULL;
     Build b = {.c = c,
                .layout = layout,
                .pieces = pieces,

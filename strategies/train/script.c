@@ -167,6 +167,54 @@ void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums
     sums->flops += adam.flops;
 }
 
+/* --- tasks --- */
+
+static double tasks_of_chunk(const RhScript *s, const RhItems *items, int32_t chunk, int pass)
+{
+    double sum = 0;
+    for (int32_t i = s->chunk_items[chunk]; i < s->chunk_items[chunk + 1]; i++)
+        sum += items->pass[rh_script_item(s, i)->kind][pass].tasks->len;
+    return sum;
+}
+
+static double communications(const RhScript *s, RhSteps steps)
+{
+    double sum = 0;
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++)
+        sum += rh_script_step(s, i)->kind == RH_STEP_COMMUNICATE;
+    return sum;
+}
+
+/* All slots of a chunk with one pass: each runs the chunk's items, and communicates by its kind. */
+static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t chunk, int pass,
+                             int64_t m)
+{
+    double sum = (double)m * tasks_of_chunk(s, items, chunk, pass);
+    for (int place = 0; place < 4; place++) {
+        RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+        bool only = kind.first && kind.last, inner = !kind.first && !kind.last;
+        double slots = inner ? (double)(m - 2) : only == (m == 1);
+        if (slots > 0)
+            sum += slots * communications(s, rh_script_slot(s, &kind));
+    }
+    return sum;
+}
+
+double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
+{
+    const RhLayout *l = s->layout;
+    double sum = communications(s, s->begin) + communications(s, s->end) + 1; /* the optimizer */
+    for (int32_t chunk = 0; chunk < l->vpp; chunk++) {
+        int32_t g = chunk * l->pp + s->stage;
+        int32_t neighbours = (g > 0) + (g < l->pp * l->vpp - 1);
+        sum += 2.0 * (double)m * neighbours; /* something comes and something goes, each way */
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            if (items->pass[RH_ITEM_HEAD][pass].tasks)
+                sum += tasks_of_slots(s, items, chunk, pass, m);
+    }
+    return sum;
+}
+
 void rh_script_free(RhScript *s)
 {
     if (!s)

@@ -74,6 +74,9 @@ typedef struct {
     double flops;
 } RhKernelSums;
 void rh_script_add_kernels(const RhScript *script, const RhItems *items, RhKernelSums *sums);
+/* How many tasks the stage's role has in a step of m micro-batches, messages and optimizer
+ * included. */
+double rh_script_tasks(const RhScript *script, const RhItems *items, int64_t m);
 
 /* No steps: the slot runs its items and does nothing else. */
 static inline RhSteps rh_script_slot(const RhScript *s, const RhSlotKind *kind)

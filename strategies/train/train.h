@@ -26,7 +26,7 @@ RhLayout rh_train_default(const RhCase *c);
 /* Fills cp, ep, dp and stage split left at 0: dp = gpus / (tp pp cp). */
 void rh_train_complete(const RhCase *c, RhLayout *layout);
 
-/* About how many tasks the program of a step has; more than the limit are not built. */
+/* How many tasks the program of a step has; more than the limit are not built. */
 #define RH_TRAIN_TASKS_MAX 4e7
 double rh_train_tasks(const RhCase *c, const RhLayout *layout);
 /* The program of one optimizer step. The layout must be legal and canonical. Caller frees. */
