@@ -1,4 +1,5 @@
-/* The memory ledger: hand-made sequences, and the closed form on layouts drawn at random. */
+/* The memory ledger: hand-made sequences, and the closed form on layouts drawn at random; how many
+ * tasks their programs have, too. */
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <string.h>
@@ -124,7 +125,7 @@ static void a_role_without_memory_holds_nothing(void)
 /* --- the closed form --- */
 
 #define TOLERANCE 1e-9
-#define DRAWS     400
+#define DRAWS     80 /* of each question */
 
 static double sum_of(const double bytes[RH_MEMORY_LAST])
 {
@@ -190,6 +191,7 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     RH_CHECK_CLOSE(rh_ledger_walk(p, worst.stage, RH_MEMORY_TIER_HBM).peak_bytes, peak, TOLERANCE);
     g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
     CU_ASSERT_EQUAL(rh_screen_memory(screen, layout).peak_bytes, worst.peak_bytes);
+    CU_ASSERT_EQUAL(rh_screen_tasks(screen, layout), p->tasks->len);
 }
 
 static void the_closed_form_is_the_ledgers_peak(void)
@@ -201,7 +203,10 @@ static void the_closed_form_is_the_ledgers_peak(void)
                      {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192},
                      {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024},
                      {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048},
-                     {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192}};
+                     {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192},
+                     {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768}, /* long enough for rings */
+                     {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536}};
+    int32_t rings = 0, drawn[RH_SCHEDULE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
@@ -210,10 +215,18 @@ static void the_closed_form_is_the_ledgers_peak(void)
                       questions[q].batch, questions[q].sequence);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
-        for (int i = 0; i < DRAWS / (int)G_N_ELEMENTS(questions); i++)
-            check_layout(&k, &g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len)));
+        for (int i = 0; i < DRAWS; i++) {
+            const RhLayout *l =
+                &g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len));
+            check_layout(&k, l);
+            rings += l->cp > 1;
+            drawn[l->schedule]++;
+        }
     }
     gsl_rng_free(rng);
+    CU_ASSERT_TRUE(rings >= DRAWS / 2);
+    for (int schedule = RH_SCHEDULE_NONE + 1; schedule < RH_SCHEDULE_LAST; schedule++)
+        CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 4);
 }
 
 /* Items are let go one by one: where the head is through its backward, its logits are gone while the
