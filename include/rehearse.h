@@ -4,7 +4,7 @@
  *     models and platforms       workloads/model.h, platforms/platform.h
  *     layouts                    strategies/layout.h, strategies/stack.h
  *     the program of a step      strategies/train/train.h, sim/program.h
- *     planning                   strategies/search/plan.h
+ *     planning                   strategies/search/plan.h (rehearses in processes of their own)
  *     one layout, rehearsed      strategies/search/rehearse.h (in a process of its own)
  *     several jobs on a fabric   sim/engine/session.h (in this process), sim/engine/together.h
  *

@@ -80,7 +80,7 @@ static void every_step_has_a_list(void)
         g_autoptr(GError) error = NULL;
         g_autoptr(GArray) list = rh_step_list(*name, &error);
         g_assert_no_error(error);
-        CU_ASSERT_TRUE(list->len > 10 && strlen(rh_step_about(*name)) > 0);
+        CU_ASSERT_TRUE(list->len > 10);
         for (guint i = 0; i < list->len; i++)
             CU_ASSERT_TRUE(g_array_index(list, RhListedKernel, i).kernel.bytes > 0);
     }

@@ -171,17 +171,6 @@ const char *const *rh_step_names(void)
     return names;
 }
 
-const char *rh_step_about(const char *name)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(trainings); i++)
-        if (strcmp(trainings[i].name, name) == 0)
-            return "a training step of one rank: forward, backward, optimizer";
-    for (size_t i = 0; i < G_N_ELEMENTS(decodes); i++)
-        if (strcmp(decodes[i].name, name) == 0)
-            return "some layers of a decode step";
-    return "the experts of some layers, forward";
-}
-
 GArray *rh_step_list(const char *name, GError **error)
 {
     g_autoptr(GArray) list = g_array_new(FALSE, TRUE, sizeof(RhListedKernel));

@@ -8,8 +8,6 @@
 
 /* "llama-3.1-8b-tp2", ...; NULL-ended, owned by the module. */
 const char *const *rh_step_names(void);
-/* What the step of that name is, a line. */
-const char *rh_step_about(const char *name);
 /* RhListedKernel in program order; caller unrefs. RH_ERROR_USAGE for an unknown name. */
 GArray *rh_step_list(const char *name, GError **error);
 /* All lists as FOLDER/NAME.csv. */

@@ -19,21 +19,10 @@ static const struct {
     [RH_BLOCK_HEAD] = {"head", &rh_norm, &rh_head},
 };
 
-static const char *const PASS_NAMES[RH_PASS_LAST] = {"none",           "forward",
-                                                     "backward-data",  "backward-weight",
-                                                     "recompute-full", "recompute-selective",
-                                                     "prefill",        "decode"};
-
 const char *rh_block_name(RhBlock block)
 {
     g_return_val_if_fail((size_t)block < G_N_ELEMENTS(BLOCKS), "none");
     return BLOCKS[block].name;
-}
-
-const char *rh_pass_name(RhPass pass)
-{
-    g_return_val_if_fail(pass < RH_PASS_LAST, "none");
-    return PASS_NAMES[pass];
 }
 
 static bool in_layer(RhBlock block)

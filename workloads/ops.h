@@ -104,4 +104,3 @@ int64_t rh_shard_tokens(const RhShard *shard);
 
 const char *rh_block_name(RhBlock block);
 const char *rh_operator_name(const RhOperator *op); /* "attention"; "none" for NULL */
-const char *rh_pass_name(RhPass pass);

@@ -69,13 +69,6 @@ double rh_schedule_wire_bytes(const RhSchedule *schedule);
 double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,
                           const RhPlatform *platform, int32_t group, int32_t role);
 
-/* The same, split: time of any size = collective_launch_s + latency_s + bytes * s_per_byte (all 0
- * for one member), so that callers keep two numbers for each op, algorithm, group and role. False
- * where the steps depend on the bytes, as a pipeline's do (tree all-reduce, ring broadcast), and
- * for a schedule of no bytes. */
-bool rh_schedule_linear(const RhSchedule *schedule, const RhProgram *p, const RhPlatform *platform,
-                        int32_t group, int32_t role, double *latency_s, double *s_per_byte);
-
 /* Textbook closed form for a flat network: n members, every flow alpha_s + bytes / bytes_per_s. For
  * tests and docs. */
 double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double bytes,

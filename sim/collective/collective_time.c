@@ -212,10 +212,6 @@ static double add_flow(Clock *k, int32_t instance, int32_t f)
 }
 
 /* One step: seconds before bytes move, and while they do. */
-typedef struct {
-    double latency_s, moving_s;
-} Step;
-
 /* Seconds that the busiest link needs; takes all loads off. */
 static double unload_links(Clock *k)
 {
@@ -229,14 +225,13 @@ static double unload_links(Clock *k)
     return longest_s;
 }
 
-static Step step_s(Clock *k, const RhStepPhase *phase)
+static double step_s(Clock *k, const RhStepPhase *phase)
 {
-    Step step = {0};
+    double latency_s = 0;
     for (int32_t g = 0; g < k->instances_count; g++)
         for (int32_t f = 0; f < phase->flows_count; f++)
-            step.latency_s = fmax(step.latency_s, add_flow(k, g, phase->flows_first + f));
-    step.moving_s = unload_links(k);
-    return step;
+            latency_s = fmax(latency_s, add_flow(k, g, phase->flows_first + f));
+    return latency_s + unload_links(k);
 }
 
 /* Phases that put the same bytes between the same members take the same time (an all-reduce's two
@@ -254,12 +249,11 @@ static bool same_flows(const RhSchedule *s, const RhStepPhase *a, const RhStepPh
     return true;
 }
 
-/* The whole schedule without its launch, in one sum and in its two parts. */
-static double steps_s(Clock *k, int32_t group, int32_t role, Step *parts)
+/* The whole schedule without its launch. */
+static double steps_s(Clock *k, int32_t group, int32_t role)
 {
     const RhSchedule *s = k->schedule;
-    double total = 0;
-    Step step = {0};
+    double total = 0, step = 0;
     k->place_of_link = rh_map64_new();
     k->loads = g_array_new(FALSE, FALSE, sizeof(Load));
     k->places = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -269,9 +263,7 @@ static double steps_s(Clock *k, int32_t group, int32_t role, Step *parts)
         const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
         if (i == 0 || !same_flows(s, phase - 1, phase))
             step = step_s(k, phase);
-        total += phase->repeat * (step.latency_s + step.moving_s);
-        parts->latency_s += phase->repeat * step.latency_s;
-        parts->moving_s += phase->repeat * step.moving_s;
+        total += phase->repeat * step;
     }
     rh_map64_free(k->place_of_link);
     g_array_unref(k->loads);
@@ -289,23 +281,5 @@ double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatf
     if (s->phases->len == 0)
         return 0;
     Clock k = {.schedule = s, .program = p, .platform = platform};
-    Step parts = {0};
-    return platform->collective_launch_s.value + steps_s(&k, group, role, &parts);
-}
-
-bool rh_schedule_linear(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
-                        int32_t group, int32_t role, double *latency_s, double *s_per_byte)
-{
-    Step parts = {0};
-    bool pipelined = (rh_algorithm(s->algo)->pipelined & (1U << s->op)) != 0;
-    bool barrier = s->op == RH_OP_BARRIER;
-    if (s->phases->len > 0) {
-        if (pipelined || (s->bytes <= 0 && !barrier))
-            return false;
-        Clock k = {.schedule = s, .program = p, .platform = platform};
-        steps_s(&k, group, role, &parts);
-    }
-    *latency_s = parts.latency_s;
-    *s_per_byte = parts.moving_s > 0 ? parts.moving_s / s->bytes : 0;
-    return true;
+    return platform->collective_launch_s.value + steps_s(&k, group, role);
 }

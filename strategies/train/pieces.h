@@ -1,5 +1,5 @@
 #pragma once
-/* The pieces a rank's share of the model is made of, under one (tp, sp, micro-batch, recompute):
+/* The pieces a rank's share of the model is made of, under one (tp, cp, sp, micro-batch, recompute):
  * kernel lists with their times on the device, parameters, activation bytes. The program builder,
  * the memory account and the bounds all read the same pieces, so they agree by construction. */
 #include "strategies/train/train.h"

@@ -2,8 +2,8 @@
 /* Training: a case (what is asked) and a layout become a program, and a memory account in closed
  * form.
  *
- * The cuts compose: each is one file (tensor.c, data.c, zero.c, recompute.c and the schedules) and
- * touches the program only at its own places. See ARCHITECTURE.md. */
+ * Cuts (cuts/) and schedules (schedules/) compose: each is one file and a row, and acts only at its
+ * own places. See ARCHITECTURE.md. */
 #include "sim/ledger.h"
 #include "sim/program.h"
 #include "strategies/case.h"
