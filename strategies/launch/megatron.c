@@ -176,6 +176,11 @@ static void say_model(RhLaunchText *t)
         rh_launch_say(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
     if (!m->tied_embeddings)
         rh_launch_say(t, "--untie-embeddings-and-output-weights");
+    rh_launch_note(t, "what changes no cost is not read: give --norm-epsilon as the model's "
+                      "configuration has it (Megatron-LM's own is 1e-5)");
+    if (m->position == RH_POSITION_ROTARY)
+        rh_launch_note(t, "and where it has rope_scaling, as Llama 3.1 does, --use-rope-scaling "
+                          "--rope-scaling-factor");
 }
 
 /* --- the job and where it runs --- */
