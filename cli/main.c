@@ -14,7 +14,7 @@
 #include "cli/commands.h"
 #include "cli/terminal.h"
 
-/* The exit status of CLI.md for an error of ours or of GLib's. */
+/* The exit status of docs/cli.md for an error of ours or of GLib's. */
 static int exit_status(const GError *error)
 {
     if (error->domain != RH_ERROR)

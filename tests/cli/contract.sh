@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# docs/cli.md names every option and every key of an answer: what it does not name would be printed.
+page=$CASES/../../docs/cli.md
+cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
+job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
+for command in plan simulate explain check show compare calibrate validate; do
+    rehearse "$command" -h | sed -nE 's/^ +(-[a-z], +)?(--[a-z-]+).*/\2/p'
+done | sort -u | while read -r option; do
+    grep -qF -- "\`$option\`" "$page" || echo "not in docs/cli.md: $option"
+done
+echo '{"workload": "tiny-llama.json", "layout": "tp2", "nodes": "1", "global_batch": 32, "sequence": 1024}' >other.json
+rehearse plan "${job[@]}" --top 2 -o plan.json -q >plan.txt
+rehearse simulate "${job[@]}" -s tp2 -o one.json >one.txt
+rehearse simulate "${job[@]}" --gpus 2 -s tp2 --on 0 --beside other.json -o two.json >two.txt
+rehearse explain plan.json --json >three.json
+rehearse compare plan.json#1 plan.json#2 --json >four.json
+sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json | sort -u | tee keys |
+    while read -r key; do
+        grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
+    done
+[ "$(wc -l <keys)" -gt 40 ] && echo 'all keys looked for'
