@@ -132,6 +132,24 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
     return count;
 }
 
+RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike)
+{
+    int32_t base = 0, tier = 0;
+    bool own = true; /* at a place of the block */
+    if (link >= nic_base(p)) {
+        base = nic_base(p);
+        own = p->nics_per_node == p->gpus_per_node;
+    }
+    if (own && link >= tier_base(p, 0)) {
+        while (link >= tier_base(p, tier + 1))
+            tier++;
+        base = tier_base(p, tier);
+        own = p->tiers[tier].rail_optimised;
+    }
+    *alike = own ? block : 1;
+    return own ? link - 2 * ((link - base) / 2 % block) : link;
+}
+
 int32_t rh_platform_period_gpus(const RhPlatform *p)
 {
     int32_t nodes = 1;

@@ -115,6 +115,10 @@ int32_t rh_platform_whole_gpus(const RhPlatform *p);
 /* One step's latency over that route. */
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst);
 int32_t rh_platform_links_count(const RhPlatform *p);
+/* Of the links that turn into one another when GPUs change places in blocks of `block` neighbours:
+ * the first, and how many there are, at every other number from there on. A block lies in a node, with a NIC for each GPU or one for all
+ * of it. */
+RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike);
 /* Effective capacity: datasheet x efficiency x what-if scale. */
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
 /* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up". Caller frees. */

@@ -2,6 +2,7 @@
 
 #include "sim/engine/fold.h"
 #include "sim/engine/jitter.h"
+#include "sim/engine/quotient.h"
 #include "sim/engine/traffic.h"
 
 static const RhEngineOptions folded = {0};
@@ -282,12 +283,65 @@ static void a_large_job_folds_quickly(void)
     k.tp = 8, k.dp = 128, k.pp = 16, k.microbatches = 2;
     g_autoptr(RhProgram) p = kit_step(k);
     int64_t start_us = g_get_monotonic_time();
-    g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, NULL);
+    g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, false, NULL);
     g_autoptr(RhFold) fold = rh_fold_new(traffic, false, NULL);
     double took_s = (double)(g_get_monotonic_time() - start_us) * 1e-6;
     CU_ASSERT_TRUE(fold->colours_count >= 16 && fold->colours_count <= RH_FOLD_COLOURS_MAX);
     CU_ASSERT_PTR_NULL(fold->approximate_why);
     CU_ASSERT_TRUE(took_s < 5); /* with sanitizers; the benchmark holds the real bar */
+}
+
+/* The same colours, classes and weights whether ranks of a block are listed once or each. */
+static void check_blocks(const char *fabric, KitStep k, int32_t block)
+{
+    g_autoptr(RhPlatform) platform = kit_platform(fabric);
+    g_autoptr(RhProgram) p = kit_step(k);
+    g_autoptr(RhTraffic) once = rh_traffic_new(p, platform, false, NULL);
+    g_autoptr(RhTraffic) each = rh_traffic_new(p, platform, true, NULL);
+    CU_ASSERT_EQUAL(once->block, block);
+    CU_ASSERT_EQUAL(once->flows->len * (uint32_t)block, each->flows->len);
+    g_autoptr(RhFold) a = rh_fold_new(once, false, NULL);
+    g_autoptr(RhFold) b = rh_fold_new(each, false, NULL);
+    CU_ASSERT_EQUAL_FATAL(a->colours_count, b->colours_count);
+    CU_ASSERT_EQUAL(
+        memcmp(a->colour_of_rank, b->colour_of_rank, sizeof(int32_t) * (size_t)p->ranks_count), 0);
+    CU_ASSERT_EQUAL(
+        memcmp(a->ranks_count, b->ranks_count, sizeof(int32_t) * (size_t)a->colours_count), 0);
+    g_autoptr(RhQuotient) few = rh_quotient_new(once, a);
+    g_autoptr(RhQuotient) all = rh_quotient_new(each, b);
+    CU_ASSERT_EQUAL_FATAL(few->classes->len, all->classes->len);
+    for (uint32_t i = 0; i < few->classes->len; i++)
+        RH_CHECK_CLOSE(g_array_index(few->classes, RhFlowClass, i).flows_count,
+                       g_array_index(all->classes, RhFlowClass, i).flows_count, 1e-12);
+    CU_ASSERT_EQUAL_FATAL(few->hops->len, all->hops->len);
+    for (uint32_t i = 0; i < few->hops->len; i++)
+        CU_ASSERT_EQUAL(memcmp(&g_array_index(few->hops, RhBridgeHop, i),
+                               &g_array_index(all->hops, RhBridgeHop, i), sizeof(RhBridgeHop)),
+                        0);
+}
+
+static void blocks_listed_once_fold_as_each_rank_would(void)
+{
+    KitStep k = base_step;
+    k.tp = 4, k.dp = 8, k.pp = 2;
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2", k, 4);
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2,rail", k, 4);
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,nics:2", k, 4);
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,nics:4", k, 1); /* two of a block share a NIC */
+    k.stages_inside = true;
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2", k, 4);
+    k.dp_algo = RH_ALGO_TREE;
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2", k, 4);
+    k.tp_algo = RH_ALGO_TREE; /* has a root */
+    check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2", k, 1);
+}
+
+/* Merged ranks are those of the program, and every link stands for itself. */
+static void blocks_merge_as_each_rank_would(void)
+{
+    KitStep k = base_step;
+    k.tp = 8, k.dp = 64, k.pp = 16, k.layers = 1, k.microbatches = 2, k.dp_algo = RH_ALGO_TREE;
+    check_blocks("h100-sxm:8x1024,ib:400Gb/s", k, 8);
 }
 
 static void check_jitter(const char *what, const RhProgram *p, const RhPlatform *platform)
@@ -364,6 +418,9 @@ int main(void)
              uneven_links_of_a_ring_need_no_more_performers},
             {"too_many_colours_are_merged_and_said_so", too_many_colours_are_merged_and_said_so},
             {"merged_trees_stay_above_their_bound", merged_trees_stay_above_their_bound},
+            {"blocks_listed_once_fold_as_each_rank_would",
+             blocks_listed_once_fold_as_each_rank_would},
+            {"blocks_merge_as_each_rank_would", blocks_merge_as_each_rank_would},
             {"a_large_job_folds_quickly", a_large_job_folds_quickly},
             {"folded_jitter_is_near_the_mean_of_unfolded_seeds",
              folded_jitter_is_near_the_mean_of_unfolded_seeds},

@@ -15,14 +15,15 @@ typedef struct {
     uint64_t *link, *link_next;
     uint64_t *flow, *flow_seed;
     uint64_t *instance, *instance_next;
-    GArray *touched; /* RhLink: links that some flow crosses */
+    GArray *touched; /* RhLink: firsts of the links that some flow crosses */
+    bool every_link; /* has a colour of its own, not those of its orbit one in common */
     RhMap64 *seen;
 } Refine;
 
 static uint64_t *first_rank_colours(const RhTraffic *t)
 {
     uint64_t *rank = g_new0(uint64_t, t->program->ranks_count + 1);
-    for (int32_t r = 0; r < t->program->ranks_count; r++)
+    for (int32_t r = 0; r < t->program->ranks_count; r += t->block)
         rank[r] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
     return rank;
 }
@@ -30,13 +31,13 @@ static uint64_t *first_rank_colours(const RhTraffic *t)
 static void touch_links(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    const RhLink *links = (const RhLink *)(void *)t->links->data;
-    for (uint32_t i = 0; i < t->links->len; i++) {
-        if (f->link[links[i]])
+    for (uint32_t i = 0; i < t->crossings->len; i++) {
+        RhLink link = AT(t->crossings, RhCrossing, i)->first;
+        if (f->link[link])
             continue;
-        double capacity = rh_platform_link_bytes_per_s(t->platform, links[i]);
-        f->link[links[i]] = rh_mix64(13, rh_bits64(capacity));
-        g_array_append_val(f->touched, links[i]);
+        double capacity = rh_platform_link_bytes_per_s(t->platform, link);
+        f->link[link] = rh_mix64(13, rh_bits64(capacity));
+        g_array_append_val(f->touched, link);
     }
 }
 
@@ -88,29 +89,27 @@ static void colour_flows(Refine *f)
 {
     const RhTraffic *t = f->traffic;
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
-    const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
         int32_t instance = flows[i].instance;
         uint64_t whose = instance >= 0 ? f->instance[instance] : f->rank[flows[i].owner];
         uint64_t colour = rh_mix64(f->flow_seed[i], whose);
-        const RhLink *route = links + flows[i].links_first;
+        const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++)
-            colour = rh_mix64(colour, f->link[route[k]]);
+            colour = rh_mix64(colour, f->link[f->every_link ? route[k].link : route[k].first]);
         f->flow[i] = colour;
     }
 }
 
-/* Sums of mixed hashes stand for multisets. */
+/* Sums of mixed hashes stand for multisets; what is listed once counts for its orbit. */
 static void spread_flows_to_links(Refine *f)
 {
     const RhTraffic *t = f->traffic;
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
-    const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
         uint64_t colour = rh_mix64(f->flow[i], 19);
-        const RhLink *route = links + flows[i].links_first;
+        const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++)
-            f->link_next[route[k]] += colour;
+            f->link_next[route[k].first] += (uint64_t)route[k].flows * colour;
     }
 }
 
@@ -121,7 +120,7 @@ static void spread_flows_to_owners(Refine *f)
     for (uint32_t i = 0; i < t->flows->len; i++) {
         uint64_t *whose = flows[i].instance >= 0 ? &f->instance_next[flows[i].instance]
                                                  : &f->rank_next[flows[i].owner];
-        *whose += rh_mix64(f->flow[i], 23);
+        *whose += (uint64_t)flows[i].per_owner * rh_mix64(f->flow[i], 23);
     }
 }
 
@@ -132,9 +131,11 @@ static void spread_groups(Refine *f)
     for (uint32_t i = 0; i < t->instances->len; i++) {
         const RhInstance *instance = AT(t->instances, RhInstance, i);
         const int32_t *ranks = members + instance->members_first;
-        uint64_t own = rh_mix64(f->instance[i], 37);
+        uint64_t own = rh_mix64(f->instance[i], 37), times = (uint64_t)(t->block / instance->alike);
         for (int32_t k = 0; k < instance->members_count; k++) {
-            f->instance_next[i] += rh_mix64(f->rank[ranks[k]], 31);
+            if (ranks[k] % t->block != 0)
+                continue;
+            f->instance_next[i] += times * rh_mix64(f->rank[ranks[k]], 31);
             f->rank_next[ranks[k]] += own;
         }
     }
@@ -148,7 +149,7 @@ static void spread_peers(Refine *f)
         const RhRole *role = rh_program_role(t->program, peer->role);
         for (int32_t k = 0; k < role->ranks_count; k++) {
             int32_t rank = rh_role_rank(role, k), other = rank + peer->delta;
-            if (other >= 0 && other < f->ranks_count)
+            if (rank % t->block == 0 && other >= 0 && other < f->ranks_count)
                 f->rank_next[rank] += rh_mix64(f->rank[other], 41 + i);
         }
     }
@@ -162,7 +163,7 @@ static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
     rh_map64_clear(f->seen);
     *ranks = 0;
     *tasks = 0;
-    for (int32_t r = 0; r < f->ranks_count; r++) {
+    for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
         rh_map64_at(f->seen, f->rank[r], 0);
         if (f->seen->used > *ranks && role >= 0)
@@ -180,7 +181,7 @@ static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
 static void refine_ranks(Refine *f, bool flows_too)
 {
     uint32_t instances = f->traffic->instances->len;
-    for (int32_t r = 0; r < f->ranks_count; r++)
+    for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block)
         f->rank_next[r] = rh_mix64(f->rank[r], 43);
     for (uint32_t i = 0; i < instances; i++)
         f->instance_next[i] = rh_mix64(f->instance[i], 53);
@@ -233,15 +234,15 @@ static void name_colours(const Refine *f, RhFold *fold)
     g_autoptr(GArray) first = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autoptr(GArray) counts = g_array_new(FALSE, TRUE, sizeof(int32_t));
     for (int32_t r = 0; r < f->ranks_count; r++) {
-        fold->colour_of_rank[r] = -1;
-        if (t->role_of_rank[r] < 0)
+        fold->colour_of_rank[r] = r % t->block ? fold->colour_of_rank[r - r % t->block] : -1;
+        if (t->role_of_rank[r] < 0 || r % t->block)
             continue;
         int32_t colour = *rh_map64_at(f->seen, f->rank[r], (int32_t)first->len);
         if (colour == (int32_t)first->len) {
             g_array_append_val(first, r);
             g_array_set_size(counts, first->len);
         }
-        g_array_index(counts, int32_t, colour)++;
+        g_array_index(counts, int32_t, colour) += t->block;
         fold->colour_of_rank[r] = colour;
     }
     fold->colours_count = (int32_t)first->len;
@@ -261,7 +262,7 @@ static void name_meetings(const Refine *f, RhFold *fold)
         if (meeting == fold->meetings_count)
             fold->meeting_instance[fold->meetings_count++] = i;
         fold->meeting_of_instance[i] = meeting;
-        fold->instances_count[meeting]++;
+        fold->instances_count[meeting] += AT(f->traffic->instances, RhInstance, i)->alike;
     }
 }
 
@@ -277,18 +278,18 @@ static double *slowness(const Refine *f, double *of_instance)
         RhLink link = *AT(f->touched, RhLink, i);
         bytes_per_s[link] = rh_platform_link_bytes_per_s(t->platform, link);
     }
-    const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (uint32_t i = 0; i < t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
         const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
         for (int pass = 0; pass < 3; pass++) /* count, use, forget */
             for (int32_t k = 0; k < pattern->flows_count; k++)
                 for (int32_t l = 0; l < flows[k].links_count; l++) {
-                    RhLink link = links[flows[k].links_first + l];
+                    const RhCrossing *crossed = rh_traffic_crossings(t, &flows[k]) + l;
+                    RhLink link = crossed->first;
                     double *own = flows[k].instance >= 0 ? &of_instance[flows[k].instance]
                                                          : &slow[flows[k].owner];
                     if (pass == 0)
-                        crossing[link]++;
+                        crossing[link] += crossed->flows;
                     else if (pass == 1)
                         *own = MAX(*own, crossing[link] / bytes_per_s[link]);
                     else
@@ -304,7 +305,7 @@ static void choose_slowest(const Refine *f, RhFold *fold)
     uint32_t instances = f->traffic->instances->len;
     g_autofree double *of_instance = g_new0(double, instances + 1);
     g_autofree double *slow = slowness(f, of_instance);
-    for (int32_t r = 0; r < f->ranks_count; r++) {
+    for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
             fold->representative[colour] = r;
@@ -345,6 +346,7 @@ static RhFold *fold_by_symmetry(const RhTraffic *t)
     refine(coarse, REFINE_RANKS_ONLY, &ranks);
     for (int32_t l = 0; l < coarse->links_count; l++)
         coarse->link[l] = rh_mix64(coarse->link[l], (uint64_t)l + 59);
+    coarse->every_link = true;
     colour_flows(coarse);
     take_colours(coarse, fold);
     choose_slowest(coarse, fold);

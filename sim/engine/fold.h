@@ -28,9 +28,10 @@ typedef struct {
     int32_t *meeting_of_instance;
     int32_t *meeting_instance; /* the representative, per meeting */
     int32_t *instances_count;  /* per meeting */
-    uint64_t *link_hash;       /* per link of the platform; equal hash, same colour */
-    uint64_t *flow_hash;       /* per flow of the traffic */
-    char *approximate_why;     /* owned; NULL when the partition is exact */
+    uint64_t *link_hash;   /* per link of the platform, the first of its orbit alone unless merged;
+                            equal hash, same colour */
+    uint64_t *flow_hash;   /* per flow of the traffic */
+    char *approximate_why; /* owned; NULL when the partition is exact */
 } RhFold;
 
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */

@@ -19,8 +19,8 @@ typedef struct {
     RhMap64 *weights;     /* class and quotient link -> index into counts */
     GArray *counts;       /* int32_t */
     double *latency_s;    /* merged colours: longest per pattern and owner; else NULL */
-    int32_t *link_number; /* per link of the platform: its quotient link when it is the one that
-                             stands for the colour; else -1 */
+    int32_t *link_number; /* per link of the platform, or first of its orbit: its quotient link when
+                             it is the one that stands for the colour; else -1 */
 } Builder;
 
 static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
@@ -29,13 +29,15 @@ static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
                                : b->fold->colour_of_rank[flow->owner];
 }
 
-/* How many like this flow's owner there are; 0 when another represents them. */
+/* How many flows it stands for with its owner; 0 when another represents that one. */
 static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
 {
     const RhFold *fold = b->fold;
     int32_t owner = owner_of(b, flow);
     if (flow->instance >= 0)
-        return fold->meeting_instance[owner] == flow->instance ? fold->instances_count[owner] : 0;
+        return fold->meeting_instance[owner] == flow->instance
+                   ? fold->instances_count[owner] * flow->per_owner
+                   : 0;
     return owner >= 0 && fold->representative[owner] == flow->owner ? fold->ranks_count[owner] : 0;
 }
 
@@ -46,13 +48,14 @@ static void pick_slowest(Builder *b, const RhPattern *pattern, int32_t *crossing
 {
     const RhTraffic *t = b->traffic;
     const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
-    const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (int pass = 0; pass < 3; pass++) /* count, use, forget */
         for (int32_t k = 0; k < pattern->flows_count; k++) {
             double slow = 0;
+            const RhCrossing *route = rh_traffic_crossings(t, &flows[k]);
             for (int32_t l = 0; l < flows[k].links_count; l++) {
-                RhLink link = links[flows[k].links_first + l];
-                crossing[link] = pass == 2 ? 0 : crossing[link] + (pass == 0);
+                RhLink link = route[l].first;
+                int32_t more = pass == 0 ? route[l].flows : 0;
+                crossing[link] = pass == 2 ? 0 : crossing[link] + more;
                 slow = MAX(slow, crossing[link] / rh_platform_link_bytes_per_s(t->platform, link));
             }
             int32_t owner = owner_of(b, &flows[k]);
@@ -117,13 +120,16 @@ static void find_own_flows(Builder *b)
     g_array_sort_with_data(b->own, compare_own, b);
 }
 
-static int32_t quotient_link(Builder *b, RhLink link)
+static int32_t quotient_link(Builder *b, const RhCrossing *crossing)
 {
-    int32_t *number = rh_map64_at(b->link_of, b->fold->link_hash[link], (int32_t)b->q->links->len);
+    RhLink own = b->fold->approximate_why ? crossing->link : crossing->first;
+    uint64_t colour = b->fold->link_hash[own];
+    int32_t *number = rh_map64_at(b->link_of, colour, (int32_t)b->q->links->len);
     if (*number == (int32_t)b->q->links->len) {
+        RhLink link = crossing->link;
         RhQuotientLink added = {link, rh_platform_link_bytes_per_s(b->traffic->platform, link), 1};
         g_array_append_val(b->q->links, added);
-        b->link_number[link] = *number;
+        b->link_number[own] = *number;
     }
     return *number;
 }
@@ -132,8 +138,7 @@ static void add_hops(Builder *b, const RhTrafficFlow *flow, RhFlowClass *added)
 {
     added->hops_first = (int32_t)b->q->hops->len;
     for (int32_t k = 0; k < flow->links_count; k++) {
-        RhLink link = *AT(b->traffic->links, RhLink, flow->links_first + k);
-        RhBridgeHop hop = {quotient_link(b, link), 0};
+        RhBridgeHop hop = {quotient_link(b, rh_traffic_crossings(b->traffic, flow) + k), 0};
         bool known = false;
         for (uint32_t h = (uint32_t)added->hops_first; h < b->q->hops->len; h++)
             known = known || AT(b->q->hops, RhBridgeHop, h)->link == hop.link;
@@ -153,7 +158,8 @@ static void count_merged_flows(Builder *b)
         const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, i);
         int32_t owner = owner_of(b, flow);
         if (owner >= 0 && flow->links_count > 0)
-            shares[(size_t)flow->pattern * owners + (size_t)owner] += flow->share;
+            shares[(size_t)flow->pattern * owners + (size_t)owner] +=
+                flow->share * b->traffic->block;
     }
     for (uint32_t i = 0; i < b->q->classes->len; i++) {
         RhFlowClass *class = AT(b->q->classes, RhFlowClass, i);
@@ -241,24 +247,30 @@ static uint64_t weight_key(int32_t class_index, int32_t link)
     return ((uint64_t)class_index << 32 | (uint64_t)link) + 1;
 }
 
-/* How many flows of each class cross each standing link: one pass over all flows. */
+static void add_weight(Builder *b, uint32_t flow, int32_t link, int32_t flows)
+{
+    int32_t class_index = link >= 0 ? class_of_flow(b, flow) : -1;
+    if (class_index < 0)
+        return;
+    int32_t fresh = (int32_t)b->counts->len;
+    int32_t at = *rh_map64_at(b->weights, weight_key(unit_of(b, class_index), link), fresh);
+    if (at == fresh)
+        g_array_set_size(b->counts, b->counts->len + 1);
+    g_array_index(b->counts, int32_t, at) += flows;
+}
+
+/* How many flows of each class cross each standing link: one pass over all flows. Under merged
+ * colours each link of an orbit may stand for itself. */
 static void count_weights(Builder *b)
 {
     const RhTraffic *t = b->traffic;
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
-    const RhLink *links = (const RhLink *)(void *)t->links->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
+        const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++) {
-            int32_t link = b->link_number[links[flows[i].links_first + k]];
-            int32_t class_index = link >= 0 ? class_of_flow(b, i) : -1;
-            if (class_index < 0)
-                continue;
-            int32_t fresh = (int32_t)b->counts->len;
-            int32_t unit = unit_of(b, class_index);
-            int32_t at = *rh_map64_at(b->weights, weight_key(unit, link), fresh);
-            if (at == fresh)
-                g_array_set_size(b->counts, b->counts->len + 1);
-            g_array_index(b->counts, int32_t, at)++;
+            int32_t links = b->fold->approximate_why ? t->block / route[k].flows : 1;
+            for (int32_t l = 0; l < links; l++)
+                add_weight(b, i, b->link_number[route[k].first + 2 * l], route[k].flows);
         }
     }
 }

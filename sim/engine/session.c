@@ -157,8 +157,8 @@ static bool set_stage(RhSession *s, GError **error)
     if (s->jobs->len == 0)
         return rh_fail(error, RH_ERROR_INPUT, "a session without a program has nothing to run");
     const RhProgram *program = join(s, error);
-    s->traffic = program ? rh_traffic_new(program, s->platform, error) : NULL;
     bool unfolded = s->options.unfolded || !rh_exec_folds(s->platform);
+    s->traffic = program ? rh_traffic_new(program, s->platform, unfolded, error) : NULL;
     s->fold = s->traffic ? rh_fold_new(s->traffic, unfolded, error) : NULL;
     if (!s->fold)
         return false;
@@ -285,9 +285,11 @@ static void clear_link(gpointer data)
 /* Those the quotient link stands for. */
 static int32_t count_alike(const RhSession *s, RhLink link)
 {
-    int32_t count = 0;
+    int32_t count = 0, block = s->traffic->block, alike;
+    uint64_t colour = s->fold->link_hash[rh_platform_link_turned(s->platform, block, link, &alike)];
     for (RhLink l = 0; l < rh_platform_links_count(s->platform); l++)
-        count += s->fold->link_hash[l] == s->fold->link_hash[link];
+        count +=
+            s->fold->link_hash[rh_platform_link_turned(s->platform, block, l, &alike)] == colour;
     return count;
 }
 

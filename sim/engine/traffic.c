@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
+#include "sim/engine/blocks.h"
 #include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -110,10 +111,12 @@ static bool add_instance(RhTraffic *t, int32_t g, int32_t rank, int32_t *ranks, 
     int32_t id = (int32_t)t->instances->len;
     for (int32_t i = 0; i < group->size; i++)
         traffic->instance_of_rank[ranks[i]] = id;
+    bool whole = t->block == 1 || rh_blocks_whole(group, t->block);
     RhInstance instance = {.group = g,
                            .shape = shape_of(t, traffic, ranks, group->size, ranks + group->size),
                            .members_first = (int32_t)t->members->len,
-                           .members_count = group->size};
+                           .members_count = group->size,
+                           .alike = whole ? 1 : t->block};
     g_array_append_vals(t->members, ranks, (guint)group->size);
     g_array_append_val(t->instances, instance);
     return true;
@@ -126,7 +129,7 @@ static bool find_instances(RhTraffic *t, const bool *uses, GError **error)
         RhGroupTraffic *group = &t->groups[g];
         g_autofree int32_t *ranks =
             g_new(int32_t, 3 * (size_t)MAX(rh_program_group(p, (int32_t)g)->size, 1));
-        for (int32_t rank = 0; rank < p->ranks_count; rank++) {
+        for (int32_t rank = 0; rank < p->ranks_count; rank += t->block) {
             int32_t role = t->role_of_rank[rank];
             if (role < 0 || !uses[(uint32_t)role * p->groups->len + g])
                 continue;
@@ -206,7 +209,7 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
         if (task->kind == RH_TASK_COLLECTIVE && t->kind_of_task[i] == kind)
             runs[task->role] = true;
     }
-    for (int32_t rank = 0; rank < p->ranks_count; rank++) {
+    for (int32_t rank = 0; rank < p->ranks_count; rank += t->block) {
         int32_t instance = group->instance_of_rank[rank], role = t->role_of_rank[rank];
         if (instance >= 0 && role >= 0 && runs[role])
             used[AT(t->instances, RhInstance, instance)->shape] = true;
@@ -253,12 +256,22 @@ static void add_flow(RhTraffic *t, int32_t pattern, int32_t instance, int32_t sr
                           .target = dst,
                           .pattern = pattern,
                           .instance = instance,
-                          .links_first = (int32_t)t->links->len,
+                          .per_owner = 1,
+                          .links_first = (int32_t)t->crossings->len,
                           .links_count = count,
                           .share = share};
+    if (instance >= 0)
+        flow.per_owner = t->block / AT(t->instances, RhInstance, instance)->alike;
     if (count > 0)
         flow.latency_s = rh_platform_route_latency_s(t->platform, from, to);
-    g_array_append_vals(t->links, route, (guint)count);
+    for (int i = 0; i < count; i++) {
+        int32_t alike = 1;
+        RhCrossing crossing = {route[i], route[i], 1};
+        if (t->block > 1)
+            crossing.first = rh_platform_link_turned(t->platform, t->block, route[i], &alike);
+        crossing.flows = t->block / alike;
+        g_array_append_val(t->crossings, crossing);
+    }
     g_array_append_val(t->flows, flow);
 }
 
@@ -268,6 +281,8 @@ static bool add_message_flows(RhTraffic *t, int32_t index, GError **error)
     const RhRole *role = rh_program_role(t->program, pattern.role);
     for (int32_t i = 0; i < role->ranks_count; i++) {
         int32_t src = rh_role_rank(role, i), dst = src + pattern.delta;
+        if (src % t->block != 0)
+            continue;
         if (dst < 0 || dst >= t->program->ranks_count)
             return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
                            t->program->ranks_count);
@@ -286,6 +301,8 @@ static void add_collective_flows(RhTraffic *t, int32_t index)
         const int32_t *ranks = AT(t->members, int32_t, instance.members_first);
         for (int32_t k = 0; k < pattern.edges_count; k++) {
             const RhEdge *edge = AT(t->edges, RhEdge, pattern.edges_first + k);
+            if (ranks[edge->src] % t->block != 0)
+                continue;
             add_flow(t, index, (int32_t)i, ranks[edge->src], ranks[edge->dst], edge->share);
         }
     }
@@ -305,11 +322,57 @@ static bool add_flows(RhTraffic *t, GError **error)
     return true;
 }
 
-RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, GError **error)
+/* --- blocks --- */
+
+/* Of edges as they are, and as turning the blocks leaves them: sums of hashes stand for sets. */
+static bool edges_turn(const RhTraffic *t, const RhPattern *pattern)
 {
-    g_autoptr(RhTraffic) t = g_new0(RhTraffic, 1);
+    const RhGroup *group = rh_program_group(t->program, pattern->group);
+    uint64_t before = 0, after = 0;
+    for (int32_t k = 0; k < pattern->edges_count; k++) {
+        const RhEdge *edge = AT(t->edges, RhEdge, pattern->edges_first + k);
+        int32_t src = rh_blocks_turned(group, t->block, edge->src);
+        int32_t dst = rh_blocks_turned(group, t->block, edge->dst);
+        uint64_t share = rh_bits64(edge->share);
+        before += rh_mix64((uint64_t)edge->src << 32 | (uint32_t)edge->dst, share);
+        after += rh_mix64((uint64_t)src << 32 | (uint32_t)dst, share);
+    }
+    return before == after;
+}
+
+static bool all_turns(const RhTraffic *t)
+{
+    for (uint32_t i = 0; i < t->peers->len; i++)
+        if (AT(t->peers, RhPeer, i)->delta % t->block != 0)
+            return false;
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group >= 0 &&
+            rh_blocks_whole(rh_program_group(t->program, pattern->group), t->block) &&
+            !edges_turn(t, pattern))
+            return false;
+    }
+    return true;
+}
+
+static int32_t block_of(const RhTraffic *t, const bool *uses)
+{
+    const RhProgram *p = t->program;
+    uint32_t groups = p->groups->len;
+    g_autofree bool *used = g_new0(bool, groups + 1);
+    for (uint32_t i = 0; i < p->roles->len * groups; i++)
+        used[i % groups] |= uses[i];
+    return rh_blocks_find(p, t->platform, t->role_of_rank, used);
+}
+
+/* --- all together --- */
+
+static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
+{
+    RhTraffic *t = g_new0(RhTraffic, 1);
     t->program = p;
     t->platform = platform;
+    t->block = 1;
     t->role_of_rank = rh_program_role_of_rank(p);
     t->groups = g_new0(RhGroupTraffic, p->groups->len + 1);
     t->kinds = g_array_new(FALSE, FALSE, sizeof(RhTrafficKind));
@@ -321,13 +384,24 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, GError
     t->instances = g_array_new(FALSE, FALSE, sizeof(RhInstance));
     t->members = g_array_new(FALSE, FALSE, sizeof(int32_t));
     t->flows = g_array_new(FALSE, FALSE, sizeof(RhTrafficFlow));
-    t->links = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    t->crossings = g_array_new(FALSE, FALSE, sizeof(RhCrossing));
+    return t;
+}
+
+RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
+                          GError **error)
+{
+    g_autoptr(RhTraffic) t = traffic_begin(p, platform);
     g_autofree bool *uses = find_kinds(t);
+    if (!whole)
+        t->block = block_of(t, uses);
     if (!find_instances(t, uses, error))
         return NULL;
     for (int32_t i = 0; i < (int32_t)t->kinds->len; i++)
         if (!add_schedules(t, i, error))
             return NULL;
+    if (t->block > 1 && !all_turns(t))
+        return rh_traffic_new(p, platform, true, error);
     if (!add_flows(t, error))
         return NULL;
     return g_steal_pointer(&t);
@@ -338,7 +412,7 @@ void rh_traffic_free(RhTraffic *t)
     if (!t)
         return;
     GArray *arrays[] = {t->kinds, t->schedules, t->phases,  t->patterns, t->edges,
-                        t->peers, t->instances, t->members, t->flows,    t->links};
+                        t->peers, t->instances, t->members, t->flows,    t->crossings};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     for (uint32_t g = 0; g < t->program->groups->len; g++) {

@@ -4,7 +4,10 @@
  * A *pattern* is a set of flows that start together: one phase of a collective's schedule on one
  * group, over all instances of the group with the same shape (which members share nodes), or the
  * messages from one role to peers at one distance. Phases that differ only in bytes share a
- * pattern. */
+ * pattern.
+ *
+ * Ranks that stand alike by construction (blocks.h) are listed once, with their instances and
+ * flows: what is at the first place of a block, standing for `block` of each. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -28,10 +31,18 @@ typedef struct {
     int32_t target; /* rank that receives */
     int32_t pattern;
     int32_t instance; /* of the group; -1 for messages */
+    int32_t
+        per_owner; /* flows of the orbit that its owner has: an instance of whole blocks has all */
     int32_t links_first, links_count;
     double share;
     double latency_s;
 } RhTrafficFlow;
+
+/* A link that a flow crosses, on behalf of the link's orbit. */
+typedef struct {
+    RhLink link, first; /* itself; the orbit's first */
+    int32_t flows;      /* of the flow's orbit, over each link of that one */
+} RhCrossing;
 
 typedef struct {
     int32_t pattern; /* -1: no flows */
@@ -54,12 +65,14 @@ typedef struct {
 typedef struct {
     int32_t group, shape;
     int32_t members_first, members_count;
+    int32_t alike; /* instances in its orbit; only this one is listed */
 } RhInstance;
 
 typedef struct {
     int32_t shapes_count;
-    int32_t *instance_of_rank; /* -1 where none; NULL when no task uses the group */
-    GArray *shapes;            /* int32_t, members_count node numbers each, by first appearance */
+    int32_t
+        *instance_of_rank; /* of listed ranks; -1 where none; NULL when no task uses the group */
+    GArray *shapes;        /* int32_t, members_count node numbers each, by first appearance */
 } RhGroupTraffic;
 
 typedef struct {
@@ -70,6 +83,7 @@ typedef struct {
 typedef struct {
     const RhProgram *program;
     const RhPlatform *platform;
+    int32_t block; /* ranks r with r % block == 0 are listed; 1: all */
     int32_t *role_of_rank;
     int32_t *kind_of_task; /* COLLECTIVE: index into kinds; SEND, RECV: into peers; else -1 */
     RhGroupTraffic *groups;
@@ -77,11 +91,17 @@ typedef struct {
     GArray *patterns, *edges;           /* RhPattern, RhEdge */
     GArray *peers;                      /* RhPeer */
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
-    GArray *flows, *links;              /* RhTrafficFlow, RhLink */
+    GArray *flows, *crossings;          /* RhTrafficFlow, RhCrossing */
 } RhTraffic;
 
-/* RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
+/* `whole` lists every rank. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
  * not exist. */
-RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, GError **error);
+RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
+                          GError **error);
 void rh_traffic_free(RhTraffic *traffic);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)
+
+static inline const RhCrossing *rh_traffic_crossings(const RhTraffic *t, const RhTrafficFlow *flow)
+{
+    return &g_array_index(t->crossings, RhCrossing, flow->links_first);
+}

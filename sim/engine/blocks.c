@@ -1,0 +1,89 @@
+#include "sim/engine/blocks.h"
+
+/* The extent of the groups' spans over neighbours; 1 when there is none or they differ. */
+static int32_t common_extent(const RhProgram *p, const bool *group_used)
+{
+    int32_t block = 1;
+    for (uint32_t g = 0; g < p->groups->len; g++) {
+        const RhGroup *group = rh_program_group(p, (int32_t)g);
+        for (int32_t i = 0; group_used[g] && i < group->spans_count; i++) {
+            if (group->spans[i].stride != 1 || group->spans[i].extent == 1)
+                continue;
+            if (block > 1 && block != group->spans[i].extent)
+                return 1;
+            block = group->spans[i].extent;
+        }
+    }
+    return block;
+}
+
+static bool spans_keep(const RhGroup *group, int32_t block)
+{
+    for (int32_t i = 0; i < group->spans_count; i++) {
+        RhSpan span = group->spans[i];
+        bool own = span.stride == 1 && span.extent == block;
+        if (span.extent > 1 && !own && span.stride % block != 0)
+            return false;
+    }
+    return true;
+}
+
+/* A NIC for each GPU, or one for all of a block that no GPU's traffic reaches by way of another. */
+static bool platform_keeps(const RhPlatform *p, int32_t block)
+{
+    int32_t each = p->gpus_per_node, nics = p->nics_per_node;
+    if (each % block != 0 || p->link_changes->len > 0)
+        return false;
+    bool rails = p->tiers_count > 0 && p->tiers[p->tiers_count - 1].rail_optimised;
+    return p->nodes_count == 1 || nics == each ||
+           (!rails && nics > 0 && each % nics == 0 && each / nics % block == 0);
+}
+
+static bool ranks_keep(const RhProgram *p, const int32_t *role_of_rank, int32_t block)
+{
+    if (p->ranks_count % block != 0)
+        return false;
+    for (int32_t r = 0; r < p->ranks_count; r++) {
+        int32_t place = r % block, first = r - place;
+        if (role_of_rank[r] != role_of_rank[first] ||
+            rh_program_gpu(p, r) != rh_program_gpu(p, first) + place ||
+            rh_program_gpu(p, first) % block != 0)
+            return false;
+    }
+    return true;
+}
+
+int32_t rh_blocks_find(const RhProgram *p, const RhPlatform *platform, const int32_t *role_of_rank,
+                       const bool *group_used)
+{
+    int32_t block = common_extent(p, group_used);
+    if (block == 1 || !platform_keeps(platform, block) || !ranks_keep(p, role_of_rank, block))
+        return 1;
+    for (uint32_t g = 0; g < p->groups->len; g++)
+        if (group_used[g] && !spans_keep(rh_program_group(p, (int32_t)g), block))
+            return 1;
+    return block;
+}
+
+/* Members between neighbours of a block; 0 when the group holds one place of each. */
+static int32_t step_of(const RhGroup *group, int32_t block)
+{
+    int32_t step = 1;
+    for (int32_t i = 0; i < group->spans_count; i++) {
+        if (group->spans[i].stride == 1 && group->spans[i].extent == block)
+            return step;
+        step *= group->spans[i].extent;
+    }
+    return 0;
+}
+
+bool rh_blocks_whole(const RhGroup *group, int32_t block)
+{
+    return step_of(group, block) > 0;
+}
+
+int32_t rh_blocks_turned(const RhGroup *group, int32_t block, int32_t member)
+{
+    int32_t step = step_of(group, block), place = member / step % block;
+    return member + ((place + 1) % block - place) * step;
+}
