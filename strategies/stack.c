@@ -27,23 +27,23 @@
         .value = (v), .tag = RH_TAG_ASSUMED, .source = why, .date = "2026-11"                      \
     }
 
-#define KERNEL_GAP_S FITTED(10.6e-6, 3.5e-6, 14.5e-6, STANDS ": 10.6 us per launched kernel")
+#define KERNEL_GAP_S FITTED(10.6e-6, 3.1e-6, 13.4e-6, STANDS ": 10.6 us per launched kernel")
 #define NVLINK_TRAINING_FRAC                                                                       \
-    FITTED(0.506, 0.46, 0.555,                                                                     \
+    FITTED(0.506, 0.453, 0.561,                                                                    \
            TRAINING_FIT ": collectives in training reach half of what they do "                    \
                         "alone")
 #define NIC_TRAINING_FRAC                                                                          \
     ASSUMED(0.59,                                                                                  \
             "gradient rings reach 0.59 of the NIC: an older fit that is not in the tree, and "     \
             "no published row that can be said tells it (docs/model-stacks.md)")
-#define STRAGGLER_FRAC FITTED(0.005, 0, 0.0065, STANDS ": 0.5 % per doubling of the nodes")
+#define STRAGGLER_FRAC FITTED(0.005, 0, 0.0063, STANDS ": 0.5 % per doubling of the nodes")
 #define OPTIMIZER_BYTES                                                                            \
     ASSUMED(30, "Adam in fp32, counted: 7 x 4 B and the bf16 weight; published steps would have "  \
-                "93 in its place, 49 to 156 (docs/model-stacks.md)")
+                "94 in its place, 49 to 157 (docs/model-stacks.md)")
 #define RESERVE_BYTES                                                                              \
     ASSUMED(2.5e9,                                                                                 \
-            "context, NCCL and allocator; Aleph Alpha's out-of-memory runs ask for 13.5 GB, "      \
-            "9.5 to 17, which is more than these (docs/model-stacks.md)")
+            "context, NCCL and allocator; Aleph Alpha's out-of-memory runs ask for 13.8 GB, "      \
+            "10 to 17.8, which is more than these (docs/model-stacks.md)")
 
 static const RhStack stacks[] = {
     {
