@@ -362,23 +362,19 @@ double rh_screen_tasks(RhScreen *s, const RhLayout *l)
 
 /* --- the screen --- */
 
-typedef struct {
-    int32_t ints[4];
-    double bytes;
-} CollectiveKey;
-
 static guint collective_hash(const void *data)
 {
-    const CollectiveKey *k = data;
+    const RhCollectiveKey *k = data;
     guint h = g_double_hash(&k->bytes);
-    for (int i = 0; i < 4; i++)
-        h = h * 31 + (guint)k->ints[i];
+    int32_t ints[] = {k->net, k->stage, k->group, k->op};
+    for (size_t i = 0; i < G_N_ELEMENTS(ints); i++)
+        h = h * 31 + (guint)ints[i];
     return h;
 }
 
 static gboolean collective_equal(const void *a, const void *b)
 {
-    return memcmp(a, b, sizeof(CollectiveKey)) == 0;
+    return memcmp(a, b, sizeof(RhCollectiveKey)) == 0;
 }
 
 RhScreen *rh_screen_new(const RhCase *c)
@@ -396,6 +392,8 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->uneven = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
+    s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
+                                     (GDestroyNotify)g_array_unref);
     return s;
 }
 
@@ -410,5 +408,6 @@ void rh_screen_free(RhScreen *s)
     g_ptr_array_unref(s->uneven);
     g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
+    g_hash_table_destroy(s->loads);
     g_free(s);
 }

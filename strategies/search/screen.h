@@ -128,6 +128,14 @@ typedef struct {
     void *value;
 } RhMemo;
 
+/* A collective of all replicas of a stage at once. */
+typedef struct {
+    int32_t net; /* its id, or ~ the id of a placement */
+    int32_t stage;
+    int32_t group, op;
+    double bytes;
+} RhCollectiveKey;
+
 struct RhScreen {
     const RhCase *c;
     double held_frac; /* of a device's SMs, by one communication */
@@ -135,7 +143,8 @@ struct RhScreen {
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
-    GHashTable *collectives;  /* (net or placement, group, stage, op, bytes) -> seconds, owned */
+    GHashTable *collectives;  /* RhCollectiveKey -> seconds, owned */
+    GHashTable *loads;        /* RhCollectiveKey -> GArray of what links carry, owned */
 };
 
 /* rh_train_memory with the tables at hand. */
@@ -161,6 +170,9 @@ double rh_screen_replica_s(RhScreen *screen, const RhNet *net, const RhPlacement
                            RhGroupKind group, RhOp op, double bytes);
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes);
+/* screen_links.c: seconds that the busiest link takes for all that crosses it in a step; 0 where
+ * nothing is claimed. */
+double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);
 /* screen_net.c */
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
 void rh_net_free(void *net);

@@ -5,13 +5,6 @@
 #include "sim/collective/collective.h"
 #include "strategies/search/screen.h"
 
-typedef struct {
-    int32_t net; /* its id, or ~ the id of a placement */
-    int32_t stage;
-    int32_t group, op;
-    double bytes;
-} CollectiveKey;
-
 /* Every instance of a group in a role at once; the one at `rank` decides the steps. */
 static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
                          int32_t role, RhOp op, RhAlgo algo, double bytes)
@@ -59,7 +52,7 @@ static double stage_s(const RhScreen *s, const RhNet *net, int32_t stage, int32_
 double rh_screen_replica_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
                            RhOp op, double bytes)
 {
-    CollectiveKey key = {~at->id, 0, (int32_t)group, (int32_t)op, bytes};
+    RhCollectiveKey key = {~at->id, 0, (int32_t)group, (int32_t)op, bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
         /* As the builder: one algorithm for all groups of a kind, the first one's. */
@@ -105,7 +98,7 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
 {
     if (net->groups[group] < 0 || bytes <= 0)
         return 0;
-    CollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
+    RhCollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
         int32_t alike = net->uniform ? alike_stage(s, net->skeleton, stage) : stage;

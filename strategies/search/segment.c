@@ -208,5 +208,6 @@ double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
                .chunks = l->pp * l->vpp};
     g.total = rh_pipeline_slots_count(rh_pipeline_schedule(l->schedule), l->vpp, g.m);
     g.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), g.net);
-    return rh_later(path_s(&g, shard, rh_screen_flows(screen, l)), rh_screen_bound_s(screen, l));
+    double path = path_s(&g, shard, rh_screen_flows(screen, l));
+    return rh_later(path, rh_later(rh_screen_bound_s(screen, l), rh_screen_links_s(screen, l)));
 }

@@ -1,0 +1,218 @@
+/* The busiest link. Whatever a step sends over a link goes one byte after another, so no step is
+ * shorter than the sum over all collectives and messages of their bytes on one link, over its
+ * capacity. Where replicas lie alike the graph's own sums say as much (bound.c); where tensor groups
+ * straddle nodes, their collectives share NICs with the gathers and reductions of other replicas.
+ *
+ * Held against a rehearsal that performs every link. The engine merges ranks of more kinds than it
+ * can hold, and then links with them: nothing is claimed for jobs that could come to that. */
+#include "sim/collective/collective.h"
+#include "sim/engine/fold.h"
+#include "sim/map64.h"
+#include "strategies/search/screen.h"
+
+typedef struct {
+    RhLink link;
+    double busy_s;
+} Load;
+
+typedef struct {
+    const RhPlatform *platform;
+    RhMap64 *place_of_link;
+    GArray *loads; /* Load */
+} Loads;
+
+typedef struct {
+    RhScreen *screen;
+    const RhLayout *l;
+    const RhNet *net;
+    double m;
+    double *busy_s; /* per link of the platform */
+} Sum;
+
+/* --- what one collective, or one message of every rank, puts on links --- */
+
+static Loads loads_begin(const RhScreen *s)
+{
+    return (Loads){s->c->platform, rh_map64_new(), g_array_new(FALSE, FALSE, sizeof(Load))};
+}
+
+static GArray *loads_end(Loads *loads)
+{
+    rh_map64_free(loads->place_of_link);
+    return loads->loads;
+}
+
+static void add_flow(Loads *loads, int32_t src_gpu, int32_t dst_gpu, double bytes)
+{
+    RhLink links[RH_ROUTE_MAX];
+    int n = rh_platform_route(loads->platform, src_gpu, dst_gpu, links);
+    for (int k = 0; k < n; k++) {
+        int32_t fresh = (int32_t)loads->loads->len;
+        int32_t at = *rh_map64_at(loads->place_of_link, (uint64_t)links[k] + 1, fresh);
+        if (at == fresh)
+            g_array_append_val(loads->loads, ((Load){links[k], 0}));
+        g_array_index(loads->loads, Load, at).busy_s +=
+            bytes / rh_platform_link_bytes_per_s(loads->platform, links[k]);
+    }
+}
+
+static void add_schedule(Loads *loads, const RhSchedule *schedule, const int32_t *gpus)
+{
+    for (guint i = 0; i < schedule->phases->len; i++) {
+        const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
+        for (int32_t f = 0; f < phase->flows_count; f++) {
+            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);
+            add_flow(loads, gpus[flow->src], gpus[flow->dst], phase->repeat * flow->bytes);
+        }
+    }
+}
+
+/* Every instance of the group in the stage by its own steps, as the engine performs it. */
+static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t stage, int32_t group,
+                                RhOp op, double bytes)
+{
+    const RhProgram *p = net->skeleton;
+    const RhRole *role = rh_program_role(p, stage);
+    const RhGroup *g = rh_program_group(p, group);
+    RhAlgo algo = rh_train_algorithm(s->c, p, group, op, bytes);
+    Loads loads = loads_begin(s);
+    g_autofree int32_t *gpus = g_new(int32_t, g->size);
+    for (int32_t i = 0; i < role->ranks_count; i++) {
+        int32_t rank = rh_role_rank(role, i);
+        if (rh_group_members(g, rank, gpus) != 0)
+            continue;
+        for (int32_t k = 0; k < g->size; k++)
+            gpus[k] = rh_program_gpu(p, gpus[k]);
+        g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
+        g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
+        add_schedule(&loads, schedule, gpus);
+    }
+    return loads_end(&loads);
+}
+
+/* A message of every rank of a stage to the same rank of another. */
+static GArray *message_loads(const RhScreen *s, const RhNet *net, int32_t stage, int32_t to,
+                             double bytes)
+{
+    const RhProgram *p = net->skeleton;
+    const RhRole *role = rh_program_role(p, stage);
+    int32_t delta = rh_program_role(p, to)->first_rank - role->first_rank;
+    Loads loads = loads_begin(s);
+    for (int32_t i = 0; i < role->ranks_count; i++) {
+        int32_t rank = rh_role_rank(role, i);
+        add_flow(&loads, rh_program_gpu(p, rank), rh_program_gpu(p, rank + delta), bytes);
+    }
+    return loads_end(&loads);
+}
+
+/* --- sums over a step --- */
+
+static void add(Sum *s, const GArray *loads, double times)
+{
+    for (guint i = 0; i < loads->len; i++) {
+        const Load *load = &g_array_index(loads, Load, i);
+        s->busy_s[load->link] += times * load->busy_s;
+    }
+}
+
+static void add_collective(Sum *s, int32_t stage, RhGroupKind group, RhOp op, double bytes,
+                           double times)
+{
+    if (s->net->groups[group] < 0 || bytes <= 0)
+        return;
+    RhCollectiveKey key = {s->net->id, stage, (int32_t)group, (int32_t)op, bytes};
+    GArray *found = g_hash_table_lookup(s->screen->loads, &key);
+    if (!found) {
+        found = collective_loads(s->screen, s->net, stage, s->net->groups[group], op, bytes);
+        g_hash_table_insert(s->screen->loads, g_memdup2(&key, sizeof key), found);
+    }
+    add(s, found, times);
+}
+
+static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double times)
+{
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+        const GArray *tasks = passes[pass].tasks;
+        for (guint i = 0; tasks && i < tasks->len; i++) {
+            const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+            if (task->lane != RH_LANE_COMPUTE)
+                add_collective(s, stage, task->group, task->op, task->bytes, times);
+        }
+    }
+}
+
+static void add_items(Sum *s, int32_t stage, const RhItems *items, const RhSplit *split)
+{
+    for (int32_t g = stage; g < split->chunks; g += s->l->pp) {
+        for (int kind = 0; kind < s->screen->c->model->kinds_count; kind++)
+            add_item(s, stage, items->pass[kind], s->m * split->kinds[g][kind]);
+        if (g == 0)
+            add_item(s, stage, items->pass[RH_ITEM_EMBEDDING], s->m);
+        if (g == split->chunks - 1)
+            add_item(s, stage, items->pass[RH_ITEM_HEAD], s->m);
+    }
+}
+
+static void add_steps(Sum *s, int32_t stage, const RhScript *script, RhSteps steps, double times)
+{
+    for (int32_t i = steps.first; times > 0 && i < steps.first + steps.count; i++) {
+        const RhStep *step = rh_script_step(script, i);
+        if (step->kind == RH_STEP_COMMUNICATE)
+            add_collective(s, stage, (RhGroupKind)step->group, (RhOp)step->op, step->bytes, times);
+    }
+}
+
+static void add_script(Sum *s, int32_t stage, const RhScript *script)
+{
+    add_steps(s, stage, script, script->begin, 1);
+    for (int32_t chunk = 0; chunk < s->l->vpp; chunk++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            for (int place = 0; place < 4; place++) {
+                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+                double often = place == 0 ? s->m - 2 : (s->m > 1) == (place < 3);
+                add_steps(s, stage, script, rh_script_slot(script, &kind), often);
+            }
+}
+
+/* Of every micro-batch forward from each chunk but the last, and back from each but the first. */
+static void add_messages(Sum *s, double bytes)
+{
+    int32_t pp = s->l->pp, chunks = pp * s->l->vpp;
+    for (int32_t stage = 0; pp > 1 && stage < pp; stage++)
+        for (int back = 0; back < 2; back++) {
+            int32_t to = (stage + (back ? pp - 1 : 1)) % pp;
+            int32_t count = s->l->vpp - (stage == (back ? 0 : (chunks - 1) % pp));
+            g_autoptr(GArray) loads = message_loads(s->screen, s->net, stage, to, bytes);
+            add(s, loads, s->m * count);
+        }
+}
+
+/* Would the engine merge ranks even if no two were alike? */
+static bool may_merge(const RhCase *c, const RhLayout *l)
+{
+    return c->job.gpus > RH_FOLD_COLOURS_MAX ||
+           rh_train_tasks(c, l) / l->pp * c->job.gpus > RH_FOLD_TASKS_MAX;
+}
+
+double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
+{
+    const RhCase *c = screen->c;
+    const RhNet *net = rh_screen_net(screen, l);
+    if (net->uniform || may_merge(c, l))
+        return 0;
+    const RhShardCost *shard = rh_screen_shard(screen, l);
+    const RhSplit *split = rh_screen_split(screen, l);
+    RhFlows *const *flows = rh_screen_flows(screen, l);
+    int32_t links = rh_platform_links_count(c->platform);
+    g_autofree double *busy_s = g_new0(double, links + 1);
+    Sum s = {screen, l, net, (double)rh_train_microbatches(c, l), busy_s};
+    double busiest_s = 0;
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        add_items(&s, stage, shard->items, split);
+        add_script(&s, stage, flows[stage]->script);
+    }
+    add_messages(&s, shard->pieces->message_bytes);
+    for (int32_t i = 0; i < links; i++)
+        busiest_s = rh_later(busiest_s, busy_s[i]);
+    return busiest_s;
+}
