@@ -1,6 +1,7 @@
 /* How long a schedule takes on idle links. */
 #include <math.h>
 
+#include "sim/blocks.h"
 #include "sim/collective/algorithm.h"
 #include "sim/map64.h"
 
@@ -8,6 +9,11 @@ typedef struct {
     int32_t links_first, links_count;
     double latency_s;
 } Route;
+
+/* A link that is loaded, and by how many groups that stand like the one listed. */
+typedef struct {
+    int32_t place, times;
+} Crossing;
 
 typedef struct {
     double bytes; /* 0 between phases */
@@ -20,6 +26,7 @@ typedef struct {
     const RhPlatform *platform;
     int32_t *members; /* instances_count x size ranks */
     int32_t instances_count;
+    int32_t block; /* instances that stand alike: one in so many is listed (blocks.h) */
     RhMap64 *place_of_link;
     GArray *loads;    /* Load, by place: of the links in use, not of all there are */
     int32_t *touched; /* places with bytes on them */
@@ -28,7 +35,7 @@ typedef struct {
     int32_t *edge_of_flow; /* NULL when they do not */
     int32_t edges_count;
     Route *routes;  /* instances_count x edges_count */
-    GArray *places; /* int32_t, of the routes' links */
+    GArray *places; /* Crossing, of the routes' links */
 } Clock;
 
 /* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. */
@@ -67,6 +74,17 @@ static void keep_placements(const Clock *k, const RhGroup *g, GArray *first)
     g_array_set_size(first, kept);
 }
 
+/* Groups at different places of a block stand alike: those at its first place will do. */
+static void keep_blocks(Clock *k, const RhGroup *g, int32_t role, GArray *first)
+{
+    k->block = rh_blocks_beside(k->program, k->platform, g, rh_program_role(k->program, role));
+    guint kept = 0;
+    for (guint i = 0; i < first->len; i++)
+        if (g_array_index(first, int32_t, i) % k->block == 0)
+            g_array_index(first, int32_t, kept++) = g_array_index(first, int32_t, i);
+    g_array_set_size(first, kept);
+}
+
 /* Groups that reach out of the role: each of them once, by the first of its ranks that is there. */
 static void list_ragged(Clock *k, const RhGroup *g, const RhRole *r)
 {
@@ -96,6 +114,8 @@ static void list_instances(Clock *k, int32_t group, int32_t role)
         list_ragged(k, g, rh_program_role(k->program, role));
         return;
     }
+    if (role >= 0)
+        keep_blocks(k, g, role, first);
     keep_placements(k, g, first);
     k->instances_count = (int32_t)first->len;
     k->members = g_new(int32_t, (gsize)first->len * (gsize)g->size);
@@ -142,15 +162,17 @@ static void number_edges(Clock *k, int32_t *first)
     }
 }
 
-static int32_t place_of(Clock *k, RhLink link)
+static Crossing place_of(Clock *k, RhLink link)
 {
-    int32_t fresh = (int32_t)k->loads->len;
+    int32_t fresh = (int32_t)k->loads->len, alike = 1;
+    if (k->block > 1)
+        link = rh_platform_link_turned(k->platform, k->block, link, &alike);
     int32_t place = *rh_map64_at(k->place_of_link, (uint64_t)link + 1, fresh);
     if (place == fresh) {
         Load load = {0, rh_platform_link_bytes_per_s(k->platform, link)};
         g_array_append_val(k->loads, load);
     }
-    return place;
+    return (Crossing){place, k->block / alike};
 }
 
 /* Remembers routes when most edges are used at least three times. */
@@ -174,23 +196,23 @@ static void keep_routes(Clock *k)
             route->links_first = (int32_t)k->places->len;
             route->links_count = route_of(k, i, flow_at(k, first[e]), links, &route->latency_s);
             for (int32_t l = 0; l < route->links_count; l++) {
-                int32_t place = place_of(k, links[l]);
+                Crossing place = place_of(k, links[l]);
                 g_array_append_val(k->places, place);
             }
         }
 }
 
-static void load_place(Clock *k, int32_t place, double bytes)
+static void load_place(Clock *k, Crossing at, double bytes)
 {
-    Load *load = &g_array_index(k->loads, Load, place);
+    Load *load = &g_array_index(k->loads, Load, at.place);
     if (load->bytes == 0) {
         if (k->touched_count == k->touched_room) {
             k->touched_room = MAX(64, 2 * k->touched_room);
             k->touched = g_renew(int32_t, k->touched, k->touched_room);
         }
-        k->touched[k->touched_count++] = place;
+        k->touched[k->touched_count++] = at.place;
     }
-    load->bytes += bytes;
+    load->bytes += bytes * at.times;
 }
 
 /* Puts the flow's bytes on its links; returns its latency. */
@@ -200,7 +222,7 @@ static double add_flow(Clock *k, int32_t instance, int32_t f)
     if (k->edge_of_flow) {
         const Route *route = &k->routes[(int64_t)instance * k->edges_count + k->edge_of_flow[f]];
         for (int32_t i = 0; flow->bytes > 0 && i < route->links_count; i++)
-            load_place(k, g_array_index(k->places, int32_t, route->links_first + i), flow->bytes);
+            load_place(k, g_array_index(k->places, Crossing, route->links_first + i), flow->bytes);
         return route->latency_s;
     }
     RhLink links[RH_ROUTE_MAX];
@@ -256,7 +278,7 @@ static double steps_s(Clock *k, int32_t group, int32_t role)
     double total = 0, step = 0;
     k->place_of_link = rh_map64_new();
     k->loads = g_array_new(FALSE, FALSE, sizeof(Load));
-    k->places = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    k->places = g_array_new(FALSE, FALSE, sizeof(Crossing));
     list_instances(k, group, role);
     keep_routes(k);
     for (guint i = 0; i < s->phases->len; i++) {
@@ -280,6 +302,6 @@ double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatf
 {
     if (s->phases->len == 0)
         return 0;
-    Clock k = {.schedule = s, .program = p, .platform = platform};
+    Clock k = {.block = 1, .schedule = s, .program = p, .platform = platform};
     return platform->collective_launch_s.value + steps_s(&k, group, role);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/blocks.h"
 #include "sim/collective/collective.h"
-#include "sim/engine/blocks.h"
 #include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -246,24 +246,14 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
 
 /* --- flows, with their routes --- */
 
-static void add_flow(RhTraffic *t, int32_t pattern, int32_t instance, int32_t src, int32_t dst,
-                     double share)
+static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
 {
     RhLink route[RH_ROUTE_MAX];
     int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
     int count = rh_platform_route(t->platform, from, to, route);
-    RhTrafficFlow flow = {.owner = src,
-                          .target = dst,
-                          .pattern = pattern,
-                          .instance = instance,
-                          .per_owner = 1,
-                          .links_first = (int32_t)t->crossings->len,
-                          .links_count = count,
-                          .share = share};
-    if (instance >= 0)
-        flow.per_owner = t->block / AT(t->instances, RhInstance, instance)->alike;
-    if (count > 0)
-        flow.latency_s = rh_platform_route_latency_s(t->platform, from, to);
+    flow->links_first = (int32_t)t->crossings->len;
+    flow->links_count = count;
+    flow->latency_s = count > 0 ? rh_platform_route_latency_s(t->platform, from, to) : 0;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
         RhCrossing crossing = {route[i], route[i], 1};
@@ -271,6 +261,26 @@ static void add_flow(RhTraffic *t, int32_t pattern, int32_t instance, int32_t sr
             crossing.first = rh_platform_link_turned(t->platform, t->block, route[i], &alike);
         crossing.flows = t->block / alike;
         g_array_append_val(t->crossings, crossing);
+    }
+}
+
+/* `known`: flows of the group's phases before by their ranks, as they take the same routes; NULL
+ * for messages. */
+static void add_flow(RhTraffic *t, RhTrafficFlow flow, int32_t dst, RhMap64 *known)
+{
+    uint64_t ranks = ((uint64_t)flow.owner << 32 | (uint64_t)dst) + 1;
+    int32_t fresh = (int32_t)t->flows->len;
+    int32_t like = known ? *rh_map64_at(known, ranks, fresh) : fresh;
+    flow.per_owner = 1;
+    if (flow.instance >= 0)
+        flow.per_owner = t->block / AT(t->instances, RhInstance, flow.instance)->alike;
+    if (like == fresh) {
+        add_route(t, flow.owner, dst, &flow);
+    } else {
+        const RhTrafficFlow *other = AT(t->flows, RhTrafficFlow, like);
+        flow.links_first = other->links_first;
+        flow.links_count = other->links_count;
+        flow.latency_s = other->latency_s;
     }
     g_array_append_val(t->flows, flow);
 }
@@ -286,12 +296,13 @@ static bool add_message_flows(RhTraffic *t, int32_t index, GError **error)
         if (dst < 0 || dst >= t->program->ranks_count)
             return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
                            t->program->ranks_count);
-        add_flow(t, index, -1, src, dst, 1);
+        RhTrafficFlow flow = {.owner = src, .pattern = index, .instance = -1, .share = 1};
+        add_flow(t, flow, dst, NULL);
     }
     return true;
 }
 
-static void add_collective_flows(RhTraffic *t, int32_t index)
+static void add_collective_flows(RhTraffic *t, int32_t index, RhMap64 *known)
 {
     RhPattern pattern = *AT(t->patterns, RhPattern, index);
     for (uint32_t i = 0; i < t->instances->len; i++) {
@@ -303,20 +314,47 @@ static void add_collective_flows(RhTraffic *t, int32_t index)
             const RhEdge *edge = AT(t->edges, RhEdge, pattern.edges_first + k);
             if (ranks[edge->src] % t->block != 0)
                 continue;
-            add_flow(t, index, (int32_t)i, ranks[edge->src], ranks[edge->dst], edge->share);
+            RhTrafficFlow flow = {.owner = ranks[edge->src],
+                                  .pattern = index,
+                                  .instance = (int32_t)i,
+                                  .share = edge->share};
+            add_flow(t, flow, ranks[edge->dst], known);
         }
     }
 }
 
+/* Room for all flows at once: they are by far the most of what is listed. */
+static void reserve_flows(RhTraffic *t)
+{
+    int64_t flows = 0;
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group < 0)
+            flows += rh_program_role(t->program, pattern->role)->ranks_count / t->block;
+        for (uint32_t k = 0; pattern->group >= 0 && k < t->instances->len; k++) {
+            const RhInstance *instance = AT(t->instances, RhInstance, k);
+            if (instance->group == pattern->group && instance->shape == pattern->shape)
+                flows += (int64_t)pattern->edges_count * instance->alike / t->block;
+        }
+    }
+    g_array_set_size(t->flows, (guint)flows);
+    g_array_set_size(t->flows, 0);
+}
+
+/* Patterns of one group's phases come one after another. */
 static bool add_flows(RhTraffic *t, GError **error)
 {
+    g_autoptr(RhMap64) known = rh_map64_new();
+    reserve_flows(t);
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        AT(t->patterns, RhPattern, i)->flows_first = (int32_t)t->flows->len;
-        if (AT(t->patterns, RhPattern, i)->group >= 0)
-            add_collective_flows(t, (int32_t)i);
+        RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        pattern->flows_first = (int32_t)t->flows->len;
+        if (i == 0 || pattern->group != (pattern - 1)->group)
+            rh_map64_clear(known);
+        if (pattern->group >= 0)
+            add_collective_flows(t, (int32_t)i, known);
         else if (!add_message_flows(t, (int32_t)i, error))
             return false;
-        RhPattern *pattern = AT(t->patterns, RhPattern, i);
         pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
     }
     return true;

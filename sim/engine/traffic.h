@@ -27,8 +27,7 @@ typedef struct {
 } RhEdge;
 
 typedef struct {
-    int32_t owner;  /* rank that sends */
-    int32_t target; /* rank that receives */
+    int32_t owner; /* rank that sends */
     int32_t pattern;
     int32_t instance; /* of the group; -1 for messages */
     int32_t

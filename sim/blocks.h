@@ -15,6 +15,10 @@
  * lie on GPUs with a NIC each or one for all. Messages are not looked at. */
 int32_t rh_blocks_find(const RhProgram *p, const RhPlatform *platform, const int32_t *role_of_rank,
                        const bool *group_used);
+/* Ranks of a block of which the group holds one place each, where its own traffic alone counts: as
+ * many as its strides allow. 1 where the role does not consist of whole ones. */
+int32_t rh_blocks_beside(const RhProgram *p, const RhPlatform *platform, const RhGroup *group,
+                         const RhRole *role);
 /* Does a group hold whole blocks? Else one place of each. */
 bool rh_blocks_whole(const RhGroup *group, int32_t block);
 /* The member that comes to stand where `member` of a group of whole blocks stood. */

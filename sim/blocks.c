@@ -1,4 +1,4 @@
-#include "sim/engine/blocks.h"
+#include "sim/blocks.h"
 
 /* The extent of the groups' spans over neighbours; 1 when there is none or they differ. */
 static int32_t common_extent(const RhProgram *p, const bool *group_used)
@@ -86,4 +86,40 @@ int32_t rh_blocks_turned(const RhGroup *group, int32_t block, int32_t member)
 {
     int32_t step = step_of(group, block), place = member / step % block;
     return member + ((place + 1) % block - place) * step;
+}
+
+static int32_t common_divisor(int32_t a, int32_t b)
+{
+    while (b) {
+        int32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool is_whole(const RhRole *role, int32_t block)
+{
+    bool neighbours = false;
+    if (role->first_rank % block != 0)
+        return false;
+    for (int32_t i = 0; i < role->spans_count; i++) {
+        RhSpan span = role->spans[i];
+        if (span.stride == 1 && span.extent % block == 0)
+            neighbours = true;
+        else if (span.extent > 1 && span.stride % block != 0)
+            return false;
+    }
+    return neighbours;
+}
+
+int32_t rh_blocks_beside(const RhProgram *p, const RhPlatform *platform, const RhGroup *group,
+                         const RhRole *role)
+{
+    int32_t block = platform->gpus_per_node;
+    for (int32_t i = 0; i < group->spans_count; i++)
+        if (group->spans[i].extent > 1)
+            block = common_divisor(block, group->spans[i].stride);
+    bool lies = !p->gpu_of_rank && platform_keeps(platform, block);
+    return lies && is_whole(role, block) ? block : 1;
 }
