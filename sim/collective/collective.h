@@ -66,6 +66,14 @@ double rh_schedule_wire_bytes(const RhSchedule *schedule);
  * `ranks` are the group's members; `siblings` says how the pattern repeats over the program: time
  * uses, per phase, max over links (bytes of all sibling groups on the link / capacity) and the
  * largest route latency. role may be -1 (only this group). */
+/* The same in parts: other bytes take fixed_s + moving_s * bytes / schedule->bytes where that is
+ * `linear`; steps of a pipeline depend on the bytes. */
+typedef struct {
+    double fixed_s, moving_s;
+    bool linear;
+} RhScheduleTime;
+RhScheduleTime rh_schedule_time(const RhSchedule *schedule, const RhProgram *p,
+                                const RhPlatform *platform, int32_t group, int32_t role);
 double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,
                           const RhPlatform *platform, int32_t group, int32_t role);
 

@@ -247,13 +247,19 @@ static double unload_links(Clock *k)
     return longest_s;
 }
 
-static double step_s(Clock *k, const RhStepPhase *phase)
+/* Seconds before bytes move, and while they do. */
+typedef struct {
+    double latency_s, moving_s;
+} Step;
+
+static Step step_s(Clock *k, const RhStepPhase *phase)
 {
-    double latency_s = 0;
+    Step step = {0};
     for (int32_t g = 0; g < k->instances_count; g++)
         for (int32_t f = 0; f < phase->flows_count; f++)
-            latency_s = fmax(latency_s, add_flow(k, g, phase->flows_first + f));
-    return latency_s + unload_links(k);
+            step.latency_s = fmax(step.latency_s, add_flow(k, g, phase->flows_first + f));
+    step.moving_s = unload_links(k);
+    return step;
 }
 
 /* Phases that put the same bytes between the same members take the same time (an all-reduce's two
@@ -272,10 +278,10 @@ static bool same_flows(const RhSchedule *s, const RhStepPhase *a, const RhStepPh
 }
 
 /* The whole schedule without its launch. */
-static double steps_s(Clock *k, int32_t group, int32_t role)
+static Step steps_s(Clock *k, int32_t group, int32_t role)
 {
     const RhSchedule *s = k->schedule;
-    double total = 0, step = 0;
+    Step total = {0}, step = {0};
     k->place_of_link = rh_map64_new();
     k->loads = g_array_new(FALSE, FALSE, sizeof(Load));
     k->places = g_array_new(FALSE, FALSE, sizeof(Crossing));
@@ -285,7 +291,8 @@ static double steps_s(Clock *k, int32_t group, int32_t role)
         const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
         if (i == 0 || !same_flows(s, phase - 1, phase))
             step = step_s(k, phase);
-        total += phase->repeat * step;
+        total.latency_s += phase->repeat * step.latency_s;
+        total.moving_s += phase->repeat * step.moving_s;
     }
     rh_map64_free(k->place_of_link);
     g_array_unref(k->loads);
@@ -297,11 +304,21 @@ static double steps_s(Clock *k, int32_t group, int32_t role)
     return total;
 }
 
+RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
+                                int32_t group, int32_t role)
+{
+    if (s->phases->len == 0)
+        return (RhScheduleTime){0};
+    Clock k = {.block = 1, .schedule = s, .program = p, .platform = platform};
+    Step steps = steps_s(&k, group, role);
+    bool pipelined = (rh_algorithm(s->algo)->pipelined & (1U << s->op)) != 0;
+    return (RhScheduleTime){platform->collective_launch_s.value + steps.latency_s, steps.moving_s,
+                            !pipelined && s->bytes > 0};
+}
+
 double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
                           int32_t group, int32_t role)
 {
-    if (s->phases->len == 0)
-        return 0;
-    Clock k = {.block = 1, .schedule = s, .program = p, .platform = platform};
-    return platform->collective_launch_s.value + steps_s(&k, group, role);
+    RhScheduleTime time = rh_schedule_time(s, p, platform, group, role);
+    return time.fixed_s + time.moving_s;
 }

@@ -43,8 +43,8 @@ static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
 
 /* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
  */
-static void pick_slowest(Builder *b, const RhPattern *pattern, int32_t *crossing, int32_t *pick,
-                         double *slowest)
+static void pick_slowest(Builder *b, const RhPattern *pattern, const double *bytes_per_s,
+                         int32_t *crossing, int32_t *pick, double *slowest)
 {
     const RhTraffic *t = b->traffic;
     const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
@@ -56,7 +56,7 @@ static void pick_slowest(Builder *b, const RhPattern *pattern, int32_t *crossing
                 RhLink link = route[l].first;
                 int32_t more = pass == 0 ? route[l].flows : 0;
                 crossing[link] = pass == 2 ? 0 : crossing[link] + more;
-                slow = MAX(slow, crossing[link] / rh_platform_link_bytes_per_s(t->platform, link));
+                slow = MAX(slow, crossing[link] / bytes_per_s[link]);
             }
             int32_t owner = owner_of(b, &flows[k]);
             slow *= flows[k].share;
@@ -71,6 +71,18 @@ static void pick_slowest(Builder *b, const RhPattern *pattern, int32_t *crossing
         }
 }
 
+/* Of every link that is crossed; caller frees. */
+static double *rates_of_links(const RhTraffic *t)
+{
+    double *bytes_per_s = g_new0(double, rh_platform_links_count(t->platform) + 1);
+    for (uint32_t i = 0; i < t->crossings->len; i++) {
+        RhLink link = AT(t->crossings, RhCrossing, i)->first;
+        if (bytes_per_s[link] <= 0)
+            bytes_per_s[link] = rh_platform_link_bytes_per_s(t->platform, link);
+    }
+    return bytes_per_s;
+}
+
 /* That one, and those of the ranks that stand for theirs, as they meet the rank's messages. */
 static void find_merged_flows(Builder *b)
 {
@@ -78,12 +90,13 @@ static void find_merged_flows(Builder *b)
     size_t owners = (size_t)b->q->owners_count;
     b->latency_s = g_new0(double, t->patterns->len *owners + 1);
     g_autofree int32_t *crossing = g_new0(int32_t, rh_platform_links_count(t->platform) + 1);
+    g_autofree double *bytes_per_s = rates_of_links(t);
     g_autofree int32_t *pick = g_new(int32_t, owners + 1);
     g_autofree double *slowest = g_new0(double, owners + 1);
     for (uint32_t i = 0; i < t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
         memset(pick, 0xff, sizeof *pick * owners);
-        pick_slowest(b, pattern, crossing, pick, slowest);
+        pick_slowest(b, pattern, bytes_per_s, crossing, pick, slowest);
         for (int32_t k = pattern->flows_first; k < pattern->flows_first + pattern->flows_count;
              k++) {
             const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, k);

@@ -143,8 +143,9 @@ struct RhScreen {
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
-    GHashTable *collectives;  /* RhCollectiveKey -> seconds, owned */
-    GHashTable *loads;        /* RhCollectiveKey -> GArray of what links carry, owned */
+    GHashTable
+        *collectives;  /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
+    GHashTable *loads; /* RhCollectiveKey -> GArray of what links carry, owned */
 };
 
 /* rh_train_memory with the tables at hand. */

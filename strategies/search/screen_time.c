@@ -6,13 +6,38 @@
 #include "strategies/search/screen.h"
 
 /* Every instance of a group in a role at once; the one at `rank` decides the steps. */
-static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
-                         int32_t role, RhOp op, RhAlgo algo, double bytes)
+static RhScheduleTime together(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
+                               int32_t role, RhOp op, RhAlgo algo, double bytes)
 {
     g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
     g_autoptr(RhSchedule) schedule =
         rh_schedule_new(op, algo, rh_program_group(p, group)->size, nodes, bytes, NULL);
-    return rh_schedule_time_s(schedule, p, s->c->platform, group, role);
+    return rh_schedule_time(schedule, p, s->c->platform, group, role);
+}
+
+static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
+                         int32_t role, RhOp op, RhAlgo algo, double bytes)
+{
+    RhScheduleTime time = together(s, p, group, rank, role, op, algo, bytes);
+    return time.fixed_s + time.moving_s;
+}
+
+/* The groups of a stage, whose times are kept for all bytes where one says what others take. */
+static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
+                               RhAlgo algo, double bytes)
+{
+    RhCollectiveKey key = {net->id, ~stage, group, (int32_t)op * RH_ALGO_LAST + (int32_t)algo, 0};
+    RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
+    if (kept)
+        return kept->fixed_s + kept->moving_s * bytes;
+    int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
+    RhScheduleTime time = together(s, net->skeleton, group, first, stage, op, algo, bytes);
+    if (time.linear) {
+        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / bytes, true};
+        g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
+                            g_memdup2(&per_byte, sizeof per_byte));
+    }
+    return time.fixed_s + time.moving_s;
 }
 
 /* The instance that holds `rank`, alone. */
@@ -33,13 +58,13 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
 /* Side by side on a stage there is an instance for each place in a replica. They are at one time in
  * the network where replicas lie alike. Else each is taken to be alone, and the bound follows one
  * rank; or, where tensor groups alone hold a replica together, its slowest. */
-static double stage_s(const RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
+static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
                       double bytes)
 {
     RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
     int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
     if (net->uniform)
-        return together_s(s, net->skeleton, group, first, stage, op, algo, bytes);
+        return stage_together_s(s, net, stage, group, op, algo, bytes);
     const RhPlacement *at = net->placement[stage];
     double slowest = 0;
     for (int32_t i = net->cp > 1 ? at->rank : 0; i < (net->cp > 1 ? at->rank + 1 : net->tp); i++) {
