@@ -124,6 +124,23 @@ static bool apply_sets(const RhArguments *a, RhModel *m, GError **error)
     return true;
 }
 
+/* Nothing for a model without. */
+static void append_experts(GString *out, const RhModel *m)
+{
+    const RhLayerKind *last = &m->kinds[m->kind_of_layer[m->layers_count - 1]];
+    int32_t dense = 0;
+    while (dense < m->layers_count && m->kinds[m->kind_of_layer[dense]].experts == 0)
+        dense++;
+    if (dense == m->layers_count)
+        return;
+    g_string_append_printf(out, "%d experts of width %" G_GINT64_FORMAT ", %d a token%s",
+                           last->experts, last->ffn_width, last->experts_per_token,
+                           last->shared_width > 0 ? " and a shared one" : "");
+    if (dense > 0)
+        g_string_append_printf(out, "; the first %d layers dense", dense);
+    g_string_append_c(out, '\n');
+}
+
 static bool show_workload(const RhArguments *a, const char *name, GError **error)
 {
     g_autoptr(RhModel) m = rh_names_model(name, error);
@@ -143,6 +160,7 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
                            "heads, ffn %" G_GINT64_FORMAT "%s\n",
                            m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
                            k->ffn_width, k->ffn_gated ? " gated" : "");
+    append_experts(out, m);
     g_string_append_printf(out, "vocabulary %s, embeddings %s\n", vocab,
                            m->tied_embeddings ? "tied" : "not tied");
     g_string_append_printf(out,

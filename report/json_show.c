@@ -63,6 +63,13 @@ static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item
     rh_json_put_int(w, "head_size", k->head_size);
     rh_json_put_int(w, "ffn_width", k->ffn_width);
     rh_json_put_bool(w, "ffn_gated", k->ffn_gated);
+    const RhLayerKind *last = &m->kinds[m->kind_of_layer[m->layers_count - 1]];
+    if (last->experts > 0) {
+        rh_json_put_int(w, "experts_count", last->experts);
+        rh_json_put_int(w, "experts_per_token_count", last->experts_per_token);
+        rh_json_put_int(w, "expert_width", last->ffn_width);
+        rh_json_put_int(w, "shared_width", last->shared_width);
+    }
     rh_json_put_int(w, "vocabulary_count", m->vocab);
     rh_json_put_bool(w, "embeddings_tied", m->tied_embeddings);
     rh_json_put_int(w, "positions_tokens", m->positions);

@@ -20,7 +20,7 @@ static char *find_folder(void)
                                     "model-configs", NULL);
 }
 
-/* What a file may be refused for: a type without a row, experts, a part that is not dense; and
+/* What a file may be refused for: a type without a row, a part that is not built; and
  * Infinity or NaN, which some writers put where JSON has no word for it. */
 static bool is_reason(const char *message)
 {
@@ -70,6 +70,10 @@ static void parameters_are_those_of_the_published_weights(void)
         {"meta-llama--Meta-Llama-3.1-405B.json", 405853388800},
         {"meta-llama--Meta-Llama-3.1-70B.json", 70553706496},
         {"meta-llama--Meta-Llama-3.1-8B.json", 8030261248},
+        {"mistralai--Mixtral-8x7B-v0.1.json", 46702792704},
+        {"deepseek-ai--DeepSeek-V3.json", 671026419200},
+        {"Qwen--Qwen3-30B-A3B.json", 30532122624},
+        {"Qwen--Qwen3-235B-A22B.json", 235093634560},
         {"Qwen--Qwen3-8B.json", 8190735360},
         {"Qwen--Qwen3-32B.json", 32762123264},
     };

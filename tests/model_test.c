@@ -112,46 +112,76 @@ static void megatrons_table_1_is_in_the_catalogue(void)
     ", 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "  \
     "'num_key_value_heads': " heads rest "}"
 
+#define DEEPSEEK_V3(rest)                                                                          \
+    "{'model_type': 'deepseek_v3', 'num_hidden_layers': 61, 'hidden_size': 7168, "                 \
+    "'num_attention_heads': 128, 'num_key_value_heads': 128, 'intermediate_size': 18432, "         \
+    "'vocab_size': 129280, 'q_lora_rank': 1536, 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, "    \
+    "'qk_rope_head_dim': 64, 'v_head_dim': 128, " rest "}"
+
+#define MIXTRAL(rest)                                                                              \
+    "{'model_type': 'mixtral', 'num_hidden_layers': 32, 'hidden_size': 4096, "                     \
+    "'num_attention_heads': 32, 'num_key_value_heads': 8, 'intermediate_size': 14336, "            \
+    "'num_local_experts': 8, 'num_experts_per_tok': 2, 'vocab_size': 32000" rest "}"
+
 #define V2_LITE(rest) DEEPSEEK("27", "2048", "16", "10944", "102400", ", 'q_lora_rank': null" rest)
 
-/* The totals of the published weights (safetensors metadata of DeepSeek-V2-Lite; DeepSeek-V3's
- * report, arXiv 2412.19437: 671 G, without the head that predicts two tokens), once the dense ffn of
- * all but the first layers is taken out and their experts are put in by hand. */
-static void latent_attention_has_the_parameters_that_were_published(void)
+/* The totals of the published weights: safetensors metadata of DeepSeek-V2-Lite, Mixtral-8x7B and
+ * Qwen3-30B-A3B; DeepSeek-V3's report (arXiv 2412.19437): 671 G, without the head that predicts two
+ * tokens, of which a token meets 37 G; of Mixtral's a token meets 12.9 G (arXiv 2401.04088). */
+static void mixtures_have_the_parameters_that_were_published(void)
 {
-    g_autoptr(RhModel) lite = parse_quoted(V2_LITE(), NULL);
-    g_autoptr(RhModel) v3 = parse_quoted(
-        DEEPSEEK("61", "7168", "128", "18432", "129280", ", 'q_lora_rank': 1536"), NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(lite);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(v3);
-    /* 64 experts of width 1408 and two shared ones, one of 64 columns to choose by */
-    int64_t moe = 2048LL * (66 * 3 * 1408 + 64), dense = 3LL * 2048 * 10944;
-    CU_ASSERT_EQUAL(rh_model_params(lite) + 26 * (moe - dense), 15706484224);
-    /* 256 and one shared, of width 2048; a bias for each of the 256 */
-    moe = 7168LL * (257 * 3 * 2048 + 256) + 256;
-    dense = 3LL * 7168 * 18432;
-    CU_ASSERT_EQUAL(rh_model_params(v3) + 58 * (moe - dense), 671026419200);
+    static const struct {
+        const char *config;
+        int64_t params;
+        double active; /* times 6: FLOPs of a token, attention's pairs and the embedding left out */
+    } rows[] = {
+        {V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, 'n_shared_experts': 2, "
+                 "'moe_intermediate_size': 1408, 'first_k_dense_replace': 1"),
+         15706484224, 2.45e9},
+        {DEEPSEEK_V3("'n_routed_experts': 256, 'num_experts_per_tok': 8, 'n_shared_experts': 1, "
+                     "'moe_intermediate_size': 2048, 'first_k_dense_replace': 3"),
+         671026419200, 36.6e9},
+        {MIXTRAL(""), 46702792704, 12.75e9},
+        {"{'model_type': 'qwen3_moe', 'num_hidden_layers': 48, 'hidden_size': 2048, "
+         "'num_attention_heads': 32, 'num_key_value_heads': 4, 'head_dim': 128, "
+         "'intermediate_size': 6144, 'moe_intermediate_size': 768, 'num_experts': 128, "
+         "'num_experts_per_tok': 8, 'decoder_sparse_step': 1, 'mlp_only_layers': [], "
+         "'vocab_size': 151936}",
+         30532122624, 3.04e9},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = parse_quoted(rows[i].config, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
+        RH_CHECK_CLOSE(rh_model_flops_per_token(m, 1), 6 * rows[i].active, 0.01);
+    }
 }
 
-static void experts_are_refused_layer_by_layer(void)
+static void a_mixture_says_which_layers_have_experts(void)
 {
-    check_refused(
-        V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, "
-                "'first_k_dense_replace': 1"),
-        "n_routed_experts 64: 26 of 27 layers have routed experts, which are not built yet");
-    check_refused(V2_LITE(", 'n_routed_experts': 64"),
-                  "first_k_dense_replace 27 takes every layer");
-    check_refused(LLAMA(", 'n_routed_experts': 64"), "mixture of experts");
     g_autoptr(GError) error = NULL;
     g_autoptr(RhModel) m =
-        parse_quoted(V2_LITE(", 'n_routed_experts': 64, 'moe_intermediate_size': 1408, "
-                             "'first_k_dense_replace': 27"),
+        parse_quoted(V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, "
+                             "'moe_intermediate_size': 1408, 'first_k_dense_replace': 3"),
                      &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    CU_ASSERT_FALSE(rh_model_set(m, "first_k_dense_replace", "3", &error));
+    CU_ASSERT_EQUAL(m->kinds_count, 2);
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[i]];
+        CU_ASSERT_EQUAL(kind->experts, i < 3 ? 0 : 64);
+        CU_ASSERT_EQUAL(kind->ffn_width, i < 3 ? 10944 : 1408);
+    }
+    CU_ASSERT_TRUE(rh_model_set(m, "first_k_dense_replace", "27", NULL));
+    CU_ASSERT_EQUAL(m->kinds_count, 1);
+    CU_ASSERT_TRUE(rh_model_set(m, "first_k_dense_replace", "0", NULL));
+    CU_ASSERT_FALSE(rh_model_set(m, "experts_per_token", "65", &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
-    CU_ASSERT_FALSE(rh_model_set(m, "layers", "28", NULL));
-    CU_ASSERT_TRUE(rh_model_set(m, "layers", "20", NULL));
+    check_refused(V2_LITE(", 'n_routed_experts': 64"), "num_experts_per_tok 0 of 64 experts");
+    check_refused(
+        V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, 'moe_layer_freq': 2"),
+        "moe_layer_freq 2: layers with and without experts in turn");
+    check_refused(LLAMA(", 'n_routed_experts': 64"), "mixture of experts");
+    check_refused(MIXTRAL(", 'mlp_only_layers': [3]"), "single layers without experts");
 }
 
 static void figures_that_follow_from_others_cannot_be_set(void)
@@ -317,8 +347,8 @@ static void misspelt_keys_are_told_from_foreign_ones(void)
 
 static void other_kinds_of_models_are_refused(void)
 {
-    check_refused("{'model_type': 'mixtral', 'num_hidden_layers': 32}",
-                  "model_type \"mixtral\" is not supported");
+    check_refused("{'model_type': 'glm4_moe', 'num_hidden_layers': 32}",
+                  "model_type \"glm4_moe\" is not supported");
     g_autofree char *families = g_strjoinv(", ", (char **)rh_family_names());
     check_refused("{'model_type': 'deepseek_v4'}", families);
     for (const char *const *name = rh_family_names(); name[1] != NULL; name++)
@@ -438,9 +468,9 @@ int main(void)
         (RhTest[]){
             {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
             {"megatrons_table_1_is_in_the_catalogue", megatrons_table_1_is_in_the_catalogue},
-            {"latent_attention_has_the_parameters_that_were_published",
-             latent_attention_has_the_parameters_that_were_published},
-            {"experts_are_refused_layer_by_layer", experts_are_refused_layer_by_layer},
+            {"mixtures_have_the_parameters_that_were_published",
+             mixtures_have_the_parameters_that_were_published},
+            {"a_mixture_says_which_layers_have_experts", a_mixture_says_which_layers_have_experts},
             {"figures_that_follow_from_others_cannot_be_set",
              figures_that_follow_from_others_cannot_be_set},
             {"every_catalogue_model_loads", every_catalogue_model_loads},

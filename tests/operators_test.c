@@ -13,12 +13,25 @@ static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FF
     ", 'num_attention_heads': " heads ", 'intermediate_size': 10944, 'vocab_size': 102400, "       \
     "'q_lora_rank': " q_rank ", 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, "                    \
     "'qk_rope_head_dim': 64, 'v_head_dim': 128}"
+/* Experts in every layer: eight of which a token goes to two, and sixteen of which it goes to four and
+ * to a shared one besides. */
+#define MIXTRAL                                                                                    \
+    "{'model_type': 'mixtral', 'num_hidden_layers': 4, 'hidden_size': 4096, "                      \
+    "'num_attention_heads': 32, 'num_key_value_heads': 8, 'intermediate_size': 14336, "            \
+    "'num_local_experts': 8, 'num_experts_per_tok': 2, 'vocab_size': 32000}"
+#define SHARED                                                                                     \
+    "{'model_type': 'deepseek_v3', 'num_hidden_layers': 4, 'hidden_size': 2048, "                  \
+    "'num_attention_heads': 16, 'intermediate_size': 10944, 'vocab_size': 102400, "                \
+    "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "    \
+    "'n_routed_experts': 16, 'num_experts_per_tok': 4, 'n_shared_experts': 1, "                    \
+    "'moe_intermediate_size': 1408}"
 #define V2_LITE DEEPSEEK("2048", "16", "null")
 #define V3      DEEPSEEK("7168", "128", "1536")
 
 /* One of each family, and of each attention. */
-static const char *const MODELS[] = {
-    "llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b", "gpt2-xl", V2_LITE, V3};
+static const char *const MODELS[] = {"llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b",
+                                     "gpt2-xl",      V2_LITE,      V3,           MIXTRAL,
+                                     SHARED};
 
 typedef struct {
     double flops, bytes;
@@ -144,6 +157,8 @@ static void flops_are_those_counted_by_hand(void)
     g_autoptr(RhModel) mistral = load("mistral-7b");
     g_autoptr(RhModel) lite = load(V2_LITE);
     g_autoptr(RhModel) v3 = load(V3);
+    g_autoptr(RhModel) mixtral = load(MIXTRAL);
+    g_autoptr(RhModel) mixed = load(SHARED);
     RhShard shard = shard_of(1, 2048, 1), far = shard_of(1, 32768, 1);
     const double far_pairs = 32768.0 * 4096 - 4096.0 * 4096 / 2;
     const struct {
@@ -181,6 +196,9 @@ static void flops_are_those_counted_by_hand(void)
          2 * n * 7168 * 1536 + 2 * n * 1536 * (128 * 192) + 2 * n * 7168 * (512 + 64) +
              2 * n * 512 * (128 * (128 + 128)) + 2 * n * (128 * 128) * 7168,
          128 * (2 * 192 + 2 * 128) * n * n / 2},
+        /* a column for each expert, then two of the eight; or four and the shared one */
+        {mixtral, RH_BLOCK_FFN, &shard, 2 * n * 4096 * 8 + 2 * 3 * 2 * n * 4096 * 14336, 0},
+        {mixed, RH_BLOCK_FFN, &shard, 2 * n * 2048 * 16 + 5 * 3 * 2 * n * 2048 * 1408, 0},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhFlops f = rh_block_flops(rows[i].model, kind_for(rows[i].model, rows[i].block),
@@ -190,11 +208,13 @@ static void flops_are_those_counted_by_hand(void)
     }
 }
 
-/* Entries of matrices that are not cut: those into latents. */
+/* Entries of matrices that are not cut: those into latents, and routers. */
 static double on_every_rank(const RhModel *m, RhBlock block)
 {
     const RhLayerKind *kind = &m->kinds[0];
     double columns = kind->kv_rank + kind->rope_size + kind->q_rank;
+    if (block == RH_BLOCK_FFN)
+        return (double)m->hidden * kind->experts;
     return block == RH_BLOCK_MIXER ? (double)m->hidden * columns : 0;
 }
 
@@ -352,6 +372,23 @@ static void latent_attention_keeps_whole_keys_and_values(void)
         1024 * (2 * columns + 4 * 128 / 2.0), 1e-14);
 }
 
+/* A token of a mixture's ffn: its input, the normed input, a probability of each expert; for each of its
+ * experts a copy of it, gate and up, their product. */
+static void a_mixture_keeps_a_copy_for_each_expert(void)
+{
+    g_autoptr(RhModel) mixtral = load(MIXTRAL);
+    g_autoptr(RhModel) mixed = load(SHARED);
+    RhShard shard = shard_of(2, 1024, 1);
+    RH_CHECK_CLOSE(rh_block_activation_bytes(mixtral, &mixtral->kinds[0], RH_BLOCK_FFN,
+                                             RH_RECOMPUTE_NONE, &shard)
+                       .kept,
+                   1024 * (2 * 2 * 4096 + 4 * 8 + 2 * 2 * (4096 + 3 * 14336 / 2.0)), 1e-14);
+    RH_CHECK_CLOSE(
+        rh_block_activation_bytes(mixed, &mixed->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_NONE, &shard)
+            .kept,
+        1024 * (2 * 2 * 2048 + 4 * 16 + 4 * 2 * (2048 + 3 * 704) + 2 * 3 * 704), 1e-14);
+}
+
 /* Two fp32 copies of whatever an eager RMS norm is given: the hidden state, queries and keys that
  * have a norm, latents. */
 static void every_eager_norm_keeps_its_copies(void)
@@ -484,6 +521,7 @@ int main(void)
              unfused_attention_computes_the_whole_square},
             {"latent_attention_keeps_whole_keys_and_values",
              latent_attention_keeps_whole_keys_and_values},
+            {"a_mixture_keeps_a_copy_for_each_expert", a_mixture_keeps_a_copy_for_each_expert},
             {"latent_attention_decodes_from_latents", latent_attention_decodes_from_latents},
             {"fused_kernels_touch_each_tensor_once", fused_kernels_touch_each_tensor_once},
             {"every_eager_norm_keeps_its_copies", every_eager_norm_keeps_its_copies},

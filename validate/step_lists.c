@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/train/train.h"
-#include "workloads/operators/experts.h"
+#include "workloads/operators/mixture.h"
 
 /* Who runs what: a stage of a layout (-1 = the last), on so many GPUs in all. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* The table of model families. Keys and defaults are those of Hugging Face transformers
  * (configuration_llama.py, configuration_mistral.py, configuration_qwen2.py,
  * configuration_qwen3.py, configuration_nemotron.py, configuration_gpt2.py,
- * configuration_deepseek_v2.py); where a default there is the size of one particular model, the key
+ * configuration_mixtral.py, configuration_qwen3_moe.py, configuration_deepseek_v2.py, and of V3); where a default there is the size of one particular model, the key
  * is required here. */
 #include "workloads/families.h"
 
@@ -14,6 +14,7 @@
 #define WIDTH_MAX     (1 << 20)
 #define HEADS_MAX     (1 << 14)
 #define HEAD_SIZE_MAX (1 << 12)
+#define EXPERTS_MAX   (1 << 14)
 #define VOCAB_MAX     (1 << 24)
 #define TOKENS_MAX    (1 << 30)
 #define BASE_MAX      (INT64_C(1) << 40)
@@ -114,24 +115,59 @@ static const RhField QWEN3[] = {
     END,
 };
 
-/* Of V3 too. Queries without a latent (null), and files of models without experts, leave these keys
- * at 0. */
-static const RhField DEEPSEEK_V2[] = {
+/* intermediate_size is an expert's width. */
+static const RhField MIXTRAL[] = {
     LLAMA_SIZES,
-    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
-    SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),
-    SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    SIZE("max_position_embeddings", positions, TOKENS_MAX, 2048),
-    FLAG("attention_bias", qkv_bias, 0),
-    FLAG("attention_bias", out_bias, 0),
-    FLAG("mlp_bias", ffn_bias, 0),
-    COUNT("n_routed_experts", experts, HEADS_MAX, 0),
-    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0),
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    SIZE("num_local_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
     END,
 };
+
+static const RhField QWEN3_MOE[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 32768),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("attention_bias", out_bias, 0),
+    FLAG("use_sliding_window", window_used, 0),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    COUNT("max_window_layers", window_from, LAYERS_MAX, 28),
+    CONSTANT(qk_norm, 1),
+    SIZE("num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1),
+    END,
+};
+
+/* Queries without a latent (null), and files of models without experts, leave these keys at 0. */
+#define DEEPSEEK_SIZES                                                                             \
+    LLAMA_SIZES, SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),                              \
+        SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),                                                 \
+        SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                               \
+        SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
+        SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
+        SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("max_position_embeddings", positions, TOKENS_MAX, 2048),                              \
+        FLAG("attention_bias", qkv_bias, 0), FLAG("attention_bias", out_bias, 0),                  \
+        FLAG("mlp_bias", ffn_bias, 0), COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),         \
+        COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),                           \
+        COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),                                  \
+        COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),                                 \
+        SIZE("moe_layer_freq", expert_step, LAYERS_MAX, 1),                                        \
+        COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0)
+
+static const RhField DEEPSEEK_V2[] = {DEEPSEEK_SIZES, END};
+
+/* Experts are chosen by their scores and a bias each (arXiv 2408.15664). The head that predicts a
+ * second token (num_nextn_predict_layers) is left out. */
+static const RhField DEEPSEEK_V3[] = {DEEPSEEK_SIZES, CONSTANT(router_bias, 1), END};
 
 /* 0 for n_inner: four times n_embd. */
 static const RhField GPT2[] = {
@@ -153,13 +189,16 @@ static const RhField GPT2[] = {
 /* Sorted by name. */
 static const RhFamily FAMILIES[] = {
     {"deepseek_v2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V2},
-    {"deepseek_v3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V2},
+    {"deepseek_v3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V3},
     {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
+    {"kimi_k2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V3},
     {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
     {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MISTRAL},
+    {"mixtral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MIXTRAL},
     {"nemotron", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, NEMOTRON},
     {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN2},
     {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3},
+    {"qwen3_moe", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3_MOE},
 };
 
 const RhField rh_set_fields[] = {
@@ -172,6 +211,8 @@ const RhField rh_set_fields[] = {
     SIZE("vocab", vocab, VOCAB_MAX, 0),
     SIZE("positions", positions, TOKENS_MAX, 0),
     COUNT("window", window, TOKENS_MAX, 0),
+    COUNT("experts", experts, EXPERTS_MAX, 0),
+    COUNT("experts_per_token", experts_per_token, EXPERTS_MAX, 0),
     FLAG("tied", tied, 0),
     RATE("hidden_dropout", hidden_dropout, 0),
     RATE("attention_dropout", attention_dropout, 0),
@@ -185,11 +226,13 @@ static const char *const FOREIGN[] = {
     "activation_function",
     "architectures",
     "attn_implementation",
+    "aux_loss_alpha",
     "auto_map",
     "bos_token_id",
     "dtype",
     "embd_pdrop",
     "eos_token_id",
+    "ep_size",
     "head_dtype",
     "hidden_act",
     "id2label",
@@ -198,10 +241,15 @@ static const char *const FOREIGN[] = {
     "layer_norm_eps",
     "layer_norm_epsilon",
     "layer_types",
+    "mlp_only_layers",
     "model_type",
     "n_ctx",
+    "n_group",
     "name",
+    "norm_topk_prob",
     "num_labels",
+    "num_nextn_predict_layers",
+    "output_router_logits",
     "pad_token_id",
     "pretraining_tp",
     "quantization_config",
@@ -209,8 +257,13 @@ static const char *const FOREIGN[] = {
     "rms_norm_eps",
     "rope_parameters",
     "rope_scaling",
+    "routed_scaling_factor",
+    "router_aux_loss_coef",
+    "router_jitter_noise",
     "scale_attn_by_inverse_layer_idx",
     "scale_attn_weights",
+    "scoring_func",
+    "seq_aux",
     "source",
     "summary_activation",
     "summary_first_dropout",
@@ -219,6 +272,8 @@ static const char *const FOREIGN[] = {
     "summary_use_proj",
     "task_specific_params",
     "tokenizer_class",
+    "topk_group",
+    "topk_method",
     "torch_dtype",
     "transformers_version",
     "unsloth_version",

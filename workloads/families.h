@@ -17,7 +17,12 @@ typedef struct RhConfig {
     int64_t hidden_dropout, attention_dropout;
     int64_t q_rank, kv_rank; /* latent attention: sizes of the latents; no q_rank: none */
     int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value */
-    int64_t experts;      /* routed ones, in every layer from `dense_layers` on; 0 = none */
+    int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
+    int64_t experts_per_token; /* of these, a token's */
+    int64_t expert_ffn;        /* width of one; 0: as wide as `ffn` */
+    int64_t shared_experts;    /* ones that every token goes to */
+    int64_t router_bias;
+    int64_t expert_step;  /* every how many layers have experts: 1 */
     int64_t dense_layers; /* the first layers, whose ffn is dense all the same */
     int64_t rotary_base;  /* of rotary positions; numerics alone, for launch flags */
 } RhConfig;

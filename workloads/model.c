@@ -63,19 +63,24 @@ static void check_divides(const Check *check, size_t part, size_t whole)
                 g_strdup_printf("values that do: %s", legal));
 }
 
+/* A token goes to one expert or more, and all layers from `dense_layers` on have experts. */
 static void check_experts(const Check *check)
 {
     const RhConfig *c = check->config;
+    size_t chosen = offsetof(RhConfig, experts_per_token), step = offsetof(RhConfig, expert_step);
     if (c->experts == 0 || c->dense_layers >= c->layers)
         return;
-    size_t experts = offsetof(RhConfig, experts), dense = offsetof(RhConfig, dense_layers);
-    add_problem(check, experts,
-                g_strdup_printf("%s %" G_GINT64_FORMAT ": %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                                " layers have routed experts, which are not built yet",
-                                name_of(check, experts), c->experts, c->layers - c->dense_layers,
-                                c->layers),
-                g_strdup_printf("%s %" G_GINT64_FORMAT " takes every layer as dense",
-                                name_of(check, dense), c->layers));
+    if (c->experts_per_token < 1 || c->experts_per_token > c->experts)
+        add_problem(check, chosen,
+                    g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
+                                    name_of(check, chosen), c->experts_per_token, c->experts),
+                    g_strdup("a token goes to 1 of them at least, and to all at most"));
+    if (c->expert_step > 1)
+        add_problem(check, step,
+                    g_strdup_printf("%s %" G_GINT64_FORMAT ": layers with and without experts in "
+                                    "turn are not built yet",
+                                    name_of(check, step), c->expert_step),
+                    g_strdup("1: experts in every layer"));
 }
 
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)
@@ -103,12 +108,14 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
 /* --- From a configuration to layers and back --- */
 
 /* Every byte of `kind` is written: kinds are compared as bytes. */
-static void shape_kind(const RhFamily *family, const RhConfig *c, bool slides, RhLayerKind *kind)
+static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer, bool slides,
+                       RhLayerKind *kind)
 {
-    const RhOperator *const pair[] = {family->mixer, family->ffn};
+    bool routes = c->experts > 0 && layer >= c->dense_layers;
+    const RhOperator *const pair[] = {family->mixer, routes ? &rh_mixture : family->ffn};
     memset(kind, 0, sizeof *kind);
-    kind->mixer = family->mixer;
-    kind->ffn = family->ffn;
+    kind->mixer = pair[0];
+    kind->ffn = pair[1];
     kind->window_tokens = slides ? (int32_t)c->window : 0;
     for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
         if (pair[i] != NULL && pair[i]->shape != NULL)
@@ -135,7 +142,7 @@ void rh_model_set_kinds(RhModel *m, const RhConfig *c, const bool *sliding)
     m->kinds_count = 0;
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
-        shape_kind(family, c, sliding[i] && c->window > 0, &kind);
+        shape_kind(family, c, i, sliding[i] && c->window > 0, &kind);
         m->kind_of_layer[i] = find_kind(m, &kind);
     }
 }

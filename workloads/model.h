@@ -24,7 +24,10 @@ typedef struct {
     int32_t window_tokens;                          /* sliding window; 0 = full attention */
     bool qk_norm;
     bool qkv_bias, out_bias;
-    int64_t ffn_width;
+    int64_t ffn_width;                  /* of a mixture: of one expert */
+    int64_t shared_width;               /* of a mixture's shared experts together; 0: none */
+    int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
+    bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
 } RhLayerKind;
 

@@ -129,6 +129,15 @@ static void read_layer_types(RhJson *doc, const RhJsonNode *root, const RhConfig
     rh_model_set_kinds(m, c, sliding);
 }
 
+/* Qwen's list of layers that stay dense. */
+static void read_dense_layers(RhJson *doc, const RhJsonNode *root)
+{
+    const RhJsonNode *list = rh_json_array_or_null(doc, root, "mlp_only_layers");
+    if (list != NULL && rh_json_count(list) > 0)
+        rh_json_problem(doc, list, "[]: experts in every layer",
+                        "mlp_only_layers: single layers without experts are not built yet");
+}
+
 static void report(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                    const GArray *problems)
 {
@@ -154,6 +163,8 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
     read_layer_types(doc, root, &c, m);
+    if (c.experts > 0)
+        read_dense_layers(doc, root);
     m->hash = g_strdup(rh_json_hash(doc));
     return m;
 }

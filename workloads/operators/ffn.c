@@ -50,10 +50,15 @@ static RhFlops flops(const RhOps *ops)
     return (RhFlops){.weights = 2 * (double)ops->tokens * entries};
 }
 
+void rh_ffn_activation(RhOps *ops, double elements, bool backward)
+{
+    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, ops->kind->ffn_gated ? &GATED : &PLAIN, elements,
+                       backward);
+}
+
 static void activation(RhOps *ops, const Widths *w, bool backward)
 {
-    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, ops->kind->ffn_gated ? &GATED : &PLAIN,
-                       (double)ops->tokens * (double)w->down, backward);
+    rh_ffn_activation(ops, (double)ops->tokens * (double)w->down, backward);
 }
 
 static void kernels(RhOps *ops, RhPass pass)

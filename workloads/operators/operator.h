@@ -47,10 +47,11 @@ struct RhOperator {
     RhOperatorBytes (*bytes)(const RhOps *ops);
 };
 
-extern const RhOperator rh_attention, rh_latent_attention, rh_ffn; /* of layers */
-extern const RhOperator rh_norm;                                   /* SEQUENCE part */
-extern const RhOperator rh_positions, rh_embedding, rh_head;       /* the two ends */
-extern const RhOperator *const rh_operators[];                     /* all, NULL-ended */
+extern const RhOperator rh_attention, rh_latent_attention;   /* of layers: mixers, */
+extern const RhOperator rh_ffn, rh_mixture;                  /* and what follows them */
+extern const RhOperator rh_norm;                             /* SEQUENCE part */
+extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
+extern const RhOperator *const rh_operators[];               /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
 
@@ -111,6 +112,8 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
 void rh_ops_norm(RhOps *ops, double elements, bool backward);
 /* Bytes an element that such a norm keeps beside its input and output. */
 double rh_ops_norm_copies(const RhOps *ops);
+/* The activation of a feed-forward network, over so many elements of its width. */
+void rh_ffn_activation(RhOps *ops, double elements, bool backward);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
 

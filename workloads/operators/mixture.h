@@ -1,6 +1,6 @@
 #pragma once
-/* Kernels of the gated ffn of a mixture's experts, on one rank. No model has experts yet: what a
- * row of theirs will be made of. */
+/* The experts of a mixture, on one rank, without a model around them: lists of kernels that measure a
+ * GPU are made of these. */
 #include <glib.h>
 #include <stdint.h>
 

@@ -1,0 +1,253 @@
+/* A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538): a router sends each token to a few of
+ * many feed-forward networks, whose outputs are summed by the router's weights; some models give
+ * every token a shared expert besides (DeepSeekMoE, arXiv 2401.06066). Formulas:
+ * docs/model-workload.md.
+ *
+ * Tokens are copied into the order of their experts, the experts run as grouped GEMMs, and copied
+ * back. Tensor parallelism cuts every expert's width, as it does a dense network's; the router is
+ * whole on every rank and looks at the rank's tokens of the sequence part. Assumed: experts are
+ * asked evenly, no token is dropped, and the router's weights are applied with the activation (as
+ * Megatron-Core's grouped experts do), so that the experts' outputs need not be kept. */
+#include "workloads/operators/mixture.h"
+
+#include <math.h>
+
+#include "workloads/operators/operator.h"
+
+/* A probability: read the logit, write in fp32, read to choose; backward reads it and its gradient
+ * and writes the logit's. */
+#define CHOICE_FORWARD  (RH_READ + 2 * RH_FP32)
+#define CHOICE_BACKWARD (2 * RH_FP32 + RH_WRITE)
+
+/* One rank's tokens with one expert each, and columns of an expert's matrices up and down. */
+typedef struct {
+    int64_t experts, tokens, up, down;
+} Routed;
+
+static Routed routed_of(const RhOps *ops)
+{
+    int64_t f = rh_ops_cut(ops, ops->kind->ffn_width);
+    return (Routed){.experts = ops->kind->experts,
+                    .tokens = ops->tokens * ops->kind->experts_per_token,
+                    .up = (ops->kind->ffn_gated ? 2 : 1) * f,
+                    .down = f};
+}
+
+/* The shared expert is a dense network of its own width. */
+static bool shared_of(const RhOps *ops, RhLayerKind *kind, RhOps *shared)
+{
+    *kind = *ops->kind;
+    kind->ffn_width = kind->shared_width;
+    *shared = *ops;
+    shared->kind = kind;
+    return kind->shared_width > 0;
+}
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->ffn_width = c->expert_ffn > 0 ? c->expert_ffn : c->ffn;
+    kind->ffn_gated = c->ffn_gated != 0;
+    kind->experts = (int32_t)c->experts;
+    kind->experts_per_token = (int32_t)c->experts_per_token;
+    kind->shared_width = c->shared_experts * kind->ffn_width;
+    kind->router_bias = c->router_bias != 0;
+}
+
+static RhParams params(const RhOps *ops)
+{
+    Routed r = routed_of(ops);
+    RhLayerKind kind;
+    RhOps shared;
+    double h = (double)ops->model->hidden, experts = (double)r.experts;
+    RhParams p = {.sharded = experts * h * (double)(r.up + r.down),
+                  .replicated = experts * (h + (ops->kind->router_bias ? 1 : 0))};
+    if (shared_of(ops, &kind, &shared))
+        p.sharded += rh_ffn.params(&shared).sharded;
+    return p;
+}
+
+static double router_flops(const RhOps *ops)
+{
+    return 2 * ops->sequence_rows * (double)ops->model->hidden * (double)ops->kind->experts;
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    Routed r = routed_of(ops);
+    RhLayerKind kind;
+    RhOps shared;
+    double h = (double)ops->model->hidden;
+    RhFlops f = {.weights = router_flops(ops) + 2 * (double)r.tokens * h * (double)(r.up + r.down)};
+    if (shared_of(ops, &kind, &shared))
+        f.weights += rh_ffn.flops(&shared).weights;
+    return f;
+}
+
+/* --- Kernels --- */
+
+/* Experts that have tokens, and what each has of them, in whole rows. */
+static int64_t busy_experts(const Routed *r)
+{
+    return MAX(MIN(r->experts, r->tokens), 1);
+}
+
+static int64_t rows_of_each(const Routed *r)
+{
+    int64_t busy = busy_experts(r);
+    return MAX((r->tokens + busy - 1) / busy, 1);
+}
+
+/* For each expert (its tokens x k) (k x n), as one kernel; every expert's matrix is read. */
+static void grouped_gemm(RhOps *ops, const Routed *r, int64_t n, int64_t k)
+{
+    int64_t busy = busy_experts(r);
+    double tokens = (double)r->tokens, entries = (double)n * (double)k;
+    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .batch = busy,
+                       .m = rows_of_each(r),
+                       .n = n,
+                       .k = k,
+                       .flops = 2 * tokens * entries,
+                       .bytes = ops->element_bytes *
+                                ((double)busy * entries + tokens * (double)(n + k))};
+    g_array_append_val(ops->out, kernel);
+}
+
+/* Gradients of all experts' matrices (rows x columns), added into fp32 main gradients as
+ * rh_ops_weight_gradient() does. */
+static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t columns)
+{
+    int64_t busy = busy_experts(r);
+    double tokens = (double)r->tokens, entries = (double)busy * (double)rows * (double)columns;
+    bool fused = ops->shard->fused_norms;
+    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .batch = busy,
+                       .m = rows,
+                       .n = columns,
+                       .k = rows_of_each(r),
+                       .flops = 2 * tokens * (double)rows * (double)columns,
+                       .bytes = ops->element_bytes * tokens * (double)(rows + columns) +
+                                (fused ? 8 : ops->element_bytes) * entries};
+    g_array_append_val(ops->out, kernel);
+    if (!fused)
+        rh_ops_stream(ops, RH_KERNEL_REDUCE, (8 + ops->element_bytes) * entries, 1);
+}
+
+/* Between the order of tokens and that of experts: one of them is read, the other written. */
+static void copy_tokens(RhOps *ops, const Routed *r)
+{
+    double rows = (double)(ops->tokens + r->tokens);
+    rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)ops->model->hidden, 1);
+}
+
+static void choose(RhOps *ops, double bytes)
+{
+    rh_ops_stream(ops, RH_KERNEL_ACTIVATION,
+                  bytes * ops->sequence_rows * (double)ops->kind->experts, 1);
+}
+
+static void experts_forward(RhOps *ops, const Routed *r)
+{
+    int64_t h = ops->model->hidden;
+    grouped_gemm(ops, r, r->up, h);
+    rh_ffn_activation(ops, (double)r->tokens * (double)r->down, false);
+    grouped_gemm(ops, r, h, r->down);
+}
+
+static void forward(RhOps *ops, const Routed *r)
+{
+    rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, ops->model->hidden);
+    choose(ops, CHOICE_FORWARD);
+    copy_tokens(ops, r);
+    experts_forward(ops, r);
+    copy_tokens(ops, r);
+}
+
+static void backward_data(RhOps *ops, const Routed *r)
+{
+    int64_t h = ops->model->hidden;
+    copy_tokens(ops, r);
+    grouped_gemm(ops, r, r->down, h);
+    rh_ffn_activation(ops, (double)r->tokens * (double)r->down, true);
+    grouped_gemm(ops, r, h, r->up);
+    copy_tokens(ops, r);
+    choose(ops, CHOICE_BACKWARD);
+    rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, h, ops->kind->experts);
+}
+
+static void backward_weight(RhOps *ops, const Routed *r)
+{
+    int64_t h = ops->model->hidden;
+    RhOps router = *ops;
+    router.tokens = (int64_t)ops->sequence_rows;
+    grouped_gradient(ops, r, h, r->down);
+    grouped_gradient(ops, r, r->up, h);
+    rh_ops_weight_gradient(&router, ops->kind->experts, h);
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    Routed r = routed_of(ops);
+    RhLayerKind kind;
+    RhOps shared;
+    if (pass == RH_PASS_BACKWARD_DATA)
+        backward_data(ops, &r);
+    else if (pass == RH_PASS_BACKWARD_WEIGHT)
+        backward_weight(ops, &r);
+    else if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL)
+        forward(ops, &r);
+    if (shared_of(ops, &kind, &shared))
+        rh_ffn.kernels(&shared, pass);
+}
+
+void rh_experts_kernels(const RhExperts *e, GArray *out)
+{
+    g_return_if_fail(e != NULL && e->experts > 0 && out != NULL);
+    RhModel model = {.hidden = e->hidden};
+    RhLayerKind kind = {.ffn_gated = true};
+    RhShard shard = {.tp = 1, .dtype = e->dtype, .fused_norms = true};
+    RhOps ops = {.model = &model,
+                 .kind = &kind,
+                 .shard = &shard,
+                 .tokens = e->tokens,
+                 .element_bytes = rh_dtype_bytes(e->dtype),
+                 .out = out};
+    Routed r = {.experts = e->experts, .tokens = e->tokens, .up = 2 * e->ffn, .down = e->ffn};
+    experts_forward(&ops, &r);
+}
+
+/* --- Bytes --- */
+
+/* Kept: probabilities, tokens in the order of experts, input of the activation and of the second
+ * GEMM; an eager gate keeps SiLU's output as well. Working, as of a dense network, with a copy of a
+ * token for each of its experts. Routed experts and the shared one work one after the other. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    Routed r = routed_of(ops);
+    RhLayerKind kind;
+    RhOps one;
+    double n = (double)r.tokens, e = ops->element_bytes, h = (double)ops->model->hidden;
+    double up = n * (double)r.up, down = n * (double)r.down, copies = n * h;
+    double wide = rh_ops_hidden_elements(ops), gathered = rh_ops_gathered_bytes(ops);
+    bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
+    double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;
+    RhOperatorBytes b = {
+        .kept = choice + e * (copies + up + down + (eager_gate ? down : 0)),
+        .forward = e * (copies + wide) + gathered,
+        .backward = fmax(e * (copies + down), fmax(e * (down + up), e * (up + copies) + gathered))};
+    if (!shared_of(ops, &kind, &one))
+        return b;
+    RhOperatorBytes shared = rh_ffn.bytes(&one);
+    return (RhOperatorBytes){.kept = b.kept + shared.kept,
+                             .forward = fmax(b.forward, shared.forward + e * wide),
+                             .backward = fmax(b.backward, shared.backward + e * wide)};
+}
+
+const RhOperator rh_mixture = {.name = "experts",
+                               .shape = shape,
+                               .params = params,
+                               .flops = flops,
+                               .kernels = kernels,
+                               .bytes = bytes};
