@@ -70,6 +70,9 @@ static const struct {
     /* stages cut unevenly */
     {"llama-3.1-8b", "dgx-h200:1", "megatron", 2, 512, 2, "pp2,stages=2-30"},
     {"llama-3.2-1b", "dgx-h100:1", "megatron", 16, 1024, 8, "pp4,dp2,stages=1-1-13-1"},
+    /* experts, and layers of two kinds */
+    {"mixtral-8x7b", "dgx-h100:4", "megatron", 64, 2048, 0, "tp2,pp4,dp4,zero1,vpp2"},
+    {"deepseek-v3", "dgx-h100:8", "bare", 64, 1024, 0, "tp4,pp4,dp4,zero3,recompute=full"},
 };
 
 static void known_counter_examples_hold(void)

@@ -205,6 +205,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
                      {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048},
                      {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192},
                      {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768}, /* long enough for rings */
+                     {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096},
                      {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536}};
     int32_t rings = 0, drawn[RH_SCHEDULE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
