@@ -10,3 +10,4 @@ s/^CUnit: [0-9]+ tests with [0-9]+ checks ran/CUnit: N tests with N checks ran/
 /^start: /d
 # however long a run takes
 /^progress: /d
+s/[0-9]+ models are known/N models are known/
