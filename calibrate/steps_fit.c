@@ -1,6 +1,7 @@
 #include "calibrate/steps_fit.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -78,6 +79,17 @@ static GArray *ones(guint count)
     return scales;
 }
 
+G_GNUC_PRINTF(2, 3)
+static bool fail_late(GError **error, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_autofree char *done = g_strdup_vprintf(format, args);
+    va_end(args);
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "out of time: %s\nhelp: a table of 500 rows takes some minutes", done);
+}
+
 /* What rehearsals add to the segment graph, at the model's present constants. */
 static bool rehearse_rows(RhStepsFit *fit, const RhStepModel *model, GArray *scales,
                           const RhStepsFitOptions *options, GError **error)
@@ -89,15 +101,14 @@ static bool rehearse_rows(RhStepsFit *fit, const RhStepModel *model, GArray *sca
         double rehearsed_s = 0;
         if (options->progress)
             options->progress("rehearsing", i, count, 0, NULL);
-        if (rh_deadline_passed(options->deadline))
-            return rh_fail(error, RH_ERROR_NO_ANSWER,
-                           "out of time: %u of %u rows rehearsed\nhelp: a table of 500 rows takes "
-                           "some minutes",
-                           i, count);
         if (step->out_of_memory)
             continue;
-        if (rh_step_model_rehearse(model, step, &rehearsed_s, &local)) {
-            g_array_index(scales, double, i) = rehearsed_s / rh_step_model_segment_s(model, step);
+        bool rehearsed = rh_step_model_rehearse(model, step, &rehearsed_s, &local);
+        double segment_s = rh_step_model_segment_s(model, step);
+        if (rh_deadline_passed(model->deadline))
+            return fail_late(error, "%u of %u rows rehearsed", i, count);
+        if (rehearsed) {
+            g_array_index(scales, double, i) = rehearsed_s / segment_s;
             fit->rehearsed_count++;
         } else {
             g_autofree char *row = rh_step_describe(step);
@@ -217,6 +228,7 @@ static void hold_out(RhStepsFit *fit, const RhStepModel *found, const GArray *sc
     model->stack = found->stack;
     memcpy(model->clocks, found->clocks, sizeof model->clocks);
     memcpy(model->networks, found->networks, sizeof model->networks);
+    model->deadline = found->deadline;
     rh_step_model_refresh(model);
     RhStepTask t = rh_step_task_new(model, scales, keep, which);
     for (guint i = 0; i < fit->constants->len; i++) {
@@ -238,7 +250,7 @@ static void cross_validate(RhStepsFit *fit, const RhStepModel *found, const GArr
                            const RhStepsFitOptions *options)
 {
     g_autoptr(GHashTable) folds = folds_of(fit->steps);
-    for (guint f = 0; f < RH_STEPS_FOLDS; f++) {
+    for (guint f = 0; f < RH_STEPS_FOLDS && !rh_deadline_passed(found->deadline); f++) {
         Fold fold = {folds, f};
         if (options->progress)
             options->progress("holding out", f, RH_STEPS_FOLDS, 0, NULL);
@@ -346,6 +358,8 @@ static bool fit_all(RhStepsFit *fit, const RhStepModel *start, RhStepTask *t, GA
             add_constants(fit, start, t);
             solved = keep_what_stands(fit, t);
         }
+        if (rh_deadline_passed(t->model->deadline))
+            return fail_late(error, "in round %d of %d of the fit", round, rounds);
         if (!solved)
             return rh_fail(error, RH_ERROR_INPUT,
                            "%s: the fit does not converge\nhelp: look for rows that contradict "
@@ -358,27 +372,45 @@ static bool fit_all(RhStepsFit *fit, const RhStepModel *start, RhStepTask *t, GA
     return true;
 }
 
+/* Rows held out, and the memory. */
+static bool judge_all(RhStepsFit *fit, const RhStepModel *model, const GArray *scales,
+                      const RhStepsFitOptions *options, GError **error)
+{
+    cross_validate(fit, model, scales, options);
+    if (!rh_deadline_passed(model->deadline))
+        rh_steps_reserve(model, &fit->reserve);
+    return !rh_deadline_passed(model->deadline) ||
+           fail_late(error, "the constants are found, rows were being held out");
+}
+
+static bool fit_and_judge(RhStepsFit *fit, RhStepModel *model, const RhStepModel *start,
+                          const RhStepsFitOptions *options, GError **error)
+{
+    guint distinct = 0;
+    g_autoptr(GArray) scales = ones(fit->steps->rows->len);
+    count_rows(fit, &distinct);
+    RhStepTask t = rh_step_task_new(model, scales, NULL, NULL);
+    bool done = rh_deadline_passed(model->deadline)
+                    ? fail_late(error, "rows were being read")
+                    : enough(fit, distinct, t.params->len, error) &&
+                          fit_all(fit, start, &t, scales, options, error) &&
+                          judge_all(fit, model, scales, options, error);
+    rh_step_task_clear(&t);
+    return done;
+}
+
 RhStepsFit *rh_steps_fit(const RhSteps *steps, const char *stack, const RhStepsFitOptions *options,
                          GError **error)
 {
-    guint distinct = 0;
     g_autoptr(RhStepModel) start = rh_step_model_new(steps, stack, error);
     if (!start)
         return NULL;
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, stack, NULL);
     g_autoptr(RhStepsFit) fit = fit_new(steps, stack);
-    g_autoptr(GArray) scales = ones(steps->rows->len);
-    count_rows(fit, &distinct);
-    RhStepTask t = rh_step_task_new(model, scales, NULL, NULL);
-    bool fitted = enough(fit, distinct, t.params->len, error) &&
-                  fit_all(fit, start, &t, scales, options, error);
-    if (fitted) {
-        cross_validate(fit, model, scales, options);
-        rh_steps_reserve(model, &fit->reserve);
-    }
+    model->deadline = options->deadline;
+    bool fitted = fit_and_judge(fit, model, start, options, error);
     for (guint i = 0; i < fit->constants->len; i++) /* the model goes */
         g_array_index(fit->constants, RhStepConstant, i).at = NULL;
-    rh_step_task_clear(&t);
     return fitted ? g_steal_pointer(&fit) : NULL;
 }
 

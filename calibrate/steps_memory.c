@@ -91,6 +91,8 @@ void rh_steps_reserve(const RhStepModel *model, RhStepReserve *out)
     if (runs->len == 0)
         return;
     for (int32_t k = 0; k <= steps; k++) {
+        if (rh_deadline_passed(model->deadline))
+            return;
         misfits[k] = misfit(runs, k * RESERVE_STEP, &spread);
         if (misfits[k] < least) {
             least = misfits[k];

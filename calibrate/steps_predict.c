@@ -1,5 +1,6 @@
 #include "calibrate/steps_predict.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -113,6 +114,8 @@ static RhCase case_of(const RhStepModel *model, const RhStep *step, RhStack *sta
 
 double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step)
 {
+    if (rh_deadline_passed(model->deadline))
+        return 1;
     RhStack stack;
     RhCase c = case_of(model, step, &stack);
     g_autoptr(RhRehearsal) quick = rh_rehearse_quick(&c, &step->layout);
@@ -132,6 +135,8 @@ bool rh_step_model_rehearse(const RhStepModel *model, const RhStep *step, double
     RhStack stack;
     RhCase c = case_of(model, step, &stack);
     RhEngineOptions options = {0};
+    if (model->deadline.t_end_us)
+        options.timeout_s = fmax(1e-3, rh_deadline_left_s(model->deadline));
     g_autoptr(RhRehearsal) r = rh_rehearse(&c, &step->layout, &options, NULL, NULL, error);
     if (!r)
         return false;

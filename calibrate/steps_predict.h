@@ -1,6 +1,7 @@
 #pragma once
 /* Published steps through the model: a stack's constants, and the clocks of the devices, as facts
  * that may be varied; the steps they predict. */
+#include "base/deadline.h"
 #include "calibrate/steps.h"
 
 #define RH_STEP_DEVICES_MAX  8
@@ -29,6 +30,7 @@ typedef struct {
     RhStepNetwork networks[RH_STEP_NETWORKS_MAX];
     GPtrArray *views; /* RhPlatform*, owned: the stack's view of each of the table's platforms, then
                          each network's */
+    RhDeadline deadline; /* zero: never; once it has come, no answer of the model means anything */
 } RhStepModel;
 
 /* RH_ERROR_USAGE for an unknown stack, RH_ERROR_INPUT for more devices than there is room for. */
@@ -37,7 +39,8 @@ void rh_step_model_free(RhStepModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepModel, rh_step_model_free)
 /* After a fact has changed. */
 void rh_step_model_refresh(RhStepModel *model);
-/* Seconds of a row by its segment graph: a lower bound of its rehearsal, within 2 % of it. */
+/* Seconds of a row by its segment graph: a lower bound of its rehearsal, within 2 % of it. After
+ * the deadline 1, at once. */
 double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step);
 /* Seconds and peak by a rehearsal, in a process of its own. False with what the engine says. */
 bool rh_step_model_rehearse(const RhStepModel *model, const RhStep *step, double *seconds,

@@ -197,6 +197,7 @@ bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
                         .residual = residual,
                         .refresh = refresh_nothing,
                         .user = t,
+                        .t_end_us = t->model->deadline.t_end_us,
                         .near = true,
                         .point_alone = point_alone};
     for (int round = 0; round < rounds; round++) {
@@ -209,7 +210,7 @@ bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
             break;
     }
     rh_step_model_refresh(t->model);
-    return true;
+    return !rh_deadline_passed(t->model->deadline);
 }
 
 void rh_step_task_hold(RhStepTask *t, const RhFact *fact)

@@ -53,5 +53,5 @@ void rh_step_task_clear(RhStepTask *task);
 /* Holds a constant where it is. */
 void rh_step_task_hold(RhStepTask *task, const RhFact *fact);
 /* Solves the linear form, then about its solution again until that stays, `rounds` times at most.
- * Leaves the model refreshed. False when it does not converge. */
+ * Leaves the model refreshed. False when it does not converge, or not by the model's deadline. */
 bool rh_step_task_solve(RhStepTask *task, int rounds, bool point_alone);

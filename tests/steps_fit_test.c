@@ -152,6 +152,28 @@ static void what_stands_is_held_out_all_the_same(void)
     }
 }
 
+/* Whatever the fit is at when time is over. */
+static void a_deadline_is_kept_within_half_a_second(void)
+{
+    g_autofree char *text = synthetic_text();
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    make_true_seconds(steps);
+    static const double timeouts_s[] = {0.001, 0.1, 0.5, 1.5};
+    int late = 0;
+    for (size_t i = 0; i < 2 * G_N_ELEMENTS(timeouts_s); i++) {
+        double timeout_s = timeouts_s[i / 2];
+        RhStepsFitOptions options = {.segments_alone = i % 2 != 0,
+                                     .deadline = rh_deadline_in(timeout_s)};
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, &error);
+        CU_ASSERT_TRUE(rh_deadline_left_s(options.deadline) > -0.5);
+        CU_ASSERT_TRUE(fit || g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
+        late += fit == NULL;
+    }
+    CU_ASSERT_TRUE(late >= 4);
+}
+
 /* A network declared a source's own does not move the stack's. */
 static void a_source_may_have_a_network_of_its_own(void)
 {
@@ -287,6 +309,7 @@ int main(void)
         {"a fit finds the constants that made its rows",
          a_fit_finds_the_constants_that_made_its_rows},
         {"what stands is held out all the same", what_stands_is_held_out_all_the_same},
+        {"a deadline is kept within half a second", a_deadline_is_kept_within_half_a_second},
         {"a source may have a network of its own", a_source_may_have_a_network_of_its_own},
         {"rows that determine no constants are refused",
          rows_that_determine_no_constants_are_refused},
