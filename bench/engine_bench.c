@@ -93,8 +93,8 @@ static void against_bare_simgrid(void)
     g_autoptr(RhProgram) p = chains_program();
     double ours_s = 1e9, wall_s, bare_s;
     for (int i = 0; i < 3; i++) {
-        g_autoptr(RhRun) run = perform(
-            &job, p, (RhEngineOptions){.unfolded = true, .collapse_disabled = true}, &wall_s);
+        rh_run_free(perform(&job, p, (RhEngineOptions){.unfolded = true, .collapse_disabled = true},
+                            &wall_s));
         ours_s = fmin(ours_s, wall_s);
     }
     bare_s = bench_bare_loop_s(CHAINS, ROUNDS, 10e-6, 1e-6, 1e6);

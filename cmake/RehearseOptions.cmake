@@ -26,8 +26,6 @@ set(RH_WARNINGS -Wall -Wextra -Wshadow -Wpointer-arith -Wwrite-strings -Wformat=
 target_compile_options(rh_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:${RH_WARNINGS};-Wstrict-prototypes;-Wmissing-prototypes>"
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>")
-# clang calls a variable unused that only its cleanup reads; gcc, which builds everything too, does not.
-target_compile_options(rh_flags INTERFACE "$<$<C_COMPILER_ID:Clang>:-Wno-unused-variable>")
 # No fused multiply-add and no fast-math: the same inputs give the same bytes everywhere.
 target_compile_options(rh_flags INTERFACE -ffp-contract=off -fno-common)
 if(RH_WERROR)

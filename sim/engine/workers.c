@@ -309,8 +309,10 @@ void rh_workers_run(const RhWorkers *what)
     Pool pool = {.what = what, .jobs = what->jobs};
     if (what->timeout_s > 0)
         pool.t_end_us = g_get_monotonic_time() + (int64_t)(what->timeout_s * 1e6);
-    g_autofree Worker *workers = pool.workers = g_new0(Worker, what->jobs);
-    g_autofree uint8_t *tries = pool.tries = g_new0(uint8_t, what->count + 1);
+    g_autofree Worker *workers = g_new0(Worker, what->jobs);
+    g_autofree uint8_t *tries = g_new0(uint8_t, what->count + 1);
+    pool.workers = workers;
+    pool.tries = tries;
     g_autoptr(GArray) waiting = pool.waiting = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (int32_t item = what->count - 1; item >= 0; item--)
         g_array_append_val(waiting, item);

@@ -142,18 +142,40 @@ Answer rh_attack_run(Attack *a, const GPtrArray *words)
     return answer;
 }
 
-Answer rh_attack_run_line(Attack *a, const char *format, ...)
+G_GNUC_PRINTF(2, 0)
+static Answer run_line(Attack *a, const char *format, va_list values)
 {
-    va_list values;
-    va_start(values, format);
     g_autofree char *line = g_strdup_vprintf(format, values);
-    va_end(values);
     g_auto(GStrv) words = g_strsplit_set(line, " ", -1);
     g_autoptr(GPtrArray) list = g_ptr_array_new();
     for (char **word = words; *word; word++)
         if (**word)
             g_ptr_array_add(list, *word);
     return rh_attack_run(a, list);
+}
+
+Answer rh_attack_run_line(Attack *a, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    Answer answer = run_line(a, format, values);
+    va_end(values);
+    return answer;
+}
+
+void rh_attack_try(Attack *a, const GPtrArray *words)
+{
+    Answer answer = rh_attack_run(a, words);
+    rh_attack_answer_clear(&answer);
+}
+
+void rh_attack_try_line(Attack *a, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    Answer answer = run_line(a, format, values);
+    va_end(values);
+    rh_attack_answer_clear(&answer);
 }
 
 void rh_attack_check_json(Attack *a, const char *path)

@@ -116,7 +116,7 @@ static void use_platform(Attack *a)
     edit(a, text);
     write_file("platform.json", text);
     g_auto(Answer) check = rh_attack_run_line(a, "check platform.json");
-    g_auto(Answer) show = rh_attack_run_line(a, "show platforms ./platform.json");
+    rh_attack_try_line(a, "show platforms ./platform.json");
     g_auto(Answer) run = rh_attack_run_line(a, "simulate -w llama-3.2-1b -p ./platform.json "
                                                "--global-batch 8 --seq 512 -s tp2,mb1 --gpus 4 "
                                                "--timeout 3s");
@@ -130,10 +130,9 @@ static void use_device(Attack *a)
         "platforms/data/devices", RH_ATTACK_PICK(a, "h200-sxm.json", "a100-sxm-80.json")));
     edit(a, text);
     write_file("device.json", text);
-    g_auto(Answer) check = rh_attack_run_line(a, "check device.json");
-    g_auto(Answer) run =
-        rh_attack_run_line(a, "simulate -w llama-3.2-1b -p ./device.json:2x1 "
-                              "--global-batch 8 --seq 512 -s tp2,mb1 --timeout 3s");
+    rh_attack_try_line(a, "check device.json");
+    rh_attack_try_line(a, "simulate -w llama-3.2-1b -p ./device.json:2x1 "
+                          "--global-batch 8 --seq 512 -s tp2,mb1 --timeout 3s");
 }
 
 static void use_model(Attack *a)
@@ -143,45 +142,41 @@ static void use_model(Attack *a)
                                                         "llama-3.1-8b.json", "qwen2.5-0.5b.json")));
     edit(a, text);
     write_file("model.json", text);
-    g_auto(Answer) check = rh_attack_run_line(a, "check model.json");
-    g_auto(Answer) run =
-        rh_attack_run_line(a, "simulate -w ./model.json -p dgx-h100 --gpus 4 "
-                              "--global-batch 8 --seq 512 -s tp2,mb1 --timeout 3s");
-    g_auto(Answer) plan = rh_attack_run_line(a, "plan -w ./model.json -p dgx-h100 --gpus 8 --quick "
-                                                "--global-batch 8 --seq 512 --timeout 3s");
+    rh_attack_try_line(a, "check model.json");
+    rh_attack_try_line(a, "simulate -w ./model.json -p dgx-h100 --gpus 4 "
+                          "--global-batch 8 --seq 512 -s tp2,mb1 --timeout 3s");
+    rh_attack_try_line(a, "plan -w ./model.json -p dgx-h100 --gpus 8 --quick "
+                          "--global-batch 8 --seq 512 --timeout 3s");
 }
 
 static void use_result(Attack *a)
 {
-    g_auto(Answer) made = rh_attack_run_line(a, "plan -w llama-3.2-1b -p dgx-h100 --gpus 8 --quick "
-                                                "--global-batch 16 --seq 512 -o plan.json");
+    rh_attack_try_line(a, "plan -w llama-3.2-1b -p dgx-h100 --gpus 8 --quick "
+                          "--global-batch 16 --seq 512 -o plan.json");
     g_autoptr(GString) text = load("plan.json");
     edit(a, text);
     write_file("plan.json", text);
-    g_auto(Answer) check = rh_attack_run_line(a, "check plan.json");
-    g_auto(Answer) explain =
-        rh_attack_run_line(a, "explain plan.json %s --timeout 5s",
-                           RH_ATTACK_PICK(a, "", "--term compute", "--vs 2", "--why-not tp8",
-                                          "--what-if nic.bandwidth=100Gb/s"));
-    g_auto(Answer) again = rh_attack_run_line(
-        a,
-        "simulate -w llama-3.2-1b -p dgx-h100 --gpus 8 --global-batch 16 --seq 512 "
-        "-s plan.json#%s --timeout 3s",
-        RH_ATTACK_PICK(a, "1", "2", "99"));
-    g_auto(Answer) compare = rh_attack_run_line(a, "compare plan.json plan.json#2");
+    rh_attack_try_line(a, "check plan.json");
+    rh_attack_try_line(a, "explain plan.json %s --timeout 5s",
+                       RH_ATTACK_PICK(a, "", "--term compute", "--vs 2", "--why-not tp8",
+                                      "--what-if nic.bandwidth=100Gb/s"));
+    rh_attack_try_line(a,
+                       "simulate -w llama-3.2-1b -p dgx-h100 --gpus 8 --global-batch 16 --seq 512 "
+                       "-s plan.json#%s --timeout 3s",
+                       RH_ATTACK_PICK(a, "1", "2", "99"));
+    rh_attack_try_line(a, "compare plan.json plan.json#2");
 }
 
 static void use_program(Attack *a)
 {
-    g_auto(Answer) made =
-        rh_attack_run_line(a,
-                           "simulate -w llama-3.2-1b -p dgx-h100 --gpus 4 --global-batch 8 --seq "
-                           "512 -s %s --set layers=2 -o x.program.json",
-                           RH_ATTACK_PICK(a, "tp2,pp2,mb1", "tp2,mb1,zero=3", "pp4,mb1"));
+    rh_attack_try_line(a,
+                       "simulate -w llama-3.2-1b -p dgx-h100 --gpus 4 --global-batch 8 --seq "
+                       "512 -s %s --set layers=2 -o x.program.json",
+                       RH_ATTACK_PICK(a, "tp2,pp2,mb1", "tp2,mb1,zero=3", "pp4,mb1"));
     g_autoptr(GString) text = load("x.program.json");
     edit(a, text);
     write_file("x.program.json", text);
-    g_auto(Answer) check = rh_attack_run_line(a, "check x.program.json");
+    rh_attack_try_line(a, "check x.program.json");
 }
 
 /* A platform that leaves most to another. */
@@ -207,10 +202,10 @@ static void use_derived(Attack *a)
     if (rh_attack_chance(a, 40))
         edit(a, text);
     write_file("platform.json", text);
-    g_auto(Answer) check = rh_attack_run_line(a, "check platform.json");
-    g_auto(Answer) show = rh_attack_run_line(a, "show platforms ./platform.json");
-    g_auto(Answer) run = rh_attack_run_line(a, "simulate -w llama-3.2-1b -p ./platform.json "
-                                               "--global-batch 12 --seq 512 -s mb1 --timeout 3s");
+    rh_attack_try_line(a, "check platform.json");
+    rh_attack_try_line(a, "show platforms ./platform.json");
+    rh_attack_try_line(a, "simulate -w llama-3.2-1b -p ./platform.json "
+                          "--global-batch 12 --seq 512 -s mb1 --timeout 3s");
 }
 
 /* Another job on the same fabric. */
@@ -222,7 +217,7 @@ static void use_jobs(Attack *a)
     if (rh_attack_chance(a, 80))
         edit(a, text);
     write_file("job.json", text);
-    g_auto(Answer) run = rh_attack_run_line(
+    rh_attack_try_line(
         a,
         "simulate -w llama-3.2-1b -p h100-sxm:2x4,ib:400Gb/s --gpus 4 --global-batch 8 --seq 512 -s "
         "mb1 --beside job.json --timeout 5s --on %s",

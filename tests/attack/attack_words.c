@@ -158,7 +158,7 @@ void rh_attack_words(Attack *a)
         if (rh_attack_chance(a, 70))
             add(words, rh_attack_chance(a, 50) ? rh_attack_pick(a, values) : rh_attack_value(a));
     }
-    g_auto(Answer) answer = rh_attack_run(a, words);
+    rh_attack_try(a, words);
     rh_attack_check_json(a, "plan.json");
     rh_attack_check_json(a, "x.program.json");
 }
@@ -255,7 +255,7 @@ void rh_attack_sets(Attack *a)
     }
     if (rh_attack_chance(a, 30))
         add(words, "--json");
-    g_auto(Answer) answer = rh_attack_run(a, words);
+    rh_attack_try(a, words);
 }
 
 /* --- layouts and one-line platforms --- */
@@ -335,5 +335,5 @@ void rh_attack_layouts(Attack *a)
     }
     if (rh_attack_chance(a, 20))
         add(words, "--unfolded");
-    g_auto(Answer) answer = rh_attack_run(a, words);
+    rh_attack_try(a, words);
 }
