@@ -160,7 +160,8 @@ const RhKnob rh_knobs[] = {
 #include "strategies/knob_rows.h"
     {0}};
 
-G_STATIC_ASSERT(G_N_ELEMENTS(rh_knobs) <= 64); /* rh_layout_parse keeps a bit for each */
+G_STATIC_ASSERT(G_N_ELEMENTS(rh_knobs) <= RH_KNOBS_MAX);
+G_STATIC_ASSERT(RH_KNOBS_MAX <= 64); /* rh_layout_parse keeps a bit for each */
 
 const RhKnob *rh_knob_find(const char *key, size_t length)
 {

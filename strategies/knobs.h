@@ -39,6 +39,9 @@ typedef struct RhKnob {
     const char *example, *about; /* for `show strategies` */
 } RhKnob;
 
+/* Rows at most, the one without a key included; knobs.c does not compile with more. */
+#define RH_KNOBS_MAX 64
+
 /* In the order of the text form; the last has no key. */
 extern const RhKnob rh_knobs[];
 

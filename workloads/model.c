@@ -122,7 +122,9 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
             pair[i]->shape(c, kind);
 }
 
-/* The number of a kind; kinds are numbered as they first appear. */
+/* The number of a kind; kinds are numbered as they first appear. Layers of a configuration differ in
+ * whether they slide (shape_kind): two kinds. */
+G_STATIC_ASSERT(RH_LAYER_KINDS_MAX >= 2);
 static uint8_t find_kind(RhModel *m, const RhLayerKind *kind)
 {
     for (int i = 0; i < m->kinds_count; i++)

@@ -13,8 +13,6 @@
 
 #include "strategies/search/screen.h"
 
-#define AHEAD_MAX 64 /* communications that a later one may look back on */
-
 typedef struct {
     const RhFlows *flows;
     const RhItemTimes *times;
@@ -24,10 +22,10 @@ typedef struct {
     double compute_s; /* the compute lane is free */
     double pending_s; /* what the next run waits for besides */
     double lane_s[RH_LANE_LAST];
-    double
-        sent_s[AHEAD_MAX]; /* what ran when communications were sent for that looked back: a ring */
+    double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
+                       script's ahead_most */
     int32_t sent_count;
-    double *begin_s; /* communications of the step's beginning */
+    double *begin_s; /* communications of the step's beginning; owned, with sent_s behind */
     int32_t begin_count;
     bool begun;
 } Stage;
@@ -70,10 +68,9 @@ static void communicate(Stage *s, const RhStep *step, double seconds)
 {
     double ready = rh_later(s->compute_s, s->pending_s);
     if (step->ahead > 0) {
-        g_assert(step->ahead < AHEAD_MAX);
-        ready =
-            s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % AHEAD_MAX] : 0;
-        s->sent_s[s->sent_count++ % AHEAD_MAX] = s->compute_s;
+        int32_t ring = s->flows->script->ahead_most;
+        ready = s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % ring] : 0;
+        s->sent_s[s->sent_count++ % ring] = s->compute_s;
     }
     s->lane_s[step->lane] = rh_later(s->lane_s[step->lane], ready) + seconds;
     if (!s->begun)
@@ -148,7 +145,8 @@ static void stage_init(Graph *g, int32_t stage, const RhShardCost *shard, const 
     Stage *s = &g->stages[stage];
     *s = (Stage){.flows = flows, .slots = slots, .done = done};
     s->times = rh_screen_item_times(g->screen, shard, g->net, stage);
-    s->begin_s = g_new(double, flows->script->begin.count + 1);
+    s->begin_s = g_new(double, flows->script->begin.count + flows->script->ahead_most + 1);
+    s->sent_s = s->begin_s + flows->script->begin.count;
     rh_pipeline_schedule(g->l->schedule)->order(g->l->pp, g->l->vpp, g->m, stage, slots);
     run_steps(g, s, flows->script->begin);
     s->begun = true;

@@ -8,7 +8,7 @@ typedef struct {
     int32_t constraints_count;
     RhDeadline deadline;
     bool late;
-    const RhKnob *knobs[64]; /* that are walked over, outermost first */
+    const RhKnob *knobs[RH_KNOBS_MAX]; /* that are walked over, outermost first */
     int32_t knobs_count;
     GArray *out;
 } Walk;

@@ -9,9 +9,11 @@
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/script.h"
 
-/* What the next kernel of a stage waits for, at most: a receive, parameters, and what the item
- * before left. */
-#define WAITS_MAX (2 * RH_PENDING_MAX)
+/* What the next kernel of a stage waits for, at most: lanes run in order, so the latest task of each
+ * stands for those before it (wait_for). */
+#define WAITS_MAX RH_LANE_LAST
+/* Of one task: all that, the last kernel, and its own list's. */
+#define PREDS_MAX (WAITS_MAX + 1 + RH_PENDING_MAX)
 
 /* An algorithm chosen once per group, operation and size. */
 typedef struct {
@@ -96,8 +98,13 @@ static void wait_for(Build *b, int32_t task)
 {
     if (task < 0)
         return;
-    g_assert(b->pending_count < WAITS_MAX);
-    b->pending[b->pending_count++] = task;
+    uint8_t lane = rh_program_task(b->program, task)->lane;
+    for (int32_t i = 0; i < b->pending_count; i++)
+        if (rh_program_task(b->program, b->pending[i])->lane == lane) {
+            b->pending[i] = MAX(b->pending[i], task);
+            return;
+        }
+    b->pending[b->pending_count++] = task; /* one a lane */
 }
 
 static RhTask task_here(const Build *b, RhTaskKind kind, RhLane lane, const char *label)
@@ -163,7 +170,7 @@ static int32_t collective(Build *b, RhLane lane, RhGroupKind group, RhOp op, dou
 static int32_t item_task(Build *b, const RhItemTask *t, int32_t bundle, const int32_t *ids)
 {
     bool kernel = t->lane == RH_LANE_COMPUTE;
-    int32_t preds[WAITS_MAX + RH_PENDING_MAX + 1], count = 0;
+    int32_t preds[PREDS_MAX], count = 0; /* ENTRY is in a list once */
     for (int32_t i = 0; i < t->after_count; i++)
         if (t->after[i] == RH_ITEM_ENTRY)
             count += list_waits(b, !kernel, preds + count);
@@ -215,7 +222,7 @@ static void run_item(Build *b, int32_t index, RhSlotPass slot_pass)
     RhPhase own = b->phase;
     int32_t bundle = first_bundle(b, item->kind, slot_pass), last = b->last;
     g_autofree int32_t *ids = g_new(int32_t, pass->tasks->len + 1);
-    int32_t left[WAITS_MAX], left_count = 0;
+    int32_t entry[WAITS_MAX + 1], entry_count;
     b->layer = item->layer;
     hold_item(b, item, slot_pass);
     for (guint i = 0; i < pass->tasks->len; i++) {
@@ -227,14 +234,15 @@ static void run_item(Build *b, int32_t index, RhSlotPass slot_pass)
             bundle++;
         }
     }
+    entry_count = list_waits(b, false, entry);
+    b->pending_count = 0;
     for (int32_t i = 0; i < pass->left_count; i++)
-        if (pass->left[i] == RH_ITEM_ENTRY)
-            left_count += list_waits(b, false, left + left_count);
+        if (pass->left[i] != RH_ITEM_ENTRY)
+            wait_for(b, ids[pass->left[i]]);
         else
-            left[left_count++] = ids[pass->left[i]];
+            for (int32_t k = 0; k < entry_count; k++)
+                wait_for(b, entry[k]);
     release_item(b, item, slot_pass);
-    memcpy(b->pending, left, sizeof left);
-    b->pending_count = left_count;
     b->last = last;
     b->phase = own;
 }
@@ -243,7 +251,7 @@ static void communicate(Build *b, const RhStep *step)
 {
     GArray *sent = b->sent[step->lane];
     RhPhase own = b->phase;
-    int32_t preds[WAITS_MAX + 1], count = 0;
+    int32_t preds[PREDS_MAX], count = 0;
     if (step->ahead == 0)
         count = list_waits(b, true, preds);
     else if ((int32_t)sent->len >= step->ahead &&
@@ -282,7 +290,7 @@ static int32_t message(Build *b, RhTaskKind kind, RhLane lane, int32_t other, co
     task.layer = -1;
     task.peer_delta = (other % b->layout->pp - b->script->stage) * b->grid.stride[RH_DIM_PP];
     task.bytes = b->pieces->message_bytes;
-    int32_t preds[WAITS_MAX + 1], count = 0;
+    int32_t preds[PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
         count = list_waits(b, true, preds);
         b->pending_count = 0;

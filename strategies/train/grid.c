@@ -9,11 +9,13 @@ static const RhDim orders[RH_ORDER_LAST][RH_DIM_LAST] = {
     [RH_ORDER_TP_PP_DP] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_PP, RH_DIM_DP},
 };
 
+/* Dimensions of a group, each once; spans_of writes one span for each. */
 typedef struct {
     const char *label;
     int count;
-    RhDim dims[2];
+    RhDim dims[RH_DIM_LAST];
 } Group;
+G_STATIC_ASSERT(RH_DIM_LAST <= RH_SPANS_MAX);
 
 static const Group kinds[RH_GROUP_LAST] = {
     [RH_GROUP_TENSOR] = {"tp", 1, {RH_DIM_TP}},

@@ -11,12 +11,22 @@
 
 /* --- weaving --- */
 
+static RhLane lane_of(const RhWeave *w, int32_t task)
+{
+    return g_array_index(w->tasks, RhItemTask, task).lane;
+}
+
 void rh_weave_wait_for(RhWeave *w, int32_t task)
 {
     if (task < 0)
         return;
-    g_assert(w->pending_count < RH_PENDING_MAX);
-    w->pending[w->pending_count++] = task;
+    RhLane lane = lane_of(w, task);
+    for (int32_t i = 0; i < w->pending_count; i++)
+        if (w->pending[i] != RH_ITEM_ENTRY && lane_of(w, w->pending[i]) == lane) {
+            w->pending[i] = MAX(w->pending[i], task);
+            return;
+        }
+    w->pending[w->pending_count++] = task; /* one a lane, and ENTRY */
 }
 
 static int32_t add_task(RhWeave *w, const RhItemTask *task)
@@ -27,7 +37,7 @@ static int32_t add_task(RhWeave *w, const RhItemTask *task)
 
 static bool has_kernels(const RhPiece *const *parts)
 {
-    for (int i = 0; parts[i]; i++)
+    for (int i = 0; i < RH_PARTS_MAX && parts[i]; i++)
         if (parts[i]->kernels->len > 0)
             return true;
     return false;
@@ -60,15 +70,13 @@ static RhItemTask *same_kernel(RhWeave *w, const char *label)
     return before->phase == w->phase && strcmp(before->label, label) == 0 ? before : NULL;
 }
 
-void rh_weave_kernels(RhWeave *w, const char *label, const RhPiece *const *parts)
+void rh_weave_kernels(RhWeave *w, const char *label,
+                      const RhPiece *const parts[static RH_PARTS_MAX])
 {
     if (!has_kernels(parts))
         return;
     RhItemTask task = {.label = label, .phase = w->phase, .after_count = w->pending_count};
-    for (int i = 0; parts[i]; i++) {
-        g_assert(i < RH_PARTS_MAX);
-        task.parts[i] = parts[i];
-    }
+    memcpy(task.parts, parts, sizeof task.parts);
     RhItemTask *before = same_kernel(w, label);
     if (before && append_parts(before, &task))
         return;
@@ -91,10 +99,8 @@ int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op,
                        .after = {w->last},
                        .after_count = 1};
     for (int32_t i = 0; i < w->pending_count; i++)
-        if (w->pending[i] != w->last) {
-            g_assert(task.after_count < RH_PENDING_MAX);
+        if (w->pending[i] != w->last)
             task.after[task.after_count++] = w->pending[i];
-        }
     return add_task(w, &task);
 }
 

@@ -9,8 +9,11 @@
 #include "strategies/train/pieces.h"
 #include "strategies/train/schedules/schedule.h"
 
-#define RH_PARTS_MAX   6
-#define RH_PENDING_MAX 8
+/* Parts of one kernel at most: what no longer fits runs as the next task. */
+#define RH_PARTS_MAX 6
+/* What a task may wait for: lanes run in order, so the latest task of each lane stands for those
+ * before it (rh_weave_wait_for); ENTRY; and a collective's last kernel. */
+#define RH_PENDING_MAX (RH_LANE_LAST + 2)
 #define RH_ITEM_ENTRY  (-1) /* as a predecessor: all that the item before left to wait for */
 
 /* Kinds of item: layers by their kind, then the embedding and the head. */
@@ -75,13 +78,16 @@ typedef struct {
     int32_t before_weight, before_sequence;
 } RhWeave;
 
-/* Kernels run back to back as one task, behind everything pending. */
-void rh_weave_kernels(RhWeave *w, const char *label, const RhPiece *const *parts);
-#define RH_PARTS(...) ((const RhPiece *const[]){__VA_ARGS__, NULL})
+/* Kernels run back to back as one task, behind everything pending. RH_PARTS of more than
+ * RH_PARTS_MAX does not compile without warnings. */
+void rh_weave_kernels(RhWeave *w, const char *label,
+                      const RhPiece *const parts[static RH_PARTS_MAX]);
+#define RH_PARTS(...) ((const RhPiece *const[RH_PARTS_MAX]){__VA_ARGS__})
 /* A collective whose input is ready once the last kernel and everything pending are done. Returns
  * the task; -1 and nothing added when `bytes` is 0. */
 int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op, double bytes,
                             const char *label);
-void rh_weave_wait_for(RhWeave *w, int32_t task); /* the next kernel waits too; -1 is ignored */
+/* The next kernel waits too, and for no earlier task of that lane by itself; -1 is ignored. */
+void rh_weave_wait_for(RhWeave *w, int32_t task);
 /* A collective consumed what was pending: what follows waits for it alone. -1 is ignored. */
 void rh_weave_continue_after(RhWeave *w, int32_t collective);

@@ -34,6 +34,7 @@ void rh_script_communicate(RhScriptWriter *w, RhStep step)
     step.kind = RH_STEP_COMMUNICATE;
     g_array_append_val(w->script->steps, step);
     w->script->communicates = true;
+    w->script->ahead_most = MAX(w->script->ahead_most, step.ahead);
 }
 
 void rh_script_wait(RhScriptWriter *w, RhLane lane)

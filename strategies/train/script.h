@@ -51,8 +51,9 @@ typedef struct {
     int32_t *chunk_items; /* first item of each chunk, chunks + 1 entries; owned */
     double params;        /* of the stage, on one rank */
     RhSteps begin, end;
-    RhSteps *slots;    /* by rh_slot_kind_index; owned */
-    bool communicates; /* anything besides runs */
+    RhSteps *slots;     /* by rh_slot_kind_index; owned */
+    bool communicates;  /* anything besides runs */
+    int32_t ahead_most; /* the furthest that a communication looks back */
 } RhScript;
 
 /* A script being written, for the cuts. */
