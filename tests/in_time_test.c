@@ -21,7 +21,7 @@ static void building_ends_with_the_time_given(void)
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp8,pp16,dp8,vpp2", &layout, NULL));
     double t_start_s = now_s();
-    g_autoptr(RhProgram) p = rh_train_build(&c, &layout, &error);
+    rh_program_free(rh_train_build(&c, &layout, &error));
     g_assert_no_error(error);
     double build_s = now_s() - t_start_s;
     RhEngineOptions hasty = {.timeout_s = build_s / 20};
