@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* O_TMPFILE */
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -37,6 +38,20 @@ bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GE
     return true;
 }
 
+static bool write_all(int file, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t done = write(file, text, length);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        text += done;
+        length -= (size_t)done;
+    }
+    return true;
+}
+
 /* Devices and pipes cannot be renamed over. */
 static bool write_through(const char *path, const char *text, size_t length, GError **error)
 {
@@ -47,14 +62,7 @@ static bool write_through(const char *path, const char *text, size_t length, GEr
         return rh_fail(error, RH_ERROR_IO, "cannot write %s: nobody reads this pipe", path);
     if (fine)
         fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
-    while (fine && length > 0) {
-        ssize_t done = write(file, text, length);
-        if (done < 0 && errno == EINTR)
-            continue;
-        fine = done > 0;
-        text += fine ? done : 0;
-        length -= fine ? (size_t)done : 0;
-    }
+    fine = fine && write_all(file, text, length);
     int failure = errno;
     if (file >= 0 && close(file) != 0 && fine) {
         failure = errno;
@@ -81,6 +89,49 @@ static char *end_of_links(const char *path)
     return g_steal_pointer(&at);
 }
 
+#define LINK_TRIES 16
+
+/* Gives an open file without a name this one. A file that is there is replaced by way of a name
+ * beside it that is always the same: whoever is killed between the two calls leaves what the next
+ * one takes away. */
+static bool name_file(int file, const char *target)
+{
+    g_autofree char *own = g_strdup_printf("/proc/self/fd/%d", file);
+    g_autofree char *folder = g_path_get_dirname(target);
+    g_autofree char *name = g_path_get_basename(target);
+    g_autofree char *beside = g_strdup_printf("%s/.%s.rehearse-part", folder, name);
+    (void)!unlink(beside);
+    if (linkat(AT_FDCWD, own, AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0)
+        return true;
+    for (int i = 0; i < LINK_TRIES; i++) { /* another may be writing the same file */
+        if (linkat(AT_FDCWD, own, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) != 0) {
+            if (errno != EEXIST || unlink(beside) != 0)
+                return false;
+        } else if (rename(beside, target) == 0) {
+            return true;
+        } else if (errno != ENOENT) {
+            (void)!unlink(beside);
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Written without a name and named when it is whole, so that nothing is left of a process that is
+ * killed. False where the file system or /proc has no such files, or they fail. `mode` -1: a new
+ * file's. */
+static bool write_nameless(const char *target, const char *text, size_t length, int mode)
+{
+    g_autofree char *folder = g_path_get_dirname(target);
+    int file = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    bool fine = file >= 0 && write_all(file, text, length) &&
+                (mode < 0 || fchmod(file, (mode_t)mode) == 0) && fsync(file) == 0 &&
+                name_file(file, target);
+    if (file >= 0)
+        close(file);
+    return fine;
+}
+
 bool rh_file_write(const char *path, const char *text, size_t length, GError **error)
 {
     g_autoptr(GError) local = NULL;
@@ -92,7 +143,10 @@ bool rh_file_write(const char *path, const char *text, size_t length, GError **e
         return write_through(path, text, length, error);
     /* A link keeps pointing where it did. realpath() allocates with malloc, as g_free() takes. */
     g_autofree char *target = exists ? realpath(path, NULL) : end_of_links(path);
-    /* CONSISTENT writes a temporary file beside the target and renames it. */
+    if (write_nameless(target ? target : path, text, length,
+                       exists ? (int)(old.st_mode & 0777) : -1))
+        return true;
+    /* CONSISTENT writes a temporary file beside the target and renames it; it tells what fails. */
     if (g_file_set_contents_full(target ? target : path, text, (gssize)length,
                                  G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
                                  exists ? (int)(old.st_mode & 0777) : 0666, &local))

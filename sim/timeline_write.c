@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "sim/timeline.h"
 #include "sim/trace.h"
 
@@ -171,16 +172,11 @@ static bool write_events(Writer *w, GError **error)
     return send_on(w, true, error) && g_output_stream_close(w->stream, NULL, error);
 }
 
-static bool write_file(const char *path, const RhProgram *p, const RhRun *run, GError **error)
+/* Into memory: a file is written whole, as all others are (base/file.c). */
+static bool write_memory(GOutputStream *raw, const RhProgram *p, const RhRun *run, GError **error)
 {
-    g_autoptr(GFile) file = g_file_new_for_path(path);
-    g_autoptr(GFileOutputStream) raw =
-        g_file_replace(file, NULL, FALSE, G_FILE_CREATE_REPLACE_DESTINATION, NULL, error);
-    if (!raw)
-        return false;
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);
-    g_autoptr(GOutputStream) stream =
-        g_converter_output_stream_new(G_OUTPUT_STREAM(raw), G_CONVERTER(gzip));
+    g_autoptr(GOutputStream) stream = g_converter_output_stream_new(raw, G_CONVERTER(gzip));
     g_autoptr(RhTraceIndex) index = rh_trace_index_new(p, run);
     g_autoptr(GString) text = g_string_new(NULL);
     Writer w = {p, run, index, stream, text};
@@ -195,12 +191,11 @@ bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path, G
                        "help: rehearse fewer micro-batches or layers, or one step",
                        run->timeline->len, EVENTS_MAX);
     g_autoptr(GError) local = NULL;
-    g_autofree char *temporary = g_strdup_printf("%s.part", path);
-    g_autoptr(GFile) from = g_file_new_for_path(temporary);
-    g_autoptr(GFile) to = g_file_new_for_path(path);
-    if (write_file(temporary, p, run, &local) &&
-        g_file_move(from, to, G_FILE_COPY_OVERWRITE, NULL, NULL, NULL, &local))
+    g_autoptr(GOutputStream) raw = g_memory_output_stream_new_resizable();
+    GMemoryOutputStream *bytes = G_MEMORY_OUTPUT_STREAM(raw);
+    if (write_memory(raw, p, run, &local) &&
+        rh_file_write(path, g_memory_output_stream_get_data(bytes),
+                      g_memory_output_stream_get_data_size(bytes), &local))
         return true;
-    g_file_delete(from, NULL, NULL);
     return rh_fail(error, RH_ERROR_IO, "cannot write the timeline %s: %s", path, local->message);
 }

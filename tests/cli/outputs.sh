@@ -16,6 +16,9 @@ try simulate -w . -p two-nodes.json --global-batch 32 --seq 1024 -s tp4 --trace 
 cmp in.json config.json && echo 'inputs are whole'
 ln -s later.json link.json
 rehearse simulate "${job[@]}" -s tp4 -o link.json | head -n 1
+ln -s later.trace.json.gz link.trace.json.gz
+rehearse simulate "${job[@]}" -s tp4 -o link.trace.json.gz >/dev/null
+test -L link.trace.json.gz && gzip -t later.trace.json.gz && echo "as of a timeline"
 test -L link.json && test -s later.json && echo 'the link was followed'
 mkfifo pipe.json
 rehearse simulate "${job[@]}" -s tp4 -o pipe.json >/dev/null 2>stderr
