@@ -184,6 +184,36 @@ static void a_mixture_says_which_layers_have_experts(void)
     check_refused(MIXTRAL(", 'mlp_only_layers': [3]"), "single layers without experts");
 }
 
+/* The decoder of a model that sees pictures is the text's part alone. */
+static void a_decoder_may_be_a_part_of_a_larger_model(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m = parse_quoted(
+        "{'model_type': 'qwen3_vl', 'vision_config': {'depth': 24, 'model_type': 'qwen3_vl'}, "
+        "'text_config': {'model_type': 'qwen3_vl_text', 'num_hidden_layers': 36, "
+        "'hidden_size': 4096, 'num_attention_heads': 32, 'num_key_value_heads': 8, "
+        "'intermediate_size': 12288, 'vocab_size': 151936}}",
+        &error);
+    g_assert_no_error(error);
+    CU_ASSERT_EQUAL(rh_model_params(m), 8190735360); /* as Qwen3-8B */
+    check_refused("{'model_type': 'qwen3_vl', 'text_config': {'model_type': 'qwen9'}}",
+                  "model_type \"qwen9\" is not supported");
+    check_refused("{'model_type': 'qwen3_vl', 'text_config': 5}", "text_config");
+}
+
+/* gpt-oss-20b's published weights, less its 64 attention sinks a layer. */
+static void experts_may_have_biases(void)
+{
+    g_autoptr(RhModel) m = parse_quoted(
+        "{'model_type': 'gpt_oss', 'num_hidden_layers': 24, 'hidden_size': 2880, "
+        "'num_attention_heads': 64, 'num_key_value_heads': 8, 'head_dim': 64, "
+        "'intermediate_size': 2880, 'num_local_experts': 32, 'num_experts_per_tok': 4, "
+        "'vocab_size': 201088}",
+        NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    CU_ASSERT_EQUAL(rh_model_params(m) + 24 * 64, 20914757184);
+}
+
 static void figures_that_follow_from_others_cannot_be_set(void)
 {
     g_autoptr(GError) error = NULL;
@@ -470,6 +500,9 @@ int main(void)
             {"megatrons_table_1_is_in_the_catalogue", megatrons_table_1_is_in_the_catalogue},
             {"mixtures_have_the_parameters_that_were_published",
              mixtures_have_the_parameters_that_were_published},
+            {"a_decoder_may_be_a_part_of_a_larger_model",
+             a_decoder_may_be_a_part_of_a_larger_model},
+            {"experts_may_have_biases", experts_may_have_biases},
             {"a_mixture_says_which_layers_have_experts", a_mixture_says_which_layers_have_experts},
             {"figures_that_follow_from_others_cannot_be_set",
              figures_that_follow_from_others_cannot_be_set},

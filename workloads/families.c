@@ -128,6 +128,37 @@ static const RhField MIXTRAL[] = {
     END,
 };
 
+/* Norms of queries and keys are over all heads together; a GPU's work is the same. Heads that predict
+ * further tokens are left out. */
+static const RhField MINIMAX_M2[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 196608),
+    FLAG("use_qk_norm", qk_norm, 0),
+    SIZE("num_local_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    FLAG("use_routing_bias", router_bias, 0),
+    END,
+};
+
+/* One attention sink a head is left out. */
+static const RhField GPT_OSS[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 64),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 131072),
+    FLAG("attention_bias", qkv_bias, 1),
+    FLAG("attention_bias", out_bias, 1),
+    CONSTANT(ffn_bias, 1),
+    SIZE("sliding_window", window, TOKENS_MAX, 128),
+    CONSTANT(window_used, 1),
+    SIZE("num_local_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
 static const RhField QWEN3_MOE[] = {
     LLAMA_SIZES,
     SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
@@ -191,14 +222,18 @@ static const RhFamily FAMILIES[] = {
     {"deepseek_v2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V2},
     {"deepseek_v3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V3},
     {"gpt2", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, GPT2},
+    {"gpt_oss", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, GPT_OSS},
     {"kimi_k2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, DEEPSEEK_V3},
     {"llama", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA},
+    {"minimax_m2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MINIMAX_M2},
     {"mistral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MISTRAL},
     {"mixtral", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MIXTRAL},
     {"nemotron", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, NEMOTRON},
     {"qwen2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN2},
     {"qwen3", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3},
     {"qwen3_moe", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3_MOE},
+    {"qwen3_vl_moe_text", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3_MOE},
+    {"qwen3_vl_text", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, QWEN3},
 };
 
 const RhField rh_set_fields[] = {

@@ -75,8 +75,8 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     for (; node != NULL; node = rh_json_next(node)) {
         const char *key = rh_json_key(node), *refused = rh_family_refused_key(family, key);
         if (refused != NULL && rh_json_has(root, key))
-            rh_json_problem_at_key(doc, node, "only dense models of one stack of layers are known",
-                                   "\"%s\": this model is %s, not a dense %s", key, refused,
+            rh_json_problem_at_key(doc, node, "only models of one stack of layers are known",
+                                   "\"%s\": this model is %s, not a plain %s", key, refused,
                                    family->name);
         if (refused != NULL || has_key(family, key) || rh_family_key_is_foreign(key))
             continue;
@@ -95,7 +95,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     if (family != NULL || !rh_json_has(root, "model_type"))
         return family;
     g_autofree char *names = g_strjoinv(", ", (char **)rh_family_names());
-    g_autofree char *help = g_strdup_printf("supported (dense): %s", names);
+    g_autofree char *help = g_strdup_printf("supported: %s", names);
     rh_json_problem(doc, member(root, "model_type"), help, "model_type \"%s\" is not supported",
                     type);
     return NULL;
@@ -169,12 +169,23 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     return m;
 }
 
+/* Where the decoder is said: in a part of its own, when there are encoders of pictures or sounds beside
+ * it, which are left out. */
+static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)
+{
+    const RhJsonNode *type = member(root, "model_type"), *text = member(root, "text_config");
+    if (type == NULL || text == NULL || !rh_json_has(root, "text_config"))
+        return root;
+    const char *name = rh_json_string(doc, root, "model_type");
+    return rh_family_by_name(name) != NULL ? root : rh_json_object(doc, root, "text_config");
+}
+
 RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
 {
     g_return_val_if_fail(doc != NULL && name != NULL, NULL);
-    const RhJsonNode *root = rh_json_root(doc);
-    const RhFamily *family = read_family(doc, root);
-    g_autoptr(RhModel) m = family == NULL ? NULL : read_model(doc, root, family, name);
+    const RhJsonNode *root = rh_json_root(doc), *decoder = decoder_of(doc, root);
+    const RhFamily *family = read_family(doc, decoder);
+    g_autoptr(RhModel) m = family == NULL ? NULL : read_model(doc, decoder, family, name);
     rh_json_consume_all(doc, root);
     if (!rh_json_finish(doc, error))
         return NULL;

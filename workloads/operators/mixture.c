@@ -47,6 +47,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->ffn_width = c->expert_ffn > 0 ? c->expert_ffn : c->ffn;
     kind->ffn_gated = c->ffn_gated != 0;
+    kind->ffn_bias = c->ffn_bias != 0;
     kind->experts = (int32_t)c->experts;
     kind->experts_per_token = (int32_t)c->experts_per_token;
     kind->shared_width = c->shared_experts * kind->ffn_width;
@@ -61,8 +62,15 @@ static RhParams params(const RhOps *ops)
     double h = (double)ops->model->hidden, experts = (double)r.experts;
     RhParams p = {.sharded = experts * h * (double)(r.up + r.down),
                   .replicated = experts * (h + (ops->kind->router_bias ? 1 : 0))};
-    if (shared_of(ops, &kind, &shared))
-        p.sharded += rh_ffn.params(&shared).sharded;
+    if (ops->kind->ffn_bias) {
+        p.sharded += experts * (double)r.up;
+        p.replicated += experts * h;
+    }
+    if (shared_of(ops, &kind, &shared)) {
+        RhParams dense = rh_ffn.params(&shared);
+        p.sharded += dense.sharded;
+        p.replicated += dense.replicated;
+    }
     return p;
 }
 
@@ -135,6 +143,13 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
         rh_ops_stream(ops, RH_KERNEL_REDUCE, (8 + ops->element_bytes) * entries, 1);
 }
 
+/* Gradients of all experts' biases of so many columns: read their tokens', add to main gradients. */
+static void bias_gradient(RhOps *ops, const Routed *r, int64_t columns)
+{
+    double entries = (double)r->tokens * ops->element_bytes + 8.0 * (double)busy_experts(r);
+    rh_ops_stream(ops, RH_KERNEL_REDUCE, entries * (double)columns, 1);
+}
+
 /* Between the order of tokens and that of experts: one of them is read, the other written. */
 static void copy_tokens(RhOps *ops, const Routed *r)
 {
@@ -185,6 +200,10 @@ static void backward_weight(RhOps *ops, const Routed *r)
     grouped_gradient(ops, r, h, r->down);
     grouped_gradient(ops, r, r->up, h);
     rh_ops_weight_gradient(&router, ops->kind->experts, h);
+    if (ops->kind->ffn_bias) {
+        bias_gradient(ops, r, h);
+        bias_gradient(ops, r, r->up);
+    }
 }
 
 static void kernels(RhOps *ops, RhPass pass)
