@@ -7,18 +7,19 @@
  * in knobs.c. */
 RH_KNOB(int32_t, tp, .key = "tp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 10,
-        .next = next_tensor, .example = "tp8",
+        .next = next_tensor, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "tp8",
         .about = "tensor parallel: each matrix over 8 GPUs of a node")
 RH_KNOB(int32_t, pp, .key = "pp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 20,
-        .next = next_pipeline, .example = "pp16",
+        .next = next_pipeline, .keeps = RH_COMMON_ITEMS, .example = "pp16",
         .about = "pipeline parallel: the layers over 16 stages")
 RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 30, .next = next_data,
-        .example = "dp64", .about = "data parallel replicas; left out: what the GPUs allow")
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "dp64",
+        .about = "data parallel replicas; left out: what the GPUs allow")
 RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 25,
-        .next = next_context, .example = "cp2",
+        .next = next_context, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
                  "planned while a GPU keeps 8,192 tokens")
 RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
@@ -26,36 +27,46 @@ RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .about = "expert parallel: 1 in this version")
 RH_KNOB(int32_t, vpp, .key = "vpp", .degree = true, .low = 1, .high = 1 << 16, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .title = title_above_1, .variant = true, .walk = 60,
-        .next = next_chunks, .example = "vpp2",
+        .next = next_chunks, .keeps = RH_COMMON_ITEMS | RH_COMMON_NET, .example = "vpp2",
         .about = "model chunks per stage, with schedule=interleaved")
 RH_KNOB(int32_t, microbatch, .key = "mb", .json = "microbatch", .low = 1,
         .high = RH_LAYOUT_DEGREE_MAX, .otherwise = 1, .column = RH_COLUMN_ALWAYS,
-        .title = title_microbatch, .walk = 40, .next = next_microbatch, .example = "mb1",
-        .about = "samples of one micro-batch; the rest accumulates")
+        .title = title_microbatch, .walk = 40, .next = next_microbatch,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "mb1", .about = "samples of one micro-batch; the rest accumulates")
 RH_KNOB(int32_t, zero, .key = "zero", .high = 3, .otherwise = 1, .column = RH_COLUMN_ALWAYS,
-        .title = title_zero, .walk = 70, .next = next_in_range, .example = "zero1",
+        .title = title_zero, .walk = 70, .next = next_in_range,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "zero1",
         .about = "0: replicas hold all; 1: optimizer states cut over the replicas; 2: gradients "
                  "too; 3: weights too (FSDP)")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .high = RH_RECOMPUTE_LAST - 1, .head = "recomp", .column = RH_COLUMN_ALWAYS,
         .cell = cell_recompute, .title = title_recompute, .walk = 80, .next = next_in_range,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "recompute=selective",
         .about = "none, selective (attention) or full (whole layers)")
 RH_KNOB(RhScheduleKind, schedule, .key = "schedule", .names = rh_schedule_kind_names, .low = 1,
         .high = RH_SCHEDULE_LAST - 1, .otherwise = RH_SCHEDULE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = cell_schedule, .title = title_schedule, .walk = 50,
-        .next = next_in_range, .example = "schedule=1f1b",
+        .next = next_in_range,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "schedule=1f1b",
         .about = "order of a stage's micro-batches; where vpp is above 1, interleaved")
 RH_KNOB(bool, sequence_parallel, .key = "sp", .names = switch_names, .high = 1, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .cell = cell_sequence_parallel, .walk = 90,
-        .next = next_in_range, .example = "sp=on",
+        .next = next_in_range,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "sp=on",
         .about = "sequence parallel: norms and residuals over the tensor group too")
 RH_KNOB(RhOrder, order, .key = "order", .names = order_names, .low = 1, .high = RH_ORDER_LAST - 1,
         .otherwise = RH_ORDER_TP_DP_PP, .column = RH_COLUMN_VARIES, .cell = cell_order,
-        .variant = true, .walk = 100, .next = next_in_range, .example = "order=tp-dp-pp",
+        .variant = true, .walk = 100, .next = next_in_range,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "order=tp-dp-pp",
         .about = "which dimension is innermost in the rank numbers; tp-pp-dp keeps a pipeline "
                  "together instead")
 RH_KNOB(int32_t, stage_layers_count, .key = "stages", .json = "stage_layers", .list = true,
-        .title = title_stages, .example = "stages=15-16x6-15",
+        .title = title_stages, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "stages=15-16x6-15",
         .about = "layers of each of the pp x vpp chunks, first to last, 16x6 being 16 six times; "
                  "left out: as even as can be")

@@ -7,6 +7,16 @@
 
 typedef enum { RH_COLUMN_NONE, RH_COLUMN_ALWAYS, RH_COLUMN_VARIES } RhKnobColumn;
 
+/* What layouts of a search may have in common: it is computed once for all that do
+ * (search/screen.h). */
+typedef enum {
+    RH_COMMON_ITEMS = 1 << 0,   /* an item's tasks, bytes and parameters, but for a tied head's */
+    RH_COMMON_SPLIT = 1 << 1,   /* which items each chunk of the model holds */
+    RH_COMMON_SHAPE = 1 << 2,   /* a stage's slots in their order, for so many micro-batches */
+    RH_COMMON_NET = 1 << 3,     /* who takes part in what, and where they lie */
+    RH_COMMON_SCRIPTS = 1 << 4, /* what is communicated around items, for one micro-batch or more */
+} RhCommon;
+
 typedef struct RhKnob {
     const char *key;          /* in the text form and on the command line: "mb" */
     const char *json;         /* in JSON and CSV, where that differs: "microbatch" */
@@ -20,6 +30,9 @@ typedef struct RhKnob {
                                  that are older than the knob */
     bool degree;              /* of the grid of ranks: "tp8 pp2" in titles */
     bool variant;             /* layouts that differ in it alone are of one kind */
+    /* RhCommon: what is the same whatever its value. A knob that names nothing here is taken to
+     * change everything, so that forgetting costs time and is never wrong. */
+    uint32_t keeps;
 
     /* What a title says of it, caller frees; NULL (the function or what it returns): nothing. */
     char *(*title)(const struct RhKnob *knob, const RhLayout *layout);

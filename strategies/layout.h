@@ -12,7 +12,7 @@
 #include "strategies/schedules.h"
 #include "workloads/ops.h"
 
-/* Degrees and micro-batches are at most this (keys of search/screen.c rely on it). */
+/* Degrees and micro-batches are at most this (legal.c multiplies them). */
 #define RH_LAYOUT_DEGREE_MAX (1 << 20)
 
 /* Rank order, innermost first. */

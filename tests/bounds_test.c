@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "sim/engine/apart.h"
+#include "strategies/knobs.h"
+#include "strategies/search/screen.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -228,6 +230,69 @@ static void drawn_layouts_hold(void)
             seen, g_array_index(closed, double, closed->len / 2), median);
 }
 
+/* --- one screen for many layouts --- */
+
+/* Tables that layouts share say of each what tables of its own say. */
+static void check_shared(RhScreen *shared, const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(RhScreen) own = rh_screen_new(c);
+    bool same =
+        rh_test_close(rh_screen_bound_s(shared, l), rh_screen_bound_s(own, l), TOLERANCE) &&
+        rh_test_close(rh_screen_segment_s(shared, l), rh_screen_segment_s(own, l), TOLERANCE) &&
+        rh_screen_memory(shared, l).peak_bytes == rh_screen_memory(own, l).peak_bytes &&
+        rh_screen_tasks(shared, l) == rh_screen_tasks(own, l);
+    CU_ASSERT_TRUE(same);
+    if (!same) {
+        g_autofree char *text = rh_layout_format(l);
+        g_printerr("  %s: other bounds where tables are shared\n", text);
+    }
+}
+
+static void shared_tables_say_what_own_ones_say(void)
+{
+    static const char *const platforms[] = {"dgx-h100:2", "h100-sxm:6x4,nvlink:200GB/s,ib:100Gb/s"};
+    int32_t drawn = 0, rings = 0, halves = 0, uneven = 0;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, 22);
+    for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
+        int64_t batch = i == 0 ? 64 : 96;
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", platforms[i], "lab", batch, 1536);
+        train_kit_runs_all(&k);
+        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        for (int n = 0; n < 1500; n++) {
+            RhLayout l;
+            if (!draw_layout(rng, &k.c, &l))
+                continue;
+            check_shared(screen, &k.c, &l);
+            drawn++;
+            rings += l.cp > 1;
+            halves += l.schedule == RH_SCHEDULE_ZB_H1;
+            uneven += l.stage_layers_count > 0;
+        }
+    }
+    gsl_rng_free(rng);
+    CU_ASSERT_TRUE(drawn > 300 && rings > 50 && halves > 20 && uneven > 50);
+}
+
+/* What a new knob's row does not say is taken to change everything: ep's says nothing. */
+static void a_knob_is_in_every_key_unless_its_row_says_otherwise(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 16, 1024);
+    g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+    RhLayout l = train_layout(&k, "tp2,pp2,dp2"), other = l;
+    CU_ASSERT_EQUAL_FATAL(rh_knob_find("ep", 2)->keeps, 0);
+    other.ep = 2;
+    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_shard(s, &l), rh_screen_shard(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_split(s, &l), rh_screen_split(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_shape(s, &l), rh_screen_shape(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_net(s, &l), rh_screen_net(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_flows(s, &l), rh_screen_flows(s, &other));
+    other = l;
+    other.zero = 3; /* items, for one, are what they were */
+    CU_ASSERT_PTR_EQUAL(rh_screen_shard(s, &l), rh_screen_shard(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_flows(s, &l), rh_screen_flows(s, &other));
+}
+
 /* Tensor groups of six on nodes of eight: some lie on two nodes. With ZeRO-2 and 3 their
  * collectives share NICs with the reductions and gathers of other replicas. */
 static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
@@ -252,11 +317,15 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
 
 int main(void)
 {
-    return rh_test_main("bounds",
-                        (RhTest[]){{"known_counter_examples_hold", known_counter_examples_hold},
-                                   {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
-                                   {"straddling_tensor_groups_are_bounded_within_a_tenth",
-                                    straddling_tensor_groups_are_bounded_within_a_tenth},
-                                   {"drawn_layouts_hold", drawn_layouts_hold},
-                                   {0}});
+    return rh_test_main(
+        "bounds",
+        (RhTest[]){{"known_counter_examples_hold", known_counter_examples_hold},
+                   {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
+                   {"straddling_tensor_groups_are_bounded_within_a_tenth",
+                    straddling_tensor_groups_are_bounded_within_a_tenth},
+                   {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
+                   {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
+                    a_knob_is_in_every_key_unless_its_row_says_otherwise},
+                   {"drawn_layouts_hold", drawn_layouts_hold},
+                   {0}});
 }

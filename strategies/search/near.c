@@ -17,10 +17,13 @@ bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
     return rh_layout_equal(&x, b);
 }
 
-/* Near misses differ in more than their switches. */
-static bool same_cut(const RhLayout *a, const RhLayout *b)
+/* Near misses differ in more than their switches: in the grid of ranks. */
+static bool same_grid(const RhLayout *a, const RhLayout *b)
 {
-    return a->tp == b->tp && a->pp == b->pp && a->dp == b->dp;
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->degree && !knob->variant && rh_knob_value(knob, a) != rh_knob_value(knob, b))
+            return false;
+    return true;
 }
 
 static void insert(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *memory,
@@ -43,7 +46,7 @@ static void add(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *
 {
     for (guint k = 0; k < misses->len; k++) {
         const RhNearMiss *have = misses->pdata[k];
-        if (!same_cut(&have->layout, layout))
+        if (!same_grid(&have->layout, layout))
             continue;
         if (have->bound_s <= bound_s)
             return;

@@ -4,40 +4,80 @@
 #include <math.h>
 #include <string.h>
 
-/* --- memos, keyed by structs --- */
-
-#define KEY_INTS 8
-
-typedef struct {
-    int32_t v[KEY_INTS];
-} Key;
+/* --- memos --- */
 
 static guint key_hash(const void *data)
 {
-    const Key *key = data;
-    uint64_t h = 0xcbf29ce484222325u;
-    for (int i = 0; i < KEY_INTS; i++)
-        h = (h ^ (uint32_t)key->v[i]) * 0x100000001b3u;
+    uint64_t words[RH_SCREEN_KEY_INTS / 2], h = 0;
+    memcpy(words, data, sizeof words);
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
     return (guint)(h ^ h >> 32);
 }
 
 static gboolean key_equal(const void *a, const void *b)
 {
-    return memcmp(a, b, sizeof(Key)) == 0;
+    return memcmp(a, b, sizeof(RhScreenKey)) == 0;
 }
 
-static void memo_init(RhMemo *memo, GDestroyNotify value_free)
+/* A table of what knobs that keep `common` leave as it is. */
+static void memo_init(RhMemo *memo, RhCommon common, GDestroyNotify value_free)
 {
     memo->table = g_hash_table_new_full(key_hash, key_equal, g_free, value_free);
+    for (int i = 0; i < RH_SCREEN_KEY_GIVEN; i++)
+        memo->mask.v[i] = rh_knobs[i].keeps & common ? 0 : ~0;
+    memo->mask.v[RH_SCREEN_KEY_GIVEN] = ~0;
+}
+
+/* 0: an even split; else 1 + its place among those that were named. */
+static int32_t uneven_of(RhScreen *s, const RhLayout *l)
+{
+    guint count = (guint)l->stage_layers_count;
+    if (count == 0)
+        return 0;
+    for (guint i = 0; i < s->uneven->len; i++) {
+        const GArray *have = s->uneven->pdata[i];
+        if (have->len == count &&
+            memcmp(have->data, l->stage_layers, count * sizeof(*l->stage_layers)) == 0)
+            return (int32_t)i + 1;
+    }
+    GArray *added = g_array_new(FALSE, FALSE, sizeof(*l->stage_layers));
+    g_array_append_vals(added, l->stage_layers, count);
+    g_ptr_array_add(s->uneven, added);
+    return (int32_t)s->uneven->len;
+}
+
+static RhScreenKey key_of(RhScreen *s, const RhLayout *l, int32_t given)
+{
+    RhScreenKey key = {{
+#define RH_KNOB(type, field, ...) (int32_t) l->field,
+#include "strategies/knob_rows.h"
+#undef RH_KNOB
+        given}};
+    key.v[RH_SCREEN_KEY_stage_layers_count] = uneven_of(s, l);
+    return key;
+}
+
+static bool last_asked_for(const RhMemo *memo, const RhScreenKey *wanted)
+{
+    int32_t differs = 0;
+    for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
+        differs |= (wanted->v[i] & memo->mask.v[i]) ^ memo->key->v[i];
+    return differs == 0;
 }
 
 /* True when the value is known; it is memo->value then. Neighbours in the space share most of
- * their tables, so the last one asked for is tried first. */
-static bool memo_has(RhMemo *memo, const Key *wanted)
+ * their tables, so the last one asked for is tried first. Takes from `wanted` what the table does
+ * not depend on. */
+static bool memo_has(RhMemo *memo, RhScreenKey *wanted)
 {
-    if (memo->key && key_equal(memo->key, wanted))
+    if (memo->key && last_asked_for(memo, wanted))
         return true;
     void *key, *value;
+    for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
+        wanted->v[i] &= memo->mask.v[i];
     if (!g_hash_table_lookup_extended(memo->table, wanted, &key, &value))
         return false;
     memo->key = key;
@@ -45,9 +85,9 @@ static bool memo_has(RhMemo *memo, const Key *wanted)
     return true;
 }
 
-static void *memo_add(RhMemo *memo, const Key *wanted, void *value)
+static void *memo_add(RhMemo *memo, const RhScreenKey *wanted, void *value)
 {
-    Key *key = g_memdup2(wanted, sizeof *wanted);
+    RhScreenKey *key = g_memdup2(wanted, sizeof *wanted);
     g_hash_table_insert(memo->table, key, value);
     memo->key = key;
     return memo->value = value;
@@ -120,31 +160,12 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 
 const RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 {
-    Key key = {{l->tp, l->cp, l->microbatch, (int32_t)l->recompute, l->sequence_parallel,
-                rh_pipeline_schedule(l->schedule)->splits_backward}};
+    RhScreenKey key = key_of(s, l, rh_pipeline_schedule(l->schedule)->splits_backward);
     return memo_has(&s->shards, &key) ? s->shards.value
                                       : memo_add(&s->shards, &key, shard_new(s->c, l));
 }
 
 /* --- splits and shapes --- */
-
-/* 0: an even split; else 1 + its place among those that were named. */
-static int32_t uneven_of(RhScreen *s, const RhLayout *l)
-{
-    guint count = (guint)l->stage_layers_count;
-    if (count == 0)
-        return 0;
-    for (guint i = 0; i < s->uneven->len; i++) {
-        const GArray *have = s->uneven->pdata[i];
-        if (have->len == count &&
-            memcmp(have->data, l->stage_layers, count * sizeof(*l->stage_layers)) == 0)
-            return (int32_t)i + 1;
-    }
-    GArray *added = g_array_new(FALSE, FALSE, sizeof(*l->stage_layers));
-    g_array_append_vals(added, l->stage_layers, count);
-    g_ptr_array_add(s->uneven, added);
-    return (int32_t)s->uneven->len;
-}
 
 static RhSplit *split_new(RhScreen *screen, const RhLayout *l)
 {
@@ -172,7 +193,7 @@ static void split_free(void *data)
 
 const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
 {
-    Key key = {{l->pp, l->vpp, uneven_of(s, l)}};
+    RhScreenKey key = key_of(s, l, 0);
     return memo_has(&s->splits, &key) ? s->splits.value
                                       : memo_add(&s->splits, &key, split_new(s, l));
 }
@@ -180,7 +201,7 @@ const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
 const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
 {
     int32_t m = (int32_t)rh_train_microbatches(s->c, l);
-    Key key = {{(int32_t)l->schedule, l->pp, l->vpp, m}};
+    RhScreenKey key = key_of(s, l, m);
     return memo_has(&s->shapes, &key)
                ? s->shapes.value
                : memo_add(&s->shapes, &key, rh_shape_new(l->schedule, l->pp, l->vpp, m));
@@ -305,15 +326,15 @@ RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSpl
 
 const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
 {
-    Key key = {{l->tp, l->cp, l->pp, l->dp, (int32_t)l->order}};
+    RhScreenKey key = key_of(s, l, 0);
     return memo_has(&s->nets, &key) ? s->nets.value : memo_add(&s->nets, &key, rh_net_new(s, l));
 }
 
 RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
 {
     bool one = rh_train_microbatches(s->c, l) == 1;
-    int32_t splits = rh_pipeline_schedule(l->schedule)->splits_backward;
-    Key key = {{rh_screen_net(s, l)->id, l->vpp, uneven_of(s, l), l->zero, one, splits}};
+    bool splits = rh_pipeline_schedule(l->schedule)->splits_backward;
+    RhScreenKey key = key_of(s, l, 2 * splits + one);
     return memo_has(&s->flows, &key) ? s->flows.value
                                      : memo_add(&s->flows, &key, rh_flows_new(s, l));
 }
@@ -383,11 +404,11 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->c = c;
     s->held_frac =
         CLAMP((double)c->platform->collective_sms / c->platform->device->sms_count, 0.0, 0.9);
-    memo_init(&s->shards, shard_free);
-    memo_init(&s->splits, split_free);
-    memo_init(&s->shapes, (GDestroyNotify)rh_shape_free);
-    memo_init(&s->nets, rh_net_free);
-    memo_init(&s->flows, rh_flows_free);
+    memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
+    memo_init(&s->splits, RH_COMMON_SPLIT, split_free);
+    memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_shape_free);
+    memo_init(&s->nets, RH_COMMON_NET, rh_net_free);
+    memo_init(&s->flows, RH_COMMON_SCRIPTS, rh_flows_free);
     s->placements = g_ptr_array_new_with_free_func(rh_placement_free);
     s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->uneven = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);

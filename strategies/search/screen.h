@@ -1,13 +1,14 @@
 #pragma once
 /* Tables behind the bounds of one case. Everything that repeats over layouts is computed once, and
- * all of it from what the builder builds with: items, scripts, shapes. No file here knows a cut or
- * a schedule.
- *   Shard   tp, cp, sp, micro-batch, recompute: pieces and the tasks of their items
- *   Split   pp, vpp, stages: layers of every chunk
- *   Shape   schedule, p, v, m
- *   Net     tp, cp, pp, dp, order: groups and roles, messages between stages, where replicas lie
+ * all of it from what the builder builds with: items, scripts, shapes.
+ *   Shard   pieces and the tasks of their items
+ *   Split   layers of every chunk
+ *   Shape   what a schedule says for p stages, v chunks, m micro-batches
+ *   Net     groups and roles, messages between stages, where replicas lie
  *   Spans   shard x split x placement: seconds of every chunk's passes
  *   Flows   what a stage's script communicates, with its seconds
+ * A table's key is the layout without the knobs that keep it as it is, by their own rows
+ * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
  * Private to this folder. */
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
@@ -122,9 +123,23 @@ typedef struct {
     RhLayout layout; /* the script refers to it */
 } RhFlows;
 
+/* Values of all knobs in the order of their rows, then what a table is made for besides; the rest
+ * is 0, up to an even number. */
+enum {
+#define RH_KNOB(type, field, ...) RH_SCREEN_KEY_##field,
+#include "strategies/knob_rows.h"
+#undef RH_KNOB
+    RH_SCREEN_KEY_GIVEN
+};
+#define RH_SCREEN_KEY_INTS ((RH_SCREEN_KEY_GIVEN + 2) / 2 * 2)
 typedef struct {
-    GHashTable *table; /* owned, as its values */
-    const void *key;   /* last asked for */
+    int32_t v[RH_SCREEN_KEY_INTS];
+} RhScreenKey;
+
+typedef struct {
+    GHashTable *table;      /* owned, as its values */
+    RhScreenKey mask;       /* 0 for knobs that are not in the key, else ~0 */
+    const RhScreenKey *key; /* last asked for */
     void *value;
 } RhMemo;
 
