@@ -108,6 +108,39 @@ static void communication_slows_the_kernel_it_runs_beside(void)
     RH_CHECK_CLOSE(kit_time_s(p, platform, unheld), 1, 1e-9);
 }
 
+/* Two senders share the way into GPU 2, twice in a row and without latency. A kernel elsewhere ends
+ * meanwhile: timers run ahead of SimGrid then. */
+static void a_flow_without_latency_follows_another_at_once(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:4x1");
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(platform, "nvlink.latency", "0us", NULL));
+    RhLink links[RH_ROUTE_MAX];
+    rh_platform_route(platform, 0, 2, links);
+    double alone_s = 1e9 / rh_platform_link_bytes_per_s(platform, links[0]);
+    g_autoptr(RhProgram) p = rh_program_new(4);
+    int32_t sends[2][2], recvs[2][2];
+    for (int32_t r = 0; r < 2; r++) {
+        rh_program_begin_role(p, "sender", r, NULL, 0);
+        for (int32_t k = 0; k < 2; k++)
+            sends[r][k] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 2 - r, 1e9, -1);
+        rh_program_end_role(p);
+    }
+    rh_program_begin_role(p, "receiver", 2, NULL, 0);
+    for (int32_t k = 0; k < 2; k++)
+        for (int32_t r = 0; r < 2; r++)
+            recvs[r][k] = kit_message(p, RH_TASK_RECV, r ? RH_LANE_RECV_PREV : RH_LANE_RECV_NEXT,
+                                      r - 2, 1e9, -1);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "elsewhere", 3, NULL, 0);
+    kit_wait(p, alone_s / 3, NULL, 0);
+    rh_program_end_role(p);
+    for (int32_t k = 0; k < 2; k++)
+        for (int32_t r = 0; r < 2; r++)
+            rh_program_match(p, sends[r][k], recvs[r][k]);
+    RhEngineOptions unheld = {.sm_sharing_disabled = true, .unfolded = true};
+    RH_CHECK_CLOSE(kit_time_s(p, platform, unheld), 4 * alone_s, 1e-9);
+}
+
 /* The later of two roles sets off the collective of both; each may go on at once. */
 static void roles_meet_in_a_group(void)
 {
@@ -412,6 +445,8 @@ int main(void)
             {"a_late_flow_shares_what_is_left", a_late_flow_shares_what_is_left},
             {"communication_slows_the_kernel_it_runs_beside",
              communication_slows_the_kernel_it_runs_beside},
+            {"a_flow_without_latency_follows_another_at_once",
+             a_flow_without_latency_follows_another_at_once},
             {"roles_meet_in_a_group", roles_meet_in_a_group},
             {"a_receive_without_its_send_fails_by_name", a_receive_without_its_send_fails_by_name},
             {"two_that_wait_for_each_other_fail_by_name",

@@ -306,6 +306,7 @@ void rh_exec_on_flow_done(int32_t flow, void *user)
     RhExec *x = user;
     x->t_s = MAX(x->t_s, rh_bridge_clock_s());
     x->events_count++;
+    catch_up(x); /* what follows it without latency starts now */
     rh_exec_flow_done(x, flow);
     rh_exec_start_ready(x);
     rh_exec_drain(x);
