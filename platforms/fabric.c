@@ -3,7 +3,9 @@
  * Numbers, in this order (G GPUs, N nodes of c NICs, tiers t = 0 .. T-2 that have uplinks):
  *   nvlink   2 * gpu + {0 up, 1 down}
  *   nic      2 G + 2 * (node * c + nic) + {0 tx, 1 rx}
- *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1 */
+ *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1
+ *   host     base(T) + 2 * gpu + {0 out, 1 in}, the first of those that share a link
+ *   nvme     base(T) + 2 G + 2 * node + {0 out, 1 in}, where there are drives */
 #include <string.h>
 
 #include <math.h>
@@ -11,11 +13,11 @@
 #include "base/units.h"
 #include "platforms/platform.h"
 
-typedef enum { END_UP, END_DOWN } End; /* also tx and rx */
+typedef enum { END_UP, END_DOWN } End; /* also tx and rx, out and in */
 
 /* A link taken apart. */
 typedef struct {
-    enum { KIND_NVLINK, KIND_NIC, KIND_TIER } kind;
+    enum { KIND_NVLINK, KIND_NIC, KIND_TIER, KIND_HOST, KIND_NVME } kind;
     int32_t tier;
     int32_t owner; /* gpu, node or group */
     int32_t unit;  /* NIC or rail */
@@ -65,9 +67,31 @@ static inline int32_t tier_base(const RhPlatform *p, int32_t tier)
     return base;
 }
 
-int32_t rh_platform_links_count(const RhPlatform *p)
+static inline int32_t host_base(const RhPlatform *p)
 {
     return tier_base(p, p->tiers_count);
+}
+
+static inline int32_t nvme_base(const RhPlatform *p)
+{
+    return host_base(p) + 2 * rh_platform_gpus(p);
+}
+
+int32_t rh_platform_links_count(const RhPlatform *p)
+{
+    return nvme_base(p) + (p->nvme_bytes_per_s.value > 0 ? 2 * p->nodes_count : 0);
+}
+
+RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out)
+{
+    int32_t sharers = MAX(1, (int32_t)p->host_gpus_per_link.value);
+    int32_t local = gpu % p->gpus_per_node, first = local / sharers * sharers;
+    return host_base(p) + 2 * (gpu - local + first) + (out ? END_UP : END_DOWN);
+}
+
+RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out)
+{
+    return nvme_base(p) + 2 * node + (out ? END_UP : END_DOWN);
 }
 
 static inline int32_t gpu_nic(const RhPlatform *p, int32_t gpu)
@@ -136,6 +160,11 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
 {
     int32_t base = 0, tier = 0;
     bool own = true; /* at a place of the block */
+    if (link >= host_base(p)) {
+        own = link < nvme_base(p) && p->host_gpus_per_link.value <= 1;
+        *alike = own ? block : 1;
+        return own ? link - 2 * ((link - host_base(p)) / 2 % block) : link;
+    }
     if (link >= nic_base(p)) {
         base = nic_base(p);
         own = p->nics_per_node == p->gpus_per_node;
@@ -192,6 +221,11 @@ static LinkParts link_parts(const RhPlatform *p, RhLink link)
         parts.owner = link / 2;
         return parts;
     }
+    if (link >= host_base(p)) {
+        parts.kind = link >= nvme_base(p) ? KIND_NVME : KIND_HOST;
+        parts.owner = (link - (link >= nvme_base(p) ? nvme_base(p) : host_base(p))) / 2;
+        return parts;
+    }
     int32_t index = (link - base) / 2, units = p->nics_per_node;
     parts.kind = KIND_NIC;
     base += 2 * p->nodes_count * p->nics_per_node;
@@ -219,6 +253,10 @@ static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
     LinkParts parts = link_parts(p, link);
     if (parts.kind == KIND_NVLINK)
         return p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value;
+    if (parts.kind == KIND_HOST)
+        return p->host_bytes_per_s.value;
+    if (parts.kind == KIND_NVME)
+        return p->nvme_bytes_per_s.value;
     double nic = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
     if (parts.kind == KIND_NIC)
         return nic;
@@ -276,6 +314,14 @@ void rh_platform_link_die(RhPlatform *p, RhLink link, double t_dies_s)
     change_for(p, link)->t_dies_s = t_dies_s;
 }
 
+static char *tier_link_name(const RhTier *tier, const LinkParts *x)
+{
+    const char *end = x->end == END_UP ? "up" : "down";
+    if (tier->rail_optimised)
+        return g_strdup_printf("%s/%d/rail%d/%s", tier->name, x->owner, x->unit, end);
+    return g_strdup_printf("%s/%d/%s", tier->name, x->owner, end);
+}
+
 char *rh_platform_link_name(const RhPlatform *p, RhLink link)
 {
     g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), NULL);
@@ -286,12 +332,14 @@ char *rh_platform_link_name(const RhPlatform *p, RhLink link)
                                x.owner % p->gpus_per_node, end);
     if (x.kind == KIND_NIC)
         return g_strdup_printf("nic/node%d/%d/%s", x.owner, x.unit, x.end == END_UP ? "tx" : "rx");
-    const RhTier *tier = &p->tiers[x.tier];
-    if (tier->rail_optimised)
-        return g_strdup_printf("%s/%d/rail%d/%s", tier->name, x.owner, x.unit, end);
-    return g_strdup_printf("%s/%d/%s", tier->name, x.owner, end);
+    end = x.end == END_UP ? "out" : "in";
+    if (x.kind == KIND_HOST)
+        return g_strdup_printf("host/node%d/gpu%d/%s", x.owner / p->gpus_per_node,
+                               x.owner % p->gpus_per_node, end);
+    if (x.kind == KIND_NVME)
+        return g_strdup_printf("nvme/node%d/%s", x.owner, end);
+    return tier_link_name(&p->tiers[x.tier], &x);
 }
-
 /* "PREFIX123" as a number below `limit`, or -1. */
 static int32_t number_after(const char *text, const char *prefix, int32_t limit)
 {
@@ -325,6 +373,20 @@ static RhLink tier_link_by_words(const RhPlatform *p, char **words, guint count)
     return -1;
 }
 
+/* "host/node3/gpu5/out", "nvme/node3/in" */
+static RhLink copy_link_by_words(const RhPlatform *p, char **words, guint count)
+{
+    bool host = g_str_equal(words[0], "host");
+    int32_t node = number_after(words[1], "node", p->nodes_count);
+    int32_t gpu = host ? number_after(words[2], "gpu", p->gpus_per_node) : 0;
+    int32_t end = end_by_name(words[count - 1], "out", "in");
+    if (count != (host ? 4u : 3u) || node < 0 || gpu < 0 || end < 0 ||
+        (!host && p->nvme_bytes_per_s.value <= 0))
+        return -1;
+    return host ? rh_platform_host_link(p, node * p->gpus_per_node + gpu, end == END_UP)
+                : rh_platform_nvme_link(p, node, end == END_UP);
+}
+
 RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
 {
     g_return_val_if_fail(p != NULL && name != NULL, -1);
@@ -346,5 +408,7 @@ RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
                    ? -1
                    : nic_base(p) + 2 * (node * p->nics_per_node + nic) + end;
     }
+    if (g_str_equal(words[0], "host") || g_str_equal(words[0], "nvme"))
+        return copy_link_by_words(p, words, count);
     return tier_link_by_words(p, words, count);
 }

@@ -32,8 +32,8 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *ti
 static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
 {
     const RhTier *tier = &p->tiers[t];
-    if (g_str_equal(tier->name, "nvlink") || g_str_equal(tier->name, "nic") ||
-        strchr(tier->name, '/') != NULL || *tier->name == '\0')
+    static const char *const taken[] = {"nvlink", "nic", "host", "nvme", "", NULL};
+    if (g_strv_contains(taken, tier->name) || strchr(tier->name, '/') != NULL)
         rh_json_problem(doc, node, NULL, "\"%s\" cannot be the name of a tier", tier->name);
     if (t == 0)
         return;
@@ -169,8 +169,11 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
     }
     RhPlatform *p = g_new0(RhPlatform, 1);
     p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
-    p->price_usd_per_gpu_hour.source = g_intern_string("unknown");
-    p->price_usd_per_gpu_hour.date = g_intern_string("");
+    RhFact *unknown[] = {&p->price_usd_per_gpu_hour, &p->host_gpus_per_link, &p->nvme_bytes_per_s};
+    for (size_t i = 0; i < G_N_ELEMENTS(unknown); i++) {
+        unknown[i]->source = g_intern_string("unknown");
+        unknown[i]->date = g_intern_string("");
+    }
     p->name = p->description = g_intern_string("");
     return p;
 }

@@ -5,7 +5,8 @@
  * GPUs are numbered node by node: gpu = node * gpus_per_node + local. Directed links, numbered by
  * arithmetic (never stored one by one): NVLink up/down per GPU, NIC tx/rx per NIC, up/down per tier
  * and switch group. Tier 0 joins nodes to leaves, and so on; the last tier is the root and has no
- * uplink. rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
+ * uplink. Besides, links between the memories of GPUs and hosts, and to the drives of a node; only
+ * copies cross them. rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
  * its group uplinks are per (group, rail) and same-rail traffic inside the group stays below. Does
  * not know what runs on it. */
 #include <glib.h>
@@ -65,7 +66,9 @@ typedef struct {
     RhFact nic_bytes_per_s;  /* per NIC and direction, datasheet */
     RhFact nic_efficiency_frac;
     RhFact nic_latency_s;       /* per step between nodes, before tier hops */
-    RhFact host_bytes_per_s;    /* PCIe or C2C per GPU and direction */
+    RhFact host_bytes_per_s;    /* PCIe or C2C to the host's memory, of a link and direction */
+    RhFact host_gpus_per_link;  /* GPUs that share such a link, as below one PCIe switch; 0: as 1 */
+    RhFact nvme_bytes_per_s;    /* of a node's drives and direction; 0: there are none */
     RhFact collective_launch_s; /* once per collective call */
     int32_t collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
@@ -107,6 +110,11 @@ static inline int32_t rh_platform_node_of(const RhPlatform *p, int32_t gpu)
 /* Links crossed from GPU src to GPU dst, in order; returns how many (0 when src == dst). O(tiers).
  */
 int rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink links[RH_ROUTE_MAX]);
+/* Between the GPU's memory and its host's, out of the GPU or into it; GPUs that share a link have
+ * the same. */
+RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out);
+/* Between a host's memory and its drives, which must be there; `out`: to the drives. */
+RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out);
 /* GPUs by which a box of GPUs may be moved and meet the same links: those below one switch of the
  * highest tier with a way up; only for boxes below rh_platform_whole_gpus. 0 where links differ. */
 int32_t rh_platform_period_gpus(const RhPlatform *p);
@@ -116,12 +124,13 @@ int32_t rh_platform_whole_gpus(const RhPlatform *p);
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst);
 int32_t rh_platform_links_count(const RhPlatform *p);
 /* Of the links that turn into one another when GPUs change places in blocks of `block` neighbours:
- * the first, and how many there are, at every other number from there on. A block lies in a node, with a NIC for each GPU or one for all
- * of it. */
+ * the first, and how many there are, at every other number from there on. A block lies in a node, with a NIC and
+ * a host link for each GPU, or one for all of it. */
 RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike);
 /* Effective capacity: datasheet x efficiency x what-if scale. */
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
-/* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up". Caller frees. */
+/* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up", "host/node0/gpu4/out",
+ * "nvme/node0/in". Caller frees. */
 char *rh_platform_link_name(const RhPlatform *p, RhLink link);
 /* The link of that name, or -1. */
 RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name);

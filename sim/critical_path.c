@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
+#include "sim/copy.h"
 #include "sim/map64.h"
 #include "sim/role_meetings.h"
 #include "sim/roles.h"
@@ -256,7 +257,7 @@ bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *
                         GError **error)
 {
     Walk w = {.program = p, .platform = platform};
-    w.met = rh_role_meetings_new(p, error);
+    w.met = rh_copies_possible(p, platform, error) ? rh_role_meetings_new(p, error) : NULL;
     if (!w.met)
         return false;
     w.roles = rh_role_tables_new(p, platform);

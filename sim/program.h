@@ -102,6 +102,7 @@ typedef enum {
 typedef struct {
     uint8_t kind, lane, phase; /* RhTaskKind, RhLane, RhPhase */
     uint8_t op, algo;          /* COLLECTIVE */
+    uint8_t from, to; /* COPY: RhMemoryTier, of the rank's own GPU and node; not the same */
     uint8_t preds_count;
     int16_t layer;      /* -1 = none */
     int32_t microbatch; /* -1 = none */

@@ -16,6 +16,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "sim/copy.h"
 #include "sim/expansion.h"
 #include "sim/roles.h"
 
@@ -134,7 +135,7 @@ static double calc_s(const Goal *g, const RhTask *t)
     case RH_TASK_KERNEL:
         return rh_bundle_time_s(g->p, g->platform->device, t->bundle);
     case RH_TASK_COPY:
-        return t->bytes / g->platform->host_bytes_per_s.value;
+        return t->bytes / rh_copy_bytes_per_s(g->platform, t, rh_program_gpu(g->p, g->rank));
     case RH_TASK_COLLECTIVE:
         return rh_program_group(g->p, t->group)->size > 1 ? g->platform->collective_launch_s.value
                                                           : 0;
@@ -204,7 +205,7 @@ static bool check_placement(const RhProgram *p, const RhPlatform *platform, GErr
 
 char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError **error)
 {
-    if (!check_placement(p, platform, error))
+    if (!check_placement(p, platform, error) || !rh_copies_possible(p, platform, error))
         return NULL;
     g_autofree int32_t *end_of = g_new0(int32_t, p->tasks->len + 1);
     g_autofree int32_t *role_of = rh_program_role_of_rank(p);

@@ -12,6 +12,7 @@
  *                          "microbatch": 0, "bundle": 0, "preds": [3]},
  *                         {"kind": "collective", "lane": "tp", "op": "all-reduce",
  *                          "algorithm": "ring", "group": 0, "bytes": 16777216, ...},
+ *                         {"kind": "copy", "lane": "copy-out", "to": "host", ...},
  *                         {"kind": "send", "lane": "send-next", "peer_task": 712,
  *                          "peer_delta": 8, "bytes": 16777216, ...}, ...],
  *               "memory": [[before task, use, bytes, tier], ...]}, ...],
@@ -20,8 +21,8 @@
  * Tasks are numbered from 0 within their role, in `preds` and in memory rows (where the number of
  * tasks means the end); `peer_task` is in another role and counts over the whole program, role
  * after role. Numbers keep every bit. A key left out has its default: lane compute, phase none,
- * -1 for layer, microbatch, bundle, group, volumes and peer_task, 0 for the rest; a memory row without a
- * tier is on hbm, a span without a period begins again when its extent is full. */
+ * -1 for layer, microbatch, bundle, group, volumes and peer_task, hbm for `from` and `to`, 0 for the rest; a
+ * memory row without a tier is on hbm, a span without a period begins again when its extent is full. */
 #include <string.h>
 
 #include "base/error.h"
@@ -155,6 +156,8 @@ static void put_task(RhJsonWriter *w, const RhProgram *p, const RhTask *t)
     put_enum(w, "op", op_name, t->op);
     put_enum(w, "algorithm", algo_name, t->algo);
     put_index(w, "volumes", t->volumes - 1, -1);
+    put_enum(w, "from", tier_name, t->from);
+    put_enum(w, "to", tier_name, t->to);
     put_index(w, "peer_task", t->peer_task, -1);
     put_index(w, "peer_delta", t->peer_delta, 0);
     if (t->bytes != 0)
@@ -391,6 +394,8 @@ static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p, int32_t
     t.phase = (uint8_t)enum_key(doc, node, "phase", phase_name, RH_PHASE_LAST);
     t.op = (uint8_t)enum_key(doc, node, "op", op_name, RH_OP_LAST);
     t.algo = (uint8_t)enum_key(doc, node, "algorithm", algo_name, RH_ALGO_LAST);
+    t.from = (uint8_t)enum_key(doc, node, "from", tier_name, RH_MEMORY_TIER_LAST);
+    t.to = (uint8_t)enum_key(doc, node, "to", tier_name, RH_MEMORY_TIER_LAST);
     t.volumes = 1 + (int32_t)rh_json_int_or(doc, node, "volumes", -1, INDEX_MAX, -1);
     t.label = rh_program_label(p, rh_json_string_or(doc, node, "label", ""));
     t.layer = (int16_t)rh_json_int_or(doc, node, "layer", -1, INT16_MAX, -1);

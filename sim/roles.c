@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sim/copy.h"
+
 static const RhTask *task_at(const RhProgram *p, const RhRoleTable *r, int32_t i)
 {
     return rh_program_task(p, r->tasks_first + i);
@@ -81,14 +83,15 @@ static double flops_of(const RhProgram *p, const RhBundle *bundle)
 }
 
 static void cost_tasks(const RhProgram *p, const RhPlatform *platform, const Cost *bundles,
-                       RhRoleTable *r)
+                       const RhRole *role, RhRoleTable *r)
 {
+    int32_t gpu = rh_program_gpu(p, role->first_rank);
     r->duration_s = g_new0(double, r->tasks_count + 1);
     r->flops = g_new0(double, r->tasks_count + 1);
     for (int32_t i = 0; i < r->tasks_count; i++) {
         const RhTask *task = task_at(p, r, i);
         if (task->kind == RH_TASK_COPY)
-            r->duration_s[i] = task->bytes / platform->host_bytes_per_s.value;
+            r->duration_s[i] = task->bytes / rh_copy_bytes_per_s(platform, task, gpu);
         if (task->kind != RH_TASK_KERNEL)
             continue;
         r->duration_s[i] = bundles[task->bundle].seconds;
@@ -109,7 +112,7 @@ RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
         tables[i].tasks_count = role->tasks_count;
         link_tasks(p, &tables[i]);
         number_calls(p, &tables[i]);
-        cost_tasks(p, platform, bundles, &tables[i]);
+        cost_tasks(p, platform, bundles, role, &tables[i]);
     }
     return tables;
 }

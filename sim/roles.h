@@ -13,7 +13,7 @@ typedef struct {
     int32_t *successors_first; /* tasks_count + 1 */
     int32_t *successors;
     uint16_t *indegree;
-    double *duration_s;   /* KERNEL and COPY; else 0 */
+    double *duration_s;   /* KERNEL, and COPY alone on its links; else 0 */
     double *flops;        /* KERNEL; else 0 */
     int32_t *ordinal;     /* COLLECTIVE: its number among those of its group; else -1 */
     int32_t *calls_first; /* per group, one more at the end, into calls */

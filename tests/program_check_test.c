@@ -175,6 +175,10 @@ BREAKS(task_label_below, task(p, MARK)->label = -1)
 BREAKS(task_role, task(p, MARK)->role = 1)
 BREAKS(task_bytes_nan, task(p, COPY)->bytes = (double)NAN)
 BREAKS(task_bytes_below, task(p, COPY)->bytes = -1)
+BREAKS(copy_to_itself, task(p, COPY)->to = RH_MEMORY_TIER_HBM)
+BREAKS(copy_to_nowhere, task(p, COPY)->to = RH_MEMORY_TIER_LAST)
+BREAKS(copy_from_nowhere, task(p, COPY)->from = RH_MEMORY_TIER_LAST)
+BREAKS(mark_that_copies, task(p, MARK)->from = RH_MEMORY_TIER_HOST)
 BREAKS(preds_first, task(p, MARK)->preds_first = -1)
 BREAKS(preds_count, task(p, MARK)->preds_count = 255)
 BREAKS(pred_below, set_pred(p, MARK, -1))
@@ -260,6 +264,10 @@ static const struct {
               CASE(task_role),
               CASE(task_bytes_nan),
               CASE(task_bytes_below),
+              CASE(copy_to_itself),
+              CASE(copy_to_nowhere),
+              CASE(copy_from_nowhere),
+              CASE(mark_that_copies),
               CASE(preds_first),
               CASE(preds_count),
               CASE(pred_below),

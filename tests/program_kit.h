@@ -50,6 +50,7 @@ static inline RhProgram *two_stages(void)
     int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_NEXT, 2, 3000, -1);
     RhTask copy = kit_task(RH_TASK_COPY, RH_LANE_COPY_OUT), mark = kit_task(RH_TASK_MARK, 0);
     copy.bytes = 64e6;
+    copy.to = RH_MEMORY_TIER_HOST;
     int32_t both[] = {recv, kernel};
     rh_program_add_task(p, copy, both, 2);
     rh_program_add_task(p, mark, &recv, 1);

@@ -16,8 +16,8 @@ static bool same_task(const RhTask *a, const RhTask *b)
            a->algo == b->algo && a->preds_count == b->preds_count && a->layer == b->layer &&
            a->microbatch == b->microbatch && a->role == b->role && a->label == b->label &&
            a->bundle == b->bundle && a->group == b->group && a->peer_task == b->peer_task &&
-           a->peer_delta == b->peer_delta && a->bytes == b->bytes &&
-           a->preds_first == b->preds_first;
+           a->peer_delta == b->peer_delta && a->bytes == b->bytes && a->volumes == b->volumes &&
+           a->from == b->from && a->to == b->to && a->preds_first == b->preds_first;
 }
 
 static bool same_kernel(const RhKernel *a, const RhKernel *b)

@@ -99,10 +99,11 @@ static void start_communication(RhExec *x, const RhReady *ready, const RhTask *t
     arm_running(x, ready->performer, task->lane);
 }
 
-static bool is_communication(const RhTask *task)
+static bool is_communication(const RhExec *x, const RhTask *task)
 {
     return task->kind == RH_TASK_COLLECTIVE || task->kind == RH_TASK_SEND ||
-           task->kind == RH_TASK_RECV;
+           task->kind == RH_TASK_RECV ||
+           (task->kind == RH_TASK_COPY && x->transport->shares_copies);
 }
 
 /* A kernel has ended. */
@@ -124,7 +125,7 @@ static void running_due(RhExec *x, int32_t slot)
     RhActor *a = &x->actors[slot / RH_LANE_LAST];
     RhRunning running = a->running[slot % RH_LANE_LAST];
     a->running[slot % RH_LANE_LAST].task = -1;
-    if (is_communication(rh_actor_task(x, a, running.task))) {
+    if (is_communication(x, rh_actor_task(x, a, running.task))) {
         arrive(x, slot / RH_LANE_LAST, running.task);
         return;
     }
@@ -188,17 +189,19 @@ static void start_task(RhExec *x, const RhReady *ready)
     double late_s = 0;
     if (x->jitter)
         late_s = rh_jitter_late_s(x->jitter, ready->performer, a->role_index, ready->task, x->t_s);
+    if (is_communication(x, task)) {
+        start_communication(x, ready, task, late_s);
+        return;
+    }
     switch ((RhTaskKind)task->kind) {
     case RH_TASK_KERNEL:
     case RH_TASK_COPY:
         start_timed(x, ready, task, late_s);
         break;
+    case RH_TASK_NONE:
     case RH_TASK_COLLECTIVE:
     case RH_TASK_SEND:
     case RH_TASK_RECV:
-        start_communication(x, ready, task, late_s);
-        break;
-    case RH_TASK_NONE:
     case RH_TASK_MARK:
     case RH_TASK_LAST:
     default: /* what made the mark ready is what its successors waited for */

@@ -41,7 +41,8 @@ static void finish(RhExec *x, int32_t activity)
     g_array_append_val(x->free_activities, activity);
     if (a.meeting < 0) {
         rh_exec_complete(x, a.colours[0], a.tasks[0], a.t_start_s);
-        rh_exec_complete(x, a.colours[1], a.tasks[1], a.t_start_s);
+        if (a.tasks[1] != NONE)
+            rh_exec_complete(x, a.colours[1], a.tasks[1], a.t_start_s);
         return;
     }
     const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, a.meeting);
@@ -250,10 +251,28 @@ static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
     start_activity(x, activity_new(x, activity));
 }
 
+/* Copy engines hold no SMs. */
+static void start_copy(RhExec *x, int32_t actor, int32_t task)
+{
+    const RhActor *a = &x->actors[actor];
+    int32_t peer = x->traffic->kind_of_task[a->role->tasks_first + task];
+    int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
+    double bytes = rh_actor_task(x, a, task)->bytes;
+    RhActivity activity = {.plan = rh_exec_comm_message(x, actor, pattern, bytes),
+                           .meeting = NONE,
+                           .colours = {actor, actor},
+                           .tasks = {task, NONE}};
+    a->state[task] = RH_STATE_RUNNING;
+    start_activity(x, activity_new(x, activity));
+}
+
 static void arrive(RhExec *x, int32_t actor, int32_t task)
 {
-    if (rh_actor_task(x, &x->actors[actor], task)->kind == RH_TASK_COLLECTIVE)
+    int kind = rh_actor_task(x, &x->actors[actor], task)->kind;
+    if (kind == RH_TASK_COLLECTIVE)
         arrive_at_collective(x, actor, task);
+    else if (kind == RH_TASK_COPY)
+        start_copy(x, actor, task);
     else
         arrive_at_message(x, actor, task);
 }
@@ -362,4 +381,5 @@ const RhTransport rh_transport_fluid = {
     .link_bytes = link_bytes,
     .link_met = link_met,
     .close = close_fluid,
+    .shares_copies = true,
 };

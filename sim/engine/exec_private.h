@@ -73,7 +73,7 @@ typedef struct {
     int32_t plan;
     int32_t meeting;           /* -1: a message */
     int32_t colours[2];        /* a message's sender and receiver */
-    int32_t tasks[2];          /* a message's send and receive */
+    int32_t tasks[2];          /* a message's send and receive; a copy and -1 */
     int32_t ordinal;           /* a collective's */
     int32_t phase;             /* the one under way, into comm_phases */
     int32_t flows;             /* list of live flows */
@@ -137,7 +137,8 @@ typedef struct {
     /* How often a flow began there while another job's was moving. */
     int64_t (*link_met)(const RhExec *x, int32_t link);
     void (*close)(RhExec *x);
-    bool links_die; /* when the platform says so; then a run may never end */
+    bool shares_copies; /* copies arrive, and share links; else they take their time alone */
+    bool links_die;     /* when the platform says so; then a run may never end */
 } RhTransport;
 extern const RhTransport rh_transport_fluid;   /* max-min shared flows: exec_fluid.c */
 extern const RhTransport rh_transport_packets; /* store and forward: exec_messages.c */

@@ -103,7 +103,7 @@ static double units_per_byte(const RhExec *x)
     }
     for (uint32_t i = 0; i < x->program->tasks->len; i++) {
         const RhTask *task = rh_program_task(x->program, (int32_t)i);
-        if (task->kind == RH_TASK_SEND)
+        if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_COPY)
             widen(task->bytes, &smallest, &largest);
     }
     return exp2(floor(MIN(34 - log2(MIN(smallest, largest)), 62 - log2(largest))));

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "sim/blocks.h"
 #include "sim/collective/collective.h"
+#include "sim/copy.h"
 #include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -29,15 +30,19 @@ static int32_t add_kind(RhTraffic *t, RhMap64 *map, int32_t index)
     return *kind;
 }
 
-static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, const RhTask *task)
+static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, int32_t index)
 {
-    uint64_t key = rh_mix64((uint64_t)role << 8 | task->kind, (uint64_t)(uint32_t)task->peer_delta);
+    const RhTask *task = rh_program_task(t->program, index);
+    bool copies = task->kind == RH_TASK_COPY;
+    uint32_t what = copies ? (uint32_t)task->from << 8 | task->to : (uint32_t)task->peer_delta;
+    uint64_t key = rh_mix64((uint64_t)role << 8 | task->kind, what);
     int32_t *peer = rh_map64_at(map, key, -1);
     if (*peer < 0) {
         *peer = (int32_t)t->peers->len;
-        RhPeer new_peer = {role, task->peer_delta, -1};
-        if (task->kind == RH_TASK_SEND) {
-            RhPattern pattern = {.group = -1, .shape = -1, .role = role, .delta = task->peer_delta};
+        RhPeer new_peer = {role, copies ? 0 : task->peer_delta, -1};
+        if (task->kind != RH_TASK_RECV) {
+            RhPattern pattern = {
+                .group = -1, .shape = -1, .role = role, .delta = new_peer.delta, .task = index};
             new_peer.pattern = (int32_t)t->patterns->len;
             g_array_append_val(t->patterns, pattern);
         }
@@ -62,8 +67,9 @@ static bool *find_kinds(RhTraffic *t)
             if (task->kind == RH_TASK_COLLECTIVE) {
                 uses[r * p->groups->len + (uint32_t)task->group] = true;
                 t->kind_of_task[i] = add_kind(t, kinds, i);
-            } else if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV) {
-                t->kind_of_task[i] = add_peer(t, peers, (int32_t)r, task);
+            } else if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV ||
+                       task->kind == RH_TASK_COPY) {
+                t->kind_of_task[i] = add_peer(t, peers, (int32_t)r, i);
             }
         }
     }
@@ -167,6 +173,7 @@ static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const 
     RhPattern pattern = {.group = group,
                          .shape = shape,
                          .role = -1,
+                         .task = -1,
                          .edges_first = (int32_t)t->edges->len,
                          .edges_count = (int32_t)edges->len};
     g_array_append_vals(t->edges, edges->data, edges->len);
@@ -246,14 +253,8 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
 
 /* --- flows, with their routes --- */
 
-static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
+static void add_crossings(RhTraffic *t, const RhLink *route, int count)
 {
-    RhLink route[RH_ROUTE_MAX];
-    int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
-    int count = rh_platform_route(t->platform, from, to, route);
-    flow->links_first = (int32_t)t->crossings->len;
-    flow->links_count = count;
-    flow->latency_s = count > 0 ? rh_platform_route_latency_s(t->platform, from, to) : 0;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
         RhCrossing crossing = {route[i], route[i], 1};
@@ -262,6 +263,17 @@ static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flo
         crossing.flows = t->block / alike;
         g_array_append_val(t->crossings, crossing);
     }
+}
+
+static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
+{
+    RhLink route[RH_ROUTE_MAX];
+    int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
+    int count = rh_platform_route(t->platform, from, to, route);
+    flow->links_first = (int32_t)t->crossings->len;
+    flow->links_count = count;
+    flow->latency_s = count > 0 ? rh_platform_route_latency_s(t->platform, from, to) : 0;
+    add_crossings(t, route, count);
 }
 
 /* `known`: flows of the group's phases before by their ranks, as they take the same routes; NULL
@@ -283,6 +295,29 @@ static void add_flow(RhTraffic *t, RhTrafficFlow flow, int32_t dst, RhMap64 *kno
         flow.latency_s = other->latency_s;
     }
     g_array_append_val(t->flows, flow);
+}
+
+static void add_copy_flows(RhTraffic *t, int32_t index)
+{
+    RhPattern pattern = *AT(t->patterns, RhPattern, index);
+    const RhRole *role = rh_program_role(t->program, pattern.role);
+    const RhTask *task = rh_program_task(t->program, pattern.task);
+    for (int32_t i = 0; i < role->ranks_count; i++) {
+        RhLink route[RH_COPY_LINKS_MAX];
+        int32_t rank = rh_role_rank(role, i);
+        if (rank % t->block != 0)
+            continue;
+        int count = rh_copy_route(t->platform, task, rh_program_gpu(t->program, rank), route);
+        RhTrafficFlow flow = {.owner = rank,
+                              .pattern = index,
+                              .instance = -1,
+                              .per_owner = 1,
+                              .links_first = (int32_t)t->crossings->len,
+                              .links_count = count,
+                              .share = 1};
+        add_crossings(t, route, count);
+        g_array_append_val(t->flows, flow);
+    }
 }
 
 static bool add_message_flows(RhTraffic *t, int32_t index, GError **error)
@@ -353,6 +388,8 @@ static bool add_flows(RhTraffic *t, GError **error)
             rh_map64_clear(known);
         if (pattern->group >= 0)
             add_collective_flows(t, (int32_t)i, known);
+        else if (rh_program_task(t->program, pattern->task)->kind == RH_TASK_COPY)
+            add_copy_flows(t, (int32_t)i);
         else if (!add_message_flows(t, (int32_t)i, error))
             return false;
         pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
@@ -433,7 +470,7 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
     g_autofree bool *uses = find_kinds(t);
     if (!whole)
         t->block = block_of(t, uses);
-    if (!find_instances(t, uses, error))
+    if (!rh_copies_possible(p, platform, error) || !find_instances(t, uses, error))
         return NULL;
     for (int32_t i = 0; i < (int32_t)t->kinds->len; i++)
         if (!add_schedules(t, i, error))

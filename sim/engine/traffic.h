@@ -3,8 +3,8 @@
  *
  * A *pattern* is a set of flows that start together: one phase of a collective's schedule on one
  * group, over all instances of the group with the same shape (which members share nodes), or the
- * messages from one role to peers at one distance. Phases that differ only in bytes share a
- * pattern.
+ * messages from one role to peers at one distance, or the copies of one role between two tiers of
+ * memory. Phases that differ only in bytes share a pattern.
  *
  * Ranks that stand alike by construction (blocks.h) are listed once, with their instances and
  * flows: what is at the first place of a block, standing for `block` of each. */
@@ -16,7 +16,8 @@
 
 typedef struct {
     int32_t group, shape; /* a collective's; -1 for messages */
-    int32_t role, delta;  /* a message's */
+    int32_t role, delta;  /* a message's; 0: a rank's copies */
+    int32_t task;         /* the first such message or copy; of a collective's -1 */
     int32_t edges_first, edges_count;
     int32_t flows_first, flows_count;
 } RhPattern;
@@ -75,7 +76,7 @@ typedef struct {
 } RhGroupTraffic;
 
 typedef struct {
-    int32_t role, delta; /* of the sender or receiver */
+    int32_t role, delta; /* of the sender or receiver; 0: a copy, to itself */
     int32_t pattern;     /* -1 for receives */
 } RhPeer;
 
@@ -84,7 +85,8 @@ typedef struct {
     const RhPlatform *platform;
     int32_t block; /* ranks r with r % block == 0 are listed; 1: all */
     int32_t *role_of_rank;
-    int32_t *kind_of_task; /* COLLECTIVE: index into kinds; SEND, RECV: into peers; else -1 */
+    int32_t *kind_of_task; /* COLLECTIVE: index into kinds; SEND, RECV, COPY: into peers; else
+                              -1 */
     RhGroupTraffic *groups;
     GArray *kinds, *schedules, *phases; /* RhTrafficKind, RhTrafficSchedule, RhTrafficPhase */
     GArray *patterns, *edges;           /* RhPattern, RhEdge */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/copy.h"
 #include "sim/roles.h"
 #include "validate/perform/clock.h"
 #include "validate/perform/compute.h"
@@ -507,6 +508,8 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
                                        MPI_Comm comm, const RhPerformOptions *options,
                                        GError **error)
 {
+    if (!rh_copies_possible(p, platform, error))
+        return NULL;
     RhRankPerformer *r = g_new0(RhRankPerformer, 1);
     int rank;
     MPI_Comm_rank(comm, &rank);
