@@ -13,6 +13,7 @@ static void put_counts(RhJsonWriter *w, const RhPlan *plan)
     rh_json_put_int(w, "segments", plan->segments_count);
     rh_json_put_int(w, "rehearsed", plan->rehearsed_count);
     rh_json_put_int(w, "too_large", plan->too_large_count);
+    rh_json_put_int(w, "lost", plan->lost_count);
     rh_json_put_bool(w, "proved", plan->proved);
     rh_json_end_object(w);
 }

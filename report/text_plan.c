@@ -313,6 +313,20 @@ static void append_too_large(GString *out, const RhPlan *plan)
     g_string_append_printf(out, "%s left out, of more tasks than a rehearsal holds; ", count);
 }
 
+static void append_lost(GString *out, const RhPlan *plan)
+{
+    if (plan->lost_count > 0)
+        g_string_append_printf(out,
+                               "%" G_GINT64_FORMAT " left out, as memory ran out in each "
+                               "rehearsal of theirs; ",
+                               plan->lost_count);
+    if (plan->unperformed_count > 0)
+        g_string_append_printf(out,
+                               "for want of memory %" G_GINT64_FORMAT " not performed again "
+                               "with every byte as a flow; ",
+                               plan->unperformed_count);
+}
+
 static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
@@ -332,6 +346,7 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     g_string_printf(text, "%s legal, %s fit%s, %s rehearsed in\u00a0%s\u00a0s; ", legal, fit,
                     within, rehearsed, reserved);
     append_too_large(text, plan);
+    append_lost(text, plan);
     append_proof(text, plan, options);
     g_autoptr(GString) wrapped = g_string_new(NULL);
     append_labelled(wrapped, "layouts", text->str);

@@ -43,6 +43,7 @@ typedef struct {
     GArray *bounds;    /* double: segment bound of each of the batch */
     RhDeadline deadline;
     GError *failed;
+    GError *lost; /* why the first layout was lost */
 } Funnel;
 
 /* --- stages --- */
@@ -190,12 +191,26 @@ static RhProgram *build_item(int32_t index, void *user, GError **error)
     return rh_train_build(f->c, layout_at(f, g_array_index(f->batch, int32_t, index)), error);
 }
 
+/* No room for the rehearsal, which was tried twice: left out, and said so. */
+static bool is_lost(Funnel *f, const GError *error, double bound_s)
+{
+    if (!g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
+        return false;
+    f->plan->lost_count++;
+    f->plan->lost_bound_s = fmin(f->plan->lost_bound_s, bound_s);
+    if (!f->lost)
+        f->lost = g_error_copy(error);
+    return true;
+}
+
 static void account_batch(Funnel *f, RhRun **runs, GError **errors)
 {
     for (guint i = 0; i < f->batch->len; i++) {
         const RhLayout *l = layout_at(f, g_array_index(f->batch, int32_t, i));
         if (!runs[i] && out_of_time(f))
             continue; /* cut short: not rehearsed */
+        if (!runs[i] && is_lost(f, errors[i], g_array_index(f->bounds, double, i)))
+            continue;
         f->plan->rehearsed_count++;
         if (!runs[i]) {
             g_autofree char *text = rh_layout_format(l);
@@ -284,6 +299,8 @@ static void perform_printed(Funnel *f)
     for (guint i = 0; i < n; i++) {
         if (runs[i])
             replace_entry(f, i, runs[i]);
+        else if (!out_of_time(f) && g_error_matches(errors[i], RH_ERROR, RH_ERROR_NO_ANSWER))
+            f->plan->unperformed_count++;
         else if (!out_of_time(f) && !f->failed)
             f->failed = g_error_copy(errors[i]);
         rh_run_free(runs[i]);
@@ -369,12 +386,13 @@ static void fill_with_bounds(Funnel *f)
 static void search(Funnel *f)
 {
     run_race(f, &f->main);
-    double left = fmin(rh_heap_least(f->main.heap), f->plan->too_large_bound_s);
+    double out = fmin(f->plan->too_large_bound_s, f->plan->lost_bound_s);
+    double left = fmin(rh_heap_least(f->main.heap), out);
     f->plan->proof_bound_s =
         isfinite(left) && !by_memory(f) ? left * rh_straggler_factor(f->c) : (double)INFINITY;
     f->plan->estimated = by_estimate(f);
     f->plan->proved = !f->plan->timed_out && !f->o->quick && !by_memory(f) && !f->plan->estimated &&
-                      f->plan->too_large_bound_s >= cut_off(f);
+                      out >= cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
     perform_printed(f);
@@ -400,7 +418,7 @@ static RhPlan *plan_new(void)
     plan->entries = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     plan->near_misses = g_ptr_array_new_with_free_func(rh_near_miss_free);
     plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
-    plan->proof_bound_s = plan->too_large_bound_s = (double)INFINITY;
+    plan->proof_bound_s = plan->too_large_bound_s = plan->lost_bound_s = (double)INFINITY;
     return plan;
 }
 
@@ -452,6 +470,9 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     screen_all(&f);
     search(&f);
     search_fuller(&f);
+    if (!f.failed && plan->entries->len == 0 && !plan->timed_out)
+        f.failed = g_steal_pointer(&f.lost); /* nothing else to tell */
+    g_clear_error(&f.lost);
     if (f.failed) {
         g_propagate_error(error, f.failed);
         return NULL;
