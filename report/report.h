@@ -36,7 +36,7 @@ double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden
 /* How often measured runs this close to the memory really ran out; nothing where there is room
  * (strategies/search/room.h). */
 void rh_report_watch_memory(GString *out, const RhRehearsal *r);
-/* "Of 16 measured A100 runs predicted this full, 12 ran out; ..."; NULL where there is room. Caller
+/* "Of 17 measured A100 runs predicted this full, 13 ran out; ..."; NULL where there is room. Caller
  * frees. */
 char *rh_report_memory_record(const RhRehearsal *r);
 /* As it is said on the command line: "--gpus 128", "without --limit memory<=50%". Caller frees. */

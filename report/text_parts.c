@@ -28,14 +28,14 @@ double rh_report_exposed_frac(const RhRehearsal *r)
     return sum;
 }
 
-/* Computed on 2026-11-21 over the Aleph Alpha layout sweep (arXiv 2311.05610; A100-80GB, 13B to
- * 65B; flash attention with the RMS kernel: 95 rows that ran, 148 that ran out): the peak this
- * program predicts over the memory, against what happened. Flash attention without that kernel
- * needs more than is predicted: of 101 rows below 92 %, 27 ran out. */
+/* Counted over the Aleph Alpha layout sweep in calibrate/data/published-steps.csv (arXiv 2311.05610;
+ * A100-80GB, 13B to 65B; flash attention with the RMS kernel: 95 rows that ran, 148 that ran out):
+ * the peak this program predicts over the memory, against what happened. tests/steps_fit_test.c
+ * counts again. */
 static const struct {
     double from_frac;
     int runs, out_of_memory;
-} memory_record[] = {{0, 94, 11}, {RH_ROOM_FRAC, 16, 12}, {1.0, 17, 12}, {1.1, 116, 113}};
+} memory_record[] = {{0, 95, 11}, {RH_ROOM_FRAC, 17, 13}, {1.0, 15, 11}, {1.1, 116, 113}};
 
 char *rh_report_memory_record(const RhRehearsal *r)
 {

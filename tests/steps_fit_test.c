@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "calibrate/steps_fit.h"
+#include "report/report.h"
+#include "strategies/search/room.h"
 #include "tests/testkit.h"
 
 #define HEAD                                                                                       \
@@ -303,6 +305,51 @@ static void the_published_table_is_read_whole(void)
     CU_ASSERT_EQUAL(dead, 287);
 }
 
+typedef struct {
+    double from_frac;
+    int runs, out_of_memory;
+} Band;
+
+/* Runs of the published table by what today's account predicts of the memory. */
+static void count_bands(const RhSteps *steps, Band *bands, size_t count)
+{
+    g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
+    for (guint i = 0; i < steps->rows->len; i++) {
+        const RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        if (strcmp(step->source, "aleph") != 0 || !step->flash_attention || !step->fused_norms)
+            continue;
+        double frac =
+            rh_step_model_peak_bytes(model, step) / step->platform->device->hbm_bytes.value;
+        size_t band = count - 1;
+        while (band > 0 && frac < bands[band].from_frac)
+            band--;
+        bands[band].runs++;
+        bands[band].out_of_memory += step->out_of_memory;
+    }
+}
+
+/* What plans say of measured runs that were predicted as full: counted again. */
+static void the_record_of_the_memory_is_what_the_table_says(void)
+{
+    const char *data = g_getenv("REHEARSE_DATA");
+    g_autofree char *path = g_build_filename(data ? data : RH_DATA_DIR, "calibrate", "data",
+                                             "published-steps.csv", NULL);
+    g_autoptr(RhSteps) steps = rh_steps_load(path, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    Band bands[] = {{0, 0, 0}, {RH_ROOM_FRAC, 0, 0}, {1.0, 0, 0}, {1.1, 0, 0}};
+    count_bands(steps, bands, G_N_ELEMENTS(bands));
+    for (size_t i = 1; i < G_N_ELEMENTS(bands); i++) {
+        RhRehearsal r = {.memory.peak_bytes = bands[i].from_frac, .memory_capacity_bytes = 1};
+        g_autofree char *said = rh_report_memory_record(&r);
+        g_autofree char *counted = g_strdup_printf(
+            "Of %d measured A100 runs predicted this full, %d ran out; of %d below 92 %%, %d",
+            bands[i].runs, bands[i].out_of_memory, bands[0].runs, bands[0].out_of_memory);
+        if (g_strcmp0(said, counted) != 0)
+            fprintf(stderr, "    said:    %s\n    counted: %s\n", said, counted);
+        CU_ASSERT_STRING_EQUAL(said, counted);
+    }
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -313,6 +360,8 @@ int main(void)
         {"a source may have a network of its own", a_source_may_have_a_network_of_its_own},
         {"rows that determine no constants are refused",
          rows_that_determine_no_constants_are_refused},
+        {"the record of the memory is what the table says",
+         the_record_of_the_memory_is_what_the_table_says},
         {"a reserve is found from runs that died", a_reserve_is_found_from_runs_that_died},
         {"errors name line and cell", errors_name_line_and_cell},
         {"the published table is read whole", the_published_table_is_read_whole},

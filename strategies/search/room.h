@@ -3,8 +3,8 @@
 #include "strategies/search/plan.h"
 
 /* Layouts are ranked within this share of the device unless --limit says otherwise: where the
- * record in report/text_parts.c turns (of 94 measured runs predicted below it 11 ran out of memory,
- * of 16 from there to the whole 12). It stands until the odds of a layout are known. */
+ * record in report/text_parts.c turns (of 95 measured runs predicted below it 11 ran out of memory,
+ * of 17 from there to the whole 13). It stands until the odds of a layout are known. */
 #define RH_ROOM_FRAC 0.92
 
 typedef struct {
