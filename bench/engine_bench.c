@@ -115,7 +115,7 @@ int main(void)
     bench_job_clear(&job);
     fold_of_512("tp1,pp1,zero3");
     fold_of_512("tp8,pp4,zero1");
-    fold_of_512("tp2,pp8,zero2,order=tp-pp-dp");
+    fold_of_512("tp2,pp8,zero1,order=tp-pp-dp");
     against_bare_simgrid();
     return 0;
 }
