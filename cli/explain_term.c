@@ -7,6 +7,7 @@
 #include "report/format.h"
 #include "report/report.h"
 #include "sim/collective/collective.h"
+#include "strategies/train/item.h"
 
 #define ROWS_MAX 8
 
@@ -348,6 +349,44 @@ static void append_kernels(GString *out, const RhInputs *in, const RhProgram *p,
     rh_report_tree(out, why, why->value_s);
 }
 
+/* --- the bubble --- */
+
+/* Seconds of a layer's kernels in each pass. */
+static void layer_passes(const RhCase *c, const RhLayout *l, double pass_s[RH_SLOT_PASSES])
+{
+    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
+    g_autoptr(RhItems) items = rh_items_new(l, pieces);
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+        const GArray *tasks = items->pass[rh_pieces_kind(pieces, 0)][pass].tasks;
+        pass_s[pass] = 0;
+        for (guint i = 0; tasks && i < tasks->len; i++) {
+            const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+            for (int k = 0; k < RH_PARTS_MAX && task->parts[k]; k++)
+                pass_s[pass] += task->parts[k]->seconds;
+        }
+    }
+}
+
+static void append_bubble(GString *out, const RhCase *c, const RhLayout *l)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    int64_t m = rh_train_microbatches(c, l);
+    double pass_s[RH_SLOT_PASSES];
+    layer_passes(c, l, pass_s);
+    g_string_append_printf(out,
+                           "\nwith equal stages the bubble over the work is\n"
+                           "  %s = %.1f %% (pp %d, vpp %d, m %" G_GINT64_FORMAT ")\n",
+                           schedule->bubble, 100 * schedule->bubble_frac(l->pp, l->vpp, m, pass_s),
+                           l->pp, l->vpp, m);
+    if (!schedule->splits_backward)
+        return;
+    g_autofree char *f = rh_quantity_format(pass_s[RH_SLOT_FORWARD], RH_QUANTITY_S, 3);
+    g_autofree char *b = rh_quantity_format(pass_s[RH_SLOT_BACKWARD_DATA], RH_QUANTITY_S, 3);
+    g_autofree char *w = rh_quantity_format(pass_s[RH_SLOT_BACKWARD_WEIGHT], RH_QUANTITY_S, 3);
+    g_string_append_printf(
+        out, "  of a layer, forward F %s, backward to inputs B %s, to weights W %s\n", f, b, w);
+}
+
 void rh_explain_term(GString *out, const RhInputs *in, const RhRehearsal *r, const RhProgram *p,
                      const RhCost *term)
 {
@@ -359,15 +398,8 @@ void rh_explain_term(GString *out, const RhInputs *in, const RhRehearsal *r, con
     rh_report_tree(out, term, r->step_time_s);
     bool kernels = subject.wait == RH_WAIT_COMPUTE || subject.wait == RH_WAIT_STRETCH ||
                    subject.wait == RH_WAIT_LAST;
-    if (subject.wait == RH_WAIT_BUBBLE) {
-        const RhLayout *l = &r->layout;
-        int64_t m = rh_train_microbatches(&in->c, l);
-        g_string_append_printf(
-            out,
-            "\nwith equal stages the bubble is (pp - 1) / (vpp x m) of the work:\n"
-            "  %d / (%d x %" G_GINT64_FORMAT ") = %.1f %%\n",
-            l->pp - 1, l->vpp, m, 100.0 * (l->pp - 1) / ((double)l->vpp * (double)m));
-    }
+    if (subject.wait == RH_WAIT_BUBBLE)
+        append_bubble(out, &in->c, &r->layout);
     if (kernels)
         append_kernels(out, in, p, subject);
     else

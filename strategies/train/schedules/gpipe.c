@@ -11,4 +11,11 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
     }
 }
 
-const RhPipelineSchedule rh_schedule_gpipe = {.order = order};
+static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
+{
+    (void)pass_s;
+    return (p - 1) / ((double)v * (double)m);
+}
+
+const RhPipelineSchedule rh_schedule_gpipe = {
+    .order = order, .bubble = "(pp - 1) / m", .bubble_frac = bubble_frac};

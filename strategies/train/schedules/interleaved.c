@@ -28,4 +28,11 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = slot_at(p, v, backward++, true);
 }
 
-const RhPipelineSchedule rh_schedule_interleaved = {.settles = true, .order = order};
+static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
+{
+    (void)pass_s;
+    return (p - 1) / ((double)v * (double)m);
+}
+
+const RhPipelineSchedule rh_schedule_interleaved = {
+    .settles = true, .order = order, .bubble = "(pp - 1) / (vpp x m)", .bubble_frac = bubble_frac};

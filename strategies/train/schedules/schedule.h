@@ -28,6 +28,11 @@ typedef struct {
     bool settles;
     /* Fills the slots of one stage: rh_pipeline_slots_count of them. */
     void (*order)(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots);
+    /* The bubble over the work where stages are equal and messages free: as text, pp, vpp and m
+     * named so, and F, B, W seconds forward, backward to the inputs, to the weights; and its value,
+     * the seconds by pass. */
+    const char *bubble;
+    double (*bubble_frac)(int32_t p, int32_t v, int64_t m, const double pass_s[RH_SLOT_PASSES]);
 } RhPipelineSchedule;
 
 const RhPipelineSchedule *rh_pipeline_schedule(RhScheduleKind kind);

@@ -31,5 +31,16 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
         slots[n++] = slot(RH_SLOT_BACKWARD_WEIGHT, weight++);
 }
 
-const RhPipelineSchedule rh_schedule_zb_h1 = {
-    .splits_backward = true, .settles = true, .order = order};
+static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
+{
+    (void)v;
+    double f = pass_s[RH_SLOT_FORWARD], b = pass_s[RH_SLOT_BACKWARD_DATA],
+           w = pass_s[RH_SLOT_BACKWARD_WEIGHT];
+    return (p - 1) * (f + b - w) / ((double)m * (f + b + w));
+}
+
+const RhPipelineSchedule rh_schedule_zb_h1 = {.splits_backward = true,
+                                              .settles = true,
+                                              .order = order,
+                                              .bubble = "(pp - 1) (F + B - W) / (m (F + B + W))",
+                                              .bubble_frac = bubble_frac};
