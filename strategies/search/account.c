@@ -137,7 +137,7 @@ void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s)
     fill_rates(c, r, kernels.flops);
     r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
     add_kernels(r->costs, compute_s, kernels.seconds);
-    rh_cost_add(r->costs, "bound less kernels", step_s - compute_s,
+    rh_cost_add(r->costs, "remainder: bound less kernels", step_s - compute_s,
                 "the segment graph's step less the mean rank's kernels: waits of all kinds");
     rh_cost_add(r->costs, "slow nodes", step_s * (rh_straggler_factor(c) - 1),
                 c->stack->straggler_frac.source);
