@@ -65,52 +65,13 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
     return l;
 }
 
-/* "1, 2, 4, 8": the divisors of n up to `limit`. */
-static char *divisors_text(int64_t n, int64_t limit)
+char *rh_divisors_text(int64_t n, int64_t limit)
 {
     g_autoptr(GString) s = g_string_new(NULL);
     for (int64_t d = 1; d <= MIN(n, limit); d++)
         if (n % d == 0)
             g_string_append_printf(s, "%s%" G_GINT64_FORMAT, s->len ? ", " : "", d);
     return g_string_free(g_steal_pointer(&s), FALSE);
-}
-
-static bool tensor_legal(const RhCase *c, const RhLayout *l, GError **error)
-{
-    const RhPlatform *p = c->platform;
-    if (l->tp > p->gpus_per_node)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "tp=%d is wider than the %d GPUs of a node\nnote: tensor parallelism across "
-            "nodes is not planned: its collectives sit on the critical path of every layer",
-            l->tp, p->gpus_per_node);
-    for (int k = 0; k < c->model->kinds_count; k++) {
-        const RhLayerKind *kind = &c->model->kinds[k];
-        if (kind->heads % l->tp != 0) {
-            g_autofree char *legal = divisors_text(kind->heads, p->gpus_per_node);
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "tp=%d does not divide %d attention heads (%s: num_attention_heads)\n"
-                           "note: legal tp on this node: %s",
-                           l->tp, kind->heads, c->model->name, legal);
-        }
-        if (kind->kv_heads % l->tp != 0 && l->tp % kind->kv_heads != 0)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "tp=%d neither divides nor is a multiple of %d key-value heads (%s)",
-                           l->tp, kind->kv_heads, c->model->name);
-        if (kind->ffn_width % l->tp != 0)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp,
-                           kind->ffn_width);
-    }
-    if (l->sequence_parallel && !c->stack->sequence_parallel)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
-                       c->stack->name);
-    if (l->sequence_parallel && l->tp > 1 && c->job.sequence / l->cp % l->tp != 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
-                       c->job.sequence, l->tp);
-    return true;
 }
 
 /* "gpipe, 1f1b": the schedules of a stack. */
@@ -205,7 +166,7 @@ static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "dp=%d does not divide the global batch of %" G_GINT64_FORMAT " samples",
                        l->dp, c->job.global_batch);
     if (per_replica % l->microbatch != 0) {
-        g_autofree char *legal = divisors_text(per_replica, 16);
+        g_autofree char *legal = rh_divisors_text(per_replica, 16);
         return rh_fail(error, RH_ERROR_USAGE,
                        "mb=%d does not divide the %" G_GINT64_FORMAT
                        " samples of a replica (global "
@@ -238,14 +199,12 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "ep > 1 is not in this version: expert parallelism is not built yet");
     if (!rh_train_job_legal(c, error))
         return false;
-    if (!tensor_legal(c, l, error))
-        return false;
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, error))
+            return false;
     if (ranks != c->job.gpus)
         return rh_fail(error, RH_ERROR_USAGE,
                        "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
                        l->pp, l->dp, l->cp, ranks, c->job.gpus);
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, error))
-            return false;
     return stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
 }

@@ -36,6 +36,9 @@ typedef struct {
     void (*close)(RhScriptWriter *w, const RhSlotKind *slot);
 } RhCut;
 
+/* For what is legal: "1, 2, 4, 8", the divisors of n up to `limit`; caller frees. */
+char *rh_divisors_text(int64_t n, int64_t limit);
+
 /* NULL-ended, in the order in which they act at one place. */
 extern const RhCut *const rh_cuts[];
 

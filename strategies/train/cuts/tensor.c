@@ -5,6 +5,7 @@
  * all-reduce becomes a reduce-scatter behind the block and an all-gather before the next; backward
  * gathers the input once more for the weight gradient (figure 5 and section 4.2.2). The input
  * gradient's collective runs beside the weight-gradient GEMMs. */
+#include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
 static bool sequence(const RhWeave *w)
@@ -78,4 +79,43 @@ static void seam(RhWeave *w, RhSeam at)
     }
 }
 
-const RhCut rh_cut_tensor = {.name = "tp", .seam = seam};
+/* Groups stay in a node, and every matrix cuts evenly. */
+static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    const RhPlatform *p = c->platform;
+    if (l->tp > p->gpus_per_node)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "tp=%d is wider than the %d GPUs of a node\nnote: tensor parallelism across "
+            "nodes is not planned: its collectives sit on the critical path of every layer",
+            l->tp, p->gpus_per_node);
+    for (int k = 0; k < c->model->kinds_count; k++) {
+        const RhLayerKind *kind = &c->model->kinds[k];
+        if (kind->heads % l->tp != 0) {
+            g_autofree char *degrees = rh_divisors_text(kind->heads, p->gpus_per_node);
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d does not divide %d attention heads (%s: num_attention_heads)\n"
+                           "note: legal tp on this node: %s",
+                           l->tp, kind->heads, c->model->name, degrees);
+        }
+        if (kind->kv_heads % l->tp != 0 && l->tp % kind->kv_heads != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d neither divides nor is a multiple of %d key-value heads (%s)",
+                           l->tp, kind->kv_heads, c->model->name);
+        if (kind->ffn_width % l->tp != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp,
+                           kind->ffn_width);
+    }
+    if (l->sequence_parallel && !c->stack->sequence_parallel)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
+                       c->stack->name);
+    if (l->sequence_parallel && l->tp > 1 && c->job.sequence / l->cp % l->tp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
+                       c->job.sequence, l->tp);
+    return true;
+}
+
+const RhCut rh_cut_tensor = {.name = "tp", .legal = legal, .seam = seam};
