@@ -394,10 +394,7 @@ static void hold_states(Build *b)
 {
     const RhStack *stack = b->c->stack;
     double params = b->script->params;
-    RhShares shares = {1, 1, 1};
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->share)
-            rh_cuts[i]->share(b->layout, &shares);
+    RhShares shares = rh_cut_shares(b->layout);
     add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
     add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
     add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);

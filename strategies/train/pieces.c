@@ -1,5 +1,7 @@
 #include "strategies/train/pieces.h"
 
+#include "strategies/train/cuts/cut.h"
+
 typedef struct {
     const RhPieces *pieces;
     const RhLayerKind *kind;
@@ -14,7 +16,7 @@ double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
 
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, double params)
 {
-    double share = params / (l->zero >= 1 ? rh_train_replicas(l) : 1);
+    double share = params / rh_cut_shares(l).optimizer;
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = c->stack->optimizer_bytes.value * share,

@@ -36,6 +36,9 @@ typedef struct {
     void (*close)(RhScriptWriter *w, const RhSlotKind *slot);
 } RhCut;
 
+/* Of all cuts together. */
+RhShares rh_cut_shares(const RhLayout *layout);
+
 /* For what is legal: "1, 2, 4, 8", the divisors of n up to `limit`; caller frees. */
 char *rh_divisors_text(int64_t n, int64_t limit);
 
