@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/beside.h"
 #include "base/child.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sibling.h"
 #include "base/table.h"
 #include "calibrate/kernels_files.h"
 #include "calibrate/kernels_fit.h"
@@ -35,7 +35,7 @@ RhCalibrateKind rh_calibrate_kind(const char *path, GError **error)
 
 char *rh_kernels_program(void)
 {
-    return rh_beside(PROGRAM, "REHEARSE_KERNELS");
+    return rh_sibling_program(PROGRAM, "REHEARSE_KERNELS");
 }
 
 /* "allreduce" is what a user says; the program measures all of NCCL. */

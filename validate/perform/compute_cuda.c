@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/beside.h"
 #include "base/error.h"
+#include "base/sibling.h"
 #include "platforms/kernel_list.h"
 #include "validate/perform/compute.h"
 
@@ -63,7 +63,7 @@ static int device_of(int place)
 
 static bool start(Cuda *x, int place, GError **error)
 {
-    g_autofree char *program = rh_beside(PROGRAM, VARIABLE);
+    g_autofree char *program = rh_sibling_program(PROGRAM, VARIABLE);
     g_autofree char *device = g_strdup_printf("%d", device_of(place));
     int in = -1, out = -1;
     if (!program)

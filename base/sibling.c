@@ -1,8 +1,8 @@
-#include "base/beside.h"
+#include "base/sibling.h"
 
 #include <glib.h>
 
-char *rh_beside(const char *name, const char *variable)
+char *rh_sibling_program(const char *name, const char *variable)
 {
     const char *named = g_getenv(variable);
     if (named && *named)

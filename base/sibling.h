@@ -3,4 +3,4 @@
 
 /* The program that the environment's `variable` names, else `name` beside this one, else on the
  * path; NULL when there is none. Caller frees. */
-char *rh_beside(const char *name, const char *variable);
+char *rh_sibling_program(const char *name, const char *variable);
