@@ -261,6 +261,20 @@ static void gathered_tables_need_their_buffers(void)
                    TOLERANCE);
 }
 
+/* A tied head on the embedding's stage owns its norm and no matrix. */
+static void a_tied_head_owns_its_norm(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
+    static const double tensors[] = {[RH_NORM_RMS] = 1, [RH_NORM_LAYER] = 2, [RH_NORM_NONE] = 0};
+    for (size_t norm = 0; norm < G_N_ELEMENTS(tensors); norm++) {
+        k.model->norm = (RhNorm)norm;
+        RhLayout l = train_layout(&k, "tp2,dp4");
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        CU_ASSERT_EQUAL(rh_item_params(pieces, &l, RH_ITEM_HEAD),
+                        tensors[norm] * (double)k.model->hidden);
+    }
+}
+
 static void uneven_stages_have_the_closed_form_too(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 32, 2048);
@@ -292,6 +306,7 @@ int main(void)
             {"the_last_stage_frees_its_logits_before_the_layers_backward",
              the_last_stage_frees_its_logits_before_the_layers_backward},
             {"gathered_tables_need_their_buffers", gathered_tables_need_their_buffers},
+            {"a_tied_head_owns_its_norm", a_tied_head_owns_its_norm},
             {"uneven_stages_have_the_closed_form_too", uneven_stages_have_the_closed_form_too},
             {0}});
 }

@@ -278,8 +278,8 @@ double rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
         return pieces->embedding.params;
     if (kind != RH_ITEM_HEAD)
         return pieces->layer_params[kind];
-    double norm = (double)model->hidden * (model->norm == RH_NORM_LAYER ? 2 : 1);
-    return model->tied_embeddings && l->pp == 1 ? norm : pieces->head.params;
+    bool shares_matrix = model->tied_embeddings && l->pp == 1;
+    return shares_matrix ? pieces->head.whole_params : pieces->head.params;
 }
 
 /* A layer's blocks run one after another; full recomputation brings both back at once. */

@@ -93,6 +93,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         .sequence_backward =
             piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
         .params = params.sharded + params.replicated,
+        .whole_params = params.replicated,
         .bytes = bytes,
     };
 }

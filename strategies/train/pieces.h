@@ -26,8 +26,9 @@ typedef struct RhPiece {
 typedef struct {
     RhPiece sequence_forward, tensor_forward;
     RhPiece data, weight, sequence_backward;
-    double params;      /* on this rank */
-    RhActivation bytes; /* kept and transient, for one micro-batch */
+    double params;       /* on this rank */
+    double whole_params; /* of them, what tensor ranks do not cut: norms */
+    RhActivation bytes;  /* kept and transient, for one micro-batch */
 } RhBlockPieces;
 
 typedef struct {
