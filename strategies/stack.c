@@ -9,9 +9,8 @@
 #define TRAINING_FIT "fit over 207 published steps (Aleph Alpha, SimuMax; docs/model-stacks.md)"
 #define STANDS       TRAINING_FIT ", in whose interval an older value stands"
 
-/* Megatron-LM's pipelines, and GPipe to compare with. */
-#define MEGATRON_SCHEDULES                                                                         \
-    (1u << RH_SCHEDULE_GPIPE | 1u << RH_SCHEDULE_1F1B | 1u << RH_SCHEDULE_INTERLEAVED)
+/* Megatron-LM's pipelines (core_v0.15.3, megatron/core/pipeline_parallel/schedules.py). */
+#define MEGATRON_SCHEDULES (1u << RH_SCHEDULE_1F1B | 1u << RH_SCHEDULE_INTERLEAVED)
 /* Its ZeRO-2 and 3 are Megatron-FSDP, which lays a mesh of (data x context, tensor) over all ranks
  * and asserts that its groups are the job's (core_v0.15.3, mcore_fsdp_adapter.py): with stages they
  * are not. The one of SC21 had neither. */

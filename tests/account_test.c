@@ -138,6 +138,7 @@ static const char *const split_backward[] = {"tp1,pp4,dp2,schedule=zb-h1",
 static void the_terms_of_a_step_sum_to_it(void)
 {
     g_auto(TrainKit) k = train_kit(job[0], job[1], "megatron", 16, 2048);
+    train_kit_runs_all(&k);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         check_sums(&k, layouts[i], (RhEngineOptions){0});
         check_sums(&k, layouts[i], (RhEngineOptions){.steps = 3});
@@ -194,6 +195,7 @@ static void check_bound(const TrainKit *k, const char *layout)
 static void a_bound_has_the_rehearsals_kernels(void)
 {
     g_auto(TrainKit) k = train_kit(job[0], job[1], "megatron", 16, 2048);
+    train_kit_runs_all(&k);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++)
         check_bound(&k, layouts[i]);
     g_auto(TrainKit) bare = train_kit(job[0], job[1], "bare", 16, 2048);

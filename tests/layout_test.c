@@ -217,6 +217,7 @@ static void illegal_layouts_say_why(void)
 static void knobs_without_effect_are_canonical(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 2048);
+    train_kit_runs_all(&k);
     RhLayout l = train_layout(&k, "tp1,pp8,dp1,zero3,sp=on,order=tp-pp-dp,schedule=gpipe");
     CU_ASSERT_FALSE(l.sequence_parallel);
     CU_ASSERT_EQUAL(l.zero, 0);
