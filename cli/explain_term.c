@@ -20,6 +20,20 @@ static void collect_names(const RhCost *term, GPtrArray *names)
         collect_names(g_ptr_array_index(term->children, i), names);
 }
 
+/* A lane's name stands for what waiting on it is called; and words that people use besides. */
+static const char *meaning_of(const char *word)
+{
+    static const char *const words[][2] = {
+        {"pp", "pipeline bubble"}, {"zero", "data parallel"}, {"kernels", "compute"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        if (strcmp(word, words[i][0]) == 0)
+            return words[i][1];
+    for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++)
+        if (strcmp(word, rh_lane_name((RhLane)lane)) == 0)
+            return rh_wait_name(rh_lane_wait((RhLane)lane));
+    return word;
+}
+
 const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **error)
 {
     g_autofree char *spelled = g_strdup(word);
@@ -29,18 +43,11 @@ const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **er
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     collect_names(costs, names);
     g_ptr_array_add(names, NULL);
-    static const char *const short_names[][2] = {
-        {"tp", "tensor"}, {"dp", "data par"},   {"cp", "context"},     {"ep", "expert"},
-        {"pp", "bubble"}, {"zero", "data par"}, {"kernels", "compute"}};
     g_autofree char *small = g_ascii_strdown(g_strdelimit(spelled, "-_", ' '), -1);
-    for (size_t i = 0; i < G_N_ELEMENTS(short_names); i++)
-        if (strcmp(small, short_names[i][0]) == 0) {
-            g_free(small);
-            small = g_strdup(short_names[i][1]);
-        }
+    const char *meant = meaning_of(small);
     for (guint i = 0; i + 1 < names->len; i++) {
         g_autofree char *name = g_ascii_strdown(g_ptr_array_index(names, i), -1);
-        if (strstr(name, small))
+        if (strstr(name, meant))
             return rh_cost_find(costs, g_ptr_array_index(names, i));
     }
     const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
@@ -70,27 +77,19 @@ static Subject subject_of(const char *name)
 
 static bool task_belongs(const RhTask *t, Subject subject)
 {
-    switch (subject.wait) {
-    case RH_WAIT_TP:
-    case RH_WAIT_CP:
-    case RH_WAIT_EP:
-    case RH_WAIT_DP:
-        return t->kind == RH_TASK_COLLECTIVE && rh_lane_wait((RhLane)t->lane) == subject.wait;
-    case RH_WAIT_PIPELINE_TRANSFER:
-    case RH_WAIT_BUBBLE:
-        return t->kind == RH_TASK_SEND;
-    case RH_WAIT_COMPUTE:
-    case RH_WAIT_STRETCH:
-        return t->kind == RH_TASK_KERNEL;
-    case RH_WAIT_LAST:
-        return t->kind == RH_TASK_KERNEL && t->phase == subject.phase;
-    case RH_WAIT_COPY:
-        return t->kind == RH_TASK_COPY;
-    case RH_WAIT_JITTER:
-    case RH_WAIT_END:
-        break;
+    switch (t->kind) {
+    case RH_TASK_COLLECTIVE:
+        return rh_lane_wait((RhLane)t->lane) == subject.wait;
+    case RH_TASK_SEND:
+        return subject.wait == RH_WAIT_PIPELINE_TRANSFER || subject.wait == RH_WAIT_BUBBLE;
+    case RH_TASK_KERNEL:
+        return subject.wait == RH_WAIT_COMPUTE || subject.wait == RH_WAIT_STRETCH ||
+               (subject.wait == RH_WAIT_LAST && t->phase == subject.phase);
+    case RH_TASK_COPY:
+        return subject.wait == RH_WAIT_COPY;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* The role with the most tasks of the subject stands for all. */

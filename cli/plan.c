@@ -262,7 +262,7 @@ static const RhOption own[] = {
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
     RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK", "print launch flags for the best",
-              .choices = "megatron"),
+              .choices = RH_FRAMEWORK_CHOICES),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,
                                          NULL};

@@ -141,6 +141,17 @@ static guint count_rehearsed(const RhPlan *plan)
     return count;
 }
 
+/* "vpp and order" */
+static char *variants_text(void)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->variant)
+            g_ptr_array_add(keys, (void *)knob->key);
+    g_ptr_array_add(keys, NULL);
+    return g_strjoinv(" and ", (char **)keys->pdata);
+}
+
 static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptions *options)
 {
     guint rehearsed = count_rehearsed(plan);
@@ -150,8 +161,11 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
                         "   that no kernel hides, % of the step\n");
     if (rehearsed < plan->entries->len)
         g_string_append(out, "   >=: a lower bound of the step; that layout was not rehearsed\n");
-    if (!options->variants && plan->entries->len > 1)
-        g_string_append(out, "   a row is the best of its kind: vpp and order are varied within\n");
+    if (!options->variants && plan->entries->len > 1) {
+        g_autofree char *varied = variants_text();
+        g_string_append_printf(out, "   a row is the best of its kind: %s are varied within\n",
+                               varied);
+    }
 }
 
 static void append_table(GString *out, const RhPlan *plan)

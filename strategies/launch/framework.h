@@ -31,7 +31,8 @@ typedef struct {
     bool (*say_rest)(RhLaunchText *t, GError **error);
 } RhFramework;
 
-extern const RhFramework rh_framework_megatron;
+#define RH_DECLARE_FRAMEWORK(name) extern const RhFramework rh_framework_##name;
+RH_FRAMEWORKS(RH_DECLARE_FRAMEWORK)
 
 /* Further words, with a space between. */
 void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -5,7 +5,8 @@
 #include "base/error.h"
 #include "strategies/launch/framework.h"
 
-static const RhFramework *const frameworks[] = {&rh_framework_megatron};
+#define ADDRESS(name) &rh_framework_##name,
+static const RhFramework *const frameworks[] = {RH_FRAMEWORKS(ADDRESS)};
 
 G_GNUC_PRINTF(3, 0)
 static void append(GString *text, const char *between, const char *format, va_list arguments)
