@@ -5,6 +5,8 @@
 #include "sim/collective/algorithm.h"
 #include "sim/map64.h"
 
+#define LINKS_PER_MEMBER 64 /* of the platform; with fewer, a table of all pays */
+
 typedef struct {
     int32_t links_first, links_count;
     double latency_s;
@@ -28,8 +30,9 @@ typedef struct {
     int32_t instances_count;
     int32_t block; /* instances that stand alike: one in so many is listed (blocks.h) */
     RhMap64 *place_of_link;
-    GArray *loads;    /* Load, by place: of the links in use, not of all there are */
-    int32_t *touched; /* places with bytes on them */
+    int32_t *places_of_links; /* instead, by link, where most are crossed: 1 + place; or NULL */
+    GArray *loads;            /* Load, by place: of the links in use, not of all there are */
+    int32_t *touched;         /* places with bytes on them */
     int32_t touched_count, touched_room;
     /* Where edges come again and again (a tree's do, in every phase): their routes, once. */
     int32_t *edge_of_flow; /* NULL when they do not */
@@ -162,12 +165,23 @@ static void number_edges(Clock *k, int32_t *first)
     }
 }
 
+/* The place of a link; `fresh` for one that had none. */
+static int32_t known_place(Clock *k, RhLink link, int32_t fresh)
+{
+    if (!k->places_of_links)
+        return *rh_map64_at(k->place_of_link, (uint64_t)link + 1, fresh);
+    int32_t *place = &k->places_of_links[link];
+    if (*place == 0)
+        *place = fresh + 1;
+    return *place - 1;
+}
+
 static Crossing place_of(Clock *k, RhLink link)
 {
     int32_t fresh = (int32_t)k->loads->len, alike = 1;
     if (k->block > 1)
         link = rh_platform_link_turned(k->platform, k->block, link, &alike);
-    int32_t place = *rh_map64_at(k->place_of_link, (uint64_t)link + 1, fresh);
+    int32_t place = known_place(k, link, fresh);
     if (place == fresh) {
         Load load = {0, rh_platform_link_bytes_per_s(k->platform, link)};
         g_array_append_val(k->loads, load);
@@ -286,6 +300,9 @@ static Step steps_s(Clock *k, int32_t group, int32_t role)
     k->loads = g_array_new(FALSE, FALSE, sizeof(Load));
     k->places = g_array_new(FALSE, FALSE, sizeof(Crossing));
     list_instances(k, group, role);
+    int32_t links = rh_platform_links_count(k->platform);
+    if ((int64_t)k->instances_count * s->members >= links / LINKS_PER_MEMBER)
+        k->places_of_links = g_new0(int32_t, links + 1);
     keep_routes(k);
     for (guint i = 0; i < s->phases->len; i++) {
         const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
@@ -295,6 +312,7 @@ static Step steps_s(Clock *k, int32_t group, int32_t role)
         total.moving_s += phase->repeat * step.moving_s;
     }
     rh_map64_free(k->place_of_link);
+    g_free(k->places_of_links);
     g_array_unref(k->loads);
     g_array_unref(k->places);
     g_free(k->touched);
