@@ -13,7 +13,7 @@ typedef struct {
     int32_t ranks_count, links_count;
     uint64_t *rank, *rank_next;
     uint64_t *link, *link_next;
-    uint64_t *flow, *flow_seed;
+    uint64_t *flow, *pair_seed;
     uint64_t *instance, *instance_next;
     GArray *touched; /* RhLink: firsts of the links that some flow crosses */
     bool every_link; /* has a colour of its own, not those of its orbit one in common */
@@ -41,6 +41,21 @@ static void touch_links(Refine *f)
     }
 }
 
+/* What flows of a pair are there for. */
+static uint64_t *pair_seeds(const RhTraffic *t)
+{
+    uint64_t *seeds = g_new(uint64_t, t->pairs->len + 1);
+    for (uint32_t i = 0; i < t->pairs->len; i++) {
+        const RhPair *pair = AT(t->pairs, RhPair, i);
+        const RhPairUse *uses = AT(t->uses, RhPairUse, pair->uses_first);
+        seeds[i] = 17;
+        for (int32_t k = 0; k < pair->uses_count; k++)
+            seeds[i] =
+                rh_mix64(rh_mix64(seeds[i], (uint64_t)uses[k].pattern), rh_bits64(uses[k].share));
+    }
+    return seeds;
+}
+
 static Refine *refine_new(const RhTraffic *t)
 {
     Refine *f = g_new0(Refine, 1);
@@ -52,7 +67,7 @@ static Refine *refine_new(const RhTraffic *t)
     f->link = g_new0(uint64_t, f->links_count + 1);
     f->link_next = g_new0(uint64_t, f->links_count + 1);
     f->flow = g_new0(uint64_t, t->flows->len + 1);
-    f->flow_seed = g_new0(uint64_t, t->flows->len + 1);
+    f->pair_seed = pair_seeds(t);
     f->instance = g_new0(uint64_t, t->instances->len + 1);
     f->instance_next = g_new0(uint64_t, t->instances->len + 1);
     for (uint32_t i = 0; i < t->instances->len; i++) {
@@ -62,11 +77,6 @@ static Refine *refine_new(const RhTraffic *t)
     f->touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
     f->seen = rh_map64_new();
     touch_links(f);
-    for (uint32_t i = 0; i < t->flows->len; i++) {
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
-        f->flow_seed[i] = rh_mix64(rh_mix64((uint64_t)flow->pattern + 17, rh_bits64(flow->share)),
-                                   rh_bits64(flow->latency_s));
-    }
     return f;
 }
 
@@ -75,7 +85,7 @@ static void refine_free(Refine *f)
     if (!f)
         return;
     uint64_t *arrays[] = {f->rank, f->rank_next, f->link,     f->link_next,
-                          f->flow, f->flow_seed, f->instance, f->instance_next};
+                          f->flow, f->pair_seed, f->instance, f->instance_next};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_free(arrays[i]);
     g_array_unref(f->touched);
@@ -92,7 +102,8 @@ static void colour_flows(Refine *f)
     for (uint32_t i = 0; i < t->flows->len; i++) {
         int32_t instance = flows[i].instance;
         uint64_t whose = instance >= 0 ? f->instance[instance] : f->rank[flows[i].owner];
-        uint64_t colour = rh_mix64(f->flow_seed[i], whose);
+        uint64_t colour =
+            rh_mix64(rh_mix64(f->pair_seed[flows[i].pair], rh_bits64(flows[i].latency_s)), whose);
         const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++)
             colour = rh_mix64(colour, f->link[f->every_link ? route[k].link : route[k].first]);
@@ -280,21 +291,24 @@ static double *slowness(const Refine *f, double *of_instance)
     }
     for (uint32_t i = 0; i < t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
         for (int pass = 0; pass < 3; pass++) /* count, use, forget */
-            for (int32_t k = 0; k < pattern->flows_count; k++)
-                for (int32_t l = 0; l < flows[k].links_count; l++) {
-                    const RhCrossing *crossed = rh_traffic_crossings(t, &flows[k]) + l;
-                    RhLink link = crossed->first;
-                    double *own = flows[k].instance >= 0 ? &of_instance[flows[k].instance]
-                                                         : &slow[flows[k].owner];
+            for (int32_t k = 0; k < pattern->flows_count; k++) {
+                double share;
+                const RhTrafficFlow *flow =
+                    AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
+                const RhCrossing *route = rh_traffic_crossings(t, flow);
+                double *own =
+                    flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
+                for (int32_t l = 0; l < flow->links_count; l++) {
+                    RhLink link = route[l].first;
                     if (pass == 0)
-                        crossing[link] += crossed->flows;
+                        crossing[link] += route[l].flows;
                     else if (pass == 1)
                         *own = MAX(*own, crossing[link] / bytes_per_s[link]);
                     else
                         crossing[link] = 0;
                 }
+            }
     }
     return slow;
 }

@@ -9,10 +9,17 @@
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
+    int32_t pattern, owner;
+    int32_t number; /* of the pattern's flows */
+    int32_t flow;
+    double share;
+} Own;
+
+typedef struct {
     const RhTraffic *traffic;
     const RhFold *fold;
     RhQuotient *q;
-    GArray *own;          /* int32_t: flows of the representatives, by pattern, owner, number */
+    GArray *own;          /* Own: flows of the representatives, by pattern, owner, number */
     RhMap64 *class_of;    /* flow colour -> class */
     RhMap64 *any_class;   /* pattern and owner -> first class, for merged colours */
     RhMap64 *link_of;     /* link colour -> quotient link */
@@ -41,34 +48,53 @@ static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
     return owner >= 0 && fold->representative[owner] == flow->owner ? fold->ranks_count[owner] : 0;
 }
 
-/* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
- */
-static void pick_slowest(Builder *b, const RhPattern *pattern, const double *bytes_per_s,
-                         int32_t *crossing, int32_t *pick, double *slowest)
+static Own own_of(const Builder *b, int32_t pattern, int32_t number)
+{
+    Own own = {.pattern = pattern, .number = number};
+    own.flow = rh_traffic_flow_of(b->traffic, AT(b->traffic->patterns, RhPattern, pattern), number,
+                                  &own.share);
+    own.owner = owner_of(b, AT(b->traffic->flows, RhTrafficFlow, own.flow));
+    return own;
+}
+
+/* Adds the pattern's flows over each link, or sets these links back to none. */
+static void count_crossing(const Builder *b, int32_t index, bool add, int32_t *crossing)
 {
     const RhTraffic *t = b->traffic;
-    const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, pattern->flows_first);
-    for (int pass = 0; pass < 3; pass++) /* count, use, forget */
-        for (int32_t k = 0; k < pattern->flows_count; k++) {
-            double slow = 0;
-            const RhCrossing *route = rh_traffic_crossings(t, &flows[k]);
-            for (int32_t l = 0; l < flows[k].links_count; l++) {
-                RhLink link = route[l].first;
-                int32_t more = pass == 0 ? route[l].flows : 0;
-                crossing[link] = pass == 2 ? 0 : crossing[link] + more;
-                slow = MAX(slow, crossing[link] / bytes_per_s[link]);
-            }
-            int32_t owner = owner_of(b, &flows[k]);
-            slow *= flows[k].share;
-            if (pass != 1 || stands_for(b, &flows[k]) == 0)
-                continue;
-            double *latency_s = &b->latency_s[flows[k].pattern * b->q->owners_count + owner];
-            *latency_s = MAX(*latency_s, flows[k].latency_s);
-            if (pick[owner] < 0 || slow > slowest[owner]) {
-                slowest[owner] = slow;
-                pick[owner] = pattern->flows_first + k;
-            }
+    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    for (int32_t k = 0; k < pattern->flows_count; k++) {
+        double share;
+        const RhTrafficFlow *flow =
+            AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
+        const RhCrossing *route = rh_traffic_crossings(t, flow);
+        for (int32_t l = 0; l < flow->links_count; l++)
+            crossing[route[l].first] = add ? crossing[route[l].first] + route[l].flows : 0;
+    }
+}
+
+/* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
+ */
+static void pick_slowest(Builder *b, int32_t index, const double *bytes_per_s,
+                         const int32_t *crossing, int32_t *pick, double *slowest)
+{
+    const RhTraffic *t = b->traffic;
+    for (int32_t k = 0; k < AT(t->patterns, RhPattern, index)->flows_count; k++) {
+        Own own = own_of(b, index, k);
+        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
+        if (stands_for(b, flow) == 0)
+            continue;
+        double slow = 0;
+        const RhCrossing *route = rh_traffic_crossings(t, flow);
+        for (int32_t l = 0; l < flow->links_count; l++)
+            slow = MAX(slow, crossing[route[l].first] / bytes_per_s[route[l].first]);
+        slow *= own.share;
+        double *latency_s = &b->latency_s[index * b->q->owners_count + own.owner];
+        *latency_s = MAX(*latency_s, flow->latency_s);
+        if (pick[own.owner] < 0 || slow > slowest[own.owner]) {
+            slowest[own.owner] = slow;
+            pick[own.owner] = k;
         }
+    }
 }
 
 /* Of every link that is crossed; caller frees. */
@@ -93,44 +119,55 @@ static void find_merged_flows(Builder *b)
     g_autofree double *bytes_per_s = rates_of_links(t);
     g_autofree int32_t *pick = g_new(int32_t, owners + 1);
     g_autofree double *slowest = g_new0(double, owners + 1);
-    for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         memset(pick, 0xff, sizeof *pick * owners);
-        pick_slowest(b, pattern, bytes_per_s, crossing, pick, slowest);
-        for (int32_t k = pattern->flows_first; k < pattern->flows_first + pattern->flows_count;
-             k++) {
-            const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, k);
-            int32_t colour = b->fold->colour_of_rank[flow->owner], owner = owner_of(b, flow);
-            bool own = colour >= 0 && b->fold->representative[colour] == flow->owner;
-            if (owner >= 0 && (pick[owner] == k || (own && stands_for(b, flow) > 0)))
-                g_array_append_val(b->own, k);
+        count_crossing(b, i, true, crossing);
+        pick_slowest(b, i, bytes_per_s, crossing, pick, slowest);
+        count_crossing(b, i, false, crossing);
+        for (int32_t k = 0; k < AT(t->patterns, RhPattern, i)->flows_count; k++) {
+            Own own = own_of(b, i, k);
+            const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
+            int32_t colour = b->fold->colour_of_rank[flow->owner];
+            bool mine = colour >= 0 && b->fold->representative[colour] == flow->owner;
+            if (own.owner >= 0 && (pick[own.owner] == k || (mine && stands_for(b, flow) > 0)))
+                g_array_append_val(b->own, own);
         }
     }
 }
 
-static int compare_own(const void *left, const void *right, void *data)
+static int compare_own(const void *left, const void *right)
 {
-    const Builder *b = data;
-    int32_t i = *(const int32_t *)left, k = *(const int32_t *)right;
-    const RhTrafficFlow *a = AT(b->traffic->flows, RhTrafficFlow, i);
-    const RhTrafficFlow *c = AT(b->traffic->flows, RhTrafficFlow, k);
+    const Own *a = left, *c = right;
     if (a->pattern != c->pattern)
         return a->pattern < c->pattern ? -1 : 1;
-    if (owner_of(b, a) != owner_of(b, c))
-        return owner_of(b, a) < owner_of(b, c) ? -1 : 1;
-    return i < k ? -1 : i > k;
+    if (a->owner != c->owner)
+        return a->owner < c->owner ? -1 : 1;
+    return a->number < c->number ? -1 : a->number > c->number;
+}
+
+/* An instance stands for others with all of its flows or none. */
+static void find_exact_flows(Builder *b)
+{
+    for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
+        const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
+        int32_t step = pattern->group < 0 ? 1 : pattern->edges_count;
+        for (int32_t k = 0; k < pattern->flows_count; k++) {
+            Own own = own_of(b, i, k);
+            if (stands_for(b, AT(b->traffic->flows, RhTrafficFlow, own.flow)) > 0)
+                g_array_append_val(b->own, own);
+            else
+                k += step - 1;
+        }
+    }
 }
 
 static void find_own_flows(Builder *b)
 {
     if (b->fold->approximate_why)
         find_merged_flows(b);
-    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)b->traffic->flows->data;
-    for (uint32_t i = 0; i < b->traffic->flows->len && !b->fold->approximate_why; i++) {
-        if (stands_for(b, &flows[i]) > 0)
-            g_array_append_val(b->own, i);
-    }
-    g_array_sort_with_data(b->own, compare_own, b);
+    else
+        find_exact_flows(b);
+    g_array_sort(b->own, compare_own);
 }
 
 static int32_t quotient_link(Builder *b, const RhCrossing *crossing)
@@ -167,13 +204,12 @@ static void count_merged_flows(Builder *b)
 {
     size_t owners = (size_t)b->q->owners_count;
     g_autofree double *shares = g_new0(double, b->traffic->patterns->len *owners + 1);
-    for (uint32_t i = 0; i < b->traffic->flows->len; i++) {
-        const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, i);
-        int32_t owner = owner_of(b, flow);
-        if (owner >= 0 && flow->links_count > 0)
-            shares[(size_t)flow->pattern * owners + (size_t)owner] +=
-                flow->share * b->traffic->block;
-    }
+    for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++)
+        for (int32_t k = 0; k < AT(b->traffic->patterns, RhPattern, i)->flows_count; k++) {
+            Own own = own_of(b, i, k);
+            if (own.owner >= 0 && AT(b->traffic->flows, RhTrafficFlow, own.flow)->links_count > 0)
+                shares[(size_t)i * owners + (size_t)own.owner] += own.share * b->traffic->block;
+        }
     for (uint32_t i = 0; i < b->q->classes->len; i++) {
         RhFlowClass *class = AT(b->q->classes, RhFlowClass, i);
         size_t cell = (size_t) class->pattern * owners + (size_t) class->owner;
@@ -182,49 +218,57 @@ static void count_merged_flows(Builder *b)
     }
 }
 
+/* What a flow is in one of the patterns that use its pair. */
+static uint64_t class_key(const Builder *b, int32_t flow, int32_t pattern, double share)
+{
+    return rh_mix64(rh_mix64(b->fold->flow_hash[flow], (uint64_t)pattern), rh_bits64(share));
+}
+
+static void add_class(Builder *b, const Own *own)
+{
+    const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, own->flow);
+    uint64_t cell = (uint64_t)own->pattern * (uint64_t)b->q->owners_count + (uint64_t)own->owner;
+    int32_t fresh = (int32_t)b->q->classes->len;
+    uint64_t key = class_key(b, own->flow, own->pattern, own->share);
+    int32_t class_index = *rh_map64_at(b->class_of, key, fresh);
+    if (class_index == fresh) {
+        RhFlowClass added = {.pattern = own->pattern,
+                             .owner = own->owner,
+                             .share = own->share,
+                             .latency_s = flow->latency_s};
+        add_hops(b, flow, &added);
+        if (b->latency_s)
+            added.latency_s = b->latency_s[cell];
+        g_array_append_val(b->q->classes, added);
+        rh_map64_at(b->any_class, cell + 1, fresh);
+        b->q->classes_first[cell + 1] = fresh + 1;
+    }
+    AT(b->q->classes, RhFlowClass, class_index)->flows_count += stands_for(b, flow);
+}
+
 static void add_classes(Builder *b)
 {
-    uint64_t owners = (uint64_t)b->q->owners_count;
     for (uint32_t i = 0; i < b->own->len; i++) {
-        int32_t index = *AT(b->own, int32_t, i);
-        const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, index);
-        int32_t fresh = (int32_t)b->q->classes->len;
-        if (flow->links_count == 0)
-            continue; /* to itself */
-        int32_t class_index = *rh_map64_at(b->class_of, b->fold->flow_hash[index], fresh);
-        int32_t owner = owner_of(b, flow);
-        if (class_index == fresh) {
-            RhFlowClass added = {.pattern = flow->pattern,
-                                 .owner = owner,
-                                 .share = flow->share,
-                                 .latency_s = flow->latency_s};
-            add_hops(b, flow, &added);
-            uint64_t cell = (uint64_t)flow->pattern * owners + (uint64_t)owner;
-            if (b->latency_s)
-                added.latency_s = b->latency_s[cell];
-            g_array_append_val(b->q->classes, added);
-            rh_map64_at(b->any_class, cell + 1, fresh);
-            b->q->classes_first[cell + 1] = fresh + 1;
-        }
-        AT(b->q->classes, RhFlowClass, class_index)->flows_count += stands_for(b, flow);
+        const Own *own = AT(b->own, Own, i);
+        if (AT(b->traffic->flows, RhTrafficFlow, own->flow)->links_count > 0) /* to another */
+            add_class(b, own);
     }
-    size_t cells = (size_t)b->traffic->patterns->len * (size_t)owners;
+    size_t cells = (size_t)b->traffic->patterns->len * (size_t)b->q->owners_count;
     for (size_t i = 1; i <= cells; i++)
         b->q->classes_first[i] = MAX(b->q->classes_first[i], b->q->classes_first[i - 1]);
     if (b->latency_s)
         count_merged_flows(b);
 }
 
-static int32_t class_of_flow(const Builder *b, uint32_t index)
+static int32_t class_of_flow(const Builder *b, int32_t index, const RhPairUse *use)
 {
-    int32_t found = rh_map64_get(b->class_of, b->fold->flow_hash[index]);
+    int32_t found = rh_map64_get(b->class_of, class_key(b, index, use->pattern, use->share));
     if (found >= 0)
         return found;
-    const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, index);
-    int32_t owner = owner_of(b, flow);
+    int32_t owner = owner_of(b, AT(b->traffic->flows, RhTrafficFlow, index));
     if (owner < 0)
         return -1;
-    return rh_map64_get(b->any_class, (uint64_t)flow->pattern * (uint64_t)b->q->owners_count +
+    return rh_map64_get(b->any_class, (uint64_t)use->pattern * (uint64_t)b->q->owners_count +
                                           (uint64_t)owner + 1);
 }
 
@@ -260,16 +304,25 @@ static uint64_t weight_key(int32_t class_index, int32_t link)
     return ((uint64_t)class_index << 32 | (uint64_t)link) + 1;
 }
 
-static void add_weight(Builder *b, uint32_t flow, int32_t link, int32_t flows)
+static void add_weight(Builder *b, int32_t class_index, int32_t link, int32_t flows)
 {
-    int32_t class_index = link >= 0 ? class_of_flow(b, flow) : -1;
-    if (class_index < 0)
-        return;
     int32_t fresh = (int32_t)b->counts->len;
     int32_t at = *rh_map64_at(b->weights, weight_key(unit_of(b, class_index), link), fresh);
     if (at == fresh)
         g_array_set_size(b->counts, b->counts->len + 1);
     g_array_index(b->counts, int32_t, at) += flows;
+}
+
+/* In each pattern that uses its pair. */
+static void add_weights(Builder *b, int32_t index, int32_t link, int32_t flows)
+{
+    const RhTraffic *t = b->traffic;
+    const RhPair *pair = AT(t->pairs, RhPair, AT(t->flows, RhTrafficFlow, index)->pair);
+    for (int32_t k = 0; link >= 0 && k < pair->uses_count; k++) {
+        int32_t found = class_of_flow(b, index, AT(t->uses, RhPairUse, pair->uses_first + k));
+        if (found >= 0)
+            add_weight(b, found, link, flows);
+    }
 }
 
 /* How many flows of each class cross each standing link: one pass over all flows. Under merged
@@ -283,7 +336,7 @@ static void count_weights(Builder *b)
         for (int32_t k = 0; k < flows[i].links_count; k++) {
             int32_t links = b->fold->approximate_why ? t->block / route[k].flows : 1;
             for (int32_t l = 0; l < links; l++)
-                add_weight(b, i, b->link_number[route[k].first + 2 * l], route[k].flows);
+                add_weights(b, (int32_t)i, b->link_number[route[k].first + 2 * l], route[k].flows);
         }
     }
 }
@@ -385,7 +438,7 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
         g_new0(int32_t, (size_t)traffic->program->groups->len * (size_t)fold->colours_count + 1);
     int32_t links = rh_platform_links_count(traffic->platform);
     Builder b = {.traffic = traffic, .fold = fold, .q = q};
-    b.own = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    b.own = g_array_new(FALSE, FALSE, sizeof(Own));
     b.counts = g_array_new(FALSE, TRUE, sizeof(int32_t));
     b.class_of = rh_map64_new();
     b.any_class = rh_map64_new();

@@ -276,124 +276,192 @@ static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flo
     add_crossings(t, route, count);
 }
 
-/* `known`: flows of the group's phases before by their ranks, as they take the same routes; NULL
- * for messages. */
-static void add_flow(RhTraffic *t, RhTrafficFlow flow, int32_t dst, RhMap64 *known)
+static RhTrafficFlow *add_flow(RhTraffic *t, RhTrafficFlow flow)
 {
-    uint64_t ranks = ((uint64_t)flow.owner << 32 | (uint64_t)dst) + 1;
-    int32_t fresh = (int32_t)t->flows->len;
-    int32_t like = known ? *rh_map64_at(known, ranks, fresh) : fresh;
-    flow.per_owner = 1;
-    if (flow.instance >= 0)
-        flow.per_owner = t->block / AT(t->instances, RhInstance, flow.instance)->alike;
-    if (like == fresh) {
-        add_route(t, flow.owner, dst, &flow);
-    } else {
-        const RhTrafficFlow *other = AT(t->flows, RhTrafficFlow, like);
-        flow.links_first = other->links_first;
-        flow.links_count = other->links_count;
-        flow.latency_s = other->latency_s;
-    }
     g_array_append_val(t->flows, flow);
+    return AT(t->flows, RhTrafficFlow, t->flows->len - 1);
 }
 
-static void add_copy_flows(RhTraffic *t, int32_t index)
+static void add_copy_flow(RhTraffic *t, const RhTask *task, int32_t rank, int32_t pair)
 {
-    RhPattern pattern = *AT(t->patterns, RhPattern, index);
-    const RhRole *role = rh_program_role(t->program, pattern.role);
-    const RhTask *task = rh_program_task(t->program, pattern.task);
-    for (int32_t i = 0; i < role->ranks_count; i++) {
-        RhLink route[RH_COPY_LINKS_MAX];
-        int32_t rank = rh_role_rank(role, i);
-        if (rank % t->block != 0)
-            continue;
-        int count = rh_copy_route(t->platform, task, rh_program_gpu(t->program, rank), route);
-        RhTrafficFlow flow = {.owner = rank,
-                              .pattern = index,
-                              .instance = -1,
-                              .per_owner = 1,
-                              .links_first = (int32_t)t->crossings->len,
-                              .links_count = count,
-                              .share = 1};
-        add_crossings(t, route, count);
-        g_array_append_val(t->flows, flow);
-    }
+    RhLink route[RH_COPY_LINKS_MAX];
+    int count = rh_copy_route(t->platform, task, rh_program_gpu(t->program, rank), route);
+    RhTrafficFlow *flow = add_flow(
+        t, (RhTrafficFlow){
+               .owner = rank, .pair = pair, .instance = -1, .per_owner = 1, .links_count = count});
+    flow->links_first = (int32_t)t->crossings->len;
+    add_crossings(t, route, count);
 }
 
-static bool add_message_flows(RhTraffic *t, int32_t index, GError **error)
+static bool add_message_flow(RhTraffic *t, int32_t src, int32_t dst, int32_t pair, GError **error)
 {
-    RhPattern pattern = *AT(t->patterns, RhPattern, index);
-    const RhRole *role = rh_program_role(t->program, pattern.role);
-    for (int32_t i = 0; i < role->ranks_count; i++) {
-        int32_t src = rh_role_rank(role, i), dst = src + pattern.delta;
-        if (src % t->block != 0)
-            continue;
-        if (dst < 0 || dst >= t->program->ranks_count)
-            return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
-                           t->program->ranks_count);
-        RhTrafficFlow flow = {.owner = src, .pattern = index, .instance = -1, .share = 1};
-        add_flow(t, flow, dst, NULL);
-    }
+    if (dst < 0 || dst >= t->program->ranks_count)
+        return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
+                       t->program->ranks_count);
+    add_route(
+        t, src, dst,
+        add_flow(t, (RhTrafficFlow){.owner = src, .pair = pair, .instance = -1, .per_owner = 1}));
     return true;
 }
 
-static void add_collective_flows(RhTraffic *t, int32_t index, RhMap64 *known)
+/* Messages and copies: each pattern has a pair of its own. */
+static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
 {
-    RhPattern pattern = *AT(t->patterns, RhPattern, index);
-    for (uint32_t i = 0; i < t->instances->len; i++) {
-        RhInstance instance = *AT(t->instances, RhInstance, i);
-        if (instance.group != pattern.group || instance.shape != pattern.shape)
+    RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    const RhRole *role = rh_program_role(t->program, pattern->role);
+    const RhTask *task = rh_program_task(t->program, pattern->task);
+    RhPair pair = {0, 0, (int32_t)t->uses->len, 1};
+    RhPairUse use = {index, 1};
+    g_array_append_val(t->pairs, pair);
+    g_array_append_val(t->uses, use);
+    pattern->flows_first = (int32_t)t->flows->len;
+    for (int32_t i = 0; i < role->ranks_count; i++) {
+        int32_t rank = rh_role_rank(role, i), number = (int32_t)t->pairs->len - 1;
+        if (rank % t->block != 0)
             continue;
-        const int32_t *ranks = AT(t->members, int32_t, instance.members_first);
-        for (int32_t k = 0; k < pattern.edges_count; k++) {
-            const RhEdge *edge = AT(t->edges, RhEdge, pattern.edges_first + k);
-            if (ranks[edge->src] % t->block != 0)
-                continue;
-            RhTrafficFlow flow = {.owner = ranks[edge->src],
-                                  .pattern = index,
-                                  .instance = (int32_t)i,
-                                  .share = edge->share};
-            add_flow(t, flow, ranks[edge->dst], known);
+        if (task->kind == RH_TASK_COPY)
+            add_copy_flow(t, task, rank, number);
+        else if (!add_message_flow(t, rank, rank + pattern->delta, number, error))
+            return false;
+    }
+    pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
+    return true;
+}
+
+/* The instances of a group with one shape. */
+typedef struct {
+    int32_t instance, instances_count; /* the first */
+    int32_t pairs_first, pairs_count;
+    int32_t flows_first, flows_end; /* so far */
+} Set;
+
+static Set *set_of(const RhTraffic *t, Set *sets, int32_t group, int32_t shape)
+{
+    return &sets[t->groups[group].sets_first + shape];
+}
+
+/* By group, then shape; caller frees. */
+static Set *sets_new(RhTraffic *t, int32_t *count)
+{
+    *count = 0;
+    for (uint32_t g = 0; g < t->program->groups->len; g++) {
+        t->groups[g].sets_first = *count;
+        *count += t->groups[g].shapes_count;
+    }
+    Set *sets = g_new0(Set, *count + 1);
+    for (uint32_t i = t->instances->len; i > 0; i--) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i - 1);
+        Set *set = set_of(t, sets, instance->group, instance->shape);
+        set->instance = (int32_t)i - 1;
+        set->instances_count++;
+    }
+    return sets;
+}
+
+/* The pairs of a pattern's edges, new or known; of the edges those stay that are listed. */
+static void number_edges(const RhTraffic *t, Set *sets, RhPattern *pattern, RhMap64 *pairs)
+{
+    Set *set = set_of(t, sets, pattern->group, pattern->shape);
+    const int32_t *ranks =
+        AT(t->members, int32_t, AT(t->instances, RhInstance, set->instance)->members_first);
+    RhEdge *edges = AT(t->edges, RhEdge, pattern->edges_first);
+    int32_t listed = 0;
+    for (int32_t k = 0; k < pattern->edges_count; k++) {
+        RhEdge edge = edges[k];
+        if (ranks[edge.src] % t->block != 0)
+            continue;
+        uint64_t key =
+            rh_mix64((uint64_t)(set - sets) + 1, (uint64_t)edge.src << 32 | (uint32_t)edge.dst);
+        edge.pair = *rh_map64_at(pairs, key, set->pairs_count);
+        set->pairs_count += edge.pair == set->pairs_count;
+        edges[listed++] = edge;
+    }
+    pattern->edges_count = listed;
+}
+
+/* Each pair's ends and uses; the edges know their pairs. */
+static void add_uses(RhTraffic *t, Set *sets)
+{
+    int32_t uses = 0;
+    for (int pass = 0; pass < 2; pass++) { /* count, list */
+        for (uint32_t i = 0; i < t->patterns->len; i++) {
+            const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+            for (int32_t k = 0; pattern->group >= 0 && k < pattern->edges_count; k++) {
+                const RhEdge *edge = AT(t->edges, RhEdge, pattern->edges_first + k);
+                const Set *set = set_of(t, sets, pattern->group, pattern->shape);
+                RhPair *pair = AT(t->pairs, RhPair, set->pairs_first + edge->pair);
+                pair->src = edge->src;
+                pair->dst = edge->dst;
+                if (pass == 1)
+                    *AT(t->uses, RhPairUse, pair->uses_first + pair->uses_count) =
+                        (RhPairUse){(int32_t)i, edge->share};
+                pair->uses_count++;
+            }
         }
+        for (uint32_t l = 0; pass == 0 && l < t->pairs->len; l++) {
+            RhPair *pair = AT(t->pairs, RhPair, l);
+            pair->uses_first = uses;
+            uses += pair->uses_count;
+            pair->uses_count = 0;
+        }
+        g_array_set_size(t->uses, (guint)uses);
     }
 }
 
-/* Room for all flows at once: they are by far the most of what is listed. */
-static void reserve_flows(RhTraffic *t)
+static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
 {
-    int64_t flows = 0;
-    for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        if (pattern->group < 0)
-            flows += rh_program_role(t->program, pattern->role)->ranks_count / t->block;
-        for (uint32_t k = 0; pattern->group >= 0 && k < t->instances->len; k++) {
-            const RhInstance *instance = AT(t->instances, RhInstance, k);
-            if (instance->group == pattern->group && instance->shape == pattern->shape)
-                flows += (int64_t)pattern->edges_count * instance->alike / t->block;
-        }
+    g_autoptr(RhMap64) numbers = rh_map64_new();
+    int32_t pairs = 0, flows = 0;
+    for (uint32_t i = 0; i < t->patterns->len; i++)
+        if (AT(t->patterns, RhPattern, i)->group >= 0)
+            number_edges(t, sets, AT(t->patterns, RhPattern, i), numbers);
+    for (int32_t s = 0; s < sets_count; s++) {
+        sets[s].pairs_first = pairs;
+        pairs += sets[s].pairs_count;
+        sets[s].flows_first = sets[s].flows_end = flows;
+        flows += sets[s].pairs_count * sets[s].instances_count;
     }
+    g_array_set_size(t->pairs, (guint)pairs);
     g_array_set_size(t->flows, (guint)flows);
-    g_array_set_size(t->flows, 0);
-}
-
-/* Patterns of one group's phases come one after another. */
-static bool add_flows(RhTraffic *t, GError **error)
-{
-    g_autoptr(RhMap64) known = rh_map64_new();
-    reserve_flows(t);
+    add_uses(t, sets);
     for (uint32_t i = 0; i < t->patterns->len; i++) {
         RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        pattern->flows_first = (int32_t)t->flows->len;
-        if (i == 0 || pattern->group != (pattern - 1)->group)
-            rh_map64_clear(known);
-        if (pattern->group >= 0)
-            add_collective_flows(t, (int32_t)i, known);
-        else if (rh_program_task(t->program, pattern->task)->kind == RH_TASK_COPY)
-            add_copy_flows(t, (int32_t)i);
-        else if (!add_message_flows(t, (int32_t)i, error))
-            return false;
-        pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
+        if (pattern->group < 0)
+            continue;
+        const Set *set = set_of(t, sets, pattern->group, pattern->shape);
+        pattern->flows_first = set->flows_first;
+        pattern->flows_count = set->instances_count * pattern->edges_count;
+        pattern->pairs_count = set->pairs_count;
     }
+}
+
+static void add_collective_flows(RhTraffic *t, Set *sets)
+{
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        const int32_t *ranks = AT(t->members, int32_t, instance->members_first);
+        Set *set = set_of(t, sets, instance->group, instance->shape);
+        for (int32_t l = set->pairs_first; l < set->pairs_first + set->pairs_count; l++) {
+            const RhPair *pair = AT(t->pairs, RhPair, l);
+            RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, set->flows_end++);
+            flow->owner = ranks[pair->src];
+            flow->pair = l;
+            flow->instance = (int32_t)i;
+            flow->per_owner = t->block / instance->alike;
+            add_route(t, ranks[pair->src], ranks[pair->dst], flow);
+        }
+    }
+}
+
+static bool add_flows(RhTraffic *t, GError **error)
+{
+    int32_t count;
+    g_autofree Set *sets = sets_new(t, &count);
+    add_pairs(t, sets, count);
+    add_collective_flows(t, sets);
+    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
+        if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
+            return false;
     return true;
 }
 
@@ -456,6 +524,8 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->patterns = g_array_new(FALSE, FALSE, sizeof(RhPattern));
     t->edges = g_array_new(FALSE, FALSE, sizeof(RhEdge));
     t->peers = g_array_new(FALSE, FALSE, sizeof(RhPeer));
+    t->pairs = g_array_new(FALSE, TRUE, sizeof(RhPair));
+    t->uses = g_array_new(FALSE, FALSE, sizeof(RhPairUse));
     t->instances = g_array_new(FALSE, FALSE, sizeof(RhInstance));
     t->members = g_array_new(FALSE, FALSE, sizeof(int32_t));
     t->flows = g_array_new(FALSE, FALSE, sizeof(RhTrafficFlow));
@@ -486,8 +556,8 @@ void rh_traffic_free(RhTraffic *t)
 {
     if (!t)
         return;
-    GArray *arrays[] = {t->kinds, t->schedules, t->phases,  t->patterns, t->edges,
-                        t->peers, t->instances, t->members, t->flows,    t->crossings};
+    GArray *arrays[] = {t->kinds,     t->schedules, t->phases, t->patterns,  t->edges, t->peers,
+                        t->instances, t->members,   t->flows,  t->crossings, t->pairs, t->uses};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     for (uint32_t g = 0; g < t->program->groups->len; g++) {

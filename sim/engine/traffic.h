@@ -6,6 +6,9 @@
  * messages from one role to peers at one distance, or the copies of one role between two tiers of
  * memory. Phases that differ only in bytes share a pattern.
  *
+ * Patterns of one group and shape (a tree's phases, say) send between the same members: a *pair* of
+ * members knows the patterns that use it, and an instance has one flow for each pair.
+ *
  * Ranks that stand alike by construction (blocks.h) are listed once, with their instances and
  * flows: what is at the first place of a block, standing for `block` of each. */
 #include <glib.h>
@@ -15,26 +18,37 @@
 #include "sim/program.h"
 
 typedef struct {
-    int32_t group, shape; /* a collective's; -1 for messages */
-    int32_t role, delta;  /* a message's; 0: a rank's copies */
-    int32_t task;         /* the first such message or copy; of a collective's -1 */
-    int32_t edges_first, edges_count;
-    int32_t flows_first, flows_count;
+    int32_t group, shape;             /* a collective's; -1 for messages */
+    int32_t role, delta;              /* a message's; 0: a rank's copies */
+    int32_t task;                     /* the first such message or copy; of a collective's -1 */
+    int32_t edges_first, edges_count; /* of an instance, those that are listed */
+    int32_t flows_first, flows_count; /* rh_traffic_flow_of counts them */
+    int32_t pairs_count;              /* of an instance: flows from one to the next */
 } RhPattern;
 
 typedef struct {
     int32_t src, dst;
+    int32_t pair; /* of the instance's */
     double share; /* of the bytes of the phase's largest flow */
 } RhEdge;
 
 typedef struct {
-    int32_t owner; /* rank that sends */
     int32_t pattern;
+    double share; /* as its edge's */
+} RhPairUse;
+
+typedef struct {
+    int32_t src, dst;               /* members; 0 for messages */
+    int32_t uses_first, uses_count; /* by pattern */
+} RhPair;
+
+typedef struct {
+    int32_t owner; /* rank that sends */
+    int32_t pair;
     int32_t instance; /* of the group; -1 for messages */
     int32_t
         per_owner; /* flows of the orbit that its owner has: an instance of whole blocks has all */
     int32_t links_first, links_count;
-    double share;
     double latency_s;
 } RhTrafficFlow;
 
@@ -72,6 +86,7 @@ typedef struct {
     int32_t shapes_count;
     int32_t
         *instance_of_rank; /* of listed ranks; -1 where none; NULL when no task uses the group */
+    int32_t sets_first;    /* its shapes among those of all groups */
     GArray *shapes;        /* int32_t, members_count node numbers each, by first appearance */
 } RhGroupTraffic;
 
@@ -91,6 +106,7 @@ typedef struct {
     GArray *kinds, *schedules, *phases; /* RhTrafficKind, RhTrafficSchedule, RhTrafficPhase */
     GArray *patterns, *edges;           /* RhPattern, RhEdge */
     GArray *peers;                      /* RhPeer */
+    GArray *pairs, *uses;               /* RhPair, RhPairUse */
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
     GArray *flows, *crossings;          /* RhTrafficFlow, RhCrossing */
 } RhTraffic;
@@ -105,4 +121,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)
 static inline const RhCrossing *rh_traffic_crossings(const RhTraffic *t, const RhTrafficFlow *flow)
 {
     return &g_array_index(t->crossings, RhCrossing, flow->links_first);
+}
+
+/* The i-th flow of a pattern, instance by instance, and its share there. */
+static inline int32_t rh_traffic_flow_of(const RhTraffic *t, const RhPattern *pattern, int32_t i,
+                                         double *share)
+{
+    *share = 1;
+    if (pattern->group < 0)
+        return pattern->flows_first + i;
+    const RhEdge *edge =
+        &g_array_index(t->edges, RhEdge, pattern->edges_first + i % pattern->edges_count);
+    *share = edge->share;
+    return pattern->flows_first + i / pattern->edges_count * pattern->pairs_count + edge->pair;
 }
