@@ -49,10 +49,10 @@ printf '#!/bin/sh\necho $$ >pid\nsleep 1000\n' >path/rehearse-kernels
 rehearse calibrate --run -d h200-sxm -o x.json --timeout 300ms 2>&1
 echo "exit $?"
 kill -0 "$(cat pid)" 2>/dev/null && echo 'it still runs'
-rehearse calibrate --run -d h200-sxm -o x.json 2>/dev/null &
 rm pid
+rehearse calibrate --run -d h200-sxm -o x.json 2>/dev/null &
+disown # bash would tell of its death
 while [ ! -s pid ]; do sleep 0.05; done
 kill -KILL $!
-wait $! 2>/dev/null
 for _ in {1..100}; do kill -0 "$(cat pid)" 2>/dev/null && sleep 0.05 || exit 0; done
 echo 'it still runs'
