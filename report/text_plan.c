@@ -324,7 +324,7 @@ static void append_too_large(GString *out, const RhPlan *plan)
     if (plan->too_large_count == 0)
         return;
     g_autofree char *count = rh_text_count(plan->too_large_count);
-    g_string_append_printf(out, "%s left out, of more tasks than a rehearsal holds; ", count);
+    g_string_append_printf(out, "%s left out, of more tasks than a search rehearses; ", count);
 }
 
 static void append_lost(GString *out, const RhPlan *plan)
@@ -413,7 +413,7 @@ static void append_all_too_large(GString *out, const RhPlan *plan)
     g_autofree char *fit = rh_text_count(plan->fit_count);
     g_string_append_printf(out,
                            "no layout that fits can be rehearsed: each of the %s has more tasks\n"
-                           "than a rehearsal holds, at least %.4g s a step\n"
+                           "than a search rehearses, at least %.4g s a step\n"
                            "help: --quick ranks by lower bounds; or a smaller --global-batch\n",
                            fit, plan->proof_bound_s);
 }

@@ -19,6 +19,8 @@
 #define BATCH 8
 /* --quick rehearses a batch of the best by bound, where a step is as small as this. */
 #define QUICK_TASKS_MAX 2e6
+/* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
+#define SEARCH_TASKS_MAX 1.2e7
 
 /* One search over some of the layouts. */
 typedef struct {
@@ -319,7 +321,7 @@ static void keep_quick(Funnel *f, const RhCandidate *c)
     g_ptr_array_add(f->race->entries, r);
 }
 
-/* More tasks than a rehearsal holds: left out, and said so. */
+/* More tasks than a search rehearses: left out, and said so. */
 static void leave_out(Funnel *f, const RhCandidate *c)
 {
     f->plan->too_large_count++;
@@ -338,7 +340,7 @@ static void take(Funnel *f, RhCandidate c)
         rh_heap_push(f->race->heap, c);
     } else if (f->o->quick && rh_screen_tasks(f->screen, l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
-    } else if (rh_screen_tasks(f->screen, l) > RH_TRAIN_TASKS_MAX) {
+    } else if (rh_screen_tasks(f->screen, l) > SEARCH_TASKS_MAX) {
         leave_out(f, &c);
     } else {
         double bound = by_memory(f) ? rh_screen_segment_s(f->screen, l) : c.key;

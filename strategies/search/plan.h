@@ -76,7 +76,7 @@ typedef struct {
     int64_t roomy_count; /* of those that fit, what keeps within ranked_bytes */
     double ranked_bytes; /* what the entries may need: a share of the device, a --limit, or all of
                             the device where nothing keeps within that share */
-    int64_t too_large_count;   /* left out: more tasks than a rehearsal holds */
+    int64_t too_large_count;   /* left out: more tasks than a search rehearses */
     double too_large_bound_s;  /* the least bound of those, INFINITY for none */
     int64_t lost_count;        /* left out: the machine had not the memory for their rehearsal */
     double lost_bound_s;       /* the least bound of those, INFINITY for none */

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A layout of more tasks than a rehearsal holds is left out and counted; the others are ranked. Where
 # there is no other, the bounds are told as bounds.
-job=(-w gpt2 -p h100-sxm:1x1 --global-batch 2097152 --seq 1)
+job=(-w gpt2 -p h100-sxm:1x1 --global-batch 1048576 --seq 1)
 rehearse plan "${job[@]}" --fix mb=1
 echo "exit $?"
 rehearse plan "${job[@]}" --fix mb=1 --quick --top 1 | head -n 6
