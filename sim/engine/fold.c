@@ -18,6 +18,8 @@ typedef struct {
     GArray *touched; /* RhLink: firsts of the links that some flow crosses */
     bool every_link; /* has a colour of its own, not those of its orbit one in common */
     RhMap64 *seen;
+    uint64_t seen_last;
+    int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
 } Refine;
 
 static uint64_t *first_rank_colours(const RhTraffic *t)
@@ -35,10 +37,21 @@ static void touch_links(Refine *f)
         RhLink link = AT(t->crossings, RhCrossing, i)->first;
         if (f->link[link])
             continue;
-        double capacity = rh_platform_link_bytes_per_s(t->platform, link);
-        f->link[link] = rh_mix64(13, rh_bits64(capacity));
+        f->link[link] = rh_mix64(13, rh_bits64(t->bytes_per_s[link]));
         g_array_append_val(f->touched, link);
     }
+}
+
+static int32_t *peers_by_role(const RhTraffic *t)
+{
+    uint32_t roles = t->program->roles->len, i = 0;
+    int32_t *first = g_new(int32_t, roles + 1);
+    for (uint32_t role = 0; role <= roles; role++) {
+        while (i < t->peers->len && (uint32_t)AT(t->peers, RhPeer, i)->role < role)
+            i++;
+        first[role] = (int32_t)i;
+    }
+    return first;
 }
 
 /* What flows of a pair are there for. */
@@ -76,6 +89,7 @@ static Refine *refine_new(const RhTraffic *t)
     }
     f->touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
     f->seen = rh_map64_new();
+    f->peers_first = peers_by_role(t);
     touch_links(f);
     return f;
 }
@@ -90,6 +104,7 @@ static void refine_free(Refine *f)
         g_free(arrays[i]);
     g_array_unref(f->touched);
     rh_map64_free(f->seen);
+    g_free(f->peers_first);
     g_free(f);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Refine, refine_free)
@@ -155,15 +170,24 @@ static void spread_groups(Refine *f)
 static void spread_peers(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    for (uint32_t i = 0; i < t->peers->len; i++) {
-        const RhPeer *peer = AT(t->peers, RhPeer, i);
-        const RhRole *role = rh_program_role(t->program, peer->role);
-        for (int32_t k = 0; k < role->ranks_count; k++) {
-            int32_t rank = rh_role_rank(role, k), other = rank + peer->delta;
-            if (rank % t->block == 0 && other >= 0 && other < f->ranks_count)
-                f->rank_next[rank] += rh_mix64(f->rank[other], 41 + i);
+    for (int32_t rank = 0; rank < f->ranks_count; rank += t->block) {
+        int32_t role = t->role_of_rank[rank];
+        if (role < 0)
+            continue;
+        for (int32_t i = f->peers_first[role]; i < f->peers_first[role + 1]; i++) {
+            int32_t other = rank + AT(t->peers, RhPeer, i)->delta;
+            if (other >= 0 && other < f->ranks_count)
+                f->rank_next[rank] += rh_mix64(f->rank[other], 41 + (uint64_t)i);
         }
     }
+}
+
+/* Things that stand side by side are mostly alike. */
+static void see(Refine *f, uint64_t colour)
+{
+    if (colour != f->seen_last)
+        rh_map64_at(f->seen, colour, 0);
+    f->seen_last = colour;
 }
 
 /* How many colours there are of everything; a round that adds none is the last. *ranks counts
@@ -172,20 +196,28 @@ static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
 {
     const RhLink *touched = (const RhLink *)(void *)f->touched->data;
     rh_map64_clear(f->seen);
+    f->seen_last = 0;
     *ranks = 0;
     *tasks = 0;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
-        rh_map64_at(f->seen, f->rank[r], 0);
+        see(f, f->rank[r]);
         if (f->seen->used > *ranks && role >= 0)
             *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
         *ranks = f->seen->used;
     }
     for (uint32_t i = 0; i < f->touched->len; i++)
-        rh_map64_at(f->seen, f->link[touched[i]], 0);
+        see(f, f->link[touched[i]]);
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
-        rh_map64_at(f->seen, f->instance[i], 0);
+        see(f, f->instance[i]);
     return f->seen->used;
+}
+
+static void swap(uint64_t **a, uint64_t **b)
+{
+    uint64_t *kept = *a;
+    *a = *b;
+    *b = kept;
 }
 
 /* One round over ranks and instances: every colour takes in the colours around it. */
@@ -200,8 +232,8 @@ static void refine_ranks(Refine *f, bool flows_too)
         spread_flows_to_owners(f);
     spread_groups(f);
     spread_peers(f);
-    memcpy(f->rank, f->rank_next, sizeof *f->rank * (size_t)f->ranks_count);
-    memcpy(f->instance, f->instance_next, sizeof *f->instance * instances);
+    swap(&f->rank, &f->rank_next);
+    swap(&f->instance, &f->instance_next);
 }
 
 static void refine_links(Refine *f)
@@ -233,7 +265,6 @@ static bool refine(Refine *f, Which which, uint32_t *ranks)
         if (which == REFINE_ALL && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
             return false;
     } while (now != before);
-    colour_flows(f);
     return true;
 }
 
@@ -283,32 +314,19 @@ static double *slowness(const Refine *f, double *of_instance)
 {
     const RhTraffic *t = f->traffic;
     double *slow = g_new0(double, f->ranks_count + 1);
-    g_autofree int32_t *crossing = g_new0(int32_t, f->links_count + 1);
-    g_autofree double *bytes_per_s = g_new0(double, f->links_count + 1);
-    for (uint32_t i = 0; i < f->touched->len; i++) {
-        RhLink link = *AT(f->touched, RhLink, i);
-        bytes_per_s[link] = rh_platform_link_bytes_per_s(t->platform, link);
-    }
-    for (uint32_t i = 0; i < t->patterns->len; i++) {
+    g_autofree RhCrossed *crossed = g_new0(RhCrossed, f->links_count + 1);
+    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        for (int pass = 0; pass < 3; pass++) /* count, use, forget */
-            for (int32_t k = 0; k < pattern->flows_count; k++) {
-                double share;
-                const RhTrafficFlow *flow =
-                    AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
-                const RhCrossing *route = rh_traffic_crossings(t, flow);
-                double *own =
-                    flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
-                for (int32_t l = 0; l < flow->links_count; l++) {
-                    RhLink link = route[l].first;
-                    if (pass == 0)
-                        crossing[link] += route[l].flows;
-                    else if (pass == 1)
-                        *own = MAX(*own, crossing[link] / bytes_per_s[link]);
-                    else
-                        crossing[link] = 0;
-                }
-            }
+        rh_traffic_count_crossed(t, i, crossed);
+        for (int32_t k = 0; k < pattern->flows_count; k++) {
+            double share;
+            const RhTrafficFlow *flow =
+                AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
+            const RhCrossing *route = rh_traffic_crossings(t, flow);
+            double *own = flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
+            for (int32_t l = 0; l < flow->links_count; l++)
+                *own = MAX(*own, crossed[route[l].first].flows / t->bytes_per_s[route[l].first]);
+        }
     }
     return slow;
 }
@@ -353,6 +371,7 @@ static RhFold *fold_by_symmetry(const RhTraffic *t)
     g_autoptr(Refine) f = refine_new(t);
     uint32_t wanted, ranks;
     if (refine(f, REFINE_ALL, &wanted)) {
+        colour_flows(f);
         take_colours(f, fold);
         return fold;
     }

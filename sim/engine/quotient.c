@@ -57,25 +57,10 @@ static Own own_of(const Builder *b, int32_t pattern, int32_t number)
     return own;
 }
 
-/* Adds the pattern's flows over each link, or sets these links back to none. */
-static void count_crossing(const Builder *b, int32_t index, bool add, int32_t *crossing)
-{
-    const RhTraffic *t = b->traffic;
-    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
-    for (int32_t k = 0; k < pattern->flows_count; k++) {
-        double share;
-        const RhTrafficFlow *flow =
-            AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
-        const RhCrossing *route = rh_traffic_crossings(t, flow);
-        for (int32_t l = 0; l < flow->links_count; l++)
-            crossing[route[l].first] = add ? crossing[route[l].first] + route[l].flows : 0;
-    }
-}
-
 /* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
  */
-static void pick_slowest(Builder *b, int32_t index, const double *bytes_per_s,
-                         const int32_t *crossing, int32_t *pick, double *slowest)
+static void pick_slowest(Builder *b, int32_t index, const RhCrossed *crossed, int32_t *pick,
+                         double *slowest)
 {
     const RhTraffic *t = b->traffic;
     for (int32_t k = 0; k < AT(t->patterns, RhPattern, index)->flows_count; k++) {
@@ -86,7 +71,7 @@ static void pick_slowest(Builder *b, int32_t index, const double *bytes_per_s,
         double slow = 0;
         const RhCrossing *route = rh_traffic_crossings(t, flow);
         for (int32_t l = 0; l < flow->links_count; l++)
-            slow = MAX(slow, crossing[route[l].first] / bytes_per_s[route[l].first]);
+            slow = MAX(slow, crossed[route[l].first].flows / t->bytes_per_s[route[l].first]);
         slow *= own.share;
         double *latency_s = &b->latency_s[index * b->q->owners_count + own.owner];
         *latency_s = MAX(*latency_s, flow->latency_s);
@@ -97,33 +82,19 @@ static void pick_slowest(Builder *b, int32_t index, const double *bytes_per_s,
     }
 }
 
-/* Of every link that is crossed; caller frees. */
-static double *rates_of_links(const RhTraffic *t)
-{
-    double *bytes_per_s = g_new0(double, rh_platform_links_count(t->platform) + 1);
-    for (uint32_t i = 0; i < t->crossings->len; i++) {
-        RhLink link = AT(t->crossings, RhCrossing, i)->first;
-        if (bytes_per_s[link] <= 0)
-            bytes_per_s[link] = rh_platform_link_bytes_per_s(t->platform, link);
-    }
-    return bytes_per_s;
-}
-
 /* That one, and those of the ranks that stand for theirs, as they meet the rank's messages. */
 static void find_merged_flows(Builder *b)
 {
     const RhTraffic *t = b->traffic;
     size_t owners = (size_t)b->q->owners_count;
     b->latency_s = g_new0(double, t->patterns->len *owners + 1);
-    g_autofree int32_t *crossing = g_new0(int32_t, rh_platform_links_count(t->platform) + 1);
-    g_autofree double *bytes_per_s = rates_of_links(t);
+    g_autofree RhCrossed *crossed = g_new0(RhCrossed, rh_platform_links_count(t->platform) + 1);
     g_autofree int32_t *pick = g_new(int32_t, owners + 1);
     g_autofree double *slowest = g_new0(double, owners + 1);
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         memset(pick, 0xff, sizeof *pick * owners);
-        count_crossing(b, i, true, crossing);
-        pick_slowest(b, i, bytes_per_s, crossing, pick, slowest);
-        count_crossing(b, i, false, crossing);
+        rh_traffic_count_crossed(t, i, crossed);
+        pick_slowest(b, i, crossed, pick, slowest);
         for (int32_t k = 0; k < AT(t->patterns, RhPattern, i)->flows_count; k++) {
             Own own = own_of(b, i, k);
             const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);

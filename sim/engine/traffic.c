@@ -261,6 +261,9 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count)
         if (t->block > 1)
             crossing.first = rh_platform_link_turned(t->platform, t->block, route[i], &alike);
         crossing.flows = t->block / alike;
+        if (t->bytes_per_s[crossing.first] <= 0)
+            t->bytes_per_s[crossing.first] =
+                rh_platform_link_bytes_per_s(t->platform, crossing.first);
         g_array_append_val(t->crossings, crossing);
     }
 }
@@ -518,6 +521,7 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->block = 1;
     t->role_of_rank = rh_program_role_of_rank(p);
     t->groups = g_new0(RhGroupTraffic, p->groups->len + 1);
+    t->bytes_per_s = g_new0(double, rh_platform_links_count(platform) + 1);
     t->kinds = g_array_new(FALSE, FALSE, sizeof(RhTrafficKind));
     t->schedules = g_array_new(FALSE, FALSE, sizeof(RhTrafficSchedule));
     t->phases = g_array_new(FALSE, FALSE, sizeof(RhTrafficPhase));
@@ -552,6 +556,22 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
     return g_steal_pointer(&t);
 }
 
+void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, RhCrossed *crossed)
+{
+    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    for (int32_t k = 0; k < pattern->flows_count; k++) {
+        double share;
+        const RhTrafficFlow *flow =
+            AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
+        const RhCrossing *route = rh_traffic_crossings(t, flow);
+        for (int32_t l = 0; l < flow->links_count; l++) {
+            RhCrossed *link = &crossed[route[l].first];
+            int32_t before = link->pattern == index + 1 ? link->flows : 0;
+            *link = (RhCrossed){index + 1, before + route[l].flows};
+        }
+    }
+}
+
 void rh_traffic_free(RhTraffic *t)
 {
     if (!t)
@@ -568,5 +588,6 @@ void rh_traffic_free(RhTraffic *t)
     g_free(t->groups);
     g_free(t->kind_of_task);
     g_free(t->role_of_rank);
+    g_free(t->bytes_per_s);
     g_free(t);
 }

@@ -109,7 +109,14 @@ typedef struct {
     GArray *pairs, *uses;               /* RhPair, RhPairUse */
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
     GArray *flows, *crossings;          /* RhTrafficFlow, RhCrossing */
+    double *bytes_per_s; /* of the platform's links that are the first of a crossing; else 0 */
 } RhTraffic;
+
+/* Flows of one pattern over a link. */
+typedef struct {
+    int32_t pattern; /* 1 + index */
+    int32_t flows;
+} RhCrossed;
 
 /* `whole` lists every rank. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
  * not exist. */
@@ -135,3 +142,7 @@ static inline int32_t rh_traffic_flow_of(const RhTraffic *t, const RhPattern *pa
     *share = edge->share;
     return pattern->flows_first + i / pattern->edges_count * pattern->pairs_count + edge->pair;
 }
+
+/* Counts a pattern's flows into crossed[first of a link], which holds those of any pattern before;
+ * zeroed at first. */
+void rh_traffic_count_crossed(const RhTraffic *t, int32_t pattern, RhCrossed *crossed);
