@@ -16,7 +16,8 @@
 #include "strategies/search/room.h"
 #include "strategies/search/screen.h"
 
-#define BATCH 8
+#define BATCH        8
+#define FULLER_BATCH 2 /* one entry is looked for */
 /* --quick rehearses a batch of the best by bound, where a step is as small as this. */
 #define QUICK_TASKS_MAX 2e6
 /* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
@@ -26,7 +27,7 @@
 typedef struct {
     GArray *heap;       /* RhCandidate */
     GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
-    int32_t top;
+    int32_t top, batch;
     double worth; /* what is not below this is of no interest; INFINITY for all */
 } Race;
 
@@ -355,8 +356,8 @@ static void run_race(Funnel *f, Race *race)
     while (!out_of_time(f)) {
         const GArray *heap = race->heap;
         bool over = heap->len == 0 || rh_heap_least(heap) >= cut_off(f) ||
-                    (f->o->quick && f->plan->rehearsed_count >= BATCH);
-        if (f->batch->len == BATCH || (over && f->batch->len > 0)) {
+                    (f->o->quick && f->plan->rehearsed_count >= race->batch);
+        if ((int32_t)f->batch->len == race->batch || (over && f->batch->len > 0)) {
             rehearse_batch(f);
             continue;
         }
@@ -458,8 +459,8 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
                 .memories = memories,
                 .screen = screen,
                 .room = rh_room(c, o.constraints, o.constraints_count),
-                .main = {heap, plan->entries, o.top, (double)INFINITY},
-                .fuller = {fuller_heap, fuller, 1, (double)INFINITY},
+                .main = {heap, plan->entries, o.top, BATCH, (double)INFINITY},
+                .fuller = {fuller_heap, fuller, 1, FULLER_BATCH, (double)INFINITY},
                 .aside = aside,
                 .batch = batch,
                 .bounds = bounds,
