@@ -12,7 +12,7 @@
 #include "strategies/search/screen.h"
 
 typedef struct {
-    const RhScreen *screen;
+    RhScreen *screen;
     const RhSpans *spans;
     const RhShape *shape;
     const RhPrices *prices;
@@ -20,29 +20,30 @@ typedef struct {
     RhFlows *const *flows;
     int32_t p, v, m;
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
+    double least_s;                                  /* of the four */
     double begin_s; /* until the first kernel's parameters are in */
 } Terms;
 
-static double longest_path_s(const Terms *t)
+/* Of the shape's critical paths; the same for every layout with these prices and flows. */
+static double longest_path_s(const Terms *t, const double *ends_s)
 {
     double longest = 0;
     for (int32_t i = 0; i < t->shape->paths_count; i++) {
         const RhPathMessages *n = &t->shape->path_messages[i];
         double messages = n->next * t->next_s + n->next_wrap * t->next_wrap_s +
                           n->back * t->back_s + n->back_wrap * t->back_wrap_s;
-        double path = t->prices->path_s[i] + messages + t->flows[n->end_stage]->optimizer_s;
+        double path =
+            t->prices->path_s[i] + messages + ends_s[i] + t->flows[n->end_stage]->optimizer_s;
         longest = rh_later(longest, path);
     }
-    return t->begin_s + longest;
+    return longest;
 }
 
 /* Seconds in which messages of the stage's chunks hold SMs, its own and its neighbours'. */
 static double messages_s(const Terms *t, int32_t s)
 {
     int32_t ends = 2 * t->v - (s == 0) - (s == t->p - 1);
-    double least =
-        rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));
-    return t->p > 1 ? 2.0 * t->m * ends * least : 0;
+    return 2.0 * t->m * ends * t->least_s;
 }
 
 static double pipeline_s(const Terms *t, int32_t s)
@@ -67,19 +68,29 @@ static double gradients_s(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
     int32_t chunks = t->p * t->v, own = chunks - t->p + s;
-    double every = f->step.lane_s[RH_LANE_DP] + t->m * f->step_each.lane_s[RH_LANE_DP];
-    double last = t->m == 1 ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
+    double every = f->step.gradients_s + t->m * f->step_each.gradients_s;
     double there = t->v * (t->p - 1) * t->next_s + (t->v - 1) * t->next_wrap_s;
     double through = t->begin_s + t->spans->forward_all_s + there + t->spans->drain_s[chunks] -
                      t->spans->drain_s[own + 1] + (t->p - 1 - s) * t->back_s;
     double turn = t->begin_s + t->spans->fill_s[s] + s * t->next_s + t->prices->before_last_s[s];
-    bool each = t->m == 1 || f->every.lane_s[RH_LANE_DP] > 0;
-    return rh_later(each ? through + every : 0, turn + last) + f->optimizer_s;
+    return rh_later(f->each ? through + every : 0, turn + f->last_s) + f->optimizer_s;
 }
 
 static double hop_s(const RhHop *hop, double bytes)
 {
     return hop->latency_s + hop->s_per_byte * bytes;
+}
+
+static double paths_s(const Terms *t, const RhLayout *l)
+{
+    const double *found = g_hash_table_lookup(t->prices->longest, t->flows);
+    if (found)
+        return *found;
+    g_autofree double *ends_s = rh_screen_path_ends_s(t->screen, l);
+    double *longest = g_new(double, 1);
+    *longest = longest_path_s(t, ends_s);
+    g_hash_table_insert(t->prices->longest, (void *)(uintptr_t)t->flows, longest);
+    return *longest;
 }
 
 static void price_messages(Terms *t, double bytes)
@@ -91,6 +102,8 @@ static void price_messages(Terms *t, double bytes)
     t->back_s = hop_s(&net->back[t->p - 1], bytes);
     t->next_wrap_s = hop_s(&net->next[t->p - 1], bytes);
     t->back_wrap_s = hop_s(&net->back[0], bytes);
+    t->least_s =
+        rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));
 }
 
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
@@ -109,7 +122,7 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
     t.prices = rh_screen_prices(spans, t.shape);
     t.begin_s = t.flows[0]->first_wait_s;
     price_messages(&t, shard->pieces->message_bytes);
-    double worst = longest_path_s(&t);
+    double worst = t.p > 1 ? paths_s(&t, l) : 0;
     for (int32_t s = 0; s < t.p; s++) {
         const RhFlows *f = t.flows[s];
         double links = f->step.moving_s + t.m * f->step_each.moving_s + f->optimizer_s;

@@ -123,6 +123,7 @@ static void prices_free(void *data)
     g_free(p->before_last_s);
     g_free(p->behind_back_s);
     g_free(p->path_s);
+    g_hash_table_destroy(p->longest);
     g_free(p);
 }
 
@@ -290,6 +291,7 @@ static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
     prices->before_last_s = g_new(double, shape->p);
     prices->behind_back_s = g_new(double, shape->p);
     prices->path_s = g_new(double, shape->paths_count + 1);
+    prices->longest = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     for (int32_t s = 0; s < shape->p; s++) {
         prices->before_last_s[s] = price_slots(spans, shape, s, shape->before_last);
         prices->behind_back_s[s] = price_slots(spans, shape, s, shape->behind_back);

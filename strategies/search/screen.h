@@ -68,6 +68,7 @@ typedef struct {
 typedef struct RhPrices {
     double *before_last_s, *behind_back_s; /* per stage */
     double *path_s;                        /* per path */
+    GHashTable *longest;                   /* RhFlows** -> seconds of the longest path, owned */
 } RhPrices;
 
 typedef struct {
@@ -110,15 +111,23 @@ typedef struct {
     double moving_s;
 } RhLaneSums;
 
-/* The communication of one stage's script: seconds of every step, and sums by slot. */
+/* Of a step of m micro-batches: what does not depend on m, and what comes with each. */
 typedef struct {
+    double all_s, gradients_s, moving_s;
+} RhStepSums;
+
+/* The communication of one stage's script: seconds of every step, and sums by slot. What the closed
+ * form reads lies together. */
+typedef struct {
+    RhStepSums step, step_each;
+    double optimizer_s;
+    double last_s; /* of the gradient lane, in the last micro-batch's slots */
+    bool each;     /* every micro-batch has gradients in that lane */
     RhScript *script;
     double *step_s, *moving_s; /* per step: all of it; while bytes move */
     double first_wait_s;       /* when the first item's parameters are there */
     RhLaneSums begin;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
-    RhLaneSums step, step_each;         /* a step of m micro-batches: step + m x step_each */
-    double optimizer_s;
     bool one_microbatch;
     RhLayout layout; /* the script refers to it */
 } RhFlows;
@@ -174,6 +183,10 @@ const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
 RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
 const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
+/* What communication adds to the shape's critical paths, per path: until the first slot has its
+ * parameters, in slots that are their chunk's first or last, behind the end. The caller frees.
+ * (segment.c) */
+double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *layout);
 /* Per stage. */
 RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
 /* Times of a stage's items on an idle network. */

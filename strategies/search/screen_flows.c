@@ -16,17 +16,15 @@ static void sum_steps(const RhFlows *f, RhSteps steps, RhLaneSums *sums)
     }
 }
 
-/* Over a step of m micro-batches: what does not depend on m, and what comes with each. */
-static RhLaneSums over_step(const RhFlows *f, bool each)
+static RhStepSums over_step(const RhFlows *f, bool each)
 {
-    RhLaneSums total = {0};
+    RhStepSums total = {0};
     const RhLaneSums *sums[] = {&f->begin, &f->one, &f->first, &f->last, &f->every};
     double first[] = {1, f->one_microbatch, !f->one_microbatch, !f->one_microbatch,
                       f->one_microbatch ? 0 : -2};
     for (size_t i = each ? G_N_ELEMENTS(sums) - 1 : 0; i < G_N_ELEMENTS(sums); i++) {
         double times = each ? !f->one_microbatch : first[i];
-        for (int lane = 0; lane < RH_LANE_LAST; lane++)
-            total.lane_s[lane] += times * sums[i]->lane_s[lane];
+        total.gradients_s += times * sums[i]->lane_s[RH_LANE_DP];
         total.all_s += times * sums[i]->all_s;
         total.moving_s += times * sums[i]->moving_s;
     }
@@ -70,6 +68,8 @@ static void sum_slots(RhFlows *f)
     sum_steps(f, f->script->begin, &f->begin);
     f->step = over_step(f, false);
     f->step_each = over_step(f, true);
+    f->last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
+    f->each = f->one_microbatch || f->every.lane_s[RH_LANE_DP] > 0;
 }
 
 /* Rings gather and scatter by the same flows; what of their time is latency does not depend on the

@@ -195,7 +195,7 @@ static double path_s(Graph *g, const RhShardCost *shard, RhFlows *const *flows)
     return end;
 }
 
-double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
+static Graph graph_of(RhScreen *screen, const RhLayout *l)
 {
     const RhShardCost *shard = rh_screen_shard(screen, l);
     Graph g = {.screen = screen,
@@ -206,6 +206,101 @@ double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
                .chunks = l->pp * l->vpp};
     g.total = rh_pipeline_slots_count(rh_pipeline_schedule(l->schedule), l->vpp, g.m);
     g.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), g.net);
-    double path = path_s(&g, shard, rh_screen_flows(screen, l));
+    return g;
+}
+
+/* --- ends of critical paths, for the closed form --- */
+
+typedef struct {
+    Graph *g;
+    const RhShardCost *shard;
+    RhFlows *const *flows;
+} Ends;
+
+/* A stage where all that was sent for is long done: whatever the graph's is at when a slot starts,
+ * at time 0 here, none of its lanes is free earlier. */
+static Stage stage_at_rest(const Ends *e, int32_t stage, double *room)
+{
+    const RhFlows *f = e->flows[stage];
+    Stage s = {.flows = f,
+               .times = rh_screen_item_times(e->g->screen, e->shard, e->g->net, stage),
+               .compute_s = (double)-INFINITY,
+               .begin_s = room,
+               .sent_s = room + f->script->begin.count,
+               .sent_count = f->script->ahead_most,
+               .begun = true};
+    for (int32_t i = 0; i < f->script->begin.count + f->script->ahead_most + 1; i++)
+        room[i] = (double)-INFINITY;
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        s.lane_s[lane] = (double)-INFINITY;
+    return s;
+}
+
+static double *stage_room(const RhFlows *f)
+{
+    return g_new0(double, f->script->begin.count + f->script->ahead_most + 1);
+}
+
+/* A slot and what follows it: how much later than the slot's items alone. */
+static double slot_late_s(const Ends *e, Stage *s, int32_t stage, const RhSlotKind *kind, bool end)
+{
+    RhSteps steps = rh_script_slot(s->flows->script, kind);
+    const RhItemTime *alone = &e->g->spans->chunk[kind->chunk * e->g->l->pp + stage][kind->pass];
+    if (steps.count == 0)
+        run(e->g, s, alone);
+    else
+        run_steps(e->g, s, steps);
+    if (!end)
+        return rh_later(0, rh_earlier(s->compute_s - alone->busy_s, s->pending_s - alone->out_s));
+    run_steps(e->g, s, s->flows->script->end);
+    return rh_later(0, rh_later(s->compute_s, s->pending_s) - alone->busy_s);
+}
+
+/* The first slot of a path is the first stage's first: it waits for its parameters. */
+static double first_late_s(const Ends *e)
+{
+    const RhFlows *f = e->flows[0];
+    g_autofree double *room = stage_room(f);
+    RhSlotKind kind = {0, RH_SLOT_FORWARD, true, f->one_microbatch};
+    Stage s = stage_at_rest(e, 0, room);
+    s.compute_s = s.sent_count = 0;
+    s.begun = false;
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        s.lane_s[lane] = 0;
+    run_steps(e->g, &s, f->script->begin);
+    s.begun = true;
+    return slot_late_s(e, &s, 0, &kind, false);
+}
+
+static double late_s(const Ends *e, int32_t stage, const RhSlotKind *kind, bool end)
+{
+    if (!end && rh_script_slot(e->flows[stage]->script, kind).count == 0)
+        return 0;
+    g_autofree double *room = stage_room(e->flows[stage]);
+    Stage s = stage_at_rest(e, stage, room);
+    return slot_late_s(e, &s, stage, kind, end);
+}
+
+double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *l)
+{
+    const RhShape *shape = rh_screen_shape(screen, l);
+    Graph g = graph_of(screen, l);
+    Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
+    double *ends = g_new(double, shape->paths_count + 1), first = first_late_s(&e);
+    for (int32_t i = 0; i < shape->paths_count; i++) {
+        const RhPathMessages *n = &shape->path_messages[i];
+        ends[i] = first + late_s(&e, n->end_stage, &n->end, true);
+    }
+    for (guint i = 0; i < shape->path_slots->len; i++) {
+        const RhPathSlot *slot = &g_array_index(shape->path_slots, RhPathSlot, i);
+        ends[slot->path] += late_s(&e, slot->stage, &slot->kind, false);
+    }
+    return ends;
+}
+
+double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
+{
+    Graph g = graph_of(screen, l);
+    double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
     return rh_later(path, rh_later(rh_screen_bound_s(screen, l), rh_screen_links_s(screen, l)));
 }

@@ -94,7 +94,8 @@ static const PlainCosts plain[] = {
 typedef struct {
     const RhShape *s;
     const PlainCosts *costs;
-    const RhSlot *slots; /* p x slots_count */
+    const RhSlot *slots;     /* p x slots_count */
+    const RhSlotKind *kinds; /* of the slots */
     bool splits;
     Node *nodes;
     int32_t *next;     /* per stage: position of the slot to run */
@@ -168,16 +169,29 @@ static void count_message(RhPathMessages *messages, const RhSlot *slot, int32_t 
         *(stage == p - 1 ? &messages->next_wrap : &messages->next) += 1;
 }
 
+static void note_ends(const Graph *g, int32_t path, int32_t node, bool is_end)
+{
+    int32_t stage = (int32_t)(node / g->s->slots_count);
+    RhPathSlot slot = {path, stage, g->kinds[node]};
+    if (is_end) {
+        g->s->path_messages[path].end_stage = stage;
+        g->s->path_messages[path].end = slot.kind;
+    } else if (g->nodes[node].from >= 0 && (slot.kind.first || slot.kind.last)) {
+        g_array_append_val(g->s->path_slots, slot);
+    }
+}
+
 /* Follows the latest inputs back from the node that ends last. */
-static void trace(const Graph *g, RhPathCount *counts, RhPathMessages *messages)
+static void trace(const Graph *g, int32_t path, RhPathCount *counts, RhPathMessages *messages)
 {
     int64_t n = g->s->slots_count;
     int32_t node = 0;
-    bool sent = false;
+    bool sent = false, is_end = true;
     for (int32_t stage = 0; stage < g->s->p; stage++)
         if (g->nodes[stage * n + n - 1].end >= g->nodes[node].end)
             node = (int32_t)(stage * n + n - 1);
-    for (messages->end_stage = (int32_t)(node / n); node >= 0; node = g->nodes[node].from) {
+    for (; node >= 0; node = g->nodes[node].from, is_end = false) {
+        note_ends(g, path, node, is_end);
         const RhSlot *slot = &g->slots[node];
         int32_t at = slot->chunk * g->s->p + (int32_t)(node / n);
         RhPathCount *count = &counts[at * RH_SLOT_PASSES + (int32_t)slot->pass];
@@ -191,6 +205,17 @@ static void trace(const Graph *g, RhPathCount *counts, RhPathMessages *messages)
     }
 }
 
+static RhSlotKind *list_kinds(const RhShape *s, const RhSlot *slots)
+{
+    gsize counters = (gsize)s->v * RH_SLOT_PASSES;
+    g_autofree int32_t *done = g_new0(int32_t, counters * (gsize)s->p);
+    RhSlotKind *kinds = g_new(RhSlotKind, (gsize)s->p * (gsize)s->slots_count);
+    for (int64_t i = 0; i < s->p * s->slots_count; i++)
+        kinds[i] =
+            rh_slot_kind_next(&slots[i], s->m, done + counters * (gsize)(i / s->slots_count));
+    return kinds;
+}
+
 static void find_paths(RhShape *s, const RhSlot *slots, bool splits)
 {
     size_t nodes = (size_t)s->p * (size_t)s->slots_count;
@@ -198,15 +223,16 @@ static void find_paths(RhShape *s, const RhSlot *slots, bool splits)
     size_t entries = (size_t)s->p * (size_t)s->v * RH_SLOT_PASSES;
     g_autofree Node *room = g_new(Node, nodes);
     g_autofree int32_t *next = g_new(int32_t, s->p), *inputs = g_new(int32_t, 2 * cells);
+    g_autofree RhSlotKind *kinds = list_kinds(s, slots);
     s->paths_count = G_N_ELEMENTS(plain);
     s->paths = g_new0(RhPathCount, entries * (size_t)s->paths_count);
     s->path_messages = g_new0(RhPathMessages, s->paths_count);
     for (int32_t i = 0; i < s->paths_count; i++) {
-        Graph g = {s, &plain[i], slots, splits, room, next, {inputs, inputs + cells}};
+        Graph g = {s, &plain[i], slots, kinds, splits, room, next, {inputs, inputs + cells}};
         memset(inputs, -1, 2 * cells * sizeof *inputs);
         memset(next, 0, sizeof *next * (size_t)s->p);
         run(&g);
-        trace(&g, s->paths + entries * (size_t)i, &s->path_messages[i]);
+        trace(&g, i, s->paths + entries * (size_t)i, &s->path_messages[i]);
     }
 }
 
@@ -237,6 +263,7 @@ static RhShape *shape_alloc(int32_t p, int32_t v, int32_t m)
     s->before_last = g_new0(int32_t, entries);
     s->behind_back = g_new0(int32_t, entries);
     s->back_chunk = g_new0(int32_t, p);
+    s->path_slots = g_array_new(FALSE, FALSE, sizeof(RhPathSlot));
     return s;
 }
 
@@ -275,5 +302,6 @@ void rh_shape_free(RhShape *s)
     g_free(s->back_chunk);
     g_free(s->paths);
     g_free(s->path_messages);
+    g_array_unref(s->path_slots);
     g_free(s);
 }

@@ -23,7 +23,14 @@ typedef struct {
 typedef struct {
     int32_t next, next_wrap, back, back_wrap;
     int32_t end_stage; /* where the path ends */
+    RhSlotKind end;    /* in this slot */
 } RhPathMessages;
+
+/* A slot on a path between its ends that is its chunk's first or last with its pass. */
+typedef struct {
+    int32_t path, stage;
+    RhSlotKind kind;
+} RhPathSlot;
 
 typedef struct {
     int32_t p, v, m;
@@ -42,6 +49,7 @@ typedef struct {
     int32_t paths_count;
     RhPathCount *paths;
     RhPathMessages *path_messages; /* per path */
+    GArray *path_slots;            /* RhPathSlot */
 } RhShape;
 
 RhShape *rh_shape_new(RhScheduleKind schedule, int32_t p, int32_t v, int32_t m);
