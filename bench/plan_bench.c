@@ -45,7 +45,7 @@ static bool plan_405b(void)
         printf("%s\n", error->message);
         return false;
     }
-    bench_line("405B, 16,384 GPUs: legal layouts", (double)plan->legal_count, "", ">= 10,000");
+    bench_line("405B, 16,384 GPUs: legal layouts", (double)plan->legal_count, "", "");
     bench_line("  rehearsed", (double)plan->rehearsed_count, "", "");
     bench_line("  proof closed", plan->proved, "", "1");
     bench_line("  wall clock", plan->wall_s, "s", "<= 20");

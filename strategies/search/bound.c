@@ -2,11 +2,12 @@
  * the graph is made of, stage by stage:
  *   pipeline   the first micro-batch must pass the stages before, the stage does all its slots, the
  *              last gradients go back through the stages before; the optimizer follows
- *   SMs        communication holds its share of the SMs: what of it cannot hide where no kernel
- * runs takes that share from kernels lanes      gradients leave one after another once the first
- * are there links      gathers and scatters share theirs and critical paths of the schedule
- * (train/shape.h): found once under plain costs, a path stays a path under any, so its price is a
- * bound.
+ *   SMs        lanes hold their share of the SMs: what of each cannot hide where no kernel runs
+ *              takes that share from kernels
+ *   lanes      gradients leave one after another once the first are there
+ *   links      gathers and scatters share theirs
+ *   paths      critical paths of the schedule (train/shape.h): found once under plain costs, a path
+ *              stays a path under any, so its price is a bound
  *
  * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
 #include "strategies/search/screen.h"
@@ -39,13 +40,22 @@ static double longest_path_s(const Terms *t, const double *ends_s)
     return longest;
 }
 
-/* Seconds in which messages of the stage's chunks hold SMs, its own and its neighbours'. */
-static double messages_s(const Terms *t, int32_t s)
+/* Seconds of lanes beside kernels when the stage runs none for `idle_s`. A lane's communications
+ * follow one another, but all lanes may use the same idle second. Messages have four lanes: in and
+ * out, ahead and back. */
+static double beside_s(const Terms *t, int32_t s, double idle_s)
 {
-    int32_t ends = 2 * t->v - (s == 0) - (s == t->p - 1);
-    return 2.0 * t->m * ends * t->least_s;
+    const RhFlows *f = t->flows[s];
+    double gathers = f->step.gathers_s + t->m * f->step_each.gathers_s;
+    double gradients = f->step.gradients_s + t->m * f->step_each.gradients_s;
+    double message = t->m * t->least_s;
+    double before = (t->v - (s == 0)) * message, after = (t->v - (s == t->p - 1)) * message;
+    return rh_later(0, gathers - idle_s) + rh_later(0, gradients - idle_s) +
+           2 * rh_later(0, before - idle_s) + 2 * rh_later(0, after - idle_s);
 }
 
+/* Six lanes at most hold `share` of the SMs each. While six shares are no more than all, an idle
+ * second more never makes the sum less, so the least idle time gives a bound. */
 static double pipeline_s(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
@@ -54,12 +64,14 @@ static double pipeline_s(const Terms *t, int32_t s)
     double drain = t->spans->drain_s[laps * t->p + s] + s * t->back_s +
                    laps * ((t->p - 1) * t->back_s + t->back_wrap_s) + t->flows[0]->optimizer_s;
     double work = t->m * t->spans->work_s[s], exposed = work - t->m * t->spans->kernels_s[s];
-    double held = f->step.all_s + t->m * f->step_each.all_s + messages_s(t, s) - fill - exposed;
-    double share = t->net->uniform ? t->screen->held_frac : 0;
-    double here = fill + work + f->optimizer_s + share * rh_later(0, held - f->optimizer_s);
+    double share = t->net->uniform ? rh_earlier(t->screen->held_frac, 1.0 / 6) : 0;
+    double idle = fill + exposed;
+    double here = fill + work + f->optimizer_s + share * beside_s(t, s, idle + f->optimizer_s);
+    if (t->p == 1)
+        return here;
     double back =
-        fill + work - t->prices->behind_back_s[s] + drain + share * rh_later(0, held - drain);
-    return rh_later(here, t->p > 1 ? back : 0);
+        fill + work - t->prices->behind_back_s[s] + drain + share * beside_s(t, s, idle + drain);
+    return rh_later(here, back);
 }
 
 /* Gradients of every micro-batch: the first are there when one has gone through all chunks and back

@@ -26,9 +26,10 @@ static inline double rh_earlier(double a, double b)
 }
 
 /* One pass of an item, or of several in a row, alone: until the compute lane is free again, until
- * its output may leave, and the kernels on that path (what SM sharing can stretch). */
+ * its output may leave, and the kernels on the path to either (what SM sharing can stretch). They
+ * differ where a collective outlasts the kernels that it hides behind. */
 typedef struct {
-    double busy_s, out_s, kernels_s;
+    double busy_s, out_s, kernels_s, out_kernels_s;
 } RhItemTime;
 
 typedef struct {
@@ -105,7 +106,6 @@ typedef struct {
 /* What lists of steps communicate. */
 typedef struct {
     double lane_s[RH_LANE_LAST];
-    double all_s; /* over all lanes */
     /* Of gathers and scatters of the same parameters, which cross the same links a byte at a time;
      * latencies may hide behind other bytes. */
     double moving_s;
@@ -113,7 +113,7 @@ typedef struct {
 
 /* Of a step of m micro-batches: what does not depend on m, and what comes with each. */
 typedef struct {
-    double all_s, gradients_s, moving_s;
+    double gathers_s, gradients_s, moving_s; /* lanes of parameters and gradients; RhLaneSums */
 } RhStepSums;
 
 /* The communication of one stage's script: seconds of every step, and sums by slot. What the closed

@@ -11,7 +11,6 @@ static void sum_steps(const RhFlows *f, RhSteps steps, RhLaneSums *sums)
         if (step->kind != RH_STEP_COMMUNICATE)
             continue;
         sums->lane_s[step->lane] += f->step_s[i];
-        sums->all_s += f->step_s[i];
         sums->moving_s += f->moving_s[i];
     }
 }
@@ -25,7 +24,7 @@ static RhStepSums over_step(const RhFlows *f, bool each)
     for (size_t i = each ? G_N_ELEMENTS(sums) - 1 : 0; i < G_N_ELEMENTS(sums); i++) {
         double times = each ? !f->one_microbatch : first[i];
         total.gradients_s += times * sums[i]->lane_s[RH_LANE_DP];
-        total.all_s += times * sums[i]->all_s;
+        total.gathers_s += times * sums[i]->lane_s[RH_LANE_GATHER];
         total.moving_s += times * sums[i]->moving_s;
     }
     return total;

@@ -229,17 +229,23 @@ static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacemen
     for (guint i = 0; i < pass->tasks->len; i++)
         run_task(&w, &g_array_index(pass->tasks, RhItemTask, i), &runs[i]);
     const Lane *compute = &w.lanes[RH_LANE_COMPUTE];
-    RhItemTime time = {compute->free_s, compute->free_s, compute->path_s};
-    for (int32_t i = 0; i < pass->left_count; i++)
-        if (pass->left[i] != RH_ITEM_ENTRY)
-            time.out_s = fmax(time.out_s, runs[pass->left[i]].end_s);
+    RhItemTime time = {compute->free_s, compute->free_s, compute->path_s, compute->path_s};
+    for (int32_t i = 0; i < pass->left_count; i++) {
+        const Run *left = pass->left[i] == RH_ITEM_ENTRY ? NULL : &runs[pass->left[i]];
+        if (left && left->end_s > time.out_s) {
+            time.out_s = left->end_s;
+            time.out_kernels_s = left->path_s;
+        }
+    }
     return time;
 }
 
 RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
 {
-    return (RhItemTime){a.out_s + (times - 1) * b.out_s + b.busy_s, a.out_s + times * b.out_s,
-                        a.kernels_s + times * b.kernels_s};
+    double out_s = a.out_s + (times - 1) * b.out_s;
+    double kernels_s = a.out_kernels_s + (times - 1) * b.out_kernels_s;
+    return (RhItemTime){out_s + b.busy_s, out_s + b.out_s, kernels_s + b.kernels_s,
+                        kernels_s + b.out_kernels_s};
 }
 
 const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,

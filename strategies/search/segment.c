@@ -42,14 +42,14 @@ typedef struct {
     Stage *stages;
 } Graph;
 
-/* What a run that starts at t loses to lanes that hold SMs meanwhile: kernels on its longest path
- * are slower, once the rest of that path is hidden. */
-static double stretch_s(const Graph *g, const Stage *s, double t, const RhItemTime *time)
+/* What a path of `path_s` from t on loses to lanes that hold SMs meanwhile: its kernels are slower,
+ * once the rest of the path is hidden. */
+static double stretch_s(const Graph *g, const Stage *s, double t, double path_s, double kernels_s)
 {
     if (!g->net->uniform) /* its own group may be done before the slowest */
         return 0;
-    double held = g->screen->held_frac, exposed = time->busy_s - time->kernels_s, sum = 0;
-    double longest = time->kernels_s / (1 - held) + exposed;
+    double held = g->screen->held_frac, exposed = path_s - kernels_s, sum = 0;
+    double longest = kernels_s / (1 - held) + exposed;
     for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_SEND_NEXT; lane++)
         if (s->lane_s[lane] > t)
             sum += rh_later(0, rh_earlier(s->lane_s[lane] - t, longest) - exposed);
@@ -59,9 +59,11 @@ static double stretch_s(const Graph *g, const Stage *s, double t, const RhItemTi
 static void run(const Graph *g, Stage *s, const RhItemTime *time)
 {
     double t = rh_later(s->compute_s, s->pending_s);
-    double late = stretch_s(g, s, t, time);
+    double late = stretch_s(g, s, t, time->busy_s, time->kernels_s), out_late = late;
+    if (time->out_kernels_s < time->kernels_s) /* the output does not wait for all kernels */
+        out_late = stretch_s(g, s, t, time->out_s, time->out_kernels_s);
     s->compute_s = t + time->busy_s + late;
-    s->pending_s = t + time->out_s + late;
+    s->pending_s = t + time->out_s + out_late;
 }
 
 static void communicate(Stage *s, const RhStep *step, double seconds)
