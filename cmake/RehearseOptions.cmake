@@ -35,6 +35,7 @@ if(RH_SANITIZE) # -O1: tests take less than a third of the time, and stacks stil
   target_compile_options(rh_flags INTERFACE -O1 -fsanitize=address,undefined -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined)
   target_link_options(rh_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_definitions(rh_flags INTERFACE RH_SANITIZED) # clang has no macro for it
 endif()
 if(RH_FUZZ)
   target_compile_options(rh_flags INTERFACE -fsanitize=fuzzer-no-link)

@@ -243,7 +243,7 @@ static void a_sequence_without_positions_is_the_reason(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "1024 learned positions"));
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes */
+#ifndef RH_SANITIZED /* a sanitizer reserves terabytes */
 /* Of the address space, over what the process has by now. */
 static void allow_mb(int64_t mb, struct rlimit *before)
 {
