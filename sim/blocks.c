@@ -92,7 +92,7 @@ int32_t rh_blocks_turned(const RhGroup *group, int32_t block, int32_t member)
     return member + ((place + 1) % block - place) * step;
 }
 
-static int32_t common_divisor(int32_t a, int32_t b)
+int32_t rh_common_divisor(int32_t a, int32_t b)
 {
     while (b) {
         int32_t rest = a % b;
@@ -123,7 +123,7 @@ int32_t rh_blocks_beside(const RhProgram *p, const RhPlatform *platform, const R
     int32_t block = platform->gpus_per_node;
     for (int32_t i = 0; i < group->spans_count; i++)
         if (group->spans[i].extent > 1)
-            block = common_divisor(block, group->spans[i].stride);
+            block = rh_common_divisor(block, group->spans[i].stride);
     bool lies = !p->gpu_of_rank && platform_keeps(platform, block);
     return lies && is_whole(role, block) ? block : 1;
 }

@@ -23,3 +23,5 @@ int32_t rh_blocks_beside(const RhProgram *p, const RhPlatform *platform, const R
 bool rh_blocks_whole(const RhGroup *group, int32_t block);
 /* The member that comes to stand where `member` of a group of whole blocks stood. */
 int32_t rh_blocks_turned(const RhGroup *group, int32_t block, int32_t member);
+/* The greatest; a, where b is 0. */
+int32_t rh_common_divisor(int32_t a, int32_t b);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/blocks.h"
 #include "sim/map64.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -312,16 +313,6 @@ static void count_weights(Builder *b)
     }
 }
 
-static int32_t common_divisor(int32_t a, int32_t b)
-{
-    while (b) {
-        int32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Fills the hops' weights; rates alone come from the exact ones. */
 static void set_weights(Builder *b)
 {
@@ -335,7 +326,7 @@ static void set_weights(Builder *b)
             int32_t unit = unit_of(b, (int32_t)c), share = sharers(b, (int32_t)c, hop->link);
             int32_t at = rh_map64_get(b->weights, weight_key(unit, hop->link));
             hop->weight = at >= 0 ? (*AT(b->counts, int32_t, at) + share - 1) / share : 1;
-            divisor[hop->link] = common_divisor(hop->weight, divisor[hop->link]);
+            divisor[hop->link] = rh_common_divisor(hop->weight, divisor[hop->link]);
             class->bytes_per_s =
                 MIN(class->bytes_per_s,
                     AT(q->links, RhQuotientLink, hop->link)->bytes_per_s / hop->weight);
