@@ -55,6 +55,11 @@
         SIZE("rope_theta", rotary_base, BASE_MAX, 10000), FLAG("tie_word_embeddings", tied, 0),    \
         RATE("attention_dropout", attention_dropout, 0), CONSTANT(ffn_gated, 1)
 
+/* How many there are, and a token's. */
+#define EXPERTS(key)                                                                               \
+    SIZE(key, experts, EXPERTS_MAX, RH_FIELD_REQUIRED),                                            \
+        SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED)
+
 static const RhField LLAMA[] = {
     LLAMA_SIZES,
     SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
@@ -101,19 +106,17 @@ static const RhField QWEN2[] = {
     END,
 };
 
-static const RhField QWEN3[] = {
-    LLAMA_SIZES,
-    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 128),
-    SIZE("max_position_embeddings", positions, TOKENS_MAX, 32768),
-    FLAG("attention_bias", qkv_bias, 0),
-    FLAG("attention_bias", out_bias, 0),
-    FLAG("use_sliding_window", window_used, 0),
-    SIZE("sliding_window", window, TOKENS_MAX, 4096),
-    COUNT("max_window_layers", window_from, LAYERS_MAX, 28),
-    CONSTANT(qk_norm, 1),
-    END,
-};
+/* 0 for `head`: hidden / heads. */
+#define QWEN3_SIZES(head)                                                                          \
+    LLAMA_SIZES, SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),              \
+        SIZE("head_dim", head_size, HEAD_SIZE_MAX, head),                                          \
+        SIZE("max_position_embeddings", positions, TOKENS_MAX, 32768),                             \
+        FLAG("attention_bias", qkv_bias, 0), FLAG("attention_bias", out_bias, 0),                  \
+        FLAG("use_sliding_window", window_used, 0),                                                \
+        SIZE("sliding_window", window, TOKENS_MAX, 4096),                                          \
+        COUNT("max_window_layers", window_from, LAYERS_MAX, 28), CONSTANT(qk_norm, 1)
+
+static const RhField QWEN3[] = {QWEN3_SIZES(128), END};
 
 /* intermediate_size is an expert's width. */
 static const RhField MIXTRAL[] = {
@@ -123,8 +126,7 @@ static const RhField MIXTRAL[] = {
     SIZE("max_position_embeddings", positions, TOKENS_MAX, 131072),
     SIZE("sliding_window", window, TOKENS_MAX, 0),
     CONSTANT(window_used, 1),
-    SIZE("num_local_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    EXPERTS("num_local_experts"),
     END,
 };
 
@@ -136,8 +138,7 @@ static const RhField MINIMAX_M2[] = {
     SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
     SIZE("max_position_embeddings", positions, TOKENS_MAX, 196608),
     FLAG("use_qk_norm", qk_norm, 0),
-    SIZE("num_local_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    EXPERTS("num_local_experts"),
     FLAG("use_routing_bias", router_bias, 0),
     END,
 };
@@ -153,25 +154,14 @@ static const RhField GPT_OSS[] = {
     CONSTANT(ffn_bias, 1),
     SIZE("sliding_window", window, TOKENS_MAX, 128),
     CONSTANT(window_used, 1),
-    SIZE("num_local_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    EXPERTS("num_local_experts"),
     CONSTANT(router_bias, 1),
     END,
 };
 
 static const RhField QWEN3_MOE[] = {
-    LLAMA_SIZES,
-    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 0),
-    SIZE("max_position_embeddings", positions, TOKENS_MAX, 32768),
-    FLAG("attention_bias", qkv_bias, 0),
-    FLAG("attention_bias", out_bias, 0),
-    FLAG("use_sliding_window", window_used, 0),
-    SIZE("sliding_window", window, TOKENS_MAX, 4096),
-    COUNT("max_window_layers", window_from, LAYERS_MAX, 28),
-    CONSTANT(qk_norm, 1),
-    SIZE("num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    QWEN3_SIZES(0),
+    EXPERTS("num_experts"),
     SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1),
     END,

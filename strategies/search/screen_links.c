@@ -188,17 +188,18 @@ static void add_messages(Sum *s, double bytes)
 }
 
 /* Would the engine merge ranks even if no two were alike? */
-static bool may_merge(const RhCase *c, const RhLayout *l)
+static bool may_merge(RhScreen *screen, const RhLayout *l)
 {
-    return c->job.gpus > RH_FOLD_COLOURS_MAX ||
-           rh_train_tasks(c, l) / l->pp * c->job.gpus > RH_FOLD_TASKS_MAX;
+    int32_t gpus = screen->c->job.gpus;
+    return gpus > RH_FOLD_COLOURS_MAX ||
+           rh_screen_tasks(screen, l) / l->pp * gpus > RH_FOLD_TASKS_MAX;
 }
 
 double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
 {
     const RhCase *c = screen->c;
     const RhNet *net = rh_screen_net(screen, l);
-    if (net->uniform || may_merge(c, l))
+    if (net->uniform || may_merge(screen, l))
         return 0;
     const RhShardCost *shard = rh_screen_shard(screen, l);
     const RhSplit *split = rh_screen_split(screen, l);
