@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,15 +92,21 @@ static char *end_of_links(const char *path)
 
 #define LINK_TRIES 16
 
-/* Gives an open file without a name this one. A file that is there is replaced by way of a name
- * beside it that is always the same: whoever is killed between the two calls leaves what the next
- * one takes away. */
+/* The name beside `target` under which a file may lie while it is written; always the same, so that
+ * the next one takes away what a killed writer left. Caller frees. */
+static char *name_beside(const char *target)
+{
+    g_autofree char *folder = g_path_get_dirname(target);
+    g_autofree char *name = g_path_get_basename(target);
+    return g_strdup_printf("%s/.%s.rehearse-part", folder, name);
+}
+
+/* Gives an open file without a name this one. A file that is there is replaced by way of the name
+ * beside it: whoever is killed between the two calls leaves what the next one takes away. */
 static bool name_file(int file, const char *target)
 {
     g_autofree char *own = g_strdup_printf("/proc/self/fd/%d", file);
-    g_autofree char *folder = g_path_get_dirname(target);
-    g_autofree char *name = g_path_get_basename(target);
-    g_autofree char *beside = g_strdup_printf("%s/.%s.rehearse-part", folder, name);
+    g_autofree char *beside = name_beside(target);
     (void)!unlink(beside);
     if (linkat(AT_FDCWD, own, AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0)
         return true;
@@ -132,9 +139,48 @@ static bool write_nameless(const char *target, const char *text, size_t length, 
     return fine;
 }
 
+/* The file beside, open, empty and ours alone until it is closed: -1 and errno. The lock tells a
+ * writer at work from one that was killed; whoever finds the name on another file than it has
+ * locked, as the writer before renamed its own, begins again. */
+static int open_beside(const char *beside)
+{
+    for (;;) {
+        struct stat ours, named;
+        int file = open(beside, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+        if (file < 0)
+            return -1;
+        while (flock(file, LOCK_EX) != 0 && errno == EINTR)
+            ;
+        bool named_so = fstat(file, &ours) == 0 && lstat(beside, &named) == 0 &&
+                        ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+        if (named_so && ours.st_size == 0)
+            return file;
+        if (named_so && unlink(beside) != 0) {
+            close(file);
+            return -1;
+        }
+        close(file);
+    }
+}
+
+bool rh_file_write_beside(const char *target, const char *text, size_t length, int mode)
+{
+    g_autofree char *beside = name_beside(target);
+    int file = open_beside(beside);
+    if (file < 0)
+        return false;
+    bool fine = write_all(file, text, length) && (mode < 0 || fchmod(file, (mode_t)mode) == 0) &&
+                fsync(file) == 0 && rename(beside, target) == 0;
+    int failure = errno;
+    if (!fine)
+        (void)!unlink(beside);
+    close(file); /* and unlocks: whoever waited sees that the name is gone */
+    errno = failure;
+    return fine;
+}
+
 bool rh_file_write(const char *path, const char *text, size_t length, GError **error)
 {
-    g_autoptr(GError) local = NULL;
     struct stat old;
     bool exists = stat(path, &old) == 0;
     if (exists && S_ISDIR(old.st_mode))
@@ -143,13 +189,9 @@ bool rh_file_write(const char *path, const char *text, size_t length, GError **e
         return write_through(path, text, length, error);
     /* A link keeps pointing where it did. realpath() allocates with malloc, as g_free() takes. */
     g_autofree char *target = exists ? realpath(path, NULL) : end_of_links(path);
-    if (write_nameless(target ? target : path, text, length,
-                       exists ? (int)(old.st_mode & 0777) : -1))
+    int mode = exists ? (int)(old.st_mode & 0777) : -1;
+    if (write_nameless(target ? target : path, text, length, mode) ||
+        rh_file_write_beside(target ? target : path, text, length, mode))
         return true;
-    /* CONSISTENT writes a temporary file beside the target and renames it; it tells what fails. */
-    if (g_file_set_contents_full(target ? target : path, text, (gssize)length,
-                                 G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE,
-                                 exists ? (int)(old.st_mode & 0777) : 0666, &local))
-        return true;
-    return rh_fail(error, RH_ERROR_IO, "cannot write %s: %s", path, local->message);
+    return rh_fail(error, RH_ERROR_IO, "cannot write %s: %s", path, g_strerror(errno));
 }

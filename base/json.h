@@ -131,5 +131,5 @@ char *rh_json_writer_steal(RhJsonWriter *w); /* the text, ends in a newline; cal
 
 /* Writes a file whole or not at all, through links, also where they point at nothing yet. Of a
  * process that is killed nothing is left, or NAME's ".NAME.rehearse-part", which the next write of
- * NAME removes (where the system has files without names; else a temporary file). RH_ERROR_IO. */
+ * NAME removes. RH_ERROR_IO. */
 bool rh_file_write(const char *path, const char *text, size_t length, GError **error);

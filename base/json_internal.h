@@ -42,3 +42,7 @@ void rh_json_problem_free(void *problem);
 bool rh_json_report(RhJson *doc, GError **error);
 /* The whole file, NUL added; at most `most` bytes. RH_ERROR_IO, or RH_ERROR_INPUT when larger. */
 bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GError **error);
+/* Writes `target`, a regular file or none, by way of ".NAME.rehearse-part" beside it, as rh_file_write
+ * does where files without names are not to be had; writers of one file wait for each other. `mode`
+ * -1: a new file's. False and errno. */
+bool rh_file_write_beside(const char *target, const char *text, size_t length, int mode);

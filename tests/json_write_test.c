@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/json_internal.h"
 #include "tests/testkit.h"
 
 /* --- helpers --- */
@@ -144,17 +145,39 @@ static int others_in(const char *folder, const char *name)
     return count;
 }
 
-/* Writes the file over and over until it is killed. */
-static void write_until_killed(const char *path, int after_us)
+static bool write_anyhow(const char *path, const char *text, size_t length)
 {
-    static char text[1 << 20];
+    return rh_file_write(path, text, length, NULL);
+}
+
+/* As where there are no files without names. */
+static bool write_beside(const char *path, const char *text, size_t length)
+{
+    return rh_file_write_beside(path, text, length, -1);
+}
+
+typedef bool (*WriteFunc)(const char *path, const char *text, size_t length);
+
+#define TEXT_BYTES (1 << 20)
+
+/* A process that writes the file over and over, full of one letter. */
+static pid_t begin_writing(const char *path, WriteFunc write_file, char letter)
+{
+    static char text[TEXT_BYTES];
     pid_t child = fork();
     if (child == 0) {
-        memset(text, 'x', sizeof text);
-        while (rh_file_write(path, text, sizeof text, NULL))
+        memset(text, letter, sizeof text);
+        while (write_file(path, text, sizeof text))
             ;
         _exit(1);
     }
+    return child;
+}
+
+/* Writes the file over and over until it is killed. */
+static void write_until_killed(const char *path, WriteFunc write_file, int after_us)
+{
+    pid_t child = begin_writing(path, write_file, 'x');
     g_usleep((gulong)after_us);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
@@ -173,11 +196,69 @@ static void of_a_killed_writer_nothing_is_left(void)
     }
     close(nameless);
     for (int i = 0; i < 40; i++) {
-        write_until_killed(path, 2000 + 173 * i);
+        write_until_killed(path, write_anyhow, 2000 + 173 * i);
         CU_ASSERT_EQUAL(others_in(folder, "out.json"), g_file_test(part, G_FILE_TEST_EXISTS));
     }
     CU_ASSERT_TRUE(g_file_set_contents(part, "stale", -1, NULL));
     CU_ASSERT_TRUE(rh_file_write(path, "new", 3, NULL));
+    CU_ASSERT_EQUAL(others_in(folder, "out.json"), 0);
+    g_unlink(path);
+    CU_ASSERT_EQUAL(g_rmdir(folder), 0);
+}
+
+static void of_a_killed_writer_without_nameless_files_one_name_is_left(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("rh-killed-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "out.json", NULL);
+    g_autofree char *part = g_build_filename(folder, ".out.json.rehearse-part", NULL);
+    int left = 0;
+    for (int i = 0; i < 40; i++) {
+        write_until_killed(path, write_beside, 2000 + 173 * i);
+        bool parted = g_file_test(part, G_FILE_TEST_EXISTS);
+        CU_ASSERT_EQUAL(others_in(folder, "out.json"), parted);
+        left += parted;
+    }
+    CU_ASSERT_TRUE(left > 0); /* else nothing was tried */
+    CU_ASSERT_TRUE(write_beside(path, "new", 3));
+    CU_ASSERT_EQUAL(others_in(folder, "out.json"), 0);
+    g_autofree char *text = NULL;
+    CU_ASSERT_TRUE(g_file_get_contents(path, &text, NULL, NULL));
+    CU_ASSERT_STRING_EQUAL(text, "new");
+    CU_ASSERT_FALSE(write_beside("/nonexistent/x", "x", 1));
+    CU_ASSERT_EQUAL(g_mkdir(part, 0700), 0); /* what is not ours to take away */
+    CU_ASSERT_FALSE(write_beside(path, "x", 1));
+    g_rmdir(part);
+    g_unlink(path);
+    CU_ASSERT_EQUAL(g_rmdir(folder), 0);
+}
+
+/* Two at once, one of them killed now and then: whoever reads sees one writer's file, whole. */
+static void writers_of_one_file_do_not_mix(void)
+{
+    g_autofree char *folder = g_dir_make_tmp("rh-both-XXXXXX", NULL);
+    g_autofree char *path = g_build_filename(folder, "out.json", NULL);
+    pid_t stays = begin_writing(path, write_beside, 'a');
+    int seen = 0;
+    for (int i = 0; i < 10; i++) {
+        pid_t goes = begin_writing(path, write_beside, 'b');
+        for (int k = 0; k < 10; k++) {
+            g_autofree char *text = NULL;
+            gsize length = 0;
+            g_usleep(1500);
+            if (!g_file_get_contents(path, &text, &length, NULL))
+                continue;
+            seen++;
+            CU_ASSERT_EQUAL(length, TEXT_BYTES);
+            CU_ASSERT_EQUAL(strspn(text, (char[]){text[0], 0}), length);
+        }
+        kill(goes, SIGKILL);
+        waitpid(goes, NULL, 0);
+    }
+    CU_ASSERT_TRUE(seen > 0);
+    CU_ASSERT_EQUAL(waitpid(stays, NULL, WNOHANG), 0); /* still at it */
+    kill(stays, SIGKILL);
+    waitpid(stays, NULL, 0);
+    CU_ASSERT_TRUE(write_beside(path, "new", 3));
     CU_ASSERT_EQUAL(others_in(folder, "out.json"), 0);
     g_unlink(path);
     CU_ASSERT_EQUAL(g_rmdir(folder), 0);
@@ -279,6 +360,9 @@ int main(void)
              a_failed_write_leaves_the_folder_as_it_was},
             {"devices_and_links_are_written_through", devices_and_links_are_written_through},
             {"of_a_killed_writer_nothing_is_left", of_a_killed_writer_nothing_is_left},
+            {"of_a_killed_writer_without_nameless_files_one_name_is_left",
+             of_a_killed_writer_without_nameless_files_one_name_is_left},
+            {"writers_of_one_file_do_not_mix", writers_of_one_file_do_not_mix},
             {"the_writer_nests_and_indents", the_writer_nests_and_indents},
             {"numbers_are_written_the_same_everywhere", numbers_are_written_the_same_everywhere},
             {"exact_numbers_come_back_bit_for_bit", exact_numbers_come_back_bit_for_bit},
