@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/engine/workers.h"
 #include "strategies/search/rehearse.h"
+
+#define QUICK_S 0.1 /* of a segment graph: the deadline may be missed by so much */
 
 RhStepClock *rh_step_model_clock(RhStepModel *model, const char *device)
 {
@@ -85,6 +88,7 @@ RhStepModel *rh_step_model_new(const RhSteps *steps, const char *stack, GError *
     model->steps = steps;
     model->stack = *known;
     model->views = g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
+    model->longest_s = g_new0(double, steps->rows->len + 1);
     if (!add_clocks(model, error) || !add_networks(model, error))
         return NULL;
     rh_step_model_refresh(model);
@@ -96,6 +100,7 @@ void rh_step_model_free(RhStepModel *model)
     if (!model)
         return;
     g_ptr_array_unref(model->views);
+    g_free(model->longest_s);
     g_free(model);
 }
 
@@ -112,14 +117,67 @@ static RhCase case_of(const RhStepModel *model, const RhStep *step, RhStack *sta
     return (RhCase){step->model, g_ptr_array_index(model->views, at), stack, step->job};
 }
 
-double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step)
+static double segment_s(const RhStepModel *model, const RhStep *step)
 {
-    if (rh_deadline_passed(model->deadline))
-        return 1;
     RhStack stack;
     RhCase c = case_of(model, step, &stack);
     g_autoptr(RhRehearsal) quick = rh_rehearse_quick(&c, &step->layout);
     return quick->bound_segment_s;
+}
+
+typedef struct {
+    const RhStepModel *model;
+    const RhStep *step;
+    double answer_s, took_s; /* answer 0: none */
+} Apart;
+
+static GByteArray *perform_apart(int32_t item, void *user, GError **error)
+{
+    const Apart *a = user;
+    (void)item;
+    (void)error;
+    gint64 t_start_us = g_get_monotonic_time();
+    double answer[] = {segment_s(a->model, a->step), 0};
+    answer[1] = (double)(g_get_monotonic_time() - t_start_us) * 1e-6;
+    return g_byte_array_append(g_byte_array_new(), (const guint8 *)answer, sizeof answer);
+}
+
+static void answer_apart(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    Apart *a = user;
+    (void)item;
+    (void)error;
+    if (!bytes)
+        return;
+    memcpy(&a->answer_s, bytes->data, sizeof a->answer_s);
+    memcpy(&a->took_s, bytes->data + sizeof a->answer_s, sizeof a->took_s);
+}
+
+/* In a child that ends at the deadline. */
+static double segment_apart_s(const RhStepModel *model, const RhStep *step, double *took_s)
+{
+    Apart a = {model, step, 0, 0};
+    RhWorkers workers = {.count = 1,
+                         .jobs = 1,
+                         .timeout_s = fmax(1e-3, rh_deadline_left_s(model->deadline)),
+                         .perform = perform_apart,
+                         .answer = answer_apart,
+                         .user = &a};
+    rh_workers_run(&workers);
+    *took_s = a.took_s;
+    return a.answer_s;
+}
+
+double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step)
+{
+    if (rh_deadline_passed(model->deadline))
+        return 1;
+    double *took_s = &model->longest_s[step - (const RhStep *)(void *)model->steps->rows->data];
+    bool quick = *took_s > 0 && *took_s < QUICK_S;
+    double apart_s = model->deadline.t_end_us && !quick ? segment_apart_s(model, step, took_s) : 0;
+    if (apart_s > 0 || rh_deadline_passed(model->deadline))
+        return apart_s > 0 ? apart_s : 1;
+    return segment_s(model, step); /* quick, without a deadline, or the child was lost */
 }
 
 double rh_step_model_peak_bytes(const RhStepModel *model, const RhStep *step)

@@ -31,6 +31,7 @@ typedef struct {
     GPtrArray *views; /* RhPlatform*, owned: the stack's view of each of the table's platforms, then
                          each network's */
     RhDeadline deadline; /* zero: never; once it has come, no answer of the model means anything */
+    double *longest_s;   /* owned, of each row: how long its segment graph took; 0: not known */
 } RhStepModel;
 
 /* RH_ERROR_USAGE for an unknown stack, RH_ERROR_INPUT for more devices than there is room for. */
@@ -39,8 +40,9 @@ void rh_step_model_free(RhStepModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepModel, rh_step_model_free)
 /* After a fact has changed. */
 void rh_step_model_refresh(RhStepModel *model);
-/* Seconds of a row by its segment graph: a lower bound of its rehearsal, within 2 % of it. After
- * the deadline 1, at once. */
+/* Seconds of a row of the table by its segment graph: a lower bound of its rehearsal, within 2 % of
+ * it. After the deadline 1, at once: with a deadline a row whose graph is not known to be quick is
+ * worked out in a process of its own, which can be ended. */
 double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step);
 /* Seconds and peak by a rehearsal, in a process of its own. False with what the engine says. */
 bool rh_step_model_rehearse(const RhStepModel *model, const RhStep *step, double *seconds,

@@ -176,6 +176,29 @@ static void a_deadline_is_kept_within_half_a_second(void)
     CU_ASSERT_TRUE(late >= 4);
 }
 
+/* Not even where one row's graph takes longer than there is: 400,000 micro-batches in 16 stages. */
+static void a_row_that_takes_long_does_not_outlast_the_deadline(void)
+{
+    g_autofree char *text =
+        g_strconcat(HEAD,
+                    "one,made,small,dgx-h100:2,16,400000,512,bf16,tp1 pp16 mb1 vpp1 sp=off,"
+                    "flash,fused,,1,\n",
+                    NULL);
+    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    const RhStep *step = &g_array_index(steps->rows, RhStep, 0);
+    g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
+    gint64 t_start_us = g_get_monotonic_time();
+    double free_s = rh_step_model_segment_s(model, step);
+    double took_s = (double)(g_get_monotonic_time() - t_start_us) * 1e-6;
+    CU_ASSERT_TRUE_FATAL(took_s > 0.1); /* else it tells nothing */
+    model->deadline = rh_deadline_in(took_s / 10);
+    CU_ASSERT_EQUAL(rh_step_model_segment_s(model, step), 1);
+    CU_ASSERT_TRUE(rh_deadline_left_s(model->deadline) > -took_s / 2);
+    model->deadline = rh_deadline_in(100 * took_s + 10);
+    CU_ASSERT_EQUAL(rh_step_model_segment_s(model, step), free_s); /* apart: the same number */
+}
+
 /* A network declared a source's own does not move the stack's. */
 static void a_source_may_have_a_network_of_its_own(void)
 {
@@ -357,6 +380,8 @@ int main(void)
          a_fit_finds_the_constants_that_made_its_rows},
         {"what stands is held out all the same", what_stands_is_held_out_all_the_same},
         {"a deadline is kept within half a second", a_deadline_is_kept_within_half_a_second},
+        {"a row that takes long does not outlast the deadline",
+         a_row_that_takes_long_does_not_outlast_the_deadline},
         {"a source may have a network of its own", a_source_may_have_a_network_of_its_own},
         {"rows that determine no constants are refused",
          rows_that_determine_no_constants_are_refused},
