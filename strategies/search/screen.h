@@ -4,7 +4,7 @@
  *   Shard   pieces and the tasks of their items
  *   Split   layers of every chunk
  *   Shape   what a schedule says for p stages, v chunks, m micro-batches
- *   Net     groups and roles, messages between stages, where replicas lie
+ *   Net     groups and roles, messages between stages, where blocks lie
  *   Spans   shard x split x placement: seconds of every chunk's passes
  *   Flows   what a stage's script communicates, with its seconds
  * A table's key is the layout without the knobs that keep it as it is, by their own rows
@@ -84,12 +84,12 @@ typedef struct {
     double latency_s, s_per_byte;
 } RhHop;
 
-/* Where the ranks of one replica of a stage lie, as far as its collectives can tell. */
+/* Where the ranks of one block of a stage lie, as far as its collectives can tell. */
 typedef struct {
     int32_t id;
-    RhProgram *program; /* one role: the replica's ranks on their GPUs */
+    RhProgram *program; /* one role: the block's ranks on their GPUs */
     int32_t groups[RH_GROUP_LAST];
-    int32_t rank; /* the one that a bound follows where replicas do not lie alike */
+    int32_t rank; /* the one that a bound follows where blocks do not lie alike */
 } RhPlacement;
 
 typedef struct {
@@ -97,10 +97,11 @@ typedef struct {
     RhProgram *skeleton; /* groups and roles without tasks */
     int32_t groups[RH_GROUP_LAST];
     RhHop *next, *back;            /* per stage: to s+1 (the last wraps to 0), to s-1 */
-    const RhPlacement **placement; /* per stage, of the replica that the bounds follow; borrowed */
+    const RhPlacement **placement; /* per stage, of the block that the bounds follow; borrowed */
     int32_t placement_key;         /* equal where all stages' are */
-    int32_t tp, cp, stride_tp, stride_cp;
-    bool uniform; /* all replicas of a stage lie alike: what they do, they do at one time */
+    RhGrid grid;
+    int32_t block; /* ranks of one (grid.h) */
+    bool uniform;  /* all blocks of a stage lie alike: what they do, they do at one time */
 } RhNet;
 
 /* What lists of steps communicate. */
@@ -152,7 +153,7 @@ typedef struct {
     void *value;
 } RhMemo;
 
-/* A collective of all replicas of a stage at once. */
+/* A collective of all blocks of a stage at once. */
 typedef struct {
     int32_t net; /* its id, or ~ the id of a placement */
     int32_t stage;
@@ -193,10 +194,10 @@ RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
 const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,
                                         const RhNet *net, int32_t stage);
 
-/* screen_time.c: idle seconds of collectives. Inside a replica, and of the group that holds a
+/* screen_time.c: idle seconds of collectives. Inside a block, and of the group that holds a
  * stage's parameters; the algorithm is the builder's. */
-double rh_screen_replica_s(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
-                           RhGroupKind group, RhOp op, double bytes);
+double rh_screen_block_s(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
+                         RhGroupKind group, RhOp op, double bytes);
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes);
 /* screen_links.c: seconds that the busiest link takes for all that crosses it in a step; 0 where

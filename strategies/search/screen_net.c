@@ -1,27 +1,20 @@
-/* Nets: groups, where replicas lie, and messages between stages. */
+/* Nets: groups, where blocks lie, and messages between stages. */
 #include <math.h>
 
 #include "strategies/search/screen.h"
 
-/* Replicas looked at for the one whose ranks lie worst. */
-#define REPLICAS_MAX 64
+/* Blocks looked at for the one whose ranks lie worst. */
+#define BLOCKS_MAX 64
 
 /* --- placements --- */
 
-static int32_t rank_of(const RhGrid *g, int32_t stage, int32_t replica, int32_t tp, int32_t cp)
+/* The GPUs of a stage's block in the order of their places. */
+static int32_t *gpus_of(const RhGrid *g, int32_t stage, int32_t block)
 {
-    return stage * g->stride[RH_DIM_PP] + replica * g->stride[RH_DIM_DP] +
-           tp * g->stride[RH_DIM_TP] + cp * g->stride[RH_DIM_CP];
-}
-
-/* The replica's GPUs in the order of its ranks, tp innermost. */
-static int32_t *gpus_of(const RhGrid *g, int32_t stage, int32_t replica)
-{
-    int32_t tp = g->extent[RH_DIM_TP], cp = g->extent[RH_DIM_CP];
-    int32_t *gpus = g_new(int32_t, tp * cp);
-    for (int32_t c = 0; c < cp; c++)
-        for (int32_t t = 0; t < tp; t++)
-            gpus[c * tp + t] = rank_of(g, stage, replica, t, c);
+    int32_t count = rh_grid_block(g);
+    int32_t *gpus = g_new(int32_t, count);
+    for (int32_t i = 0; i < count; i++)
+        gpus[i] = rh_grid_rank(g, stage, block * count + i);
     return gpus;
 }
 
@@ -33,14 +26,14 @@ static int32_t nodes_spanned(const RhPlatform *p, const int32_t *gpus, int32_t c
     return changes;
 }
 
-/* Equal for replicas whose collectives take the same time: inside a node all places are alike;
+/* Equal for blocks whose collectives take the same time: inside a node all places are alike;
  * between nodes the places count, and how far they are from the first one's. */
 static char *signature(const RhPlatform *p, const RhGrid *g, const int32_t *gpus)
 {
-    int32_t count = g->extent[RH_DIM_TP] * g->extent[RH_DIM_CP];
-    int32_t node = rh_platform_node_of(p, gpus[0]);
+    int32_t count = rh_grid_block(g), node = rh_platform_node_of(p, gpus[0]);
     GString *s = g_string_new(NULL);
-    g_string_printf(s, "%d %d", g->extent[RH_DIM_TP], g->extent[RH_DIM_CP]);
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        g_string_append_printf(s, "%d-%d ", MIN(g->low[kind], count), MIN(g->high[kind], count));
     if (nodes_spanned(p, gpus, count) > 1)
         for (int32_t i = 0; i < count; i++)
             g_string_append_printf(s, " %d/%d/%.17g", rh_platform_node_of(p, gpus[i]) - node,
@@ -59,13 +52,16 @@ static int32_t crossings(const RhPlatform *p, const RhProgram *program, int32_t 
     return nodes_spanned(p, gpus, g->size);
 }
 
-/* The rank whose groups cross nodes most often, the tensor group's first. */
+/* The rank whose groups cross nodes most often, those of the first kind first. */
 static int32_t worst_rank(const RhPlatform *p, const RhPlacement *at)
 {
-    int32_t worst = 0, most = 0;
+    int32_t worst = 0;
+    int64_t most = 0;
     for (int32_t rank = 0; rank < at->program->ranks_count; rank++) {
-        int32_t now = 1024 * crossings(p, at->program, at->groups[RH_GROUP_TENSOR], rank) +
-                      crossings(p, at->program, at->groups[RH_GROUP_CONTEXT], rank);
+        int64_t now = 0;
+        for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+            if (at->groups[kind] >= 0)
+                now = 1024 * now + crossings(p, at->program, at->groups[kind], rank);
         if (now > most) {
             most = now;
             worst = rank;
@@ -77,16 +73,12 @@ static int32_t worst_rank(const RhPlatform *p, const RhPlacement *at)
 static RhPlacement *placement_new(const RhPlatform *p, const RhGrid *g, int32_t id, int32_t *gpus)
 {
     RhPlacement *at = g_new0(RhPlacement, 1);
-    int32_t tp = g->extent[RH_DIM_TP], cp = g->extent[RH_DIM_CP];
-    RhSpan all[] = {{1, tp}, {tp, cp}};
+    RhSpan all = {1, rh_grid_block(g)};
     at->id = id;
-    at->program = rh_program_new(tp * cp);
+    at->program = rh_program_new(all.extent);
     at->program->gpu_of_rank = gpus;
-    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
-        at->groups[kind] = -1;
-    at->groups[RH_GROUP_TENSOR] = rh_program_add_group(at->program, "tp", &all[0], 1);
-    at->groups[RH_GROUP_CONTEXT] = rh_program_add_group(at->program, "cp", &all[1], 1);
-    rh_program_begin_role(at->program, "replica", 0, all, 2);
+    rh_grid_add_block_groups(g, at->program, at->groups);
+    rh_program_begin_role(at->program, "block", 0, &all, 1);
     rh_program_end_role(at->program);
     at->rank = worst_rank(p, at);
     return at;
@@ -99,9 +91,9 @@ void rh_placement_free(void *data)
     g_free(at);
 }
 
-static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t stage, int32_t replica)
+static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t stage, int32_t block)
 {
-    g_autofree int32_t *gpus = gpus_of(g, stage, replica);
+    g_autofree int32_t *gpus = gpus_of(g, stage, block);
     g_autofree char *key = signature(s->c->platform, g, gpus);
     RhPlacement *at = g_hash_table_lookup(s->placement_of, key);
     if (!at) {
@@ -112,36 +104,42 @@ static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t sta
     return at;
 }
 
-/* The replica that crosses nodes most often, over all stages: a bound may follow any. */
-static int32_t worst_replica(const RhPlatform *p, const RhGrid *g)
+/* The block that crosses nodes most often, over all stages: a bound may follow any. */
+static int32_t worst_block(const RhPlatform *p, const RhGrid *g)
 {
-    int32_t worst = 0, most = -1, count = g->extent[RH_DIM_TP] * g->extent[RH_DIM_CP];
-    for (int32_t replica = 0; replica < MIN(g->extent[RH_DIM_DP], REPLICAS_MAX); replica++) {
+    int32_t worst = 0, most = -1, count = rh_grid_block(g);
+    for (int32_t block = 0; block < MIN(rh_grid_stage_ranks(g) / count, BLOCKS_MAX); block++) {
         int32_t crossings = 0;
         for (int32_t stage = 0; stage < g->extent[RH_DIM_PP]; stage++) {
-            g_autofree int32_t *gpus = gpus_of(g, stage, replica);
+            g_autofree int32_t *gpus = gpus_of(g, stage, block);
             crossings += nodes_spanned(p, gpus, count);
         }
         if (crossings > most) {
             most = crossings;
-            worst = replica;
+            worst = block;
         }
     }
     return worst;
 }
 
+/* Blocks of a stage lie alike where they and nodes fit into one another. */
+static bool blocks_lie_alike(const RhPlatform *p, const RhGrid *g)
+{
+    int32_t apart = rh_grid_block_is_solid(g) ? rh_grid_block(g) : rh_grid_block_stride(g);
+    return p->gpus_per_node % apart == 0 || apart % p->gpus_per_node == 0;
+}
+
 static void place(RhScreen *s, RhNet *n, const RhGrid *g)
 {
-    int32_t per_node = s->c->platform->gpus_per_node, pp = g->extent[RH_DIM_PP];
-    int32_t count = g->extent[RH_DIM_TP] * g->extent[RH_DIM_CP];
-    n->uniform = per_node % count == 0 || count % per_node == 0;
-    int32_t replica = n->uniform ? 0 : worst_replica(s->c->platform, g);
+    int32_t pp = g->extent[RH_DIM_PP];
+    bool in_node = rh_grid_block_is_solid(g) && n->block <= s->c->platform->gpus_per_node;
+    n->uniform = blocks_lie_alike(s->c->platform, g);
+    int32_t block = n->uniform ? 0 : worst_block(s->c->platform, g);
     bool same = true;
     n->placement = g_new(const RhPlacement *, pp);
     for (int32_t stage = 0; stage < pp; stage++) {
-        n->placement[stage] = n->uniform && stage > 0 && count <= per_node
-                                  ? n->placement[0]
-                                  : placement_of(s, g, stage, replica);
+        n->placement[stage] =
+            n->uniform && stage > 0 && in_node ? n->placement[0] : placement_of(s, g, stage, block);
         same = same && n->placement[stage] == n->placement[0];
     }
     n->placement_key = same ? n->placement[0]->id : ~n->id;
@@ -195,15 +193,12 @@ static void list_hops(const RhCase *c, const RhGrid *g, RhNet *n)
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
 {
     RhNet *n = g_new0(RhNet, 1);
-    RhGrid grid = rh_grid(l);
+    n->grid = rh_grid(l);
     n->id = (int32_t)g_hash_table_size(screen->nets.table) + 1;
-    n->tp = grid.extent[RH_DIM_TP];
-    n->cp = grid.extent[RH_DIM_CP];
-    n->stride_tp = grid.stride[RH_DIM_TP];
-    n->stride_cp = grid.stride[RH_DIM_CP];
+    n->block = rh_grid_block(&n->grid);
     n->skeleton = rh_train_skeleton(screen->c, l, n->groups);
-    place(screen, n, &grid);
-    list_hops(screen->c, &grid, n);
+    place(screen, n, &n->grid);
+    list_hops(screen->c, &n->grid, n);
     return n;
 }
 

@@ -55,27 +55,27 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
     return together_s(s, one, only, 0, -1, op, algo, bytes);
 }
 
-/* Side by side on a stage there is an instance for each place in a replica. They are at one time in
- * the network where replicas lie alike. Else each is taken to be alone, and the bound follows one
- * rank; or, where tensor groups alone hold a replica together, its slowest. */
+/* Side by side on a stage there is an instance for each place in a block. They are at one time in
+ * the network where blocks lie alike. Else each is taken to be alone, and the bound follows one
+ * rank; or, where a block's ranks keep together, its slowest. */
 static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
                       double bytes)
 {
     RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
-    int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
     if (net->uniform)
         return stage_together_s(s, net, stage, group, op, algo, bytes);
-    const RhPlacement *at = net->placement[stage];
+    bool meets = rh_grid_block_meets(&net->grid);
+    int32_t one = net->placement[stage]->rank;
     double slowest = 0;
-    for (int32_t i = net->cp > 1 ? at->rank : 0; i < (net->cp > 1 ? at->rank + 1 : net->tp); i++) {
-        int32_t rank = first + i % net->tp * net->stride_tp + i / net->tp * net->stride_cp;
+    for (int32_t place = meets ? 0 : one; place < (meets ? net->block : one + 1); place++) {
+        int32_t rank = rh_grid_rank(&net->grid, stage, place);
         slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, op, algo, bytes));
     }
     return slowest;
 }
 
-double rh_screen_replica_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
-                           RhOp op, double bytes)
+double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
+                         RhOp op, double bytes)
 {
     RhCollectiveKey key = {~at->id, 0, (int32_t)group, (int32_t)op, bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
@@ -212,8 +212,8 @@ static void run_task(Walk *w, const RhItemTask *task, Run *run)
     } else {
         if (run->start_s > lane->free_s)
             lane->since_s = run->start_s;
-        run->end_s = run->start_s + rh_screen_replica_s(w->screen, w->net, w->placement,
-                                                        task->group, task->op, task->bytes);
+        run->end_s = run->start_s + rh_screen_block_s(w->screen, w->net, w->placement, task->group,
+                                                      task->op, task->bytes);
     }
     lane->free_s = run->end_s;
     lane->path_s = run->path_s;

@@ -9,19 +9,26 @@ static const RhDim orders[RH_ORDER_LAST][RH_DIM_LAST] = {
     [RH_ORDER_TP_PP_DP] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_PP, RH_DIM_DP},
 };
 
-/* Dimensions of a group, each once; spans_of writes one span for each. */
+/* The digits of a place, the innermost first. */
+static const RhDim digits[] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP};
+
 typedef struct {
     const char *label;
-    int count;
-    RhDim dims[RH_DIM_LAST];
-} Group;
-G_STATIC_ASSERT(RH_DIM_LAST <= RH_SPANS_MAX);
+    bool of_items; /* items communicate in it; in the others, scripts do */
+    bool meets;    /* in every item, all of it waiting for all */
+} Kind;
 
-static const Group kinds[RH_GROUP_LAST] = {
-    [RH_GROUP_TENSOR] = {"tp", 1, {RH_DIM_TP}},
-    [RH_GROUP_CONTEXT] = {"cp", 1, {RH_DIM_CP}},
-    [RH_GROUP_DATA] = {"dp", 2, {RH_DIM_CP, RH_DIM_DP}},
+static const Kind kinds[RH_GROUP_LAST] = {
+    [RH_GROUP_TENSOR] = {.label = "tp", .of_items = true, .meets = true},
+    [RH_GROUP_CONTEXT] = {.label = "cp", .of_items = true},
+    [RH_GROUP_DATA] = {.label = "dp"},
 };
+
+static void set_interval(RhGrid *g, RhGroupKind kind, int32_t low, int32_t size)
+{
+    g->low[kind] = low;
+    g->high[kind] = low * size;
+}
 
 RhGrid rh_grid(const RhLayout *l)
 {
@@ -34,42 +41,108 @@ RhGrid rh_grid(const RhLayout *l)
         g.stride[dim] = stride;
         stride *= g.extent[dim];
     }
+    set_interval(&g, RH_GROUP_TENSOR, 1, l->tp);
+    set_interval(&g, RH_GROUP_CONTEXT, l->tp, l->cp);
+    set_interval(&g, RH_GROUP_DATA, l->tp, l->cp * l->dp);
     return g;
+}
+
+int32_t rh_grid_stage_ranks(const RhGrid *g)
+{
+    int32_t ranks = 1;
+    for (size_t i = 0; i < G_N_ELEMENTS(digits); i++)
+        ranks *= g->extent[digits[i]];
+    return ranks;
+}
+
+int32_t rh_grid_group_size(const RhGrid *g, RhGroupKind kind)
+{
+    return g->high[kind] / g->low[kind];
 }
 
 int32_t rh_train_replicas(const RhLayout *layout)
 {
     RhGrid grid = rh_grid(layout);
-    int32_t size = 1;
-    for (int i = 0; i < kinds[RH_GROUP_DATA].count; i++)
-        size *= grid.extent[kinds[RH_GROUP_DATA].dims[i]];
-    return size;
+    return rh_grid_group_size(&grid, RH_GROUP_DATA);
 }
 
-/* Spans of these dimensions, those of one rank left out. */
-static int32_t spans_of(const RhGrid *g, const RhDim *dims, int count, RhSpan *out)
+int32_t rh_grid_rank(const RhGrid *g, int32_t stage, int32_t place)
 {
-    int32_t n = 0;
-    for (int i = 0; i < count; i++)
-        if (g->extent[dims[i]] > 1)
-            out[n++] = (RhSpan){g->stride[dims[i]], g->extent[dims[i]]};
+    int32_t rank = stage * g->stride[RH_DIM_PP];
+    for (size_t i = 0; i < G_N_ELEMENTS(digits); i++) {
+        rank += place % g->extent[digits[i]] * g->stride[digits[i]];
+        place /= g->extent[digits[i]];
+    }
+    return rank;
+}
+
+int32_t rh_grid_block(const RhGrid *g)
+{
+    int32_t block = 1;
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        if (kinds[kind].of_items)
+            block = MAX(block, g->high[kind]);
+    return block;
+}
+
+int32_t rh_grid_block_stride(const RhGrid *g)
+{
+    int32_t block = rh_grid_block(g);
+    return block < rh_grid_stage_ranks(g) ? rh_grid_rank(g, 0, block) : g->stride[RH_DIM_PP];
+}
+
+bool rh_grid_block_is_solid(const RhGrid *g)
+{
+    int32_t block = rh_grid_block(g);
+    return rh_grid_rank(g, 0, block - 1) == block - 1;
+}
+
+bool rh_grid_block_meets(const RhGrid *g)
+{
+    int32_t block = rh_grid_block(g);
+    bool meets = block == 1;
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        meets |= kinds[kind].meets && g->low[kind] == 1 && g->high[kind] == block;
+    return meets;
+}
+
+/* Spans of an interval of place values, those of one rank left out. */
+static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhSpan *out)
+{
+    int32_t n = 0, value = 1; /* of the digit */
+    for (size_t i = 0; i < G_N_ELEMENTS(digits); i++) {
+        int32_t extent = g->extent[digits[i]];
+        int32_t from = MAX(low, value), to = MIN(high, value * extent);
+        if (to > from)
+            out[n++] = (RhSpan){g->stride[digits[i]] * (from / value), to / from};
+        value *= extent;
+    }
     return n;
 }
+G_STATIC_ASSERT(G_N_ELEMENTS(digits) <= RH_SPANS_MAX);
 
 void rh_grid_add_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_GROUP_LAST])
 {
     for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
         RhSpan spans[RH_SPANS_MAX];
-        int32_t count = spans_of(g, kinds[kind].dims, kinds[kind].count, spans);
+        int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
         groups[kind] = count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
+    }
+}
+
+void rh_grid_add_block_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_GROUP_LAST])
+{
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
+        RhSpan span = {g->low[kind], g->high[kind] / g->low[kind]};
+        bool inside = kinds[kind].of_items && span.extent > 1;
+        groups[kind] = inside ? rh_program_add_group(p, kinds[kind].label, &span, 1) : -1;
     }
 }
 
 void rh_grid_begin_stage(const RhGrid *g, RhProgram *p, int32_t stage)
 {
     g_autofree char *name = g_strdup_printf("stage %d", stage);
-    static const RhDim dims[] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP};
     RhSpan spans[RH_SPANS_MAX];
-    int32_t count = spans_of(g, dims, G_N_ELEMENTS(dims), spans);
-    rh_program_begin_role(p, name, stage * g->stride[RH_DIM_PP], spans, count);
+    int32_t count = spans_of(g, 1, rh_grid_stage_ranks(g), spans);
+    rh_program_begin_role(p, name, rh_grid_rank(g, stage, 0), spans, count);
 }

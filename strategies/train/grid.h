@@ -1,7 +1,11 @@
 #pragma once
-/* The grid of ranks: dimensions with extents and strides, and the groups made from them. A group is
- * a product of dimensions; a stage's role is all of them but the pipeline's. Nothing else knows in
- * which order ranks are numbered. */
+/* The grid of ranks: dimensions with extents and strides, and the groups made from them. Nothing
+ * else knows in which order ranks are numbered.
+ *
+ * A stage's ranks have *places*: tensor parallelism innermost, then context, then data, whatever
+ * their numbers. A group is an interval of place values, [low, high): ranks whose places differ in
+ * those digits alone. So the groups of one division of a stage nest: tp, cp and dp are [1, tp),
+ * [tp, tp cp), [tp cp, tp cp dp). Experts divide the same ranks another way. */
 #include "sim/program.h"
 #include "strategies/layout.h"
 
@@ -17,10 +21,28 @@ typedef enum {
 
 typedef struct {
     int32_t extent[RH_DIM_LAST], stride[RH_DIM_LAST];
+    int32_t low[RH_GROUP_LAST], high[RH_GROUP_LAST]; /* intervals of place values */
 } RhGrid;
 
 RhGrid rh_grid(const RhLayout *layout);
+/* Ranks of one stage; and how many of them a group of this kind has. */
+int32_t rh_grid_stage_ranks(const RhGrid *grid);
+int32_t rh_grid_group_size(const RhGrid *grid, RhGroupKind kind);
+/* The rank at a place of a stage. */
+int32_t rh_grid_rank(const RhGrid *grid, int32_t stage, int32_t place);
+/* A stage falls into blocks of so many places: what an item's tasks communicate stays in one. */
+int32_t rh_grid_block(const RhGrid *grid);
+/* Between the same places of two blocks that follow one another; do a block's places lie side by
+ * side? */
+int32_t rh_grid_block_stride(const RhGrid *grid);
+bool rh_grid_block_is_solid(const RhGrid *grid);
+/* Do all ranks of a block wait for one another in every item? */
+bool rh_grid_block_meets(const RhGrid *grid);
+
 /* Adds every group of more than one member to the program; -1 for the others. */
 void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);
+/* The same for a program of one block alone, its ranks numbered by place: -1 for groups that items
+ * do not communicate in. */
+void rh_grid_add_block_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);
 /* Begins the role of a stage. */
 void rh_grid_begin_stage(const RhGrid *grid, RhProgram *p, int32_t stage);
