@@ -21,6 +21,9 @@ typedef struct RhConfig {
     int64_t experts_per_token; /* of these, a token's */
     int64_t expert_ffn;        /* width of one; 0: as wide as `ffn` */
     int64_t shared_experts;    /* ones that every token goes to */
+    int64_t shared_ffn;        /* width of these together; 0: each as wide as a routed one */
+    int64_t shared_gate;
+    int64_t expert_latent; /* columns of the latent in which experts work; 0: none */
     int64_t router_bias;
     int64_t expert_step;  /* every how many layers have experts: 1 */
     int64_t dense_layers; /* the first layers, whose ffn is dense all the same */

@@ -26,6 +26,8 @@ typedef struct {
     bool qkv_bias, out_bias;
     int64_t ffn_width;                  /* of a mixture: of one expert */
     int64_t shared_width;               /* of a mixture's shared experts together; 0: none */
+    bool shared_gate;                   /* ... whose output is scaled, token by token */
+    int32_t expert_latent;              /* columns of the latent that experts work in; 0: none */
     int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */

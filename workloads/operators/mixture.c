@@ -19,9 +19,10 @@
 #define CHOICE_FORWARD  (RH_READ + 2 * RH_FP32)
 #define CHOICE_BACKWARD (2 * RH_FP32 + RH_WRITE)
 
-/* One rank's tokens with one expert each, and columns of an expert's matrices up and down. */
+/* One rank's tokens with one expert each, columns of what an expert is given (the hidden state, or a
+ * latent of it), and of its matrices up and down. */
 typedef struct {
-    int64_t experts, tokens, up, down;
+    int64_t experts, tokens, in, up, down;
 } Routed;
 
 static Routed routed_of(const RhOps *ops)
@@ -29,6 +30,8 @@ static Routed routed_of(const RhOps *ops)
     int64_t f = rh_ops_cut(ops, ops->kind->ffn_width);
     return (Routed){.experts = ops->kind->experts,
                     .tokens = ops->tokens * ops->kind->experts_per_token,
+                    .in = ops->kind->expert_latent > 0 ? ops->kind->expert_latent
+                                                       : ops->model->hidden,
                     .up = (ops->kind->ffn_gated ? 2 : 1) * f,
                     .down = f};
 }
@@ -50,8 +53,20 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->ffn_bias = c->ffn_bias != 0;
     kind->experts = (int32_t)c->experts;
     kind->experts_per_token = (int32_t)c->experts_per_token;
-    kind->shared_width = c->shared_experts * kind->ffn_width;
+    kind->shared_width = c->shared_ffn > 0 ? c->shared_ffn : c->shared_experts * kind->ffn_width;
+    kind->shared_gate = c->shared_gate != 0 && kind->shared_width > 0;
+    kind->expert_latent = (int32_t)c->expert_latent;
     kind->router_bias = c->router_bias != 0;
+}
+
+/* Entries of the matrices that every rank holds whole and applies to its tokens of the sequence part:
+ * the router, the shared expert's gate, into the experts' latent and out of it (duplicated in
+ * Megatron-Core, too). */
+static double whole_entries(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    double columns = kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->expert_latent;
+    return (double)ops->model->hidden * columns;
 }
 
 static RhParams params(const RhOps *ops)
@@ -59,12 +74,12 @@ static RhParams params(const RhOps *ops)
     Routed r = routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
-    double h = (double)ops->model->hidden, experts = (double)r.experts;
-    RhParams p = {.sharded = experts * h * (double)(r.up + r.down),
-                  .replicated = experts * (h + (ops->kind->router_bias ? 1 : 0))};
+    double in = (double)r.in, experts = (double)r.experts;
+    RhParams p = {.sharded = experts * in * (double)(r.up + r.down),
+                  .replicated = whole_entries(ops) + (ops->kind->router_bias ? experts : 0)};
     if (ops->kind->ffn_bias) {
         p.sharded += experts * (double)r.up;
-        p.replicated += experts * h;
+        p.replicated += experts * in;
     }
     if (shared_of(ops, &kind, &shared)) {
         RhParams dense = rh_ffn.params(&shared);
@@ -74,18 +89,14 @@ static RhParams params(const RhOps *ops)
     return p;
 }
 
-static double router_flops(const RhOps *ops)
-{
-    return 2 * ops->sequence_rows * (double)ops->model->hidden * (double)ops->kind->experts;
-}
-
 static RhFlops flops(const RhOps *ops)
 {
     Routed r = routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
-    double h = (double)ops->model->hidden;
-    RhFlops f = {.weights = router_flops(ops) + 2 * (double)r.tokens * h * (double)(r.up + r.down)};
+    double entries = (double)r.in * (double)(r.up + r.down);
+    RhFlops f = {.weights =
+                     2 * ops->sequence_rows * whole_entries(ops) + 2 * (double)r.tokens * entries};
     if (shared_of(ops, &kind, &shared))
         f.weights += rh_ffn.flops(&shared).weights;
     return f;
@@ -154,7 +165,26 @@ static void bias_gradient(RhOps *ops, const Routed *r, int64_t columns)
 static void copy_tokens(RhOps *ops, const Routed *r)
 {
     double rows = (double)(ops->tokens + r->tokens);
-    rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)ops->model->hidden, 1);
+    rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)r->in, 1);
+}
+
+/* A matrix that every rank applies to its tokens of the sequence part. */
+static void whole_gemm(RhOps *ops, int64_t columns, int64_t rows)
+{
+    if (columns > 0 && rows > 0)
+        rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, columns, rows);
+}
+
+/* The shared expert's output is scaled by a sigmoid of one column: read and write it. */
+static void gate(RhOps *ops, bool backward)
+{
+    if (!ops->kind->shared_gate)
+        return;
+    whole_gemm(ops, backward ? ops->model->hidden : 1, backward ? 1 : ops->model->hidden);
+    rh_ops_stream(ops, RH_KERNEL_ACTIVATION,
+                  (backward ? 2 * RH_READ + RH_WRITE : RH_READ + RH_WRITE) *
+                      rh_ops_sequence_elements(ops),
+                  1);
 }
 
 static void choose(RhOps *ops, double bytes)
@@ -165,43 +195,55 @@ static void choose(RhOps *ops, double bytes)
 
 static void experts_forward(RhOps *ops, const Routed *r)
 {
-    int64_t h = ops->model->hidden;
-    grouped_gemm(ops, r, r->up, h);
+    grouped_gemm(ops, r, r->up, r->in);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, false);
-    grouped_gemm(ops, r, h, r->down);
+    grouped_gemm(ops, r, r->in, r->down);
 }
 
 static void forward(RhOps *ops, const Routed *r)
 {
-    rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, ops->model->hidden);
+    int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
+    rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, h);
     choose(ops, CHOICE_FORWARD);
+    whole_gemm(ops, latent, h);
     copy_tokens(ops, r);
     experts_forward(ops, r);
     copy_tokens(ops, r);
+    whole_gemm(ops, h, latent);
+    gate(ops, false);
 }
 
 static void backward_data(RhOps *ops, const Routed *r)
 {
-    int64_t h = ops->model->hidden;
+    int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
+    gate(ops, true);
+    whole_gemm(ops, latent, h);
     copy_tokens(ops, r);
-    grouped_gemm(ops, r, r->down, h);
+    grouped_gemm(ops, r, r->down, r->in);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, true);
-    grouped_gemm(ops, r, h, r->up);
+    grouped_gemm(ops, r, r->in, r->up);
     copy_tokens(ops, r);
+    whole_gemm(ops, h, latent);
     choose(ops, CHOICE_BACKWARD);
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, h, ops->kind->experts);
 }
 
 static void backward_weight(RhOps *ops, const Routed *r)
 {
-    int64_t h = ops->model->hidden;
-    RhOps router = *ops;
-    router.tokens = (int64_t)ops->sequence_rows;
-    grouped_gradient(ops, r, h, r->down);
-    grouped_gradient(ops, r, r->up, h);
-    rh_ops_weight_gradient(&router, ops->kind->experts, h);
+    int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
+    RhOps whole = *ops;
+    whole.tokens = (int64_t)ops->sequence_rows;
+    grouped_gradient(ops, r, r->in, r->down);
+    grouped_gradient(ops, r, r->up, r->in);
+    rh_ops_weight_gradient(&whole, ops->kind->experts, h);
+    if (ops->kind->shared_gate)
+        rh_ops_weight_gradient(&whole, 1, h);
+    if (latent > 0) {
+        rh_ops_weight_gradient(&whole, h, latent);
+        rh_ops_weight_gradient(&whole, latent, h);
+    }
     if (ops->kind->ffn_bias) {
-        bias_gradient(ops, r, h);
+        bias_gradient(ops, r, r->in);
         bias_gradient(ops, r, r->up);
     }
 }
@@ -233,27 +275,34 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
                  .tokens = e->tokens,
                  .element_bytes = rh_dtype_bytes(e->dtype),
                  .out = out};
-    Routed r = {.experts = e->experts, .tokens = e->tokens, .up = 2 * e->ffn, .down = e->ffn};
+    Routed r = {.experts = e->experts,
+                .tokens = e->tokens,
+                .in = e->hidden,
+                .up = 2 * e->ffn,
+                .down = e->ffn};
     experts_forward(&ops, &r);
 }
 
 /* --- Bytes --- */
 
 /* Kept: probabilities, tokens in the order of experts, input of the activation and of the second
- * GEMM; an eager gate keeps SiLU's output as well. Working, as of a dense network, with a copy of a
+ * GEMM; an eager gate keeps SiLU's output as well; where experts work in a latent, their sum before
+ * it is made wide; a gated shared expert's output. Working, as of a dense network, with a copy of a
  * token for each of its experts. Routed experts and the shared one work one after the other. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Routed r = routed_of(ops);
     RhLayerKind kind;
     RhOps one;
-    double n = (double)r.tokens, e = ops->element_bytes, h = (double)ops->model->hidden;
-    double up = n * (double)r.up, down = n * (double)r.down, copies = n * h;
+    double n = (double)r.tokens, e = ops->element_bytes;
+    double up = n * (double)r.up, down = n * (double)r.down, copies = n * (double)r.in;
+    double latent = ops->sequence_rows * ops->kind->expert_latent;
+    double gated = ops->kind->shared_gate ? rh_ops_sequence_elements(ops) : 0;
     double wide = rh_ops_hidden_elements(ops), gathered = rh_ops_gathered_bytes(ops);
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;
     RhOperatorBytes b = {
-        .kept = choice + e * (copies + up + down + (eager_gate ? down : 0)),
+        .kept = choice + e * (copies + up + down + (eager_gate ? down : 0) + latent + gated),
         .forward = e * (copies + wide) + gathered,
         .backward = fmax(e * (copies + down), fmax(e * (down + up), e * (up + copies) + gathered))};
     if (!shared_of(ops, &kind, &one))
