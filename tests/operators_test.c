@@ -257,9 +257,17 @@ static void a_ring_shares_tokens_and_pairs(void)
         RH_CHECK_CLOSE(c.pairs * 4, a.pairs, 1e-14);
         RhKernel k = attention_of(m, RH_PASS_FORWARD, &one);
         double columns = k.kv_heads * (double)(k.k + rh_kernel_v_head(&k));
-        RhActivation x =
-            rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &ring);
-        CU_ASSERT_EQUAL(x.context, 2 * 256 * columns);
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+        rh_block_pass(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &ring,
+                      kernels, steps);
+        CU_ASSERT_EQUAL(steps->len, 4 + 1); /* the last one ends the ring */
+        for (int32_t step = 0; step < 4; step++) {
+            const RhExchange *x = &g_array_index(steps, RhExchange, step);
+            CU_ASSERT_EQUAL(x->kind, RH_EXCHANGE_RING);
+            CU_ASSERT_EQUAL(x->step, step);
+            CU_ASSERT_EQUAL(x->bytes, 2 * 256 * columns);
+        }
     }
 }
 

@@ -68,8 +68,8 @@ static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard
 
 /* --- One rank --- */
 
-void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
-                      RhPass pass, const RhShard *shard, GArray *out)
+void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
+                   RhPass pass, const RhShard *shard, GArray *out, GArray *exchanges)
 {
     g_return_if_fail(model != NULL && shard != NULL && out != NULL);
     g_return_if_fail(kind != NULL || !in_layer(block));
@@ -77,11 +77,18 @@ void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock blo
     operators_of(kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, pass);
     ops.out = out;
+    ops.exchanges = exchanges;
     const RhOperator *op = part == RH_PART_SEQUENCE ? pair[0]
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
     if (op != NULL)
         op->kernels(&ops, pass);
+}
+
+void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
+                      RhPass pass, const RhShard *shard, GArray *out)
+{
+    rh_block_pass(model, kind, block, part, pass, shard, out, NULL);
 }
 
 static RhParams params_of(const RhOps *ops, RhBlock block)
@@ -150,10 +157,9 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
         sum.core += b.core;
         sum.forward += b.forward;
         sum.backward += b.backward;
-        sum.context += b.context;
     }
     double left = left_bytes(&ops, block, recompute, &sum), again = sum.kept - left;
-    return (RhActivation){left, again + sum.forward, again + sum.backward, sum.context};
+    return (RhActivation){left, again + sum.forward, again + sum.backward};
 }
 
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard)

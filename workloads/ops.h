@@ -58,11 +58,31 @@ typedef struct {
     bool fused_norms; /* false: eager framework, each elementwise step its own kernel */
 } RhShard;
 
+/* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,
+ * during which what they work on travels on to the next rank. DISPATCH, COMBINE: they work on what
+ * the kernels before them have sent to the ranks of its experts, or back. */
+typedef enum {
+    RH_EXCHANGE_NONE,
+    RH_EXCHANGE_RING,
+    RH_EXCHANGE_DISPATCH,
+    RH_EXCHANGE_COMBINE
+} RhExchangeKind;
+typedef struct {
+    RhExchangeKind kind; /* NONE: a ring has ended */
+    int32_t kernel;      /* it stands before this one of the list */
+    int32_t step;        /* RING: which one */
+    double bytes;        /* what one rank sends: RING, to the next; else, to all ranks together, its
+                            own part included */
+} RhExchange;
+
 /* Appends to `out` (GArray of RhKernel) the kernels of one part of one block in one pass, on one
  * rank. `kind` is NULL for EMBEDDING and HEAD (HEAD: final norm in SEQUENCE; logits GEMM +
  * cross-entropy in TENSOR). */
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                       RhPass pass, const RhShard *shard, GArray *out);
+/* The same, with where ranks exchange: `exchanges` is a GArray of RhExchange. */
+void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
+                   RhPass pass, const RhShard *shard, GArray *out, GArray *exchanges);
 
 /* Parameters of the block held by one of t ranks: `sharded` are cut by t, `replicated` (norms, some
  * biases) are not. HEAD counts final norm and output matrix (also when tied: the caller decides
@@ -90,7 +110,6 @@ typedef struct {
     double kept;     /* between forward and backward */
     double forward;  /* extra while forward runs */
     double backward; /* extra while backward runs, including what recomputation brings back */
-    double context;  /* keys and values of the rank's own tokens: what others' queries need of it */
 } RhActivation;
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                        RhRecompute recompute, const RhShard *shard);

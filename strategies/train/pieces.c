@@ -6,7 +6,6 @@ typedef struct {
     const RhPieces *pieces;
     const RhLayerKind *kind;
     RhBlock block;
-    double context_bytes; /* keys and values of the rank's own tokens */
 } BlockOf;
 
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
@@ -23,39 +22,32 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, double params)
                       .flops = 12 * share};
 }
 
-/* --- parts of a ring --- */
+/* --- parts, between exchanges --- */
 
-static RhPiece *add_part(GArray *parts, int32_t step, double bytes)
+static void add_part(GArray *parts, const RhPiece *whole, const RhExchange *at, int32_t end,
+                     const RhCase *c)
 {
-    RhPiece part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
-                    .ring_step = step,
-                    .ring_bytes = bytes};
+    RhPiece part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)), .exchange = *at};
+    for (int32_t i = at->kernel; i < end; i++) {
+        const RhKernel *kernel = &g_array_index(whole->kernels, RhKernel, i);
+        g_array_append_vals(part.kernels, kernel, 1);
+        part.seconds += rh_piece_kernel_s(c, kernel);
+    }
     g_array_append_val(parts, part);
-    return &g_array_index(parts, RhPiece, parts->len - 1);
 }
 
-/* A step begins with its attention kernel; what follows the last one's merge is no step. */
-static void part_ring(RhPiece *piece, const BlockOf *of)
+static void part_at(RhPiece *piece, const GArray *exchanges, const RhCase *c)
 {
     g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhPiece));
-    RhPiece *part = NULL;
-    int32_t step = -1, merges = 0, cp = of->pieces->shard.cp;
-    for (guint i = 0; i < piece->kernels->len; i++) {
-        const RhKernel *kernel = &g_array_index(piece->kernels, RhKernel, i);
-        bool back = kernel->cls == RH_KERNEL_ATTENTION_BACKWARD;
-        bool attention = back || kernel->cls == RH_KERNEL_ATTENTION;
-        bool merge = step > 0 && merges == 0 && kernel->cls == RH_KERNEL_ADD;
-        if (attention) {
-            step = step + 1 < cp && step >= 0 ? step + 1 : 0;
-            merges = 0;
-            part = add_part(parts, step, (back ? 2 : 1) * of->context_bytes);
-        } else if (!part || (part->ring_step >= 0 && !merge)) {
-            part = add_part(parts, -1, 0);
-        }
-        merges += merge;
-        g_array_append_vals(part->kernels, kernel, 1);
-        part->seconds += rh_piece_kernel_s(of->pieces->c, kernel);
+    RhExchange at = {0};
+    for (guint i = 0; i < exchanges->len; i++) {
+        const RhExchange *next = &g_array_index(exchanges, RhExchange, i);
+        if (at.kind != RH_EXCHANGE_NONE || next->kernel > at.kernel)
+            add_part(parts, piece, &at, next->kernel, c);
+        at = *next;
     }
+    if (at.kind != RH_EXCHANGE_NONE || (int32_t)piece->kernels->len > at.kernel)
+        add_part(parts, piece, &at, (int32_t)piece->kernels->len, c);
     piece->parts_count = (int32_t)parts->len;
     piece->parts = g_memdup2(parts->data, sizeof(RhPiece) * parts->len);
 }
@@ -64,14 +56,16 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
 {
     const RhCase *c = of->pieces->c;
     RhPiece piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
-    if (also != RH_PASS_NONE)
-        rh_block_kernels(c->model, of->kind, of->block, part, also, &of->pieces->shard,
-                         piece.kernels);
-    rh_block_kernels(c->model, of->kind, of->block, part, pass, &of->pieces->shard, piece.kernels);
+    g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    RhPass passes[] = {also, pass};
+    for (size_t i = 0; i < G_N_ELEMENTS(passes); i++)
+        if (passes[i] != RH_PASS_NONE)
+            rh_block_pass(c->model, of->kind, of->block, part, passes[i], &of->pieces->shard,
+                          piece.kernels, exchanges);
     for (guint i = 0; i < piece.kernels->len; i++)
         piece.seconds += rh_piece_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
-    if (of->pieces->shard.cp > 1 && of->block == RH_BLOCK_MIXER && part == RH_PART_TENSOR)
-        part_ring(&piece, of);
+    if (exchanges->len > 0)
+        part_at(&piece, exchanges, c);
     return piece;
 }
 
@@ -79,7 +73,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
 {
     RhActivation bytes =
         rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute, &pieces->shard);
-    BlockOf of = {pieces, kind, block, bytes.context};
+    BlockOf of = {pieces, kind, block};
     RhParams params = rh_block_params(pieces->c->model, kind, block, pieces->shard.tp);
     bool replay = block == RH_BLOCK_MIXER && pieces->recompute == RH_RECOMPUTE_SELECTIVE;
     /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with

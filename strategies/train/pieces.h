@@ -12,14 +12,10 @@
 typedef struct RhPiece {
     GArray *kernels; /* RhKernel */
     double seconds;  /* on the case's device, gaps included */
-    /* Attention over a ring of ranks: the same kernels, parted into those of each step of the ring
-     * and those around it. NULL where attention needs no other rank. */
+    /* Where ranks exchange inside it: the same kernels, parted there. NULL where they do not. */
     struct RhPiece *parts;
     int32_t parts_count;
-    /* Of a part: which step of the ring it is, -1 none; and the bytes that travel on meanwhile: keys
-     * and values, backward their gradients too. */
-    int32_t ring_step;
-    double ring_bytes;
+    RhExchange exchange; /* of a part: what it begins with */
 } RhPiece;
 
 /* Forward and backward of one block, by part. `data` holds what selective recomputation replays. */

@@ -55,20 +55,31 @@ static void fused_block(RhOps *ops, const RhCore *core, RhPass pass, const Block
     g_array_append_val(ops->out, kernel);
 }
 
+/* What other ranks' queries need of this rank's tokens: keys and values. */
+static double context_bytes(const RhOps *ops, const RhCore *core)
+{
+    int64_t columns = core->key + (core->values_in_keys ? 0 : core->value);
+    return ops->element_bytes * (double)ops->tokens * (double)(core->kv_heads * columns);
+}
+
 /* Context parallel, a ring of c blocks: the rank's own tokens under the causal mask; then, of every
  * other rank's, the half that it may see (all queries on the front half of the keys, or the back
  * half of the queries on all: as many pairs), each merged into the sum so far: read two results,
- * write one. */
+ * write one. Keys and values travel; backward, their gradients too. */
 static void fused_ring(RhOps *ops, const RhCore *core, RhPass pass)
 {
     int64_t own = ops->queries, half = own / 2;
     double pairs = 0.5 * (double)own * (double)own;
     double result = (double)ops->tokens * (double)(core->heads * core->value);
+    double travels = context_bytes(ops, core) * (pass == RH_PASS_BACKWARD_DATA ? 2 : 1);
+    rh_ops_exchange(ops, RH_EXCHANGE_RING, 0, travels);
     fused_block(ops, core, pass, &(Block){true, own, own, pairs});
     for (int32_t step = 1; step < ops->shard->cp; step++) {
+        rh_ops_exchange(ops, RH_EXCHANGE_RING, step, travels);
         fused_block(ops, core, pass, &(Block){false, half, half, pairs});
         rh_ops_stream(ops, RH_KERNEL_ADD, 3 * ops->element_bytes * result, 1);
     }
+    rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
 }
 
 static void fused(RhOps *ops, const RhCore *core, RhPass pass)
@@ -135,13 +146,7 @@ double rh_core_backward_bytes(const RhOps *ops, const RhCore *core)
     return MAX(into_core, MAX(inside, out_of_core));
 }
 
-double rh_core_context_bytes(const RhOps *ops, const RhCore *core)
-{
-    int64_t columns = core->key + (core->values_in_keys ? 0 : core->value);
-    return ops->element_bytes * (double)ops->tokens * (double)(core->kv_heads * columns);
-}
-
 double rh_core_ring_bytes(const RhOps *ops, const RhCore *core)
 {
-    return ops->shard->cp > 1 ? 2 * rh_core_context_bytes(ops, core) : 0;
+    return ops->shard->cp > 1 ? 2 * context_bytes(ops, core) : 0;
 }

@@ -94,3 +94,10 @@ void rh_ops_rotary(RhOps *ops, double elements, bool backward)
 {
     rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);
 }
+
+void rh_ops_exchange(RhOps *ops, RhExchangeKind kind, int32_t step, double bytes)
+{
+    RhExchange exchange = {kind, (int32_t)ops->out->len, step, bytes};
+    if (ops->exchanges)
+        g_array_append_val(ops->exchanges, exchange);
+}

@@ -242,8 +242,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .forward = e * rh_ops_hidden_elements(ops) +
                                         rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),
                              .backward = rh_core_backward_bytes(ops, &core) +
-                                         2 * rh_core_ring_bytes(ops, &core),
-                             .context = rh_core_context_bytes(ops, &core)};
+                                         2 * rh_core_ring_bytes(ops, &core)};
 }
 
 const RhOperator rh_latent_attention = {.name = "latent attention",

@@ -24,6 +24,7 @@ typedef struct {
     double element_bytes;   /* of an activation or weight */
     int64_t vocab_multiple; /* to which the vocabulary is padded; 1 for the model itself */
     GArray *out;            /* RhKernel; only for kernels() */
+    GArray *exchanges;      /* RhExchange; likewise; NULL: nobody asks */
 } RhOps;
 
 /* Bytes of an operator on one rank and micro-batch. */
@@ -32,7 +33,6 @@ typedef struct {
     double core;     /* of these, what selective recomputation drops and computes again */
     double forward;  /* extra while forward runs */
     double backward; /* extra while backward runs */
-    double context;  /* what other ranks' queries need of this rank's tokens: keys and values */
 } RhOperatorBytes;
 
 struct RhOperator {
@@ -114,6 +114,8 @@ void rh_ops_norm(RhOps *ops, double elements, bool backward);
 double rh_ops_norm_copies(const RhOps *ops);
 /* The activation of a feed-forward network, over so many elements of its width. */
 void rh_ffn_activation(RhOps *ops, double elements, bool backward);
+/* Ranks exchange before the next kernel; `step` and `bytes` as in RhExchange. */
+void rh_ops_exchange(RhOps *ops, RhExchangeKind kind, int32_t step, double bytes);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
 
@@ -134,7 +136,6 @@ void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass);
 double rh_core_kept_bytes(const RhOps *ops, const RhCore *core);
 /* Working bytes of backward of a block whose tensors are the core's and the hidden state. */
 double rh_core_backward_bytes(const RhOps *ops, const RhCore *core);
-/* What other ranks' queries need of this rank's tokens: keys and values. And what a ring of ranks
- * holds of them, the block at hand and the next one; backward as much again for their gradients. */
-double rh_core_context_bytes(const RhOps *ops, const RhCore *core);
+/* What a ring of ranks holds of keys and values, the block at hand and the next one; backward as
+ * much again for their gradients. */
 double rh_core_ring_bytes(const RhOps *ops, const RhCore *core);

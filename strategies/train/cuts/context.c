@@ -14,7 +14,7 @@ static int32_t pass_on(RhWeave *w, int32_t ready, const RhPiece *step)
     int32_t last = w->last;
     w->last = ready;
     int32_t task = rh_weave_collective(w, RH_LANE_CP, RH_GROUP_CONTEXT, RH_OP_SHIFT,
-                                       step->ring_bytes, "pass keys and values on");
+                                       step->exchange.bytes, "pass keys and values on");
     w->last = last;
     return task;
 }
@@ -24,15 +24,17 @@ static void ring(RhWeave *w, const char *label, const RhPiece *piece)
     int32_t ready = RH_ITEM_ENTRY, arrives = -1;
     for (int32_t i = 0; i < piece->parts_count; i++) {
         const RhPiece *part = &piece->parts[i];
+        bool of_ring = part->exchange.kind == RH_EXCHANGE_RING;
         int32_t next = -1;
-        if (part->ring_step == 0) {
+        if (of_ring && part->exchange.step == 0) {
             ready = w->last;
             arrives = -1;
         }
-        if (part->ring_step >= 0 && part->ring_step < w->layout->cp - 1)
+        if (of_ring && part->exchange.step < w->layout->cp - 1)
             next = pass_on(w, ready, part);
         rh_weave_wait_for(w, arrives);
-        rh_weave_kernels(w, part->ring_step > 0 ? "ring step" : label, RH_PARTS(part));
+        rh_weave_kernels(w, of_ring && part->exchange.step > 0 ? "ring step" : label,
+                         RH_PARTS(part));
         arrives = next;
     }
 }
