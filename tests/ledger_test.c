@@ -254,9 +254,11 @@ static void gathered_tables_need_their_buffers(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     RhLayout l = train_layout(&k, "tp1,dp8,zero3");
     g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    double table = 2 * rh_item_params(pieces, &l, RH_ITEM_EMBEDDING);
+    RhHeld embedding = rh_item_params(pieces, &l, RH_ITEM_EMBEDDING);
+    RhHeld layer = rh_item_params(pieces, &l, 0);
+    double table = 2 * rh_held_sum(&embedding);
     RhStageMemory m = rh_stage_memory(pieces, &l, 0);
-    CU_ASSERT_TRUE(table > 2 * rh_item_params(pieces, &l, 0));
+    CU_ASSERT_TRUE(table > 2 * rh_held_sum(&layer));
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_COMMUNICATION], (k.c.stack->prefetch_layers + 2) * table,
                    TOLERANCE);
 }
@@ -270,8 +272,8 @@ static void a_tied_head_owns_its_norm(void)
         k.model->norm = (RhNorm)norm;
         RhLayout l = train_layout(&k, "tp2,dp4");
         g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        CU_ASSERT_EQUAL(rh_item_params(pieces, &l, RH_ITEM_HEAD),
-                        tensors[norm] * (double)k.model->hidden);
+        RhHeld head = rh_item_params(pieces, &l, RH_ITEM_HEAD);
+        CU_ASSERT_EQUAL(rh_held_sum(&head), tensors[norm] * (double)k.model->hidden);
     }
 }
 

@@ -234,8 +234,8 @@ static void cutting_conserves_the_flops_of_every_operator(void)
                 double again = (tp - 1) * 2.0 * 2 * 1024 * on_every_rank(m, BLOCKS[b]);
                 RH_CHECK_CLOSE(c.weights * tp, a.weights + again, 1e-14);
                 RH_CHECK_CLOSE(c.pairs * tp, a.pairs, 1e-14);
-                RhParams p = rh_block_params(m, kind, BLOCKS[b], 1);
-                RhParams q = rh_block_params(m, kind, BLOCKS[b], tp);
+                RhParams p = rh_block_params(m, kind, BLOCKS[b], &(RhShard){.tp = 1});
+                RhParams q = rh_block_params(m, kind, BLOCKS[b], &(RhShard){.tp = tp});
                 RH_CHECK_CLOSE(q.sharded * tp, p.sharded, 1e-14);
                 CU_ASSERT_EQUAL(q.replicated, p.replicated);
             }
@@ -435,7 +435,7 @@ static void a_prompt_needs_what_forward_needs_but_one_row_of_logits(void)
             CU_ASSERT_EQUAL(prefill.kernels, training.kernels);
             CU_ASSERT_TRUE(prefill.bytes <= training.bytes); /* no statistics, no dropout */
         }
-        double head = rh_block_params(m, NULL, RH_BLOCK_HEAD, 1).sharded;
+        double head = rh_block_params(m, NULL, RH_BLOCK_HEAD, &(RhShard){.tp = 1}).sharded;
         CU_ASSERT_EQUAL(sum_of(m, RH_BLOCK_HEAD, RH_PASS_PREFILL, &shard).flops, 3 * 2 * head);
     }
 }
@@ -498,7 +498,7 @@ static void a_layer_may_have_one_operator_alone(void)
     g_autoptr(RhModel) m = load("llama-3.1-8b");
     RhShard shard = shard_of(2, 1024, 1);
     int64_t whole = rh_model_params(m);
-    RhParams mixer = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, 1);
+    RhParams mixer = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &(RhShard){.tp = 1});
     m->kinds[0].mixer = NULL;
     CU_ASSERT_EQUAL(rh_model_params(m),
                     whole - m->layers_count * (int64_t)(mixer.sharded + mixer.replicated));

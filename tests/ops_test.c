@@ -203,7 +203,7 @@ static void key_value_heads_are_replicated_where_there_are_fewer_than_ranks(void
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard, out);
     check_gemm(kernel_at(out, 0), 1024, (2 + 1 + 1) * 128, 2048);
-    RhParams p = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, 8);
+    RhParams p = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &(RhShard){.tp = 8});
     RH_CHECK_CLOSE(p.sharded, 2048.0 * (4 + 2) * 128, 1e-15);
 }
 
@@ -211,8 +211,10 @@ static void vocabulary_is_padded_to_128_times_tp(void)
 {
     g_autoptr(RhModel) m = rh_model_load("gpt2", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    RH_CHECK_CLOSE(rh_block_params(m, NULL, RH_BLOCK_EMBEDDING, 1).sharded, 50304.0 * 768, 1e-15);
-    RH_CHECK_CLOSE(rh_block_params(m, NULL, RH_BLOCK_HEAD, 8).sharded, 51200.0 / 8 * 768, 1e-15);
+    RH_CHECK_CLOSE(rh_block_params(m, NULL, RH_BLOCK_EMBEDDING, &(RhShard){.tp = 1}).sharded,
+                   50304.0 * 768, 1e-15);
+    RH_CHECK_CLOSE(rh_block_params(m, NULL, RH_BLOCK_HEAD, &(RhShard){.tp = 8}).sharded,
+                   51200.0 / 8 * 768, 1e-15);
 }
 
 static void parameters_of_the_blocks_sum_to_those_of_the_model(void)
@@ -224,7 +226,8 @@ static void parameters_of_the_blocks_sum_to_those_of_the_model(void)
         for (int32_t tp = 1; tp <= 2; tp *= 2) {
             double total = m->tied_embeddings ? -(double)(m->vocab * m->hidden) : 0;
             for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++) {
-                RhParams p = rh_block_params(m, kind_for(m, BLOCKS[b]), BLOCKS[b], tp);
+                RhParams p =
+                    rh_block_params(m, kind_for(m, BLOCKS[b]), BLOCKS[b], &(RhShard){.tp = tp});
                 total += (p.sharded * tp + p.replicated) *
                          (kind_for(m, BLOCKS[b]) != NULL ? m->layers_count : 1);
             }

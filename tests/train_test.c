@@ -101,7 +101,7 @@ static void zero_volume_is_as_published(void)
     RhLayout l = train_layout(&k, "tp1,dp8,zero0,mb2");
     g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
     RhStageMemory stage = rh_stage_memory(pieces, &l, 0);
-    double psi = stage.params, m = 2;
+    double psi = rh_held_sum(&stage.params), m = 2;
     RH_CHECK_CLOSE(psi, (double)rh_model_params(k.model), 1e-3);
     g_autoptr(RhProgram) z0 = build(&k, "tp1,dp8,zero0,mb2");
     RH_CHECK_CLOSE(buffers(z0, 0, RH_LANE_DP, RH_OP_ALL_REDUCE), 4 * psi, 1e-12);
@@ -155,7 +155,7 @@ static void zero_states_are_as_published(void)
         RhStageMemory s = rh_stage_memory(pieces, &l, 0);
         double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
                         s.fixed_bytes[RH_MEMORY_OPTIMIZER];
-        RH_CHECK_CLOSE(states, expected[zero] * s.params, 1e-12);
+        RH_CHECK_CLOSE(states, expected[zero] * rh_held_sum(&s.params), 1e-12);
     }
 }
 
@@ -173,7 +173,8 @@ static void every_stage_runs_its_own_optimizer(void)
         CU_ASSERT_EQUAL_FATAL(last->phase, RH_PHASE_OPTIMIZER);
         const RhBundle *bundle = &g_array_index(p->bundles, RhBundle, last->bundle);
         const RhKernel *adam = &g_array_index(p->kernels, RhKernel, bundle->first);
-        double params = rh_stage_memory(pieces, &l, stage).params;
+        RhStageMemory memory = rh_stage_memory(pieces, &l, stage);
+        double params = rh_held_sum(&memory.params);
         RH_CHECK_CLOSE(adam->bytes, k.c.stack->optimizer_bytes.value * params, 1e-12);
     }
 }

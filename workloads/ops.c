@@ -101,15 +101,17 @@ static RhParams params_of(const RhOps *ops, RhBlock block)
             pair[i] != NULL && pair[i]->params != NULL ? pair[i]->params(ops) : (RhParams){0};
         sum.sharded += p.sharded;
         sum.replicated += p.replicated;
+        sum.experts += p.experts;
     }
     return sum;
 }
 
-RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block, int32_t tp)
+RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                         const RhShard *shard)
 {
-    g_return_val_if_fail(model != NULL && (kind != NULL || !in_layer(block)), (RhParams){0});
-    RhShard shard = {.tp = tp};
-    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, &shard, RH_PASS_FORWARD);
+    g_return_val_if_fail(model != NULL && shard != NULL, (RhParams){0});
+    g_return_val_if_fail(kind != NULL || !in_layer(block), (RhParams){0});
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     return params_of(&ops, block);
 }
 
@@ -181,7 +183,7 @@ static RhOps whole_of(const RhModel *model, const RhLayerKind *kind, const RhSha
 static int64_t whole_params(const RhOps *ops, RhBlock block)
 {
     RhParams p = params_of(ops, block);
-    return (int64_t)(p.sharded + p.replicated);
+    return (int64_t)(p.sharded + p.replicated + p.experts);
 }
 
 int64_t rh_model_params(const RhModel *m)

@@ -84,13 +84,15 @@ void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock blo
 void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
                    RhPass pass, const RhShard *shard, GArray *out, GArray *exchanges);
 
-/* Parameters of the block held by one of t ranks: `sharded` are cut by t, `replicated` (norms, some
- * biases) are not. HEAD counts final norm and output matrix (also when tied: the caller decides
- * about tying). */
+/* Parameters of the block held by one rank: `sharded` are cut by t, `replicated` (norms, some biases)
+ * are not; `experts` are of those experts that lie on this rank and not on all, 0 where all ranks
+ * have all. Of the shard only the degrees count. HEAD counts final norm and output matrix (also when
+ * tied: the caller decides about tying). */
 typedef struct {
-    double sharded, replicated;
+    double sharded, replicated, experts;
 } RhParams;
-RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block, int32_t tp);
+RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                         const RhShard *shard);
 
 /* FLOPs that a forward pass of one micro-batch needs on one rank, apart from how kernels go about
  * it: a multiply-add is 2, causal attention counts what its mask leaves. Backward needs `weights`

@@ -76,7 +76,8 @@ static void sum_slots(RhFlows *f)
 static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhStep *step,
                        double seconds)
 {
-    if (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER)
+    bool common = step->group == rh_params_group(RH_PARAMS_COMMON);
+    if (!common || (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER))
         return 0;
     return fmax(0, seconds - rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
                                                     (RhOp)step->op, 1));
@@ -105,7 +106,7 @@ static RhFlows *flows_new(RhScreen *s, const RhLayout *l, int32_t stage)
     time_steps(s, rh_screen_net(s, l), stage, f);
     sum_slots(f);
     f->first_wait_s = first_wait_s(f);
-    RhKernel adam = rh_optimizer_kernel(s->c, l, f->script->params);
+    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->params);
     f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
     return f;
 }

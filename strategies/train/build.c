@@ -393,11 +393,15 @@ static double buffer_bytes(const Build *b)
 static void hold_states(Build *b)
 {
     const RhStack *stack = b->c->stack;
-    double params = b->script->params;
-    RhShares shares = rh_cut_shares(b->layout);
-    add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
-    add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
-    add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        double params = b->script->params.of[cls];
+        RhShares shares = rh_cut_shares(b->layout, (RhParamsClass)cls);
+        if (params <= 0)
+            continue;
+        add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
+        add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
+        add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);
+    }
     add_memory(b, RH_MEMORY_COMMUNICATION, buffer_bytes(b));
     add_memory(b, RH_MEMORY_RESERVE, stack->reserve_bytes.value);
 }
@@ -421,7 +425,7 @@ static void end_step(Build *b)
     b->phase = RH_PHASE_OPTIMIZER;
     b->layer = b->microbatch = -1;
     run_steps(b, b->script->end);
-    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, b->script->params);
+    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->params);
     RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, "optimizer");
     task.bundle = rh_program_add_bundle(b->program, &kernel, 1);
     rh_program_add_task(b->program, task, b->pending, b->pending_count);

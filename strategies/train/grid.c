@@ -22,6 +22,8 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_TENSOR] = {.label = "tp", .of_items = true, .meets = true},
     [RH_GROUP_CONTEXT] = {.label = "cp", .of_items = true},
     [RH_GROUP_DATA] = {.label = "dp"},
+    [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
+    [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
 };
 
 static void set_interval(RhGrid *g, RhGroupKind kind, int32_t low, int32_t size)
@@ -44,6 +46,8 @@ RhGrid rh_grid(const RhLayout *l)
     set_interval(&g, RH_GROUP_TENSOR, 1, l->tp);
     set_interval(&g, RH_GROUP_CONTEXT, l->tp, l->cp);
     set_interval(&g, RH_GROUP_DATA, l->tp, l->cp * l->dp);
+    set_interval(&g, RH_GROUP_EXPERT, l->tp, l->ep);
+    set_interval(&g, RH_GROUP_EXPERT_DATA, l->tp * l->ep, l->ep > 1 ? l->cp * l->dp / l->ep : 1);
     return g;
 }
 
@@ -60,10 +64,20 @@ int32_t rh_grid_group_size(const RhGrid *g, RhGroupKind kind)
     return g->high[kind] / g->low[kind];
 }
 
-int32_t rh_train_replicas(const RhLayout *layout)
+RhGroupKind rh_params_group(RhParamsClass cls)
+{
+    return cls == RH_PARAMS_EXPERTS ? RH_GROUP_EXPERT_DATA : RH_GROUP_DATA;
+}
+
+int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
 {
     RhGrid grid = rh_grid(layout);
-    return rh_grid_group_size(&grid, RH_GROUP_DATA);
+    return rh_grid_group_size(&grid, rh_params_group(cls));
+}
+
+int32_t rh_train_replicas(const RhLayout *layout)
+{
+    return rh_params_replicas(layout, RH_PARAMS_COMMON);
 }
 
 int32_t rh_grid_rank(const RhGrid *g, int32_t stage, int32_t place)

@@ -15,9 +15,18 @@ typedef enum { RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP, RH_DIM_LAST } RhDim;
 typedef enum {
     RH_GROUP_TENSOR,  /* tp */
     RH_GROUP_CONTEXT, /* cp */
-    RH_GROUP_DATA,    /* dp x cp: all that hold the same parameters */
+    RH_GROUP_DATA,    /* dp x cp: all that hold the same parameters, but for experts */
+    /* Where experts are divided: the ranks that have them all, and those that have the same. */
+    RH_GROUP_EXPERT,
+    RH_GROUP_EXPERT_DATA,
     RH_GROUP_LAST
 } RhGroupKind;
+
+/* Parameters by who holds the same ones and sums their gradients. */
+typedef enum { RH_PARAMS_COMMON, RH_PARAMS_EXPERTS, RH_PARAMS_LAST } RhParamsClass;
+typedef struct {
+    double of[RH_PARAMS_LAST];
+} RhHeld;
 
 typedef struct {
     int32_t extent[RH_DIM_LAST], stride[RH_DIM_LAST];
@@ -38,6 +47,19 @@ int32_t rh_grid_block_stride(const RhGrid *grid);
 bool rh_grid_block_is_solid(const RhGrid *grid);
 /* Do all ranks of a block wait for one another in every item? */
 bool rh_grid_block_meets(const RhGrid *grid);
+
+/* Who holds the same parameters of a class, and how many they are. */
+RhGroupKind rh_params_group(RhParamsClass cls);
+int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls);
+static inline double rh_held_sum(const RhHeld *held)
+{
+    return held->of[RH_PARAMS_COMMON] + held->of[RH_PARAMS_EXPERTS];
+}
+static inline void rh_held_add(RhHeld *sum, const RhHeld *held)
+{
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        sum->of[cls] += held->of[cls];
+}
 
 /* Adds every group of more than one member to the program; -1 for the others. */
 void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);

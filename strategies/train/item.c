@@ -271,7 +271,7 @@ static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item
 
 /* --- what an item holds --- */
 
-double rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
+RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
 {
     const RhModel *model = pieces->c->model;
     if (kind == RH_ITEM_EMBEDDING)
@@ -279,7 +279,7 @@ double rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
     if (kind != RH_ITEM_HEAD)
         return pieces->layer_params[kind];
     bool shares_matrix = model->tied_embeddings && l->pp == 1;
-    return shares_matrix ? pieces->head.whole_params : pieces->head.params;
+    return shares_matrix ? (RhHeld){{pieces->head.whole_params}} : pieces->head.params;
 }
 
 /* A layer's blocks run one after another; full recomputation brings both back at once. */

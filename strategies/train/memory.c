@@ -24,13 +24,19 @@ static void keep_fuller(RhInFlight *fullest, const RhInFlight *kept, double work
         *fullest = now;
 }
 
+static void keep_largest(RhHeld *largest, const RhHeld *params)
+{
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        largest->of[cls] = fmax(largest->of[cls], params->of[cls]);
+}
+
 static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChunkMemory *m)
 {
     RhActivation bytes = rh_item_bytes(pieces, kind);
-    double params = rh_item_params(pieces, l, kind);
+    RhHeld params = rh_item_params(pieces, l, kind);
     double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
-    m->params += params;
-    m->largest_params = fmax(m->largest_params, params);
+    rh_held_add(&m->params, &params);
+    keep_largest(&m->largest_params, &params);
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
     keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
     keep_fuller(&m->fullest[RH_SLOT_BACKWARD], &m->kept, bytes.backward);
@@ -91,30 +97,46 @@ RhInFlight *rh_stage_peaks_new(const RhChunkMemory *chunks, const RhShape *shape
 
 /* --- stages --- */
 
+/* The degree of ZeRO that parameters of a class know: none without replicas. */
+static int32_t sharding_of(const RhLayout *l, RhParamsClass cls)
+{
+    return rh_params_replicas(l, cls) > 1 ? l->zero : 0;
+}
+
 /* Sharded gradients leave through a buffer for the largest item, sharded weights arrive in as many
  * as are gathered ahead, and one more. */
-static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, double largest_params)
+static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhHeld *largest)
 {
-    int32_t zero = rh_train_replicas(l) > 1 ? l->zero : 0;
-    int32_t items = (zero >= 2 ? 1 : 0) + (zero >= 3 ? pieces->c->stack->prefetch_layers + 1 : 0);
-    return (l->pp > 1 ? 2 * pieces->message_bytes : 0) + items * RH_WEIGHT_BYTES * largest_params;
+    double scattered = 0, gathered = 0; /* of the largest item */
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        int32_t zero = sharding_of(l, (RhParamsClass)cls);
+        scattered = fmax(scattered, zero >= 2 ? largest->of[cls] : 0);
+        gathered = fmax(gathered, zero >= 3 ? largest->of[cls] : 0);
+    }
+    double items = scattered + (pieces->c->stack->prefetch_layers + 1) * gathered;
+    return (l->pp > 1 ? 2 * pieces->message_bytes : 0) + RH_WEIGHT_BYTES * items;
 }
 
 static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *chunks,
                                   const RhLayout *l, int32_t stage)
 {
     const RhStack *stack = pieces->c->stack;
-    double replicas = rh_train_replicas(l), largest = 0;
     RhStageMemory m = {0};
+    RhHeld largest = {0};
     for (int32_t g = stage; g < l->pp * l->vpp; g += l->pp) {
-        m.params += chunks[g].params;
-        largest = fmax(largest, chunks[g].largest_params);
+        rh_held_add(&m.params, &chunks[g].params);
+        keep_largest(&largest, &chunks[g].largest_params);
     }
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] = RH_WEIGHT_BYTES * m.params / (l->zero >= 3 ? replicas : 1);
-    m.fixed_bytes[RH_MEMORY_GRADIENTS] =
-        stack->gradient_bytes * m.params / (l->zero >= 2 ? replicas : 1);
-    m.fixed_bytes[RH_MEMORY_OPTIMIZER] = RH_ADAM_BYTES * m.params / (l->zero >= 1 ? replicas : 1);
-    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, largest);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        double params = m.params.of[cls], replicas = rh_params_replicas(l, (RhParamsClass)cls);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
+            RH_WEIGHT_BYTES * params / (l->zero >= 3 ? replicas : 1);
+        m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
+            stack->gradient_bytes * params / (l->zero >= 2 ? replicas : 1);
+        m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
+            RH_ADAM_BYTES * params / (l->zero >= 1 ? replicas : 1);
+    }
+    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &largest);
     m.fixed_bytes[RH_MEMORY_RESERVE] = stack->reserve_bytes.value;
     return m;
 }

@@ -15,7 +15,7 @@ typedef struct {
 
 /* One chunk of the model on one rank. */
 typedef struct {
-    double params, largest_params; /* all; of one item */
+    RhHeld params, largest_params; /* all; of one item */
     RhInFlight kept;               /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
@@ -34,7 +34,7 @@ RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhChunkMemory *
 
 /* What a stage holds from step to step. */
 typedef struct {
-    double params; /* of this rank */
+    RhHeld params; /* of this rank */
     double fixed_bytes[RH_MEMORY_LAST];
 } RhStageMemory;
 RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *layout, int32_t stage);

@@ -13,9 +13,11 @@ double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
     return rh_kernel_time_s(c->platform->device, kernel) + c->stack->kernel_gap_s.value;
 }
 
-RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, double params)
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhHeld *params)
 {
-    double share = params / rh_cut_shares(l).optimizer;
+    double share = 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        share += params->of[cls] / rh_cut_shares(l, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = c->stack->optimizer_bytes.value * share,
@@ -74,7 +76,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
     RhActivation bytes =
         rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute, &pieces->shard);
     BlockOf of = {pieces, kind, block};
-    RhParams params = rh_block_params(pieces->c->model, kind, block, pieces->shard.tp);
+    RhParams params = rh_block_params(pieces->c->model, kind, block, &pieces->shard);
     bool replay = block == RH_BLOCK_MIXER && pieces->recompute == RH_RECOMPUTE_SELECTIVE;
     /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
      * the data pass. */
@@ -86,7 +88,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         .weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE),
         .sequence_backward =
             piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
-        .params = params.sharded + params.replicated,
+        .params = {{params.sharded + params.replicated, params.experts}},
         .whole_params = params.replicated,
         .bytes = bytes,
     };
@@ -108,7 +110,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     for (int k = 0; k < c->model->kinds_count; k++) {
         p->mixer[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_MIXER);
         p->ffn[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_FFN);
-        p->layer_params[k] = p->mixer[k].params + p->ffn[k].params;
+        p->layer_params[k] = p->mixer[k].params;
+        rh_held_add(&p->layer_params[k], &p->ffn[k].params);
     }
     p->embedding = block_new(p, NULL, RH_BLOCK_EMBEDDING);
     p->head = block_new(p, NULL, RH_BLOCK_HEAD);

@@ -2,6 +2,7 @@
 /* The pieces a rank's share of the model is made of, under one (tp, cp, sp, micro-batch, recompute):
  * kernel lists with their times on the device, parameters, activation bytes. The program builder,
  * the memory account and the bounds all read the same pieces, so they agree by construction. */
+#include "strategies/train/grid.h"
 #include "strategies/train/train.h"
 
 /* Bytes of a parameter: as weight and on the wire; and for Adam, an fp32 master copy and two
@@ -22,8 +23,8 @@ typedef struct RhPiece {
 typedef struct {
     RhPiece sequence_forward, tensor_forward;
     RhPiece data, weight, sequence_backward;
-    double params;       /* on this rank */
-    double whole_params; /* of them, what tensor ranks do not cut: norms */
+    RhHeld params;       /* on this rank */
+    double whole_params; /* of the common ones, what tensor ranks do not cut: norms */
     RhActivation bytes;  /* kept and transient, for one micro-batch */
 } RhBlockPieces;
 
@@ -35,7 +36,7 @@ typedef struct {
     RhBlockPieces embedding, head;
     double boundary_bytes; /* what a tensor-parallel collective moves */
     double message_bytes;  /* what one rank sends to the next stage */
-    double layer_params[RH_LAYER_KINDS_MAX];
+    RhHeld layer_params[RH_LAYER_KINDS_MAX];
 } RhPieces;
 
 RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
@@ -43,7 +44,7 @@ void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
 
 /* Adam over a stage's `params` of one rank, or its share of them. */
-RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, double params);
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhHeld *params);
 /* Seconds of a kernel on the case's device, with its gap. */
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel);
 

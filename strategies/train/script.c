@@ -7,7 +7,7 @@ static void add_item(RhScript *s, int kind, int32_t layer)
     RhItem item = {kind, layer, rh_item_params(s->pieces, s->layout, kind),
                    rh_item_bytes(s->pieces, kind)};
     g_array_append_val(s->items, item);
-    s->params += item.params;
+    rh_held_add(&s->params, &item.params);
 }
 
 static void list_items(RhScript *s)
@@ -163,7 +163,7 @@ void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums
             if (run->tasks) /* every micro-batch goes through every item once */
                 add_run(sums, run, rh_slot_phase((RhSlotPass)pass), m);
         }
-    RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, s->params);
+    RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, &s->params);
     sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, &adam);
     sums->flops += adam.flops;
 }

@@ -11,7 +11,7 @@
 typedef struct {
     int kind;      /* layer kind, RH_ITEM_EMBEDDING or RH_ITEM_HEAD */
     int32_t layer; /* -1: embedding, head */
-    double params; /* on this rank */
+    RhHeld params; /* on this rank */
     RhActivation bytes;
 } RhItem;
 
@@ -49,7 +49,7 @@ typedef struct {
     GArray *items;        /* RhItem, in forward order */
     GArray *steps;        /* RhStep */
     int32_t *chunk_items; /* first item of each chunk, chunks + 1 entries; owned */
-    double params;        /* of the stage, on one rank */
+    RhHeld params;        /* of the stage, on one rank */
     RhSteps begin, end;
     RhSteps *slots;     /* by rh_slot_kind_index; owned */
     bool communicates;  /* anything besides runs */
@@ -61,7 +61,7 @@ typedef struct {
     RhScript *script;
     int32_t *begin_of_item; /* which communication of the beginning brings an item's parameters, or
                                -1 */
-    double collected;       /* parameters whose gradients wait for company in a bucket */
+    RhHeld collected;       /* parameters whose gradients wait for company in a bucket */
 } RhScriptWriter;
 
 /* `pieces` and `layout` outlive it. */

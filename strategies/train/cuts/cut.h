@@ -27,8 +27,8 @@ typedef struct {
     void (*seam)(RhWeave *w, RhSeam seam);
     /* Adds a piece whose attention needs the keys of other ranks; NULL: not this cut's. */
     void (*ring)(RhWeave *w, const char *label, const RhPiece *piece);
-    /* May be NULL: shares out nothing. */
-    void (*share)(const RhLayout *layout, RhShares *shares);
+    /* What of parameters of a class; may be NULL: shares out nothing. */
+    void (*share)(const RhLayout *layout, RhParamsClass cls, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
     void (*begin)(RhScriptWriter *w);
     void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
@@ -37,7 +37,7 @@ typedef struct {
 } RhCut;
 
 /* Of all cuts together. */
-RhShares rh_cut_shares(const RhLayout *layout);
+RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls);
 
 /* For what is legal: "1, 2, 4, 8", the divisors of n up to `limit`; caller frees. */
 char *rh_divisors_text(int64_t n, int64_t limit);

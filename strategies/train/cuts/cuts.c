@@ -2,11 +2,11 @@
 
 const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_data, &rh_cut_zero, NULL};
 
-RhShares rh_cut_shares(const RhLayout *layout)
+RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
 {
     RhShares shares = {1, 1, 1};
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->share)
-            rh_cuts[i]->share(layout, &shares);
+            rh_cuts[i]->share(layout, cls, &shares);
     return shares;
 }

@@ -6,21 +6,25 @@
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
 
-static bool acts(const RhScriptWriter *w)
+static bool acts(const RhScriptWriter *w, int cls)
 {
-    return rh_train_replicas(w->script->layout) > 1 && w->script->layout->zero == 0;
+    const RhLayout *l = w->script->layout;
+    return rh_params_replicas(l, (RhParamsClass)cls) > 1 && l->zero == 0;
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    if (acts(w) && slot->last && rh_slot_ends(slot->pass))
-        rh_gradients_collect(w, rh_script_item(w->script, item)->params, RH_OP_ALL_REDUCE);
+    const RhHeld *params = &rh_script_item(w->script, item)->params;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (acts(w, cls) && slot->last && rh_slot_ends(slot->pass))
+            rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_ALL_REDUCE);
 }
 
 static void close(RhScriptWriter *w, const RhSlotKind *slot)
 {
-    if (acts(w) && slot->last && rh_slot_ends(slot->pass))
-        rh_gradients_flush(w, RH_OP_ALL_REDUCE);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (acts(w, cls) && slot->last && rh_slot_ends(slot->pass))
+            rh_gradients_flush(w, (RhParamsClass)cls, RH_OP_ALL_REDUCE);
 }
 
 const RhCut rh_cut_data = {.name = "dp", .after_item = after_item, .close = close};

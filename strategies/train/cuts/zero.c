@@ -10,15 +10,16 @@
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
 
-static int32_t stage_of_sharding(const RhScriptWriter *w)
+static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
 {
-    return rh_train_replicas(w->script->layout) > 1 ? w->script->layout->zero : 0;
+    const RhLayout *l = w->script->layout;
+    return rh_params_replicas(l, (RhParamsClass)cls) > 1 ? l->zero : 0;
 }
 
-static void gather(RhScriptWriter *w, double params, int32_t ahead, int32_t buffers)
+static void gather(RhScriptWriter *w, int cls, double params, int32_t ahead, int32_t buffers)
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_GATHER,
-                                      .group = RH_GROUP_DATA,
+                                      .group = (uint8_t)rh_params_group((RhParamsClass)cls),
                                       .op = RH_OP_ALL_GATHER,
                                       .phase = RH_PHASE_PARAMETER,
                                       .bytes = RH_WEIGHT_BYTES * params,
@@ -27,62 +28,84 @@ static void gather(RhScriptWriter *w, double params, int32_t ahead, int32_t buff
                                       .buffers = (int16_t)buffers});
 }
 
-static void share(const RhLayout *l, RhShares *shares)
+static void share(const RhLayout *l, RhParamsClass cls, RhShares *shares)
 {
-    int32_t replicas = rh_train_replicas(l);
+    int32_t replicas = rh_params_replicas(l, cls);
     shares->optimizer *= l->zero >= 1 ? replicas : 1;
     shares->gradients *= l->zero >= 2 ? replicas : 1;
     shares->weights *= l->zero >= 3 ? replicas : 1;
 }
 
+/* A bucket of parameters being collected. */
+typedef struct {
+    double params;
+    guint first; /* item of it, or before */
+} Bucket;
+
+/* Gathers the bucket of items up to i; each waits for the latest gather that brings some of it. */
+static void gather_bucket(RhScriptWriter *w, int cls, Bucket *bucket, guint i, int32_t *sent)
+{
+    for (; bucket->first <= i; bucket->first++) {
+        bool some = rh_script_item(w->script, (int32_t)bucket->first)->params.of[cls] > 0;
+        if (bucket->params > 0 && some)
+            w->begin_of_item[bucket->first] = MAX(w->begin_of_item[bucket->first], *sent);
+    }
+    *sent += bucket->params > 0;
+    gather(w, cls, bucket->params, 0, 0);
+    bucket->params = 0;
+}
+
 static void begin(RhScriptWriter *w)
 {
     const RhScript *s = w->script;
-    int32_t zero = stage_of_sharding(w), sent = 0;
-    if (zero != 1 && zero != 2)
-        return;
-    double bucket = rh_bucket_params(s->pieces->c, s->layout), collected = 0;
-    for (guint i = 0, first = 0; i < s->items->len; i++) {
-        collected += rh_script_item(s, (int32_t)i)->params;
-        if (collected < bucket && i + 1 < s->items->len)
-            continue;
-        for (; first <= i; first++)
-            w->begin_of_item[first] = collected > 0 ? sent : -1;
-        sent += collected > 0;
-        gather(w, collected, 0, 0);
-        collected = 0;
-    }
+    Bucket buckets[RH_PARAMS_LAST] = {0};
+    int32_t sent = 0;
+    for (guint i = 0; i < s->items->len; i++)
+        for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+            int32_t zero = stage_of_sharding(w, cls);
+            Bucket *bucket = &buckets[cls];
+            if (zero != 1 && zero != 2)
+                continue;
+            bucket->params += rh_script_item(s, (int32_t)i)->params.of[cls];
+            if (bucket->params >= rh_bucket_params(s->pieces->c, s->layout, (RhParamsClass)cls) ||
+                i + 1 == s->items->len)
+                gather_bucket(w, cls, bucket, i, &sent);
+        }
 }
 
 /* Gradients of weights alone need no parameters. */
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    int32_t zero = stage_of_sharding(w);
-    double params = rh_script_item(w->script, item)->params;
-    if (zero == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT && params > 0) {
-        int32_t ahead = w->script->pieces->c->stack->prefetch_layers;
-        gather(w, params, ahead, ahead + 1);
-        rh_script_wait(w, RH_LANE_GATHER);
-    } else if (zero > 0 && slot->pass == RH_SLOT_FORWARD && slot->first &&
-               w->begin_of_item[item] >= 0) {
+    const RhHeld *params = &rh_script_item(w->script, item)->params;
+    int32_t ahead = w->script->pieces->c->stack->prefetch_layers;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (stage_of_sharding(w, cls) == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT &&
+            params->of[cls] > 0) {
+            gather(w, cls, params->of[cls], ahead, ahead + 1);
+            rh_script_wait(w, RH_LANE_GATHER);
+        }
+    if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
         rh_script_wait_begin(w, w->begin_of_item[item]);
-    }
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    int32_t zero = stage_of_sharding(w);
-    double params = rh_script_item(w->script, item)->params;
-    if (zero >= 2 && rh_slot_ends(slot->pass))
-        rh_gradients_reduce(w, RH_OP_REDUCE_SCATTER, RH_WEIGHT_BYTES * params, 1);
-    else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))
-        rh_gradients_collect(w, params, RH_OP_REDUCE_SCATTER);
+    const RhHeld *params = &rh_script_item(w->script, item)->params;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        int32_t zero = stage_of_sharding(w, cls);
+        if (zero >= 2 && rh_slot_ends(slot->pass))
+            rh_gradients_reduce(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER,
+                                RH_WEIGHT_BYTES * params->of[cls], 1);
+        else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))
+            rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_REDUCE_SCATTER);
+    }
 }
 
 static void close(RhScriptWriter *w, const RhSlotKind *slot)
 {
-    if (stage_of_sharding(w) == 1 && slot->last && rh_slot_ends(slot->pass))
-        rh_gradients_flush(w, RH_OP_REDUCE_SCATTER);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (stage_of_sharding(w, cls) == 1 && slot->last && rh_slot_ends(slot->pass))
+            rh_gradients_flush(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
 }
 
 const RhCut rh_cut_zero = {.name = "zero",
