@@ -179,21 +179,47 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
     return own ? link - 2 * ((link - base) / 2 % block) : link;
 }
 
-int32_t rh_platform_period_gpus(const RhPlatform *p)
+RhFootprint rh_platform_footprint(void)
 {
-    int32_t nodes = 1;
-    for (int32_t t = 0; t + 1 < p->tiers_count; t++) {
-        if (p->tiers[t].nodes_per_group % nodes != 0)
-            return 0;
-        nodes = p->tiers[t].nodes_per_group;
-    }
-    return p->link_changes->len > 0 ? 0 : nodes * p->gpus_per_node;
+    RhFootprint none = {.first_node = G_MAXINT32, .last_node = -1};
+    for (int32_t t = 0; t < RH_TIERS_MAX; t++)
+        none.least[t] = G_MAXINT32;
+    return none;
 }
 
-int32_t rh_platform_whole_gpus(const RhPlatform *p)
+void rh_platform_footprint_add(const RhPlatform *p, RhFootprint *set, int32_t gpu)
 {
-    int32_t period = rh_platform_period_gpus(p);
-    return period > 0 ? rh_platform_gpus(p) / period * period : 0;
+    int32_t node = rh_platform_node_of(p, gpu);
+    set->first_node = MIN(set->first_node, node);
+    set->last_node = MAX(set->last_node, node);
+    for (int32_t t = 0; t + 1 < p->tiers_count; t++) {
+        int32_t place = node % p->tiers[t].nodes_per_group;
+        set->least[t] = MIN(set->least[t], place);
+        set->most[t] = MAX(set->most[t], place);
+    }
+}
+
+/* All below other switches, as far on for one as for any, and these as full as those. */
+static bool tier_moves_alike(const RhPlatform *p, int32_t t, const RhFootprint *set, int32_t by)
+{
+    int32_t nodes = p->tiers[t].nodes_per_group, places = (by % nodes + nodes) % nodes;
+    bool none_passes = set->most[t] + places < nodes, all_pass = set->least[t] + places >= nodes;
+    if (!none_passes && !all_pass)
+        return false;
+    int32_t switches = (by - places) / nodes + all_pass;
+    return switches == 0 || set->last_node + MAX(0, by) < p->nodes_count / nodes * nodes;
+}
+
+bool rh_platform_moves_alike(const RhPlatform *p, const RhFootprint *set, int32_t by_gpus)
+{
+    int32_t by = by_gpus / p->gpus_per_node;
+    if (by_gpus % p->gpus_per_node != 0 || p->link_changes->len > 0 || set->last_node < 0 ||
+        set->first_node + by < 0 || set->last_node + by >= p->nodes_count)
+        return false;
+    for (int32_t t = 0; t + 1 < p->tiers_count; t++)
+        if (!tier_moves_alike(p, t, set, by))
+            return false;
+    return true;
 }
 
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst)

@@ -115,11 +115,18 @@ int rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink link
 RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out);
 /* Between a host's memory and its drives, which must be there; `out`: to the drives. */
 RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out);
-/* GPUs by which a box of GPUs may be moved and meet the same links: those below one switch of the
- * highest tier with a way up; only for boxes below rh_platform_whole_gpus. 0 where links differ. */
-int32_t rh_platform_period_gpus(const RhPlatform *p);
-/* The GPUs below switches that are full: the last one may hold fewer. */
-int32_t rh_platform_whole_gpus(const RhPlatform *p);
+/* Where GPUs of a set lie, as far as moving all of them by as many GPUs can tell: their nodes, and
+ * of every tier with a way up the least and the most place of a node below its switch. */
+typedef struct {
+    int32_t first_node, last_node; /* no GPU yet: the first is behind the last */
+    int32_t least[RH_TIERS_MAX], most[RH_TIERS_MAX];
+} RhFootprint;
+
+RhFootprint rh_platform_footprint(void);
+void rh_platform_footprint_add(const RhPlatform *p, RhFootprint *set, int32_t gpu);
+/* Would the set, moved by so many GPUs, meet links like its own between GPUs, each shared by the
+ * same of its members? Then all collectives of the moved set take the times of the set. */
+bool rh_platform_moves_alike(const RhPlatform *p, const RhFootprint *set, int32_t by_gpus);
 /* One step's latency over that route. */
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst);
 int32_t rh_platform_links_count(const RhPlatform *p);

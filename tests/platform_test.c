@@ -212,6 +212,58 @@ static void routes_are_simple_and_symmetric(void)
     }
 }
 
+/* Takes every link between the set's GPUs to one of the same rate between the moved ones, no two to
+ * the same. */
+static void check_moved(const RhPlatform *p, const int32_t *gpus, int32_t count, int32_t by)
+{
+    int32_t links = rh_platform_links_count(p);
+    g_autofree int32_t *to = g_new0(int32_t, links), *from = g_new0(int32_t, links); /* 1 + link */
+    for (int32_t i = 0; i < count * count; i++) {
+        int32_t a = gpus[i / count], b = gpus[i % count];
+        RhLink here[RH_ROUTE_MAX], there[RH_ROUTE_MAX];
+        int32_t n = rh_platform_route(p, a, b, here);
+        CU_ASSERT_EQUAL_FATAL(rh_platform_route(p, a + by, b + by, there), n);
+        CU_ASSERT_EQUAL(rh_platform_route_latency_s(p, a, b),
+                        rh_platform_route_latency_s(p, a + by, b + by));
+        for (int32_t k = 0; k < n; k++) {
+            to[here[k]] = to[here[k]] ? to[here[k]] : there[k] + 1;
+            from[there[k]] = from[there[k]] ? from[there[k]] : here[k] + 1;
+            CU_ASSERT_EQUAL(to[here[k]], there[k] + 1);
+            CU_ASSERT_EQUAL(from[there[k]], here[k] + 1);
+            CU_ASSERT_EQUAL(rh_platform_link_bytes_per_s(p, here[k]),
+                            rh_platform_link_bytes_per_s(p, there[k]));
+        }
+    }
+}
+
+static void a_set_that_moves_alike_meets_links_alike(void)
+{
+    static const char *const specs[] = {"h100-sxm:4x22,leaf:4", "h100-sxm:2x24,leaf:6,rail,nics:2",
+                                        "h100-sxm:4x6", "llama3-roce:12", NULL};
+    g_autoptr(GRand) rand = g_rand_new_with_seed(10);
+    int32_t alike = 0, unlike = 0;
+    for (int32_t i = 0; i < 400; i++) {
+        g_autoptr(RhPlatform) p = load(specs[i % 4]);
+        int32_t all = rh_platform_gpus(p), gpus[64], count = 0;
+        int32_t extent = g_rand_int_range(rand, 1, 8), stride = g_rand_int_range(rand, 1, 13);
+        int32_t first = g_rand_int_range(rand, 0, all), side = g_rand_int_range(rand, 1, 4);
+        RhFootprint set = rh_platform_footprint();
+        for (int32_t k = 0; k < extent * side; k++)
+            if (first + k / side * stride + k % side < all)
+                rh_platform_footprint_add(p, &set,
+                                          gpus[count++] = first + k / side * stride + k % side);
+        for (int32_t by = -all; by <= all; by++) {
+            bool moves = rh_platform_moves_alike(p, &set, by);
+            alike += moves && by != 0;
+            unlike += !moves;
+            if (moves)
+                check_moved(p, gpus, count, by);
+        }
+        CU_ASSERT_TRUE(rh_platform_moves_alike(p, &set, 0));
+    }
+    CU_ASSERT_TRUE(alike > 400 && unlike > 400);
+}
+
 static void scaling_a_link_changes_only_that_link(void)
 {
     g_autoptr(RhPlatform) p = load("dgx-h100:64");
@@ -359,6 +411,7 @@ int main(void)
                                         TEST(gpus_share_nics_in_order),
                                         TEST(every_link_has_a_name_of_its_own),
                                         TEST(routes_are_simple_and_symmetric),
+                                        TEST(a_set_that_moves_alike_meets_links_alike),
                                         TEST(scaling_a_link_changes_only_that_link),
                                         TEST(what_ifs_change_value_tag_and_hash),
                                         TEST(counts_can_be_set_before_links_are_scaled),

@@ -99,6 +99,7 @@ typedef struct {
     RhHop *next, *back;            /* per stage: to s+1 (the last wraps to 0), to s-1 */
     const RhPlacement **placement; /* per stage, of the block that the bounds follow; borrowed */
     int32_t placement_key;         /* equal where all stages' are */
+    int32_t *alike; /* per stage: the first whose collectives take as long, moved over the fabric */
     RhGrid grid;
     int32_t block; /* ranks of one (grid.h) */
     bool uniform;  /* all blocks of a stage lie alike: what they do, they do at one time */

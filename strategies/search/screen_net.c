@@ -145,6 +145,39 @@ static void place(RhScreen *s, RhNet *n, const RhGrid *g)
     n->placement_key = same ? n->placement[0]->id : ~n->id;
 }
 
+/* --- stages that stand alike --- */
+
+static RhFootprint footprint_of(const RhPlatform *p, const RhRole *role)
+{
+    RhFootprint set = rh_platform_footprint();
+    for (int32_t i = 0; i < role->ranks_count; i++)
+        rh_platform_footprint_add(p, &set, rh_role_rank(role, i));
+    return set;
+}
+
+/* All stages have the same box of ranks: of each the first whose box, moved to this one's place,
+ * meets links like its own. Where replicas do not lie alike, every stage stands for itself. */
+static void find_alike(const RhPlatform *p, RhNet *n)
+{
+    int32_t pp = (int32_t)n->skeleton->roles->len, kinds = 0;
+    g_autofree RhFootprint *sets = g_new(RhFootprint, pp);
+    g_autofree int32_t *first = g_new(int32_t, pp);
+    n->alike = g_new(int32_t, pp);
+    for (int32_t stage = 0; stage < pp; stage++) {
+        const RhRole *role = rh_program_role(n->skeleton, stage);
+        n->alike[stage] = stage;
+        for (int32_t k = 0; k < kinds && n->alike[stage] == stage; k++) {
+            int32_t from = rh_program_role(n->skeleton, first[k])->first_rank;
+            if (rh_platform_moves_alike(p, &sets[k], role->first_rank - from))
+                n->alike[stage] = first[k];
+        }
+        if (n->uniform && n->alike[stage] == stage) {
+            first[kinds] = stage;
+            sets[kinds++] = footprint_of(p, role);
+        }
+    }
+}
+
 /* --- messages --- */
 
 static void consider(const RhPlatform *p, int32_t src, int32_t dst, RhHop *best)
@@ -198,6 +231,7 @@ RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
     n->block = rh_grid_block(&n->grid);
     n->skeleton = rh_train_skeleton(screen->c, l, n->groups);
     place(screen, n, &n->grid);
+    find_alike(screen->c->platform, n);
     list_hops(screen->c, &n->grid, n);
     return n;
 }
@@ -207,6 +241,7 @@ void rh_net_free(void *data)
     RhNet *n = data;
     rh_program_free(n->skeleton);
     g_free(n->placement);
+    g_free(n->alike);
     g_free(n->next);
     g_free(n->back);
     g_free(n);

@@ -91,44 +91,15 @@ double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at, R
     return *found;
 }
 
-static bool lies_in_whole(const RhPlatform *p, const RhRole *role)
-{
-    int64_t last = role->first_rank;
-    for (int32_t i = 0; i < role->spans_count; i++)
-        last += (int64_t)(role->spans[i].extent - 1) * role->spans[i].stride;
-    return last < rh_platform_whole_gpus(p);
-}
-
-/* The first stage that meets the same links: the same box, moved by whole pods. */
-static int32_t alike_stage(const RhScreen *s, const RhProgram *p, int32_t stage)
-{
-    const RhRole *role = rh_program_role(p, stage);
-    int32_t period = rh_platform_period_gpus(s->c->platform);
-    if (period == 0 || p->gpu_of_rank || !lies_in_whole(s->c->platform, role))
-        return stage;
-    for (int32_t i = 0; i < stage; i++) {
-        const RhRole *other = rh_program_role(p, i);
-        if ((role->first_rank - other->first_rank) % period == 0 &&
-            role->spans_count == other->spans_count &&
-            memcmp(role->spans, other->spans, sizeof *role->spans * (size_t)role->spans_count) ==
-                0 &&
-            lies_in_whole(s->c->platform, other))
-            return i;
-    }
-    return stage;
-}
-
 double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes)
 {
     if (net->groups[group] < 0 || bytes <= 0)
         return 0;
+    stage = net->alike[stage];
     RhCollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
-        int32_t alike = net->uniform ? alike_stage(s, net->skeleton, stage) : stage;
-        if (alike < stage)
-            return rh_screen_collective_s(s, net, alike, group, op, bytes);
         found = g_new(double, 1);
         *found = stage_s(s, net, stage, net->groups[group], op, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
