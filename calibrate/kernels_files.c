@@ -9,17 +9,40 @@
 #include "calibrate/kernels_fit.h"
 #include "platforms/platform.h"
 
-/* The catalogue's devices are called after the marketing name's one word: h200-sxm, "NVIDIA H200".
- * Interned names; several where memory tells them apart. */
+/* "sxm" is the form that marketing leaves out; a memory's size tells cards apart and is compared as
+ * such. */
+static bool may_be_left_out(const char *word)
+{
+    bool size = strspn(word, "0123456789") == strlen(word) && strlen(word) <= 3;
+    return size || strcmp(word, "sxm") == 0;
+}
+
+/* Is "h100-pcie" the "NVIDIA H100 PCIe"? Every word of the device's name is one of marketing's, and
+ * marketing names no other form. */
+static bool is_called(const char *device, char **marketing)
+{
+    static const char *const forms[] = {"pcie", "nvl"};
+    g_auto(GStrv) words = g_strsplit(device, "-", -1);
+    for (size_t i = 0; i < G_N_ELEMENTS(forms); i++)
+        if (g_strv_contains((const char *const *)marketing, forms[i]) &&
+            !g_strv_contains((const char *const *)words, forms[i]))
+            return false;
+    for (char **word = words; *word; word++)
+        if (!may_be_left_out(*word) && !g_strv_contains((const char *const *)marketing, *word))
+            return false;
+    return true;
+}
+
+/* The catalogue's devices that marketing calls so: interned names; several where memory tells them
+ * apart. */
 static GPtrArray *named_alike(const char *marketing)
 {
     GPtrArray *found = g_ptr_array_new();
     g_autofree char *small = g_ascii_strdown(marketing, -1);
-    for (const char *const *name = rh_device_names(); *name; name++) {
-        g_auto(GStrv) parts = g_strsplit(*name, "-", 2);
-        if (strlen(parts[0]) >= 4 && strstr(small, parts[0]))
+    g_auto(GStrv) words = g_strsplit_set(small, " -_", -1);
+    for (const char *const *name = rh_device_names(); *name; name++)
+        if (is_called(*name, words))
             g_ptr_array_add(found, (void *)*name);
-    }
     return found;
 }
 

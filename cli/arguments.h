@@ -19,6 +19,8 @@ typedef struct {
     int64_t top;
     double gap_frac;
     bool quick, variants;
+    /* show */
+    bool templated;
     /* simulate */
     int64_t steps;
     bool unfolded;

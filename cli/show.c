@@ -1,4 +1,5 @@
-/* rehearse show platforms|workloads|strategies|stacks [NAME]: what there is, and what it is. */
+/* rehearse show platforms|devices|workloads|strategies|stacks [NAME]: what there is, and what it
+ * is. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "report/draw_platform.h"
 #include "report/format.h"
 #include "report/json_show.h"
+#include "report/text_device.h"
 #include "strategies/knobs.h"
 #include "strategies/stack.h"
 
@@ -54,11 +56,10 @@ static bool list_platforms(GError **error)
                                p->device->name, tiers->str, "");
         rh_text_wrap(out, p->description, 13, 79);
     }
-    g_autofree char *devices = g_strjoinv(", ", (char **)rh_device_names());
-    g_string_append_printf(out,
-                           "\nNAME:NODES sets the nodes; a file or one line works too. Devices for "
-                           "the line:\n%s\nnext: rehearse show platforms dgx-h100:4\n",
-                           devices);
+    g_string_append(out, "\nNAME:NODES sets the nodes; a file works too, or one line:\n"
+                         "h100-sxm:8x4,ib:400Gb/s, of the devices that `show devices` lists\n"
+                         "next: rehearse show platforms dgx-h100:4\n"
+                         "      rehearse show devices\n");
     fputs(out->str, stdout);
     return true;
 }
@@ -96,6 +97,38 @@ static bool platforms(const RhArguments *a, const char *name, GError **error)
     return name      ? show_platform(a, name, error)
            : a->json ? list_platforms_json(a, error)
                      : list_platforms(error);
+}
+
+/* --- devices --- */
+
+static GPtrArray *load_devices(const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func((GDestroyNotify)rh_device_free);
+    const char *const one[] = {name, NULL};
+    for (const char *const *n = name ? one : rh_device_names(); *n; n++) {
+        RhDevice *d = rh_device_load(*n, error);
+        if (!d)
+            return NULL;
+        g_ptr_array_add(items, d);
+    }
+    return g_steal_pointer(&items);
+}
+
+static bool devices(const RhArguments *a, const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) items = load_devices(name, error);
+    if (!items)
+        return false;
+    if (a->json) {
+        print_json(a, RH_SHOW_DEVICES, items);
+        return true;
+    }
+    g_autofree char *text = !name ? rh_devices_text(items)
+                            : a->templated
+                                ? rh_device_template(g_ptr_array_index(items, 0))
+                                : rh_device_text(g_ptr_array_index(items, 0), a->verbosity > 0);
+    fputs(text, stdout);
+    return true;
 }
 
 /* --- strategies --- */
@@ -221,6 +254,7 @@ static const struct {
     bool (*show)(const RhArguments *a, const char *name, GError **error);
     bool draws;
 } topics[] = {{"platforms", platforms, true},
+              {"devices", devices, false},
               {"workloads", workloads, false},
               {"strategies", strategies, false},
               {"stacks", stacks, false}};
@@ -234,6 +268,22 @@ static bool check_outputs(const RhArguments *a, bool draws, const char *name, GE
     return rh_outputs_check(a->outputs, svg, error);
 }
 
+/* "devices", or "device" of one. */
+static bool is_topic(const char *name, const char *word)
+{
+    size_t length = strlen(word);
+    return g_str_has_prefix(name, word) && strlen(name) - length <= 1 &&
+           g_str_has_suffix(name, "s");
+}
+
+static bool check_template(const RhArguments *a, const char *topic, const char *name,
+                           GError **error)
+{
+    if (a->templated && (!is_topic("devices", topic) || !name || a->json))
+        return rh_fail(error, RH_ERROR_USAGE, "--template: `show devices NAME` alone prints one");
+    return true;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     const char *topic = g_ptr_array_index(a->operands, 0);
@@ -241,16 +291,17 @@ static int run(const RhArguments *a, GError **error)
     const char *names[G_N_ELEMENTS(topics) + 1] = {NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(topics); i++) {
         names[i] = topics[i].name;
-        if (strcmp(topics[i].name, topic) != 0)
+        if (!is_topic(topics[i].name, topic))
             continue;
-        if (!check_outputs(a, topics[i].draws, name, error))
+        if (!check_template(a, topic, name, error) ||
+            !check_outputs(a, topics[i].draws, name, error))
             return 2;
         return topics[i].show(a, name, error) ? 0 : 3;
     }
     const char *near = rh_nearest_name(topic, names);
     rh_fail(error, RH_ERROR_USAGE,
-            "there is nothing called \"%s\" to show\nnote: platforms, workloads, strategies, "
-            "stacks%s%s",
+            "there is nothing called \"%s\" to show\nnote: platforms, devices, workloads, "
+            "strategies, stacks%s%s",
             topic, near ? "\nhelp: a similar name exists: " : "", near ? near : "");
     return 2;
 }
@@ -260,6 +311,8 @@ static const RhOption own[] = {
               .neutral = true),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of a sample, for a workload",
               .low = 1, .high = 1 << 28),
+    RH_OPTION(templated, "template", 0, RH_OPTION_FLAG, NULL,
+              "a device as a file to begin one's own from", .neutral = true),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "with a field overridden"),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
@@ -273,14 +326,16 @@ static const RhOption *const tables[] = {own, NULL};
 
 const RhCommand rh_command_show = {
     .name = "show",
-    .operands = "platforms|workloads|strategies|stacks [NAME]",
+    .operands = "platforms|devices|workloads|strategies|stacks [NAME]",
     .operands_low = 1,
     .operands_high = 2,
-    .summary = "what platforms, workloads, strategies and stacks there are",
+    .summary = "what platforms, devices, workloads, strategies, stacks there are",
     .about = "Without NAME: a list. With NAME: a platform as a picture (nodes, switches, NICs,\n"
-             "rails and tiers, each number with the letter of its source), a workload's\n"
+             "rails and tiers, each number with the letter of its source), a device's data\n"
+             "sheet and constants (--template: a file to describe your own GPU), a workload's\n"
              "parameters and operators, a strategy spelled out, a stack's constants.\n",
     .examples = "rehearse show platforms\nrehearse show platforms dgx-h100:4 -o cluster.svg\n"
+                "rehearse show devices h100-sxm --template >my-gpu.json\n"
                 "rehearse show workloads llama-3.1-70b --seq 8192\nrehearse show strategies",
     .tables = tables,
     .run = run,

@@ -5,17 +5,21 @@
 #include "base/error.h"
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
+#include "platforms/generation.h"
 #include "platforms/platform.h"
 
 static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
 {
-    const RhJsonNode *tiles = rh_json_array(doc, gemm, "tiles");
+    const RhJsonNode *tiles = c->tiles_count > 0 ? rh_json_array_or_null(doc, gemm, "tiles")
+                                                 : rh_json_array(doc, gemm, "tiles");
     int count = rh_json_count(tiles);
     if (tiles != NULL && (count < 1 || count > RH_TILES_MAX)) {
         rh_json_problem(doc, tiles, NULL, "%d tiles, expected 1 to %d", count, RH_TILES_MAX);
         rh_json_consume_all(doc, tiles);
         return;
     }
+    if (tiles != NULL)
+        c->tiles_count = 0;
     const RhJsonNode *node = tiles == NULL ? NULL : rh_json_first(tiles);
     for (; node != NULL; node = rh_json_next(node)) {
         RhGemmTile *t = &c->tiles[c->tiles_count++];
@@ -27,7 +31,7 @@ static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
     }
 }
 
-/* The rest of "gemm", which is known to be missing where it is. */
+/* The rest of "gemm", which is known to be missing where it is, and may be. */
 static void read_gemm(RhJson *doc, const RhJsonNode *root, RhDevice *d)
 {
     const RhJsonNode *gemm = rh_json_object_or_null(doc, root, "gemm");
@@ -39,18 +43,54 @@ static void read_gemm(RhJson *doc, const RhJsonNode *root, RhDevice *d)
         rh_gemm_correction_read(doc, correction, &d->correction);
 }
 
+/* "generation": the constants of its reference, to be read over; those are its hash's affair too. A
+ * reference has none but its own. */
+static bool begin(RhJson *doc, const RhJsonNode *root, RhDevice *d, GError **error)
+{
+    const char *name = rh_json_string_or(doc, root, "generation", NULL);
+    const RhGeneration *g = name ? rh_generation_by_name(name) : NULL;
+    d->generation = g ? g->name : NULL;
+    if (name && !g) {
+        g_autoptr(GString) known = g_string_new("generations: ");
+        for (const RhGeneration *row = rh_generations; row->name; row++)
+            g_string_append_printf(known, "%s%s", row == rh_generations ? "" : ", ", row->name);
+        rh_json_problem(doc, root, known->str, "no generation is called \"%s\"", name);
+    }
+    if (!g || strcmp(g->reference, d->name) == 0)
+        return true;
+    g_autoptr(RhDevice) reference = rh_device_load(g->reference, error);
+    if (!reference)
+        return false;
+    rh_generation_fill(g, reference, d);
+    d->hash = g_strdup(reference->hash);
+    return true;
+}
+
+static char *hash_over(const char *hash, const char *reference)
+{
+    g_autofree char *text = g_strconcat(hash, "\n", reference, NULL);
+    return reference ? g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1) : g_strdup(hash);
+}
+
 RhDevice *rh_device_parse(RhJson *doc, GError **error)
 {
     g_return_val_if_fail(doc != NULL, NULL);
     g_autoptr(RhDevice) d = g_new0(RhDevice, 1);
     const RhJsonNode *root = rh_json_root(doc);
+    RhFact unknown = {.source = g_intern_string("unknown"), .date = g_intern_string("")};
+    d->power_w = d->power_limit_w = unknown;
     d->name = g_intern_string(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
-    rh_facts_read(doc, root, true, false, d);
+    const char *node = rh_json_string_or(doc, root, "node", NULL);
+    if (!begin(doc, root, d, error))
+        return NULL;
+    d->node = node ? g_intern_string(node) : NULL;
+    g_autofree char *reference = g_steal_pointer(&d->hash);
+    rh_facts_read(doc, root, true, reference != NULL, d);
     read_gemm(doc, root, d);
     if (!rh_json_finish(doc, error))
         return NULL;
-    d->hash = g_strdup(rh_json_hash(doc));
+    d->hash = hash_over(rh_json_hash(doc), reference);
     rh_device_refresh(d);
     return g_steal_pointer(&d);
 }

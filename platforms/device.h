@@ -2,7 +2,7 @@
 /* What one accelerator is, and what a kernel costs on it.
  *
  * A device file (platforms/data/devices/NAME.json) holds the data sheet and the efficiency curves,
- * each number a fact with its source. The cost model, in docs/model-kernels.md:
+ * each number a fact with its source; of a device with a `generation` the curves may be left out. The cost model, in docs/model-kernels.md:
  * - GEMM: tiles and waves over the SMs, k-loop ramp, split along k, roofline with memory; where
  *   many were timed, a factor over a grid of shapes
  * - attention: causal flops over a sustained rate that depends on sequence and head size
@@ -56,18 +56,23 @@ typedef struct {
     int32_t shift_m[RH_TILES_MAX], shift_n[RH_TILES_MAX]; /* log2 of the tile */
     double tile_s_per_k[RH_DTYPE_LAST][RH_TILES_MAX];     /* one tile, one step of k, one SM */
     double gemm_s_per_byte, stream_s_per_byte;
-    double attention_s_per_flop, attention_backward_s_per_flop; /* whole device, head size 128 */
+    double attention_s_per_flop[RH_DTYPE_LAST],
+        attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
     double sms, sms_inverse, wave_tail, k_half, k_split_inverse;
     bool corrected[RH_DTYPE_LAST]; /* is there a correction of GEMMs in this format */
 } RhDeviceRates;
 
 typedef struct {
-    const char *name; /* interned, "h100-sxm" */
+    const char *name;       /* interned, "h100-sxm" */
+    const char *generation; /* interned, a name of platforms/generation.h; NULL: none is said */
+    const char *node; /* interned: the platform whose node and network it has where no other is
+                               said; NULL: its generation's */
     int32_t sms_count;
     RhFact peak_flops_per_s[RH_DTYPE_LAST]; /* dense; value 0 = the device has no such units */
     RhFact hbm_bytes; /* usable by a framework: capacity as the driver reports it */
     RhFact hbm_bytes_per_s;
-    RhFact power_w;
+    RhFact power_w;       /* 0: unknown */
+    RhFact power_limit_w; /* 0: none but that */
     RhDeviceCurves curves;
     RhGemmCorrection correction; /* of single GEMMs; dtype NONE: none */
     RhDeviceRates rates;         /* derived; call rh_device_refresh() after changing a fact */
@@ -77,6 +82,10 @@ typedef struct {
 /* By catalogue name ("h100-sxm") or path of a .json. RH_ERROR_INPUT names the near ones. */
 RhDevice *rh_device_load(const char *name, GError **error);
 RhDevice *rh_device_parse(RhJson *doc, GError **error);
+/* Watts it may draw: the smaller of its power and its limit; 0: unknown. */
+double rh_device_power_w(const RhDevice *device);
+/* The clock under the power limit over that without: 1 where there is none. */
+double rh_device_limit_clock_frac(const RhDevice *device);
 /* Recomputes `rates` from the facts. */
 void rh_device_refresh(RhDevice *device);
 RhDevice *rh_device_copy(const RhDevice *device);

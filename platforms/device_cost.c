@@ -11,6 +11,7 @@
  * others     (bytes + bytes_half) / rate
  * and never less than kernel_floor. */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "platforms/device.h"
@@ -82,8 +83,9 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     double flops = k->flops > 0 ? k->flops : attention_flops(k, pair_flops);
     double s = (double)MAX(k->n, 1), half = c->attention_d_half.value;
     double head = MAX(0.5 * (double)(k->k + value), 1);
-    double s_per_flop = (backward ? r->attention_backward_s_per_flop : r->attention_s_per_flop) *
-                        (1 + c->attention_s_half.value / s) * (1 + half / head) / (1 + half / 128);
+    double s_per_flop =
+        (backward ? r->attention_backward_s_per_flop : r->attention_s_per_flop)[k->dtype] *
+        (1 + c->attention_s_half.value / s) * (1 + half / head) / (1 + half / 128);
     /* The longest thread block: it bounds the kernel when there are few. Decoding splits keys. */
     double block = (double)k->m < ATTENTION_TILE_ROWS ? 0 : pair_flops * ATTENTION_TILE_ROWS * s;
     p->compute_s = MAX(flops, block * r->sms) * s_per_flop;
@@ -195,11 +197,38 @@ static int log2_of(int32_t power_of_two)
     return g_bit_nth_lsf((gulong)power_of_two, -1);
 }
 
+double rh_device_power_w(const RhDevice *d)
+{
+    double limit_w = d->power_limit_w.value;
+    return limit_w > 0 && d->power_w.value > 0 ? MIN(d->power_w.value, limit_w)
+                                               : MAX(d->power_w.value, limit_w);
+}
+
+/* Power goes with the clock and the square of the voltage, which goes with the clock. */
+double rh_device_limit_clock_frac(const RhDevice *d)
+{
+    return d->power_w.value > 0 ? cbrt(rh_device_power_w(d) / d->power_w.value) : 1;
+}
+
+/* Matrix units for attention are those of its 16-bit format; others run as bf16. */
+static void refresh_attention(RhDevice *d, double clock)
+{
+    const RhDeviceCurves *c = &d->curves;
+    double bf16 = d->peak_flops_per_s[RH_DTYPE_BF16].value,
+           fp16 = d->peak_flops_per_s[RH_DTYPE_FP16].value;
+    for (int t = 0; t < RH_DTYPE_LAST; t++) {
+        double peak = t == RH_DTYPE_FP16 && fp16 > 0 ? fp16 : bf16;
+        double s_per_flop = 1.0 / (peak * c->attention_peak_frac.value * clock);
+        d->rates.attention_s_per_flop[t] = s_per_flop;
+        d->rates.attention_backward_s_per_flop[t] = s_per_flop / c->attention_backward_frac.value;
+    }
+}
+
 void rh_device_refresh(RhDevice *d)
 {
     RhDeviceRates *r = &d->rates;
     const RhDeviceCurves *c = &d->curves;
-    double clock = c->sustained_clock_frac.value;
+    double clock = c->sustained_clock_frac.value * rh_device_limit_clock_frac(d);
     r->sms = d->sms_count;
     r->sms_inverse = 1.0 / d->sms_count;
     double bf16 = d->peak_flops_per_s[RH_DTYPE_BF16].value;
@@ -227,6 +256,5 @@ void rh_device_refresh(RhDevice *d)
     r->k_split_inverse = 1.0 / c->gemm_k_split.value;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
     r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
-    r->attention_s_per_flop = 1.0 / (bf16 * c->attention_peak_frac.value * clock);
-    r->attention_backward_s_per_flop = r->attention_s_per_flop / c->attention_backward_frac.value;
+    refresh_attention(d, clock);
 }

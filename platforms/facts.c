@@ -52,16 +52,18 @@ static const RhFactRow rows[] = {
     M("window", OPTIONAL, BYTES, sizes, window_bytes),
     M("copy", WITH_SECTION, BYTES_PER_S, rates_or_none, copy_bytes_per_s),
     P("price_per_gpu_hour", OPTIONAL, USD, prices, price_usd_per_gpu_hour),
-    D("device.hbm", "hbm", NEEDED, BYTES, memories, hbm_bytes),
-    D("device.hbm_bandwidth", "hbm_bandwidth", NEEDED, BYTES_PER_S, rates, hbm_bytes_per_s),
-    D("device.power", "power", NEEDED, W, watts, power_w),
+    D("device.hbm", "hbm", DATASHEET, BYTES, memories, hbm_bytes),
+    D("device.hbm_bandwidth", "hbm_bandwidth", DATASHEET, BYTES_PER_S, rates, hbm_bytes_per_s),
+    D("device.power", "power", OPTIONAL, W, watts, power_w),
+    D("device.power_limit", "power_limit", OPTIONAL, W, watts, power_limit_w),
     D("device.sustained_clock", "sustained_clock", NEEDED, FRAC, shares,
       curves.sustained_clock_frac),
     D("device.kernel_floor", "kernel_floor", NEEDED, S, times, curves.kernel_floor_s),
     PEAK("fp32", peaks_or_none, FP32),
     PEAK("tf32", peaks_or_none, TF32),
     PEAK("fp16", peaks_or_none, FP16),
-    D("device.peak.bf16", "peak.bf16", NEEDED, FLOPS_PER_S, peaks, peak_flops_per_s[RH_DTYPE_BF16]),
+    D("device.peak.bf16", "peak.bf16", DATASHEET, FLOPS_PER_S, peaks,
+      peak_flops_per_s[RH_DTYPE_BF16]),
     PEAK("fp8", peaks_or_none, FP8),
     GEMM("fp32", reached_or_none, FP32),
     GEMM("tf32", reached_or_none, TF32),
@@ -88,6 +90,11 @@ static const RhFactRow rows[] = {
 };
 
 #define TILE_KEY "device.gemm.tile."
+
+bool rh_facts_of_generation(const RhFactRow *row)
+{
+    return row->device && row->offset >= G_STRUCT_OFFSET(RhDevice, curves);
+}
 
 const RhFactRow *rh_facts(size_t *count)
 {
@@ -168,11 +175,12 @@ static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactN
         return found;
     const RhJsonNode *above = section_of(r, path, need);
     const char *name = strrchr(path, '.') ? strrchr(path, '.') + 1 : path;
-    const RhJsonNode *node = !above                   ? NULL
-                             : need == RH_FACT_NEEDED ? rh_json_object(r->doc, above, name)
-                                                      : rh_json_object_or_null(r->doc, above, name);
+    bool needed = need == RH_FACT_NEEDED || need == RH_FACT_DATASHEET;
+    const RhJsonNode *node = !above   ? NULL
+                             : needed ? rh_json_object(r->doc, above, name)
+                                      : rh_json_object_or_null(r->doc, above, name);
     /* An optional fact's section may be needed for another. */
-    if (node || need == RH_FACT_NEEDED)
+    if (node || needed)
         g_hash_table_insert(r->sections, g_strdup(path), (gpointer)(guintptr)node);
     return node;
 }
@@ -185,7 +193,7 @@ void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, bool derive
         const RhFactRow *row = &rows[i];
         if (row->device != device)
             continue;
-        RhFactNeed need = derived ? RH_FACT_OPTIONAL : row->need;
+        RhFactNeed need = derived && row->need != RH_FACT_DATASHEET ? RH_FACT_OPTIONAL : row->need;
         const RhJsonNode *section = section_of(&r, row->place, need);
         const char *dot = strrchr(row->place, '.'), *name = dot ? dot + 1 : row->place;
         if (!section || (need == RH_FACT_OPTIONAL && !rh_json_has(section, name)))

@@ -7,7 +7,8 @@
 #include "platforms/platform.h"
 
 typedef enum {
-    RH_FACT_NEEDED,
+    RH_FACT_NEEDED,       /* but where the file derives from another, or has a generation */
+    RH_FACT_DATASHEET,    /* of a device, whatever its generation: nobody else has it */
     RH_FACT_OPTIONAL,     /* may be missing in its file */
     RH_FACT_WITH_SECTION, /* may be missing where its section is missing */
 } RhFactNeed;
@@ -22,6 +23,8 @@ typedef struct {
     size_t offset; /* of the RhFact in it */
 } RhFactRow;
 
+/* Is this a constant that a device may have from its generation? */
+bool rh_facts_of_generation(const RhFactRow *row);
 /* The rows of both, in the order in which `--set` lists them. */
 const RhFactRow *rh_facts(size_t *count);
 /* The row of a path, tiles of the platform's device ("device.gemm.tile.128x64") among them; false

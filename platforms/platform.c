@@ -202,11 +202,21 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
                         p->nics_per_node, p->gpus_per_node);
 }
 
+/* A path counts from the folder of the file that has it. */
+static char *path_of_device(const RhJson *doc, const char *name)
+{
+    if (!rh_catalogue_is_path(name) || g_path_is_absolute(name))
+        return g_strdup(name);
+    g_autofree char *folder = g_path_get_dirname(rh_json_name(doc));
+    return g_build_filename(folder, name, NULL);
+}
+
 static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **error)
 {
     if (name) {
+        g_autofree char *path = path_of_device(doc, name);
         g_clear_pointer(&p->device, rh_device_free);
-        p->device = rh_device_load(name, error);
+        p->device = rh_device_load(path, error);
     }
     if (p->device == NULL) {
         g_prefix_error(error, "%s: ", rh_json_name(doc));

@@ -1,23 +1,16 @@
 /* "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s": a cluster in one line, for tests and quick questions.
  *
- * DEVICE:GPUSxNODES, then KEY:VALUE. What is not said comes from the DGX of the same generation
- * (TEMPLATES), with that platform's sources. */
+ * DEVICE:GPUSxNODES, then KEY:VALUE. What is not said comes from the node of the device's generation
+ * (platforms/generation.c), with that platform's sources. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
+#include "platforms/generation.h"
 #include "platforms/platform_private.h"
 
-static const struct {
-    const char *device_prefix, *platform;
-} TEMPLATES[] = {
-    {"a100", "dgx-a100"},
-    {"h100", "dgx-h100"},
-    {"h200", "dgx-h200"},
-    {"b200", "dgx-b200"},
-};
 #define TEMPLATE_OTHERWISE "dgx-h100"
 
 static const char *const KEYS[] = {"nvlink",  "ib",      "eth",  "roce", "nics",
@@ -43,12 +36,12 @@ bool rh_platform_is_oneline(const char *spec)
     return *x == 'x';
 }
 
-static const char *template_of(const char *device)
+static const char *template_of(const RhDevice *device)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(TEMPLATES); i++)
-        if (g_str_has_prefix(device, TEMPLATES[i].device_prefix))
-            return TEMPLATES[i].platform;
-    return TEMPLATE_OTHERWISE;
+    if (device->node)
+        return device->node;
+    return device->generation ? rh_generation_by_name(device->generation)->platform
+                              : TEMPLATE_OTHERWISE;
 }
 
 static RhFact fact_from_line(double value)
@@ -78,7 +71,7 @@ static RhPlatform *start(const char *head, GError **error)
     g_autoptr(RhDevice) device = rh_device_load(name, error);
     if (device == NULL)
         return NULL;
-    g_autoptr(RhPlatform) p = rh_platform_load_named(template_of(device->name), error);
+    g_autoptr(RhPlatform) p = rh_platform_load_named(template_of(device), error);
     if (p == NULL)
         return NULL;
     rh_device_free(p->device);

@@ -1,5 +1,6 @@
 #include "report/json_show.h"
 
+#include "platforms/facts.h"
 #include "report/json_common.h"
 
 static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
@@ -46,6 +47,24 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
+}
+
+/* Keys are those of device files, with dots. */
+static void put_device(RhJsonWriter *w, const RhShown *shown, const void *item)
+{
+    const RhDevice *d = item;
+    size_t count = 0;
+    const RhFactRow *rows = rh_facts(&count);
+    (void)shown;
+    rh_json_put_string(w, "name", d->name);
+    rh_json_put_string(w, "generation", d->generation);
+    rh_json_put_int(w, "sms_count", d->sms_count);
+    rh_json_begin_object(w, "facts");
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].device)
+            put_fact(w, rows[i].place,
+                     (const RhFact *)(const void *)((const char *)d + rows[i].offset));
+    rh_json_end_object(w);
 }
 
 static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item)
@@ -110,6 +129,7 @@ char *rh_report_show_json(const RhShown *shown)
         const char *name;
         void (*put)(RhJsonWriter *w, const RhShown *shown, const void *item);
     } topics[] = {[RH_SHOW_PLATFORMS] = {"platforms", put_platform},
+                  [RH_SHOW_DEVICES] = {"devices", put_device},
                   [RH_SHOW_WORKLOADS] = {"workloads", put_workload},
                   [RH_SHOW_STRATEGIES] = {"strategies", put_strategy},
                   [RH_SHOW_STACKS] = {"stacks", put_stack}};

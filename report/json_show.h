@@ -4,6 +4,7 @@
 
 typedef enum {
     RH_SHOW_PLATFORMS,  /* RhPlatform */
+    RH_SHOW_DEVICES,    /* RhDevice */
     RH_SHOW_WORKLOADS,  /* RhModel */
     RH_SHOW_STRATEGIES, /* RhLayout */
     RH_SHOW_STACKS,     /* RhStack */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "platforms/facts.h"
 #include "platforms/platform.h"
 #include "tests/testkit.h"
 
@@ -257,7 +258,6 @@ static void every_fact_of_the_catalogue_has_a_source(void)
         const RhDeviceCurves *c = &d->curves;
         const RhFact *facts[] = {&d->hbm_bytes,
                                  &d->hbm_bytes_per_s,
-                                 &d->power_w,
                                  &c->gemm_peak_frac[RH_DTYPE_BF16],
                                  &c->gemm_k_half,
                                  &c->gemm_launch_s,
@@ -279,7 +279,107 @@ static void every_fact_of_the_catalogue_has_a_source(void)
         for (int i = 0; i < c->tiles_count; i++)
             check_fact(&c->tiles[i].rate_frac);
     }
-    CU_ASSERT_EQUAL(count, 6);
+    CU_ASSERT_TRUE(count >= 29);
+}
+
+/* Data sheet alone: everything else is the reference's value, and nothing but an assumption. */
+#define SHEET                                                                                      \
+    "\"sms\": 100, \"peak\": {\"bf16\": " FACT("\"500TFLOP/s\"") "}, \"hbm\": " FACT(              \
+        "\"64GiB\"") ", \"hbm_bandwidth\": " FACT("\"2TB/s\"") ", \"power\": " FACT("\"400W\"")
+
+static void a_data_sheet_is_enough(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhDevice) own =
+        parse("{\"name\": \"mine\", \"generation\": \"hopper\", " SHEET "}", &error);
+    if (own == NULL)
+        CU_FAIL_FATAL(error->message);
+    g_autoptr(RhDevice) h100 = rh_device_load("h100-sxm", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(h100);
+    CU_ASSERT_EQUAL(own->curves.tiles_count, h100->curves.tiles_count);
+    size_t count = 0;
+    const RhFactRow *rows = rh_facts(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (!rh_facts_of_generation(&rows[i]))
+            continue;
+        const RhFact *mine = (const RhFact *)(const void *)((const char *)own + rows[i].offset);
+        const RhFact *its = (const RhFact *)(const void *)((const char *)h100 + rows[i].offset);
+        CU_ASSERT_EQUAL(mine->value, its->value);
+        CU_ASSERT_TRUE(its->tag == RH_TAG_NONE || mine->tag == RH_TAG_ASSUMED);
+        CU_ASSERT_TRUE(its->tag == RH_TAG_NONE || strstr(mine->source, "h100-sxm") != NULL);
+        CU_ASSERT_TRUE(mine->low == 0 && mine->high == 0);
+    }
+    /* Twice the FLOP/s, bytes and rates over, a large GEMM takes half as long. */
+    own->peak_flops_per_s[RH_DTYPE_BF16].value = 2 * h100->peak_flops_per_s[RH_DTYPE_BF16].value;
+    own->hbm_bytes_per_s.value = 2 * h100->hbm_bytes_per_s.value;
+    own->sms_count = h100->sms_count;
+    own->curves.gemm_launch_s.value = h100->curves.gemm_launch_s.value = 0;
+    rh_device_refresh(own);
+    rh_device_refresh(h100);
+    RhKernel k = gemm(8192, 8192, 8192);
+    RH_CHECK_CLOSE(rh_kernel_time_s(own, &k), rh_kernel_time_s(h100, &k) / 2, 1e-12);
+}
+
+static void what_a_data_sheet_says_itself_stands(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhDevice) own = parse(
+        "{\"name\": \"mine\", \"generation\": \"ampere\", " SHEET
+        ", \"sustained_clock\": " FACT("0.5") ", \"gemm\": {\"launch\": " FACT("\"9us\"") "}}",
+        &error);
+    if (own == NULL)
+        CU_FAIL_FATAL(error->message);
+    CU_ASSERT_EQUAL(own->curves.sustained_clock_frac.value, 0.5);
+    CU_ASSERT_STRING_EQUAL(own->curves.sustained_clock_frac.source, "test");
+    RH_CHECK_CLOSE(own->curves.gemm_launch_s.value, 9e-6, 1e-12);
+    CU_ASSERT_TRUE(own->curves.gemm_k_half.value > 0 && own->curves.tiles_count > 0);
+    /* What the sheet must say, and generations that there are. */
+    static const char *const wrong[] = {
+        "{\"name\": \"mine\", \"generation\": \"hooper\", " SHEET "}",
+        "{\"name\": \"mine\", \"generation\": \"hopper\", \"sms\": 100}",
+        "{\"name\": \"mine\", " SHEET "}",
+        /* a reference has no other to ask */
+        "{\"name\": \"h100-sxm\", \"generation\": \"hopper\", " SHEET "}",
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) why = NULL;
+        CU_ASSERT_PTR_NULL(parse(wrong[i], &why));
+        CU_ASSERT_TRUE(g_error_matches(why, RH_ERROR, RH_ERROR_INPUT));
+    }
+}
+
+/* Half of 700 W: the clock is the cube root of a half, compute waits for it and memory does not. */
+static void a_power_limit_lowers_the_clock(void)
+{
+    g_autoptr(RhDevice) free_one = rh_device_load("h100-sxm", NULL);
+    g_autoptr(RhDevice) limited = rh_device_load("h100-sxm", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(limited);
+    CU_ASSERT_EQUAL(rh_device_limit_clock_frac(limited), 1);
+    limited->power_limit_w.value = 350;
+    rh_device_refresh(limited);
+    RH_CHECK_CLOSE(rh_device_limit_clock_frac(limited), cbrt(0.5), 1e-12);
+    CU_ASSERT_EQUAL(rh_device_power_w(limited), 350);
+    RhKernel attend = attention(RH_KERNEL_ATTENTION, 8192, true);
+    RhKernel stream = {.cls = RH_KERNEL_NORM, .bytes = 1e9};
+    RH_CHECK_CLOSE(rh_kernel_time_s(limited, &attend),
+                   rh_kernel_time_s(free_one, &attend) / cbrt(0.5), 1e-12);
+    CU_ASSERT_EQUAL(rh_kernel_time_s(limited, &stream), rh_kernel_time_s(free_one, &stream));
+    limited->power_limit_w.value = 900; /* no more than it draws */
+    CU_ASSERT_EQUAL(rh_device_limit_clock_frac(limited), 1);
+    CU_ASSERT_EQUAL(rh_device_power_w(limited), 700);
+}
+
+/* A V100 has matrix units for fp16 alone. */
+static void a_dtype_without_units_is_slow(void)
+{
+    g_autoptr(RhDevice) d = rh_device_load("v100-sxm-32", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(d);
+    RhKernel half = gemm(8192, 8192, 8192), brain = half;
+    half.dtype = RH_DTYPE_FP16;
+    CU_ASSERT_TRUE(rh_kernel_time_s(d, &brain) > 5 * rh_kernel_time_s(d, &half));
+    half = brain = attention(RH_KERNEL_ATTENTION, 8192, true);
+    half.dtype = RH_DTYPE_FP16;
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &brain), rh_kernel_time_s(d, &half) * 125 / 15.7, 1e-9);
 }
 
 /* Rows of the tables that were fitted (aiconfigurator 095f58a51), typical of training. */
@@ -355,6 +455,10 @@ static void bad_devices_are_refused(void)
 int main(void)
 {
     return rh_test_main("device", (RhTest[]){
+                                      TEST(a_data_sheet_is_enough),
+                                      TEST(what_a_data_sheet_says_itself_stands),
+                                      TEST(a_power_limit_lowers_the_clock),
+                                      TEST(a_dtype_without_units_is_slow),
                                       TEST(whole_waves_run_at_peak),
                                       TEST(one_tile_more_costs_a_wave),
                                       TEST(a_wave_tail_of_zero_costs_only_its_tiles),

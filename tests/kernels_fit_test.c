@@ -404,6 +404,18 @@ static void the_samples_tell_their_device(void)
                  {"NVIDIA H100 80GB HBM3", "h100-sxm", 85e9},
                  {"NVIDIA A100-SXM4-40GB", "a100-sxm-40", 42e9},
                  {"NVIDIA A100-SXM4-80GB", "a100-sxm-80", 85e9},
+                 {"NVIDIA A100-PCIE-40GB", "a100-pcie-40", 42e9},
+                 {"NVIDIA H100 PCIe", "h100-pcie", 85e9},
+                 {"NVIDIA H100 NVL", "h100-nvl", 99e9},
+                 {"NVIDIA H200 NVL", NULL, 150e9},
+                 {"NVIDIA B200", "b200-sxm", 0},
+                 {"NVIDIA GB200", "gb200", 0},
+                 {"NVIDIA GH200 480GB", "gh200-96", 101e9},
+                 {"Tesla V100-SXM2-32GB", "v100-sxm-32", 34e9},
+                 {"NVIDIA L4", "l4", 0},
+                 {"NVIDIA L40S", "l40s", 0},
+                 {"NVIDIA GeForce RTX 4090", "rtx-4090", 0},
+                 {"NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000", 0},
                  {"synthetic", NULL, 0}};
     for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
         g_autoptr(GError) error = NULL;

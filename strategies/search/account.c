@@ -30,7 +30,7 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
         r->tokens_per_s_per_gpu * rh_model_flops_per_token(c->model, c->job.sequence);
     r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
-    r->energy_j = c->platform->device->power_w.value * c->job.gpus * r->step_time_s;
+    r->energy_j = rh_device_power_w(c->platform->device) * c->job.gpus * r->step_time_s;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 

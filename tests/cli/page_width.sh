@@ -7,7 +7,7 @@ commands=$(rehearse completions bash | grep -oE 'plan simulate [a-z ]*help' | he
 for command in $commands; do
     wide help "$command"
 done
-for topic in platforms workloads strategies stacks; do
+for topic in platforms devices workloads strategies stacks; do
     wide show "$topic"
 done
 for name in $(rehearse show stacks | grep -oE '^[a-z][a-z0-9-]*  ' | sort -u); do
@@ -15,5 +15,8 @@ for name in $(rehearse show stacks | grep -oE '^[a-z][a-z0-9-]*  ' | sort -u); d
 done
 for name in $(rehearse show workloads | sed -nE '2,/^$/s/^([a-z0-9][^ ]*) .*/\1/p'); do
     wide show workloads "$name"
+done
+for name in $(rehearse show devices | sed -nE '2,/^$/s/^([a-z0-9][^ ]*) .*/\1/p'); do
+    wide show devices "$name" -v
 done
 echo "commands: $(wc -w <<<"$commands")"
