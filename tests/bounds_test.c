@@ -107,6 +107,21 @@ static void prefetch_of_any_depth_holds(void)
     }
 }
 
+/* Where no SMs are held and no flows meet, nothing is left out: what one slot's last collective
+ * keeps the next slot from is counted too. */
+static void with_nothing_shared_the_graph_is_the_rehearsal(void)
+{
+    static const char *const layouts[] = {"tp8,pp2,vpp20,sp=on", "tp8,pp2,vpp10,sp=on",
+                                          "tp8,pp2,vpp20,sp=off", "tp8,pp2,sp=on"};
+    g_auto(TrainKit) k = train_kit("llama-2-13b", "dgx-h100:2", "megatron", 16, 4096);
+    k.platform->collective_sms = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        Ratio ratio = check(&k.c, "nothing shared", &l);
+        CU_ASSERT_DOUBLE_EQUAL(ratio.segment, 1, 1e-6);
+    }
+}
+
 /* --- drawn questions --- */
 
 static int32_t draw(gsl_rng *rng, int32_t count)
@@ -323,6 +338,8 @@ int main(void)
                    {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
                    {"straddling_tensor_groups_are_bounded_within_a_tenth",
                     straddling_tensor_groups_are_bounded_within_a_tenth},
+                   {"with_nothing_shared_the_graph_is_the_rehearsal",
+                    with_nothing_shared_the_graph_is_the_rehearsal},
                    {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
                    {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
                     a_knob_is_in_every_key_unless_its_row_says_otherwise},

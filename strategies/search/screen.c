@@ -213,7 +213,7 @@ const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
 static RhItemTime chunk_time(const RhItemTimes *times, const RhSplit *split, int32_t g, int pass,
                              int kinds_count)
 {
-    RhItemTime sum = {0};
+    RhItemTime sum = RH_ITEM_TIME_NONE;
     bool ahead = pass == RH_SLOT_FORWARD;
     int edges[] = {RH_ITEM_EMBEDDING, RH_ITEM_HEAD};
     for (int edge = 0; edge < 2; edge++) { /* backward runs from the head to the embedding */

@@ -10,6 +10,8 @@
  * A table's key is the layout without the knobs that keep it as it is, by their own rows
  * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
  * Private to this folder. */
+#include <math.h>
+
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
 #include "strategies/train/memory.h"
@@ -25,12 +27,28 @@ static inline double rh_earlier(double a, double b)
     return a < b ? a : b;
 }
 
+/* Lanes of collectives inside items: from RH_LANE_TP to the one before RH_LANE_DP. */
+#define RH_ITEM_LANES (RH_LANE_DP - RH_LANE_TP)
+
+/* How a pass meets one of these lanes: when the lane is free again after the pass began (0: never
+ * used); and where the lane is still busy with what came before, until c: the least that is left
+ * from c on until the lane, the compute lane and the output are free (-infinity: it does not
+ * wait). */
+typedef struct {
+    double free_s;
+    double lane_after_s, busy_after_s, out_after_s;
+} RhItemLane;
+#define RH_ITEM_LANE_NONE ((RhItemLane){0, (double)-INFINITY, (double)-INFINITY, (double)-INFINITY})
+
 /* One pass of an item, or of several in a row, alone: until the compute lane is free again, until
  * its output may leave, and the kernels on the path to either (what SM sharing can stretch). They
  * differ where a collective outlasts the kernels that it hides behind. */
 typedef struct {
     double busy_s, out_s, kernels_s, out_kernels_s;
+    RhItemLane lane[RH_ITEM_LANES];
 } RhItemTime;
+#define RH_ITEM_TIME_NONE                                                                          \
+    ((RhItemTime){.lane = {RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE}})
 
 typedef struct {
     RhPieces *pieces;

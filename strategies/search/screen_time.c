@@ -181,8 +181,8 @@ static void run_task(Walk *w, const RhItemTask *task, Run *run)
         run->end_s = run->start_s + took;
         run->path_s += took;
     } else {
-        if (run->start_s > lane->free_s)
-            lane->since_s = run->start_s;
+        lane->since_s =
+            run->start_s > lane->free_s ? run->start_s : rh_earlier(lane->since_s, run->start_s);
         run->end_s = run->start_s + rh_screen_block_s(w->screen, w->net, w->placement, task->group,
                                                       task->op, task->bytes);
     }
@@ -190,19 +190,21 @@ static void run_task(Walk *w, const RhItemTask *task, Run *run)
     lane->path_s = run->path_s;
 }
 
-static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
-                            const RhItemPass *pass)
+static void walk(Walk *w)
 {
-    if (!pass->tasks)
-        return (RhItemTime){0};
-    g_autofree Run *runs = g_new0(Run, pass->tasks->len + 1);
-    Walk w = {.screen = screen, .net = net, .placement = placement, .pass = pass, .runs = runs};
-    for (guint i = 0; i < pass->tasks->len; i++)
-        run_task(&w, &g_array_index(pass->tasks, RhItemTask, i), &runs[i]);
-    const Lane *compute = &w.lanes[RH_LANE_COMPUTE];
-    RhItemTime time = {compute->free_s, compute->free_s, compute->path_s, compute->path_s};
-    for (int32_t i = 0; i < pass->left_count; i++) {
-        const Run *left = pass->left[i] == RH_ITEM_ENTRY ? NULL : &runs[pass->left[i]];
+    for (guint i = 0; i < w->pass->tasks->len; i++)
+        run_task(w, &g_array_index(w->pass->tasks, RhItemTask, i), &w->runs[i]);
+}
+
+/* When the compute lane is free, and when the output may leave. */
+static RhItemTime ends(const Walk *w)
+{
+    const Lane *compute = &w->lanes[RH_LANE_COMPUTE];
+    RhItemTime time = RH_ITEM_TIME_NONE;
+    time.busy_s = time.out_s = compute->free_s;
+    time.kernels_s = time.out_kernels_s = compute->path_s;
+    for (int32_t i = 0; i < w->pass->left_count; i++) {
+        const Run *left = w->pass->left[i] == RH_ITEM_ENTRY ? NULL : &w->runs[w->pass->left[i]];
         if (left && left->end_s > time.out_s) {
             time.out_s = left->end_s;
             time.out_kernels_s = left->path_s;
@@ -211,12 +213,79 @@ static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacemen
     return time;
 }
 
+static double after_s(double end_s, double c)
+{
+    return end_s > c ? end_s - c : (double)-INFINITY;
+}
+
+/* The same walk where the lane is busy for so long that all that does not wait for it is done: what
+ * is left then is left at least, whenever the lane becomes free, since every start and every end
+ * grows with those before. */
+static RhItemLane behind(const Walk *idle, int lane, double busy_until_s)
+{
+    Walk w = *idle;
+    memset(w.lanes, 0, sizeof w.lanes);
+    w.lanes[lane] = (Lane){.free_s = busy_until_s, .since_s = (double)INFINITY};
+    walk(&w);
+    RhItemTime time = ends(&w);
+    return (RhItemLane){idle->lanes[lane].free_s, after_s(w.lanes[lane].free_s, busy_until_s),
+                        after_s(time.busy_s, busy_until_s), after_s(time.out_s, busy_until_s)};
+}
+
+static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
+                            const RhItemPass *pass)
+{
+    if (!pass->tasks)
+        return RH_ITEM_TIME_NONE;
+    g_autofree Run *runs = g_new0(Run, pass->tasks->len + 1);
+    Walk w = {.screen = screen, .net = net, .placement = placement, .pass = pass, .runs = runs};
+    walk(&w);
+    RhItemTime time = ends(&w);
+    double over_s = 0;
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        over_s = rh_later(over_s, w.lanes[lane].free_s);
+    for (int lane = RH_LANE_TP; lane < RH_LANE_DP; lane++)
+        if (w.lanes[lane].free_s > 0)
+            time.lane[lane - RH_LANE_TP] = behind(&w, lane, over_s);
+    return time;
+}
+
+/* One pass and then another: the second starts when the first one's output is there. */
+static RhItemLane lane_add(const RhItemTime *a, const RhItemTime *b, int lane)
+{
+    const RhItemLane *x = &a->lane[lane], *y = &b->lane[lane];
+    bool used = y->free_s > 0;
+    return (RhItemLane){
+        .free_s = used ? a->out_s + y->free_s : x->free_s,
+        .lane_after_s =
+            used ? rh_later(x->out_after_s + y->free_s, y->lane_after_s) : x->lane_after_s,
+        .busy_after_s = rh_later(x->out_after_s + b->busy_s, y->busy_after_s),
+        .out_after_s = rh_later(x->out_after_s + b->out_s, y->out_after_s),
+    };
+}
+
+static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
+{
+    RhItemTime sum = {.busy_s = a->out_s + b->busy_s,
+                      .out_s = a->out_s + b->out_s,
+                      .kernels_s = a->out_kernels_s + b->kernels_s,
+                      .out_kernels_s = a->out_kernels_s + b->out_kernels_s};
+    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+        sum.lane[lane] = lane_add(a, b, lane);
+    return sum;
+}
+
 RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
 {
-    double out_s = a.out_s + (times - 1) * b.out_s;
-    double kernels_s = a.out_kernels_s + (times - 1) * b.out_kernels_s;
-    return (RhItemTime){out_s + b.busy_s, out_s + b.out_s, kernels_s + b.kernels_s,
-                        kernels_s + b.out_kernels_s};
+    if (times > 1) { /* all but the last of them go to the first */
+        for (int lane = 0; lane < RH_ITEM_LANES; lane++) {
+            double first_s = rh_later(a.lane[lane].out_after_s + b.out_s, b.lane[lane].out_after_s);
+            a.lane[lane].out_after_s = first_s + (times - 2) * b.out_s;
+        }
+        a.out_s += (times - 1) * b.out_s;
+        a.out_kernels_s += (times - 1) * b.out_kernels_s;
+    }
+    return then(&a, &b);
 }
 
 const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,

@@ -50,10 +50,22 @@ static double stretch_s(const Graph *g, const Stage *s, double t, double path_s,
         return 0;
     double held = g->screen->held_frac, exposed = path_s - kernels_s, sum = 0;
     double longest = kernels_s / (1 - held) + exposed;
-    for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_SEND_NEXT; lane++)
+    for (int lane = RH_LANE_DP; lane < RH_LANE_SEND_NEXT; lane++)
         if (s->lane_s[lane] > t)
             sum += rh_later(0, rh_earlier(s->lane_s[lane] - t, longest) - exposed);
     return held * sum;
+}
+
+/* A collective that the run before left under way keeps back those of this run. */
+static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, Stage *s)
+{
+    double c = *lane_s;
+    if (lane->free_s > 0)
+        *lane_s = rh_later(t + lane->free_s, c + lane->lane_after_s);
+    if (c <= t)
+        return;
+    s->compute_s = rh_later(s->compute_s, c + lane->busy_after_s);
+    s->pending_s = rh_later(s->pending_s, c + lane->out_after_s);
 }
 
 static void run(const Graph *g, Stage *s, const RhItemTime *time)
@@ -64,6 +76,8 @@ static void run(const Graph *g, Stage *s, const RhItemTime *time)
         out_late = stretch_s(g, s, t, time->out_s, time->out_kernels_s);
     s->compute_s = t + time->busy_s + late;
     s->pending_s = t + time->out_s + out_late;
+    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+        wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
 }
 
 static void communicate(Stage *s, const RhStep *step, double seconds)
