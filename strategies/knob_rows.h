@@ -23,8 +23,14 @@ RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
                  "planned while a GPU keeps 8,192 tokens")
 RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
-        .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .example = "ep1",
-        .about = "expert parallel: 1 in this version")
+        .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 32,
+        .next = next_expert, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "ep8",
+        .about = "expert parallel: a mixture's experts over 8 ranks of a stage, tokens sent there")
+RH_KNOB(int32_t, etp, .key = "etp", .degree = true, .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
+        .column = RH_COLUMN_VARIES, .cell = cell_expert_tensor, .title = title_expert_tensor,
+        .walk = 34, .next = next_expert_tensor, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "etp1",
+        .about = "expert tensor parallel: each expert cut over so many ranks; 0: as tp")
 RH_KNOB(int32_t, vpp, .key = "vpp", .degree = true, .low = 1, .high = 1 << 16, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .title = title_above_1, .variant = true, .walk = 60,
         .next = next_chunks, .keeps = RH_COMMON_ITEMS | RH_COMMON_NET, .example = "vpp2",

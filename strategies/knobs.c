@@ -23,6 +23,11 @@ static char *title_above_1(const RhKnob *knob, const RhLayout *l)
     return rh_knob_value(knob, l) > 1 ? title_always(knob, l) : NULL;
 }
 
+static char *title_expert_tensor(const RhKnob *knob, const RhLayout *l)
+{
+    return l->etp > 0 ? title_always(knob, l) : NULL;
+}
+
 static char *title_microbatch(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
@@ -59,6 +64,12 @@ static char *cell_recompute(const RhLayout *l)
 {
     bool selective = l->recompute == RH_RECOMPUTE_SELECTIVE;
     return g_strdup(selective ? "select" : recompute_names[l->recompute]);
+}
+
+static char *cell_expert_tensor(const RhLayout *l)
+{
+    return l->ep == 1 && l->etp == 0 ? g_strdup("-")
+                                     : g_strdup_printf("%d", l->etp > 0 ? l->etp : l->tp);
 }
 
 /* Chunks show in vpp already. */
@@ -124,6 +135,34 @@ static bool next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, in
     bool first = *value < knob->low;
     *value = rest;
     return first && rest >= 1 && c->job.global_batch % rest == 0;
+}
+
+/* Experts of the layers that have some; 0: none has. */
+static int32_t experts_of(const RhModel *model)
+{
+    int32_t experts = 0;
+    for (int k = 0; k < model->kinds_count; k++)
+        experts = MAX(experts, model->kinds[k].experts);
+    return experts;
+}
+
+static bool next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    int32_t experts = experts_of(c->model), most = l->tp * l->cp * l->dp;
+    while (++*value <= MIN(MAX(experts, 1), most))
+        if (*value == 1 || experts % *value == 0)
+            return true;
+    return false;
+}
+
+/* As the rest of the layer is cut, or whole. */
+static bool next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                               int32_t *value)
+{
+    (void)knob;
+    bool may_differ = l->tp > 1 && l->ep > 1 && experts_of(c->model) > 0;
+    return ++*value <= (may_differ ? 1 : 0);
 }
 
 /* Every divisor of a replica's samples: which of them fit is the memory stage's to say. Of the

@@ -16,6 +16,7 @@ typedef struct {
     bool flash_attention;
     bool fused_norms;
     bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
+    bool expert_parallel;        /* experts may be spread over ranks */
     uint32_t schedules;          /* that it runs: bits of RhScheduleKind; 0: all there are */
     uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */

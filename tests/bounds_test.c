@@ -75,6 +75,7 @@ static const struct {
     /* experts, and layers of two kinds */
     {"mixtral-8x7b", "dgx-h100:4", "megatron", 64, 2048, 0, "tp2,pp4,dp4,zero1,vpp2"},
     {"deepseek-v3", "dgx-h100:8", "bare", 64, 1024, 0, "tp4,pp4,dp4,zero3,recompute=full"},
+    {"deepseek-v3", "dgx-h100:8", "bare", 64, 1024, 0, "tp4,pp2,dp8,ep32,etp1,zero2"},
 };
 
 static void known_counter_examples_hold(void)
@@ -173,6 +174,11 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     l.vpp = DRAW(rng, 1, 1, 1, 2, 3);
     l.microbatch = DRAW(rng, 1, 1, 2, 4);
     l.zero = draw(rng, 4);
+    if (c->model->kinds[c->model->kinds_count - 1].experts > 0 && draw(rng, 4) > 0) {
+        l.ep = DRAW(rng, 1, 2, 4, 8, 16, 32);
+        l.etp = DRAW(rng, 0, 0, 1, 2);
+        l.zero = MIN(l.zero, 2);
+    }
     l.recompute = (RhRecompute)draw(rng, RH_RECOMPUTE_LAST);
     l.sequence_parallel = c->stack->sequence_parallel && draw(rng, 2);
     l.order = draw(rng, 2) ? RH_ORDER_TP_DP_PP : RH_ORDER_TP_PP_DP;
@@ -190,8 +196,23 @@ static gint ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One question, some layouts of it. Returns how many were legal. */
-static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment)
+/* A model of so many layers: dense, or with experts in every layer, or shared ones too and a first
+ * layer without. */
+static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
+{
+    static const char *const mixtures[] = {"mixtral-8x7b", "deepseek-v3"};
+    int32_t mixture = draw(rng, 6);
+    if (mixture >= (int32_t)G_N_ELEMENTS(mixtures))
+        return rh_model_gpt("drawn", layers, 64 * heads, heads, 0, 32000, 8192);
+    RhModel *m = rh_model_load(mixtures[mixture], NULL);
+    g_autofree char *count = g_strdup_printf("%d", MAX(layers, 4));
+    g_autofree char *experts = g_strdup_printf("%d", DRAW(rng, 8, 12, 64));
+    g_assert(rh_model_set(m, "layers", count, NULL) && rh_model_set(m, "experts", experts, NULL));
+    return m;
+}
+
+/* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
+static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *spread)
 {
     static const char *const stacks[] = {"megatron", "megatron-2021", "bare", "lab"};
     int32_t gpus, layers = DRAW(rng, 1, 2, 4, 6, 12, 24), heads = DRAW(rng, 6, 8, 24);
@@ -201,14 +222,14 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment)
     int64_t batch = (int64_t)gpus * DRAW(rng, 1, 2, 3, 8), sequence = 48 << draw(rng, 7);
     g_auto(TrainKit) k = train_kit("gpt2", platform, stack, batch, sequence);
     rh_model_free(k.model);
-    k.model = rh_model_gpt("drawn", layers, 64 * heads, heads, 0, 32000, 8192);
+    k.model = draw_model(rng, layers, heads);
     k.c.model = k.model;
     train_kit_runs_all(&k);
     k.stack->prefetch_layers = draw(rng, 5);
-    question =
-        g_strdup_printf("gpt %d x %d, %s, %s, batch %" G_GINT64_FORMAT
-                        ", sequence %" G_GINT64_FORMAT ", prefetch %d,",
-                        layers, heads, platform, stack, batch, sequence, k.stack->prefetch_layers);
+    question = g_strdup_printf("%s of %d layers, %d heads, %s, %s, batch %" G_GINT64_FORMAT
+                               ", sequence %" G_GINT64_FORMAT ", prefetch %d,",
+                               k.model->name, layers, heads, platform, stack, batch, sequence,
+                               k.stack->prefetch_layers);
     int32_t legal = 0;
     for (int i = 0; i < 12 && legal < 3; i++) {
         RhLayout l;
@@ -219,6 +240,7 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment)
             return legal;
         g_array_append_val(closed, ratio.closed);
         g_array_append_val(segment, ratio.segment);
+        *spread += rh_train_spreads_experts(&l);
         legal++;
     }
     return legal;
@@ -227,22 +249,23 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment)
 static void drawn_layouts_hold(void)
 {
     const char *more = g_getenv("RH_BOUNDS_DRAWS");
-    int32_t wanted = more ? atoi(more) : 300, seen = 0;
+    int32_t wanted = more ? atoi(more) : 300, seen = 0, spread = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     g_autoptr(GArray) closed = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
     gsl_rng_set(rng, more ? (unsigned long)g_get_real_time() : 20261122);
     while (seen < wanted)
-        seen += ask(rng, closed, segment);
+        seen += ask(rng, closed, segment, &spread);
     gsl_rng_free(rng);
     g_array_sort(closed, ascending);
     g_array_sort(segment, ascending);
     double median = g_array_index(segment, double, segment->len / 2);
     CU_ASSERT_TRUE(median > 0.9); /* they are of use, too */
+    CU_ASSERT_TRUE(spread > wanted / 20);
     if (more)
         printf(
-            "  %d layouts: closed form %.3f, segment graph %.3f of the rehearsal in the median\n",
-            seen, g_array_index(closed, double, closed->len / 2), median);
+            "  %d layouts, %d with spread experts: closed form %.3f, segment graph %.3f of the rehearsal in the median\n",
+            seen, spread, g_array_index(closed, double, closed->len / 2), median);
 }
 
 /* --- one screen for many layouts --- */
@@ -289,17 +312,17 @@ static void shared_tables_say_what_own_ones_say(void)
     CU_ASSERT_TRUE(drawn > 300 && rings > 50 && halves > 20 && uneven > 50);
 }
 
-/* What a new knob's row does not say is taken to change everything: ep's says nothing. */
+/* What a knob's row does not keep is another table: ep's keeps splits and shapes alone. */
 static void a_knob_is_in_every_key_unless_its_row_says_otherwise(void)
 {
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 16, 1024);
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:1", "bare", 16, 1024);
     g_autoptr(RhScreen) s = rh_screen_new(&k.c);
     RhLayout l = train_layout(&k, "tp2,pp2,dp2"), other = l;
-    CU_ASSERT_EQUAL_FATAL(rh_knob_find("ep", 2)->keeps, 0);
+    CU_ASSERT_EQUAL_FATAL(rh_knob_find("ep", 2)->keeps, RH_COMMON_SPLIT | RH_COMMON_SHAPE);
     other.ep = 2;
     CU_ASSERT_PTR_NOT_EQUAL(rh_screen_shard(s, &l), rh_screen_shard(s, &other));
-    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_split(s, &l), rh_screen_split(s, &other));
-    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_shape(s, &l), rh_screen_shape(s, &other));
+    CU_ASSERT_PTR_EQUAL(rh_screen_split(s, &l), rh_screen_split(s, &other));
+    CU_ASSERT_PTR_EQUAL(rh_screen_shape(s, &l), rh_screen_shape(s, &other));
     CU_ASSERT_PTR_NOT_EQUAL(rh_screen_net(s, &l), rh_screen_net(s, &other));
     CU_ASSERT_PTR_NOT_EQUAL(rh_screen_flows(s, &l), rh_screen_flows(s, &other));
     other = l;

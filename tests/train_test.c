@@ -34,6 +34,20 @@ static RhProgram *build(const TrainKit *k, const char *layout)
     return p;
 }
 
+static double kernel_flops(const RhProgram *p, RhKernelClass cls)
+{
+    double sum = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        const RhBundle *b = t->bundle >= 0 ? &g_array_index(p->bundles, RhBundle, t->bundle) : NULL;
+        for (int32_t k = 0; b && k < b->count; k++) {
+            const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + k);
+            sum += kernel->cls == cls ? kernel->flops : 0;
+        }
+    }
+    return sum;
+}
+
 /* Korthikanti et al. 2022, section 4.2: sequence parallelism moves what tensor parallelism alone
  * did; forward two all-gathers and two reduce-scatters of 2bsh bytes a layer, backward the same and
  * two more gathers of the inputs. */
@@ -59,18 +73,77 @@ static void tensor_parallel_volume_is_as_published(void)
                    m * full * (5 * L + 2), 1e-12);
 }
 
-static double kernel_flops(const RhProgram *p, RhKernelClass cls)
+/* Megatron-Core's all-to-all dispatcher: every rank sends each token of its sequence part to k
+ * experts and has it back, and so again backward; what full recomputation replays too. Ranks that
+ * share an expert gather, and sum, what etp of them were sent. Common parameters are summed over
+ * tp's replicas, those of experts over the ranks that have the same ones. */
+static void experts_are_sent_their_tokens(void)
 {
-    double sum = 0;
-    for (guint i = 0; i < p->tasks->len; i++) {
-        const RhTask *t = rh_program_task(p, (int32_t)i);
-        const RhBundle *b = t->bundle >= 0 ? &g_array_index(p->bundles, RhBundle, t->bundle) : NULL;
-        for (int32_t k = 0; b && k < b->count; k++) {
-            const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + k);
-            sum += kernel->cls == cls ? kernel->flops : 0;
-        }
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 32, 2048);
+    const RhLayerKind *kind = &k.model->kinds[0];
+    double m = 32.0 / 8, L = k.model->layers_count, h = (double)k.model->hidden;
+    double sent = 2.0 * (2048.0 / 2) * kind->experts_per_token * h;
+    g_autoptr(RhProgram) p = build(&k, "tp2,dp8,ep4,etp1,zero0");
+    RH_CHECK_CLOSE(buffers(p, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL), m * L * 4 * sent, 1e-12);
+    g_autoptr(RhProgram) replayed = build(&k, "tp2,dp8,ep4,etp1,zero0,recompute=full");
+    RH_CHECK_CLOSE(buffers(replayed, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL), m * L * 6 * sent, 1e-12);
+    CU_ASSERT_EQUAL(buffers(p, 0, RH_LANE_EP, RH_OP_ALL_GATHER), 0);
+    g_autoptr(RhProgram) shared = build(&k, "tp2,dp8,ep4,zero0");
+    RH_CHECK_CLOSE(buffers(shared, 0, RH_LANE_EP, RH_OP_ALL_GATHER), m * L * 2 * 2 * sent, 1e-12);
+    RH_CHECK_CLOSE(buffers(shared, 0, RH_LANE_EP, RH_OP_REDUCE_SCATTER), m * L * 2 * 2 * sent,
+                   1e-12);
+    /* gradients, 4 bytes each: of a quarter of all experts, and of the rest halved but for norms
+     * and routers */
+    double experts = L * 8 / 4 * 3 * h * (double)kind->ffn_width;
+    double whole = L * (2 * h + 8 * h) + h;
+    double rest = ((double)rh_model_params(k.model) - 4 * experts - whole) / 2 + whole;
+    RH_CHECK_CLOSE(buffers(p, 0, RH_LANE_DP, RH_OP_ALL_REDUCE), 4 * (experts + rest), 1e-12);
+    RH_CHECK_CLOSE(buffers(shared, 0, RH_LANE_DP, RH_OP_ALL_REDUCE), 4 * (experts / 2 + rest),
+                   1e-12);
+    RhLayout l = train_layout(&k, "tp2,dp8,ep4,etp1,zero0");
+    CU_ASSERT_EQUAL(rh_params_replicas(&l, RH_PARAMS_EXPERTS), 16 / 4);
+    CU_ASSERT_EQUAL(rh_params_replicas(&l, RH_PARAMS_COMMON), 8);
+}
+
+/* As many FLOPs as without, and as many parameters in all. */
+static void spreading_experts_keeps_their_work(void)
+{
+    g_auto(TrainKit) k = train_kit("deepseek-v3", "dgx-h100:2", "bare", 32, 2048);
+    RhStageMemory apart, together;
+    g_autoptr(RhProgram) all = build(&k, "tp2,dp8"), some = build(&k, "tp2,dp8,ep8,etp1");
+    RH_CHECK_CLOSE(kernel_flops(some, RH_KERNEL_GEMM), kernel_flops(all, RH_KERNEL_GEMM), 1e-9);
+    RhLayout a = train_layout(&k, "tp2,dp8"), b = train_layout(&k, "tp2,dp8,ep8,etp1");
+    g_autoptr(RhPieces) x = rh_pieces_new(&k.c, &a), y = rh_pieces_new(&k.c, &b);
+    together = rh_stage_memory(x, &a, 0);
+    apart = rh_stage_memory(y, &b, 0);
+    double common = apart.params.of[RH_PARAMS_COMMON], experts = apart.params.of[RH_PARAMS_EXPERTS];
+    CU_ASSERT_EQUAL(together.params.of[RH_PARAMS_EXPERTS], 0);
+    RH_CHECK_CLOSE(2 * (together.params.of[RH_PARAMS_COMMON] - common), 8 * experts, 1e-12);
+}
+
+static void experts_fit_into_the_ranks_of_a_stage(void)
+{
+    static const struct {
+        const char *model, *layout, *why;
+    } rows[] = {{"llama-3.2-1b", "dp16,ep2", "has no experts"},
+                {"mixtral-8x7b", "dp16,ep3", "does not divide 8 experts"},
+                {"qwen3-30b-a3b", "dp16,ep32", "does not fit into"},
+                {"qwen3-30b-a3b", "tp2,dp8,ep8,sp=off", "needs sp=on"},
+                {"qwen3-30b-a3b", "tp4,dp4,etp3", "does not fit into"},
+                {"qwen3-30b-a3b", "dp16,ep8,zero3", "zero=2 at most"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:2", "bare", 48, 2048);
+        RhLayout l = rh_train_default(&k.c);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
+        rh_train_complete(&k.c, &l);
+        CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, &error));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+        bool said = strstr(error->message, rows[i].why) != NULL;
+        CU_ASSERT_TRUE(said);
+        if (!said)
+            g_printerr("  %s: %s\n", rows[i].layout, error->message);
     }
-    return sum;
 }
 
 /* Liu et al. 2023, section 3: around a ring of c ranks the keys and values of a rank take c - 1
@@ -242,6 +315,27 @@ static void folded_agrees_where_stages_share_a_nic(void)
     train_kit_runs_all(&k);
     for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
         check_fold(&k, cuts_of_16[i]);
+}
+
+static void folded_agrees_where_experts_are_spread(void)
+{
+    static const char *const platforms[] = {
+        "dgx-h100:2", "h100-sxm:8x2,nvlink:450GB/s,ib:100Gb/s,nics:1",
+        "h100-sxm:4x4,nvlink:450GB/s,ib:200Gb/s,leaf:2,oversub:4"};
+    static const char *const cuts[] = {"dp16,ep8,zero1",
+                                       "tp2,dp8,ep8,zero2",
+                                       "tp2,dp8,ep8,etp1,zero0",
+                                       "tp4,pp2,dp2,ep8,etp1,zero1",
+                                       "tp2,pp2,dp4,ep4,etp1,vpp2",
+                                       "tp2,pp2,dp4,ep4,order=tp-pp-dp",
+                                       "cp4,dp4,ep8,recompute=full"};
+    for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
+        g_auto(TrainKit) k = train_kit("mixtral-8x7b", platforms[i], "megatron", 32, 2048);
+        g_assert(rh_model_set(k.model, "layers", "4", NULL));
+        train_kit_runs_all(&k);
+        for (size_t c = 0; c < G_N_ELEMENTS(cuts); c++)
+            check_fold(&k, cuts[c]);
+    }
 }
 
 static void folded_agrees_where_rings_cross_pods(void)
@@ -427,6 +521,10 @@ int main(void)
              folded_agrees_with_unfolded_for_every_cut},
             {"folded_agrees_where_stages_share_a_nic", folded_agrees_where_stages_share_a_nic},
             {"folded_agrees_where_rings_cross_pods", folded_agrees_where_rings_cross_pods},
+            {"folded_agrees_where_experts_are_spread", folded_agrees_where_experts_are_spread},
+            {"experts_are_sent_their_tokens", experts_are_sent_their_tokens},
+            {"spreading_experts_keeps_their_work", spreading_experts_keeps_their_work},
+            {"experts_fit_into_the_ranks_of_a_stage", experts_fit_into_the_ranks_of_a_stage},
             {"halving_a_leaf_uplink_slows_only_what_crosses_it",
              halving_a_leaf_uplink_slows_only_what_crosses_it},
             {0}});

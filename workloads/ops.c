@@ -170,6 +170,17 @@ double rh_boundary_bytes(const RhModel *model, const RhShard *shard)
     return (double)rh_shard_tokens(shard) * (double)model->hidden * rh_dtype_bytes(shard->dtype);
 }
 
+bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                          const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, true);
+    g_return_val_if_fail(kind != NULL || !in_layer(block), true);
+    const RhOperator *pair[2];
+    operators_of(kind, block, pair);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
+    return pair[1] == NULL || pair[1]->takes_whole == NULL || pair[1]->takes_whole(&ops);
+}
+
 /* --- The whole model --- */
 
 /* The share that is everything: uncut and unpadded, so every count is exact. */

@@ -49,6 +49,9 @@ typedef enum {
 typedef struct {
     int32_t tp;
     int32_t cp; /* context-parallel degree: a rank has 1/cp of every sequence's tokens; 0 means 1 */
+    /* Experts are spread over ep ranks, each of them cut by etp; 0: 1, and by t. Ranks that spread
+     * them send tokens there and back; else every rank has all, and a part of each. */
+    int32_t ep, etp;
     bool sequence_parallel;
     int64_t sequence;   /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t microbatch; /* b */
@@ -120,6 +123,10 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
  * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
 
+/* Does the block's TENSOR part work on the whole b*s*h tensor, so that ranks of a tensor group gather
+ * its input and sum its output? Experts that are sent their tokens do not. */
+bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                          const RhShard *shard);
 /* Tokens of one micro-batch on one rank: b s / c. */
 int64_t rh_shard_tokens(const RhShard *shard);
 

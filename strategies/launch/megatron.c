@@ -60,6 +60,23 @@ static bool say_context(RhLaunchText *t, GError **error)
     return true;
 }
 
+/* The dispatcher is the one that is rehearsed; experts are cut as the rest where nothing is said. */
+static bool say_expert(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->ep > 1)
+        rh_launch_say(t, "--expert-model-parallel-size %d", t->layout->ep);
+    return true;
+}
+
+static bool say_expert_tensor(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->etp > 0)
+        rh_launch_say(t, "--expert-tensor-parallel-size %d", t->layout->etp);
+    return true;
+}
+
 #define FSDP                                                                                       \
     "--use-distributed-optimizer --use-megatron-fsdp --no-gradient-accumulation-fusion "           \
     "--overlap-grad-reduce --overlap-param-gather --ckpt-format fsdp_dtensor "                     \
@@ -96,6 +113,8 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "pp", .say = say_pipeline}, /* stages too */
     {.key = "dp"},                      /* the world over the other degrees */
     {.key = "cp", .say = say_context},
+    {.key = "ep", .say = say_expert},
+    {.key = "etp", .say = say_expert_tensor},
     {.key = "vpp", .say = say_chunks},
     {.key = "mb", .flag = "--micro-batch-size"},
     {.key = "zero", .say = say_zero},
@@ -116,29 +135,70 @@ static bool fail_model(const RhCase *c, const char *what, GError **error)
                    c->model->name, what);
 }
 
+/* But for what follows attention: dense in some layers, experts in others. */
+static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
+{
+    return a->mixer == b->mixer && a->heads == b->heads && a->kv_heads == b->kv_heads &&
+           a->head_size == b->head_size && a->q_rank == b->q_rank && a->kv_rank == b->kv_rank &&
+           a->rope_size == b->rope_size && a->value_size == b->value_size &&
+           a->window_tokens == b->window_tokens && a->qk_norm == b->qk_norm &&
+           a->qkv_bias == b->qkv_bias && a->out_bias == b->out_bias && a->ffn_bias == b->ffn_bias &&
+           a->ffn_gated == b->ffn_gated;
+}
+
+/* The kind of layer with this operator behind attention; NULL: none. */
+static const RhLayerKind *kind_with(const RhModel *m, const RhOperator *ffn)
+{
+    for (int i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].ffn == ffn)
+            return &m->kinds[i];
+    return NULL;
+}
+
 static bool check_model(const RhCase *c, GError **error)
 {
     const RhLayerKind *k = &c->model->kinds[0];
-    if (c->model->kinds_count > 1)
+    const RhLayerKind *dense = kind_with(c->model, &rh_ffn),
+                      *mixed = kind_with(c->model, &rh_mixture);
+    if (c->model->kinds_count > 2 ||
+        !same_attention(k, &c->model->kinds[c->model->kinds_count - 1]))
         return fail_model(c, "layers of several kinds", error);
-    if (k->mixer != &rh_attention)
+    if (k->mixer != &rh_attention && k->mixer != &rh_latent_attention)
         return fail_model(c, "its attention", error);
-    if (k->ffn != &rh_ffn)
+    if ((dense != NULL) + (mixed != NULL) != c->model->kinds_count)
         return fail_model(c, "its feed-forward layers", error);
+    if (mixed && (mixed->shared_gate || mixed->expert_latent > 0 || mixed->ffn_bias))
+        return fail_model(c, "experts with biases, in a latent, or shared ones behind a gate",
+                          error);
     if (k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias))
         return fail_model(c, "biases in some linear layers and not in others (but for QKV alone)",
                           error);
     return true;
 }
 
-static void say_attention(RhLaunchText *t, const RhLayerKind *k)
+static void say_heads(RhLaunchText *t, const RhLayerKind *k)
 {
-    const RhModel *m = t->c->model;
     rh_launch_say(t, "--num-attention-heads %d", k->heads);
-    if ((int64_t)k->heads * k->head_size != m->hidden)
+    if ((int64_t)k->heads * k->head_size != t->c->model->hidden)
         rh_launch_say(t, "--kv-channels %d", k->head_size);
     if (k->kv_heads != k->heads)
         rh_launch_say(t, "--group-query-attention --num-query-groups %d", k->kv_heads);
+}
+
+static void say_latents(RhLaunchText *t, const RhLayerKind *k)
+{
+    rh_launch_say(t, "--num-attention-heads %d --multi-latent-attention --kv-lora-rank %d",
+                  k->heads, k->kv_rank);
+    if (k->q_rank > 0)
+        rh_launch_say(t, "--q-lora-rank %d", k->q_rank);
+    rh_launch_say(t, "--qk-head-dim %d --qk-pos-emb-head-dim %d --v-head-dim %d",
+                  k->head_size - k->rope_size, k->rope_size, k->value_size);
+}
+
+static void say_attention(RhLaunchText *t, const RhLayerKind *k)
+{
+    const RhModel *m = t->c->model;
+    (k->mixer == &rh_attention ? say_heads : say_latents)(t, k);
     if (k->qk_norm)
         rh_launch_say(t, "--qk-layernorm");
     if (k->window_tokens > 0)
@@ -162,13 +222,55 @@ static void say_positions(RhLaunchText *t)
                       m->position == RH_POSITION_LEARNED ? "learned_absolute" : "none");
 }
 
+/* "([0]*3+[1]*58)": layers without experts and with, in their order. */
+static void say_layers_with_experts(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    rh_launch_say(t, "--moe-layer-freq '(");
+    for (int32_t i = 0, count; i < m->layers_count; i += count) {
+        for (count = 1;
+             i + count < m->layers_count && m->kind_of_layer[i + count] == m->kind_of_layer[i];
+             count++)
+            ;
+        g_string_append_printf(t->flags, "%s[%d]*%d", i > 0 ? "+" : "",
+                               m->kinds[m->kind_of_layer[i]].ffn == &rh_mixture, count);
+    }
+    g_string_append(t->flags, ")'");
+}
+
+static void say_experts(RhLaunchText *t, const RhLayerKind *k)
+{
+    rh_launch_say(t,
+                  "--num-experts %d --moe-router-topk %d --moe-ffn-hidden-size %" G_GINT64_FORMAT
+                  " --moe-grouped-gemm --moe-token-dispatcher-type alltoall",
+                  k->experts, k->experts_per_token, k->ffn_width);
+    if (k->shared_width > 0)
+        rh_launch_say(t, "--moe-shared-expert-intermediate-size %" G_GINT64_FORMAT,
+                      k->shared_width);
+    if (t->c->model->kinds_count > 1)
+        say_layers_with_experts(t);
+    rh_launch_note(t,
+                   "how the router scores and balances changes no cost here and is not read: "
+                   "--moe-router-score-function, --moe-router-load-balancing-type and their kin");
+}
+
+static void say_feed_forward(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    const RhLayerKind *dense = kind_with(m, &rh_ffn), *mixed = kind_with(m, &rh_mixture);
+    rh_launch_say(t, "--ffn-hidden-size %" G_GINT64_FORMAT "%s",
+                  dense ? dense->ffn_width : mixed->ffn_width,
+                  m->kinds[0].ffn_gated ? " --swiglu" : "");
+    if (mixed)
+        say_experts(t, mixed);
+}
+
 static void say_model(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
     const RhLayerKind *k = &m->kinds[0];
     rh_launch_say(t, "--num-layers %d --hidden-size %" G_GINT64_FORMAT, m->layers_count, m->hidden);
-    rh_launch_say(t, "--ffn-hidden-size %" G_GINT64_FORMAT "%s", k->ffn_width,
-                  k->ffn_gated ? " --swiglu" : "");
+    say_feed_forward(t);
     say_attention(t, k);
     say_positions(t);
     rh_launch_say(t, "--normalization %s", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");

@@ -22,6 +22,7 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_TENSOR] = {.label = "tp", .of_items = true, .meets = true},
     [RH_GROUP_CONTEXT] = {.label = "cp", .of_items = true},
     [RH_GROUP_DATA] = {.label = "dp"},
+    [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
     [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
 };
@@ -46,9 +47,34 @@ RhGrid rh_grid(const RhLayout *l)
     set_interval(&g, RH_GROUP_TENSOR, 1, l->tp);
     set_interval(&g, RH_GROUP_CONTEXT, l->tp, l->cp);
     set_interval(&g, RH_GROUP_DATA, l->tp, l->cp * l->dp);
-    set_interval(&g, RH_GROUP_EXPERT, l->tp, l->ep);
-    set_interval(&g, RH_GROUP_EXPERT_DATA, l->tp * l->ep, l->ep > 1 ? l->cp * l->dp / l->ep : 1);
+    int32_t etp = rh_train_expert_tensor(l), both = etp * l->ep;
+    bool spread = rh_train_spreads_experts(l);
+    set_interval(&g, RH_GROUP_EXPERT_TENSOR, 1, spread ? etp : 1);
+    set_interval(&g, RH_GROUP_EXPERT, etp, l->ep);
+    set_interval(&g, RH_GROUP_EXPERT_DATA, both, spread ? l->tp * l->cp * l->dp / both : 1);
     return g;
+}
+
+int32_t rh_train_expert_tensor(const RhLayout *layout)
+{
+    return layout->etp > 0 ? layout->etp : layout->tp;
+}
+
+bool rh_train_spreads_experts(const RhLayout *layout)
+{
+    return layout->ep > 1 || rh_train_expert_tensor(layout) != layout->tp;
+}
+
+bool rh_grid_divides(const RhLayout *l, int32_t value)
+{
+    int64_t low = 1, extents[] = {l->tp, l->cp, l->dp}; /* as `digits` */
+    for (size_t i = 0; i < G_N_ELEMENTS(extents); i++) {
+        int64_t high = low * extents[i];
+        if (value <= high)
+            return value % low == 0 && high % value == 0;
+        low = high;
+    }
+    return false;
 }
 
 int32_t rh_grid_stage_ranks(const RhGrid *g)

@@ -5,7 +5,8 @@
  * A stage's ranks have *places*: tensor parallelism innermost, then context, then data, whatever
  * their numbers. A group is an interval of place values, [low, high): ranks whose places differ in
  * those digits alone. So the groups of one division of a stage nest: tp, cp and dp are [1, tp),
- * [tp, tp cp), [tp cp, tp cp dp). Experts divide the same ranks another way. */
+ * [tp, tp cp), [tp cp, tp cp dp). Experts divide the same ranks another way: [1, etp),
+ * [etp, etp ep), [etp ep, tp cp dp). */
 #include "sim/program.h"
 #include "strategies/layout.h"
 
@@ -16,7 +17,9 @@ typedef enum {
     RH_GROUP_TENSOR,  /* tp */
     RH_GROUP_CONTEXT, /* cp */
     RH_GROUP_DATA,    /* dp x cp: all that hold the same parameters, but for experts */
-    /* Where experts are divided: the ranks that have them all, and those that have the same. */
+    /* Where experts are spread: the ranks that have parts of the same ones, those that have them
+     * all, and those that have the same. */
+    RH_GROUP_EXPERT_TENSOR,
     RH_GROUP_EXPERT,
     RH_GROUP_EXPERT_DATA,
     RH_GROUP_LAST
@@ -37,6 +40,8 @@ RhGrid rh_grid(const RhLayout *layout);
 /* Ranks of one stage; and how many of them a group of this kind has. */
 int32_t rh_grid_stage_ranks(const RhGrid *grid);
 int32_t rh_grid_group_size(const RhGrid *grid, RhGroupKind kind);
+/* May a group begin or end at this place value? */
+bool rh_grid_divides(const RhLayout *layout, int32_t value);
 /* The rank at a place of a stage. */
 int32_t rh_grid_rank(const RhGrid *grid, int32_t stage, int32_t place);
 /* A stage falls into blocks of so many places: what an item's tasks communicate stays in one. */

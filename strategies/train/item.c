@@ -119,7 +119,7 @@ static void seam(RhWeave *w, RhSeam seam)
             rh_cuts[i]->seam(w, seam);
 }
 
-/* A piece of the tensor part: in one go, or step by step where its attention goes around a ring. */
+/* A piece of the tensor part: in one go, or part by part where ranks exchange. */
 static void weave_tensor(RhWeave *w, const char *label, const RhPiece *piece)
 {
     if (!piece->parts) {
@@ -127,8 +127,8 @@ static void weave_tensor(RhWeave *w, const char *label, const RhPiece *piece)
         return;
     }
     for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->ring)
-            rh_cuts[i]->ring(w, label, piece);
+        if (rh_cuts[i]->exchange)
+            rh_cuts[i]->exchange(w, label, piece);
 }
 
 /* --- blocks --- */
@@ -136,6 +136,7 @@ static void weave_tensor(RhWeave *w, const char *label, const RhPiece *piece)
 static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool output)
 {
     w->block = kind;
+    w->at = b;
     const char *label = rh_block_name(kind);
     if (kind == RH_BLOCK_EMBEDDING) { /* no seam: the table is looked up before anything is cut */
         rh_weave_kernels(w, label, RH_PARTS(&b->sequence_forward, &b->tensor_forward));
@@ -151,6 +152,7 @@ static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool
 static void block_weight(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
 {
     w->block = kind;
+    w->at = b;
     seam(w, RH_SEAM_WEIGHT_IN);
     rh_weave_kernels(w, rh_block_name(kind), RH_PARTS(&b->weight));
 }
@@ -159,6 +161,7 @@ static void block_backward(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
 {
     const char *label = rh_block_name(kind);
     w->block = kind;
+    w->at = b;
     w->before_weight = w->before_sequence = -1;
     seam(w, RH_SEAM_BACKWARD_IN);
     weave_tensor(w, label, &b->data);

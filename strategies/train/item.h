@@ -68,7 +68,8 @@ typedef struct {
     const RhLayout *layout;
     const RhPieces *pieces;
     GArray *tasks; /* RhItemTask */
-    RhBlock block; /* the one being woven */
+    RhBlock block; /* the one being woven, and its pieces */
+    const RhBlockPieces *at;
     RhSlotPass pass;
     RhPhase phase;                   /* of what is added; NONE: the slot's own */
     int32_t last;                    /* last kernel, or ENTRY */

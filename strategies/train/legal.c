@@ -50,13 +50,24 @@ void rh_train_complete(const RhCase *c, RhLayout *l)
         l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
 }
 
+/* Of any class of parameters. */
+static int32_t replicas_most(const RhLayout *l)
+{
+    int32_t most = 1;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        most = MAX(most, rh_params_replicas(l, (RhParamsClass)cls));
+    return most;
+}
+
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
 {
     RhLayout l = *layout;
     rh_train_complete(c, &l);
     if (l.tp == 1)
         l.sequence_parallel = false;
-    if (rh_train_replicas(&l) == 1)
+    if (l.etp == l.tp)
+        l.etp = 0;
+    if (replicas_most(&l) == 1)
         l.zero = 0;
     if (l.pp == 1 || (l.schedule == RH_SCHEDULE_GPIPE && rh_train_microbatches(c, &l) == 1))
         l.schedule = RH_SCHEDULE_1F1B;
@@ -104,7 +115,7 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "help: the stack bare runs all of them",
                        rh_schedule_kind_name(l->schedule), c->stack->name, legal);
     }
-    int32_t zero = rh_train_replicas(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
+    int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
         g_autofree char *legal = zeros_text(c->stack, l->pp);
         return rh_fail(error, RH_ERROR_USAGE,
@@ -194,9 +205,6 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
     /* Degrees are below 2^20 each, and three of them are at most what the fourth leaves. */
     double product = (double)l->tp * l->pp * l->dp * l->cp;
     int64_t ranks = product < 1e18 ? (int64_t)product : G_MAXINT64;
-    if (l->ep > 1)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "ep > 1 is not in this version: expert parallelism is not built yet");
     if (!rh_train_job_legal(c, error))
         return false;
     for (int i = 0; rh_cuts[i]; i++)

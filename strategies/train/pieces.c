@@ -91,6 +91,9 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         .params = {{params.sharded + params.replicated, params.experts}},
         .whole_params = params.replicated,
         .bytes = bytes,
+        .boundary_bytes = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard)
+                              ? rh_boundary_bytes(pieces->c->model, &pieces->shard)
+                              : 0,
     };
 }
 
@@ -101,6 +104,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     p->recompute = layout->recompute;
     p->shard = (RhShard){.tp = layout->tp,
                          .cp = layout->cp,
+                         .ep = layout->ep,
+                         .etp = layout->etp,
                          .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
                          .sequence = c->job.sequence,
                          .microbatch = layout->microbatch,
@@ -115,8 +120,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     }
     p->embedding = block_new(p, NULL, RH_BLOCK_EMBEDDING);
     p->head = block_new(p, NULL, RH_BLOCK_HEAD);
-    p->boundary_bytes = rh_boundary_bytes(c->model, &p->shard);
-    p->message_bytes = p->boundary_bytes / (p->shard.sequence_parallel ? layout->tp : 1);
+    p->message_bytes =
+        rh_boundary_bytes(c->model, &p->shard) / (p->shard.sequence_parallel ? layout->tp : 1);
     return p;
 }
 

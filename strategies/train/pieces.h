@@ -26,6 +26,8 @@ typedef struct {
     RhHeld params;       /* on this rank */
     double whole_params; /* of the common ones, what tensor ranks do not cut: norms */
     RhActivation bytes;  /* kept and transient, for one micro-batch */
+    /* What a tensor-parallel collective moves before and behind its tensor part; 0: nothing */
+    double boundary_bytes;
 } RhBlockPieces;
 
 typedef struct {
@@ -34,8 +36,7 @@ typedef struct {
     RhRecompute recompute;
     RhBlockPieces mixer[RH_LAYER_KINDS_MAX], ffn[RH_LAYER_KINDS_MAX];
     RhBlockPieces embedding, head;
-    double boundary_bytes; /* what a tensor-parallel collective moves */
-    double message_bytes;  /* what one rank sends to the next stage */
+    double message_bytes; /* what one rank sends to the next stage */
     RhHeld layer_params[RH_LAYER_KINDS_MAX];
 } RhPieces;
 

@@ -48,5 +48,9 @@ void rh_train_chunk_layers(const RhCase *c, const RhLayout *layout, int32_t chun
                            int32_t *count);
 /* Ranks that hold the same parameters: data and context parallel. */
 int32_t rh_train_replicas(const RhLayout *layout);
+/* Ranks that an expert is cut over; and do ranks have some experts, or parts of other shape than
+ * their part of everything else, so that tokens travel? */
+int32_t rh_train_expert_tensor(const RhLayout *layout);
+bool rh_train_spreads_experts(const RhLayout *layout);
 /* Micro-batches per pipeline and step. */
 int64_t rh_train_microbatches(const RhCase *c, const RhLayout *layout);

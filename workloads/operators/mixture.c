@@ -4,9 +4,10 @@
  * docs/model-workload.md.
  *
  * Tokens are copied into the order of their experts, the experts run as grouped GEMMs, and copied
- * back. Tensor parallelism cuts every expert's width, as it does a dense network's; the router is
- * whole on every rank and looks at the rank's tokens of the sequence part. Assumed: experts are
- * asked evenly, no token is dropped, and the router's weights are applied with the activation (as
+ * back. Tensor parallelism cuts every expert's width, as it does a dense network's; expert
+ * parallelism spreads whole experts, or parts of them, over ranks, which send one another the tokens
+ * of their sequence part (GShard, Lepikhin et al. 2020, arXiv 2006.16668; Megatron-Core's all-to-all
+ * dispatcher). The router is whole on every rank. Assumed: experts are asked evenly, no token is dropped, and the router's weights are applied with the activation (as
  * Megatron-Core's grouped experts do), so that the experts' outputs need not be kept. */
 #include "workloads/operators/mixture.h"
 
@@ -19,17 +20,38 @@
 #define CHOICE_FORWARD  (RH_READ + 2 * RH_FP32)
 #define CHOICE_BACKWARD (2 * RH_FP32 + RH_WRITE)
 
-/* One rank's tokens with one expert each, columns of what an expert is given (the hidden state, or a
- * latent of it), and of its matrices up and down. */
+/* A rank's experts and the tokens that they are given, one for each expert asked; columns of what an
+ * expert is given (the hidden state, or a latent of it), and of its matrices up and down. `sent` of
+ * the rank's own tokens go to experts, from `from` tokens that it has. */
 typedef struct {
     int64_t experts, tokens, in, up, down;
+    double from, sent;
+    bool spread; /* over ranks: tokens travel */
 } Routed;
 
+static int32_t expert_tensor_of(const RhShard *shard)
+{
+    return MAX(shard->etp > 0 ? shard->etp : shard->tp, 1);
+}
+
+static bool is_spread(const RhShard *shard)
+{
+    return shard->ep > 1 || expert_tensor_of(shard) != MAX(shard->tp, 1);
+}
+
+/* Experts are asked evenly: a rank is sent as many tokens as it sends. */
 static Routed routed_of(const RhOps *ops)
 {
-    int64_t f = rh_ops_cut(ops, ops->kind->ffn_width);
-    return (Routed){.experts = ops->kind->experts,
-                    .tokens = ops->tokens * ops->kind->experts_per_token,
+    int32_t ep = MAX(ops->shard->ep, 1), etp = expert_tensor_of(ops->shard);
+    int64_t f = (ops->kind->ffn_width + etp - 1) / etp;
+    bool spread = is_spread(ops->shard);
+    double from = spread ? ops->sequence_rows : (double)ops->tokens;
+    double sent = from * ops->kind->experts_per_token;
+    return (Routed){.experts = ops->kind->experts / ep,
+                    .tokens = (int64_t)ceil(sent * (spread ? etp : 1)),
+                    .from = from,
+                    .sent = sent,
+                    .spread = spread,
                     .in = ops->kind->expert_latent > 0 ? ops->kind->expert_latent
                                                        : ops->model->hidden,
                     .up = (ops->kind->ffn_gated ? 2 : 1) * f,
@@ -75,11 +97,18 @@ static RhParams params(const RhOps *ops)
     RhLayerKind kind;
     RhOps shared;
     double in = (double)r.in, experts = (double)r.experts;
-    RhParams p = {.sharded = experts * in * (double)(r.up + r.down),
-                  .replicated = whole_entries(ops) + (ops->kind->router_bias ? experts : 0)};
+    double cut = experts * in * (double)(r.up + r.down), biases = 0;
+    RhParams p = {.replicated = whole_entries(ops) +
+                                (ops->kind->router_bias ? (double)ops->kind->experts : 0)};
     if (ops->kind->ffn_bias) {
-        p.sharded += experts * (double)r.up;
-        p.replicated += experts * in;
+        cut += experts * (double)r.up;
+        biases += experts * in;
+    }
+    if (r.spread) {
+        p.experts = cut + biases;
+    } else {
+        p.sharded = cut;
+        p.replicated += biases;
     }
     if (shared_of(ops, &kind, &shared)) {
         RhParams dense = rh_ffn.params(&shared);
@@ -161,11 +190,43 @@ static void bias_gradient(RhOps *ops, const Routed *r, int64_t columns)
     rh_ops_stream(ops, RH_KERNEL_REDUCE, entries * (double)columns, 1);
 }
 
+static void copy_rows(RhOps *ops, const Routed *r, double rows)
+{
+    rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)r->in, 1);
+}
+
 /* Between the order of tokens and that of experts: one of them is read, the other written. */
 static void copy_tokens(RhOps *ops, const Routed *r)
 {
-    double rows = (double)(ops->tokens + r->tokens);
-    rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)r->in, 1);
+    copy_rows(ops, r, r->from + r->sent);
+}
+
+/* Tokens come in the order of ranks; several experts want them in theirs, and back. */
+static void sort_tokens(RhOps *ops, const Routed *r)
+{
+    if (r->spread && r->experts > 1)
+        copy_rows(ops, r, 2.0 * (double)r->tokens);
+}
+
+static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind)
+{
+    if (r->spread)
+        rh_ops_exchange(ops, kind, 0, ops->element_bytes * r->sent * (double)r->in);
+}
+
+/* To the experts, in their order; and back, in that of the tokens. */
+static void to_experts(RhOps *ops, const Routed *r)
+{
+    copy_tokens(ops, r);
+    travel(ops, r, RH_EXCHANGE_DISPATCH);
+    sort_tokens(ops, r);
+}
+
+static void from_experts(RhOps *ops, const Routed *r)
+{
+    sort_tokens(ops, r);
+    travel(ops, r, RH_EXCHANGE_COMBINE);
+    copy_tokens(ops, r);
 }
 
 /* A matrix that every rank applies to its tokens of the sequence part. */
@@ -206,9 +267,9 @@ static void forward(RhOps *ops, const Routed *r)
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, h);
     choose(ops, CHOICE_FORWARD);
     whole_gemm(ops, latent, h);
-    copy_tokens(ops, r);
+    to_experts(ops, r);
     experts_forward(ops, r);
-    copy_tokens(ops, r);
+    from_experts(ops, r);
     whole_gemm(ops, h, latent);
     gate(ops, false);
 }
@@ -218,11 +279,11 @@ static void backward_data(RhOps *ops, const Routed *r)
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     gate(ops, true);
     whole_gemm(ops, latent, h);
-    copy_tokens(ops, r);
+    to_experts(ops, r);
     grouped_gemm(ops, r, r->down, r->in);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, true);
     grouped_gemm(ops, r, r->in, r->up);
-    copy_tokens(ops, r);
+    from_experts(ops, r);
     whole_gemm(ops, h, latent);
     choose(ops, CHOICE_BACKWARD);
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, h, ops->kind->experts);
@@ -278,6 +339,8 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
     Routed r = {.experts = e->experts,
                 .tokens = e->tokens,
                 .in = e->hidden,
+                .from = (double)e->tokens,
+                .sent = (double)e->tokens,
                 .up = 2 * e->ffn,
                 .down = e->ffn};
     experts_forward(&ops, &r);
@@ -288,7 +351,9 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
 /* Kept: probabilities, tokens in the order of experts, input of the activation and of the second
  * GEMM; an eager gate keeps SiLU's output as well; where experts work in a latent, their sum before
  * it is made wide; a gated shared expert's output. Working, as of a dense network, with a copy of a
- * token for each of its experts. Routed experts and the shared one work one after the other. */
+ * token for each of its experts. Tokens that travel are held where they are and where they come to,
+ * on either way; they are not gathered over a tensor group. Routed experts and the shared one work
+ * one after the other. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Routed r = routed_of(ops);
@@ -298,19 +363,29 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double up = n * (double)r.up, down = n * (double)r.down, copies = n * (double)r.in;
     double latent = ops->sequence_rows * ops->kind->expert_latent;
     double gated = ops->kind->shared_gate ? rh_ops_sequence_elements(ops) : 0;
-    double wide = rh_ops_hidden_elements(ops), gathered = rh_ops_gathered_bytes(ops);
+    double wide = r.spread ? r.sent * (double)r.in : rh_ops_hidden_elements(ops);
+    double gathered = r.spread ? 0 : rh_ops_gathered_bytes(ops);
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;
     RhOperatorBytes b = {
         .kept = choice + e * (copies + up + down + (eager_gate ? down : 0) + latent + gated),
         .forward = e * (copies + wide) + gathered,
         .backward = fmax(e * (copies + down), fmax(e * (down + up), e * (up + copies) + gathered))};
+    if (r.spread)
+        b.backward = fmax(b.backward, e * (wide + copies));
     if (!shared_of(ops, &kind, &one))
         return b;
     RhOperatorBytes shared = rh_ffn.bytes(&one);
+    double beside = e * rh_ops_hidden_elements(ops);
     return (RhOperatorBytes){.kept = b.kept + shared.kept,
-                             .forward = fmax(b.forward, shared.forward + e * wide),
-                             .backward = fmax(b.backward, shared.backward + e * wide)};
+                             .forward = fmax(b.forward, shared.forward + beside),
+                             .backward = fmax(b.backward, shared.backward + beside)};
+}
+
+/* The shared expert is cut as a dense network is. */
+static bool takes_whole(const RhOps *ops)
+{
+    return !is_spread(ops->shard) || ops->kind->shared_width > 0;
 }
 
 const RhOperator rh_mixture = {.name = "experts",
@@ -318,4 +393,5 @@ const RhOperator rh_mixture = {.name = "experts",
                                .params = params,
                                .flops = flops,
                                .kernels = kernels,
-                               .bytes = bytes};
+                               .bytes = bytes,
+                               .takes_whole = takes_whole};

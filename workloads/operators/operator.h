@@ -45,6 +45,7 @@ struct RhOperator {
     RhFlops (*flops)(const RhOps *ops);   /* NULL: none that count */
     void (*kernels)(RhOps *ops, RhPass pass);
     RhOperatorBytes (*bytes)(const RhOps *ops);
+    bool (*takes_whole)(const RhOps *ops); /* rh_block_takes_whole; NULL: it does */
 };
 
 extern const RhOperator rh_attention, rh_latent_attention;   /* of layers: mixers, */

@@ -19,9 +19,11 @@ static int32_t pass_on(RhWeave *w, int32_t ready, const RhPiece *step)
     return task;
 }
 
-static void ring(RhWeave *w, const char *label, const RhPiece *piece)
+static void exchange(RhWeave *w, const char *label, const RhPiece *piece)
 {
     int32_t ready = RH_ITEM_ENTRY, arrives = -1;
+    if (!rh_piece_exchanges(piece, RH_EXCHANGE_RING))
+        return;
     for (int32_t i = 0; i < piece->parts_count; i++) {
         const RhPiece *part = &piece->parts[i];
         bool of_ring = part->exchange.kind == RH_EXCHANGE_RING;
@@ -61,4 +63,4 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_context = {.name = "cp", .legal = legal, .ring = ring};
+const RhCut rh_cut_context = {.name = "cp", .legal = legal, .exchange = exchange};

@@ -25,8 +25,8 @@ typedef struct {
     bool (*legal)(const RhCase *c, const RhLayout *layout, GError **error);
     /* May be NULL: nothing inside items. */
     void (*seam)(RhWeave *w, RhSeam seam);
-    /* Adds a piece whose attention needs the keys of other ranks; NULL: not this cut's. */
-    void (*ring)(RhWeave *w, const char *label, const RhPiece *piece);
+    /* Adds a piece in which ranks exchange (its parts), if the exchange is this cut's. May be NULL. */
+    void (*exchange)(RhWeave *w, const char *label, const RhPiece *piece);
     /* What of parameters of a class; may be NULL: shares out nothing. */
     void (*share)(const RhLayout *layout, RhParamsClass cls, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
@@ -35,6 +35,9 @@ typedef struct {
     void (*after_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
     void (*close)(RhScriptWriter *w, const RhSlotKind *slot);
 } RhCut;
+
+/* Does some part of the piece begin with such an exchange? */
+bool rh_piece_exchanges(const RhPiece *piece, RhExchangeKind kind);
 
 /* Of all cuts together. */
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls);
@@ -45,4 +48,4 @@ char *rh_divisors_text(int64_t n, int64_t limit);
 /* NULL-ended, in the order in which they act at one place. */
 extern const RhCut *const rh_cuts[];
 
-extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_data, rh_cut_zero;
+extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_expert, rh_cut_data, rh_cut_zero;

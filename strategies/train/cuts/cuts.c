@@ -1,6 +1,15 @@
 #include "strategies/train/cuts/cut.h"
 
-const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_data, &rh_cut_zero, NULL};
+const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_expert,
+                                &rh_cut_data,   &rh_cut_zero,    NULL};
+
+bool rh_piece_exchanges(const RhPiece *piece, RhExchangeKind kind)
+{
+    for (int32_t i = 0; i < piece->parts_count; i++)
+        if (piece->parts[i].exchange.kind == kind)
+            return true;
+    return false;
+}
 
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
 {

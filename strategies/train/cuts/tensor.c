@@ -22,12 +22,12 @@ static int32_t collective(RhWeave *w, RhOp op, double bytes, const char *label)
 static int32_t sum_out(RhWeave *w, const char *label)
 {
     return collective(w, sequence(w) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
-                      w->pieces->boundary_bytes, label);
+                      w->at->boundary_bytes, label);
 }
 
 static int32_t gather(RhWeave *w, const char *label)
 {
-    return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->pieces->boundary_bytes, label) : -1;
+    return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->boundary_bytes, label) : -1;
 }
 
 /* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.
@@ -102,10 +102,11 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
             return rh_fail(error, RH_ERROR_USAGE,
                            "tp=%d neither divides nor is a multiple of %d key-value heads (%s)",
                            l->tp, kind->kv_heads, c->model->name);
-        if (kind->ffn_width % l->tp != 0)
+        bool spread = kind->experts > 0 && rh_train_spreads_experts(l); /* expert.c looks at it */
+        int64_t width = spread ? kind->shared_width : kind->ffn_width;
+        if (width % l->tp != 0)
             return rh_fail(error, RH_ERROR_USAGE,
-                           "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp,
-                           kind->ffn_width);
+                           "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp, width);
     }
     if (l->sequence_parallel && !c->stack->sequence_parallel)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -1,0 +1,96 @@
+/* Expert parallelism: the experts of a layer are spread over `ep` ranks, each expert cut over `etp` of
+ * them (GShard, Lepikhin et al. 2020, arXiv 2006.16668; MoE parallel folding, Liu et al. 2025, arXiv
+ * 2504.14960). The ranks are those of a stage divided anew: etp innermost, then ep; ranks with the
+ * same experts sum their gradients (grid.c). Every rank sends the tokens of its sequence part to the
+ * ranks of their experts, all to all, and gets them back; ranks that share an expert gather what
+ * each was sent, and sum what comes out. Which kernels run between, the experts say
+ * (workloads/operators/mixture.c). Each exchange is waited for: nothing runs beside it. */
+#include "base/error.h"
+#include "strategies/train/cuts/cut.h"
+
+static void communicate(RhWeave *w, RhGroupKind group, int32_t size, RhOp op, double bytes,
+                        const char *label)
+{
+    if (size > 1)
+        rh_weave_continue_after(w, rh_weave_collective(w, RH_LANE_EP, group, op, bytes, label));
+}
+
+static void exchange(RhWeave *w, const char *label, const RhPiece *piece)
+{
+    int32_t ep = w->layout->ep, etp = rh_train_expert_tensor(w->layout);
+    if (!rh_piece_exchanges(piece, RH_EXCHANGE_DISPATCH))
+        return;
+    for (int32_t i = 0; i < piece->parts_count; i++) {
+        const RhPiece *part = &piece->parts[i];
+        double bytes = part->exchange.bytes;
+        if (part->exchange.kind == RH_EXCHANGE_DISPATCH) {
+            communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "dispatch tokens");
+            communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_ALL_GATHER, etp * bytes,
+                        "all-gather tokens of experts");
+        } else if (part->exchange.kind == RH_EXCHANGE_COMBINE) {
+            communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_REDUCE_SCATTER, etp * bytes,
+                        "sum outputs of experts");
+            communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "combine tokens");
+        }
+        rh_weave_kernels(w, label, RH_PARTS(part));
+    }
+}
+
+/* --- what is legal --- */
+
+static bool experts_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int32_t etp = rh_train_expert_tensor(l);
+    bool some = false;
+    for (int k = 0; k < c->model->kinds_count; k++) {
+        const RhLayerKind *kind = &c->model->kinds[k];
+        if (kind->experts == 0)
+            continue;
+        some = true;
+        if (kind->experts % l->ep != 0) {
+            g_autofree char *degrees = rh_divisors_text(kind->experts, kind->experts);
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "ep=%d does not divide %d experts (%s)\nnote: legal ep: %s", l->ep,
+                           kind->experts, c->model->name, degrees);
+        }
+        if (kind->ffn_width % etp != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "etp=%d does not divide the width of an expert, %" G_GINT64_FORMAT, etp,
+                           kind->ffn_width);
+    }
+    if (!some)
+        return rh_fail(error, RH_ERROR_USAGE, "ep=%d, etp=%d: %s has no experts", l->ep, etp,
+                       c->model->name);
+    return true;
+}
+
+static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int32_t etp = rh_train_expert_tensor(l);
+    int64_t ranks = (int64_t)l->tp * l->cp * l->dp, both = (int64_t)l->ep * etp;
+    if (!rh_train_spreads_experts(l))
+        return true;
+    if (!experts_legal(c, l, error))
+        return false;
+    if (!c->stack->expert_parallel)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep=%d: the stack %s has no expert parallelism\nnote: legal ep: 1", l->ep,
+                       c->stack->name);
+    if (!rh_grid_divides(l, etp) || both > ranks || !rh_grid_divides(l, (int32_t)both))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep=%d x etp=%d does not fit into the %" G_GINT64_FORMAT
+                       " ranks of a stage, tp%d x cp%d x dp%d\n"
+                       "note: etp, and ep x etp, must divide tp, or tp x a divisor of cp, or "
+                       "tp x cp x a divisor of dp",
+                       l->ep, etp, ranks, l->tp, l->cp, l->dp);
+    if (l->tp > 1 && !l->sequence_parallel)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep=%d with tp=%d needs sp=on: ranks send the tokens of their sequence part",
+                       l->ep, l->tp);
+    if (l->zero == 3)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep=%d with zero=3 is not in this version\nhelp: zero=2 at most", l->ep);
+    return true;
+}
+
+const RhCut rh_cut_expert = {.name = "ep", .legal = legal, .exchange = exchange};
