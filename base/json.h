@@ -1,9 +1,9 @@
 #pragma once
 /* JSON in, with positions and without surprises (over cJSON).
  *
- * Refuses: trailing text, duplicate keys, non-finite numbers, nesting over 64, files over 64 MiB or
+ * Refuses: trailing text, duplicate keys, numbers that are too large, nesting over 64, files over 64 MiB or
  * four million values.
- * Allows // and slash-star comments. Keys are *consumed* by the getters; rh_json_finish() rejects
+ * Allows // and slash-star comments; NaN and Infinity, which are refused where a number is read. Keys are *consumed* by the getters; rh_json_finish() rejects
  * whatever was left, with the nearest known key as help. Problems are collected, so one run reports
  * up to 20 of them, each as
  *

@@ -38,6 +38,29 @@ static const char *blank_comments(char *text)
     return NULL;
 }
 
+/* What some writers put where JSON has no word for a number, and a text as long in its place. */
+static const struct {
+    const char *word, *text;
+} NO_NUMBERS[] = {{"-Infinity", "\"-inf\"   "}, {"Infinity", "\"inf\"   "}, {"NaN", "\"?\""}};
+
+/* Such a word becomes a text, which is refused where a number is read, and does not matter elsewhere. */
+static void replace_no_numbers(char *text)
+{
+    bool in_string = false;
+    for (char *c = text; *c; c++) {
+        if (in_string && *c == '\\' && c[1])
+            c++;
+        else if (*c == '"')
+            in_string = !in_string;
+        for (size_t i = 0; !in_string && i < G_N_ELEMENTS(NO_NUMBERS); i++)
+            if (g_str_has_prefix(c, NO_NUMBERS[i].word)) {
+                memcpy(c, NO_NUMBERS[i].text, strlen(NO_NUMBERS[i].text));
+                c += strlen(NO_NUMBERS[i].text) - 1;
+                break;
+            }
+    }
+}
+
 static bool reject(const RhJson *doc, size_t offset, GError **error, const char *message,
                    const char *help)
 {
@@ -107,6 +130,7 @@ static bool make_plain(RhJson *doc, GError **error)
     if (open)
         return reject(doc, (size_t)(open - doc->plain), error, "this comment is never closed",
                       NULL);
+    replace_no_numbers(doc->plain);
     if (doc->plain[strspn(doc->plain, " \t\r\n")] == 0)
         return reject(doc, doc->length, error, "the file is empty", NULL);
     return true;
