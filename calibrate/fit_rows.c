@@ -33,6 +33,7 @@ static uint32_t cluster_of(const RhKernel *k)
     case RH_KERNEL_ATTENTION_BACKWARD:
         return finish(mix(mix(mix(mix(mix(hash, k->m), k->n), k->k), k->heads), k->kv_heads));
     case RH_KERNEL_NONE:
+    case RH_KERNEL_SCAN:
     case RH_KERNEL_SOFTMAX:
     case RH_KERNEL_NORM:
     case RH_KERNEL_ROTARY:

@@ -8,6 +8,7 @@
  *            correction, where the device has one
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
  *            tiles; or its bytes
+ * SCAN       flops at attention's rate, of long sequences; or its bytes
  * others     (bytes + bytes_half) / rate
  * and never less than kernel_floor. */
 #include <float.h>
@@ -92,6 +93,14 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     p->memory_s = k->bytes * r->stream_s_per_byte;
 }
 
+/* Assumed: no table of scans took part in a fit. Their products are on tiles of a chunk, inside a
+ * kernel that streams keys and values, as those of fused attention are, so they attain its rate. */
+static void cost_scan(const RhDevice *d, const RhKernel *k, Parts *p)
+{
+    p->compute_s = k->flops * d->rates.attention_s_per_flop;
+    p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
+}
+
 static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
 {
     p->floor_s = d->curves.kernel_floor_s.value;
@@ -106,6 +115,9 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     case RH_KERNEL_ATTENTION:
     case RH_KERNEL_ATTENTION_BACKWARD:
         cost_attention(d, k, p);
+        break;
+    case RH_KERNEL_SCAN:
+        cost_scan(d, k, p);
         break;
     case RH_KERNEL_SOFTMAX:
     case RH_KERNEL_NORM:
@@ -144,6 +156,9 @@ double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
 
 static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts *p)
 {
+    if (k->cls == RH_KERNEL_SCAN)
+        return g_strdup_printf("assumed: at attention's rate, attention_peak_frac (%s)",
+                               d->curves.attention_peak_frac.source);
     if (k->cls != RH_KERNEL_GEMM)
         return g_strdup_printf("attention_peak_frac, attention_s_half (%s), sustained_clock_frac",
                                d->curves.attention_peak_frac.source);

@@ -17,6 +17,7 @@ static const char *const CLASS_NAMES[RH_KERNEL_LAST] = {
     [RH_KERNEL_GEMM] = "gemm",
     [RH_KERNEL_ATTENTION] = "attention",
     [RH_KERNEL_ATTENTION_BACKWARD] = "attention-backward",
+    [RH_KERNEL_SCAN] = "scan",
     [RH_KERNEL_SOFTMAX] = "softmax",
     [RH_KERNEL_NORM] = "norm",
     [RH_KERNEL_ROTARY] = "rotary",

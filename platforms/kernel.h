@@ -7,6 +7,8 @@
  * - GEMM: batch x (m x k) * (k x n)
  * - ATTENTION: batch sequences, m query tokens, n key tokens, heads, kv_heads, k = head size of
  *   queries and keys, v_head = head size of values; causal or not; fused
+ * - SCAN: batch sequences, m tokens, n = tokens of a chunk, heads of values, kv_heads of keys, k and
+ *   v_head = columns of one; `flops` and `bytes` say what the step does
  *
  * Everything else is bandwidth-bound: `bytes` read and written, `flops` for the record. */
 #include <stdbool.h>
@@ -27,6 +29,7 @@ typedef enum {
     RH_KERNEL_GEMM,
     RH_KERNEL_ATTENTION,
     RH_KERNEL_ATTENTION_BACKWARD,
+    RH_KERNEL_SCAN,    /* a step of a linear mixer's scan, in chunks; either way */
     RH_KERNEL_SOFTMAX, /* unfused attention's mask + softmax (+ dropout) */
     RH_KERNEL_NORM,
     RH_KERNEL_ROTARY,
