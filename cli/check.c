@@ -19,14 +19,15 @@ static bool check_model(const char *path, GString *notes, GError **error)
     g_autoptr(RhModel) m = rh_model_load(path, error);
     if (!m)
         return false;
-    const RhLayerKind *k = &m->kinds[0];
+    const RhLayerKind *k = rh_model_attention_kind(m);
     g_autofree char *params = rh_text_count(rh_model_params(m));
     g_string_append_printf(notes, "workload, family %s, %s parameters\n", m->family, params);
-    g_string_append_printf(
-        notes,
-        "note: %d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d (%d "
-        "key-value), ffn %" G_GINT64_FORMAT ", vocabulary %" G_GINT64_FORMAT "\n",
-        m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads, k->ffn_width, m->vocab);
+    g_string_append_printf(notes,
+                           "note: %d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d (%d "
+                           "key-value), ffn %" G_GINT64_FORMAT ", vocabulary %" G_GINT64_FORMAT
+                           "\n",
+                           m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
+                           rh_model_ffn_kind(m)->ffn_width, m->vocab);
     return true;
 }
 

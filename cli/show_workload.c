@@ -40,6 +40,10 @@ static char *shape_of(const RhKernel *k)
         return g_strdup_printf("%s%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT,
                                batch, k->m, k->n, k->k);
     }
+    if (k->cls == RH_KERNEL_SCAN)
+        return g_strdup_printf("%d heads, state %" G_GINT64_FORMAT
+                               " x %d, chunks of %" G_GINT64_FORMAT,
+                               k->heads, k->k, k->v_head, k->n);
     if (k->cls == RH_KERNEL_ATTENTION)
         return g_strdup_printf("%d heads of %" G_GINT64_FORMAT ", %d kv, %" G_GINT64_FORMAT
                                " tokens",
@@ -74,6 +78,15 @@ static void add_block(Operators *o, const char *name, const RhLayerKind *kind, R
     }
 }
 
+/* A block of `count` layers alike; nothing where they have none. */
+static void add_layers(Operators *o, const RhOperator *op, const RhLayerKind *kind, RhBlock block,
+                       int32_t count)
+{
+    g_autofree char *name = g_strdup_printf("%s x %d", rh_operator_name(op), count);
+    if (op)
+        add_block(o, name, kind, block, count);
+}
+
 static int32_t layers_of_kind(const RhModel *m, int kind)
 {
     int32_t count = 0;
@@ -97,12 +110,8 @@ static void append_operators(GString *out, const RhModel *m, int64_t sequence)
     add_block(&o, "embedding", NULL, RH_BLOCK_EMBEDDING, 1);
     for (int kind = 0; kind < m->kinds_count; kind++) {
         int32_t count = layers_of_kind(m, kind);
-        g_autofree char *mixer =
-            g_strdup_printf("%s x %d", rh_operator_name(m->kinds[kind].mixer), count);
-        g_autofree char *ffn =
-            g_strdup_printf("%s x %d", rh_operator_name(m->kinds[kind].ffn), count);
-        add_block(&o, mixer, &m->kinds[kind], RH_BLOCK_MIXER, count);
-        add_block(&o, ffn, &m->kinds[kind], RH_BLOCK_FFN, count);
+        add_layers(&o, m->kinds[kind].mixer, &m->kinds[kind], RH_BLOCK_MIXER, count);
+        add_layers(&o, m->kinds[kind].ffn, &m->kinds[kind], RH_BLOCK_FFN, count);
     }
     add_block(&o, "head", NULL, RH_BLOCK_HEAD, 1);
     g_autofree char *flops = rh_text_large(o.flops);
@@ -124,20 +133,31 @@ static bool apply_sets(const RhArguments *a, RhModel *m, GError **error)
     return true;
 }
 
+/* Which layers have experts, where not all have. */
+static void append_where(GString *out, const RhModel *m)
+{
+    int32_t count = 0, first = -1;
+    for (int32_t i = 0; i < m->layers_count; i++)
+        if (m->kinds[m->kind_of_layer[i]].experts > 0) {
+            first = first < 0 ? i : first;
+            count++;
+        }
+    if (first > 0 && first + count == m->layers_count)
+        g_string_append_printf(out, "; the first %d layers dense", first);
+    else if (count < m->layers_count)
+        g_string_append_printf(out, "; in %d of %d layers", count, m->layers_count);
+}
+
 /* Nothing for a model without. */
 static void append_experts(GString *out, const RhModel *m)
 {
-    const RhLayerKind *last = &m->kinds[m->kind_of_layer[m->layers_count - 1]];
-    int32_t dense = 0;
-    while (dense < m->layers_count && m->kinds[m->kind_of_layer[dense]].experts == 0)
-        dense++;
-    if (dense == m->layers_count)
+    const RhLayerKind *k = rh_model_experts_kind(m);
+    if (!k)
         return;
     g_string_append_printf(out, "%d experts of width %" G_GINT64_FORMAT ", %d a token%s",
-                           last->experts, last->ffn_width, last->experts_per_token,
-                           last->shared_width > 0 ? " and a shared one" : "");
-    if (dense > 0)
-        g_string_append_printf(out, "; the first %d layers dense", dense);
+                           k->experts, k->ffn_width, k->experts_per_token,
+                           k->shared_width > 0 ? " and a shared one" : "");
+    append_where(out, m);
     g_string_append_c(out, '\n');
 }
 
@@ -147,7 +167,7 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
     if (!m || !apply_sets(a, m, error))
         return false;
     int64_t sequence = a->sequence ? a->sequence : MIN(m->positions, 8192);
-    const RhLayerKind *k = &m->kinds[0];
+    const RhLayerKind *k = rh_model_attention_kind(m), *ffn = rh_model_ffn_kind(m);
     g_autofree char *large = rh_text_large((double)rh_model_params(m));
     g_autofree char *params = rh_text_count(rh_model_params(m));
     g_autofree char *flops = rh_text_large(rh_model_flops_per_token(m, sequence));
@@ -157,9 +177,12 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
     g_string_printf(out, "%s: %s parameters (%s), family %s\n", m->name, large, params, m->family);
     g_string_append_printf(out,
                            "%d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d, %d key-value "
-                           "heads, ffn %" G_GINT64_FORMAT "%s\n",
-                           m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
-                           k->ffn_width, k->ffn_gated ? " gated" : "");
+                           "heads",
+                           m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads);
+    if (ffn->ffn_width > 0)
+        g_string_append_printf(out, ", ffn %" G_GINT64_FORMAT "%s", ffn->ffn_width,
+                               ffn->ffn_gated ? " gated" : "");
+    g_string_append_c(out, '\n');
     append_experts(out, m);
     g_string_append_printf(out, "vocabulary %s, embeddings %s\n", vocab,
                            m->tied_embeddings ? "tied" : "not tied");

@@ -97,7 +97,7 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
  * kernel that streams keys and values, as those of fused attention are, so they attain its rate. */
 static void cost_scan(const RhDevice *d, const RhKernel *k, Parts *p)
 {
-    p->compute_s = k->flops * d->rates.attention_s_per_flop;
+    p->compute_s = k->flops * d->rates.attention_s_per_flop[k->dtype];
     p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
 }
 

@@ -70,7 +70,7 @@ static void put_device(RhJsonWriter *w, const RhShown *shown, const void *item)
 static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item)
 {
     const RhModel *m = item;
-    const RhLayerKind *k = &m->kinds[0];
+    const RhLayerKind *k = rh_model_attention_kind(m), *ffn = rh_model_ffn_kind(m);
     int64_t sequence = shown->sequence ? shown->sequence : MIN(m->positions, 8192);
     rh_json_put_string(w, "name", m->name);
     rh_json_put_string(w, "family", m->family);
@@ -80,14 +80,14 @@ static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item
     rh_json_put_int(w, "heads_count", k->heads);
     rh_json_put_int(w, "kv_heads_count", k->kv_heads);
     rh_json_put_int(w, "head_size", k->head_size);
-    rh_json_put_int(w, "ffn_width", k->ffn_width);
-    rh_json_put_bool(w, "ffn_gated", k->ffn_gated);
-    const RhLayerKind *last = &m->kinds[m->kind_of_layer[m->layers_count - 1]];
-    if (last->experts > 0) {
-        rh_json_put_int(w, "experts_count", last->experts);
-        rh_json_put_int(w, "experts_per_token_count", last->experts_per_token);
-        rh_json_put_int(w, "expert_width", last->ffn_width);
-        rh_json_put_int(w, "shared_width", last->shared_width);
+    rh_json_put_int(w, "ffn_width", ffn->ffn_width);
+    rh_json_put_bool(w, "ffn_gated", ffn->ffn_gated);
+    const RhLayerKind *experts = rh_model_experts_kind(m);
+    if (experts) {
+        rh_json_put_int(w, "experts_count", experts->experts);
+        rh_json_put_int(w, "experts_per_token_count", experts->experts_per_token);
+        rh_json_put_int(w, "expert_width", experts->ffn_width);
+        rh_json_put_int(w, "shared_width", experts->shared_width);
     }
     rh_json_put_int(w, "vocabulary_count", m->vocab);
     rh_json_put_bool(w, "embeddings_tied", m->tied_embeddings);

@@ -25,13 +25,40 @@ static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FF
     "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "    \
     "'n_routed_experts': 16, 'num_experts_per_tok': 4, 'n_shared_experts': 1, "                    \
     "'moe_intermediate_size': 1408}"
+/* Side by side; with a sparse attention's indexer, which 1024 tokens do not need; experts in a latent,
+ * and a gated shared one. */
+#define NEOX                                                                                       \
+    "{'model_type': 'gpt_neox', 'num_hidden_layers': 4, 'hidden_size': 6144, "                     \
+    "'num_attention_heads': 64, 'intermediate_size': 24576, 'vocab_size': 50432}"
+#define V32                                                                                        \
+    "{'model_type': 'deepseek_v32', 'num_hidden_layers': 4, 'hidden_size': 7168, "                 \
+    "'num_attention_heads': 128, 'intermediate_size': 18432, 'vocab_size': 129280, "               \
+    "'q_lora_rank': 1536, 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, "  \
+    "'v_head_dim': 128, 'index_n_heads': 64, 'index_head_dim': 128, 'index_topk': 2048}"
+#define BLOOM                                                                                      \
+    "{'model_type': 'bloom', 'n_layer': 4, 'hidden_size': 4096, 'n_head': 32, 'vocab_size': "      \
+    "250880}"
+#define LATENT                                                                                     \
+    "{'model_type': 'nemotron_h', 'num_hidden_layers': 2, 'hidden_size': 4096, "                   \
+    "'num_attention_heads': 32, 'num_key_value_heads': 8, 'head_dim': 128, "                       \
+    "'intermediate_size': 2688, 'vocab_size': 131072, 'mamba_num_heads': 128, "                    \
+    "'mamba_head_dim': 64, 'n_groups': 8, 'ssm_state_size': 128, 'n_routed_experts': 512, "        \
+    "'num_experts_per_tok': 22, 'moe_intermediate_size': 2688, 'moe_latent_size': 1024, "          \
+    "'moe_shared_expert_intermediate_size': 5376, 'layers_block_type': ['moe', 'attention']}"
+#define GATED                                                                                      \
+    "{'model_type': 'qwen3_5_moe_text', 'num_hidden_layers': 4, 'hidden_size': 2048, "             \
+    "'num_attention_heads': 16, 'num_key_value_heads': 8, 'vocab_size': 248320, "                  \
+    "'linear_num_value_heads': 32, 'linear_num_key_heads': 16, 'linear_key_head_dim': 128, "       \
+    "'linear_value_head_dim': 128, 'num_experts': 256, 'num_experts_per_tok': 8, "                 \
+    "'moe_intermediate_size': 512, 'shared_expert_intermediate_size': 512, "                       \
+    "'layer_types': ['full_attention', 'full_attention', 'full_attention', 'full_attention']}"
 #define V2_LITE DEEPSEEK("2048", "16", "null")
 #define V3      DEEPSEEK("7168", "128", "1536")
 
 /* One of each family, and of each attention. */
-static const char *const MODELS[] = {"llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b",
-                                     "gpt2-xl",      V2_LITE,      V3,           MIXTRAL,
-                                     SHARED};
+static const char *const MODELS[] = {
+    "llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b", "gpt2-xl", V2_LITE, V3,
+    MIXTRAL,        SHARED,       NEOX,         V32,         BLOOM,     GATED};
 
 typedef struct {
     double flops, bytes;
@@ -110,6 +137,7 @@ static void every_row_answers_under_a_name_of_its_own(void)
         for (int i = 0; rh_operators[i] != NULL; i++)
             found += rh_operators[i] == family->mixer || rh_operators[i] == family->ffn;
         CU_ASSERT_EQUAL(found, 2);
+        CU_ASSERT_PTR_NOT_NULL(rh_family_by_name(*name)->fields);
         CU_ASSERT_PTR_NOT_NULL(family->mixer->shape);
     }
 }
@@ -159,6 +187,10 @@ static void flops_are_those_counted_by_hand(void)
     g_autoptr(RhModel) v3 = load(V3);
     g_autoptr(RhModel) mixtral = load(MIXTRAL);
     g_autoptr(RhModel) mixed = load(SHARED);
+    g_autoptr(RhModel) neox = load(NEOX);
+    g_autoptr(RhModel) v32 = load(V32);
+    g_autoptr(RhModel) latent = load(LATENT);
+    g_autoptr(RhModel) gated = load(GATED);
     RhShard shard = shard_of(1, 2048, 1), far = shard_of(1, 32768, 1);
     const double far_pairs = 32768.0 * 4096 - 4096.0 * 4096 / 2;
     const struct {
@@ -199,6 +231,27 @@ static void flops_are_those_counted_by_hand(void)
         /* a column for each expert, then two of the eight; or four and the shared one */
         {mixtral, RH_BLOCK_FFN, &shard, 2 * n * 4096 * 8 + 2 * 3 * 2 * n * 4096 * 14336, 0},
         {mixed, RH_BLOCK_FFN, &shard, 2 * n * 2048 * 16 + 5 * 3 * 2 * n * 2048 * 1408, 0},
+        /* ... 22 of 512 in a latent of 1024, into it and out of it; a shared one beside, not gated */
+        {latent, RH_BLOCK_FFN, &shard,
+         2 * n * 4096 * 512 + 2 * 2 * n * 4096 * 1024 + 22 * 2 * 2 * n * 1024 * 2688 +
+             2 * 2 * n * 4096 * 5376,
+         0},
+        /* ... the shared one's gate is a column */
+        {gated, RH_BLOCK_FFN, &shard, 2 * n * 2048 * (256 + 1) + 9 * 3 * 2 * n * 2048 * 512, 0},
+        /* twice the queries, the second half for the gate; 16 heads of 256, 8 of keys and values */
+        {gated, RH_BLOCK_MIXER, &shard, 2 * n * 2048 * (2 * 4096 + 2 * 2048) + 2 * n * 4096 * 2048,
+         16 * 2 * (2 * 256) * n * n / 2},
+        /* attention and two matrices of 4 h in one block */
+        {neox, RH_BLOCK_MIXER, &shard, 4 * 2 * n * 6144 * 6144 + 2 * 2 * n * 6144 * 24576,
+         64 * 2 * (2 * 96) * n * n / 2},
+        {neox, RH_BLOCK_FFN, &shard, 0, 0},
+        /* as v3, and the indexer's queries out of the latent, its key, its weights; 2048 tokens are no
+         * more than it would leave */
+        {v32, RH_BLOCK_MIXER, &shard,
+         2 * n * 7168 * 1536 + 2 * n * 1536 * (128 * 192) + 2 * n * 7168 * (512 + 64) +
+             2 * n * 512 * (128 * (128 + 128)) + 2 * n * (128 * 128) * 7168 +
+             2 * n * 1536 * (64 * 128) + 2 * n * 7168 * 128 + 2 * n * 7168 * 64,
+         128 * (2 * 192 + 2 * 128) * n * n / 2},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhFlops f = rh_block_flops(rows[i].model, kind_for(rows[i].model, rows[i].block),
@@ -212,10 +265,13 @@ static void flops_are_those_counted_by_hand(void)
 static double on_every_rank(const RhModel *m, RhBlock block)
 {
     const RhLayerKind *kind = &m->kinds[0];
-    double columns = kind->kv_rank + kind->rope_size + kind->q_rank;
+    double columns =
+        kind->kv_rank + kind->rope_size + kind->q_rank + kind->index_heads + kind->index_size;
+    double queries = (double)kind->q_rank * kind->index_heads * kind->index_size;
     if (block == RH_BLOCK_FFN)
-        return (double)m->hidden * kind->experts;
-    return block == RH_BLOCK_MIXER ? (double)m->hidden * columns : 0;
+        return (double)m->hidden *
+               (kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->expert_latent);
+    return block == RH_BLOCK_MIXER ? (double)m->hidden * columns + queries : 0;
 }
 
 static void cutting_conserves_the_flops_of_every_operator(void)

@@ -12,11 +12,34 @@ typedef struct RhConfig {
     int64_t layers, hidden, heads, kv_heads, head_size, ffn, vocab, positions;
     int64_t window;      /* sliding window in tokens, 0 = full attention */
     int64_t window_used; /* the switch that some families put before `window` */
-    int64_t window_from; /* first layer that slides, where no layer_types list says it */
+    int64_t window_from; /* first layer that slides, where no list of layers says it */
+    int64_t full_every;  /* every so many layers one of full attention, the others as the family's
+                          * `between` says; 0: no such turn */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
     int64_t hidden_dropout, attention_dropout;
+    int64_t out_gate;       /* attention's output is scaled by a sigmoid of as many columns */
+    int64_t keys_as_values; /* keys before their norm are values, too: no matrix of their own */
+    int64_t both_ways;      /* queries see later tokens, too */
+    int64_t parallel;       /* attention and ffn of a layer read the same input */
+    int64_t extra_norms;    /* further norms of the hidden state in each block */
+    int64_t embedding_norm; /* a norm behind the embedding */
+    int64_t token_types;    /* rows of a table of token types; 0: none */
+    int64_t wide_head_size, wide_kv_heads, wide_keys_as_values; /* of layers without a window, where
+                                                                 * they are of another shape */
     int64_t q_rank, kv_rank; /* latent attention: sizes of the latents; no q_rank: none */
     int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value */
+    int64_t index_heads, index_size,
+        index_top; /* a sparse attention's indexer, and how many keys it
+                                                 * leaves a query; 0: dense */
+    int64_t compress, compress_few, compress_many; /* tokens that one compressed key stands for; the
+                                                    * figure of a layer, and of two kinds of them */
+    int64_t out_rank, out_groups; /* output through a latent of so many columns a group of heads */
+    int64_t streams;              /* copies of the hidden state between layers; 0: one */
+    int64_t scan_heads, scan_head_size; /* a linear mixer's: heads of values, columns of one */
+    int64_t scan_groups, state_size;    /* heads of keys (groups), columns of one */
+    int64_t conv_size, conv_bias,
+        chunk;                 /* taps of its convolution; tokens that a scan takes at once */
+    int64_t scan_bias;         /* of its matrices */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */
     int64_t expert_ffn;        /* width of one; 0: as wide as `ffn` */
@@ -25,45 +48,87 @@ typedef struct RhConfig {
     int64_t shared_gate;
     int64_t expert_latent; /* columns of the latent in which experts work; 0: none */
     int64_t router_bias;
-    int64_t expert_step;  /* every how many layers have experts: 1 */
-    int64_t dense_layers; /* the first layers, whose ffn is dense all the same */
-    int64_t rotary_base;  /* of rotary positions; numerics alone, for launch flags */
+    int64_t expert_step;            /* every how many layers have experts: 1 */
+    int64_t expert_offset;          /* ... the first of such a turn (0) or its last (-1) */
+    int64_t dense_layers;           /* the first layers, whose ffn is dense all the same */
+    int64_t dense_ffn;              /* width of a dense layer's ffn; 0: `ffn` */
+    int64_t rotary_base;            /* of rotary positions; numerics alone, for launch flags */
+    int64_t image, patch, channels; /* of a picture, cut into patches */
+    int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its settle() */
 } RhConfig;
 
 typedef enum {
     RH_FIELD_NONE,
-    RH_FIELD_SIZE,     /* integer in [low, high] */
+    RH_FIELD_SIZE,     /* integer in [low, high]; a list of them says it layer by layer */
     RH_FIELD_FLAG,     /* true or false */
     RH_FIELD_RATE,     /* fraction; the field is 1 when it is above 0 */
+    RH_FIELD_COUNT,    /* how many members a list or object has */
     RH_FIELD_CONSTANT, /* no key: a fact of the family, `otherwise` */
 } RhFieldType;
 
 #define RH_FIELD_REQUIRED INT64_MIN
 
 typedef struct {
-    const char *key; /* in the config.json */
+    const char *key; /* in the config.json; "a.b" is b inside a */
     size_t offset;   /* of the RhConfig field */
     RhFieldType type;
     int64_t low, high;
     int64_t otherwise; /* when the key is missing or null; RH_FIELD_REQUIRED: then an error */
 } RhField;
 
+/* What follows a layer's mixer. */
+typedef enum {
+    RH_FFN_BY_RULE, /* the family's, or experts where there are and the layer is one of theirs */
+    RH_FFN_DENSE,
+    RH_FFN_EXPERTS,
+    RH_FFN_ABSENT,
+} RhFfnChoice;
+
+/* A word that lists of layers know: the operators of a layer, and figures of its own. */
+typedef struct {
+    const char *word;
+    char letter;             /* the same in a pattern of letters; 0: none */
+    const RhOperator *mixer; /* NULL: the family's */
+    bool no_mixer, slides;
+    RhFfnChoice ffn;
+    struct {
+        size_t to, from; /* fields of RhConfig; copied where `from` is above 0 */
+    } figures[3];        /* ended by a row whose `from` is 0 */
+} RhLayerWord;
+
 typedef struct {
     const char *name; /* model_type */
     RhNorm norm;
     RhPosition position;
-    const RhOperator *mixer, *ffn; /* of every layer */
+    const RhOperator *mixer, *ffn; /* of layers about which no word says otherwise */
     const RhField *fields;         /* ended by a row without type */
+    const RhLayerWord *words; /* ended by a row without word; NULL: full and sliding attention */
+    const char *between;      /* the word of layers between those of `full_every` */
+    void (*settle)(
+        RhConfig *config); /* figures that follow from switches of the family; may be NULL */
 } RhFamily;
 
+/* The rows, by kind of model; ended by a row without name. */
+extern const RhFamily rh_families_dense[], rh_families_experts[], rh_families_mixed[];
+
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
-const char *const *rh_family_names(void);            /* sorted, NULL-ended */
+/* The family of an architecture's class, as "Qwen3ForCausalLM"; NULL when unknown. */
+const RhFamily *rh_family_by_class(const char *name);
+const char *const *rh_family_names(void); /* sorted, NULL-ended */
+/* The word that layers of this family are called by; NULL when unknown. */
+const RhLayerWord *rh_family_word(const RhFamily *family, const char *word);
+const RhLayerWord *rh_family_letter(const RhFamily *family, char letter);
+/* The words as a text, for messages. Caller frees. */
+char *rh_family_words_text(const RhFamily *family);
+
 /* Our own names of the fields, as `--set` takes them; ended by a row without type. */
 extern const RhField rh_set_fields[];
-/* Keys that a dense decoder's file may hold and that change nothing here. */
-bool rh_family_key_is_foreign(const char *key);
-/* A key which says that the model is not a plain dense decoder; the text says what it is. NULL for
- * other keys, and where the family has a field that settles the matter itself. */
+/* Keys that a decoder's file may hold and that change nothing here, or that another family knows. */
+bool rh_key_is_foreign(const char *key);
+/* Other names of a key, NULL-ended; NULL when it has none. */
+const char *const *rh_key_aliases(const char *key);
+/* A key which says that the model is of another kind than the family; the text says what it is. NULL
+ * for other keys, and where the family has a field that settles the matter itself. */
 const char *rh_family_refused_key(const RhFamily *family, const char *key);
 
 static inline int64_t *rh_config_field(RhConfig *config, const RhField *field)

@@ -67,7 +67,7 @@ static void check_divides(const Check *check, size_t part, size_t whole)
 static void check_experts(const Check *check)
 {
     const RhConfig *c = check->config;
-    size_t chosen = offsetof(RhConfig, experts_per_token), step = offsetof(RhConfig, expert_step);
+    size_t chosen = offsetof(RhConfig, experts_per_token);
     if (c->experts == 0 || c->dense_layers >= c->layers)
         return;
     if (c->experts_per_token < 1 || c->experts_per_token > c->experts)
@@ -75,12 +75,6 @@ static void check_experts(const Check *check)
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
                                     name_of(check, chosen), c->experts_per_token, c->experts),
                     g_strdup("a token goes to 1 of them at least, and to all at most"));
-    if (c->expert_step > 1)
-        add_problem(check, step,
-                    g_strdup_printf("%s %" G_GINT64_FORMAT ": layers with and without experts in "
-                                    "turn are not built yet",
-                                    name_of(check, step), c->expert_step),
-                    g_strdup("1: experts in every layer"));
 }
 
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)
@@ -90,6 +84,8 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
     g_array_set_clear_func(problems, clear_problem);
     if (family->mixer->resolve != NULL)
         family->mixer->resolve(c);
+    if (family->settle != NULL)
+        family->settle(c);
     if (c->kv_heads == 0)
         c->kv_heads = c->heads;
     if (c->ffn == 0)
@@ -101,52 +97,122 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         c->head_size = MAX(c->hidden / c->heads, 1);
     }
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
+    if (c->scan_groups > 0)
+        check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
+    if (c->out_groups > 0)
+        check_divides(&check, offsetof(RhConfig, out_groups), offsetof(RhConfig, heads));
     check_experts(&check);
     return problems;
 }
 
 /* --- From a configuration to layers and back --- */
 
-/* Every byte of `kind` is written: kinds are compared as bytes. */
-static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer, bool slides,
-                       RhLayerKind *kind)
+static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
 {
-    bool routes = c->experts > 0 && layer >= c->dense_layers;
-    const RhOperator *const pair[] = {family->mixer, routes ? &rh_mixture : family->ffn};
-    memset(kind, 0, sizeof *kind);
-    kind->mixer = pair[0];
-    kind->ffn = pair[1];
-    kind->window_tokens = slides ? (int32_t)c->window : 0;
-    for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
-        if (pair[i] != NULL && pair[i]->shape != NULL)
-            pair[i]->shape(c, kind);
+    bool between = c->full_every > 0 && (layer + 1) % c->full_every != 0;
+    bool slides = c->full_every == 0 && c->window > 0 && layer >= c->window_from;
+    const RhLayerWord *word = between  ? rh_family_word(family, family->between)
+                              : slides ? rh_family_word(family, "sliding_attention")
+                                       : NULL;
+    return word != NULL ? word : rh_family_word(family, "full_attention");
 }
 
-/* The number of a kind; kinds are numbered as they first appear. Layers of a configuration differ in
- * whether they slide (shape_kind): two kinds. */
-G_STATIC_ASSERT(RH_LAYER_KINDS_MAX >= 2);
-static uint8_t find_kind(RhModel *m, const RhLayerKind *kind)
+/* The model's figures, and over them the word's and the layer's own. */
+static RhConfig config_of_layer(const RhConfig *c, const RhLayerWord *word, const RhLayerPlan *plan)
+{
+    RhConfig own = *c;
+    char *bytes = (char *)&own;
+    for (size_t i = 0; word != NULL && i < G_N_ELEMENTS(word->figures); i++) {
+        int64_t value;
+        memcpy(&value, bytes + word->figures[i].from, sizeof value);
+        if (word->figures[i].from > 0 && value > 0)
+            memcpy(bytes + word->figures[i].to, &value, sizeof value);
+    }
+    for (int32_t i = 0; plan != NULL && i < plan->figures_count; i++)
+        memcpy(bytes + plan->figures[i].offset, &plan->figures[i].value, sizeof(int64_t));
+    return own;
+}
+
+static bool is_turn_of_experts(const RhConfig *c, int32_t layer)
+{
+    int64_t step = MAX(c->expert_step, 1), turn = c->expert_offset < 0 ? step - 1 : 0;
+    return c->experts > 0 && layer >= c->dense_layers && layer % step == turn;
+}
+
+static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32_t layer,
+                                RhFfnChoice choice)
+{
+    if (choice == RH_FFN_ABSENT)
+        return NULL;
+    if (choice == RH_FFN_BY_RULE)
+        choice = is_turn_of_experts(c, layer) ? RH_FFN_EXPERTS : RH_FFN_DENSE;
+    return choice == RH_FFN_EXPERTS && c->experts > 0 ? &rh_mixture : family->ffn;
+}
+
+/* Every byte of `kind` is written: kinds are compared as bytes. */
+static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
+                       const RhLayerPlan *plan, RhLayerKind *kind)
+{
+    const RhLayerWord *word =
+        plan != NULL && plan->word != NULL ? plan->word : word_by_rule(family, c, layer);
+    static const RhLayerWord plain;
+    const RhLayerWord *said = word != NULL ? word : &plain;
+    RhConfig own = config_of_layer(c, said, plan);
+    RhFfnChoice choice = plan != NULL && plan->ffn != RH_FFN_BY_RULE ? plan->ffn : said->ffn;
+    bool mixes = !said->no_mixer && (plan == NULL || !plan->no_mixer);
+    memset(kind, 0, sizeof *kind);
+    kind->mixer = !mixes ? NULL : said->mixer != NULL ? said->mixer : family->mixer;
+    kind->ffn = ffn_of(family, &own, layer, choice);
+    if (own.parallel && kind->mixer != NULL && kind->ffn == &rh_ffn) {
+        kind->mixer = &rh_parallel;
+        kind->ffn = NULL;
+    }
+    kind->window_tokens = said->slides ? (int32_t)own.window : 0;
+    kind->extra_norms = (int32_t)own.extra_norms;
+    const RhOperator *const pair[] = {kind->mixer, kind->ffn};
+    for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
+        if (pair[i] != NULL && pair[i]->shape != NULL)
+            pair[i]->shape(&own, kind);
+}
+
+/* The number of a kind; kinds are numbered as they first appear. -1 when there are too many. */
+static int find_kind(RhModel *m, const RhLayerKind *kind)
 {
     for (int i = 0; i < m->kinds_count; i++)
         if (memcmp(&m->kinds[i], kind, sizeof *kind) == 0)
-            return (uint8_t)i;
-    g_assert(m->kinds_count < RH_LAYER_KINDS_MAX);
+            return i;
+    if (m->kinds_count == RH_LAYER_KINDS_MAX)
+        return -1;
     m->kinds[m->kinds_count] = *kind;
-    return (uint8_t)m->kinds_count++;
+    return m->kinds_count++;
 }
 
-void rh_model_set_kinds(RhModel *m, const RhConfig *c, const bool *sliding)
+static void shape_layers(RhModel *m, const RhConfig *c, bool *fits)
 {
     const RhFamily *family = rh_family_by_name(m->family);
     g_free(m->kind_of_layer);
     m->layers_count = (int32_t)c->layers;
     m->kind_of_layer = g_new0(uint8_t, c->layers);
     m->kinds_count = 0;
+    *fits = true;
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
-        shape_kind(family, c, i, sliding[i] && c->window > 0, &kind);
-        m->kind_of_layer[i] = find_kind(m, &kind);
+        shape_kind(family, c, i, m->plans != NULL ? &m->plans[i % m->plans_count] : NULL, &kind);
+        int found = find_kind(m, &kind);
+        *fits = *fits && found >= 0;
+        m->kind_of_layer[i] = (uint8_t)MAX(found, 0);
     }
+}
+
+bool rh_model_set_layers(RhModel *m, const RhConfig *c, RhLayerPlan *plans, int32_t count)
+{
+    bool fits;
+    if (plans != m->plans)
+        g_free(m->plans);
+    m->plans = plans;
+    m->plans_count = count;
+    shape_layers(m, c, &fits);
+    return fits;
 }
 
 static void set_sizes(RhModel *m, const RhConfig *c)
@@ -158,6 +224,10 @@ static void set_sizes(RhModel *m, const RhConfig *c)
     m->positions = c->positions;
     m->rotary_base = c->rotary_base;
     m->tied_embeddings = c->tied != 0;
+    m->embedding_norm = c->embedding_norm != 0;
+    m->token_types = (int32_t)c->token_types;
+    m->streams = (int32_t)c->streams;
+    m->patch_entries = c->patch * c->patch * c->channels;
     m->hidden_dropout = c->hidden_dropout != 0;
     m->attention_dropout = c->attention_dropout != 0;
 }
@@ -171,10 +241,7 @@ RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *
     m->position = family->position;
     m->config = g_new(RhConfig, 1);
     set_sizes(m, c);
-    g_autofree bool *sliding = g_new(bool, c->layers);
-    for (int64_t i = 0; i < c->layers; i++)
-        sliding[i] = i >= c->window_from;
-    rh_model_set_kinds(m, c, sliding);
+    rh_model_set_layers(m, c, NULL, 0);
     return m;
 }
 
@@ -201,11 +268,39 @@ RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t 
     return m;
 }
 
+const RhLayerKind *rh_model_attention_kind(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, NULL);
+    for (int i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].head_size > 0 && m->kinds[i].state_size == 0)
+            return &m->kinds[i];
+    return &m->kinds[0];
+}
+
+const RhLayerKind *rh_model_ffn_kind(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, NULL);
+    for (int i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].ffn_width > 0 && m->kinds[i].experts == 0)
+            return &m->kinds[i];
+    return &m->kinds[0];
+}
+
+const RhLayerKind *rh_model_experts_kind(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, NULL);
+    for (int i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].experts > 0)
+            return &m->kinds[i];
+    return NULL;
+}
+
 void rh_model_free(RhModel *model)
 {
     if (model == NULL)
         return;
     g_free(model->kind_of_layer);
+    g_free(model->plans);
     g_free(model->config);
     g_free(model->hash);
     g_free(model);
@@ -274,22 +369,6 @@ static void forget_derived(size_t changed, RhConfig *c)
         c->ffn = 0;
 }
 
-/* Layers keep sliding as they did; a first window slides everywhere, layers added are as the last.
- */
-static void apply(RhModel *m, const RhConfig *c, size_t changed)
-{
-    bool by_layer = changed == offsetof(RhConfig, window_from);
-    bool had_window = m->config->window > 0;
-    g_autofree bool *sliding = g_new(bool, c->layers);
-    for (int64_t i = 0; i < c->layers; i++) {
-        int64_t like = MIN(i, m->layers_count - 1);
-        sliding[i] = by_layer ? i >= c->window_from
-                              : !had_window || m->kinds[m->kind_of_layer[like]].window_tokens > 0;
-    }
-    set_sizes(m, c);
-    rh_model_set_kinds(m, c, sliding);
-}
-
 static void add_to_hash(RhModel *m, const char *key, const char *value)
 {
     g_autofree char *old = m->hash;
@@ -312,6 +391,8 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
     if (!parse_value(field, key, value, &said, error))
         return false;
     *rh_config_field(&c, field) = said;
+    if (m->config->window == 0 && field->offset == offsetof(RhConfig, window))
+        c.window_from = 0; /* a first window: every layer slides */
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, rh_set_fields);
     if (problems->len > 0) {
         const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
@@ -322,7 +403,14 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
             error, RH_ERROR_USAGE,
             "%s=%s: in the family %s it follows from other figures, as %" G_GINT64_FORMAT, key,
             value, m->family, *rh_config_field(&c, field));
-    apply(m, &c, field->offset);
+    RhConfig before = *m->config;
+    set_sizes(m, &c);
+    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count)) {
+        set_sizes(m, &before);
+        rh_model_set_layers(m, &before, m->plans, m->plans_count);
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: layers of more than %d kinds", key, value,
+                       RH_LAYER_KINDS_MAX);
+    }
     add_to_hash(m, key, value);
     return true;
 }

@@ -21,8 +21,14 @@ typedef struct {
     const RhOperator *mixer, *ffn; /* NULL: the layer has none */
     int32_t heads, kv_heads, head_size;
     int32_t q_rank, kv_rank, rope_size, value_size; /* latent attention; head_size is a key's */
-    int32_t window_tokens;                          /* sliding window; 0 = full attention */
-    bool qk_norm;
+    int32_t window_tokens; /* how far a query looks: a sliding window, the keys that a sparse
+                            * attention leaves it, a scan's chunk; 0 = all */
+    int32_t index_heads, index_size;                   /* of a sparse attention's indexer */
+    int32_t compress, index_top, out_rank, out_groups; /* compressed attention (compressed.c) */
+    int32_t state_size, conv_size;                     /* linear mixers: columns of a key, taps */
+    bool conv_bias;
+    bool qk_norm, out_gate, keys_as_values, both_ways;
+    int32_t extra_norms; /* of the hidden state, in each block */
     bool qkv_bias, out_bias;
     int64_t ffn_width;                  /* of a mixture: of one expert */
     int64_t shared_width;               /* of a mixture's shared experts together; 0: none */
@@ -33,7 +39,7 @@ typedef struct {
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
 } RhLayerKind;
 
-#define RH_LAYER_KINDS_MAX 8
+#define RH_LAYER_KINDS_MAX 16
 
 typedef struct {
     const char *name;   /* interned */
@@ -46,11 +52,17 @@ typedef struct {
     bool attention_dropout; /* ... and on attention's probabilities */
     RhNorm norm;
     RhPosition position;
-    int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
+    bool embedding_norm; /* a norm behind the embedding */
+    int32_t token_types; /* rows of a table of token types */
+    int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
+    int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
+    int64_t rotary_base;   /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;
-    uint8_t *kind_of_layer;  /* layers_count entries, owned */
+    uint8_t *kind_of_layer;    /* layers_count entries, owned */
+    struct RhLayerPlan *plans; /* what the file says of single layers; NULL: nothing; owned */
+    int32_t plans_count;
     struct RhConfig *config; /* as the file says it, for rh_model_set; owned */
     char *hash;              /* SHA-256 of the source text */
 } RhModel;
@@ -63,6 +75,11 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error);
  * head_size, ffn, vocab, positions, window, tied, ...) or the family's own keys. On an error
  * (RH_ERROR_USAGE) the model is as before. */
 bool rh_model_set(RhModel *model, const char *key, const char *value, GError **error);
+/* For a description in a line: the first kind that has attention, the first with a dense network (both
+ * the first of all when there is none), the first with experts (NULL when there is none). */
+const RhLayerKind *rh_model_attention_kind(const RhModel *model);
+const RhLayerKind *rh_model_ffn_kind(const RhModel *model);
+const RhLayerKind *rh_model_experts_kind(const RhModel *model);
 /* Dense GPT of given shape, for tests and for rows of published tables (plain ffn = 4h when ffn is
  * 0). */
 RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t heads, int64_t ffn,

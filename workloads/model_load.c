@@ -1,4 +1,5 @@
 /* Models from files: published config.json files and the catalogue (workloads/data). */
+#include <float.h>
 #include <string.h>
 
 #include "base/data.h"
@@ -16,34 +17,77 @@ static const RhJsonNode *member(const RhJsonNode *object, const char *key)
 
 /* --- Fields --- */
 
+/* `key` as it stands, or below others: "a.b". */
+static const RhJsonNode *find_path(const RhJsonNode *object, const char *key,
+                                   const RhJsonNode **within, const char **name)
+{
+    const char *dot = strchr(key, '.');
+    g_autofree char *first = g_strndup(key, dot != NULL ? (size_t)(dot - key) : strlen(key));
+    if (!rh_json_has(object, first))
+        return NULL;
+    const RhJsonNode *node = member(object, first);
+    if (dot != NULL)
+        return rh_json_kind(node) == RH_JSON_OBJECT ? find_path(node, dot + 1, within, name) : NULL;
+    if (within != NULL)
+        *within = object;
+    if (name != NULL)
+        *name = rh_json_key(node);
+    return node;
+}
+
+const RhJsonNode *rh_json_find(const RhJsonNode *object, const char *key, const RhJsonNode **within,
+                               const char **name)
+{
+    const RhJsonNode *node = find_path(object, key, within, name);
+    const char *const *aliases = node == NULL ? rh_key_aliases(key) : NULL;
+    for (; aliases != NULL && *aliases != NULL && node == NULL; aliases++)
+        node = find_path(object, *aliases, within, name);
+    return node;
+}
+
+/* A list says the size layer by layer (layer_lists.c); of the whole model it is the first one's. */
 static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
 {
+    const RhJsonNode *within = root;
+    const char *name = f->key;
+    const RhJsonNode *node = rh_json_find(root, f->key, &within, &name);
+    if (node != NULL && rh_json_kind(node) == RH_JSON_ARRAY && rh_json_count(node) > 0)
+        return rh_json_node_int(doc, rh_json_first(node), f->low, f->high);
     return f->otherwise == RH_FIELD_REQUIRED
-               ? rh_json_int(doc, root, f->key, f->low, f->high)
-               : rh_json_int_or(doc, root, f->key, f->low, f->high, f->otherwise);
+               ? rh_json_int(doc, within, name, f->low, f->high)
+               : rh_json_int_or(doc, within, name, f->low, f->high, f->otherwise);
+}
+
+static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, int64_t *value)
+{
+    const RhJsonNode *within = root;
+    const char *name = f->key;
+    const RhJsonNode *node = f->key != NULL ? rh_json_find(root, f->key, &within, &name) : NULL;
+    switch (f->type) {
+    case RH_FIELD_SIZE:
+        *value = read_size(doc, root, f);
+        break;
+    case RH_FIELD_FLAG:
+        *value = rh_json_bool_or(doc, within, name, f->otherwise != 0);
+        break;
+    case RH_FIELD_RATE:
+        *value = rh_json_number_or(doc, within, name, 0, 1, (double)f->otherwise) > 0;
+        break;
+    case RH_FIELD_COUNT:
+        *value = node != NULL ? rh_json_count(node) : f->otherwise;
+        break;
+    case RH_FIELD_CONSTANT:
+        *value = f->otherwise;
+        break;
+    case RH_FIELD_NONE:
+        break;
+    }
 }
 
 static void read_fields(RhJson *doc, const RhJsonNode *root, const RhFamily *family, RhConfig *c)
 {
-    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++) {
-        int64_t *value = rh_config_field(c, f);
-        switch (f->type) {
-        case RH_FIELD_SIZE:
-            *value = read_size(doc, root, f);
-            break;
-        case RH_FIELD_FLAG:
-            *value = rh_json_bool_or(doc, root, f->key, f->otherwise != 0);
-            break;
-        case RH_FIELD_RATE:
-            *value = rh_json_number_or(doc, root, f->key, 0, 1, (double)f->otherwise) > 0;
-            break;
-        case RH_FIELD_CONSTANT:
-            *value = f->otherwise;
-            break;
-        case RH_FIELD_NONE:
-            break;
-        }
-    }
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        read_field(doc, root, f, rh_config_field(c, f));
 }
 
 static bool has_key(const RhFamily *family, const char *key)
@@ -59,10 +103,29 @@ static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
 {
     GPtrArray *keys = g_ptr_array_new();
     for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
-        if (f->key != NULL && member(root, f->key) == NULL)
+        if (f->key != NULL && rh_json_find(root, f->key, NULL, NULL) == NULL)
             g_ptr_array_add(keys, (void *)f->key);
     g_ptr_array_add(keys, NULL);
     return keys;
+}
+
+/* Not null, false, 0 or empty. */
+static bool says_something(RhJson *doc, const RhJsonNode *node)
+{
+    switch (rh_json_kind(node)) {
+    case RH_JSON_NULL:
+    case RH_JSON_FALSE:
+        return false;
+    case RH_JSON_NUMBER:
+        return rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) != 0;
+    case RH_JSON_ARRAY:
+    case RH_JSON_OBJECT:
+        return rh_json_count(node) > 0;
+    case RH_JSON_TRUE:
+    case RH_JSON_TEXT:
+    default:
+        return true;
+    }
 }
 
 /* Published files hold dozens of keys that are not about shape. They are ignored, but not one
@@ -74,11 +137,11 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     const RhJsonNode *node = rh_json_first(root);
     for (; node != NULL; node = rh_json_next(node)) {
         const char *key = rh_json_key(node), *refused = rh_family_refused_key(family, key);
-        if (refused != NULL && rh_json_has(root, key))
+        if (refused != NULL && says_something(doc, node))
             rh_json_problem_at_key(doc, node, "only models of one stack of layers are known",
                                    "\"%s\": this model is %s, not a plain %s", key, refused,
                                    family->name);
-        if (refused != NULL || has_key(family, key) || rh_family_key_is_foreign(key))
+        if (refused != NULL || has_key(family, key) || rh_key_is_foreign(key))
             continue;
         const char *near = rh_nearest_name(key, (const char *const *)absent->pdata);
         if (near == NULL)
@@ -88,54 +151,37 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     }
 }
 
+/* By its type, or by the class that it was written by, where the type is someone's own. */
 static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
 {
-    const char *type = rh_json_string(doc, root, "model_type");
+    const RhJsonNode *whole = rh_json_root(doc),
+                     *typed = rh_json_has(root, "model_type") ? root : whole;
+    const char *type = rh_json_string_or(doc, typed, "model_type", "");
+    g_autofree char *part = g_strconcat(type, "_text", NULL);
     const RhFamily *family = rh_family_by_name(type);
-    if (family != NULL || !rh_json_has(root, "model_type"))
+    if (family == NULL)
+        family = rh_family_by_name(part);
+    const RhJsonNode *classes =
+        family == NULL ? rh_json_array_or_null(doc, root, "architectures") : NULL;
+    for (const RhJsonNode *n = rh_json_first(classes); n != NULL && family == NULL;
+         n = rh_json_next(n))
+        family = rh_family_by_class(rh_json_node_string(doc, n));
+    if (family != NULL)
         return family;
+    if (!rh_json_has(typed, "model_type")) {
+        rh_json_string(doc, root, "model_type"); /* says that it is missing */
+        return NULL;
+    }
     g_autofree char *names = g_strjoinv(", ", (char **)rh_family_names());
-    g_autofree char *help = g_strdup_printf("supported: %s", names);
-    rh_json_problem(doc, member(root, "model_type"), help, "model_type \"%s\" is not supported",
+    const char *near = rh_nearest_name(type, rh_family_names());
+    g_autofree char *help = g_strdup_printf(
+        "%s%s%ssupported: %s; a model of another kind can be described layer by layer: "
+        "\"model_type\": \"layers\" (docs/model-workload.md)",
+        near != NULL ? "a similar type exists: " : "", near != NULL ? near : "",
+        near != NULL ? "; " : "", names);
+    rh_json_problem(doc, member(typed, "model_type"), help, "model_type \"%s\" is not supported",
                     type);
     return NULL;
-}
-
-/* --- Layers --- */
-
-/* layer_types: one word per layer, for families that can slide. */
-static void read_layer_types(RhJson *doc, const RhJsonNode *root, const RhConfig *c, RhModel *m)
-{
-    const RhJsonNode *list = rh_json_array_or_null(doc, root, "layer_types");
-    if (list == NULL)
-        return;
-    if (rh_json_count(list) != c->layers) {
-        rh_json_problem(doc, list, NULL, "layer_types names %d layers of %" G_GINT64_FORMAT,
-                        rh_json_count(list), c->layers);
-        return;
-    }
-    g_autofree bool *sliding = g_new0(bool, c->layers);
-    int32_t i = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n), i++) {
-        const char *type = rh_json_node_string(doc, n);
-        sliding[i] = g_str_equal(type, "sliding_attention");
-        if (!sliding[i] && !g_str_equal(type, "full_attention"))
-            rh_json_problem(doc, n, "known: full_attention, sliding_attention",
-                            "layer type \"%s\" is not supported", type);
-        if (sliding[i] && c->window == 0)
-            rh_json_problem(doc, n, "set sliding_window (and use_sliding_window)",
-                            "layer %d slides, but no window is given", i);
-    }
-    rh_model_set_kinds(m, c, sliding);
-}
-
-/* Qwen's list of layers that stay dense. */
-static void read_dense_layers(RhJson *doc, const RhJsonNode *root)
-{
-    const RhJsonNode *list = rh_json_array_or_null(doc, root, "mlp_only_layers");
-    if (list != NULL && rh_json_count(list) > 0)
-        rh_json_problem(doc, list, "[]: experts in every layer",
-                        "mlp_only_layers: single layers without experts are not built yet");
 }
 
 static void report(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
@@ -146,9 +192,19 @@ static void report(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
         const RhJsonNode *at = NULL;
         for (const RhField *f = family->fields; at == NULL && f->type != RH_FIELD_NONE; f++)
             if (f->key != NULL && f->offset == p->offset)
-                at = member(root, f->key);
+                at = rh_json_find(root, f->key, NULL, NULL);
         rh_json_problem(doc, at != NULL ? at : root, p->help, "%s", p->text);
     }
+}
+
+/* A model of several parts ties its embeddings where it names the parts. */
+static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *family, RhConfig *c)
+{
+    const RhJsonNode *whole = rh_json_root(doc);
+    bool own = rh_json_has(root, "tie_word_embeddings");
+    if (!own && whole != root && rh_json_has(whole, "tie_word_embeddings") &&
+        has_key(family, "tie_word_embeddings"))
+        c->tied = rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tied != 0);
 }
 
 /* Missing and broken sizes came back as the low bound of their range, so the shape is always
@@ -158,26 +214,31 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
 {
     RhConfig c = {0};
     read_fields(doc, root, family, &c);
+    read_tying(doc, root, family, &c);
     check_other_keys(doc, root, family);
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
-    read_layer_types(doc, root, &c, m);
-    if (c.experts > 0)
-        read_dense_layers(doc, root);
+    RhLayerPlan *plans = rh_layer_lists_read(doc, root, family, &c);
+    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)c.layers : 0))
+        rh_json_problem(doc, root, NULL, "layers of more than %d kinds", RH_LAYER_KINDS_MAX);
     m->hash = g_strdup(rh_json_hash(doc));
     return m;
 }
 
-/* Where the decoder is said: in a part of its own, when there are encoders of pictures or sounds beside
- * it, which are left out. */
+/* Where a decoder is said that has encoders of pictures or sounds beside it, which are left out. */
+static const char *const DECODERS[] = {"text_config", "llm_config", "language_config",
+                                       "thinker_config", "language_model_config"};
+
 static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)
 {
-    const RhJsonNode *type = member(root, "model_type"), *text = member(root, "text_config");
-    if (type == NULL || text == NULL || !rh_json_has(root, "text_config"))
-        return root;
-    const char *name = rh_json_string(doc, root, "model_type");
-    return rh_family_by_name(name) != NULL ? root : rh_json_object(doc, root, "text_config");
+    bool has_layers = rh_json_find(root, "num_hidden_layers", NULL, NULL) != NULL;
+    for (size_t i = 0; !has_layers && i < G_N_ELEMENTS(DECODERS); i++)
+        if (rh_json_has(root, DECODERS[i])) {
+            const RhJsonNode *part = rh_json_object(doc, root, DECODERS[i]);
+            return part != NULL ? decoder_of(doc, part) : root;
+        }
+    return root;
 }
 
 RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)

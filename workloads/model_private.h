@@ -1,5 +1,7 @@
 #pragma once
-/* Between model.c (the shape) and model_load.c (files, catalogue). Private to workloads/. */
+/* Between model.c (the shape), layer_lists.c (layers one by one) and model_load.c (files, catalogue).
+ * Private to workloads/. */
+#include "base/json.h"
 #include "workloads/families.h"
 
 /* One thing wrong with a shape: the field to blame, what, and how to mend it (may be NULL). */
@@ -9,11 +11,35 @@ typedef struct {
 } RhShapeProblem;
 
 /* Fills what follows from other fields (head_size, kv_heads, ffn, an unused window, and what the
- * family's operators know), then checks. The messages name fields as `names` does. GArray of
+ * family and its operators know), then checks. The messages name fields as `names` does. GArray of
  * RhShapeProblem, owned by the caller. */
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *config, const RhField *names);
 
-/* A model of the resolved shape; the window slides from layer `window_from` on. */
+#define RH_LAYER_FIGURES_MAX 6
+
+/* What a file says of one layer. */
+typedef struct RhLayerPlan {
+    const RhLayerWord *word; /* NULL: by the family's rule */
+    RhFfnChoice ffn;         /* RH_FFN_BY_RULE: as the word says */
+    bool no_mixer;
+    int32_t figures_count;
+    struct {
+        size_t offset; /* of RhConfig */
+        int64_t value;
+    } figures[RH_LAYER_FIGURES_MAX]; /* the layer's own */
+} RhLayerPlan;
+
+/* A model of the resolved shape, its layers by the family's rule. */
 RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *config);
-/* Says for every layer whether it slides. */
-void rh_model_set_kinds(RhModel *model, const RhConfig *config, const bool *sliding);
+/* Shapes the layers anew: by the family's rule, or as `plans` says (`count` of them, begun again where
+ * the model has more layers; the model takes them over). False when they are of too many kinds. */
+bool rh_model_set_layers(RhModel *model, const RhConfig *config, RhLayerPlan *plans, int32_t count);
+
+/* The plans of a file's layers, for rh_model_set_layers(); NULL where it has no list of them. */
+RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
+                                 const RhConfig *config);
+
+/* The member under `key`, or under another of its names, or inside others ("a.b"): the object that has
+ * it and its name there. NULL when there is none, or null. */
+const RhJsonNode *rh_json_find(const RhJsonNode *object, const char *key, const RhJsonNode **within,
+                               const char **name);

@@ -31,12 +31,17 @@ static bool in_layer(RhBlock block)
 }
 
 /* The two operators of a block; NULL, NULL where the layer has no such block. */
-static void operators_of(const RhLayerKind *kind, RhBlock block, const RhOperator *pair[2])
+static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                         const RhOperator *pair[2])
 {
     pair[0] = BLOCKS[block].sequence;
     pair[1] = block == RH_BLOCK_MIXER ? kind->mixer
               : block == RH_BLOCK_FFN ? kind->ffn
                                       : BLOCKS[block].tensor;
+    if (model->patch_entries > 0 && pair[1] == &rh_embedding)
+        pair[1] = &rh_patches;
+    if (model->patch_entries > 0 && pair[1] == &rh_head)
+        pair[1] = &rh_classes;
     if (pair[1] == NULL)
         pair[0] = NULL;
 }
@@ -74,7 +79,7 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     g_return_if_fail(model != NULL && shard != NULL && out != NULL);
     g_return_if_fail(kind != NULL || !in_layer(block));
     const RhOperator *pair[2];
-    operators_of(kind, block, pair);
+    operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, pass);
     ops.out = out;
     ops.exchanges = exchanges;
@@ -95,7 +100,7 @@ static RhParams params_of(const RhOps *ops, RhBlock block)
 {
     const RhOperator *pair[2];
     RhParams sum = {0};
-    operators_of(ops->kind, block, pair);
+    operators_of(ops->model, ops->kind, block, pair);
     for (int i = 0; i < 2; i++) {
         RhParams p =
             pair[i] != NULL && pair[i]->params != NULL ? pair[i]->params(ops) : (RhParams){0};
@@ -118,7 +123,7 @@ RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock 
 static RhFlops flops_of(const RhOps *ops, RhBlock block)
 {
     const RhOperator *pair[2];
-    operators_of(ops->kind, block, pair);
+    operators_of(ops->model, ops->kind, block, pair);
     return pair[1] != NULL && pair[1]->flops != NULL ? pair[1]->flops(ops) : (RhFlops){0};
 }
 
@@ -150,7 +155,7 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
     g_return_val_if_fail(model != NULL && shard != NULL, (RhActivation){0});
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhActivation){0});
     const RhOperator *pair[2];
-    operators_of(kind, block, pair);
+    operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     RhOperatorBytes sum = {0};
     for (int i = 0; i < 2; i++) {
@@ -176,7 +181,7 @@ bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock
     g_return_val_if_fail(model != NULL && shard != NULL, true);
     g_return_val_if_fail(kind != NULL || !in_layer(block), true);
     const RhOperator *pair[2];
-    operators_of(kind, block, pair);
+    operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     return pair[1] == NULL || pair[1]->takes_whole == NULL || pair[1]->takes_whole(&ops);
 }

@@ -1,11 +1,22 @@
 /* Attention with grouped queries: one GEMM for q, k and v, rotary, the core, one GEMM out
- * (Megatron-LM, arXiv 1909.08053, section 3). Formulas: docs/model-workload.md. */
+ * (Megatron-LM, arXiv 1909.08053, section 3). The output may be scaled by a sigmoid of as many columns,
+ * which come from the first GEMM (Qwen3-Next), and keys may be values, too (Gemma 4). Formulas:
+ * docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. */
 typedef struct {
     int64_t heads, kv_heads, q, kv, qkv;
+    int64_t gate; /* columns that the output is scaled by */
 } Widths;
+
+/* Per element of the output: read it and its gate, write it; backward reads both and the gradient, and
+ * writes two. Eager: sigmoid, then product. */
+#define GATE_FORWARD  (2 * RH_READ + RH_WRITE)
+#define GATE_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
+#define SIGMOID       (RH_READ + RH_WRITE)
+static const RhStream GATE = {GATE_FORWARD, GATE_BACKWARD, SIGMOID + GATE_FORWARD,
+                              SIGMOID + RH_READ + GATE_BACKWARD, 2};
 
 /* At least one key-value head: fewer than t are replicated. */
 static Widths widths_of(const RhOps *ops)
@@ -15,7 +26,8 @@ static Widths widths_of(const RhOps *ops)
                 .kv_heads = MAX(rh_ops_cut(ops, kind->kv_heads), 1)};
     w.q = w.heads * kind->head_size;
     w.kv = w.kv_heads * kind->head_size;
-    w.qkv = w.q + 2 * w.kv;
+    w.gate = kind->out_gate ? w.q : 0;
+    w.qkv = w.q + w.gate + (kind->keys_as_values ? 1 : 2) * w.kv;
     return w;
 }
 
@@ -25,6 +37,9 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->kv_heads = (int32_t)c->kv_heads;
     kind->head_size = (int32_t)c->head_size;
     kind->qk_norm = c->qk_norm != 0;
+    kind->out_gate = c->out_gate != 0;
+    kind->keys_as_values = c->keys_as_values != 0;
+    kind->both_ways = c->both_ways != 0;
     kind->qkv_bias = c->qkv_bias != 0;
     kind->out_bias = c->out_bias != 0;
 }
@@ -66,6 +81,13 @@ static void queries_and_keys(RhOps *ops, const Widths *w, bool backward)
         rh_ops_rotary(ops, elements, backward);
 }
 
+static void scale(RhOps *ops, const Widths *w, bool backward)
+{
+    if (w->gate > 0)
+        rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE, (double)ops->tokens * (double)w->gate,
+                           backward);
+}
+
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
     int64_t h = ops->model->hidden;
@@ -90,10 +112,12 @@ static void kernels(RhOps *ops, RhPass pass)
         rh_ops_gemm(ops, 1, ops->tokens, w.qkv, h);
         queries_and_keys(ops, &w, false);
         rh_core_kernels(ops, &core, pass);
+        scale(ops, &w, false);
         rh_ops_gemm(ops, 1, ops->tokens, h, w.q);
         break;
     case RH_PASS_BACKWARD_DATA:
         rh_ops_gemm(ops, 1, ops->tokens, w.q, h);
+        scale(ops, &w, true);
         rh_core_kernels(ops, &core, pass);
         queries_and_keys(ops, &w, true);
         rh_ops_gemm(ops, 1, ops->tokens, h, w.qkv);
@@ -118,7 +142,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
     /* Queries and keys before their norm, and its copies. */
     double normed = ops->kind->qk_norm ? (double)(w.q + w.kv) : 0;
-    double row = e * (double)(w.qkv + w.q) + (e + rh_ops_norm_copies(ops)) * normed;
+    /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
+     * values part after their norm. */
+    double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.kv : 0)) +
+                 (e + rh_ops_norm_copies(ops)) * normed;
     return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
                              .core = dropped,
                              .forward = e * rh_ops_hidden_elements(ops) +
@@ -133,3 +160,20 @@ const RhOperator rh_attention = {.name = "attention",
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes};
+
+/* The same with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made in
+ * registers: nothing more is read. */
+const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
+                                       .shape = shape,
+                                       .params = params,
+                                       .flops = flops,
+                                       .kernels = kernels,
+                                       .bytes = bytes};
+
+/* The same without a mask. */
+const RhOperator rh_attention_both_ways = {.name = "attention both ways",
+                                           .shape = shape,
+                                           .params = params,
+                                           .flops = flops,
+                                           .kernels = kernels,
+                                           .bytes = bytes};

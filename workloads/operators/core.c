@@ -64,19 +64,20 @@ static double context_bytes(const RhOps *ops, const RhCore *core)
 
 /* Context parallel, a ring of c blocks: the rank's own tokens under the causal mask; then, of every
  * other rank's, the half that it may see (all queries on the front half of the keys, or the back
- * half of the queries on all: as many pairs), each merged into the sum so far: read two results,
- * write one. Keys and values travel; backward, their gradients too. */
+ * half of the queries on all: as many pairs; without a mask all of them), each merged into the sum so
+ * far: read two results, write one. Keys and values travel; backward, their gradients too. */
 static void fused_ring(RhOps *ops, const RhCore *core, RhPass pass)
 {
-    int64_t own = ops->queries, half = own / 2;
-    double pairs = 0.5 * (double)own * (double)own;
+    bool whole = ops->kind->both_ways;
+    int64_t own = ops->queries, seen = whole ? own : own / 2;
+    double pairs = (whole ? 1 : 0.5) * (double)own * (double)own;
     double result = (double)ops->tokens * (double)(core->heads * core->value);
     double travels = context_bytes(ops, core) * (pass == RH_PASS_BACKWARD_DATA ? 2 : 1);
     rh_ops_exchange(ops, RH_EXCHANGE_RING, 0, travels);
-    fused_block(ops, core, pass, &(Block){true, own, own, pairs});
+    fused_block(ops, core, pass, &(Block){!whole, own, own, pairs});
     for (int32_t step = 1; step < ops->shard->cp; step++) {
         rh_ops_exchange(ops, RH_EXCHANGE_RING, step, travels);
-        fused_block(ops, core, pass, &(Block){false, half, half, pairs});
+        fused_block(ops, core, pass, &(Block){false, seen, seen, pairs});
         rh_ops_stream(ops, RH_KERNEL_ADD, 3 * ops->element_bytes * result, 1);
     }
     rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
@@ -85,8 +86,8 @@ static void fused_ring(RhOps *ops, const RhCore *core, RhPass pass)
 static void fused(RhOps *ops, const RhCore *core, RhPass pass)
 {
     int64_t reach = rh_ops_reach(ops);
-    Block all = {!ops->decoding, reach, ops->decoding ? reach : ops->queries,
-                 rh_ops_visible_pairs(ops)};
+    Block all = {!ops->decoding && !ops->kind->both_ways, reach,
+                 ops->decoding ? reach : ops->queries, rh_ops_visible_pairs(ops)};
     if (ops->shard->cp > 1 && rh_pass_trains(pass))
         fused_ring(ops, core, pass);
     else

@@ -29,7 +29,7 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->ffn_width = c->ffn;
+    kind->ffn_width = c->dense_ffn > 0 ? c->dense_ffn : c->ffn;
     kind->ffn_gated = c->ffn_gated != 0;
     kind->ffn_bias = c->ffn_bias != 0;
 }

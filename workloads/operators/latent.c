@@ -2,6 +2,10 @@
  * made from one latent vector a token, and a part of each key that is rotated and shared by all
  * heads. Queries may go through a latent of their own. Formulas: docs/model-workload.md.
  *
+ * A sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) has an indexer besides, which scores
+ * all tokens by a few narrow heads and leaves each query the best of them. Beyond that many tokens its
+ * core works on latents, as decoding does, whose rows all heads share; it is held whole by every rank.
+ *
  * Training and prompts make whole keys and values; decoding reads the latents alone, with the
  * matrices that would make keys and values multiplied into queries and outputs (section 2.1.2).
  * Matrices into latents and their norms are held and computed by every tensor-parallel rank, as in
@@ -45,6 +49,15 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->value_size = (int32_t)c->value_size;
     kind->qkv_bias = c->qkv_bias != 0;
     kind->out_bias = c->out_bias != 0;
+    kind->index_heads = (int32_t)c->index_heads;
+    kind->index_size = (int32_t)c->index_size;
+    kind->window_tokens = (int32_t)c->index_top;
+}
+
+/* Are there more keys than a query is left? */
+static bool is_sparse(const RhOps *ops)
+{
+    return ops->kind->index_heads > 0 && ops->keys > ops->kind->window_tokens;
 }
 
 /* The weight matrices, in the order of a forward pass: rows of the input, columns of the output. */
@@ -53,12 +66,20 @@ typedef struct {
     bool whole; /* on every rank */
 } Matrix;
 
-/* Into the queries' latent and out of it, or straight; into the keys' and out of it; the output. */
-static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[5])
+#define MATRICES_MAX 8
+
+/* The indexer's: its queries, its one key, a weight a head. Into the queries' latent and out of it, or
+ * straight; into the keys' and out of it; the output. */
+static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRICES_MAX])
 {
     const RhLayerKind *kind = ops->kind;
-    int64_t h = ops->model->hidden;
+    int64_t h = ops->model->hidden, queries = (int64_t)kind->index_heads * kind->index_size;
     int n = 0;
+    if (kind->index_heads > 0) {
+        matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, queries, true};
+        matrices[n++] = (Matrix){h, kind->index_size, true};
+        matrices[n++] = (Matrix){h, kind->index_heads, true};
+    }
     if (kind->q_rank > 0)
         matrices[n++] = (Matrix){h, kind->q_rank, true};
     matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, w->q, false};
@@ -72,9 +93,10 @@ static RhParams params(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
-    Matrix matrices[5];
+    Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
-    RhParams p = {.replicated = kind->kv_rank + kind->q_rank}; /* the latents' norms */
+    /* The latents' norms, and scale and shift of the indexer's key. */
+    RhParams p = {.replicated = kind->kv_rank + kind->q_rank + 2.0 * kind->index_size};
     for (int i = 0; i < count; i++) {
         double entries = (double)matrices[i].in * (double)matrices[i].out;
         *(matrices[i].whole ? &p.replicated : &p.sharded) += entries;
@@ -103,13 +125,32 @@ static RhCore core_of_latents(const RhOps *ops, const Widths *w)
                     .values_in_keys = true};
 }
 
+static RhCore core_as_used(const RhOps *ops, const Widths *w)
+{
+    return is_sparse(ops) ? core_of_latents(ops, w) : core_of(ops, w);
+}
+
+/* Of the indexer: each of its heads' queries by the key of every token before. */
+static double index_pairs(const RhOps *ops)
+{
+    double s = (double)ops->keys;
+    return (double)ops->sequences * (ops->decoding ? s : 0.5 * s * s / MAX(ops->shard->cp, 1));
+}
+
+static double index_flops(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    double pair = 2 * (double)kind->index_heads * kind->index_size;
+    return is_sparse(ops) ? pair * index_pairs(ops) : 0;
+}
+
 static RhFlops flops(const RhOps *ops)
 {
     Widths w = widths_of(ops);
-    Matrix matrices[5];
+    Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
-    RhCore core = core_of(ops, &w);
-    RhFlops f = {.pairs = rh_core_flops(ops, &core, false)};
+    RhCore core = core_as_used(ops, &w);
+    RhFlops f = {.pairs = rh_core_flops(ops, &core, false) + index_flops(ops)};
     for (int i = 0; i < count; i++)
         f.weights += 2 * (double)ops->tokens * (double)matrices[i].in * (double)matrices[i].out;
     return f;
@@ -154,17 +195,44 @@ static void over_latents(RhOps *ops, const Widths *w, RhPass pass)
     rh_ops_gemm(ops, w->heads, ops->tokens, kind->value_size, kind->kv_rank);
 }
 
+/* Scores, reduced over the heads to one a pair: written in fp32, and read to choose the best. Backward
+ * they have gradients where keys were chosen, of queries and of keys. */
+static void indexer(RhOps *ops, bool backward)
+{
+    const RhLayerKind *kind = ops->kind;
+    if (!is_sparse(ops))
+        return;
+    double chosen = (double)ops->sequences * rh_ops_visible_pairs(ops) / index_pairs(ops);
+    RhKernel scores = {
+        .cls = RH_KERNEL_ATTENTION,
+        .dtype = (uint8_t)ops->shard->dtype,
+        .causal = !ops->decoding,
+        .heads = kind->index_heads,
+        .kv_heads = 1,
+        .batch = ops->sequences,
+        .m = ops->queries,
+        .n = ops->keys,
+        .k = kind->index_size,
+        .flops = (backward ? 2 * chosen : 1) * index_flops(ops),
+        .bytes = ops->element_bytes * kind->index_size *
+                 ((double)ops->tokens * kind->index_heads + (double)(ops->sequences * ops->keys))};
+    g_array_append_val(ops->out, scores);
+    if (!backward)
+        rh_ops_stream(ops, RH_KERNEL_REDUCE, 2 * RH_FP32 * index_pairs(ops), 1);
+}
+
 /* The last two matrices come out of the keys' latent, and out of the operator. */
 static void forward(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
-    Matrix matrices[5];
+    Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     for (int i = 0; i < count - 2; i++)
         rh_ops_gemm(ops, 1, ops->tokens, matrices[i].out, matrices[i].in);
     latent_norms(ops, false);
     rotation(ops, &w, false);
-    if (pass == RH_PASS_DECODE)
+    indexer(ops, false);
+    if (pass == RH_PASS_DECODE || is_sparse(ops))
         over_latents(ops, &w, pass);
     else
         over_keys(ops, &w, pass);
@@ -174,12 +242,14 @@ static void forward(RhOps *ops, RhPass pass)
 static void backward(RhOps *ops)
 {
     Widths w = widths_of(ops);
-    RhCore core = core_of(ops, &w);
-    Matrix matrices[5];
+    RhCore core = core_as_used(ops, &w);
+    Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     rh_ops_gemm(ops, 1, ops->tokens, w.v, ops->model->hidden);
     rh_core_kernels(ops, &core, RH_PASS_BACKWARD_DATA);
-    assembly(ops, &w, true);
+    indexer(ops, true);
+    if (!is_sparse(ops))
+        assembly(ops, &w, true);
     rotation(ops, &w, true);
     latent_norms(ops, true);
     for (int i = count - 2; i >= 0; i--)
@@ -189,7 +259,7 @@ static void backward(RhOps *ops)
 static void weight_gradients(RhOps *ops)
 {
     Widths w = widths_of(ops);
-    Matrix matrices[5];
+    Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     for (int i = count - 1; i >= 0; i--)
         rh_ops_weight_gradient(ops, matrices[i].out, matrices[i].in);
@@ -202,7 +272,7 @@ static void weight_gradients(RhOps *ops)
 static void kernels(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
-    RhCore core = core_of(ops, &w);
+    RhCore core = core_as_used(ops, &w);
     switch (pass) {
     case RH_PASS_FORWARD:
     case RH_PASS_RECOMPUTE_FULL:
@@ -226,17 +296,35 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: latents before and after their norm (the second feed the next GEMM), queries, whole keys
- * and values, attention's output. */
+/* Columns a token of what the core reads and writes: queries, whole keys and values, the output; or
+ * queries twice, before they are taken to the latents and after, and the output likewise. */
+static double core_columns(const RhOps *ops, const Widths *w)
+{
+    double latents = (double)(w->heads * (ops->kind->kv_rank + ops->kind->rope_size));
+    double outputs = (double)(w->heads * ops->kind->kv_rank);
+    return is_sparse(ops) ? (double)(w->q + w->v) + latents + outputs
+                          : (double)(2 * w->q + 2 * w->v);
+}
+
+/* Of the indexer: its queries, key and weights, and the numbers of the chosen keys. */
+static double index_bytes(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    double columns = (double)kind->index_heads * (kind->index_size + 1) + kind->index_size;
+    return ops->element_bytes * columns + (is_sparse(ops) ? RH_FP32 * kind->window_tokens : 0);
+}
+
+/* Kept: latents before and after their norm (the second feed the next GEMM), what the core reads and
+ * writes. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
-    RhCore core = core_of(ops, &w);
+    RhCore core = core_as_used(ops, &w);
     double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
     double normed = (double)(kind->kv_rank + kind->q_rank);
-    double columns = 2 * normed + (double)(kind->rope_size + 2 * w.q + 2 * w.v);
-    double row = e * columns + rh_ops_norm_copies(ops) * normed;
+    double columns = 2 * normed + kind->rope_size + core_columns(ops, &w);
+    double row = e * columns + rh_ops_norm_copies(ops) * normed + index_bytes(ops);
     return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
                              .core = dropped,
                              .forward = e * rh_ops_hidden_elements(ops) +

@@ -1,4 +1,6 @@
-/* The SEQUENCE part of a block: the norm before it, and in a layer the residual add after it. */
+/* The SEQUENCE part of a block: the norm before it, and in a layer the residual add after it. Some
+ * models have a second norm behind the block or beside the first (`extra_norms`), and some several
+ * copies of the hidden state between blocks (hyper.c). */
 #include "workloads/operators/operator.h"
 
 /* Read x, read f(x), write the sum. */
@@ -11,9 +13,14 @@ static const RhStream RESIDUAL_DROPOUT = {SUM + RH_MASK, RH_BACKWARD_EXCESS *SUM
                                           SUM + RH_READ + RH_WRITE + DROPOUT,
                                           RH_BACKWARD_EXCESS *SUM + DROPOUT, 3};
 
+static int32_t norms_of(const RhOps *ops)
+{
+    return 1 + (ops->kind != NULL ? ops->kind->extra_norms : 0);
+}
+
 static RhParams params(const RhOps *ops)
 {
-    return (RhParams){.replicated = rh_ops_norm_params(ops)};
+    return (RhParams){.replicated = norms_of(ops) * rh_ops_norm_params(ops) + rh_hyper_params(ops)};
 }
 
 /* The norm's own gradient is part of its backward kernel. */
@@ -24,21 +31,24 @@ static void kernels(RhOps *ops, RhPass pass)
     double elements = rh_ops_sequence_elements(ops);
     if (!forward && pass != RH_PASS_BACKWARD_DATA)
         return;
-    rh_ops_norm(ops, elements, !forward);
+    for (int32_t i = 0; i < norms_of(ops); i++)
+        rh_ops_norm(ops, elements, !forward);
+    rh_hyper_kernels(ops, !forward);
     if (in_layer)
         rh_ops_elementwise(ops, RH_KERNEL_ADD, dropout ? &RESIDUAL_DROPOUT : &RESIDUAL, elements,
                            !forward);
 }
 
-/* Input and output of the norm, the second being the input of the block's first GEMM; the mask of
- * the dropout before the add. Norm statistics (4 B a token) are left out. */
+/* Input and output of the norm, the second being the input of the block's first GEMM; of a norm behind
+ * the block its input, of one beside its output; the mask of the dropout before the add. Norm statistics (4 B a token) are left out. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
-    double tensors = ops->model->norm == RH_NORM_NONE ? 1 : 2;
+    double tensors = ops->model->norm == RH_NORM_NONE ? 1 : 1 + norms_of(ops);
+    double copies = norms_of(ops) * rh_ops_norm_copies(ops);
     double mask = ops->kind != NULL && ops->model->hidden_dropout ? 1 : 0;
-    return (RhOperatorBytes){.kept =
-                                 rh_ops_sequence_elements(ops) *
-                                 (tensors * ops->element_bytes + rh_ops_norm_copies(ops) + mask)};
+    return (RhOperatorBytes){.kept = rh_ops_sequence_elements(ops) *
+                                         (tensors * ops->element_bytes + copies + mask) +
+                                     rh_hyper_kept_bytes(ops)};
 }
 
 const RhOperator rh_norm = {.name = "norm", .params = params, .kernels = kernels, .bytes = bytes};

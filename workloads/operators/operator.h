@@ -48,10 +48,14 @@ struct RhOperator {
     bool (*takes_whole)(const RhOps *ops); /* rh_block_takes_whole; NULL: it does */
 };
 
-extern const RhOperator rh_attention, rh_latent_attention;   /* of layers: mixers, */
-extern const RhOperator rh_ffn, rh_mixture;                  /* and what follows them */
+extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
+extern const RhOperator rh_latent_attention, rh_compressed_attention;
+extern const RhOperator rh_mamba, rh_delta_net;
+extern const RhOperator rh_parallel;                         /* a mixer and an ffn in one */
+extern const RhOperator rh_ffn, rh_mixture;                  /* what follows a mixer */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
+extern const RhOperator rh_patches, rh_classes;              /* ... of pictures */
 extern const RhOperator *const rh_operators[];               /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
@@ -119,6 +123,12 @@ void rh_ffn_activation(RhOps *ops, double elements, bool backward);
 void rh_ops_exchange(RhOps *ops, RhExchangeKind kind, int32_t step, double bytes);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
+
+/* Copies of the hidden state between blocks (hyper.c): parameters, kernels and kept bytes of a block's
+ * SEQUENCE part; none for models that have one. */
+double rh_hyper_params(const RhOps *ops);
+void rh_hyper_kernels(RhOps *ops, bool backward);
+double rh_hyper_kept_bytes(const RhOps *ops);
 
 /* --- The core of attention (core.c) --- */
 

@@ -2,8 +2,23 @@
 #include "workloads/operators/operator.h"
 
 const RhOperator *const rh_operators[] = {
-    &rh_attention, &rh_latent_attention, &rh_ffn,  &rh_mixture, &rh_norm,
-    &rh_positions, &rh_embedding,        &rh_head, NULL,
+    &rh_attention,
+    &rh_attention_alibi,
+    &rh_attention_both_ways,
+    &rh_latent_attention,
+    &rh_compressed_attention,
+    &rh_mamba,
+    &rh_delta_net,
+    &rh_parallel,
+    &rh_ffn,
+    &rh_mixture,
+    &rh_norm,
+    &rh_positions,
+    &rh_embedding,
+    &rh_head,
+    &rh_patches,
+    &rh_classes,
+    NULL,
 };
 
 const char *rh_operator_name(const RhOperator *op)

@@ -1,4 +1,4 @@
-/* The SEQUENCE part of the embedding: learned positions, and dropout. */
+/* The SEQUENCE part of the embedding: learned positions, types of tokens, a norm, and dropout. */
 #include "workloads/operators/operator.h"
 
 /* Read two, write the sum. */
@@ -14,9 +14,15 @@ static double table_entries(const RhOps *ops)
     return learned ? (double)ops->model->positions * (double)ops->model->hidden : 0;
 }
 
+static double types_entries(const RhOps *ops)
+{
+    return (double)ops->model->token_types * (double)ops->model->hidden;
+}
+
 static RhParams params(const RhOps *ops)
 {
-    return (RhParams){.replicated = table_entries(ops)};
+    return (RhParams){.replicated = table_entries(ops) + types_entries(ops) +
+                                    (ops->model->embedding_norm ? rh_ops_norm_params(ops) : 0)};
 }
 
 static void kernels(RhOps *ops, RhPass pass)
@@ -24,6 +30,10 @@ static void kernels(RhOps *ops, RhPass pass)
     double elements = rh_ops_sequence_elements(ops), table = table_entries(ops);
     if (rh_pass_is_forward(pass) && table > 0)
         rh_ops_elementwise(ops, RH_KERNEL_ADD, &POSITIONS, elements, false);
+    if (rh_pass_is_forward(pass) && ops->model->token_types > 0)
+        rh_ops_elementwise(ops, RH_KERNEL_ADD, &POSITIONS, elements, false);
+    if (ops->model->embedding_norm && (rh_pass_is_forward(pass) || pass == RH_PASS_BACKWARD_DATA))
+        rh_ops_norm(ops, elements, pass == RH_PASS_BACKWARD_DATA);
     if ((pass == RH_PASS_FORWARD || pass == RH_PASS_BACKWARD_DATA) && ops->model->hidden_dropout)
         rh_ops_elementwise(ops, RH_KERNEL_ADD, &DROPOUT, elements, pass != RH_PASS_FORWARD);
     if (pass == RH_PASS_BACKWARD_WEIGHT && table > 0)
@@ -31,11 +41,12 @@ static void kernels(RhOps *ops, RhPass pass)
                       ops->element_bytes * elements + rh_ops_table_gradient_bytes(ops) * table, 1);
 }
 
-/* Kept: dropout's mask, a byte an element. */
+/* Kept: dropout's mask, a byte an element; the norm's input. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
-    return (RhOperatorBytes){.kept =
-                                 ops->model->hidden_dropout ? rh_ops_sequence_elements(ops) : 0};
+    double mask = ops->model->hidden_dropout ? 1 : 0;
+    double input = ops->model->embedding_norm ? ops->element_bytes + rh_ops_norm_copies(ops) : 0;
+    return (RhOperatorBytes){.kept = (mask + input) * rh_ops_sequence_elements(ops)};
 }
 
 const RhOperator rh_positions = {

@@ -26,6 +26,8 @@ int64_t rh_ops_reach(const RhOps *ops)
 double rh_ops_visible_pairs(const RhOps *ops)
 {
     double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
+    if (ops->kind->both_ways && !ops->decoding)
+        return s * s / MAX(ops->shard->cp, 1);
     /* Context parallel: every rank has a half from the front and one from the back of the sequence,
      * so that all see equally many pairs. */
     return ops->decoding ? w : (s * w - 0.5 * w * w) / MAX(ops->shard->cp, 1);

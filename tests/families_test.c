@@ -1,0 +1,366 @@
+/* Families: counts of parameters against those of published weights, lists of layers, keys by other
+ * names, and what is said of a type that nobody knows. */
+#include "workloads/families.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/testkit.h"
+#include "workloads/ops.h"
+
+/* Parses `text` with single quotes for double ones. */
+static RhModel *parse(const char *text, GError **error)
+{
+    g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
+    g_autoptr(RhJson) doc = rh_json_parse("config.json", json, strlen(json), error);
+    return doc == NULL ? NULL : rh_model_parse(doc, "test", error);
+}
+
+static RhModel *load(const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    RhModel *m = parse(text, &error);
+    if (m == NULL)
+        g_printerr("  %s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    return m;
+}
+
+static void check_refused(const char *text, const char *expected)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m = parse(text, &error);
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    bool found = error != NULL && strstr(error->message, expected) != NULL;
+    CU_ASSERT_TRUE(found);
+    if (!found)
+        g_printerr("  \"%s\" not in: %s\n", expected, error == NULL ? "" : error->message);
+}
+
+#define SHAPE(type, layers, hidden, heads, kv, ffn, vocab)                                         \
+    "'model_type': '" type "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden          \
+    ", 'num_attention_heads': " #heads ", 'num_key_value_heads': " #kv                             \
+    ", 'intermediate_size': " #ffn ", 'vocab_size': " #vocab
+#define ENCODER(type, rest)                                                                        \
+    "{'model_type': '" type "', 'num_hidden_layers': 12, 'hidden_size': 768, "                     \
+    "'num_attention_heads': 12, 'intermediate_size': 3072, " rest "}"
+
+/* Totals of published weights (Hugging Face's safetensors metadata), less what is left out, which
+ * stands beside them. */
+static void parameters_equal_the_published_counts(void)
+{
+    static const struct {
+        const char *config;
+        int64_t params;
+    } rows[] = {
+        /* two rows of positions */
+        {"{'model_type': 'opt', 'num_hidden_layers': 12, 'hidden_size': 768, 'ffn_dim': 3072, "
+         "'num_attention_heads': 12, 'vocab_size': 50272, 'word_embed_proj_dim': 768}",
+         125239296 - 2 * 768},
+        {"{'model_type': 'bloom', 'n_layer': 70, 'hidden_size': 14336, 'n_head': 112, "
+         "'vocab_size': 250880}",
+         176247271424},
+        {"{'model_type': 'bloom', 'n_layer': 24, 'n_embed': 1024, 'num_attention_heads': 16, "
+         "'vocab_size': 250880}",
+         559214592},
+        {"{" SHAPE("gpt_neox", 44, 6144, 64, 64, 24576, 50432) "}", 20554567680},
+        {"{" SHAPE("gpt_neox", 16, 2048, 8, 8, 8192, 50304) "}", 1011781632}, /* Pythia-1B */
+        /* the head's bias */
+        {"{'model_type': 'gptj', 'n_layer': 28, 'n_embd': 4096, 'n_head': 16, 'n_inner': null, "
+         "'vocab_size': 50400}",
+         6050882784 - 50400},
+        {"{'model_type': 'falcon', 'num_hidden_layers': 32, 'hidden_size': 4544, "
+         "'num_attention_heads': 71, 'vocab_size': 65024, 'multi_query': true, 'bias': false, "
+         "'parallel_attn': true, 'new_decoder_architecture': false, 'alibi': false}",
+         6921720704},
+        {"{'model_type': 'falcon', 'num_hidden_layers': 60, 'hidden_size': 8192, "
+         "'num_attention_heads': 128, 'num_kv_heads': 8, 'vocab_size': 65024, "
+         "'new_decoder_architecture': true, 'bias': false}",
+         41303293952},
+        {"{" SHAPE("gemma", 28, 3072, 16, 16, 24576, 256000) "}", 8537680896},
+        {"{" SHAPE("gemma2", 42, 3584, 16, 8, 14336, 256000) "}", 9241705984},
+        {"{" SHAPE("gemma2", 46, 4608, 32, 16, 36864, 256000) ", 'head_dim': 128}", 27227128320},
+        {"{" SHAPE("gemma3_text", 26, 1152, 4, 1, 6912, 262144) "}", 999885952},
+        {"{'model_type': 'gemma3', 'text_config': {" SHAPE("gemma3_text", 62, 5376, 32, 16, 21504,
+                                                           262208) ", 'head_dim': 128}}",
+         27009346304},
+        /* the head's bias */
+        {"{" SHAPE("phi", 32, 2560, 32, 32, 10240, 51200) "}", 2779683840 - 51200},
+        {"{" SHAPE("phi3", 32, 3072, 32, 32, 8192, 32064) "}", 3821079552},
+        {"{" SHAPE("qwen2_moe", 24, 2048, 16, 16, 5632,
+                   151936) ", 'num_experts': 60, "
+                           "'num_experts_per_tok': 4, "
+                           "'moe_intermediate_size': 1408, "
+                           "'shared_expert_intermediate_size': "
+                           "5632}",
+         14315784192},
+        {"{" SHAPE("starcoder2", 30, 3072, 24, 2, 12288, 49152) "}", 3030371328},
+        {"{" SHAPE("stablelm", 32, 2560, 32, 32, 6912, 50304) "}", 2795443200},
+        {"{'model_type': 'gpt_bigcode', 'n_layer': 40, 'n_embd': 6144, 'n_head': 48, "
+         "'n_inner': 24576, 'n_positions': 8192, 'vocab_size': 49152, 'multi_query': true}",
+         15517456384},
+        {"{'model_type': 'llama4', 'text_config': {" SHAPE(
+             "llama4_text", 48, 5120, 40, 8, 8192,
+             202048) ", 'intermediate_size_mlp': 16384, 'num_local_experts': 16, "
+                     "'num_experts_per_tok': 1, 'interleave_moe_layer_step': 1}}",
+         107769861120},
+        /* the pooler; and a norm behind the last block, which has one already */
+        {ENCODER("bert", "'vocab_size': 30522"), 109482240 - 590592 + 1536},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = load(rows[i].config);
+        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
+        if (rh_model_params(m) != rows[i].params)
+            g_printerr("  %s: %" G_GINT64_FORMAT "\n", rows[i].config, rh_model_params(m));
+    }
+}
+
+/* Where an exact count is not published, the claim: Grok-1 314 G (github.com/xai-org/grok-1), GLM-4.5
+ * and Air 355 G and 106 G with the layer that predicts a token (arXiv 2508.06471), Qwen3-Next 80 G. */
+static void parameters_are_near_the_claim(void)
+{
+    static const struct {
+        const char *config;
+        double params, within;
+    } rows[] = {
+        {"{" SHAPE("grok-1", 64, 6144, 48, 8, 32768,
+                   131072) ", 'num_experts': 8, 'num_experts_per_token': 2}",
+         314e9, 0.01},
+        {"{" SHAPE("glm4_moe", 46, 4096, 96, 8, 10944,
+                   151552) ", 'attention_bias': true, 'n_routed_experts': 128, "
+                           "'num_experts_per_tok': 8, 'moe_intermediate_size': 1408, "
+                           "'n_shared_experts': 1, 'first_k_dense_replace': 1}",
+         106e9, 0.01},
+        {"{" SHAPE("qwen3_next", 48, 2048, 16, 2, 5120,
+                   151936) ", 'linear_num_value_heads': 32, 'linear_num_key_heads': 16, "
+                           "'linear_key_head_dim': 128, 'linear_value_head_dim': 128, "
+                           "'num_experts': 512, 'num_experts_per_tok': 10, "
+                           "'moe_intermediate_size': 512, 'shared_expert_intermediate_size': 512}",
+         80e9, 0.01},
+        {"{" SHAPE("olmo2", 32, 4096, 32, 32, 11008, 100352) "}", 7298617344.0, 1e-4},
+        {"{" SHAPE("cohere", 40, 8192, 64, 64, 22528, 256000) "}", 34980831232.0, 1e-4},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = load(rows[i].config);
+        RH_CHECK_CLOSE((double)rh_model_params(m), rows[i].params, rows[i].within);
+    }
+}
+
+/* ViT-B/16 with the 1000 classes of ImageNet: 86,567,656. */
+static void pictures_are_cut_into_patches(void)
+{
+    g_autoptr(GString) text = g_string_new("'id2label': {");
+    for (int i = 0; i < 1000; i++)
+        g_string_append_printf(text, "%s'%d': 'x'", i > 0 ? ", " : "", i);
+    g_autofree char *config =
+        g_strdup_printf("{'model_type': 'vit', 'num_hidden_layers': 12, 'hidden_size': 768, "
+                        "'num_attention_heads': 12, 'intermediate_size': 3072, %s}}",
+                        text->str);
+    g_autoptr(RhModel) m = load(config);
+    CU_ASSERT_EQUAL(rh_model_params(m), 86567656);
+    CU_ASSERT_EQUAL(m->positions, 197);
+    RhShard shard = {.tp = 1, .sequence = 197, .microbatch = 4, .dtype = RH_DTYPE_BF16};
+    RhFlops in = rh_block_flops(m, NULL, RH_BLOCK_EMBEDDING, &shard);
+    RhFlops out = rh_block_flops(m, NULL, RH_BLOCK_HEAD, &shard);
+    CU_ASSERT_EQUAL(in.weights, 2.0 * 4 * 197 * 768 * 768);
+    CU_ASSERT_EQUAL(out.weights, 2.0 * 4 * 768 * 1000);
+}
+
+/* --- Layers --- */
+
+#define HYBRID(rest)                                                                               \
+    "{'model_type': 'nemotron_h', 'num_hidden_layers': 6, 'hidden_size': 256, "                    \
+    "'num_attention_heads': 8, 'num_key_value_heads': 2, 'head_dim': 32, "                         \
+    "'intermediate_size': 512, 'vocab_size': 1000, 'mamba_num_heads': 8, 'mamba_head_dim': 64, "   \
+    "'n_groups': 2, 'ssm_state_size': 128, 'n_routed_experts': 8, 'num_experts_per_tok': 2, "      \
+    "'moe_intermediate_size': 64, " rest "}"
+
+static void check_layers(const RhModel *m, const char *const *expected)
+{
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *k = &m->kinds[m->kind_of_layer[i]];
+        g_autofree char *got =
+            g_strdup_printf("%s + %s%s", rh_operator_name(k->mixer), rh_operator_name(k->ffn),
+                            k->window_tokens > 0 ? ", near" : "");
+        CU_ASSERT_STRING_EQUAL(got, expected[i]);
+    }
+}
+
+static void layers_are_called_by_words_and_letters(void)
+{
+    static const char *const expected[] = {"mamba + none, near", "none + experts",
+                                           "attention + none",   "none + ffn",
+                                           "mamba + none, near", "none + experts"};
+    g_autoptr(RhModel) letters = load(HYBRID("'hybrid_override_pattern': 'ME*-ME'"));
+    g_autoptr(RhModel) words =
+        load(HYBRID("'layers_block_type': ['mamba', 'moe', 'attention', 'mlp', 'mamba', 'moe']"));
+    check_layers(letters, expected);
+    check_layers(words, expected);
+    CU_ASSERT_EQUAL(letters->kinds_count, 4);
+    CU_ASSERT_EQUAL(rh_model_params(letters), rh_model_params(words));
+    CU_ASSERT_EQUAL(rh_model_attention_kind(letters)->head_size, 32);
+    check_refused(HYBRID("'hybrid_override_pattern': 'ME*-MX'"), "layer type \"X\"");
+    check_refused(HYBRID("'hybrid_override_pattern': 'ME*-M'"), "names 5 layers of 6");
+    CU_ASSERT_TRUE(rh_model_set(letters, "layers", "8", NULL)); /* begun again */
+    CU_ASSERT_EQUAL(letters->kind_of_layer[6], letters->kind_of_layer[0]);
+    CU_ASSERT_EQUAL(letters->kind_of_layer[7], letters->kind_of_layer[1]);
+}
+
+#define DELTA(rest)                                                                                 \
+    "{" SHAPE(                                                                                      \
+        "qwen3_5_text", 8, 256, 8, 2, 512,                                                          \
+        1000) ", 'head_dim': 64, "                                                                  \
+              "'linear_num_value_heads': 8, 'linear_num_key_heads': 4, 'linear_key_head_dim': 32, " \
+              "'linear_value_head_dim': 32" rest "}"
+
+static void every_fourth_layer_has_attention(void)
+{
+    g_autoptr(RhModel) rule = load(DELTA(""));
+    g_autoptr(RhModel) list =
+        load(DELTA(", 'layer_types': ['linear_attention', 'linear_attention', 'linear_attention', "
+                   "'full_attention', 'linear_attention', 'linear_attention', 'linear_attention', "
+                   "'full_attention']"));
+    CU_ASSERT_EQUAL(memcmp(rule->kind_of_layer, (uint8_t[]){0, 0, 0, 1, 0, 0, 0, 1}, 8), 0);
+    CU_ASSERT_EQUAL(memcmp(list->kind_of_layer, rule->kind_of_layer, 8), 0);
+    CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[0].mixer), "gated DeltaNet");
+    CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[1].mixer), "attention");
+    CU_ASSERT_TRUE(rule->kinds[1].out_gate);
+    check_refused("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) ", 'linear_num_value_heads': 8}",
+                  "linear attention");
+}
+
+static void gemma_4_has_heads_of_two_sizes(void)
+{
+    g_autoptr(RhModel) m = load(
+        "{" SHAPE("gemma4_text", 6, 256, 8, 4, 512,
+                  1000) ", 'head_dim': 32, 'global_head_dim': 64, 'num_global_key_value_heads': 2, "
+                        "'attention_k_eq_v': true, 'sliding_window': 128}");
+    CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 0, 0, 0, 0, 1}, 6), 0);
+    const RhLayerKind *near = &m->kinds[0], *wide = &m->kinds[1];
+    CU_ASSERT_TRUE(near->head_size == 32 && near->kv_heads == 4 && near->window_tokens == 128);
+    CU_ASSERT_TRUE(wide->head_size == 64 && wide->kv_heads == 2 && wide->window_tokens == 0);
+    CU_ASSERT_TRUE(wide->keys_as_values && !near->keys_as_values && near->extra_norms == 1);
+    /* q, k, v, out; q, k (also v), out */
+    const RhShard one = {.tp = 1};
+    RhParams a = rh_block_params(m, near, RH_BLOCK_MIXER, &one);
+    RhParams b = rh_block_params(m, wide, RH_BLOCK_MIXER, &one);
+    CU_ASSERT_EQUAL(a.sharded, 256.0 * 32 * (8 + 4 + 4 + 8));
+    CU_ASSERT_EQUAL(b.sharded, 256.0 * 64 * (8 + 2 + 8));
+    CU_ASSERT_EQUAL(a.replicated, 2 * 256 + 2 * 32); /* two norms, and of queries and keys */
+}
+
+/* Puzzle (arXiv 2411.19146): a layer may lack attention, and widths are in two thirds of hidden sizes. */
+static void blocks_of_an_architecture_search_are_read(void)
+{
+    static const char *const expected[] = {"attention + ffn", "none + ffn", "attention + none"};
+    g_autoptr(RhModel) m =
+        load("{'model_type': 'nemotron-nas', 'num_hidden_layers': 3, 'hidden_size': 768, "
+             "'num_attention_heads': 12, 'num_key_value_heads': null, 'intermediate_size': null, "
+             "'vocab_size': 1000, 'block_configs': ["
+             "{'attention': {'n_heads_in_group': 4}, 'ffn': {'ffn_mult': 2.5}}, "
+             "{'attention': {'no_op': true, 'n_heads_in_group': null}, 'ffn': {'ffn_mult': 1.0}}, "
+             "{'attention': {'n_heads_in_group': 12}, 'ffn': {'no_op': true}}]}");
+    check_layers(m, expected);
+    CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 3);
+    CU_ASSERT_EQUAL(m->kinds[0].ffn_width, 1280);
+    CU_ASSERT_EQUAL(m->kinds[1].ffn_width, 512);
+    CU_ASSERT_EQUAL(m->kinds[2].kv_heads, 1);
+}
+
+static void experts_stand_where_lists_and_steps_say(void)
+{
+#define SPARSE(rest)                                                                               \
+    "{" SHAPE("qwen3_moe", 6, 256, 8, 2, 512,                                                      \
+              1000) ", 'num_experts': 8, "                                                         \
+                    "'num_experts_per_tok': 2, 'moe_intermediate_size': 64" rest "}"
+    static const struct {
+        const char *rest;
+        const char *layers; /* e: experts */
+    } rows[] = {
+        {SPARSE(""), "eeeeee"},
+        {SPARSE(", 'decoder_sparse_step': 2"), "dedede"},
+        {SPARSE(", 'mlp_only_layers': [0, 5]"), "deeeed"},
+        {SPARSE(", 'moe_layer_freq': [0, 0, 1, 1, 0, 1]"), "ddeede"},
+        {SPARSE(", 'mlp_layer_types': ['dense', 'sparse', 'sparse', 'dense', 'sparse', 'sparse']"),
+         "deedee"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = load(rows[i].rest);
+        for (int32_t l = 0; l < m->layers_count; l++)
+            CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[l]].experts > 0, rows[i].layers[l] == 'e');
+    }
+    check_refused(SPARSE(", 'mlp_only_layers': [6]"), "mlp_only_layers");
+}
+
+/* A figure may be a list. */
+static void figures_may_differ_from_layer_to_layer(void)
+{
+    g_autoptr(RhModel) m =
+        load("{'model_type': 'llama', 'num_hidden_layers': 3, 'hidden_size': 256, "
+             "'num_attention_heads': 8, 'num_key_value_heads': [8, 4, 4], 'vocab_size': 1000, "
+             "'intermediate_size': [512, 512, 1024]}");
+    CU_ASSERT_EQUAL(m->kinds_count, 3);
+    CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 8);
+    CU_ASSERT_EQUAL(m->kinds[2].kv_heads, 4);
+    CU_ASSERT_EQUAL(m->kinds[2].ffn_width, 1024);
+    check_refused("{" SHAPE("llama", 3, 256, 8, [8], 512, 1000) "}",
+                  "num_key_value_heads names 1 layers of 3");
+}
+
+/* --- Names --- */
+
+static void older_names_of_keys_are_read(void)
+{
+    g_autoptr(RhModel) plain = load("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) "}");
+    g_autoptr(RhModel) other =
+        load("{'model_type': 'llama', 'n_layers': 2, 'd_model': 256, 'n_heads': 8, 'n_kv_heads': "
+             "2, 'ffn_hidden_size': 512, 'vocab_size': 1000, 'max_seq_len': 4096, "
+             "'rope_parameters': {'rope_theta': 500000}}");
+    CU_ASSERT_EQUAL(rh_model_params(plain), rh_model_params(other));
+    CU_ASSERT_EQUAL(other->positions, 4096);
+    CU_ASSERT_EQUAL(other->rotary_base, 500000);
+}
+
+static void a_type_of_ones_own_is_known_by_its_class(void)
+{
+    g_autoptr(RhModel) m =
+        load("{" SHAPE("my_llama", 2, 256, 8, 2, 512, 1000) ", 'architectures': "
+                                                            "['LlamaForCausalLM']}");
+    CU_ASSERT_STRING_EQUAL(m->family, "llama");
+    check_refused("{'model_type': 'gpt_neo', 'architectures': ['MineForCausalLM']}",
+                  "a similar type exists: gpt_neox");
+    check_refused("{'model_type': 'rwkv7'}", "\"layers\"");
+}
+
+/* Infinity is no number of ours, and stands in published files. */
+static void words_for_no_number_do_not_matter_elsewhere(void)
+{
+    g_autoptr(RhModel) m = load("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) ", 'time_step_limit': "
+                                                                            "[0.0, Infinity], "
+                                                                            "'x': -Infinity, 'y': "
+                                                                            "NaN, 'z': 'NaN'}");
+    CU_ASSERT_EQUAL(m->layers_count, 2);
+    check_refused("{'model_type': 'llama', 'num_hidden_layers': Infinity}", "num_hidden_layers");
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "families",
+        (RhTest[]){
+            {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
+            {"parameters_are_near_the_claim", parameters_are_near_the_claim},
+            {"pictures_are_cut_into_patches", pictures_are_cut_into_patches},
+            {"layers_are_called_by_words_and_letters", layers_are_called_by_words_and_letters},
+            {"every_fourth_layer_has_attention", every_fourth_layer_has_attention},
+            {"gemma_4_has_heads_of_two_sizes", gemma_4_has_heads_of_two_sizes},
+            {"blocks_of_an_architecture_search_are_read",
+             blocks_of_an_architecture_search_are_read},
+            {"experts_stand_where_lists_and_steps_say", experts_stand_where_lists_and_steps_say},
+            {"figures_may_differ_from_layer_to_layer", figures_may_differ_from_layer_to_layer},
+            {"older_names_of_keys_are_read", older_names_of_keys_are_read},
+            {"a_type_of_ones_own_is_known_by_its_class", a_type_of_ones_own_is_known_by_its_class},
+            {"words_for_no_number_do_not_matter_elsewhere",
+             words_for_no_number_do_not_matter_elsewhere},
+            {0}});
+}

@@ -1,0 +1,380 @@
+/* Families whose layers are attention and one feed-forward network. Keys and defaults are those of
+ * Hugging Face transformers (configuration_llama.py and its siblings); where a default there is the
+ * size of one particular model, the key is required here. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+#include "workloads/operators/operator.h"
+
+/* phi3, granite, olmo, starcoder, internlm and many others: a llama with a switch or two. */
+static const RhField LLAMA[] = {
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
+/* configuration_nemotron.py: one way up with a squared ReLU, layer norms. */
+static const RhField NEMOTRON[] = {
+    LLAMA_SIZES,       CONSTANT(ffn_gated, 0),        HEADS(0, 0), POSITIONS(4096),
+    ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), END,
+};
+
+static const RhField MISTRAL[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    END,
+};
+
+/* phi3, starcoder2 and others: kv heads as many as heads unless said. */
+static const RhField PHI3[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(4096),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    END,
+};
+
+#define QWEN_WINDOW                                                                                \
+    FLAG("use_sliding_window", window_used, 0), SIZE("sliding_window", window, TOKENS_MAX, 4096),  \
+        COUNT("max_window_layers", window_from, LAYERS_MAX, 28)
+
+static const RhField QWEN2[] = {
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(32768),
+    QWEN_WINDOW, CONSTANT(qkv_bias, 1),       END,
+};
+
+static const RhField QWEN3[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(32768),
+    QWEN_WINDOW,
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    END,
+};
+
+/* OLMo 2 and 3: norms behind the blocks and not before, and of all heads of queries and keys together.
+ */
+static const RhField OLMO2[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(window_used, 1),
+    END,
+};
+
+static const RhField GEMMA[] = {
+    LLAMA_SIZES,       HEADS(0, 256), POSITIONS(8192), FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0), END,
+};
+
+/* Gemma 2 and 3 (arXiv 2408.00118, 2503.19786): a norm before and one behind each block; layers of a
+ * sliding window, every second or sixth without. */
+#define GEMMA2_SIZES                                                                               \
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 256), FLAG("tie_word_embeddings", tied, 1),              \
+        ATTENTION_BIAS(0), CONSTANT(window_used, 1), CONSTANT(extra_norms, 1)
+
+static const RhField GEMMA2[] = {
+    GEMMA2_SIZES,
+    POSITIONS(8192),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    CONSTANT(full_every, 2),
+    END,
+};
+
+static const RhField GEMMA3[] = {
+    GEMMA2_SIZES,
+    POSITIONS(131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 6),
+    CONSTANT(qk_norm, 1),
+    END,
+};
+
+/* Command-R: attention and ffn side by side behind one norm. */
+static const RhField COHERE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    FLAG("use_qk_norm", qk_norm, 0),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 4),
+    CONSTANT(parallel, 1),
+    END,
+};
+
+static const RhField STARCODER2[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    HEADS(0, 0),
+    POSITIONS(4096),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("use_bias", qkv_bias, 1),
+    FLAG("use_bias", out_bias, 1),
+    FLAG("use_bias", ffn_bias, 1),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    RATE("residual_dropout", hidden_dropout, 0),
+    END,
+};
+
+static const RhField STABLELM[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(4096),
+    FLAG("use_qkv_bias", qkv_bias, 0),
+    FLAG("qk_layernorm", qk_norm, 0),
+    FLAG("use_parallel_residual", parallel, 0),
+    END,
+};
+
+/* GLM-4 and GLM (arXiv 2406.12793): biases of q, k, v; GLM-4-0414 with norms before and behind. */
+static const RhField GLM4[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    FLAG("attention_bias", qkv_bias, 0),
+    CONSTANT(extra_norms, 1),
+    END,
+};
+
+#define ALL_BIASED CONSTANT(qkv_bias, 1), CONSTANT(out_bias, 1), CONSTANT(ffn_bias, 1)
+
+/* 0 for n_inner: four times n_embd. */
+#define GPT_SIZES                                                                                  \
+    SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                                        \
+        SIZE("n_embd", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                      \
+        SIZE("n_head", heads, HEADS_MAX, RH_FIELD_REQUIRED), SIZE("n_inner", ffn, WIDTH_MAX, 0),   \
+        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
+        RATE("resid_pdrop", hidden_dropout, 1), RATE("attn_pdrop", attention_dropout, 1)
+
+static const RhField GPT2[] = {
+    GPT_SIZES,
+    SIZE("n_positions", positions, TOKENS_MAX, 1024),
+    FLAG("tie_word_embeddings", tied, 1),
+    ALL_BIASED,
+    END,
+};
+
+static const RhField GPT_BIGCODE[] = {
+    GPT_SIZES,
+    SIZE("n_positions", positions, TOKENS_MAX, 1024),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("multi_query", one_kv_head, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* GPT-J: attention and ffn side by side behind one norm, attention without biases; its head's own bias
+ * of V entries is left out. */
+static const RhField GPTJ[] = {
+    GPT_SIZES,
+    SIZE("n_positions", positions, TOKENS_MAX, 2048),
+    SIZE("rotary_base", rotary_base, BASE_MAX, 10000),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(ffn_bias, 1),
+    CONSTANT(parallel, 1),
+    END,
+};
+
+/* GPT-NeoX (arXiv 2204.06745): side by side behind a norm each. */
+static const RhField GPT_NEOX[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(2048),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    FLAG("use_parallel_residual", parallel, 1),
+    ALL_BIASED,
+    END,
+};
+
+static const RhField PHI[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    POSITIONS(2048),
+    RATE("resid_pdrop", hidden_dropout, 0),
+    FLAG("qk_layernorm", qk_norm, 0),
+    CONSTANT(parallel, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* OPT (arXiv 2205.01068). Two rows of its positions that no token uses are left out. */
+static const RhField OPT[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("dropout", hidden_dropout, 1),
+    FLAG("enable_bias", qkv_bias, 1),
+    FLAG("enable_bias", out_bias, 1),
+    FLAG("enable_bias", ffn_bias, 1),
+    END,
+};
+
+/* BLOOM (arXiv 2211.05100): ALiBi, a norm behind the embedding. */
+static const RhField BLOOM[] = {
+    STACK_SIZES,
+    SIZE("n_inner", ffn, WIDTH_MAX, 0),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    RATE("attention_dropout", attention_dropout, 0),
+    CONSTANT(embedding_norm, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* Falcon (arXiv 2311.16867): side by side, behind a norm each in the newer form. */
+static const RhField FALCON[] = {
+    STACK_SIZES,
+    SIZE("ffn_hidden_size", ffn, WIDTH_MAX, 0),
+    SIZE("num_kv_heads", kv_heads, HEADS_MAX, 0),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    RATE("attention_dropout", attention_dropout, 0),
+    FLAG("multi_query", one_kv_head, 1),
+    FLAG("new_decoder_architecture", many_kv_heads, 0),
+    FLAG("parallel_attn", parallel, 1),
+    FLAG("bias", qkv_bias, 0),
+    FLAG("bias", out_bias, 0),
+    FLAG("bias", ffn_bias, 0),
+    FLAG("alibi", alibi, 0),
+    END,
+};
+
+/* MPT: ALiBi, four times as wide, no biases. Its expansion_ratio is 4 in all that was published. */
+static const RhField MPT[] = {
+    SIZE("n_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("d_model", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("attn_config.kv_n_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("max_seq_len", positions, TOKENS_MAX, 2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    END,
+};
+
+/* BERT (arXiv 1810.04805): queries see all tokens. Its pooler and the transform before its head are
+ * left out; norms stand behind the blocks, which costs the same. */
+static const RhField BERT[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(512),
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* ViT (arXiv 2010.11929): tokens are patches of a picture and one that is classified; the vocabulary is
+ * the classes. */
+static const RhField VIT[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("image_size", image, TOKENS_MAX, 224),
+    SIZE("patch_size", patch, TOKENS_MAX, 16),
+    SIZE("num_channels", channels, WIDTH_MAX, 3),
+    MEMBERS("id2label", vocab, VOCAB_MAX),
+    RATE("hidden_dropout_prob", hidden_dropout, 0),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* Norms of attention and ffn side by side are two; one behind the other each has its own anyway. */
+static void settle_neox(RhConfig *c)
+{
+    c->extra_norms = c->parallel;
+}
+
+static void settle_bigcode(RhConfig *c)
+{
+    c->kv_heads = c->one_kv_head ? 1 : c->heads;
+}
+
+static void settle_falcon(RhConfig *c)
+{
+    if (!c->many_kv_heads)
+        c->kv_heads = c->one_kv_head ? 1 : c->heads;
+    c->extra_norms = c->many_kv_heads && c->parallel;
+}
+
+static void settle_vit(RhConfig *c)
+{
+    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
+    c->positions = side * side + 1;
+    c->vocab = MAX(c->vocab, 2); /* as transformers, where no classes are named */
+}
+
+#define DECODER(name, norm, position, fields)                                                      \
+    {                                                                                              \
+        name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
+            "sliding_attention", NULL                                                              \
+    }
+#define DECODER_OF(name, norm, position, mixer, fields, settle)                                    \
+    {                                                                                              \
+        name, RH_NORM_##norm, RH_POSITION_##position, &mixer, &rh_ffn, fields, NULL,               \
+            "sliding_attention", settle                                                            \
+    }
+
+const RhFamily rh_families_dense[] = {
+    DECODER_OF("bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
+    DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
+    DECODER("cohere", LAYER, ROTARY, COHERE),
+    DECODER("cohere2", LAYER, ROTARY, COHERE),
+    DECODER_OF("falcon", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
+    DECODER("gemma", RMS, ROTARY, GEMMA),
+    DECODER("gemma2", RMS, ROTARY, GEMMA2),
+    DECODER("gemma3", RMS, ROTARY, GEMMA3),
+    DECODER("gemma3_text", RMS, ROTARY, GEMMA3),
+    DECODER("glm", RMS, ROTARY, QWEN2),
+    DECODER("glm4", RMS, ROTARY, GLM4),
+    DECODER("gpt2", LAYER, LEARNED, GPT2),
+    DECODER_OF("gpt_bigcode", LAYER, LEARNED, rh_attention, GPT_BIGCODE, settle_bigcode),
+    DECODER_OF("gpt_neox", LAYER, ROTARY, rh_attention, GPT_NEOX, settle_neox),
+    DECODER("gptj", LAYER, ROTARY, GPTJ),
+    DECODER("granite", RMS, ROTARY, LLAMA),
+    DECODER("internlm2", RMS, ROTARY, LLAMA),
+    DECODER("llama", RMS, ROTARY, LLAMA),
+    DECODER("mistral", RMS, ROTARY, MISTRAL),
+    DECODER("mistral3", RMS, ROTARY, MISTRAL),
+    DECODER_OF("mpt", LAYER, NONE, rh_attention_alibi, MPT, NULL),
+    DECODER("nemotron", LAYER, ROTARY, NEMOTRON),
+    DECODER("olmo2", RMS, ROTARY, OLMO2),
+    DECODER("olmo3", RMS, ROTARY, OLMO2),
+    DECODER("opt", LAYER, LEARNED, OPT),
+    DECODER("phi", LAYER, ROTARY, PHI),
+    DECODER("phi3", RMS, ROTARY, PHI3),
+    DECODER("qwen2", RMS, ROTARY, QWEN2),
+    DECODER("qwen2_5_vl_text", RMS, ROTARY, QWEN2),
+    DECODER("qwen2_vl", RMS, ROTARY, QWEN2),
+    DECODER("qwen2_vl_text", RMS, ROTARY, QWEN2),
+    DECODER("qwen3", RMS, ROTARY, QWEN3),
+    DECODER("qwen3_vl_text", RMS, ROTARY, QWEN3),
+    DECODER("roberta", LAYER, LEARNED, BERT),
+    DECODER("seed_oss", RMS, ROTARY, LLAMA),
+    DECODER("smollm3", RMS, ROTARY, LLAMA),
+    DECODER("stablelm", LAYER, ROTARY, STABLELM),
+    DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
+    DECODER_OF("vit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
+    {0},
+};

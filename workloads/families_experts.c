@@ -1,0 +1,182 @@
+/* Families with mixtures of experts. Keys and defaults as in families_dense.c. Heads that predict
+ * further tokens (num_nextn_predict_layers) are left out. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+#include "workloads/operators/operator.h"
+
+/* intermediate_size is an expert's width. */
+static const RhField MIXTRAL[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    EXPERTS("num_local_experts"),
+    END,
+};
+
+/* Grok-1 (github.com/xai-org/grok-1, 2024-03): norms before and behind each block. */
+static const RhField GROK_1[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(extra_norms, 1),
+    EXPERTS("num_experts"),
+    END,
+};
+
+/* Norms of queries and keys are over all heads together; a GPU's work is the same. */
+static const RhField MINIMAX_M2[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(196608),
+    FLAG("use_qk_norm", qk_norm, 0),
+    EXPERTS("num_local_experts"),
+    FLAG("use_routing_bias", router_bias, 0),
+    END,
+};
+
+/* One attention sink a head is left out. */
+static const RhField GPT_OSS[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 64),
+    POSITIONS(131072),
+    ATTENTION_BIAS(1),
+    CONSTANT(ffn_bias, 1),
+    SIZE("sliding_window", window, TOKENS_MAX, 128),
+    CONSTANT(window_used, 1),
+    EXPERTS("num_local_experts"),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+/* Layers with experts: every `decoder_sparse_step`-th, and none that mlp_only_layers names. */
+#define QWEN_EXPERTS                                                                               \
+    EXPERTS("num_experts"),                                                                        \
+        SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
+        SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1), CONSTANT(expert_offset, -1)
+#define QWEN_WINDOW                                                                                \
+    FLAG("use_sliding_window", window_used, 0), SIZE("sliding_window", window, TOKENS_MAX, 4096),  \
+        COUNT("max_window_layers", window_from, LAYERS_MAX, 28)
+
+static const RhField QWEN2_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(32768),
+    QWEN_WINDOW,
+    FLAG("qkv_bias", qkv_bias, 1),
+    QWEN_EXPERTS,
+    COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    CONSTANT(shared_gate, 1),
+    END,
+};
+
+static const RhField QWEN3_MOE[] = {
+    LLAMA_SIZES,       HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(32768), QWEN_WINDOW,
+    ATTENTION_BIAS(0), CONSTANT(qk_norm, 1),        QWEN_EXPERTS,     END,
+};
+
+/* Files of models without experts leave these keys at 0. */
+#define DEEPSEEK_EXPERTS                                                                           \
+    COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),                                            \
+        COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),                           \
+        COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),                                  \
+        COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),                                 \
+        SIZE("moe_layer_freq", expert_step, LAYERS_MAX, 1),                                        \
+        COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0)
+
+/* Queries without a latent (null) leave q_lora_rank at 0. */
+#define DEEPSEEK_SIZES                                                                             \
+    LLAMA_SIZES, SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),                              \
+        SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),                                                 \
+        SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                               \
+        SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
+        SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
+        SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED), POSITIONS(2048),         \
+        ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), DEEPSEEK_EXPERTS
+
+static const RhField DEEPSEEK_V2[] = {DEEPSEEK_SIZES, END};
+
+/* Experts are chosen by their scores and a bias each (arXiv 2408.15664). */
+static const RhField DEEPSEEK_V3[] = {DEEPSEEK_SIZES, CONSTANT(router_bias, 1), END};
+
+/* DeepSeek Sparse Attention (arXiv 2512.02556): an indexer leaves each query some keys. */
+static const RhField DEEPSEEK_V32[] = {
+    DEEPSEEK_SIZES,
+    CONSTANT(router_bias, 1),
+    SIZE("index_n_heads", index_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_head_dim", index_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_topk", index_top, TOKENS_MAX, RH_FIELD_REQUIRED),
+    END,
+};
+
+/* GLM-4.5 (arXiv 2508.06471): DeepSeek's experts behind grouped queries. */
+static const RhField GLM4_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("use_qk_norm", qk_norm, 0),
+    DEEPSEEK_EXPERTS,
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+static const RhField ERNIE4_5_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(131072),
+    EXPERTS("moe_num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("moe_num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    SIZE("moe_layer_interval", expert_step, LAYERS_MAX, 1),
+    COUNT("moe_layer_start_index", dense_layers, LAYERS_MAX, 0),
+    FLAG("use_bias", qkv_bias, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+/* Llama 4: three layers that look at chunks, one at all; experts in every `interleave`-th; dense
+ * layers have a width of their own. */
+static const RhField LLAMA4[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    ATTENTION_BIAS(0),
+    SIZE("attention_chunk_size", window, TOKENS_MAX, 8192),
+    CONSTANT(window_used, 1),
+    SIZE("no_rope_layer_interval", full_every, LAYERS_MAX, 4),
+    EXPERTS("num_local_experts"),
+    SIZE("intermediate_size_mlp", dense_ffn, WIDTH_MAX, 0),
+    SIZE("interleave_moe_layer_step", expert_step, LAYERS_MAX, 1),
+    CONSTANT(expert_offset, -1),
+    CONSTANT(shared_experts, 1),
+    END,
+};
+
+#define DECODER(name, mixer, fields)                                                               \
+    {                                                                                              \
+        name, RH_NORM_RMS, RH_POSITION_ROTARY, &mixer, &rh_ffn, fields, NULL, "sliding_attention", \
+            NULL                                                                                   \
+    }
+
+const RhFamily rh_families_experts[] = {
+    DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
+    DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
+    DECODER("deepseek_v32", rh_latent_attention, DEEPSEEK_V32),
+    DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),
+    DECODER("glm4_moe", rh_attention, GLM4_MOE),
+    DECODER("glm_moe_dsa", rh_latent_attention, DEEPSEEK_V32),
+    DECODER("gpt_oss", rh_attention, GPT_OSS),
+    DECODER("grok-1", rh_attention, GROK_1),
+    DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),
+    DECODER("llama4_text", rh_attention, LLAMA4),
+    DECODER("minimax_m2", rh_attention, MINIMAX_M2),
+    DECODER("mixtral", rh_attention, MIXTRAL),
+    DECODER("qwen2_moe", rh_attention, QWEN2_MOE),
+    DECODER("qwen3_moe", rh_attention, QWEN3_MOE),
+    DECODER("qwen3_vl_moe_text", rh_attention, QWEN3_MOE),
+    {0},
+};

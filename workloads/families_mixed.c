@@ -1,0 +1,214 @@
+/* Families whose layers differ in more than a window: attention and linear mixers in turn, layers of
+ * one operator alone, heads of two sizes. Keys and defaults as in families_dense.c. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+#include "workloads/operators/operator.h"
+
+/* --- Gated DeltaNet and gated attention in turn (Qwen3-Next, Qwen3.5) --- */
+
+#define DELTA_SIZES                                                                                \
+    STACK_SIZES, LLAMA_SWITCHES, HEADS(RH_FIELD_REQUIRED, 256), POSITIONS(262144),                 \
+        ATTENTION_BIAS(0), FLAG("attn_output_gate", out_gate, 1), CONSTANT(qk_norm, 1),            \
+        SIZE("full_attention_interval", full_every, LAYERS_MAX, 4),                                \
+        SIZE("linear_num_value_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),                  \
+        SIZE("linear_value_head_dim", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),           \
+        SIZE("linear_num_key_heads", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),                   \
+        SIZE("linear_key_head_dim", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                 \
+        SIZE("linear_conv_kernel_dim", conv_size, HEAD_SIZE_MAX, 4), CONSTANT(chunk, 64)
+#define DELTA_EXPERTS                                                                              \
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),                                                  \
+        SIZE("num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),            \
+        SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
+        COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),                        \
+        CONSTANT(shared_gate, 1), SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1),         \
+        CONSTANT(expert_offset, -1)
+
+static const RhField QWEN3_5[] = {
+    DELTA_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    END,
+};
+static const RhField QWEN3_5_MOE[] = {DELTA_SIZES, DELTA_EXPERTS, END};
+
+static const RhLayerWord DELTA_WORDS[] = {
+    ATTENTION_WORDS,
+    {.word = "linear_attention", .mixer = &rh_delta_net},
+    {0},
+};
+
+/* --- Mamba-2, attention and feed-forward layers in a pattern (Nemotron-H) --- */
+
+#define MAMBA_SIZES                                                                                \
+    SIZE("mamba_num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),                             \
+        SIZE("mamba_head_dim", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                  \
+        SIZE("n_groups", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),                               \
+        SIZE("ssm_state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                      \
+        SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),                                          \
+        SIZE("chunk_size", chunk, TOKENS_MAX, 256)
+
+/* Attention without positions, squared ReLU. Nemotron-3's experts may work in a latent. */
+static const RhField NEMOTRON_H[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(4096),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    MAMBA_SIZES,
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("use_conv_bias", conv_bias, 1),
+    COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),
+    COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
+    COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    COUNT("moe_shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    COUNT("moe_latent_size", expert_latent, WIDTH_MAX, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+static const RhLayerWord NEMOTRON_H_WORDS[] = {
+    {.word = "mamba", .letter = 'M', .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
+    {.word = "attention", .letter = '*', .ffn = RH_FFN_ABSENT},
+    {.word = "mlp", .letter = '-', .no_mixer = true, .ffn = RH_FFN_DENSE},
+    {.word = "moe", .letter = 'E', .no_mixer = true, .ffn = RH_FFN_EXPERTS},
+    {0},
+};
+
+/* Granite 4: Mamba-2 or attention, each with experts or a dense network behind. */
+static const RhField GRANITE_HYBRID[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    ATTENTION_BIAS(0),
+    MAMBA_SIZES,
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    COUNT("num_local_experts", experts, EXPERTS_MAX, 0),
+    COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    END,
+};
+
+static const RhLayerWord MAMBA_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_mamba},
+    {.word = "mamba2", .mixer = &rh_mamba},
+    ATTENTION_WORDS,
+    {0},
+};
+
+/* --- Heads of two sizes (Gemma 4) --- */
+
+/* Layers without a window have wider and fewer heads, whose keys are values, too. Experts work beside a
+ * dense network, which is a shared expert of its own width. */
+static const RhField GEMMA4[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 256),
+    POSITIONS(131072),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    SIZE("sliding_window", window, TOKENS_MAX, 512),
+    CONSTANT(window_used, 1),
+    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 6),
+    SIZE("global_head_dim", wide_head_size, HEAD_SIZE_MAX, 512),
+    SIZE("num_global_key_value_heads", wide_kv_heads, HEADS_MAX, 0),
+    FLAG("attention_k_eq_v", wide_keys_as_values, 0),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(extra_norms, 1),
+    COUNT("num_experts", experts, EXPERTS_MAX, 0),
+    COUNT("top_k_experts", experts_per_token, EXPERTS_MAX, 0),
+    COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    END,
+};
+
+static const RhLayerWord GEMMA4_WORDS[] = {
+    {.word = "full_attention",
+     .figures = {{AT(head_size), AT(wide_head_size)},
+                 {AT(kv_heads), AT(wide_kv_heads)},
+                 {AT(keys_as_values), AT(wide_keys_as_values)}}},
+    {.word = "sliding_attention", .slides = true},
+    {0},
+};
+
+static void settle_gemma4(RhConfig *c)
+{
+    if (c->experts > 0)
+        c->shared_ffn = c->ffn;
+}
+
+/* --- Compressed keys (DeepSeek-V4) --- */
+
+/* One key-value head, whose keys are values, too, and stand for some tokens each but in a window. The
+ * ratio 0 of a layer leaves the window alone. The routers' hash tables are not trained. */
+static const RhField DEEPSEEK_V4[] = {
+    STACK_SIZES,
+    SIZE("moe_intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("q_lora_rank", q_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, 64),
+    SIZE("o_lora_rank", out_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("o_groups", out_groups, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("sliding_window", window, TOKENS_MAX, 128),
+    CONSTANT(window_used, 1),
+    COUNT("compress_ratios", compress, TOKENS_MAX, 0),
+    SIZE("compress_rates.compressed_sparse_attention", compress_few, TOKENS_MAX, 4),
+    SIZE("compress_rates.heavily_compressed_attention", compress_many, TOKENS_MAX, 128),
+    SIZE("index_n_heads", index_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_head_dim", index_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_topk", index_top, TOKENS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hc_mult", streams, 64, 1),
+    POSITIONS(1048576),
+    LLAMA_SWITCHES,
+    EXPERTS("n_routed_experts"),
+    COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+static const RhLayerWord DEEPSEEK_V4_WORDS[] = {
+    {.word = "sliding_attention", .slides = true},
+    {.word = "compressed_sparse_attention",
+     .slides = true,
+     .figures = {{AT(compress), AT(compress_few)}}},
+    {.word = "heavily_compressed_attention",
+     .slides = true,
+     .figures = {{AT(compress), AT(compress_many)}}},
+    {0},
+};
+
+/* --- Layers of different shapes, listed one by one (Nemotron's architecture search) --- */
+
+/* intermediate_size and num_key_value_heads stand in block_configs, layer by layer. */
+static const RhField NEMOTRON_NAS[] = {
+    STACK_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    HEADS(0, 0),
+    POSITIONS(2048),
+    LLAMA_SWITCHES,
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
+#define MIXED(name, position, mixer, fields, words, between, settle)                               \
+    {                                                                                              \
+        name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
+    }
+
+const RhFamily rh_families_mixed[] = {
+    MIXED("bamba", ROTARY, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("deepseek_v4", ROTARY, rh_compressed_attention, DEEPSEEK_V4, DEEPSEEK_V4_WORDS,
+          "sliding_attention", NULL),
+    MIXED("gemma4_text", ROTARY, rh_attention, GEMMA4, GEMMA4_WORDS, "sliding_attention",
+          settle_gemma4),
+    MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
+    MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
+    MIXED("qwen3_5_moe_text", ROTARY, rh_attention, QWEN3_5_MOE, DELTA_WORDS, "linear_attention",
+          NULL),
+    MIXED("qwen3_5_text", ROTARY, rh_attention, QWEN3_5, DELTA_WORDS, "linear_attention", NULL),
+    MIXED("qwen3_next", ROTARY, rh_attention, QWEN3_5_MOE, DELTA_WORDS, "linear_attention", NULL),
+    {0},
+};

@@ -1,0 +1,180 @@
+/* Keys of published files that no family reads as its own: other names of them, those that change
+ * nothing here, and those that say a model is of another kind. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+
+/* Each line: one figure under all its names. A file that has none by the first name may have it by
+ * another. "a.b" is b inside a. */
+static const char *const ALIASES[][10] = {
+    {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_blocks"},
+    {"hidden_size", "n_embd", "n_embed", "d_model", "model_dim"},
+    {"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"},
+    {"num_key_value_heads", "n_head_kv", "num_kv_heads", "n_kv_heads", "num_query_groups",
+     "attn_config.kv_n_heads"},
+    {"head_dim", "attention_head_dim", "kv_channels", "head_size", "d_kv"},
+    {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "inner_dim"},
+    {"vocab_size", "padded_vocab_size", "n_vocab"},
+    {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length",
+     "n_ctx", "max_seq_length"},
+    {"rope_theta", "rope_parameters.rope_theta", "rope_parameters.full_attention.rope_theta",
+     "rotary_emb_base", "rope_parameters.main.rope_theta"},
+    {"sliding_window", "sliding_window_size", "attention_window_size"},
+    {"attention_dropout", "attn_pdrop", "attention_probs_dropout_prob", "attn_config.attn_pdrop"},
+    {"hidden_dropout", "resid_pdrop", "hidden_dropout_prob", "residual_dropout", "dropout"},
+    {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "n_experts",
+     "num_moe_experts"},
+    {"num_experts_per_tok", "top_k_experts", "num_experts_per_token", "moe_top_k", "moe_topk",
+     "num_selected_experts", "moe_k", "experts_top_k"},
+    {"moe_intermediate_size", "expert_intermediate_size", "moe_ffn_hidden_size",
+     "expert_ffn_hidden_size"},
+    {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
+     "shared_intermediate_size"},
+    {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"},
+    {"first_k_dense_replace", "moe_layer_start_index", "num_dense_layers"},
+    {"ssm_state_size", "mamba_d_state", "mamba_state_dim", "state_size"},
+    {"mamba_num_heads", "mamba_n_heads"},
+    {"mamba_head_dim", "mamba_d_head"},
+    {"n_groups", "mamba_n_groups", "mamba_num_groups"},
+    {"conv_kernel", "mamba_d_conv", "conv_kernel_size"},
+    {"chunk_size", "mamba_chunk_size"},
+};
+
+/* Ids, initial values, inference defaults and numerics: no effect on what a training step costs.
+ * Listed so that a key near one of ours can be told from a typing error. */
+static const char *const FOREIGN[] = {
+    "_name_or_path",
+    "activation_function",
+    "architectures",
+    "attn_implementation",
+    "aux_loss_alpha",
+    "auto_map",
+    "bos_token_id",
+    "dtype",
+    "embd_pdrop",
+    "eos_token_id",
+    "ep_size",
+    "head_dtype",
+    "hidden_act",
+    "id2label",
+    "initializer_range",
+    "label2id",
+    "layer_norm_eps",
+    "layer_norm_epsilon",
+    "layer_types",
+    "mlp_only_layers",
+    "model_type",
+    "n_ctx",
+    "n_group",
+    "name",
+    "norm_topk_prob",
+    "num_labels",
+    "num_nextn_predict_layers",
+    "output_router_logits",
+    "pad_token_id",
+    "pretraining_tp",
+    "quantization_config",
+    "reorder_and_upcast_attn",
+    "rms_norm_eps",
+    "rope_parameters",
+    "rope_scaling",
+    "routed_scaling_factor",
+    "router_aux_loss_coef",
+    "router_jitter_noise",
+    "scale_attn_by_inverse_layer_idx",
+    "scale_attn_weights",
+    "scoring_func",
+    "seq_aux",
+    "source",
+    "summary_activation",
+    "summary_first_dropout",
+    "summary_proj_to_labels",
+    "summary_type",
+    "summary_use_proj",
+    "task_specific_params",
+    "tokenizer_class",
+    "topk_group",
+    "topk_method",
+    "torch_dtype",
+    "transformers_version",
+    "unsloth_version",
+    "use_cache",
+    "use_mrope",
+    "attention_bias",
+    "mlp_bias",
+    "attention_dropout",
+    "tie_word_embeddings",
+    "head_dim",
+    "sliding_window",
+    "use_sliding_window",
+    "max_window_layers",
+    NULL,
+};
+
+#define SETTLED_BY_NONE SIZE_MAX
+
+static const struct {
+    const char *key, *what;
+    size_t settled_by; /* offset of a field */
+} REFUSED[] = {
+    {"num_experts", "a mixture of experts", AT(experts)},
+    {"num_local_experts", "a mixture of experts", AT(experts)},
+    {"n_routed_experts", "a mixture of experts", AT(experts)},
+    {"moe_intermediate_size", "a mixture of experts", AT(experts)},
+    {"num_experts_per_tok", "a mixture of experts", AT(experts)},
+    {"kv_lora_rank", "latent attention", AT(kv_rank)},
+    {"index_topk", "sparse attention", AT(index_top)},
+    {"text_config", "a part of a larger, multimodal model", SETTLED_BY_NONE},
+    {"ssm_state_size", "a state-space hybrid", AT(state_size)},
+    {"mamba_d_state", "a state-space hybrid", AT(state_size)},
+    {"linear_num_value_heads", "linear attention", AT(state_size)},
+    {"hidden_size_per_layer_input", "one with an embedding for every layer", SETTLED_BY_NONE},
+    {"num_kv_shared_layers", "one whose layers share keys and values", SETTLED_BY_NONE},
+    {"is_encoder_decoder", "an encoder and a decoder", SETTLED_BY_NONE},
+};
+
+static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_experts, rh_families_mixed};
+
+const char *const *rh_key_aliases(const char *key)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(ALIASES); i++)
+        for (size_t j = 0; ALIASES[i][j] != NULL; j++)
+            if (g_str_equal(ALIASES[i][j], key))
+                return ALIASES[i];
+    return NULL;
+}
+
+static bool has_key(const RhFamily *family, const char *key)
+{
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL && g_str_equal(f->key, key))
+            return true;
+    return false;
+}
+
+bool rh_key_is_foreign(const char *key)
+{
+    if (g_strv_contains(FOREIGN, key) || rh_key_aliases(key) != NULL)
+        return true;
+    for (size_t t = 0; t < G_N_ELEMENTS(TABLES); t++)
+        for (const RhFamily *f = TABLES[t]; f->name != NULL; f++)
+            if (has_key(f, key))
+                return true;
+    return false;
+}
+
+static bool has_field(const RhFamily *family, size_t offset)
+{
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offset)
+            return true;
+    return false;
+}
+
+const char *rh_family_refused_key(const RhFamily *family, const char *key)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(REFUSED); i++)
+        if (g_str_equal(REFUSED[i].key, key))
+            return has_field(family, REFUSED[i].settled_by) ? NULL : REFUSED[i].what;
+    return NULL;
+}

@@ -1,0 +1,239 @@
+/* What a config.json says layer by layer: lists of words, patterns of letters, numbers of layers, lists
+ * of figures, and the blocks of an architecture search. */
+#include <string.h>
+
+#include "workloads/fields.h"
+#include "workloads/model_private.h"
+
+typedef struct {
+    RhJson *doc;
+    const RhJsonNode *root;
+    const RhFamily *family;
+    const RhConfig *config;
+    RhLayerPlan *plans; /* one a layer */
+    bool said;          /* something that the rule does not say */
+} Lists;
+
+/* Layers that a list may name behind the model's own: heads that predict further tokens. */
+static int64_t further_layers(const Lists *l)
+{
+    static const char *const keys[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
+                                       "num_mtp_modules"};
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+        if (rh_json_has(l->root, keys[i]))
+            return rh_json_int_or(l->doc, l->root, keys[i], 0, LAYERS_MAX, 0);
+    return 0;
+}
+
+static bool fits(Lists *l, const RhJsonNode *list, const char *key, int count)
+{
+    int64_t layers = l->config->layers;
+    if (count == layers || count == layers + further_layers(l))
+        return true;
+    rh_json_problem(l->doc, list, NULL, "%s names %d layers of %" G_GINT64_FORMAT, key, count,
+                    layers);
+    return false;
+}
+
+static void add_figure(Lists *l, RhLayerPlan *plan, size_t offset, int64_t value)
+{
+    g_assert(plan->figures_count < RH_LAYER_FIGURES_MAX);
+    plan->figures[plan->figures_count].offset = offset;
+    plan->figures[plan->figures_count++].value = value;
+    l->said = true;
+}
+
+/* --- Words and letters --- */
+
+static void take_word(Lists *l, const RhJsonNode *at, const char *said, const RhLayerWord *word,
+                      int64_t layer)
+{
+    g_autofree char *known = rh_family_words_text(l->family);
+    g_autofree char *help = g_strdup_printf("known: %s", known);
+    if (word == NULL) {
+        rh_json_problem(l->doc, at, help, "layer type \"%s\" is not supported", said);
+        return;
+    }
+    if (word->slides && l->config->window == 0)
+        rh_json_problem(l->doc, at, "set sliding_window (and use_sliding_window)",
+                        "layer %" G_GINT64_FORMAT " slides, but no window is given", layer);
+    l->plans[layer].word = word;
+    l->said = l->said || word->slides || word->mixer != NULL || word->no_mixer ||
+              word->ffn != RH_FFN_BY_RULE || word->figures[0].from > 0 || l->config->window > 0 ||
+              l->config->full_every > 0;
+}
+
+static void read_words(Lists *l, const char *key)
+{
+    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
+    if (list == NULL || !fits(l, list, key, rh_json_count(list)))
+        return;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++) {
+        const char *word = rh_json_node_string(l->doc, n);
+        take_word(l, n, word, rh_family_word(l->family, word), layer);
+    }
+}
+
+static void read_letters(Lists *l, const char *key)
+{
+    const char *pattern = rh_json_has(l->root, key) ? rh_json_string(l->doc, l->root, key) : "";
+    const RhJsonNode *at = rh_json_find(l->root, key, NULL, NULL);
+    if (*pattern == 0 || !fits(l, at, key, (int)strlen(pattern)))
+        return;
+    for (int64_t layer = 0; layer < l->config->layers; layer++) {
+        const char letter[] = {pattern[layer], 0};
+        take_word(l, at, letter, rh_family_letter(l->family, *letter), layer);
+    }
+}
+
+/* --- Which layers have experts, and which have attention --- */
+
+static void choose_ffn(Lists *l, int64_t layer, bool experts)
+{
+    l->plans[layer].ffn = experts ? RH_FFN_EXPERTS : RH_FFN_DENSE;
+    l->said = true;
+}
+
+/* "dense", or some kind of experts. */
+static void read_ffn_words(Lists *l)
+{
+    const char *key = "mlp_layer_types";
+    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
+    if (list == NULL || !fits(l, list, key, rh_json_count(list)))
+        return;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++)
+        choose_ffn(l, layer, !g_str_equal(rh_json_node_string(l->doc, n), "dense"));
+}
+
+/* One of 0 and 1 for each layer: experts or none. */
+static void read_ffn_switches(Lists *l)
+{
+    const RhJsonNode *list = rh_json_find(l->root, "moe_layer_freq", NULL, NULL);
+    if (list == NULL || rh_json_kind(list) != RH_JSON_ARRAY ||
+        !fits(l, list, "moe_layer_freq", rh_json_count(list)))
+        return;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++)
+        choose_ffn(l, layer, rh_json_node_int(l->doc, n, 0, 1) == 1);
+}
+
+/* A list of layers' numbers; `others` is done to all it does not name. */
+static const RhJsonNode *first_number(Lists *l, const char *key)
+{
+    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
+    return list != NULL ? rh_json_first(list) : NULL;
+}
+
+static void read_numbers(Lists *l)
+{
+    int64_t last = l->config->layers - 1;
+    for (const RhJsonNode *n = first_number(l, "mlp_only_layers"); n != NULL; n = rh_json_next(n))
+        choose_ffn(l, rh_json_node_int(l->doc, n, 0, last), false);
+    const RhJsonNode *moe = first_number(l, "moe_layers");
+    for (int64_t i = 0; moe != NULL && i <= last; i++)
+        choose_ffn(l, i, false);
+    for (; moe != NULL; moe = rh_json_next(moe))
+        choose_ffn(l, rh_json_node_int(l->doc, moe, 0, last), true);
+    const RhJsonNode *attention = first_number(l, "attn_layer_indices");
+    const RhLayerWord *between = rh_family_word(l->family, l->family->between);
+    for (int64_t i = 0; attention != NULL && i <= last; i++)
+        take_word(l, attention, l->family->between, between, i);
+    for (; attention != NULL; attention = rh_json_next(attention))
+        take_word(l, attention, "attention", rh_family_word(l->family, "full_attention"),
+                  rh_json_node_int(l->doc, attention, 0, last));
+}
+
+/* --- Figures --- */
+
+/* Any size may be a list, which says it layer by layer. */
+static void read_figures(Lists *l)
+{
+    for (const RhField *f = l->family->fields; f->type != RH_FIELD_NONE; f++) {
+        const RhJsonNode *list =
+            f->type == RH_FIELD_SIZE ? rh_json_find(l->root, f->key, NULL, NULL) : NULL;
+        if (list == NULL || rh_json_kind(list) != RH_JSON_ARRAY ||
+            g_str_equal(f->key, "moe_layer_freq") || !fits(l, list, f->key, rh_json_count(list)))
+            continue;
+        int64_t layer = 0;
+        for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+             n = rh_json_next(n), layer++)
+            add_figure(l, &l->plans[layer], f->offset,
+                       rh_json_node_int(l->doc, n, f->low, f->high));
+    }
+}
+
+/* --- Blocks --- */
+
+/* An ffn's width in hidden sizes, as Nemotron's code makes it one: two thirds of twice as many, in
+ * steps of 256. */
+static int64_t width_of(double multiple, int64_t hidden)
+{
+    int64_t width = (int64_t)(2 * multiple * (double)hidden / 3);
+    return (width + 255) / 256 * 256;
+}
+
+static bool is_absent(Lists *l, const RhJsonNode *part, const char *what)
+{
+    if (rh_json_bool_or(l->doc, part, "replace_with_linear", false))
+        rh_json_problem(l->doc, part, NULL, "%s replaced by a linear layer is not supported", what);
+    return rh_json_bool_or(l->doc, part, "no_op", false);
+}
+
+static void read_block(Lists *l, const RhJsonNode *block, RhLayerPlan *plan)
+{
+    const RhJsonNode *attention = rh_json_object(l->doc, block, "attention");
+    const RhJsonNode *ffn = rh_json_object(l->doc, block, "ffn");
+    if (attention == NULL || ffn == NULL)
+        return;
+    plan->no_mixer = is_absent(l, attention, "attention");
+    if (!plan->no_mixer) {
+        int64_t heads = l->config->heads;
+        int64_t group = rh_json_int(l->doc, attention, "n_heads_in_group", 1, heads);
+        add_figure(l, plan, AT(kv_heads), MAX(heads / group, 1));
+    }
+    plan->ffn = is_absent(l, ffn, "the ffn") ? RH_FFN_ABSENT : RH_FFN_DENSE;
+    if (plan->ffn == RH_FFN_ABSENT)
+        return;
+    if (rh_json_has(ffn, "intermediate_size"))
+        add_figure(l, plan, AT(ffn), rh_json_int(l->doc, ffn, "intermediate_size", 1, WIDTH_MAX));
+    else
+        add_figure(
+            l, plan, AT(ffn),
+            width_of(rh_json_number(l->doc, ffn, "ffn_mult", 0.001, 1000), l->config->hidden));
+}
+
+static void read_blocks(Lists *l)
+{
+    const char *key = "block_configs";
+    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
+    if (list == NULL || !fits(l, list, key, rh_json_count(list)))
+        return;
+    l->said = true;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++)
+        read_block(l, n, &l->plans[layer]);
+}
+
+RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
+                                 const RhConfig *config)
+{
+    g_autofree RhLayerPlan *plans = g_new0(RhLayerPlan, config->layers);
+    Lists l = {doc, root, family, config, plans, false};
+    read_words(&l, "layer_types");
+    read_words(&l, "layers_block_type");
+    read_letters(&l, "hybrid_override_pattern");
+    read_figures(&l);
+    read_blocks(&l);
+    if (config->experts > 0) {
+        read_ffn_words(&l);
+        read_ffn_switches(&l);
+    }
+    read_numbers(&l);
+    return l.said ? g_steal_pointer(&plans) : NULL;
+}

@@ -1,0 +1,299 @@
+/* Attention over compressed keys (DeepSeek-V4, 2026, section 2.3, as Hugging Face transformers'
+ * modeling_deepseek_v4.py builds it): one key-value head, whose keys are its values, too. A query sees
+ * the tokens of a window, and of all before it entries that stand for r tokens each: every one of them
+ * where r is large, those an indexer leaves it where r is small (windows of 2 r tokens then overlap).
+ * Queries go through a latent; the output goes, group of heads by group, through a latent, too.
+ *
+ * Heads are cut over tensor-parallel ranks; the key-value head, compressors and the indexer are whole on
+ * every rank. Assumed: the core is always one fused kernel. */
+#include <math.h>
+
+#include "workloads/operators/operator.h"
+
+#define STATISTICS_BYTES 4.0
+
+/* The softmax that weighs the tokens of an entry: read keys and weights, write a token's share. */
+#define POOL (2 * RH_READ + RH_WRITE)
+static const RhStream POOLING = {POOL, 2 * POOL, 2 * POOL, 4 * POOL, 2};
+
+/* One rank's heads and groups of them, columns of its queries and of a latent of the output. */
+typedef struct {
+    int64_t heads, groups, q, out;
+    int64_t entry,
+        index_entry; /* columns that an entry is made of: of keys, and of the indexer's */
+} Widths;
+
+static bool is_indexed(const RhLayerKind *kind)
+{
+    return kind->compress > 0 && kind->index_top > 0;
+}
+
+static Widths widths_of(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    int64_t overlap = is_indexed(kind) ? 2 : 1;
+    Widths w = {.heads = rh_ops_cut(ops, kind->heads), .groups = rh_ops_cut(ops, kind->out_groups)};
+    w.q = w.heads * kind->head_size;
+    w.out = w.groups * kind->out_rank;
+    w.entry = kind->compress > 0 ? overlap * kind->head_size : 0;
+    w.index_entry = is_indexed(kind) ? overlap * kind->index_size : 0;
+    return w;
+}
+
+static void resolve(RhConfig *c)
+{
+    c->kv_heads = 1;
+}
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->heads = (int32_t)c->heads;
+    kind->kv_heads = 1;
+    kind->head_size = (int32_t)c->head_size;
+    kind->q_rank = (int32_t)c->q_rank;
+    kind->rope_size = (int32_t)c->rope_size;
+    kind->out_rank = (int32_t)c->out_rank;
+    kind->out_groups = (int32_t)c->out_groups;
+    kind->compress = (int32_t)c->compress;
+    if (c->compress == 0 || c->compress != c->compress_few)
+        return;
+    kind->index_heads = (int32_t)c->index_heads;
+    kind->index_size = (int32_t)c->index_size;
+    kind->index_top = (int32_t)c->index_top;
+}
+
+/* The matrices in the order of a forward pass; `batch` of them side by side, `whole` on every rank. */
+typedef struct {
+    int64_t batch, in, out;
+    bool whole;
+} Matrix;
+
+#define MATRICES_MAX 11
+
+static int matrices_of(const RhOps *ops, const Widths *w, Matrix m[MATRICES_MAX])
+{
+    const RhLayerKind *kind = ops->kind;
+    int64_t h = ops->model->hidden, group = w->q / MAX(w->groups, 1);
+    const Matrix all[MATRICES_MAX] = {
+        {1, h, kind->q_rank, true},
+        {1, kind->q_rank, w->q, false},
+        {1, h, kind->head_size, true},
+        {1, h, w->entry, true}, /* an entry's keys, and their weights */
+        {1, h, w->entry, true},
+        {1, h, w->index_entry, true},
+        {1, h, w->index_entry, true},
+        {1, kind->q_rank, (int64_t)kind->index_heads * kind->index_size, true},
+        {1, h, kind->index_heads, true},
+        {w->groups, group, kind->out_rank, false},
+        {1, w->out, h, false},
+    };
+    int n = 0;
+    for (int i = 0; i < MATRICES_MAX; i++)
+        if (all[i].out > 0)
+            m[n++] = all[i];
+    return n;
+}
+
+/* Beside matrices: norms of the latent and of keys, a sink a head; of entries a bias for each of their
+ * tokens' columns, and a norm. */
+static RhParams params(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    Widths w = widths_of(ops);
+    Matrix m[MATRICES_MAX];
+    int count = matrices_of(ops, &w, m);
+    RhParams p = {.sharded = (double)w.heads, .replicated = kind->q_rank + kind->head_size};
+    p.replicated += (double)kind->compress * (double)(w.entry + w.index_entry);
+    p.replicated +=
+        (w.entry > 0 ? kind->head_size : 0) + (w.index_entry > 0 ? kind->index_size : 0);
+    for (int i = 0; i < count; i++)
+        *(m[i].whole ? &p.replicated : &p.sharded) +=
+            (double)m[i].batch * (double)m[i].in * (double)m[i].out;
+    return p;
+}
+
+/* --- Pairs of a query and what it sees, of one sequence and head --- */
+
+/* ... of `entries` that stand for r tokens each, `most` a query. */
+static double entry_pairs(const RhOps *ops, double r, double most)
+{
+    double entries = (double)ops->keys / r, w = most > 0 ? fmin(most, entries) : entries;
+    if (ops->decoding)
+        return w;
+    return r * (entries * w - 0.5 * w * w) / MAX(ops->shard->cp, 1);
+}
+
+static double seen_pairs(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    double window = rh_ops_visible_pairs(ops);
+    return kind->compress > 0 ? window + entry_pairs(ops, kind->compress, kind->index_top) : window;
+}
+
+/* The indexer looks at every entry, where there are more than it may leave. */
+static double index_flops(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    if (!is_indexed(kind) || ops->keys / kind->compress <= kind->index_top)
+        return 0;
+    return 2 * (double)ops->sequences * (double)kind->index_heads * kind->index_size *
+           entry_pairs(ops, kind->compress, 0);
+}
+
+static double core_flops(const RhOps *ops, const Widths *w, bool backward)
+{
+    return (double)ops->sequences * (double)w->heads * seen_pairs(ops) *
+           rh_attention_pair_flops(ops->kind->head_size, ops->kind->head_size, backward);
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    Matrix m[MATRICES_MAX];
+    int count = matrices_of(ops, &w, m);
+    RhFlops f = {.pairs = core_flops(ops, &w, false) + index_flops(ops)};
+    for (int i = 0; i < count; i++)
+        f.weights +=
+            2 * (double)ops->tokens * (double)m[i].batch * (double)m[i].in * (double)m[i].out;
+    return f;
+}
+
+/* --- Kernels --- */
+
+/* Queries and outputs of this rank's heads; the window's keys and the entries, once. */
+static void core(RhOps *ops, const Widths *w, bool backward)
+{
+    const RhLayerKind *kind = ops->kind;
+    double heads = (double)w->heads, n = (double)ops->tokens, d = kind->head_size;
+    double entries = kind->compress > 0 ? (double)ops->keys / kind->compress : 0;
+    double rows =
+        ops->decoding ? rh_ops_visible_pairs(ops) + entries : (double)ops->queries + entries;
+    RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .causal = !ops->decoding,
+                       .heads = (int32_t)w->heads,
+                       .kv_heads = 1,
+                       .batch = ops->sequences,
+                       .m = ops->queries,
+                       .n = (int64_t)fmax(1, seen_pairs(ops) / (double)MAX(ops->queries, 1)),
+                       .k = kind->head_size,
+                       .flops = core_flops(ops, w, backward),
+                       .bytes = ops->element_bytes * (backward ? 2 : 1) *
+                                    (2 * n * heads * d + (double)ops->sequences * rows * d) +
+                                STATISTICS_BYTES * n * heads};
+    g_array_append_val(ops->out, kernel);
+}
+
+/* Scores of all entries; then they are written in fp32 and read to choose. Backward they have gradients
+ * where entries were chosen. */
+static void indexer(RhOps *ops, bool backward)
+{
+    const RhLayerKind *kind = ops->kind;
+    double all = index_flops(ops);
+    if (all <= 0)
+        return;
+    double kept = entry_pairs(ops, kind->compress, kind->index_top);
+    double part = kept / entry_pairs(ops, kind->compress, 0);
+    RhKernel kernel = {.cls = RH_KERNEL_ATTENTION,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .causal = !ops->decoding,
+                       .heads = kind->index_heads,
+                       .kv_heads = 1,
+                       .batch = ops->sequences,
+                       .m = ops->queries,
+                       .n = ops->keys / kind->compress,
+                       .k = kind->index_size,
+                       .flops = backward ? 2 * part * all : all,
+                       .bytes = ops->element_bytes * (double)ops->tokens *
+                                ((double)kind->index_heads + 1) * kind->index_size};
+    g_array_append_val(ops->out, kernel);
+    if (!backward)
+        rh_ops_stream(ops, RH_KERNEL_REDUCE,
+                      2 * RH_FP32 * (double)ops->sequences * entry_pairs(ops, kind->compress, 0),
+                      1);
+}
+
+/* Norms of latents, queries and keys; rotation of queries, keys and, backwards, of outputs; entries. */
+static void between(RhOps *ops, const Widths *w, bool backward)
+{
+    const RhLayerKind *kind = ops->kind;
+    double n = (double)ops->tokens;
+    rh_ops_norm(ops, n * (double)(kind->q_rank + w->q + kind->head_size), backward);
+    rh_ops_rotary(ops, n * (double)((2 * w->heads + 1) * kind->rope_size), backward);
+    if (w->entry > 0)
+        rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &POOLING,
+                           n * (double)(w->entry + w->index_entry), backward);
+}
+
+static void gemm(RhOps *ops, const Matrix *m, bool backward)
+{
+    rh_ops_gemm(ops, m->batch, ops->tokens, backward ? m->in : m->out, backward ? m->out : m->in);
+}
+
+static void forward(RhOps *ops, const Widths *w, const Matrix *m, int count)
+{
+    for (int i = 0; i < count - 2; i++)
+        gemm(ops, &m[i], false);
+    between(ops, w, false);
+    indexer(ops, false);
+    core(ops, w, false);
+    gemm(ops, &m[count - 2], false);
+    gemm(ops, &m[count - 1], false);
+}
+
+static void backward(RhOps *ops, const Widths *w, const Matrix *m, int count)
+{
+    gemm(ops, &m[count - 1], true);
+    gemm(ops, &m[count - 2], true);
+    core(ops, w, true);
+    indexer(ops, true);
+    between(ops, w, true);
+    for (int i = count - 3; i >= 0; i--)
+        gemm(ops, &m[i], true);
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    Widths w = widths_of(ops);
+    Matrix m[MATRICES_MAX];
+    int count = matrices_of(ops, &w, m);
+    if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL) {
+        forward(ops, &w, m, count);
+    } else if (pass == RH_PASS_BACKWARD_DATA) {
+        backward(ops, &w, m, count);
+    } else if (pass == RH_PASS_RECOMPUTE_SELECTIVE) {
+        core(ops, &w, false);
+    } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
+        for (int i = count - 1; i >= 0; i--)
+            for (int64_t b = 0; b < m[i].batch; b++)
+                rh_ops_weight_gradient(ops, m[i].out, m[i].in);
+    }
+}
+
+/* Kept: latents before and after their norm, queries and keys likewise, what entries are made of, the
+ * output and its latent, the log-sum-exp; chosen entries' numbers. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
+    double normed = (double)(kind->q_rank + w.q + kind->head_size);
+    double columns = 2 * normed + 2 * (double)(w.entry + w.index_entry) + (double)(w.q + w.out) +
+                     (double)kind->index_heads * (kind->index_size + 1);
+    double chosen = RH_FP32 * (is_indexed(kind) ? kind->index_top : 0);
+    double core_bytes = n * (STATISTICS_BYTES * (double)w.heads);
+    double copies = rh_ops_norm_copies(ops) * normed;
+    return (RhOperatorBytes){.kept = n * (e * columns + copies + chosen) + core_bytes,
+                             .core = core_bytes,
+                             .forward = e * wide + rh_ops_gathered_bytes(ops),
+                             .backward =
+                                 e * (2 * n * (double)w.q + wide) + rh_ops_gathered_bytes(ops)};
+}
+
+const RhOperator rh_compressed_attention = {.name = "compressed attention",
+                                            .resolve = resolve,
+                                            .shape = shape,
+                                            .params = params,
+                                            .flops = flops,
+                                            .kernels = kernels,
+                                            .bytes = bytes};

@@ -1,0 +1,160 @@
+/* Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464), as Qwen3-Next and Qwen3.5 have it: queries,
+ * keys, values and a gate from one matrix, a short convolution over the first three, the gated delta
+ * rule in chunks (section 3.3; DeltaNet, arXiv 2406.06484), a gated norm of each head, one matrix out.
+ * There are fewer heads of keys than of values; queries and keys are repeated. Formulas:
+ * docs/model-workload.md. FLOPs that the operator needs are those of the recurrence; the chunked form
+ * does more. */
+#include "workloads/operators/scan.h"
+
+/* One rank's columns: of values, of keys, of these repeated, of the convolution, of the first matrix. */
+typedef struct {
+    RhScan scan;
+    int64_t values, keys, repeated, channels, in;
+} Widths;
+
+static Widths widths_of(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    Widths w = {.scan = {.heads = rh_ops_cut(ops, kind->heads),
+                         .groups = MAX(rh_ops_cut(ops, kind->kv_heads), 1),
+                         .key = kind->state_size,
+                         .value = kind->head_size,
+                         .chunk = kind->window_tokens}};
+    w.values = w.scan.heads * w.scan.value;
+    w.keys = w.scan.groups * w.scan.key;
+    w.repeated = w.scan.heads * w.scan.key;
+    w.channels = w.values + 2 * w.keys;
+    w.in = w.channels + w.values + 2 * w.scan.heads; /* ... the gate; a decay and a rate a head */
+    return w;
+}
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->heads = (int32_t)c->scan_heads;
+    kind->kv_heads = (int32_t)c->scan_groups;
+    kind->head_size = (int32_t)c->scan_head_size;
+    kind->state_size = (int32_t)c->state_size;
+    kind->conv_size = (int32_t)c->conv_size;
+    kind->window_tokens = (int32_t)c->chunk;
+}
+
+/* Beside matrices and taps: of each head a decay and a step's bias; the norm's scales. */
+static RhParams params(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double h = (double)ops->model->hidden;
+    return (RhParams){.sharded = h * (double)(w.in + w.values) +
+                                 rh_scan_convolution_params(ops, (double)w.channels) +
+                                 2 * (double)w.scan.heads,
+                      .replicated = (double)w.scan.value};
+}
+
+/* Of the recurrence, a token: what the state holds under its key, the update, and the output. */
+static double recurrence_flops(const RhScan *s)
+{
+    return 6 * (double)(s->heads * s->key * s->value);
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens,
+           entries = (double)ops->model->hidden * (double)(w.in + w.values);
+    return (RhFlops){.weights =
+                         2 * n * entries + rh_scan_convolution_flops(ops, (double)w.channels),
+                     .pairs = n * recurrence_flops(&w.scan)};
+}
+
+/* --- Kernels --- */
+
+/* The scan a token, in chunks of C: keys by keys, the inverse of a triangle (C^3 / 3 multiply-adds a
+ * chunk) and what it makes of keys and values (w, u); states; outputs. Whole squares. The triangle is in
+ * fp32 between the first two, written and read; all kernels of flash-linear-attention. */
+static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
+{
+    const RhScan *s = &w->scan;
+    double e = ops->element_bytes, c = (double)s->chunk, heads = (double)s->heads;
+    double k = (double)w->repeated, v = (double)w->values, triangle = c * heads;
+    double product = 2 * (double)(s->heads * s->key * s->value);
+    double states = rh_scan_state_bytes(s) * e / RH_FP32;
+    steps[0] =
+        (RhScanStep){2 * c * (2 * k + v) + 2 * c * triangle / 3,
+                     e * (2 * k + v) + 2 * RH_FP32 * triangle + 2 * e * triangle + e * (k + v)};
+    steps[1] = (RhScanStep){2 * product, e * (2 * k + v) + states + e * v};
+    steps[2] = (RhScanStep){2 * c * (k + v) + product, e * (2 * k + v) + states + e * v};
+}
+
+static void forward(RhOps *ops, const Widths *w, RhPass pass)
+{
+    RhScanStep steps[3];
+    steps_of(ops, w, steps);
+    rh_ops_gemm(ops, 1, ops->tokens, w->in, ops->model->hidden);
+    rh_scan_convolve(ops, (double)w->channels, false);
+    rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, false); /* of queries and keys */
+    if (pass == RH_PASS_DECODE)
+        rh_scan_decode(ops, &w->scan, recurrence_flops(&w->scan));
+    else
+        rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 1);
+    rh_scan_gated_norm(ops, (double)ops->tokens * (double)w->values, false);
+    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->values);
+}
+
+/* w, u and the states are made again (the inverse is kept); each product has two gradients, each tensor
+ * one. */
+static void backward(RhOps *ops, const Widths *w)
+{
+    double k = (double)w->repeated, v = (double)w->values, c = (double)w->scan.chunk;
+    RhScanStep steps[3],
+        again = {2 * c * (k + v), ops->element_bytes * (2 * (k + v) + c * (double)w->scan.heads)};
+    steps_of(ops, w, steps);
+    rh_ops_gemm(ops, 1, ops->tokens, w->values, ops->model->hidden);
+    rh_scan_gated_norm(ops, (double)ops->tokens * v, true);
+    rh_scan_steps(ops, &w->scan, &again, 1, 1);
+    rh_scan_steps(ops, &w->scan, &steps[1], 1, 1);
+    rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 2);
+    rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, true);
+    rh_scan_convolve(ops, (double)w->channels, true);
+    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->in);
+}
+
+static void weight_gradients(RhOps *ops, const Widths *w)
+{
+    rh_ops_weight_gradient(ops, ops->model->hidden, w->values);
+    rh_scan_taps_gradient(ops, (double)w->channels);
+    rh_ops_weight_gradient(ops, w->in, ops->model->hidden);
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    Widths w = widths_of(ops);
+    if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL)
+        forward(ops, &w, pass);
+    else if (pass == RH_PASS_BACKWARD_DATA)
+        backward(ops, &w);
+    else if (pass == RH_PASS_BACKWARD_WEIGHT)
+        weight_gradients(ops, &w);
+}
+
+/* Kept: the first matrix' output, the convolution's, normed and repeated queries and keys, the inverse,
+ * the scan's output and the norm's. Working: gradients of these beside the states between chunks. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
+    double inverse = (double)(w.scan.chunk * w.scan.heads);
+    double columns = (double)(w.in + w.channels + 2 * w.repeated + 2 * w.values) + inverse;
+    double copies = rh_ops_norm_copies(ops) * (double)(w.values + 2 * w.keys);
+    double states = n * rh_scan_state_bytes(&w.scan) * e / RH_FP32;
+    double gathered = rh_ops_gathered_bytes(ops);
+    double gradients = e * (n * (double)(w.in + 2 * w.repeated + 2 * w.values) + wide);
+    return (RhOperatorBytes){.kept = n * (e * columns + copies),
+                             .forward = e * wide + gathered + states,
+                             .backward = gradients + gathered + 2 * states};
+}
+
+const RhOperator rh_delta_net = {.name = "gated DeltaNet",
+                                 .shape = shape,
+                                 .params = params,
+                                 .flops = flops,
+                                 .kernels = kernels,
+                                 .bytes = bytes};

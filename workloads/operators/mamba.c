@@ -1,0 +1,164 @@
+/* Mamba-2 (Dao and Gu 2024, arXiv 2405.21060): one matrix in, a short convolution, the state-space
+ * scan in chunks (section 6), a gated norm, one matrix out. Heads have values of P columns; groups of
+ * them share keys (B) and queries (C) of N. Formulas: docs/model-workload.md.
+ *
+ * FLOPs that the operator needs are those of the recurrence, an update of the state and a look at it;
+ * the chunked form that trains does more. Assumed, as for every scan: its products attain the rate of
+ * fused attention (device_cost.c). Fused frameworks keep the first matrix' output and the scan's, and
+ * compute what is between again (mamba_ssm's split_conv1d_scan_combined, as Megatron-LM runs it). */
+#include "workloads/operators/scan.h"
+
+/* One rank's columns: of values, of keys (all groups'), of the convolution, of the first matrix. */
+typedef struct {
+    RhScan scan;
+    int64_t values, keys, channels, in;
+} Widths;
+
+/* At least one group: fewer than t are replicated. */
+static Widths widths_of(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    Widths w = {.scan = {.heads = rh_ops_cut(ops, kind->heads),
+                         .groups = MAX(rh_ops_cut(ops, kind->kv_heads), 1),
+                         .key = kind->state_size,
+                         .value = kind->head_size,
+                         .chunk = kind->window_tokens}};
+    w.values = w.scan.heads * w.scan.value;
+    w.keys = w.scan.groups * w.scan.key;
+    w.channels = w.values + 2 * w.keys;
+    w.in = w.values + w.channels + w.scan.heads; /* the gate; x, B, C; a step's length a head */
+    return w;
+}
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->heads = (int32_t)c->scan_heads;
+    kind->kv_heads = (int32_t)c->scan_groups;
+    kind->head_size = (int32_t)c->scan_head_size;
+    kind->state_size = (int32_t)c->state_size;
+    kind->conv_size = (int32_t)c->conv_size;
+    kind->conv_bias = c->conv_bias != 0;
+    kind->window_tokens = (int32_t)c->chunk;
+    kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
+}
+
+/* Beside matrices and taps: of each head a decay, a skip and a step's bias; the norm's scales. */
+static RhParams params(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double h = (double)ops->model->hidden, bias = ops->kind->qkv_bias ? 1 : 0;
+    return (RhParams){.sharded = h * (double)(w.in + w.values) + bias * (double)w.in +
+                                 rh_scan_convolution_params(ops, (double)w.channels) +
+                                 3 * (double)w.scan.heads + (double)w.values,
+                      .replicated = bias * h};
+}
+
+/* Of the recurrence, a token: the state's update, and the output from it. */
+static double recurrence_flops(const RhScan *s)
+{
+    return 4 * (double)(s->heads * s->key * s->value);
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens,
+           entries = (double)ops->model->hidden * (double)(w.in + w.values);
+    return (RhFlops){.weights =
+                         2 * n * entries + rh_scan_convolution_flops(ops, (double)w.channels),
+                     .pairs = n * recurrence_flops(&w.scan)};
+}
+
+/* --- Kernels --- */
+
+/* The scan a token, in chunks of Q: states at the ends of chunks from x and B; these handed on; the
+ * output from C, the states, and the chunk's own tokens, whose scores are C B' (whole squares). */
+static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
+{
+    const RhScan *s = &w->scan;
+    double e = ops->element_bytes, q = (double)s->chunk, states = rh_scan_state_bytes(s);
+    double product = 2 * (double)(s->heads * s->key * s->value);
+    double scores = 2 * q * (double)w->keys, own = 2 * q * (double)w->values;
+    steps[0] = (RhScanStep){product, e * (double)(w->values + w->keys) + states};
+    steps[1] = (RhScanStep){0, 2 * states};
+    steps[2] =
+        (RhScanStep){product + scores + own, e * (double)(2 * w->values + 2 * w->keys) + states};
+}
+
+static void forward(RhOps *ops, const Widths *w, RhPass pass)
+{
+    RhScanStep steps[3];
+    steps_of(ops, w, steps);
+    rh_ops_gemm(ops, 1, ops->tokens, w->in, ops->model->hidden);
+    rh_scan_convolve(ops, (double)w->channels, false);
+    if (pass == RH_PASS_DECODE)
+        rh_scan_decode(ops, &w->scan, recurrence_flops(&w->scan));
+    else
+        rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 1);
+    rh_scan_gated_norm(ops, (double)ops->tokens * (double)w->values, false);
+    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->values);
+}
+
+/* The states and scores are made again; each product has two gradients, each tensor one. */
+static void backward(RhOps *ops, const Widths *w)
+{
+    double outputs = (double)ops->tokens * (double)w->values;
+    RhScanStep steps[3], scores = {2 * (double)w->scan.chunk * (double)w->keys, 0};
+    steps_of(ops, w, steps);
+    rh_ops_gemm(ops, 1, ops->tokens, w->values, ops->model->hidden);
+    if (ops->shard->fused_norms) {
+        rh_scan_convolve(ops, (double)w->channels, false);
+        rh_scan_gated_norm(ops, outputs, false);
+    }
+    rh_scan_gated_norm(ops, outputs, true);
+    rh_scan_steps(ops, &w->scan, steps, 2, 1);
+    rh_scan_steps(ops, &w->scan, &scores, 1, 1);
+    rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 2);
+    rh_scan_convolve(ops, (double)w->channels, true);
+    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->in);
+}
+
+static void weight_gradients(RhOps *ops, const Widths *w)
+{
+    int64_t h = ops->model->hidden;
+    rh_ops_weight_gradient(ops, h, w->values);
+    rh_scan_taps_gradient(ops, (double)w->channels);
+    rh_ops_weight_gradient(ops, w->in, h);
+    if (ops->kind->qkv_bias) {
+        rh_ops_bias_gradient(ops, h);
+        rh_ops_bias_gradient(ops, w->in);
+    }
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    Widths w = widths_of(ops);
+    if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL)
+        forward(ops, &w, pass);
+    else if (pass == RH_PASS_BACKWARD_DATA)
+        backward(ops, &w);
+    else if (pass == RH_PASS_BACKWARD_WEIGHT)
+        weight_gradients(ops, &w);
+}
+
+/* Kept: the first matrix' output and the scan's; an eager framework keeps the convolution's and the
+ * norm's as well. Working: gradients of these beside the states between chunks. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
+    double states = n * rh_scan_state_bytes(&w.scan), gathered = rh_ops_gathered_bytes(ops);
+    double copies = rh_ops_norm_copies(ops) * (double)w.values;
+    double between = ops->shard->fused_norms ? 0 : e * (double)(w.channels + w.values) + copies;
+    double gradients = e * (n * (double)(w.in + w.values) + wide);
+    return (RhOperatorBytes){.kept = n * (e * (double)(w.in + w.values) + between),
+                             .forward = e * wide + gathered + states,
+                             .backward = gradients + gathered + 2 * states};
+}
+
+const RhOperator rh_mamba = {.name = "mamba",
+                             .shape = shape,
+                             .params = params,
+                             .flops = flops,
+                             .kernels = kernels,
+                             .bytes = bytes};

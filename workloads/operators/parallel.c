@@ -1,0 +1,55 @@
+/* Attention and a feed-forward network side by side on one normed input (Wang and Komatsuzaki 2021,
+ * github.com/kingoflolz/mesh-transformer-jax; PaLM, arXiv 2204.02311, section 2): one block, so one pair
+ * of tensor-parallel collectives a layer. The two outputs are added on each rank before they are
+ * reduced. */
+#include <math.h>
+
+#include "workloads/operators/operator.h"
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    rh_attention.shape(c, kind);
+    rh_ffn.shape(c, kind);
+}
+
+static RhParams params(const RhOps *ops)
+{
+    RhParams a = rh_attention.params(ops), f = rh_ffn.params(ops);
+    return (RhParams){.sharded = a.sharded + f.sharded, .replicated = a.replicated + f.replicated};
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    RhFlops a = rh_attention.flops(ops), f = rh_ffn.flops(ops);
+    return (RhFlops){.weights = a.weights + f.weights, .pairs = a.pairs};
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    bool adds =
+        rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL || pass == RH_PASS_BACKWARD_DATA;
+    rh_attention.kernels(ops, pass);
+    rh_ffn.kernels(ops, pass);
+    if (adds) /* outputs forward, gradients of the input backward */
+        rh_ops_stream(
+            ops, RH_KERNEL_ADD,
+            (2 * RH_READ + RH_WRITE) / 2 * ops->element_bytes * rh_ops_hidden_elements(ops), 1);
+}
+
+/* The first of the two has its result beside the other's working bytes. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    RhOperatorBytes a = rh_attention.bytes(ops), f = rh_ffn.bytes(ops);
+    double result = ops->element_bytes * rh_ops_hidden_elements(ops);
+    return (RhOperatorBytes){.kept = a.kept + f.kept,
+                             .core = a.core,
+                             .forward = result + fmax(a.forward, f.forward),
+                             .backward = result + fmax(a.backward, f.backward)};
+}
+
+const RhOperator rh_parallel = {.name = "attention and ffn",
+                                .shape = shape,
+                                .params = params,
+                                .flops = flops,
+                                .kernels = kernels,
+                                .bytes = bytes};

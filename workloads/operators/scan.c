@@ -1,0 +1,81 @@
+/* The parts of linear mixers. Formulas: docs/model-workload.md. */
+#include "workloads/operators/scan.h"
+
+/* Of the gate alone, beside the norm's own traffic: read it; backward read it, write its gradient.
+ * Eager: SiLU, then the product. */
+static const RhStream GATE = {RH_READ, RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE,
+                              4 * RH_READ + 3 * RH_WRITE, 2};
+/* A channel of a token: read, write; backward reads it and the gradient, writes one. Eager: the
+ * convolution, then SiLU. */
+#define PASS      (RH_READ + RH_WRITE)
+#define PASS_BACK (2 * RH_READ + RH_WRITE)
+static const RhStream CONVOLUTION = {PASS, PASS_BACK, 2 * PASS, 2 * PASS_BACK, 2};
+
+void rh_scan_steps(RhOps *ops, const RhScan *scan, const RhScanStep *steps, int count, double times)
+{
+    double tokens = times * (double)ops->tokens;
+    for (int i = 0; i < count; i++) {
+        RhKernel kernel = {.cls = RH_KERNEL_SCAN,
+                           .dtype = (uint8_t)ops->shard->dtype,
+                           .causal = true,
+                           .heads = (int32_t)scan->heads,
+                           .kv_heads = (int32_t)scan->groups,
+                           .v_head = (int32_t)scan->value,
+                           .batch = ops->sequences,
+                           .m = ops->queries,
+                           .n = scan->chunk,
+                           .k = scan->key,
+                           .flops = tokens * steps[i].flops,
+                           .bytes = tokens * steps[i].bytes};
+        g_array_append_val(ops->out, kernel);
+    }
+}
+
+double rh_scan_state_bytes(const RhScan *scan)
+{
+    return RH_FP32 * (double)(scan->heads * scan->key * scan->value) / (double)MAX(scan->chunk, 1);
+}
+
+void rh_scan_decode(RhOps *ops, const RhScan *scan, double flops)
+{
+    double state = RH_FP32 * (double)(scan->heads * scan->key * scan->value);
+    double columns = (double)(2 * scan->groups * scan->key + 2 * scan->heads * scan->value);
+    RhScanStep step = {flops, 2 * state + ops->element_bytes * columns};
+    rh_scan_steps(ops, scan, &step, 1, 1);
+}
+
+double rh_scan_convolution_flops(const RhOps *ops, double channels)
+{
+    return 2 * (double)ops->tokens * channels * ops->kind->conv_size;
+}
+
+double rh_scan_convolution_params(const RhOps *ops, double channels)
+{
+    return channels * (ops->kind->conv_size + (ops->kind->conv_bias ? 1 : 0));
+}
+
+static void give_flops(RhOps *ops, double flops)
+{
+    g_array_index(ops->out, RhKernel, ops->out->len - 1).flops = flops;
+}
+
+void rh_scan_convolve(RhOps *ops, double channels, bool backward)
+{
+    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &CONVOLUTION, (double)ops->tokens * channels,
+                       backward);
+    give_flops(ops, rh_scan_convolution_flops(ops, channels));
+}
+
+/* Read the input and the gradient, add to the main gradient. */
+void rh_scan_taps_gradient(RhOps *ops, double channels)
+{
+    double read = 2 * ops->element_bytes * (double)ops->tokens * channels;
+    rh_ops_stream(ops, RH_KERNEL_REDUCE, read + 8 * rh_scan_convolution_params(ops, channels), 1);
+    give_flops(ops, rh_scan_convolution_flops(ops, channels));
+}
+
+void rh_scan_gated_norm(RhOps *ops, double elements, bool backward)
+{
+    rh_ops_norm(ops, elements, backward);
+    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE, elements, backward);
+}

@@ -1,0 +1,32 @@
+#pragma once
+/* What linear mixers have in common: a short convolution, and a scan of the sequence that carries a
+ * matrix of state from chunk to chunk. Private to workloads/operators/. */
+#include "workloads/operators/operator.h"
+
+/* One rank's share of a scan. */
+typedef struct {
+    int64_t heads, groups; /* of values, of keys */
+    int64_t key, value;    /* columns of one of each: the state is a matrix of both, in fp32 */
+    int64_t chunk;
+} RhScan;
+
+/* A kernel of the scan: what it does and touches for one token. */
+typedef struct {
+    double flops, bytes;
+} RhScanStep;
+
+/* Appends each step as a kernel, its figures `times` as large. */
+void rh_scan_steps(RhOps *ops, const RhScan *scan, const RhScanStep *steps, int count,
+                   double times);
+/* A token of each sequence on its state, which is read and written; `flops` a token. */
+void rh_scan_decode(RhOps *ops, const RhScan *scan, double flops);
+/* A depthwise convolution of so many channels with its activation; backward, the data's gradient. */
+void rh_scan_convolve(RhOps *ops, double channels, bool backward);
+/* ... and the gradient of its taps. */
+void rh_scan_taps_gradient(RhOps *ops, double channels);
+double rh_scan_convolution_flops(const RhOps *ops, double channels);
+double rh_scan_convolution_params(const RhOps *ops, double channels);
+/* A norm of the scan's output, scaled by a gate of as many elements. */
+void rh_scan_gated_norm(RhOps *ops, double elements, bool backward);
+/* Bytes a token of the states between chunks, once. */
+double rh_scan_state_bytes(const RhScan *scan);
