@@ -172,6 +172,31 @@ static void roles_meet_in_a_group(void)
     RH_CHECK_CLOSE(dry_s, 3e-3 + sum_s + 2e-3, 1e-9);
 }
 
+/* A stage that is done 2 s before the other waits for it as in any pipeline; for the sum itself both
+ * wait alike. */
+static void waiting_for_another_role_is_the_pipelines(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
+    g_autoptr(RhProgram) p = rh_program_new(16);
+    RhSpan one = {1, 1}, both = {8, 2};
+    int32_t group = rh_program_add_group(p, "both", &both, 1);
+    for (int role = 0; role < 2; role++) {
+        rh_program_begin_role(p, role ? "slow" : "quick", 8 * role, &one, 1);
+        int32_t sum = kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, group, 1e8,
+                                     kit_wait(p, 1 + 2 * role, NULL, 0));
+        kit_wait(p, 0.5, &sum, 1);
+        rh_program_end_role(p);
+    }
+    g_autoptr(RhRun) run = kit_run(p, platform, plain);
+    double sum_s = run->step_time_s - 3.5;
+    CU_ASSERT_TRUE(sum_s > 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const RhPerformer *performer = &g_array_index(run->performers, RhPerformer, i);
+        RH_CHECK_CLOSE(performer->wait_s[RH_WAIT_DP], sum_s, 1e-9);
+        CU_ASSERT_TRUE(fabs(performer->wait_s[RH_WAIT_BUBBLE] - (performer->role ? 0 : 2)) < 1e-9);
+    }
+}
+
 static void a_receive_without_its_send_fails_by_name(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x1");
@@ -448,6 +473,8 @@ int main(void)
             {"a_flow_without_latency_follows_another_at_once",
              a_flow_without_latency_follows_another_at_once},
             {"roles_meet_in_a_group", roles_meet_in_a_group},
+            {"waiting_for_another_role_is_the_pipelines",
+             waiting_for_another_role_is_the_pipelines},
             {"a_receive_without_its_send_fails_by_name", a_receive_without_its_send_fails_by_name},
             {"two_that_wait_for_each_other_fail_by_name",
              two_that_wait_for_each_other_fail_by_name},

@@ -7,14 +7,17 @@
 #include "sim/engine/exec_private.h"
 #include "sim/run.h"
 
-/* Backward under sequence parallelism: the first gather waits for the next stage's message, and its
- * wait is the pipeline's. */
-static bool follows_receive(const RhProgram *p, const RhTask *task)
+/* Is the wait before a collective the pipeline's? Backward under sequence parallelism the first
+ * gather waits for the next stage's message; and stages that meet wait for the latest. */
+static bool waits_for_stages(const RhExec *x, const RhActor *actor, const RhTask *task)
 {
+    const RhProgram *p = x->program;
     for (int32_t i = task->preds_first; i < task->preds_first + task->preds_count; i++)
         if (rh_program_task(p, g_array_index(p->preds, int32_t, i))->kind == RH_TASK_RECV)
             return true;
-    return false;
+    size_t cell = (size_t)(actor - x->actors) * p->groups->len + (size_t)task->group;
+    int32_t meeting = x->quotient->meeting_of[cell];
+    return meeting >= 0 && RH_AT(x->quotient->meetings, RhMeeting, meeting)->joins_roles;
 }
 
 /* Books idle time of the compute lane on what ended it. */
@@ -28,7 +31,7 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
     double transfer_s = MIN(gap_s, cause.duration_s), waited_s;
     switch ((RhTaskKind)task->kind) {
     case RH_TASK_COLLECTIVE:
-        waited_s = follows_receive(x->program, task) ? gap_s - transfer_s : 0;
+        waited_s = waits_for_stages(x, actor, task) ? gap_s - transfer_s : 0;
         actor->wait_s[rh_lane_wait((RhLane)task->lane)] += gap_s - waited_s;
         actor->wait_s[RH_WAIT_BUBBLE] += waited_s;
         break;

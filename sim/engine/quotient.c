@@ -355,9 +355,11 @@ static void set_weights(Builder *b)
 static void add_meeting(Builder *b, const RhInstance *instance, bool *taken)
 {
     const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
-    RhMeeting added = {instance->group, instance->shape, (int32_t)b->q->colours->len, 0};
+    RhMeeting added = {instance->group, instance->shape, (int32_t)b->q->colours->len, 0, false};
+    const int32_t *role_of_rank = b->traffic->role_of_rank;
     for (int32_t k = 0; k < instance->members_count; k++) {
         int32_t colour = b->fold->colour_of_rank[ranks[k]];
+        added.joins_roles |= role_of_rank[ranks[k]] != role_of_rank[ranks[0]];
         if (colour < 0 || taken[colour])
             continue;
         taken[colour] = true;

@@ -34,6 +34,7 @@ typedef struct {
 typedef struct {
     int32_t group, shape;
     int32_t colours_first, colours_count; /* distinct colours */
+    bool joins_roles;                     /* not all of one role */
 } RhMeeting;
 
 typedef struct {
