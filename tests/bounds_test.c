@@ -223,13 +223,15 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     g_auto(TrainKit) k = train_kit("gpt2", platform, stack, batch, sequence);
     rh_model_free(k.model);
     k.model = draw_model(rng, layers, heads);
+    k.model->tied_embeddings = draw(rng, 2);
     k.c.model = k.model;
     train_kit_runs_all(&k);
     k.stack->prefetch_layers = draw(rng, 5);
-    question = g_strdup_printf("%s of %d layers, %d heads, %s, %s, batch %" G_GINT64_FORMAT
-                               ", sequence %" G_GINT64_FORMAT ", prefetch %d,",
-                               k.model->name, layers, heads, platform, stack, batch, sequence,
-                               k.stack->prefetch_layers);
+    question =
+        g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
+                        ", sequence %" G_GINT64_FORMAT ", prefetch %d,",
+                        k.model->name, layers, heads, k.model->tied_embeddings ? ", tied" : "",
+                        platform, stack, batch, sequence, k.stack->prefetch_layers);
     int32_t legal = 0;
     for (int i = 0; i < 12 && legal < 3; i++) {
         RhLayout l;

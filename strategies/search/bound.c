@@ -5,6 +5,7 @@
  *   SMs        lanes hold their share of the SMs: what of each cannot hide where no kernel runs
  *              takes that share from kernels
  *   lanes      gradients leave one after another once the first are there
+ *   end        what stages do with one another before the optimizer comes behind all that
  *   links      gathers and scatters share theirs
  *   paths      critical paths of the schedule (train/shape.h): found once under plain costs, a path
  *              stays a path under any, so its price is a bound
@@ -59,14 +60,16 @@ static double beside_s(const Terms *t, int32_t s, double idle_s)
 static double pipeline_s(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
+    double after = f->end_s + f->optimizer_s;
     int32_t laps = t->shape->back_chunk[s];
     double fill = t->begin_s + t->spans->fill_s[s] + s * t->next_s;
     double drain = t->spans->drain_s[laps * t->p + s] + s * t->back_s +
-                   laps * ((t->p - 1) * t->back_s + t->back_wrap_s) + t->flows[0]->optimizer_s;
+                   laps * ((t->p - 1) * t->back_s + t->back_wrap_s) + t->flows[0]->end_s +
+                   t->flows[0]->optimizer_s;
     double work = t->m * t->spans->work_s[s], exposed = work - t->m * t->spans->kernels_s[s];
     double share = t->net->uniform ? rh_earlier(t->screen->held_frac, 1.0 / 6) : 0;
     double idle = fill + exposed;
-    double here = fill + work + f->optimizer_s + share * beside_s(t, s, idle + f->optimizer_s);
+    double here = fill + work + after + share * beside_s(t, s, idle + after);
     if (t->p == 1)
         return here;
     double back =
@@ -85,7 +88,7 @@ static double gradients_s(const Terms *t, int32_t s)
     double through = t->begin_s + t->spans->forward_all_s + there + t->spans->drain_s[chunks] -
                      t->spans->drain_s[own + 1] + (t->p - 1 - s) * t->back_s;
     double turn = t->begin_s + t->spans->fill_s[s] + s * t->next_s + t->prices->before_last_s[s];
-    return rh_later(f->each ? through + every : 0, turn + f->last_s) + f->optimizer_s;
+    return rh_later(f->each ? through + every : 0, turn + f->last_s) + f->end_s + f->optimizer_s;
 }
 
 static double hop_s(const RhHop *hop, double bytes)
@@ -137,7 +140,7 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
     double worst = t.p > 1 ? paths_s(&t, l) : 0;
     for (int32_t s = 0; s < t.p; s++) {
         const RhFlows *f = t.flows[s];
-        double links = f->step.moving_s + t.m * f->step_each.moving_s + f->optimizer_s;
+        double links = f->step.moving_s + t.m * f->step_each.moving_s + f->end_s + f->optimizer_s;
         worst = rh_later(worst, rh_later(links, rh_later(pipeline_s(&t, s), gradients_s(&t, s))));
     }
     return worst;

@@ -97,7 +97,7 @@ typedef struct {
     int32_t (*kinds)[RH_LAYER_KINDS_MAX]; /* layers of each kind, per model chunk */
 } RhSplit;
 
-/* A message of stage s to its neighbour: the luckiest rank's. */
+/* A message. */
 typedef struct {
     double latency_s, s_per_byte;
 } RhHop;
@@ -114,7 +114,8 @@ typedef struct {
     int32_t id;
     RhProgram *skeleton; /* groups and roles without tasks */
     int32_t groups[RH_GROUP_LAST];
-    RhHop *next, *back;            /* per stage: to s+1 (the last wraps to 0), to s-1 */
+    /* Per stage, the luckiest rank's message: to s+1 (the last wraps to 0), to s-1. */
+    RhHop *next, *back;
     const RhPlacement **placement; /* per stage, of the block that the bounds follow; borrowed */
     int32_t placement_key;         /* equal where all stages' are */
     int32_t *alike; /* per stage: the first whose collectives take as long, moved over the fabric */
@@ -141,12 +142,13 @@ typedef struct {
 typedef struct {
     RhStepSums step, step_each;
     double optimizer_s;
+    double end_s;  /* of the busiest lane, between the last of them and the optimizer */
     double last_s; /* of the gradient lane, in the last micro-batch's slots */
     bool each;     /* every micro-batch has gradients in that lane */
     RhScript *script;
     double *step_s, *moving_s; /* per step: all of it; while bytes move */
     double first_wait_s;       /* when the first item's parameters are there */
-    RhLaneSums begin;
+    RhLaneSums begin, end;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
     bool one_microbatch;
     RhLayout layout; /* the script refers to it */
@@ -223,6 +225,7 @@ double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage,
  * nothing is claimed. */
 double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);
 /* screen_net.c */
+RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
 void rh_net_free(void *net);
 void rh_placement_free(void *placement);

@@ -65,6 +65,9 @@ static void sum_slots(RhFlows *f)
                 sum_steps(f, rh_script_slot(f->script, &kind), sums[place]);
             }
     sum_steps(f, f->script->begin, &f->begin);
+    sum_steps(f, f->script->end, &f->end);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        f->end_s = rh_later(f->end_s, f->end.lane_s[lane]);
     f->step = over_step(f, false);
     f->step_each = over_step(f, true);
     f->last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];

@@ -180,15 +180,14 @@ static void find_alike(const RhPlatform *p, RhNet *n)
 
 /* --- messages --- */
 
-static void consider(const RhPlatform *p, int32_t src, int32_t dst, RhHop *best)
+RhHop rh_hop(const RhPlatform *p, int32_t src, int32_t dst)
 {
     RhLink links[RH_ROUTE_MAX];
     int n = rh_platform_route(p, src, dst, links);
     double slowest = (double)INFINITY;
     for (int k = 0; k < n; k++)
         slowest = fmin(slowest, rh_platform_link_bytes_per_s(p, links[k]));
-    best->latency_s = fmin(best->latency_s, rh_platform_route_latency_s(p, src, dst));
-    best->s_per_byte = fmin(best->s_per_byte, 1 / slowest);
+    return (RhHop){rh_platform_route_latency_s(p, src, dst), 1 / slowest};
 }
 
 /* The luckiest rank's message `delta` ranks on: every rank's takes at least this. Between the same
@@ -200,8 +199,11 @@ static RhHop luckiest(const RhPlatform *p, int32_t gpus, int32_t delta)
     int32_t each = p->gpus_per_node, first = MAX(0, -delta);
     int32_t step = delta % each == 0 ? each : 1;
     int32_t end = ABS(delta) < each ? MIN(gpus, first + 2 * each) : gpus;
-    for (int32_t src = first; src < end && src + delta < gpus; src += step)
-        consider(p, src, src + delta, &best);
+    for (int32_t src = first; src < end && src + delta < gpus; src += step) {
+        RhHop hop = rh_hop(p, src, src + delta);
+        best.latency_s = fmin(best.latency_s, hop.latency_s);
+        best.s_per_byte = fmin(best.s_per_byte, hop.s_per_byte);
+    }
     return best;
 }
 

@@ -74,6 +74,56 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t grou
     return slowest;
 }
 
+/* The kinds of pairs there are: how far one member is from the other. Between the same places of two
+ * nodes one GPU of each node speaks for all. */
+typedef struct {
+    RhHop hop;
+    int32_t rank; /* in one of them */
+} Pair;
+
+static GArray *kinds_of_pairs(const RhScreen *s, const RhProgram *p, int32_t stage, int32_t group)
+{
+    const RhRole *role = rh_program_role(p, stage);
+    const RhGroup *g = rh_program_group(p, group);
+    GArray *kinds = g_array_new(FALSE, FALSE, sizeof(Pair));
+    bool same_places = g->spans[0].stride % s->c->platform->gpus_per_node == 0;
+    int32_t node = -1;
+    for (int32_t i = 0; i < role->ranks_count; i++) {
+        int32_t rank = rh_role_rank(role, i), before = node;
+        node = rh_platform_node_of(s->c->platform, rank);
+        if (same_places && node == before)
+            continue;
+        Pair pair = {rh_hop(s->c->platform, rank, rank + g->spans[0].stride), rank};
+        bool known = false;
+        for (guint k = 0; k < kinds->len && !known; k++)
+            known = memcmp(&g_array_index(kinds, Pair, k).hop, &pair.hop, sizeof pair.hop) == 0;
+        if (!known)
+            g_array_append_val(kinds, pair);
+    }
+    return kinds;
+}
+
+/* Pairs of a rank of this stage and one of another. Where blocks lie alike all begin behind the same
+ * sums of gradients: at one time in the network when pairs are of one kind, else the slowest is
+ * taken to be alone. Where blocks do not, the bound followed one of them until now, so it is the
+ * quickest. */
+static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
+                      double bytes)
+{
+    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
+    g_autoptr(GArray) kinds = kinds_of_pairs(s, net->skeleton, stage, group);
+    if (net->uniform && kinds->len == 1)
+        return stage_together_s(s, net, stage, group, op, algo, bytes);
+    double slowest = 0, quickest = (double)INFINITY;
+    for (guint k = 0; k < kinds->len; k++) {
+        int32_t rank = g_array_index(kinds, Pair, k).rank;
+        double alone = alone_s(s, net->skeleton, group, rank, op, algo, bytes);
+        slowest = rh_later(slowest, alone);
+        quickest = rh_earlier(quickest, alone);
+    }
+    return net->uniform ? slowest : quickest;
+}
+
 double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
                          RhOp op, double bytes)
 {
@@ -96,12 +146,14 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
 {
     if (net->groups[group] < 0 || bytes <= 0)
         return 0;
-    stage = net->alike[stage];
+    bool joins = rh_group_joins_stages(group);
+    /* The first stage calls all that join stages, and all callers take the same time. */
+    stage = joins ? 0 : net->alike[stage];
     RhCollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
         found = g_new(double, 1);
-        *found = stage_s(s, net, stage, net->groups[group], op, bytes);
+        *found = (joins ? pairs_s : stage_s)(s, net, stage, net->groups[group], op, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;

@@ -28,6 +28,7 @@ typedef struct {
     double *begin_s; /* communications of the step's beginning; owned, with sent_s behind */
     int32_t begin_count;
     bool begun;
+    int32_t ended; /* steps of the end that were run */
 } Stage;
 
 typedef struct {
@@ -93,20 +94,23 @@ static void communicate(Stage *s, const RhStep *step, double seconds)
         s->begin_s[s->begin_count++] = s->lane_s[step->lane];
 }
 
-static void run_steps(const Graph *g, Stage *s, RhSteps steps)
+static void run_step(const Graph *g, Stage *s, int32_t i)
 {
     const RhScript *script = s->flows->script;
-    for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
-        const RhStep *step = rh_script_step(script, i);
-        if (step->kind == RH_STEP_RUN)
-            run(g, s, &s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
-        else if (step->kind == RH_STEP_COMMUNICATE)
-            communicate(s, step, s->flows->step_s[i]);
-        else
-            s->pending_s =
-                rh_later(s->pending_s, step->begin_index >= 0 ? s->begin_s[step->begin_index]
-                                                              : s->lane_s[step->lane]);
-    }
+    const RhStep *step = rh_script_step(script, i);
+    if (step->kind == RH_STEP_RUN)
+        run(g, s, &s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
+    else if (step->kind == RH_STEP_COMMUNICATE)
+        communicate(s, step, s->flows->step_s[i]);
+    else
+        s->pending_s = rh_later(s->pending_s, step->begin_index >= 0 ? s->begin_s[step->begin_index]
+                                                                     : s->lane_s[step->lane]);
+}
+
+static void run_steps(const Graph *g, Stage *s, RhSteps steps)
+{
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++)
+        run_step(g, s, i);
 }
 
 static double input_s(const Graph *g, const RhSlot *slot, int32_t at)
@@ -168,12 +172,55 @@ static void stage_init(Graph *g, int32_t stage, const RhShardCost *shard, const 
     s->begun = true;
 }
 
-static double stage_end_s(const Graph *g, Stage *s)
+/* Runs the stage's end until it meets others. Returns in which kind of group; RH_GROUP_LAST: it is at
+ * its end. */
+static RhGroupKind run_to_meeting(const Graph *g, Stage *s)
 {
-    run_steps(g, s, s->flows->script->end);
-    double end = rh_later(s->compute_s, s->pending_s);
-    return rh_later(end, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s) +
-           s->flows->optimizer_s;
+    RhSteps end = s->flows->script->end;
+    for (; s->ended < end.count; s->ended++) {
+        const RhStep *step = rh_script_step(s->flows->script, end.first + s->ended);
+        if (step->kind == RH_STEP_COMMUNICATE && rh_group_joins_stages((RhGroupKind)step->group))
+            return (RhGroupKind)step->group;
+        run_step(g, s, end.first + s->ended);
+    }
+    return RH_GROUP_LAST;
+}
+
+/* Stages that meet in a group begin when the latest of them is there. */
+static void meet(Graph *g, RhGroupKind kind)
+{
+    double begin_s = 0;
+    for (int32_t i = 0; i < g->l->pp; i++)
+        if (run_to_meeting(g, &g->stages[i]) == kind)
+            begin_s = rh_later(begin_s, rh_later(g->stages[i].compute_s, g->stages[i].pending_s));
+    for (int32_t i = 0; i < g->l->pp; i++) {
+        Stage *s = &g->stages[i];
+        if (run_to_meeting(g, s) != kind)
+            continue;
+        s->pending_s = rh_later(s->pending_s, begin_s);
+        run_step(g, s, s->flows->script->end.first + s->ended++);
+    }
+}
+
+/* All that a stage reduced and gathered over the same links is behind it when its end begins. */
+static double ends_s(Graph *g)
+{
+    double latest = 0;
+    for (int32_t i = 0; i < g->l->pp; i++) {
+        Stage *s = &g->stages[i];
+        g_assert(s->next == g->total);
+        s->pending_s =
+            rh_later(s->pending_s, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s);
+    }
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        if (rh_group_joins_stages((RhGroupKind)kind) && g->net->groups[kind] >= 0)
+            meet(g, (RhGroupKind)kind);
+    for (int32_t i = 0; i < g->l->pp; i++) {
+        Stage *s = &g->stages[i];
+        run_to_meeting(g, s);
+        latest = rh_later(latest, rh_later(s->compute_s, s->pending_s) + s->flows->optimizer_s);
+    }
+    return latest;
 }
 
 static void graph_run(Graph *g)
@@ -202,12 +249,9 @@ static double path_s(Graph *g, const RhShardCost *shard, RhFlows *const *flows)
         stage_init(g, s, shard, flows[s], slots + s * g->total,
                    done + (size_t)s * (size_t)g->l->vpp * RH_SLOT_PASSES);
     graph_run(g);
-    double end = 0;
-    for (int32_t s = 0; s < g->l->pp; s++) {
-        g_assert(stages[s].next == g->total);
-        end = rh_later(end, stage_end_s(g, &stages[s]));
+    double end = ends_s(g);
+    for (int32_t s = 0; s < g->l->pp; s++)
         g_free(stages[s].begin_s);
-    }
     return end;
 }
 

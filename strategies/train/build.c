@@ -53,7 +53,7 @@ RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[
 {
     RhProgram *p = rh_program_new(c->job.gpus);
     RhGrid grid = rh_grid(l);
-    rh_grid_add_groups(&grid, p, groups);
+    rh_grid_add_groups(&grid, p, c->model->tied_embeddings, groups);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         rh_grid_begin_stage(&grid, p, stage);
         rh_program_end_role(p);
@@ -490,7 +490,7 @@ static void build_begin(Build *b, const RhCase *c)
     b->program = rh_program_new(c->job.gpus);
     b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
     b->program->gap_source = c->stack->kernel_gap_s.source;
-    rh_grid_add_groups(&b->grid, b->program, b->groups);
+    rh_grid_add_groups(&b->grid, b->program, c->model->tied_embeddings, b->groups);
 }
 
 static void build_end(Build *b)

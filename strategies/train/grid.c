@@ -16,6 +16,7 @@ typedef struct {
     const char *label;
     bool of_items; /* items communicate in it; in the others, scripts do */
     bool meets;    /* in every item, all of it waiting for all */
+    bool joins;    /* stages: the same place of the first and of the last one */
 } Kind;
 
 static const Kind kinds[RH_GROUP_LAST] = {
@@ -25,6 +26,7 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
     [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
+    [RH_GROUP_TIED] = {.label = "tied", .joins = true},
 };
 
 static void set_interval(RhGrid *g, RhGroupKind kind, int32_t low, int32_t size)
@@ -52,7 +54,13 @@ RhGrid rh_grid(const RhLayout *l)
     set_interval(&g, RH_GROUP_EXPERT_TENSOR, 1, spread ? etp : 1);
     set_interval(&g, RH_GROUP_EXPERT, etp, l->ep);
     set_interval(&g, RH_GROUP_EXPERT_DATA, both, spread ? l->tp * l->cp * l->dp / both : 1);
+    set_interval(&g, RH_GROUP_TIED, 1, 1);
     return g;
+}
+
+bool rh_group_joins_stages(RhGroupKind kind)
+{
+    return kinds[kind].joins;
 }
 
 int32_t rh_train_expert_tensor(const RhLayout *layout)
@@ -161,12 +169,25 @@ static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhSpan *out)
 }
 G_STATIC_ASSERT(G_N_ELEMENTS(digits) <= RH_SPANS_MAX);
 
-void rh_grid_add_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_GROUP_LAST])
+/* Begins again where the stages do, whatever lies between the two. */
+static int32_t add_ends(const RhGrid *g, RhProgram *p, const char *label)
 {
+    int32_t stages = g->extent[RH_DIM_PP], stride = g->stride[RH_DIM_PP];
+    RhSpan ends = {(stages - 1) * stride, 2};
+    int32_t group = rh_program_add_group(p, label, &ends, 1);
+    rh_program_space_group(p, group, 0, stages * stride);
+    return group;
+}
+
+void rh_grid_add_groups(const RhGrid *g, RhProgram *p, bool tied, int32_t groups[RH_GROUP_LAST])
+{
+    bool ends = tied && g->extent[RH_DIM_PP] > 1;
     for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
         RhSpan spans[RH_SPANS_MAX];
         int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
         groups[kind] = count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
+        if (kinds[kind].joins && ends)
+            groups[kind] = add_ends(g, p, kinds[kind].label);
     }
 }
 

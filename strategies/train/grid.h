@@ -6,7 +6,7 @@
  * their numbers. A group is an interval of place values, [low, high): ranks whose places differ in
  * those digits alone. So the groups of one division of a stage nest: tp, cp and dp are [1, tp),
  * [tp, tp cp), [tp cp, tp cp dp). Experts divide the same ranks another way: [1, etp),
- * [etp, etp ep), [etp ep, tp cp dp). */
+ * [etp, etp ep), [etp ep, tp cp dp). A group that joins stages has one place of each: [1, 1). */
 #include "sim/program.h"
 #include "strategies/layout.h"
 
@@ -22,6 +22,7 @@ typedef enum {
     RH_GROUP_EXPERT_TENSOR,
     RH_GROUP_EXPERT,
     RH_GROUP_EXPERT_DATA,
+    RH_GROUP_TIED, /* first and last stage: both hold a tied model's matrix */
     RH_GROUP_LAST
 } RhGroupKind;
 
@@ -37,6 +38,9 @@ typedef struct {
 } RhGrid;
 
 RhGrid rh_grid(const RhLayout *layout);
+/* Do ranks of several stages meet in groups of this kind? A stage calls such kinds at the end of its
+ * step alone, and all stages in the order of RhGroupKind: so none waits for another in a ring. */
+bool rh_group_joins_stages(RhGroupKind kind);
 /* Ranks of one stage; and how many of them a group of this kind has. */
 int32_t rh_grid_stage_ranks(const RhGrid *grid);
 int32_t rh_grid_group_size(const RhGrid *grid, RhGroupKind kind);
@@ -66,8 +70,9 @@ static inline void rh_held_add(RhHeld *sum, const RhHeld *held)
         sum->of[cls] += held->of[cls];
 }
 
-/* Adds every group of more than one member to the program; -1 for the others. */
-void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);
+/* Adds every group of more than one member to the program; -1 for the others. `tied`: does the
+ * model tie its embeddings? */
+void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, bool tied, int32_t groups[RH_GROUP_LAST]);
 /* The same for a program of one block alone, its ranks numbered by place: -1 for groups that items
  * do not communicate in. */
 void rh_grid_add_block_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);

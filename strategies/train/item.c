@@ -285,6 +285,12 @@ RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
     return shares_matrix ? (RhHeld){{pieces->head.whole_params}} : pieces->head.params;
 }
 
+double rh_tied_params(const RhPieces *pieces, const RhLayout *l)
+{
+    bool both_hold_it = pieces->c->model->tied_embeddings && l->pp > 1;
+    return both_hold_it ? pieces->head.params.of[RH_PARAMS_COMMON] - pieces->head.whole_params : 0;
+}
+
 /* A layer's blocks run one after another; full recomputation brings both back at once. */
 RhActivation rh_item_bytes(const RhPieces *pieces, int kind)
 {

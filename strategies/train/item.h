@@ -54,6 +54,9 @@ static inline RhPhase rh_slot_phase(RhSlotPass pass)
 /* Of one rank: parameters of an item of this kind (the head of a tied model on one stage owns no
  * matrix), and bytes for one micro-batch. */
 RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *layout, int kind);
+/* Of one rank, parameters of the matrix that the first and the last stage both hold; 0 where there is
+ * none. */
+double rh_tied_params(const RhPieces *pieces, const RhLayout *layout);
 RhActivation rh_item_bytes(const RhPieces *pieces, int kind);
 
 /* All passes that the layout's schedule runs, of all kinds in the model. `pieces` outlives them. */

@@ -104,13 +104,16 @@ static void write_begin(RhScriptWriter *w)
     s->begin.count = (int32_t)s->steps->len;
 }
 
-/* The optimizer follows when all gradients are in. */
+/* The optimizer follows when all gradients are in, and what cuts do with them then is done. */
 static void write_end(RhScriptWriter *w)
 {
     RhScript *s = w->script;
     s->end.first = (int32_t)s->steps->len;
     if (s->communicates)
         rh_script_wait(w, RH_LANE_DP);
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->end)
+            rh_cuts[i]->end(w);
     s->end.count = (int32_t)s->steps->len - s->end.first;
 }
 

@@ -34,6 +34,8 @@ typedef struct {
     void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
     void (*after_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
     void (*close)(RhScriptWriter *w, const RhSlotKind *slot);
+    /* All gradients of the stage are in, and the optimizer waits for what is added here. */
+    void (*end)(RhScriptWriter *w);
 } RhCut;
 
 /* Does some part of the piece begin with such an exchange? */
@@ -48,4 +50,5 @@ char *rh_divisors_text(int64_t n, int64_t limit);
 /* NULL-ended, in the order in which they act at one place. */
 extern const RhCut *const rh_cuts[];
 
-extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_expert, rh_cut_data, rh_cut_zero;
+extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_expert, rh_cut_data, rh_cut_zero,
+    rh_cut_tied;

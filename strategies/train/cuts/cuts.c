@@ -1,7 +1,12 @@
 #include "strategies/train/cuts/cut.h"
 
-const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_expert,
-                                &rh_cut_data,   &rh_cut_zero,    NULL};
+const RhCut *const rh_cuts[] = {&rh_cut_tensor,
+                                &rh_cut_context,
+                                &rh_cut_expert,
+                                &rh_cut_data,
+                                &rh_cut_zero,
+                                &rh_cut_tied,
+                                NULL};
 
 bool rh_piece_exchanges(const RhPiece *piece, RhExchangeKind kind)
 {

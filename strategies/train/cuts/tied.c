@@ -1,0 +1,26 @@
+/* Tied embeddings on a pipeline: the first stage looks tokens up in the matrix by which the last one
+ * scores them, and each holds it, with its gradients and its optimizer's state. Once a step both add
+ * up what they learnt about it, behind the replicas' sums and before the optimizer (Megatron-LM's
+ * finalize_model_grads): an all-reduce over the two of all that a rank holds of these gradients, in
+ * the width in which it holds them. Replicas that share out the optimizer alone hold them whole. */
+#include "strategies/train/cuts/cut.h"
+
+static void end(RhScriptWriter *w)
+{
+    const RhScript *s = w->script;
+    const RhLayout *l = s->layout;
+    bool holds_it = rh_tied_params(s->pieces, l) > 0 && (s->stage == 0 || s->stage == l->pp - 1);
+    if (!holds_it)
+        return;
+    RhShares shares = rh_cut_shares(l, RH_PARAMS_COMMON);
+    double params = rh_tied_params(s->pieces, l) / shares.gradients;
+    rh_script_communicate(w, (RhStep){.lane = RH_LANE_TIED,
+                                      .group = RH_GROUP_TIED,
+                                      .op = RH_OP_ALL_REDUCE,
+                                      .phase = RH_PHASE_GRADIENT,
+                                      .bytes = s->pieces->c->stack->gradient_bytes * params,
+                                      .label = "sum tied embeddings' gradients"});
+    rh_script_wait(w, RH_LANE_TIED);
+}
+
+const RhCut rh_cut_tied = {.name = "tied", .end = end};
