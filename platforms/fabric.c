@@ -5,22 +5,24 @@
  *   nic      2 G + 2 * (node * c + nic) + {0 tx, 1 rx}
  *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1
  *   host     base(T) + 2 * gpu + {0 out, 1 in}, the first of those that share a link
- *   nvme     base(T) + 2 G + 2 * node + {0 out, 1 in}, where there are drives */
+ *   nvme     base(T) + 2 G + 2 * node + {0 out, 1 in}, where there are drives
+ *   wirings  behind those: of node 0, node 1 ... inside; then those between nodes (wiring.h) */
 #include <string.h>
 
 #include <math.h>
 
 #include "base/units.h"
 #include "platforms/platform.h"
+#include "platforms/wiring.h"
 
 typedef enum { END_UP, END_DOWN } End; /* also tx and rx, out and in */
 
 /* A link taken apart. */
 typedef struct {
-    enum { KIND_NVLINK, KIND_NIC, KIND_TIER, KIND_HOST, KIND_NVME } kind;
+    enum { KIND_NVLINK, KIND_NIC, KIND_TIER, KIND_HOST, KIND_NVME, KIND_INSIDE, KIND_OUTSIDE } kind;
     int32_t tier;
     int32_t owner; /* gpu, node or group */
-    int32_t unit;  /* NIC or rail */
+    int32_t unit;  /* NIC, rail, or the number of a wiring's link */
     End end;
 } LinkParts;
 
@@ -77,9 +79,19 @@ static inline int32_t nvme_base(const RhPlatform *p)
     return host_base(p) + 2 * rh_platform_gpus(p);
 }
 
-int32_t rh_platform_links_count(const RhPlatform *p)
+static inline int32_t wired_base(const RhPlatform *p)
 {
     return nvme_base(p) + (p->nvme_bytes_per_s.value > 0 ? 2 * p->nodes_count : 0);
+}
+
+static inline int32_t outside_base(const RhPlatform *p)
+{
+    return wired_base(p) + (p->inside ? p->nodes_count * p->inside->links(p) : 0);
+}
+
+int32_t rh_platform_links_count(const RhPlatform *p)
+{
+    return outside_base(p) + (p->outside ? p->outside->links(p) : 0);
 }
 
 RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out)
@@ -122,25 +134,45 @@ static int32_t proxy_of(const RhPlatform *p, int32_t src, int32_t rail)
     return rh_platform_node_of(p, src) * p->gpus_per_node + local;
 }
 
+/* The links of a wiring as those of the platform; how many. */
+static int32_t add_wired(const RhPlatform *p, const RhWiring *wiring, int32_t src, int32_t dst,
+                         RhLink base, RhLink *links)
+{
+    int32_t count = wiring->route(p, src, dst, links);
+    for (int32_t i = 0; i < count; i++)
+        links[i] += base;
+    return count;
+}
+
+/* From one GPU's port to another's of the same node. */
+static int32_t add_inside(const RhPlatform *p, int32_t src, int32_t dst, RhLink *links)
+{
+    int32_t count = 0, node = rh_platform_node_of(p, src), first = node * p->gpus_per_node;
+    links[count++] = 2 * src + END_UP;
+    if (p->inside)
+        count += add_wired(p, p->inside, src - first, dst - first,
+                           wired_base(p) + node * p->inside->links(p), links + count);
+    links[count++] = 2 * dst + END_DOWN;
+    return count;
+}
+
 int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink links[RH_ROUTE_MAX])
 {
     int32_t count = 0, node_src = rh_platform_node_of(p, src),
             node_dst = rh_platform_node_of(p, dst);
     if (src == dst)
         return 0;
-    if (node_src == node_dst) {
-        links[count++] = 2 * src + END_UP;
-        links[count++] = 2 * dst + END_DOWN;
-        return count;
-    }
+    if (node_src == node_dst)
+        return add_inside(p, src, dst, links);
     int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
     if (needs_proxy(p, rail_src, rail_dst)) {
-        links[count++] = 2 * src + END_UP;
-        links[count++] = 2 * proxy_of(p, src, rail_dst) + END_DOWN;
+        count = add_inside(p, src, proxy_of(p, src, rail_dst), links);
         rail_src = rail_dst;
     }
     int32_t nics = nic_base(p), top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
     links[count++] = nics + 2 * (node_src * p->nics_per_node + rail_src) + END_UP;
+    if (p->outside)
+        count += add_wired(p, p->outside, node_src, node_dst, outside_base(p), links + count);
     int32_t base = nics + 2 * p->nodes_count * p->nics_per_node, bases[RH_TIERS_MAX];
     for (int32_t t = 0; t < top; t++) {
         int32_t rails = tier_rails(p, t), rail = rails > 1 ? rail_src : 0;
@@ -160,6 +192,10 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
 {
     int32_t base = 0, tier = 0;
     bool own = true; /* at a place of the block */
+    if (link >= wired_base(p)) {
+        *alike = 1;
+        return link;
+    }
     if (link >= host_base(p)) {
         own = link < nvme_base(p) && p->host_gpus_per_link.value <= 1;
         *alike = own ? block : 1;
@@ -214,7 +250,8 @@ bool rh_platform_moves_alike(const RhPlatform *p, const RhFootprint *set, int32_
 {
     int32_t by = by_gpus / p->gpus_per_node;
     if (by_gpus % p->gpus_per_node != 0 || p->link_changes->len > 0 || set->last_node < 0 ||
-        set->first_node + by < 0 || set->last_node + by >= p->nodes_count)
+        (p->outside && by != 0) || set->first_node + by < 0 ||
+        set->last_node + by >= p->nodes_count)
         return false;
     for (int32_t t = 0; t + 1 < p->tiers_count; t++)
         if (!tier_moves_alike(p, t, set, by))
@@ -234,12 +271,24 @@ double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst
     double latency_s = p->nic_latency_s.value + (proxied ? p->nvlink_latency_s.value : 0);
     int32_t top = meeting_tier(p, node_src, node_dst, proxied || rail_src == rail_dst);
     for (int32_t t = 0; t <= top; t++)
-        latency_s += p->tiers[t].hop_latency_s.value;
+        latency_s += p->tiers[t].hop_latency_s.value *
+                     (p->outside ? p->outside->hops(p, node_src, node_dst) : 1);
     return latency_s;
+}
+
+/* Behind all others. */
+static LinkParts wired_parts(const RhPlatform *p, RhLink link)
+{
+    if (link >= outside_base(p))
+        return (LinkParts){.kind = KIND_OUTSIDE, .unit = link - outside_base(p)};
+    int32_t index = link - wired_base(p), each = p->inside->links(p);
+    return (LinkParts){.kind = KIND_INSIDE, .owner = index / each, .unit = index % each};
 }
 
 static LinkParts link_parts(const RhPlatform *p, RhLink link)
 {
+    if (link >= wired_base(p))
+        return wired_parts(p, link);
     LinkParts parts = {.end = (link & 1) ? END_DOWN : END_UP};
     int32_t base = nic_base(p);
     if (link < base) {
@@ -279,6 +328,10 @@ static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
     LinkParts parts = link_parts(p, link);
     if (parts.kind == KIND_NVLINK)
         return p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value;
+    if (parts.kind == KIND_INSIDE)
+        return p->inside->bytes_per_s(p);
+    if (parts.kind == KIND_OUTSIDE)
+        return p->outside->bytes_per_s(p);
     if (parts.kind == KIND_HOST)
         return p->host_bytes_per_s.value;
     if (parts.kind == KIND_NVME)
@@ -348,11 +401,22 @@ static char *tier_link_name(const RhTier *tier, const LinkParts *x)
     return g_strdup_printf("%s/%d/%s", tier->name, x->owner, end);
 }
 
+/* "islands/node3/1/out", "torus/node12/x+" */
+static char *wired_name(const RhPlatform *p, const LinkParts *x)
+{
+    const RhWiring *wiring = x->kind == KIND_INSIDE ? p->inside : p->outside;
+    g_autofree char *own = wiring->link_name(p, x->unit);
+    return x->kind == KIND_INSIDE ? g_strdup_printf("%s/node%d/%s", wiring->name, x->owner, own)
+                                  : g_strdup_printf("%s/%s", wiring->name, own);
+}
+
 char *rh_platform_link_name(const RhPlatform *p, RhLink link)
 {
     g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), NULL);
     LinkParts x = link_parts(p, link);
     const char *end = x.end == END_UP ? "up" : "down";
+    if (x.kind == KIND_INSIDE || x.kind == KIND_OUTSIDE)
+        return wired_name(p, &x);
     if (x.kind == KIND_NVLINK)
         return g_strdup_printf("nvlink/node%d/gpu%d/%s", x.owner / p->gpus_per_node,
                                x.owner % p->gpus_per_node, end);
@@ -381,6 +445,17 @@ static int32_t end_by_name(const char *text, const char *up, const char *down)
     if (text == NULL)
         return -1;
     return g_str_equal(text, up) ? END_UP : g_str_equal(text, down) ? END_DOWN : -1;
+}
+
+/* By trying: there may be many, and it is asked for seldom. */
+static RhLink wired_link_by_name(const RhPlatform *p, const char *name)
+{
+    for (RhLink link = wired_base(p); link < rh_platform_links_count(p); link++) {
+        g_autofree char *its = rh_platform_link_name(p, link);
+        if (g_str_equal(its, name))
+            return link;
+    }
+    return -1;
 }
 
 static RhLink tier_link_by_words(const RhPlatform *p, char **words, guint count)
@@ -436,5 +511,7 @@ RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
     }
     if (g_str_equal(words[0], "host") || g_str_equal(words[0], "nvme"))
         return copy_link_by_words(p, words, count);
-    return tier_link_by_words(p, words, count);
+    bool wired = (p->inside && g_str_equal(words[0], p->inside->name)) ||
+                 (p->outside && g_str_equal(words[0], p->outside->name));
+    return wired ? wired_link_by_name(p, name) : tier_link_by_words(p, words, count);
 }

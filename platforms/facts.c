@@ -12,7 +12,8 @@ static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
                      splits = {1, 1e9, false}, backwards = {1e-2, 2, false},
                      packets = {64, 1e9, false}, headers = {0, 1e6, true},
                      memories = {1 << 20, 1LL << 50, false}, watts = {0, 1e6, true},
-                     prices = {0, 1e6, true}, sharers = {1, 1024, false};
+                     prices = {0, 1e6, true}, sizes_or_none = {0, 1e18, true},
+                     sharers = {1, 1024, false};
 const RhRange rh_range_tile = {1e-3, 1, false}, rh_range_hop_s = {0, 100, true},
               rh_range_oversubscription = {1, 1e4, false}, rh_range_link_scale = {1e-6, 1e3, false};
 
@@ -43,6 +44,11 @@ static const RhFactRow rows[] = {
     P("host.bandwidth", NEEDED, BYTES_PER_S, rates, host_bytes_per_s),
     P("host.gpus_per_link", OPTIONAL, COUNT, sharers, host_gpus_per_link),
     P("nvme.bandwidth", OPTIONAL, BYTES_PER_S, rates_or_none, nvme_bytes_per_s),
+    P("host.memory", OPTIONAL, BYTES, sizes_or_none, host_bytes),
+    P("nvme.capacity", OPTIONAL, BYTES, sizes_or_none, nvme_bytes),
+    P("islands.bandwidth", WITH_SECTION, BYTES_PER_S, rates, island_bytes_per_s),
+    P("torus.bandwidth", WITH_SECTION, BYTES_PER_S, rates, torus_bytes_per_s),
+    P("dragonfly.bandwidth", WITH_SECTION, BYTES_PER_S, rates, dragonfly_bytes_per_s),
     P("collective.launch", NEEDED, S, times, collective_launch_s),
     M("packet", WITH_SECTION, BYTES, packets, packet_bytes),
     M("header", WITH_SECTION, BYTES, headers, header_bytes),

@@ -8,7 +8,7 @@
  * same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the hardware feeds
  * (wgmma, tcgen05). */
 const RhGeneration rh_generations[] = {
-    {"volta", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
+    {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own"},
     {"turing", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
     {"ampere", "a100-sxm-80", "dgx-a100", "fitted to an A100's tables"},
     {"ada", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
@@ -16,9 +16,9 @@ const RhGeneration rh_generations[] = {
     {"blackwell", "b200-sxm", "dgx-b200", "fitted to a B200's tables"},
     {"blackwell-rtx", "a100-sxm-80", "dgx-h100",
      "a warp's instruction, as Ampere; no table of its own"},
-    {"cdna", "a100-sxm-80", "dgx-h100", "a wave's instruction, as Ampere; no table of its own"},
+    {"cdna", "a100-sxm-80", "frontier", "a wave's instruction, as Ampere; no table of its own"},
     {"systolic", "h100-sxm", "dgx-h100", "large arrays fed by hardware; no table of its own"},
-    {"cpu", "a100-sxm-80", "dgx-h100", "no table of its own"},
+    {"cpu", "a100-sxm-80", "frontera", "no table of its own"},
     {0}};
 
 const RhGeneration *rh_generation_by_name(const char *name)

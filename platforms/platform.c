@@ -32,7 +32,8 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *ti
 static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
 {
     const RhTier *tier = &p->tiers[t];
-    static const char *const taken[] = {"nvlink", "nic", "host", "nvme", "", NULL};
+    static const char *const taken[] = {"nvlink", "nic",       "host", "nvme", "islands",
+                                        "torus",  "dragonfly", "",     NULL};
     if (g_strv_contains(taken, tier->name) || strchr(tier->name, '/') != NULL)
         rh_json_problem(doc, node, NULL, "\"%s\" cannot be the name of a tier", tier->name);
     if (t == 0)
@@ -169,7 +170,14 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
     }
     RhPlatform *p = g_new0(RhPlatform, 1);
     p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
-    RhFact *unknown[] = {&p->price_usd_per_gpu_hour, &p->host_gpus_per_link, &p->nvme_bytes_per_s};
+    RhFact *unknown[] = {&p->price_usd_per_gpu_hour,
+                         &p->host_gpus_per_link,
+                         &p->nvme_bytes_per_s,
+                         &p->host_bytes,
+                         &p->nvme_bytes,
+                         &p->island_bytes_per_s,
+                         &p->torus_bytes_per_s,
+                         &p->dragonfly_bytes_per_s};
     for (size_t i = 0; i < G_N_ELEMENTS(unknown); i++) {
         unknown[i]->source = g_intern_string("unknown");
         unknown[i]->date = g_intern_string("");
@@ -195,6 +203,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     p->nics_per_node = read_count(doc, root, "nics_per_node", 1024, p->nics_per_node);
     rh_facts_read(doc, root, false, derived, p);
     read_collective(doc, root, p);
+    rh_platform_read_wirings(doc, root, p);
     read_tiers(doc, root, p);
     read_messages(doc, root, p);
     if (p->nics_per_node > p->gpus_per_node)
@@ -275,6 +284,8 @@ bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error)
         return rh_fail(error, RH_ERROR_INPUT,
                        "%" G_GINT64_FORMAT " nodes of %d GPUs exceed %d GPUs", nodes,
                        p->gpus_per_node, NODES_MAX);
+    if (!rh_platform_wirings_allow(p, nodes, p->gpus_per_node, error))
+        return false;
     p->nodes_count = (int32_t)nodes;
     return true;
 }

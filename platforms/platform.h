@@ -6,7 +6,8 @@
  * arithmetic (never stored one by one): NVLink up/down per GPU, NIC tx/rx per NIC, up/down per tier
  * and switch group. Tier 0 joins nodes to leaves, and so on; the last tier is the root and has no
  * uplink. Besides, links between the memories of GPUs and hosts, and to the drives of a node; only
- * copies cross them. rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
+ * copies cross them. Where a node's GPUs are not on one switch, or nodes not in a tree, links of
+ * another kind lie behind all these (platforms/wiring.h). rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
  * its group uplinks are per (group, rail) and same-rail traffic inside the group stays below. Does
  * not know what runs on it. */
 #include <glib.h>
@@ -16,7 +17,8 @@
 #include "platforms/device.h"
 
 #define RH_TIERS_MAX 8
-#define RH_ROUTE_MAX (2 * RH_TIERS_MAX + 4)
+#define RH_TORUS_MAX 4
+#define RH_ROUTE_MAX 40
 
 typedef struct {
     const char *name; /* "leaf", "pod" ... interned */
@@ -28,6 +30,8 @@ typedef struct {
     RhFact
         hop_latency_s; /* added for each time a route climbs to this tier (up and down together) */
 } RhTier;
+
+typedef struct RhWiring RhWiring; /* platforms/wiring.h */
 
 /* Who goes first on a busy link. */
 typedef enum {
@@ -65,11 +69,21 @@ typedef struct {
     RhFact nvlink_latency_s; /* per step of a collective inside the node: software and wire */
     RhFact nic_bytes_per_s;  /* per NIC and direction, datasheet */
     RhFact nic_efficiency_frac;
-    RhFact nic_latency_s;       /* per step between nodes, before tier hops */
-    RhFact host_bytes_per_s;    /* PCIe or C2C to the host's memory, of a link and direction */
-    RhFact host_gpus_per_link;  /* GPUs that share such a link, as below one PCIe switch; 0: as 1 */
-    RhFact nvme_bytes_per_s;    /* of a node's drives and direction; 0: there are none */
-    RhFact collective_launch_s; /* once per collective call */
+    RhFact nic_latency_s;      /* per step between nodes, before tier hops */
+    RhFact host_bytes_per_s;   /* PCIe or C2C to the host's memory, of a link and direction */
+    RhFact host_gpus_per_link; /* GPUs that share such a link, as below one PCIe switch; 0: as 1 */
+    RhFact nvme_bytes_per_s;   /* of a node's drives and direction; 0: there are none */
+    RhFact host_bytes;         /* a node's memory; 0: unknown */
+    RhFact nvme_bytes;         /* what a node's drives hold; 0: unknown */
+    const RhWiring *inside;    /* NULL: all GPUs of a node on one switch */
+    int32_t island_gpus;       /* islands: GPUs of each */
+    RhFact island_bytes_per_s; /* of each island's link to the others, and direction */
+    const RhWiring *outside;   /* NULL: the tree of tiers; else there is one tier, the root */
+    int32_t torus_count, torus[RH_TORUS_MAX]; /* dimensions, and nodes along each */
+    RhFact torus_bytes_per_s;                 /* of a link between neighbours, and direction */
+    int32_t dragonfly_nodes;                  /* of a group */
+    RhFact dragonfly_bytes_per_s;             /* from a group to another one */
+    RhFact collective_launch_s;               /* once per collective call */
     int32_t collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */

@@ -1,5 +1,6 @@
 #pragma once
 /* Shared by the files that make a platform; nobody else includes it. */
+#include "base/json.h"
 #include "platforms/platform.h"
 
 #define RH_PLATFORM_GPUS_MAX (1 << 20) /* keeps link numbers well inside int32 */
@@ -10,3 +11,8 @@ RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error);
 bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error);
 /* Folds a change into the platform's hash, so that what-ifs never share a cache entry. */
 void rh_platform_hash_add(RhPlatform *p, const char *key, const char *value);
+/* How a file says that GPUs of a node or nodes are joined, but for tiers; after the counts. */
+void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p);
+/* Can the platform have so many? RH_ERROR_INPUT. */
+bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_per_node,
+                               GError **error);

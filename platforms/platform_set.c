@@ -70,6 +70,8 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
     if (which == 1 && number * p->nodes_count > RH_PLATFORM_GPUS_MAX)
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: more than %d GPUs", key, value,
                        RH_PLATFORM_GPUS_MAX);
+    if (which == 1 && !rh_platform_wirings_allow(p, p->nodes_count, number, &inner))
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, inner->message);
     int32_t *fields[] = {NULL, &p->gpus_per_node, &p->nics_per_node, &p->collective_sms};
     *fields[which] = (int32_t)number;
     return true;

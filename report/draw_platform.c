@@ -113,7 +113,10 @@ static void draw_first_node(Picture *d, int y)
     int gpus = units_shown(p->gpus_per_node);
     g_autofree char *nvlink = rh_text_fact(&p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S);
     g_autofree char *nic = rh_text_fact(&p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S);
-    g_autofree char *bus = g_strdup_printf("NVSwitch, %s a GPU and direction", nvlink);
+    g_autofree char *out = rh_text_fact(&p->island_bytes_per_s, RH_QUANTITY_BYTES_PER_S);
+    g_autofree char *bus =
+        p->inside ? g_strdup_printf("islands of %d: %s a GPU, %s out", p->island_gpus, nvlink, out)
+                  : g_strdup_printf("NVSwitch, %s a GPU and direction", nvlink);
     g_autofree char *title = g_strdup_printf("node 0: %d %s, %d NICs of %s", p->gpus_per_node,
                                              p->device->name, p->nics_per_node, nic);
     rh_canvas_rect(d->canvas, MAIN_X, y, MAIN_WIDTH, NODE_HEIGHT, RH_INK_FRAME);
@@ -195,6 +198,21 @@ static char *tier_uplink(const RhPlatform *p, int t, bool root)
                            rh_tag_letter(tier->oversubscription.tag));
 }
 
+/* "4 x 4 x 4 nodes, 100 GB/s d a link, " or "" for a tree. */
+static char *wiring_text(const RhPlatform *p)
+{
+    bool torus = p->outside && p->torus_count > 0;
+    g_autofree char *rate = rh_text_fact(torus ? &p->torus_bytes_per_s : &p->dragonfly_bytes_per_s,
+                                         RH_QUANTITY_BYTES_PER_S);
+    g_autoptr(GString) extents = g_string_new(NULL);
+    for (int32_t i = 0; torus && i < p->torus_count; i++)
+        g_string_append_printf(extents, "%s%d", i ? " x " : "", p->torus[i]);
+    return !p->outside ? g_strdup("")
+           : torus     ? g_strdup_printf("%s nodes, %s a link, ", extents->str, rate)
+                   : g_strdup_printf("groups of %d nodes, %s to each other, ", p->dragonfly_nodes,
+                                     rate);
+}
+
 static void draw_tier(Picture *d, int t)
 {
     const RhPlatform *p = d->p;
@@ -214,7 +232,8 @@ static void draw_tier(Picture *d, int t)
         root ? g_strdup_printf("%s: joins %d nodes", tier->name, p->nodes_count)
              : g_strdup_printf("%s 0: nodes 0-%d%s", tier->name, span - 1,
                                tier->rail_optimised ? ", one switch per rail" : "");
-    g_autofree char *detail = g_strdup_printf("%shop +%s", uplink, hop);
+    g_autofree char *wired = wiring_text(p);
+    g_autofree char *detail = g_strdup_printf("%s%shop +%s", wired, uplink, hop);
     int width = root ? COLUMNS : MAIN_WIDTH;
     rh_canvas_rect(d->canvas, MAIN_X, y, width, TIER_HEIGHT, RH_INK_SWITCH);
     put_text(d, MAIN_X + 2, y + 1, width - 4, RH_INK_TITLE, name);
@@ -266,7 +285,14 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
         {"collective", &p->collective_launch_s, RH_QUANTITY_S},
         {"GPU power", &p->device->power_w, RH_QUANTITY_W},
     };
+    const Row host[] = {
+        {"host memory", &p->host_bytes, RH_QUANTITY_BYTES},
+        {"drives", &p->nvme_bytes, RH_QUANTITY_BYTES},
+        {"drives' rate", &p->nvme_bytes_per_s, RH_QUANTITY_BYTES_PER_S},
+    };
     g_array_append_vals(rows, list, G_N_ELEMENTS(list));
+    if (p->host_bytes.value > 0)
+        g_array_append_vals(rows, host, G_N_ELEMENTS(host));
 }
 
 /* Three facts a line. */

@@ -16,6 +16,33 @@ static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
     rh_json_end_object(w);
 }
 
+static void put_islands(RhJsonWriter *w, const RhPlatform *p)
+{
+    if (!p->inside) {
+        rh_json_put_null(w, "islands");
+        return;
+    }
+    rh_json_begin_object(w, "islands");
+    rh_json_put_int(w, "gpus_count", p->island_gpus);
+    put_fact(w, "bytes_per_s", &p->island_bytes_per_s);
+    rh_json_end_object(w);
+}
+
+/* A torus or a dragonfly, where it is one. */
+static void put_outside(RhJsonWriter *w, const RhPlatform *p)
+{
+    bool torus = p->torus_count > 0;
+    if (!p->outside)
+        return;
+    rh_json_begin_object(w, p->tiers[0].name);
+    rh_json_begin_array(w, "nodes");
+    for (int32_t d = 0; d < (torus ? p->torus_count : 1); d++)
+        rh_json_put_int(w, NULL, torus ? p->torus[d] : p->dragonfly_nodes);
+    rh_json_end_array(w);
+    put_fact(w, "bytes_per_s", torus ? &p->torus_bytes_per_s : &p->dragonfly_bytes_per_s);
+    rh_json_end_object(w);
+}
+
 static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item)
 {
     const RhPlatform *p = item;
@@ -30,7 +57,13 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
     put_fact(w, "nvlink_latency_s", &p->nvlink_latency_s);
     put_fact(w, "nic_bytes_per_s", &p->nic_bytes_per_s);
     put_fact(w, "nic_latency_s", &p->nic_latency_s);
+    put_fact(w, "host_bytes_per_s", &p->host_bytes_per_s);
+    put_fact(w, "host_bytes", &p->host_bytes);
+    put_fact(w, "nvme_bytes_per_s", &p->nvme_bytes_per_s);
+    put_fact(w, "nvme_bytes", &p->nvme_bytes);
+    put_islands(w, p);
     put_fact(w, "price_usd_per_gpu_hour", &p->price_usd_per_gpu_hour);
+    put_outside(w, p);
     rh_json_begin_array(w, "tiers");
     for (int t = 0; t < p->tiers_count; t++) {
         rh_json_begin_object(w, NULL);

@@ -30,12 +30,14 @@ static bool spans_keep(const RhGroup *group, int32_t block)
     return true;
 }
 
-/* A NIC for each GPU, or one for all of a block that no GPU's traffic reaches by way of another; and
- * the same of host links. */
+/* A NIC for each GPU, or one for all of a block that no GPU's traffic reaches by way of another; the
+ * same of host links; and no island's edge between them. */
 static bool platform_keeps(const RhPlatform *p, int32_t block)
 {
     int32_t each = p->gpus_per_node, nics = p->nics_per_node;
     int32_t sharers = MAX(1, (int32_t)p->host_gpus_per_link.value);
+    if (p->inside && p->island_gpus % block != 0)
+        return false;
     if (each % block != 0 || p->link_changes->len > 0 || (sharers > 1 && sharers % block != 0))
         return false;
     bool rails = p->tiers_count > 0 && p->tiers[p->tiers_count - 1].rail_optimised;

@@ -161,6 +161,12 @@ const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, c
                               stack->nic_training_frac.value);
     else if (strcmp(key, "host.bandwidth") == 0)
         why = g_strdup("nothing in a training step is copied to the host");
+    else if (strcmp(key, "host.memory") == 0 || strcmp(key, "nvme.capacity") == 0)
+        why = g_strdup("nothing in a training step is kept there");
+    else if ((g_str_has_prefix(key, "islands.") && !platform->inside) ||
+             (g_str_has_prefix(key, "torus.") && platform->torus_count == 0) ||
+             (g_str_has_prefix(key, "dragonfly.") && platform->dragonfly_nodes == 0))
+        why = g_strdup_printf("%s has none", platform->name);
     else if (g_str_has_prefix(key, "messages.") && platform->messages.sender == RH_SHARING_NONE)
         why = g_strdup_printf("%s has no \"messages\", GPUs talk without a host's network stack",
                               platform->name);

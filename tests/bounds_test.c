@@ -69,6 +69,12 @@ static const struct {
     /* tensor groups across nodes, NVLink slower than the NIC */
     {"llama-3.2-1b", "h100-sxm:3x9,nvlink:10GB/s", "megatron", 32, 2048, 24, "tp2,pp3,dp4"},
     {"llama-3.2-1b", "h100-sxm:3x9,nvlink:10GB/s", "bare", 32, 2048, 24, "tp2,pp3,dp4,zero3"},
+    /* islands in nodes, which tensor groups lie in or straddle; a torus */
+    {"llama-3.2-1b", "summit:4", "bare", 48, 1024, 0, "tp2,pp2,dp6,zero1"},
+    {"llama-3.2-1b", "pcie-gen4:2", "megatron", 16, 1024, 0, "tp8,pp2,dp1"},
+    {"llama-3.2-1b", "frontier:4", "bare", 32, 1024, 0, "tp4,pp2,dp4,zero3"},
+    {"llama-3.2-1b", "tpu-v5p", "bare", 64, 1024, 0, "tp1,pp4,dp16,zero1"},
+    {"llama-3.2-1b", "tpu-v5p", "bare", 60, 1024, 40, "tp1,cp2,pp2,dp10,zero3"},
     /* stages cut unevenly */
     {"llama-3.1-8b", "dgx-h200:1", "megatron", 2, 512, 2, "pp2,stages=2-30"},
     {"llama-3.2-1b", "dgx-h100:1", "megatron", 16, 1024, 8, "pp4,dp2,stages=1-1-13-1"},

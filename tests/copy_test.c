@@ -116,6 +116,7 @@ static void without_drives_it_is_said(void)
     g_autoptr(RhProgram) p = all_copy(RH_MEMORY_TIER_HBM, RH_MEMORY_TIER_NVME);
     g_autoptr(GError) error = NULL;
     double dry_s = 0;
+    set(platform, "nvme.bandwidth", "0GB/s");
     CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &folded, &error));
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "nvme.bandwidth") : NULL);
     CU_ASSERT_FALSE(rh_critical_path_s(p, platform, &dry_s, NULL));
@@ -202,6 +203,7 @@ static void links_have_names_that_lead_back(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x3,ib:400Gb/s");
     set(platform, "host.gpus_per_link", "2");
+    set(platform, "nvme.bandwidth", "0GB/s");
     CU_ASSERT_EQUAL(rh_platform_link_by_name(platform, "nvme/node0/in"), -1);
     set(platform, "nvme.bandwidth", "10GB/s");
     for (int32_t gpu = 0; gpu < 24; gpu++)

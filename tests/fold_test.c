@@ -149,6 +149,24 @@ static void groups_across_stages(void)
     }
 }
 
+/* Islands inside nodes, tensor groups within and across them; a torus; one GPU in five passed by. */
+static void islands_and_tori(void)
+{
+    static const struct {
+        const char *platform;
+        int32_t tp, dp, pp;
+    } rows[] = {{"summit:4", 2, 6, 2},   {"summit:4", 3, 4, 2},    {"frontier:4", 2, 8, 2},
+                {"frontier:4", 4, 4, 2}, {"pcie-gen4:4", 8, 2, 2}, {"tpu-v5p", 2, 16, 2},
+                {"tpu-v5p", 4, 5, 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhPlatform) platform = kit_platform(rows[i].platform);
+        KitStep k = base_step;
+        k.tp = rows[i].tp, k.dp = rows[i].dp, k.pp = rows[i].pp;
+        g_autoptr(RhProgram) p = kit_step(k);
+        check_agrees(rows[i].platform, p, platform);
+    }
+}
+
 static void a_slow_link_is_a_colour_of_its_own(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
@@ -328,6 +346,9 @@ static void blocks_listed_once_fold_as_each_rank_would(void)
     check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2,rail", k, 4);
     check_blocks("h100-sxm:8x8,ib:400Gb/s,nics:2", k, 4);
     check_blocks("h100-sxm:8x8,ib:400Gb/s,nics:4", k, 1); /* two of a block share a NIC */
+    check_blocks("pcie-gen4:8", k, 4);                    /* islands of four, two NICs */
+    check_blocks("mi300x:8", k, 4);
+    check_blocks("frontier:8", k, 1); /* islands of two */
     k.stages_inside = true;
     check_blocks("h100-sxm:8x8,ib:400Gb/s,leaf:3,oversub:2", k, 4);
     k.dp_algo = RH_ALGO_TREE;
@@ -408,6 +429,7 @@ int main(void)
             {"every_algorithm_over_odd_groups", every_algorithm_over_odd_groups},
             {"groups_that_straddle_nodes", groups_that_straddle_nodes},
             {"groups_across_stages", groups_across_stages},
+            {"islands_and_tori", islands_and_tori},
             {"a_slow_link_is_a_colour_of_its_own", a_slow_link_is_a_colour_of_its_own},
             {"a_shuffled_placement_agrees_too", a_shuffled_placement_agrees_too},
             {"random_steps_agree_folded_and_unfolded", random_steps_agree_folded_and_unfolded},

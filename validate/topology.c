@@ -139,6 +139,9 @@ static bool check(const RhPlatform *p, GError **error)
                        "%s has no \"messages\": its network is no lab's\n"
                        "help: lab-star, lab-2x4 and lab-tree can be built",
                        p->name);
+    if (p->inside || p->outside)
+        return rh_fail(error, RH_ERROR_INPUT, "%s has %s, the lab has trees of switches alone",
+                       p->name, p->inside ? "islands" : p->tiers[0].name);
     if (rh_platform_gpus(p) > RH_LAB_HOSTS_MAX)
         return rh_fail(error, RH_ERROR_INPUT, "%s has %d ranks, the lab at most %d hosts", p->name,
                        rh_platform_gpus(p), RH_LAB_HOSTS_MAX);

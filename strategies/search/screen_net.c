@@ -26,15 +26,16 @@ static int32_t nodes_spanned(const RhPlatform *p, const int32_t *gpus, int32_t c
     return changes;
 }
 
-/* Equal for blocks whose collectives take the same time: inside a node all places are alike;
- * between nodes the places count, and how far they are from the first one's. */
+/* Equal for blocks whose collectives take the same time: inside a node all places are alike, but
+ * where it has islands; between nodes the places count, and how far they are from the first one's,
+ * and without a tree which nodes they are. */
 static char *signature(const RhPlatform *p, const RhGrid *g, const int32_t *gpus)
 {
-    int32_t count = rh_grid_block(g), node = rh_platform_node_of(p, gpus[0]);
+    int32_t count = rh_grid_block(g), node = p->outside ? 0 : rh_platform_node_of(p, gpus[0]);
     GString *s = g_string_new(NULL);
     for (int kind = 0; kind < RH_GROUP_LAST; kind++)
         g_string_append_printf(s, "%d-%d ", MIN(g->low[kind], count), MIN(g->high[kind], count));
-    if (nodes_spanned(p, gpus, count) > 1)
+    if (p->inside || nodes_spanned(p, gpus, count) > 1)
         for (int32_t i = 0; i < count; i++)
             g_string_append_printf(s, " %d/%d/%.17g", rh_platform_node_of(p, gpus[i]) - node,
                                    gpus[i] % p->gpus_per_node,

@@ -1,0 +1,117 @@
+/* "islands", "torus" and "dragonfly" of a platform's file. */
+#include "base/error.h"
+#include "platforms/facts.h"
+#include "platforms/platform_private.h"
+#include "platforms/wiring.h"
+
+#define GROUPS_MAX 4096 /* keeps the links between them far inside int32 */
+
+/* A platform derived from may have it. */
+static void check_rate(RhJson *doc, const RhJsonNode *node, const RhFact *rate)
+{
+    if (node && !(rate->value > 0) && !rh_json_has(node, "bandwidth"))
+        rh_json_problem(doc, node, NULL, "key \"bandwidth\" is missing");
+}
+
+static void read_islands(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    const RhJsonNode *islands = rh_json_object_or_null(doc, root, "islands");
+    if (islands && (!p->inside || rh_json_has(islands, "gpus")))
+        p->island_gpus = (int32_t)rh_json_int(doc, islands, "gpus", 1, 1024);
+    check_rate(doc, islands, &p->island_bytes_per_s);
+    if (islands)
+        p->inside = &rh_wiring_islands;
+    if (p->inside && p->gpus_per_node % MAX(1, p->island_gpus) != 0)
+        rh_json_problem(doc, islands ? islands : root, NULL,
+                        "%d GPUs of a node are no number of islands of %d", p->gpus_per_node,
+                        p->island_gpus);
+}
+
+/* One tier, the root: what joins all nodes, and a hop of it. */
+static void make_root(RhJson *doc, const RhJsonNode *node, const RhWiring *wiring, RhPlatform *p)
+{
+    p->outside = wiring;
+    p->tiers_count = 1;
+    p->tiers[0] = (RhTier){.name = g_intern_string(wiring->name),
+                           .nodes_per_group = RH_PLATFORM_GPUS_MAX,
+                           .oversubscription = {.value = 1,
+                                                .tag = RH_TAG_DATASHEET,
+                                                .source = g_intern_string("root: no uplink"),
+                                                .date = g_intern_string("")},
+                           .hop_latency_s = rh_json_fact_within(doc, node, "hop_latency",
+                                                                RH_QUANTITY_S, &rh_range_hop_s)};
+}
+
+static void read_torus(RhJson *doc, const RhJsonNode *node, RhPlatform *p)
+{
+    const RhJsonNode *extents = rh_json_array(doc, node, "nodes");
+    int count = rh_json_count(extents), farthest = 0;
+    int64_t nodes = 1;
+    make_root(doc, node, &rh_wiring_torus, p);
+    if (count < 1 || count > RH_TORUS_MAX) {
+        rh_json_problem(doc, node, NULL, "a torus has 1 to %d dimensions, not %d", RH_TORUS_MAX,
+                        count);
+        p->outside = NULL;
+        return;
+    }
+    p->torus_count = count;
+    for (int d = 0; d < count; d++) {
+        p->torus[d] = (int32_t)rh_json_node_int(doc, rh_json_at(extents, d), 1, 1024);
+        nodes = MIN(nodes * p->torus[d], INT32_MAX);
+        farthest += p->torus[d] / 2;
+    }
+    if (nodes > RH_PLATFORM_GPUS_MAX || farthest > RH_WIRED_MAX)
+        rh_json_problem(doc, extents, NULL, "a torus has at most %d nodes, %d hops apart",
+                        RH_PLATFORM_GPUS_MAX, RH_WIRED_MAX);
+    else if (rh_json_has(rh_json_root(doc), "nodes") && p->nodes_count != nodes)
+        rh_json_problem(doc, extents, NULL, "\"nodes\" says %d, the torus has %d", p->nodes_count,
+                        (int)nodes);
+    else
+        p->nodes_count = (int32_t)nodes;
+}
+
+static void read_dragonfly(RhJson *doc, const RhJsonNode *node, RhPlatform *p)
+{
+    make_root(doc, node, &rh_wiring_dragonfly, p);
+    p->dragonfly_nodes = (int32_t)rh_json_int(doc, node, "nodes", 1, RH_PLATFORM_GPUS_MAX);
+}
+
+void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    const RhJsonNode *torus = rh_json_object_or_null(doc, root, "torus");
+    const RhJsonNode *dragonfly = rh_json_object_or_null(doc, root, "dragonfly");
+    bool tree = rh_json_has(root, "tiers");
+    if (tree || torus || dragonfly) { /* of a platform derived from, otherwise */
+        p->outside = NULL;
+        p->torus_count = p->dragonfly_nodes = 0;
+    }
+    if ((torus != NULL) + (dragonfly != NULL) + tree > 1)
+        rh_json_problem(doc, root, NULL, "nodes are joined by one of tiers, torus and dragonfly");
+    check_rate(doc, torus, &p->torus_bytes_per_s);
+    check_rate(doc, dragonfly, &p->dragonfly_bytes_per_s);
+    if (torus)
+        read_torus(doc, torus, p);
+    else if (dragonfly)
+        read_dragonfly(doc, dragonfly, p);
+    read_islands(doc, root, p);
+}
+
+bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_per_node,
+                               GError **error)
+{
+    int64_t all = 1;
+    for (int32_t d = 0; d < p->torus_count; d++)
+        all *= p->torus[d];
+    if (p->outside == &rh_wiring_torus && nodes != all)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s is a torus of %d nodes, not of %d\nhelp: say its nodes along each "
+                       "dimension in a file of its own",
+                       p->name, (int)all, (int)nodes);
+    if (p->outside == &rh_wiring_dragonfly && nodes > (int64_t)GROUPS_MAX * p->dragonfly_nodes)
+        return rh_fail(error, RH_ERROR_INPUT, "%s: a dragonfly has at most %d groups", p->name,
+                       GROUPS_MAX);
+    if (p->inside && gpus_per_node % p->island_gpus != 0)
+        return rh_fail(error, RH_ERROR_INPUT, "%d GPUs of a node are no number of islands of %d",
+                       (int)gpus_per_node, p->island_gpus);
+    return true;
+}

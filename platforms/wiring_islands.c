@@ -1,0 +1,40 @@
+/* A node of islands: GPUs below one PCIe switch, or on one socket, and a link from each island to the
+ * rest of the node. Inside an island as on a switch. */
+#include "platforms/wiring.h"
+
+static int32_t links(const RhPlatform *p)
+{
+    return 2 * (p->gpus_per_node / p->island_gpus);
+}
+
+static int32_t route(const RhPlatform *p, int32_t src, int32_t dst, int32_t *crossed)
+{
+    int32_t from = src / p->island_gpus, to = dst / p->island_gpus;
+    if (from == to)
+        return 0;
+    crossed[0] = 2 * from;
+    crossed[1] = 2 * to + 1;
+    return 2;
+}
+
+static double bytes_per_s(const RhPlatform *p)
+{
+    return p->island_bytes_per_s.value * p->nvlink_efficiency_frac.value;
+}
+
+static char *link_name(const RhPlatform *p, int32_t link)
+{
+    (void)p;
+    return g_strdup_printf("%d/%s", link / 2, link % 2 ? "in" : "out");
+}
+
+const RhWiring rh_wiring_islands = {
+    .name = "islands",
+    .links = links,
+    .route = route,
+    .bytes_per_s = bytes_per_s,
+    .link_name = link_name,
+};
+
+const RhWiring *const rh_wirings[] = {&rh_wiring_islands, &rh_wiring_torus, &rh_wiring_dragonfly,
+                                      NULL};
