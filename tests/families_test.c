@@ -307,6 +307,101 @@ static void figures_may_differ_from_layer_to_layer(void)
                   "num_key_value_heads names 1 layers of 3");
 }
 
+/* --- One's own --- */
+
+#define OWN(layers)                                                                                \
+    "{'model_type': 'layers', 'hidden': 4096, 'vocab': 128256, 'context': 131072, "                \
+    "'layers': [" layers "]}"
+#define OWN_LAYER                                                                                  \
+    "'mixer': {'operator': 'attention', 'heads': 32, 'kv_heads': 8}, "                             \
+    "'ffn': {'operator': 'ffn', 'width': 14336}"
+
+static void a_llama_in_our_own_form_is_a_llama(void)
+{
+    g_autoptr(RhModel) own = load(OWN("{'repeat': 32, " OWN_LAYER "}"));
+    g_autoptr(RhModel) llama = rh_model_load("llama-3.1-8b", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(llama);
+    CU_ASSERT_EQUAL(rh_model_params(own), 8030261248);
+    CU_ASSERT_EQUAL(own->kinds_count, 1);
+    CU_ASSERT_EQUAL(memcmp(&own->kinds[0], &llama->kinds[0], sizeof own->kinds[0]), 0);
+    CU_ASSERT_EQUAL(rh_model_flops_per_token(own, 8192), rh_model_flops_per_token(llama, 8192));
+}
+
+static void every_operator_can_be_listed(void)
+{
+    static const char *const expected[] = {
+        "mamba + experts, near",      "attention + none",          "gated DeltaNet + ffn, near",
+        "mamba + experts, near",      "attention + none",          "gated DeltaNet + ffn, near",
+        "latent attention + experts", "attention both ways + ffn", "attention + ffn, near",
+        "attention and ffn + none"};
+    g_autoptr(RhModel) m = load(OWN(
+        "{'repeat': 2, 'layers': ["
+        "{'mixer': {'operator': 'mamba', 'heads': 64, 'head_size': 64, 'groups': 8, 'state_size': "
+        "128}, 'ffn': {'operator': 'experts', 'count': 8, 'per_token': 2, 'width': 512, "
+        "'shared_width': 1024, 'gated': false}}, "
+        "{'mixer': {'operator': 'attention', 'heads': 32}}, "
+        "{'mixer': {'operator': 'gated DeltaNet', 'heads': 32, 'head_size': 128, 'groups': 16, "
+        "'state_size': 128}, 'ffn': {'operator': 'ffn', 'width': 8192}}]}, "
+        "{'mixer': {'operator': 'latent attention', 'heads': 32, 'latent': 512, 'key_size': 128, "
+        "'rotary_size': 64, 'value_size': 128}, 'ffn': {'operator': 'experts', 'count': 8, "
+        "'per_token': 2, 'width': 512}}, "
+        "{'mixer': {'operator': 'attention both ways', 'heads': 32}, 'ffn': {'operator': 'ffn', "
+        "'width': 8192}}, "
+        "{'mixer': {'operator': 'attention', 'heads': 32, 'window': 512}, 'ffn': {'operator': "
+        "'ffn', 'width': 8192}}, "
+        "{'parallel': true, " OWN_LAYER "}"));
+    check_layers(m, expected);
+    CU_ASSERT_EQUAL(m->layers_count, 10);
+    CU_ASSERT_FALSE(rh_model_set(m, "heads", "16", NULL)); /* said layer by layer */
+    CU_ASSERT_TRUE(rh_model_set(m, "layers", "3", NULL));
+    CU_ASSERT_EQUAL(m->kinds_count, 3);
+}
+
+/* The example in docs/model-workload.md: what stands there between the first fence of json and its end. */
+static void the_documented_example_is_read(void)
+{
+    g_autofree char *path =
+        g_build_filename(g_getenv("REHEARSE_DATA"), "docs", "model-workload.md", NULL);
+    g_autofree char *text = NULL;
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &text, NULL, NULL));
+    const char *fence = strstr(text, "```json\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fence);
+    const char *begin = fence + strlen("```json\n"), *end = strstr(begin, "```");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end);
+    g_autofree char *config = g_strndup(begin, (gsize)(end - begin));
+    g_autoptr(RhModel) m = load(config);
+    CU_ASSERT_EQUAL(m->layers_count, 24);
+    CU_ASSERT_EQUAL(m->kinds_count, 2);
+    CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 0, 1, 0, 0, 1}, 6), 0);
+    /* Mamba-2: 4096 values, 1024 keys; its ffn. Attention: q, k, v, out; 32 experts and a shared one. */
+    int64_t mamba = 2048LL * (2 * 4096 + 2 * 1024 + 64) + 4096 * 2048 + 5 * 6144 + 3 * 64 + 4096;
+    int64_t ffn = 3LL * 2048 * 8192;
+    int64_t attention = 2048LL * 128 * (16 + 4 + 4 + 16) + 2 * 128;
+    int64_t experts = 2048LL * 32 + 33 * 3LL * 2048 * 1024;
+    CU_ASSERT_EQUAL(rh_model_params(m), 128256LL * 2048 + 2048 + 24 * 2 * 2048 +
+                                            16 * (mamba + ffn) + 8 * (attention + experts));
+}
+
+static void our_own_form_is_read_strictly(void)
+{
+    check_refused(OWN("{'mixer': {'operator': 'atention', 'heads': 32}}"), "\"atention\"");
+    check_refused(OWN("{'mixer': {'operator': 'attention', 'heads': 32, 'kv_head': 8}}"),
+                  "\"kv_heads\"");
+    check_refused(OWN("{'mixer': {'operator': 'attention'}}"), "\"heads\" is missing");
+    check_refused(OWN("{'mixer': {'operator': 'attention', 'heads': 7}}"),
+                  "heads 7 does not divide");
+    check_refused(OWN("{'mixer': {'operator': 'attention', 'heads': 8, 'kv_heads': 3}}"),
+                  "kv_heads 3 does not divide heads 8");
+    check_refused(OWN("{'ffn': {'operator': 'experts', 'count': 2, 'per_token': 3, 'width': 8}}"),
+                  "per_token 3 of 2 experts");
+    check_refused(OWN("{'repeat': 2}"), "a layer without operators");
+    check_refused(OWN(""), "a model without layers");
+    check_refused(OWN("5"), "a layer is an object");
+    check_refused(OWN("{'repeat': 4000, 'layers': [{" OWN_LAYER "}, {" OWN_LAYER "}]}"),
+                  "more than 4096 layers");
+    check_refused("{'model_type': 'layers', 'layers': []}", "\"hidden\" is missing");
+}
+
 /* --- Names --- */
 
 static void older_names_of_keys_are_read(void)
@@ -358,6 +453,10 @@ int main(void)
              blocks_of_an_architecture_search_are_read},
             {"experts_stand_where_lists_and_steps_say", experts_stand_where_lists_and_steps_say},
             {"figures_may_differ_from_layer_to_layer", figures_may_differ_from_layer_to_layer},
+            {"a_llama_in_our_own_form_is_a_llama", a_llama_in_our_own_form_is_a_llama},
+            {"every_operator_can_be_listed", every_operator_can_be_listed},
+            {"the_documented_example_is_read", the_documented_example_is_read},
+            {"our_own_form_is_read_strictly", our_own_form_is_read_strictly},
             {"older_names_of_keys_are_read", older_names_of_keys_are_read},
             {"a_type_of_ones_own_is_known_by_its_class", a_type_of_ones_own_is_known_by_its_class},
             {"words_for_no_number_do_not_matter_elsewhere",

@@ -192,6 +192,21 @@ static const RhField NEMOTRON_NAS[] = {
     END,
 };
 
+/* --- Layers of one's own (own_layers.c) --- */
+
+static const RhField OWN[] = {
+    SIZE("hidden", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("context", positions, TOKENS_MAX, RH_FIELD_REQUIRED),
+    SIZE("rotary_base", rotary_base, BASE_MAX, 10000),
+    FLAG("tied", tied, 0),
+    FLAG("embedding_norm", embedding_norm, 0),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    RATE("attention_dropout", attention_dropout, 0),
+    CONSTANT(window_used, 1),
+    END,
+};
+
 #define MIXED(name, position, mixer, fields, words, between, settle)                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
@@ -204,6 +219,7 @@ const RhFamily rh_families_mixed[] = {
     MIXED("gemma4_text", ROTARY, rh_attention, GEMMA4, GEMMA4_WORDS, "sliding_attention",
           settle_gemma4),
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("layers", ROTARY, rh_attention, OWN, NULL, NULL, NULL),
     MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
     MIXED("qwen3_5_moe_text", ROTARY, rh_attention, QWEN3_5_MOE, DELTA_WORDS, "linear_attention",

@@ -35,11 +35,16 @@ static bool fits(Lists *l, const RhJsonNode *list, const char *key, int count)
     return false;
 }
 
-static void add_figure(Lists *l, RhLayerPlan *plan, size_t offset, int64_t value)
+void rh_layer_plan_add(RhLayerPlan *plan, size_t offset, int64_t value)
 {
     g_assert(plan->figures_count < RH_LAYER_FIGURES_MAX);
     plan->figures[plan->figures_count].offset = offset;
     plan->figures[plan->figures_count++].value = value;
+}
+
+static void add_figure(Lists *l, RhLayerPlan *plan, size_t offset, int64_t value)
+{
+    rh_layer_plan_add(plan, offset, value);
     l->said = true;
 }
 

@@ -54,7 +54,8 @@ static void check_divides(const Check *check, size_t part, size_t whole)
     int64_t p, w;
     memcpy(&p, (const char *)check->config + part, sizeof p);
     memcpy(&w, (const char *)check->config + whole, sizeof w);
-    if (w % p == 0 || w == 1) /* 1: what a reader leaves of a missing size, reported already */
+    if (p == 0 || w % p == 0 ||
+        w == 1) /* 1: what a reader leaves of a missing size, reported already */
         return;
     g_autofree char *legal = divisors(w);
     add_problem(check, part,
@@ -68,7 +69,7 @@ static void check_experts(const Check *check)
 {
     const RhConfig *c = check->config;
     size_t chosen = offsetof(RhConfig, experts_per_token);
-    if (c->experts == 0 || c->dense_layers >= c->layers)
+    if (c->experts == 0 || (c->layers > 0 && c->dense_layers >= c->layers))
         return;
     if (c->experts_per_token < 1 || c->experts_per_token > c->experts)
         add_problem(check, chosen,
@@ -92,7 +93,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         c->ffn = 4 * c->hidden;
     if (!c->window_used)
         c->window = 0;
-    if (c->head_size == 0) {
+    if (c->head_size == 0 && c->heads > 0) {
         check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
         c->head_size = MAX(c->hidden / c->heads, 1);
     }
@@ -161,7 +162,10 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
     RhFfnChoice choice = plan != NULL && plan->ffn != RH_FFN_BY_RULE ? plan->ffn : said->ffn;
     bool mixes = !said->no_mixer && (plan == NULL || !plan->no_mixer);
     memset(kind, 0, sizeof *kind);
-    kind->mixer = !mixes ? NULL : said->mixer != NULL ? said->mixer : family->mixer;
+    kind->mixer = !mixes                                ? NULL
+                  : plan != NULL && plan->mixer != NULL ? plan->mixer
+                  : said->mixer != NULL                 ? said->mixer
+                                                        : family->mixer;
     kind->ffn = ffn_of(family, &own, layer, choice);
     if (own.parallel && kind->mixer != NULL && kind->ffn == &rh_ffn) {
         kind->mixer = &rh_parallel;
@@ -376,6 +380,15 @@ static void add_to_hash(RhModel *m, const char *key, const char *value)
     m->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
 }
 
+static bool is_said_by_layer(const RhModel *m, size_t offset)
+{
+    for (int32_t i = 0; i < m->plans_count; i++)
+        for (int32_t j = 0; j < m->plans[i].figures_count; j++)
+            if (m->plans[i].figures[j].offset == offset)
+                return true;
+    return false;
+}
+
 bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
 {
     g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
@@ -385,6 +398,9 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
         field = find_key(family->fields, key);
     if (field == NULL)
         return fail_unknown_key(m, key, error);
+    if (is_said_by_layer(m, field->offset))
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the file of %s says it layer by layer", key,
+                       value, m->name);
     RhConfig c = *m->config;
     forget_derived(field->offset, &c);
     int64_t said;

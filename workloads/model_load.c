@@ -84,10 +84,10 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
     }
 }
 
-static void read_fields(RhJson *doc, const RhJsonNode *root, const RhFamily *family, RhConfig *c)
+void rh_fields_read(RhJson *doc, const RhJsonNode *object, const RhField *fields, RhConfig *c)
 {
-    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
-        read_field(doc, root, f, rh_config_field(c, f));
+    for (const RhField *f = fields; f->type != RH_FIELD_NONE; f++)
+        read_field(doc, object, f, rh_config_field(c, f));
 }
 
 static bool has_key(const RhFamily *family, const char *key)
@@ -213,7 +213,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
                            const char *name)
 {
     RhConfig c = {0};
-    read_fields(doc, root, family, &c);
+    rh_fields_read(doc, root, family->fields, &c);
     read_tying(doc, root, family, &c);
     check_other_keys(doc, root, family);
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
@@ -246,8 +246,12 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
     g_return_val_if_fail(doc != NULL && name != NULL, NULL);
     const RhJsonNode *root = rh_json_root(doc), *decoder = decoder_of(doc, root);
     const RhFamily *family = read_family(doc, decoder);
-    g_autoptr(RhModel) m = family == NULL ? NULL : read_model(doc, decoder, family, name);
-    rh_json_consume_all(doc, root);
+    bool own = family != NULL && g_str_equal(family->name, "layers");
+    g_autoptr(RhModel) m = family == NULL ? NULL
+                           : own          ? rh_own_layers_read(doc, family, name)
+                                          : read_model(doc, decoder, family, name);
+    if (!own)
+        rh_json_consume_all(doc, root);
     if (!rh_json_finish(doc, error))
         return NULL;
     return g_steal_pointer(&m);

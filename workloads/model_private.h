@@ -15,11 +15,12 @@ typedef struct {
  * RhShapeProblem, owned by the caller. */
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *config, const RhField *names);
 
-#define RH_LAYER_FIGURES_MAX 6
+#define RH_LAYER_FIGURES_MAX 32
 
 /* What a file says of one layer. */
 typedef struct RhLayerPlan {
     const RhLayerWord *word; /* NULL: by the family's rule */
+    const RhOperator *mixer; /* NULL: the word's */
     RhFfnChoice ffn;         /* RH_FFN_BY_RULE: as the word says */
     bool no_mixer;
     int32_t figures_count;
@@ -34,6 +35,14 @@ RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *
 /* Shapes the layers anew: by the family's rule, or as `plans` says (`count` of them, begun again where
  * the model has more layers; the model takes them over). False when they are of too many kinds. */
 bool rh_model_set_layers(RhModel *model, const RhConfig *config, RhLayerPlan *plans, int32_t count);
+
+/* Adds a figure to a plan. */
+void rh_layer_plan_add(RhLayerPlan *plan, size_t offset, int64_t value);
+
+/* Reads what the fields say; missing and broken ones become problems. */
+void rh_fields_read(RhJson *doc, const RhJsonNode *object, const RhField *fields, RhConfig *config);
+/* A model in our own form; problems are the document's. */
+RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name);
 
 /* The plans of a file's layers, for rh_model_set_layers(); NULL where it has no list of them. */
 RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,

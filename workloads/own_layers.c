@@ -1,0 +1,247 @@
+/* A model in our own form: "model_type": "layers", and its layers as a list of operators with their
+ * figures. Other than in published files every key must be known. docs/model-workload.md has the form
+ * and an example. */
+#include <string.h>
+
+#include "base/error.h"
+#include "workloads/fields.h"
+#include "workloads/model_private.h"
+#include "workloads/operators/operator.h"
+
+/* --- What an operator is told by --- */
+
+#define OWN_HEADS                                                                                  \
+    SIZE("heads", heads, HEADS_MAX, RH_FIELD_REQUIRED), FLAG("bias", qkv_bias, 0),                 \
+        FLAG("out_bias", out_bias, 0)
+#define OWN_ATTENTION                                                                              \
+    OWN_HEADS, SIZE("kv_heads", kv_heads, HEADS_MAX, 0),                                           \
+        SIZE("head_size", head_size, HEAD_SIZE_MAX, 0), FLAG("qk_norm", qk_norm, 0),               \
+        FLAG("output_gate", out_gate, 0), FLAG("keys_as_values", keys_as_values, 0)
+
+static const RhField ATTENTION[] = {OWN_ATTENTION, COUNT("window", window, TOKENS_MAX, 0), END};
+static const RhField BOTH_WAYS[] = {OWN_ATTENTION, CONSTANT(both_ways, 1), END};
+
+static const RhField LATENT[] = {
+    OWN_HEADS,
+    COUNT("query_latent", q_rank, WIDTH_MAX, 0),
+    SIZE("latent", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("key_size", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("rotary_size", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("value_size", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    COUNT("index_heads", index_heads, HEADS_MAX, 0),
+    COUNT("index_size", index_size, HEAD_SIZE_MAX, 0),
+    COUNT("index_keys", index_top, TOKENS_MAX, 0),
+    END,
+};
+
+#define OWN_SCAN(chunk_otherwise)                                                                  \
+    SIZE("heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),                                       \
+        SIZE("head_size", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                       \
+        SIZE("groups", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("taps", conv_size, HEAD_SIZE_MAX, 4),                                                 \
+        SIZE("chunk", chunk, TOKENS_MAX, chunk_otherwise)
+
+static const RhField MAMBA[] = {
+    OWN_SCAN(256),
+    FLAG("bias", scan_bias, 0),
+    FLAG("taps_bias", conv_bias, 1),
+    END,
+};
+static const RhField DELTA[] = {OWN_SCAN(64), END};
+
+static const RhField FFN[] = {
+    SIZE("width", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    FLAG("gated", ffn_gated, 1),
+    FLAG("bias", ffn_bias, 0),
+    END,
+};
+
+static const RhField EXPERTS_OF[] = {
+    SIZE("count", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("per_token", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("width", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("shared_width", shared_ffn, WIDTH_MAX, 0),
+    FLAG("shared_gate", shared_gate, 0),
+    COUNT("latent", expert_latent, WIDTH_MAX, 0),
+    FLAG("gated", ffn_gated, 1),
+    FLAG("bias", ffn_bias, 0),
+    FLAG("router_bias", router_bias, 0),
+    END,
+};
+
+typedef struct {
+    const RhOperator *op;
+    const RhField *fields;
+} Own;
+
+static const Own MIXERS[] = {
+    {&rh_attention, ATTENTION},
+    {&rh_attention_alibi, ATTENTION},
+    {&rh_attention_both_ways, BOTH_WAYS},
+    {&rh_latent_attention, LATENT},
+    {&rh_mamba, MAMBA},
+    {&rh_delta_net, DELTA},
+};
+static const Own FFNS[] = {{&rh_ffn, FFN}, {&rh_mixture, EXPERTS_OF}};
+
+/* --- Layers --- */
+
+typedef struct {
+    RhJson *doc;
+    const RhFamily *family;
+    const RhConfig *config;
+    GArray *plans; /* RhLayerPlan */
+} Reader;
+
+static const Own *find_own(Reader *r, const RhJsonNode *at, const Own *table, size_t count)
+{
+    const char *name = rh_json_string(r->doc, at, "operator");
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    for (size_t i = 0; i < count; i++) {
+        if (g_str_equal(rh_operator_name(table[i].op), name))
+            return &table[i];
+        g_ptr_array_add(names, (void *)rh_operator_name(table[i].op));
+    }
+    g_ptr_array_add(names, NULL);
+    g_autofree char *known = g_strjoinv(", ", (char **)names->pdata);
+    g_autofree char *help = g_strdup_printf("known: %s", known);
+    if (rh_json_has(at, "operator"))
+        rh_json_problem(r->doc, at, help, "operator \"%s\" is not known here", name);
+    return NULL;
+}
+
+static void report(Reader *r, const RhJsonNode *at, const GArray *problems)
+{
+    for (guint i = 0; i < problems->len; i++) {
+        const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, i);
+        rh_json_problem(r->doc, at, p->help, "%s", p->text);
+    }
+}
+
+/* The operator's figures, also those that follow from others, become the layer's own. */
+static void take_figures(Reader *r, const RhJsonNode *at, const Own *own, RhLayerPlan *plan)
+{
+    RhConfig c = *r->config;
+    RhFamily family = *r->family;
+    bool mixes = own->op != &rh_ffn && own->op != &rh_mixture;
+    family.mixer = mixes ? own->op : &rh_ffn;
+    family.fields = own->fields;
+    c.window_used = 1;
+    rh_fields_read(r->doc, at, own->fields, &c);
+    g_autoptr(GArray) problems = rh_config_resolve(&family, &c, own->fields);
+    report(r, at, problems);
+    for (const RhField *f = own->fields; f->type != RH_FIELD_NONE; f++)
+        rh_layer_plan_add(plan, f->offset, *rh_config_field(&c, f));
+    if (mixes && c.heads > 0) {
+        rh_layer_plan_add(plan, AT(kv_heads), c.kv_heads);
+        rh_layer_plan_add(plan, AT(head_size), c.head_size);
+    }
+    if (mixes && c.window > 0)
+        plan->word = rh_family_word(r->family, "sliding_attention");
+}
+
+static RhLayerPlan read_layer(Reader *r, const RhJsonNode *at)
+{
+    RhLayerPlan plan = {.ffn = RH_FFN_ABSENT, .no_mixer = true};
+    const RhJsonNode *mixer = rh_json_object_or_null(r->doc, at, "mixer");
+    const RhJsonNode *ffn = rh_json_object_or_null(r->doc, at, "ffn");
+    const Own *a = mixer != NULL ? find_own(r, mixer, MIXERS, G_N_ELEMENTS(MIXERS)) : NULL;
+    const Own *b = ffn != NULL ? find_own(r, ffn, FFNS, G_N_ELEMENTS(FFNS)) : NULL;
+    if (a != NULL) {
+        plan.no_mixer = false;
+        plan.mixer = a->op;
+        take_figures(r, mixer, a, &plan);
+    }
+    if (b != NULL) {
+        plan.ffn = b->op == &rh_mixture ? RH_FFN_EXPERTS : RH_FFN_DENSE;
+        take_figures(r, ffn, b, &plan);
+    }
+    if (mixer == NULL && ffn == NULL)
+        rh_json_problem(r->doc, at, "give it a \"mixer\", an \"ffn\", or both",
+                        "a layer without operators");
+    rh_layer_plan_add(&plan, AT(parallel), rh_json_bool_or(r->doc, at, "parallel", false));
+    rh_layer_plan_add(&plan, AT(extra_norms), rh_json_int_or(r->doc, at, "extra_norms", 0, 2, 0));
+    return plan;
+}
+
+static void read_layers(Reader *r, const RhJsonNode *list);
+
+/* A layer, or layers of their own, so many times. */
+static void read_entry(Reader *r, const RhJsonNode *at)
+{
+    int64_t times = rh_json_int_or(r->doc, at, "repeat", 1, LAYERS_MAX, 1);
+    guint first = r->plans->len;
+    if (rh_json_has(at, "layers")) {
+        read_layers(r, rh_json_array(r->doc, at, "layers"));
+    } else {
+        RhLayerPlan plan = read_layer(r, at);
+        g_array_append_val(r->plans, plan);
+    }
+    guint count = r->plans->len - first;
+    if (times * count + first > LAYERS_MAX) {
+        rh_json_problem(r->doc, at, NULL, "more than %d layers", LAYERS_MAX);
+        return;
+    }
+    for (int64_t i = 1; i < times; i++)
+        for (guint j = 0; j < count; j++) {
+            RhLayerPlan again = g_array_index(r->plans, RhLayerPlan, first + j);
+            g_array_append_val(r->plans, again);
+        }
+}
+
+static void read_layers(Reader *r, const RhJsonNode *list)
+{
+    const RhJsonNode *n = rh_json_first(list);
+    for (; n != NULL && r->plans->len <= LAYERS_MAX; n = rh_json_next(n)) {
+        if (rh_json_kind(n) == RH_JSON_OBJECT)
+            read_entry(r, n);
+        else
+            rh_json_problem(r->doc, n, "{\"mixer\": {...}, \"ffn\": {...}}",
+                            "a layer is an object");
+    }
+}
+
+/* --- The model --- */
+
+/* The word under `key`, as its place among `words`; the first where there is none. */
+static int read_word(RhJson *doc, const RhJsonNode *root, const char *key, const char *const *words)
+{
+    const char *said = rh_json_string_or(doc, root, key, words[0]);
+    for (int i = 0; words[i] != NULL; i++)
+        if (g_str_equal(words[i], said))
+            return i;
+    g_autofree char *known = g_strjoinv(", ", (char **)words);
+    g_autofree char *help = g_strdup_printf("known: %s", known);
+    rh_json_problem(doc, rh_json_find(root, key, NULL, NULL), help, "%s \"%s\"", key, said);
+    return 0;
+}
+
+RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name)
+{
+    static const char *const norms[] = {"rms", "layer", "none", NULL};
+    static const RhNorm norm_of[] = {RH_NORM_RMS, RH_NORM_LAYER, RH_NORM_NONE};
+    static const char *const positions[] = {"rotary", "learned", "none", NULL};
+    static const RhPosition position_of[] = {RH_POSITION_ROTARY, RH_POSITION_LEARNED,
+                                             RH_POSITION_NONE};
+    const RhJsonNode *root = rh_json_root(doc);
+    RhConfig c = {0};
+    rh_fields_read(doc, root, family->fields, &c);
+    rh_json_string_or(doc, root, "source", "");
+    rh_json_string(doc, root, "model_type");
+    g_autoptr(GArray) plans = g_array_new(FALSE, FALSE, sizeof(RhLayerPlan));
+    Reader r = {doc, family, &c, plans};
+    const RhJsonNode *list = rh_json_array(doc, root, "layers");
+    read_layers(&r, list);
+    if (list != NULL && plans->len == 0)
+        rh_json_problem(doc, list, NULL, "a model without layers");
+    c.layers = MAX(plans->len, 1);
+    RhModel *m = rh_model_new(name, family, &c);
+    m->norm = norm_of[read_word(doc, root, "norm", norms)];
+    m->position = position_of[read_word(doc, root, "positions", positions)];
+    RhLayerPlan *taken = plans->len > 0 ? g_memdup2(plans->data, plans->len * sizeof *taken) : NULL;
+    if (!rh_model_set_layers(m, &c, taken, (int32_t)plans->len))
+        rh_json_problem(doc, root, NULL, "layers of more than %d kinds", RH_LAYER_KINDS_MAX);
+    m->hash = g_strdup(rh_json_hash(doc));
+    return m;
+}
