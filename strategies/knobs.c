@@ -49,7 +49,7 @@ static char *title_recompute(const RhKnob *knob, const RhLayout *l)
 static char *title_schedule(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    return l->pp > 1 ? g_strdup(rh_schedule_kind_title(l->schedule)) : NULL;
+    return l->pp > 1 ? g_strdup(rh_pipeline_kind_title(l->schedule)) : NULL;
 }
 
 static char *title_stages(const RhKnob *knob, const RhLayout *l)
@@ -75,8 +75,8 @@ static char *cell_expert_tensor(const RhLayout *l)
 /* Chunks show in vpp already. */
 static char *cell_schedule(const RhLayout *l)
 {
-    bool chunked = rh_schedule_kind_chunked(l->schedule);
-    return g_strdup(rh_schedule_kind_name(chunked ? RH_SCHEDULE_1F1B : l->schedule));
+    bool chunked = rh_pipeline_kind_chunked(l->schedule);
+    return g_strdup(rh_pipeline_kind_name(chunked ? RH_PIPELINE_1F1B : l->schedule));
 }
 
 static char *cell_sequence_parallel(const RhLayout *l)
@@ -184,7 +184,7 @@ static bool next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout 
 static bool next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
-    if (!rh_schedule_kind_chunked(l->schedule))
+    if (!rh_pipeline_kind_chunked(l->schedule))
         return ++*value == 1;
     *value = MAX(*value + 1, 2);
     return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;

@@ -80,8 +80,8 @@ static RhLayout finished(const Reading *r)
 {
     RhLayout l = r->layout;
     bool given = r->seen & bit_of(rh_knob_find("schedule", strlen("schedule")));
-    if (!given && rh_schedule_kind_chunked(l.schedule) != (l.vpp > 1))
-        l.schedule = l.vpp > 1 ? RH_SCHEDULE_INTERLEAVED : RH_SCHEDULE_1F1B;
+    if (!given && rh_pipeline_kind_chunked(l.schedule) != (l.vpp > 1))
+        l.schedule = l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
     return l;
 }
 

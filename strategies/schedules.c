@@ -7,24 +7,24 @@ typedef struct {
     bool chunked;
 } Schedule;
 
-#define ROW_NAME(constant, object, name, title, chunked) [RH_SCHEDULE_##constant] = name,
+#define ROW_NAME(constant, object, name, title, chunked) [RH_PIPELINE_##constant] = name,
 #define ROW_SCHEDULE(constant, object, name, title, chunked)                                       \
-    [RH_SCHEDULE_##constant] = {title, chunked},
+    [RH_PIPELINE_##constant] = {title, chunked},
 
-const char *const rh_schedule_kind_names[] = {"none", RH_SCHEDULES(ROW_NAME) NULL};
-static const Schedule schedules[] = {RH_SCHEDULES(ROW_SCHEDULE)};
+const char *const rh_pipeline_kind_names[] = {"none", RH_PIPELINES(ROW_NAME) NULL};
+static const Schedule schedules[] = {RH_PIPELINES(ROW_SCHEDULE)};
 
-const char *rh_schedule_kind_name(RhScheduleKind kind)
+const char *rh_pipeline_kind_name(RhPipelineKind kind)
 {
-    return rh_schedule_kind_names[kind];
+    return rh_pipeline_kind_names[kind];
 }
 
-const char *rh_schedule_kind_title(RhScheduleKind kind)
+const char *rh_pipeline_kind_title(RhPipelineKind kind)
 {
     return schedules[kind].title;
 }
 
-bool rh_schedule_kind_chunked(RhScheduleKind kind)
+bool rh_pipeline_kind_chunked(RhPipelineKind kind)
 {
     return schedules[kind].chunked;
 }

@@ -10,7 +10,7 @@
 #define STANDS       TRAINING_FIT ", in whose interval an older value stands"
 
 /* Megatron-LM's pipelines (core_v0.15.3, megatron/core/pipeline_parallel/schedules.py). */
-#define MEGATRON_SCHEDULES (1u << RH_SCHEDULE_1F1B | 1u << RH_SCHEDULE_INTERLEAVED)
+#define MEGATRON_SCHEDULES (1u << RH_PIPELINE_1F1B | 1u << RH_PIPELINE_INTERLEAVED)
 /* Its ZeRO-2 and 3 are Megatron-FSDP, which lays a mesh of (data x context, tensor) over all ranks
  * and asserts that its groups are the job's (core_v0.15.3, mcore_fsdp_adapter.py): with stages they
  * are not. The one of SC21 had neither. */

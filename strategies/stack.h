@@ -17,7 +17,7 @@ typedef struct {
     bool fused_norms;
     bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
     bool expert_parallel;        /* experts may be spread over ranks */
-    uint32_t schedules;          /* that it runs: bits of RhScheduleKind; 0: all there are */
+    uint32_t schedules;          /* that it runs: bits of RhPipelineKind; 0: all there are */
     uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
     RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
@@ -33,7 +33,7 @@ typedef struct {
     int32_t gradient_bytes;           /* per parameter, main gradients */
 } RhStack;
 
-static inline bool rh_stack_runs(const RhStack *stack, RhScheduleKind kind)
+static inline bool rh_stack_runs(const RhStack *stack, RhPipelineKind kind)
 {
     return stack->schedules == 0 || (stack->schedules >> kind & 1) != 0;
 }

@@ -189,7 +189,7 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     l.sequence_parallel = c->stack->sequence_parallel && draw(rng, 2);
     l.order = draw(rng, 2) ? RH_ORDER_TP_DP_PP : RH_ORDER_TP_PP_DP;
     l.schedule =
-        l.vpp > 1 ? RH_SCHEDULE_INTERLEAVED : (RhScheduleKind)(1 + draw(rng, RH_SCHEDULE_LAST - 1));
+        l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : (RhPipelineKind)(1 + draw(rng, RH_PIPELINE_LAST - 1));
     draw_stages(rng, layers, &l);
     l = rh_train_canonical(c, &l);
     *out = l;
@@ -312,7 +312,7 @@ static void shared_tables_say_what_own_ones_say(void)
             check_shared(screen, &k.c, &l);
             drawn++;
             rings += l.cp > 1;
-            halves += l.schedule == RH_SCHEDULE_ZB_H1;
+            halves += l.schedule == RH_PIPELINE_ZB_H1;
             uneven += l.stage_layers_count > 0;
         }
     }

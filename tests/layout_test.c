@@ -15,7 +15,7 @@ static void the_text_form_round_trips(void)
     g_autofree char *text = rh_layout_format(&a);
     CU_ASSERT_TRUE(rh_layout_parse(text, &b, NULL));
     CU_ASSERT_TRUE(rh_layout_equal(&a, &b));
-    CU_ASSERT_EQUAL(a.schedule, RH_SCHEDULE_INTERLEAVED); /* vpp says so */
+    CU_ASSERT_EQUAL(a.schedule, RH_PIPELINE_INTERLEAVED); /* vpp says so */
     CU_ASSERT_EQUAL(a.pp, 16);
 }
 
@@ -145,11 +145,11 @@ static void every_slot_runs_once_and_forward_comes_first(void)
     static const int32_t cases[][3] = {{1, 1, 4},  {4, 1, 8}, {4, 1, 2}, {4, 2, 8},
                                        {8, 3, 16}, {2, 5, 4}, {4, 2, 4}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-        for (int kind = RH_SCHEDULE_GPIPE; kind < RH_SCHEDULE_LAST; kind++) {
+        for (int kind = RH_PIPELINE_GPIPE; kind < RH_PIPELINE_LAST; kind++) {
             int32_t p = cases[i][0],
-                    v = rh_schedule_kind_chunked((RhScheduleKind)kind) ? cases[i][1] : 1,
+                    v = rh_pipeline_kind_chunked((RhPipelineKind)kind) ? cases[i][1] : 1,
                     m = cases[i][2];
-            const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhScheduleKind)kind);
+            const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
             int64_t total = rh_pipeline_slots_count(schedule, v, m);
             g_autofree RhSlot *slots = g_new(RhSlot, total);
             for (int32_t stage = 0; stage < p; stage++) {
@@ -167,11 +167,11 @@ static void every_slot_runs_once_and_forward_comes_first(void)
                     most = MAX(most, inflight);
                 }
                 CU_ASSERT_EQUAL(inflight, 0);
-                if (kind == RH_SCHEDULE_1F1B)
+                if (kind == RH_PIPELINE_1F1B)
                     CU_ASSERT_EQUAL(most, MIN(m, p - stage));
-                if (kind == RH_SCHEDULE_GPIPE)
+                if (kind == RH_PIPELINE_GPIPE)
                     CU_ASSERT_EQUAL(most, m);
-                if (kind == RH_SCHEDULE_INTERLEAVED)
+                if (kind == RH_PIPELINE_INTERLEAVED)
                     CU_ASSERT_EQUAL(most, MIN(m * v, (p - stage - 1) * 2 + (v - 1) * p + 1));
             }
         }
@@ -222,9 +222,9 @@ static void knobs_without_effect_are_canonical(void)
     CU_ASSERT_FALSE(l.sequence_parallel);
     CU_ASSERT_EQUAL(l.zero, 0);
     CU_ASSERT_EQUAL(l.order, RH_ORDER_TP_DP_PP);
-    CU_ASSERT_EQUAL(l.schedule, RH_SCHEDULE_GPIPE);
+    CU_ASSERT_EQUAL(l.schedule, RH_PIPELINE_GPIPE);
     l = train_layout(&k, "tp8,pp1,schedule=gpipe");
-    CU_ASSERT_EQUAL(l.schedule, RH_SCHEDULE_1F1B);
+    CU_ASSERT_EQUAL(l.schedule, RH_PIPELINE_1F1B);
 }
 
 /* Of long schedules only the ends are walked: the shape is as if all of it were. */
@@ -232,12 +232,12 @@ static void the_shape_of_a_long_schedule_is_whole(void)
 {
     static const int32_t cases[][3] = {{8, 1, 30001}, {4, 3, 20000}, {16, 2, 8000}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
-        for (int kind = RH_SCHEDULE_GPIPE; kind < RH_SCHEDULE_LAST; kind++) {
-            bool chunked = rh_schedule_kind_chunked((RhScheduleKind)kind);
+        for (int kind = RH_PIPELINE_GPIPE; kind < RH_PIPELINE_LAST; kind++) {
+            bool chunked = rh_pipeline_kind_chunked((RhPipelineKind)kind);
             int32_t p = cases[i][0], v = chunked ? cases[i][1] : 1, m = cases[i][2] / p * p;
-            const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhScheduleKind)kind);
+            const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
             int64_t total = rh_pipeline_slots_count(schedule, v, m), at = 0;
-            g_autoptr(RhShape) shape = rh_shape_new((RhScheduleKind)kind, p, v, m);
+            g_autoptr(RhShape) shape = rh_shape_new((RhPipelineKind)kind, p, v, m);
             g_autofree RhSlot *slots = g_new(RhSlot, total);
             g_autofree int32_t *done = g_new0(int32_t, (gsize)v * RH_SLOT_PASSES);
             int32_t inflight = 0, most = 0, claimed = 0, counted = 0;

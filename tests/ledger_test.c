@@ -207,7 +207,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
                      {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768}, /* long enough for rings */
                      {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096},
                      {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536}};
-    int32_t rings = 0, drawn[RH_SCHEDULE_LAST] = {0};
+    int32_t rings = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
@@ -226,7 +226,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
     }
     gsl_rng_free(rng);
     CU_ASSERT_TRUE(rings >= DRAWS / 2);
-    for (int schedule = RH_SCHEDULE_NONE + 1; schedule < RH_SCHEDULE_LAST; schedule++)
+    for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 4);
 }
 

@@ -79,7 +79,7 @@ static bool differ_by_order_and_chunks_alone(const RhLayout *a, const RhLayout *
     return a->tp == b->tp && a->pp == b->pp && a->microbatch == b->microbatch &&
            a->zero == b->zero && a->recompute == b->recompute &&
            a->sequence_parallel == b->sequence_parallel &&
-           (a->schedule == RH_SCHEDULE_GPIPE) == (b->schedule == RH_SCHEDULE_GPIPE);
+           (a->schedule == RH_PIPELINE_GPIPE) == (b->schedule == RH_PIPELINE_GPIPE);
 }
 
 static int32_t twins(const RhPlan *plan)

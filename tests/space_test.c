@@ -24,7 +24,7 @@ static guint count_by_brute_force(const TrainKit *k)
                         for (l.zero = 0; l.zero < 4; l.zero++)
                             for (int rest = 0; rest < 3 * 3 * 2 * 2; rest++) {
                                 l.recompute = (RhRecompute)(rest % 3);
-                                l.schedule = (RhScheduleKind)(1 + rest / 3 % 3);
+                                l.schedule = (RhPipelineKind)(1 + rest / 3 % 3);
                                 l.sequence_parallel = rest / 9 % 2 != 0;
                                 l.order = (RhOrder)(1 + rest / 18);
                                 RhLayout canonical = rh_train_canonical(&k->c, &l);

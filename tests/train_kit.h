@@ -31,7 +31,7 @@ static inline void train_kit_runs_all(TrainKit *k)
     k->stack = g_memdup2(k->c.stack, sizeof *k->stack);
     k->stack->zero_unstaged = 0;
     if (k->stack->schedules != 0)
-        k->stack->schedules |= 1U << RH_SCHEDULE_GPIPE;
+        k->stack->schedules |= 1U << RH_PIPELINE_GPIPE;
     k->c.stack = k->stack;
 }
 

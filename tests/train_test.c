@@ -387,11 +387,11 @@ static void halving_a_leaf_uplink_slows_only_what_crosses_it(void)
 }
 
 /* Narayanan et al. 2021, section 2.2: the bubble is (p-1)/m of the work, (p-1)/(vm) interleaved. */
-static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kind,
+static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhPipelineKind kind,
                              const TrainKit *k);
 
 /* What a schedule's row says of its bubble, at the costs of waits_only. */
-static double bubble_frac(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
+static double bubble_frac(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
     static const double pass_s[RH_SLOT_PASSES] = {1, 2, 1, 1};
     return rh_pipeline_schedule(kind)->bubble_frac(p, v, m, pass_s);
@@ -399,15 +399,15 @@ static double bubble_frac(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
 
 static void the_bubble_is_as_published(void)
 {
-    for (int kind = RH_SCHEDULE_NONE + 1; kind < RH_SCHEDULE_LAST; kind++) {
-        const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhScheduleKind)kind);
+    for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++) {
+        const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
         CU_ASSERT_TRUE(schedule->bubble && schedule->bubble_frac);
     }
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     static const int32_t cases[][3] = {{4, 1, 8}, {8, 1, 8}, {4, 2, 8}, {4, 4, 16}, {8, 2, 16}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         int32_t p = cases[i][0], v = cases[i][1], m = cases[i][2];
-        RhScheduleKind kind = v > 1 ? RH_SCHEDULE_INTERLEAVED : RH_SCHEDULE_1F1B;
+        RhPipelineKind kind = v > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
         g_autoptr(RhProgram) program = waits_only(p, v, m, kind, &k);
         RhEngineOptions options = {0};
         g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
@@ -415,10 +415,10 @@ static void the_bubble_is_as_published(void)
         RH_CHECK_CLOSE(run->step_time_s, work * (1 + (p - 1.0) / (v * m)), 1e-3);
         RH_CHECK_CLOSE(bubble_frac(kind, p, v, m), (p - 1.0) / (v * m), 1e-12);
         if (v == 1) {
-            g_autoptr(RhProgram) gpipe = waits_only(p, 1, m, RH_SCHEDULE_GPIPE, &k);
+            g_autoptr(RhProgram) gpipe = waits_only(p, 1, m, RH_PIPELINE_GPIPE, &k);
             g_autoptr(RhRun) same = rh_rehearse_apart(gpipe, k.platform, &options, NULL);
             RH_CHECK_CLOSE(same->step_time_s, run->step_time_s, 1e-3);
-            RH_CHECK_CLOSE(bubble_frac(RH_SCHEDULE_GPIPE, p, 1, m), (p - 1.0) / m, 1e-12);
+            RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_GPIPE, p, 1, m), (p - 1.0) / m, 1e-12);
         }
     }
 }
@@ -431,12 +431,12 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
     static const int32_t cases[][2] = {{2, 2}, {4, 4}, {4, 13}, {8, 8}, {8, 20}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         int32_t p = cases[i][0], m = cases[i][1];
-        g_autoptr(RhProgram) program = waits_only(p, 1, m, RH_SCHEDULE_ZB_H1, &k);
+        g_autoptr(RhProgram) program = waits_only(p, 1, m, RH_PIPELINE_ZB_H1, &k);
         RhEngineOptions options = {0};
         g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
         RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
-        RH_CHECK_CLOSE(bubble_frac(RH_SCHEDULE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
-        g_autoptr(RhShape) shape = rh_shape_new(RH_SCHEDULE_ZB_H1, p, 1, m);
+        RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
+        g_autoptr(RhShape) shape = rh_shape_new(RH_PIPELINE_ZB_H1, p, 1, m);
         for (guint f = 0; f < shape->kept->len; f++)
             CU_ASSERT_TRUE(g_array_index(shape->kept, int32_t, f) <= p);
     }
@@ -444,7 +444,7 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
 
 /* A pipeline of timed waits: a stage's forward takes 1 s and its backward 2 s a micro-batch, or 1 s
  * each half, spread over v chunks. */
-static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhScheduleKind kind,
+static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhPipelineKind kind,
                              const TrainKit *k)
 {
     (void)k;

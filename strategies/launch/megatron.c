@@ -101,7 +101,7 @@ static const char *const recompute_words[] = {
     "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"};
 /* Chunks are said by vpp. */
 static const char *const schedule_words[] = {
-    [RH_SCHEDULE_1F1B] = "", [RH_SCHEDULE_INTERLEAVED] = ""};
+    [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
 static const char *const sequence_words[] = {"", "--sequence-parallel"};
 static const char *const order_words[] = {
     [RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP_PP_DP] = "--use-tp-pp-dp-mapping"};

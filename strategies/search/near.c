@@ -12,7 +12,7 @@ bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (knob->variant)
             rh_knob_store(knob, &x, rh_knob_value(knob, b));
-    if (rh_schedule_kind_title(x.schedule) == rh_schedule_kind_title(b->schedule))
+    if (rh_pipeline_kind_title(x.schedule) == rh_pipeline_kind_title(b->schedule))
         x.schedule = b->schedule;
     return rh_layout_equal(&x, b);
 }

@@ -69,8 +69,8 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
         l.etp = 0;
     if (replicas_most(&l) == 1)
         l.zero = 0;
-    if (l.pp == 1 || (l.schedule == RH_SCHEDULE_GPIPE && rh_train_microbatches(c, &l) == 1))
-        l.schedule = RH_SCHEDULE_1F1B;
+    if (l.pp == 1 || (l.schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, &l) == 1))
+        l.schedule = RH_PIPELINE_1F1B;
     if (l.pp == 1 || l.dp == 1)
         l.order = RH_ORDER_TP_DP_PP;
     return l;
@@ -89,10 +89,10 @@ char *rh_divisors_text(int64_t n, int64_t limit)
 static char *schedules_text(const RhStack *stack)
 {
     g_autoptr(GString) s = g_string_new(NULL);
-    for (int kind = RH_SCHEDULE_NONE + 1; kind < RH_SCHEDULE_LAST; kind++)
-        if (rh_stack_runs(stack, (RhScheduleKind)kind))
+    for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++)
+        if (rh_stack_runs(stack, (RhPipelineKind)kind))
             g_string_append_printf(s, "%s%s", s->len ? ", " : "",
-                                   rh_schedule_kind_name((RhScheduleKind)kind));
+                                   rh_pipeline_kind_name((RhPipelineKind)kind));
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
@@ -113,7 +113,7 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
                        "help: the stack bare runs all of them",
-                       rh_schedule_kind_name(l->schedule), c->stack->name, legal);
+                       rh_pipeline_kind_name(l->schedule), c->stack->name, legal);
     }
     int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
@@ -137,12 +137,12 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
             "pp=%d x vpp=%d chunks are more than the %d layers\n"
             "note: two chunks more are legal: the first holds the embedding alone, the last the head",
             l->pp, l->vpp, c->model->layers_count);
-    if ((l->vpp > 1) != rh_schedule_kind_chunked(l->schedule))
+    if ((l->vpp > 1) != rh_pipeline_kind_chunked(l->schedule))
         return rh_fail(
             error, RH_ERROR_USAGE,
             "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule, and "
             "it alone, has vpp > 1",
-            l->vpp, rh_schedule_kind_name(l->schedule));
+            l->vpp, rh_pipeline_kind_name(l->schedule));
     if (l->vpp > 1 && l->pp == 1)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
     if (l->vpp > 1 && m % l->pp != 0)

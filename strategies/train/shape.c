@@ -267,7 +267,7 @@ static RhShape *shape_alloc(int32_t p, int32_t v, int32_t m)
     return s;
 }
 
-RhShape *rh_shape_new(RhScheduleKind kind, int32_t p, int32_t v, int32_t m)
+RhShape *rh_shape_new(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
     RhShape *s = shape_alloc(p, v, walked(schedule, p, v, m));

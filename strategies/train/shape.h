@@ -52,6 +52,6 @@ typedef struct {
     GArray *path_slots;            /* RhPathSlot */
 } RhShape;
 
-RhShape *rh_shape_new(RhScheduleKind schedule, int32_t p, int32_t v, int32_t m);
+RhShape *rh_shape_new(RhPipelineKind schedule, int32_t p, int32_t v, int32_t m);
 void rh_shape_free(RhShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhShape, rh_shape_free)

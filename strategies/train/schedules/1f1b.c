@@ -24,5 +24,5 @@ static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
     return (p - 1) / ((double)v * (double)m);
 }
 
-const RhPipelineSchedule rh_schedule_1f1b = {
+const RhPipelineSchedule rh_pipeline_1f1b = {
     .settles = true, .order = order, .bubble = "(pp - 1) / m", .bubble_frac = bubble_frac};

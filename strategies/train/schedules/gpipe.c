@@ -17,5 +17,5 @@ static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
     return (p - 1) / ((double)v * (double)m);
 }
 
-const RhPipelineSchedule rh_schedule_gpipe = {
+const RhPipelineSchedule rh_pipeline_gpipe = {
     .order = order, .bubble = "(pp - 1) / m", .bubble_frac = bubble_frac};

@@ -34,5 +34,5 @@ static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
     return (p - 1) / ((double)v * (double)m);
 }
 
-const RhPipelineSchedule rh_schedule_interleaved = {
+const RhPipelineSchedule rh_pipeline_interleaved = {
     .settles = true, .order = order, .bubble = "(pp - 1) / (vpp x m)", .bubble_frac = bubble_frac};

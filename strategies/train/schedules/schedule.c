@@ -1,10 +1,10 @@
 #include "strategies/train/schedules/schedule.h"
 
-#define ROW(constant, object, ...) [RH_SCHEDULE_##constant] = &rh_schedule_##object,
-static const RhPipelineSchedule *const schedules[RH_SCHEDULE_LAST] = {RH_SCHEDULES(ROW)};
+#define ROW(constant, object, ...) [RH_PIPELINE_##constant] = &rh_pipeline_##object,
+static const RhPipelineSchedule *const schedules[RH_PIPELINE_LAST] = {RH_PIPELINES(ROW)};
 
-const RhPipelineSchedule *rh_pipeline_schedule(RhScheduleKind kind)
+const RhPipelineSchedule *rh_pipeline_schedule(RhPipelineKind kind)
 {
-    g_return_val_if_fail(kind > RH_SCHEDULE_NONE && kind < RH_SCHEDULE_LAST, NULL);
+    g_return_val_if_fail(kind > RH_PIPELINE_NONE && kind < RH_PIPELINE_LAST, NULL);
     return schedules[kind];
 }

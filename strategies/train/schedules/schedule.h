@@ -35,7 +35,7 @@ typedef struct {
     double (*bubble_frac)(int32_t p, int32_t v, int64_t m, const double pass_s[RH_SLOT_PASSES]);
 } RhPipelineSchedule;
 
-const RhPipelineSchedule *rh_pipeline_schedule(RhScheduleKind kind);
+const RhPipelineSchedule *rh_pipeline_schedule(RhPipelineKind kind);
 
 /* Slots of one stage. */
 static inline int64_t rh_pipeline_slots_count(const RhPipelineSchedule *s, int32_t v, int64_t m)
@@ -75,7 +75,7 @@ static inline RhSlotKind rh_slot_kind_next(const RhSlot *slot, int32_t microbatc
     return kind;
 }
 
-#define RH_SCHEDULE_OBJECT(constant, object, ...)                                                  \
-    extern const RhPipelineSchedule rh_schedule_##object;
-RH_SCHEDULES(RH_SCHEDULE_OBJECT)
-#undef RH_SCHEDULE_OBJECT
+#define RH_PIPELINE_OBJECT(constant, object, ...)                                                  \
+    extern const RhPipelineSchedule rh_pipeline_##object;
+RH_PIPELINES(RH_PIPELINE_OBJECT)
+#undef RH_PIPELINE_OBJECT

@@ -39,7 +39,7 @@ static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
     return (p - 1) * (f + b - w) / ((double)m * (f + b + w));
 }
 
-const RhPipelineSchedule rh_schedule_zb_h1 = {.splits_backward = true,
+const RhPipelineSchedule rh_pipeline_zb_h1 = {.splits_backward = true,
                                               .settles = true,
                                               .order = order,
                                               .bubble = "(pp - 1) (F + B - W) / (m (F + B + W))",
