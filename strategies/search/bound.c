@@ -23,7 +23,10 @@ typedef struct {
     int32_t p, v, m;
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
     double least_s;                                  /* of the four */
+    double share;   /* of the SMs, held by a lane that is surely busy beside kernels */
     double begin_s; /* until the first kernel's parameters are in */
+    double lap_s;   /* messages of gradients once round all stages */
+    double after_s; /* the first stage's last sums and optimizer */
 } Terms;
 
 /* Of the shape's critical paths; the same for every layout with these prices and flows. */
@@ -41,54 +44,103 @@ static double longest_path_s(const Terms *t, const double *ends_s)
     return longest;
 }
 
-/* Seconds of lanes beside kernels when the stage runs none for `idle_s`. A lane's communications
- * follow one another, but all lanes may use the same idle second. Messages have four lanes: in and
- * out, ahead and back. */
-static double beside_s(const Terms *t, int32_t s, double idle_s)
+/* Seconds that lanes beside kernels are busy: those of parameters and gradients, and of messages in
+ * and out, each ahead and back. A lane's communications follow one another. */
+typedef struct {
+    double gathers_s, gradients_s, before_s, after_s;
+} Beside;
+
+static Beside beside(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
-    double gathers = f->step.gathers_s + t->m * f->step_each.gathers_s;
-    double gradients = f->step.gradients_s + t->m * f->step_each.gradients_s;
     double message = t->m * t->least_s;
-    double before = (t->v - (s == 0)) * message, after = (t->v - (s == t->p - 1)) * message;
-    return rh_later(0, gathers - idle_s) + rh_later(0, gradients - idle_s) +
-           2 * rh_later(0, before - idle_s) + 2 * rh_later(0, after - idle_s);
+    return (Beside){f->step.gathers_s + t->m * f->step_each.gathers_s,
+                    f->step.gradients_s + t->m * f->step_each.gradients_s,
+                    (t->v - (s == 0)) * message, (t->v - (s == t->p - 1)) * message};
+}
+
+/* What is left of them when the stage runs no kernel for `idle_s`: all lanes may use the same idle
+ * second. */
+static double left_s(const Beside *b, double idle_s)
+{
+    return rh_later(0, b->gathers_s - idle_s) + rh_later(0, b->gradients_s - idle_s) +
+           2 * rh_later(0, b->before_s - idle_s) + 2 * rh_later(0, b->after_s - idle_s);
+}
+
+/* A stage's kernels start. */
+static inline double fill_s(const Terms *t, int32_t s)
+{
+    return t->begin_s + t->spans->fill_s[s] + s * t->next_s;
+}
+
+/* Behind the stage's last gradients that go back, until the first stage is done. */
+static inline double drain_s(const Terms *t, int32_t s)
+{
+    int32_t laps = t->shape->back_chunk[s];
+    return t->spans->drain_s[laps * t->p + s] + s * t->back_s + laps * t->lap_s + t->after_s;
 }
 
 /* Six lanes at most hold `share` of the SMs each. While six shares are no more than all, an idle
  * second more never makes the sum less, so the least idle time gives a bound. */
-static double pipeline_s(const Terms *t, int32_t s)
+static double slowed_s(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
-    double after = f->end_s + f->optimizer_s;
-    int32_t laps = t->shape->back_chunk[s];
-    double fill = t->begin_s + t->spans->fill_s[s] + s * t->next_s;
-    double drain = t->spans->drain_s[laps * t->p + s] + s * t->back_s +
-                   laps * ((t->p - 1) * t->back_s + t->back_wrap_s) + t->flows[0]->end_s +
-                   t->flows[0]->optimizer_s;
-    double work = t->m * t->spans->work_s[s], exposed = work - t->m * t->spans->kernels_s[s];
-    double share = t->net->uniform ? rh_earlier(t->screen->held_frac, 1.0 / 6) : 0;
-    double idle = fill + exposed;
-    double here = fill + work + after + share * beside_s(t, s, idle + after);
+    Beside lanes = beside(t, s);
+    double fill = fill_s(t, s), work = t->m * t->spans->work_s[s], drain = drain_s(t, s);
+    double idle = fill + (work - t->m * t->spans->kernels_s[s]), after = f->end_s + f->optimizer_s;
+    double here = fill + work + after + t->share * left_s(&lanes, idle + after);
     if (t->p == 1)
         return here;
-    double back =
-        fill + work - t->prices->behind_back_s[s] + drain + share * beside_s(t, s, idle + drain);
-    return rh_later(here, back);
+    double back = fill + work - t->prices->behind_back_s[s] + drain;
+    return rh_later(here, back + t->share * left_s(&lanes, idle + drain));
+}
+
+/* The latest over stages that communicate alike. */
+typedef struct {
+    double turn_s;    /* the last micro-batch's gradients are a stage's next slots */
+    double through_s; /* the first gradients are there */
+    double work_s;    /* all slots are done, or gone back to the first stage: no lane beside them */
+} Latest;
+
+static Latest latest_of(const Terms *t, int32_t s, int32_t end)
+{
+    Latest l = {0};
+    const RhSpans *spans = t->spans;
+    const RhPrices *prices = t->prices;
+    int32_t chunks = t->p * t->v, own = chunks - t->p;
+    double there = t->v * (t->p - 1) * t->next_s + (t->v - 1) * t->next_wrap_s;
+    double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
+    double after = t->flows[s]->end_s + t->flows[s]->optimizer_s;
+    for (int32_t i = s; i < end; i++) {
+        double fill = fill_s(t, i), work = fill + t->m * spans->work_s[i];
+        double back = t->p > 1 ? work - prices->behind_back_s[i] + drain_s(t, i) : 0;
+        l.turn_s = rh_later(l.turn_s, fill + prices->before_last_s[i]);
+        l.through_s =
+            rh_later(l.through_s, first - spans->drain_s[own + i + 1] + (t->p - 1 - i) * t->back_s);
+        l.work_s = rh_later(l.work_s, rh_later(work + after, back));
+    }
+    return l;
+}
+
+/* Where even all that lanes hold would not make the stages later than `worst_s`, that is returned. */
+static double pipeline_s(const Terms *t, int32_t s, int32_t end, double work_s, double worst_s)
+{
+    Beside lanes = beside(t, s == 0 && end > 1 ? 1 : s); /* an inner stage has the most messages */
+    if (work_s + t->share * left_s(&lanes, 0) <= worst_s)
+        return worst_s;
+    for (int32_t i = s; i < end; i++)
+        worst_s = rh_later(worst_s, slowed_s(t, i));
+    return worst_s;
 }
 
 /* Gradients of every micro-batch: the first are there when one has gone through all chunks and back
  * to this stage. Of the last micro-batch: when it is the last one's turn. */
-static double gradients_s(const Terms *t, int32_t s)
+static double gradients_s(const Terms *t, int32_t s, const Latest *l)
 {
     const RhFlows *f = t->flows[s];
-    int32_t chunks = t->p * t->v, own = chunks - t->p + s;
     double every = f->step.gradients_s + t->m * f->step_each.gradients_s;
-    double there = t->v * (t->p - 1) * t->next_s + (t->v - 1) * t->next_wrap_s;
-    double through = t->begin_s + t->spans->forward_all_s + there + t->spans->drain_s[chunks] -
-                     t->spans->drain_s[own + 1] + (t->p - 1 - s) * t->back_s;
-    double turn = t->begin_s + t->spans->fill_s[s] + s * t->next_s + t->prices->before_last_s[s];
-    return rh_later(f->each ? through + every : 0, turn + f->last_s) + f->end_s + f->optimizer_s;
+    return rh_later(f->each ? l->through_s + every : 0, l->turn_s + f->last_s) + f->end_s +
+           f->optimizer_s;
 }
 
 static double hop_s(const RhHop *hop, double bytes)
@@ -98,14 +150,14 @@ static double hop_s(const RhHop *hop, double bytes)
 
 static double paths_s(const Terms *t, const RhLayout *l)
 {
-    const double *found = g_hash_table_lookup(t->prices->longest, t->flows);
-    if (found)
-        return *found;
+    GArray *known = t->prices->longest;
+    for (guint i = 0; i < known->len; i++)
+        if (g_array_index(known, RhLongest, i).flows == t->flows)
+            return g_array_index(known, RhLongest, i).seconds;
     g_autofree double *ends_s = rh_screen_path_ends_s(t->screen, l);
-    double *longest = g_new(double, 1);
-    *longest = longest_path_s(t, ends_s);
-    g_hash_table_insert(t->prices->longest, (void *)(uintptr_t)t->flows, longest);
-    return *longest;
+    RhLongest longest = {t->flows, longest_path_s(t, ends_s)};
+    g_array_append_val(known, longest);
+    return longest.seconds;
 }
 
 static void price_messages(Terms *t, double bytes)
@@ -117,31 +169,35 @@ static void price_messages(Terms *t, double bytes)
     t->back_s = hop_s(&net->back[t->p - 1], bytes);
     t->next_wrap_s = hop_s(&net->next[t->p - 1], bytes);
     t->back_wrap_s = hop_s(&net->back[0], bytes);
+    t->lap_s = (t->p - 1) * t->back_s + t->back_wrap_s;
     t->least_s =
         rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));
 }
 
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
-    const RhShardCost *shard = rh_screen_shard(screen, l);
-    const RhNet *net = rh_screen_net(screen, l);
-    RhSpans *spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), net);
+    RhTables tables = rh_screen_tables(screen, l);
     Terms t = {.screen = screen,
-               .spans = spans,
-               .shape = rh_screen_shape(screen, l),
-               .net = net,
-               .flows = rh_screen_flows(screen, l),
+               .spans = tables.spans,
+               .shape = tables.shape,
+               .prices = tables.prices,
+               .net = tables.net,
+               .flows = tables.flows,
                .p = l->pp,
-               .v = l->vpp};
-    t.m = t.shape->m;
-    t.prices = rh_screen_prices(spans, t.shape);
-    t.begin_s = t.flows[0]->first_wait_s;
-    price_messages(&t, shard->pieces->message_bytes);
+               .v = l->vpp,
+               .m = tables.shape->m,
+               .share = tables.net->uniform ? rh_earlier(screen->held_frac, 1.0 / 6) : 0,
+               .begin_s = tables.flows[0]->first_wait_s,
+               .after_s = tables.flows[0]->end_s + tables.flows[0]->optimizer_s};
+    price_messages(&t, tables.shard->pieces->message_bytes);
     double worst = t.p > 1 ? paths_s(&t, l) : 0;
-    for (int32_t s = 0; s < t.p; s++) {
+    for (int32_t s = 0, end; s < t.p; s = end) {
         const RhFlows *f = t.flows[s];
         double links = f->step.moving_s + t.m * f->step_each.moving_s + f->end_s + f->optimizer_s;
-        worst = rh_later(worst, rh_later(links, rh_later(pipeline_s(&t, s), gradients_s(&t, s))));
+        end = s + f->alike_count;
+        Latest latest = latest_of(&t, s, end);
+        worst = rh_later(worst, rh_later(links, gradients_s(&t, s, &latest)));
+        worst = pipeline_s(&t, s, end, latest.work_s, worst);
     }
     return worst;
 }

@@ -49,48 +49,62 @@ static int32_t uneven_of(RhScreen *s, const RhLayout *l)
     return (int32_t)s->uneven->len;
 }
 
-static RhScreenKey key_of(RhScreen *s, const RhLayout *l, int32_t given)
+/* Without what a table is made for besides. */
+static RhScreenKey key_of(RhScreen *s, const RhLayout *l)
 {
     RhScreenKey key = {{
 #define RH_KNOB(type, field, ...) (int32_t) l->field,
 #include "strategies/knob_rows.h"
 #undef RH_KNOB
-        given}};
+        0}};
     key.v[RH_SCREEN_KEY_stage_layers_count] = uneven_of(s, l);
     return key;
 }
 
-static bool last_asked_for(const RhMemo *memo, const RhScreenKey *wanted)
+/* The key without what the table does not depend on. */
+static RhScreenKey masked(const RhMemo *memo, const RhScreenKey *key)
+{
+    RhScreenKey out;
+    for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
+        out.v[i] = key->v[i] & memo->mask.v[i];
+    return out;
+}
+
+static bool is_at(const RhMemo *memo, int place, const RhScreenKey *wanted)
 {
     int32_t differs = 0;
     for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
-        differs |= (wanted->v[i] & memo->mask.v[i]) ^ memo->key->v[i];
+        differs |= (wanted->v[i] & memo->mask.v[i]) ^ memo->last[place].key->v[i];
     return differs == 0;
 }
 
-/* True when the value is known; it is memo->value then. Neighbours in the space share most of
- * their tables, so the last one asked for is tried first. Takes from `wanted` what the table does
- * not depend on. */
-static bool memo_has(RhMemo *memo, RhScreenKey *wanted)
+static void *at_once(RhMemo *memo, const RhScreenKey *key, void *value)
 {
-    if (memo->key && last_asked_for(memo, wanted))
-        return true;
+    memo->last[1] = memo->last[0];
+    memo->last[0].key = key;
+    return memo->last[0].value = value;
+}
+
+/* The value, or NULL. Neighbours in the space share most of their tables or differ in a knob of two
+ * values: the last two that were asked for are tried first. */
+static void *memo_get(RhMemo *memo, const RhScreenKey *wanted)
+{
     void *key, *value;
-    for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
-        wanted->v[i] &= memo->mask.v[i];
-    if (!g_hash_table_lookup_extended(memo->table, wanted, &key, &value))
-        return false;
-    memo->key = key;
-    memo->value = value;
-    return true;
+    for (int place = 0; place < 2; place++)
+        if (memo->last[place].key && is_at(memo, place, wanted))
+            return place == 0 ? memo->last[0].value
+                              : at_once(memo, memo->last[1].key, memo->last[1].value);
+    RhScreenKey own = masked(memo, wanted);
+    if (!g_hash_table_lookup_extended(memo->table, &own, &key, &value))
+        return NULL;
+    return at_once(memo, key, value);
 }
 
 static void *memo_add(RhMemo *memo, const RhScreenKey *wanted, void *value)
 {
-    RhScreenKey *key = g_memdup2(wanted, sizeof *wanted);
+    RhScreenKey own = masked(memo, wanted), *key = g_memdup2(&own, sizeof own);
     g_hash_table_insert(memo->table, key, value);
-    memo->key = key;
-    return memo->value = value;
+    return at_once(memo, key, value);
 }
 
 /* --- shards --- */
@@ -123,7 +137,7 @@ static void prices_free(void *data)
     g_free(p->before_last_s);
     g_free(p->behind_back_s);
     g_free(p->path_s);
-    g_hash_table_destroy(p->longest);
+    g_array_unref(p->longest);
     g_free(p);
 }
 
@@ -159,11 +173,17 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
     return s;
 }
 
+static const RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+{
+    key->v[RH_SCREEN_KEY_GIVEN] = rh_pipeline_schedule(l->schedule)->splits_backward;
+    void *found = memo_get(&s->shards, key);
+    return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
+}
+
 const RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l, rh_pipeline_schedule(l->schedule)->splits_backward);
-    return memo_has(&s->shards, &key) ? s->shards.value
-                                      : memo_add(&s->shards, &key, shard_new(s->c, l));
+    RhScreenKey key = key_of(s, l);
+    return shard_of(s, l, &key);
 }
 
 /* --- splits and shapes --- */
@@ -192,20 +212,30 @@ static void split_free(void *data)
     g_free(s);
 }
 
+static const RhSplit *split_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+{
+    key->v[RH_SCREEN_KEY_GIVEN] = 0;
+    void *found = memo_get(&s->splits, key);
+    return found ? found : memo_add(&s->splits, key, split_new(s, l));
+}
+
 const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l, 0);
-    return memo_has(&s->splits, &key) ? s->splits.value
-                                      : memo_add(&s->splits, &key, split_new(s, l));
+    RhScreenKey key = key_of(s, l);
+    return split_of(s, l, &key);
+}
+
+static const RhShape *shape_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+{
+    int32_t m = key->v[RH_SCREEN_KEY_GIVEN] = (int32_t)rh_train_microbatches(s->c, l);
+    void *found = memo_get(&s->shapes, key);
+    return found ? found : memo_add(&s->shapes, key, rh_shape_new(l->schedule, l->pp, l->vpp, m));
 }
 
 const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
 {
-    int32_t m = (int32_t)rh_train_microbatches(s->c, l);
-    RhScreenKey key = key_of(s, l, m);
-    return memo_has(&s->shapes, &key)
-               ? s->shapes.value
-               : memo_add(&s->shapes, &key, rh_shape_new(l->schedule, l->pp, l->vpp, m));
+    RhScreenKey key = key_of(s, l);
+    return shape_of(s, l, &key);
 }
 
 /* --- spans --- */
@@ -291,7 +321,7 @@ static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
     prices->before_last_s = g_new(double, shape->p);
     prices->behind_back_s = g_new(double, shape->p);
     prices->path_s = g_new(double, shape->paths_count + 1);
-    prices->longest = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    prices->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
     for (int32_t s = 0; s < shape->p; s++) {
         prices->before_last_s[s] = price_slots(spans, shape, s, shape->before_last);
         prices->behind_back_s[s] = price_slots(spans, shape, s, shape->behind_back);
@@ -317,28 +347,59 @@ RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSpl
                          const RhNet *net)
 {
     int32_t key[] = {split->id, net->placement_key};
+    if (shard == screen->spans_last.shard && spans_equal(key, screen->spans_last.key))
+        return screen->spans_last.value;
     RhSpans *found = g_hash_table_lookup(shard->spans, key);
     if (!found)
         g_hash_table_insert(shard->spans, g_memdup2(key, sizeof key),
                             found = spans_new(screen, shard, split, net));
-    return found;
+    screen->spans_last.shard = shard;
+    memcpy(screen->spans_last.key, key, sizeof key);
+    return screen->spans_last.value = found;
 }
 
 /* --- nets and flows --- */
 
+static const RhNet *net_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+{
+    key->v[RH_SCREEN_KEY_GIVEN] = 0;
+    void *found = memo_get(&s->nets, key);
+    return found ? found : memo_add(&s->nets, key, rh_net_new(s, l));
+}
+
 const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l, 0);
-    return memo_has(&s->nets, &key) ? s->nets.value : memo_add(&s->nets, &key, rh_net_new(s, l));
+    RhScreenKey key = key_of(s, l);
+    return net_of(s, l, &key);
+}
+
+static RhFlows *const *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+{
+    bool one = rh_train_microbatches(s->c, l) == 1;
+    bool splits = rh_pipeline_schedule(l->schedule)->splits_backward;
+    key->v[RH_SCREEN_KEY_GIVEN] = 2 * splits + one;
+    void *found = memo_get(&s->flows, key);
+    return found ? found : memo_add(&s->flows, key, rh_flows_new(s, l));
 }
 
 RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
 {
-    bool one = rh_train_microbatches(s->c, l) == 1;
-    bool splits = rh_pipeline_schedule(l->schedule)->splits_backward;
-    RhScreenKey key = key_of(s, l, 2 * splits + one);
-    return memo_has(&s->flows, &key) ? s->flows.value
-                                     : memo_add(&s->flows, &key, rh_flows_new(s, l));
+    RhScreenKey key = key_of(s, l);
+    return flows_of(s, l, &key);
+}
+
+/* --- what a bound reads --- */
+
+RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
+{
+    RhScreenKey key = key_of(s, l);
+    RhTables t = {.shard = shard_of(s, l, &key),
+                  .shape = shape_of(s, l, &key),
+                  .net = net_of(s, l, &key),
+                  .flows = flows_of(s, l, &key)};
+    t.spans = rh_screen_spans(s, t.shard, split_of(s, l, &key), t.net);
+    t.prices = rh_screen_prices(t.spans, t.shape);
+    return t;
 }
 
 static RhRooms *rooms_of(const RhShardCost *shard, const RhSplit *split, const RhLayout *l)

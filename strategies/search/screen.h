@@ -83,11 +83,17 @@ typedef struct {
     const struct RhPrices *prices_last;
 } RhSpans;
 
+/* The longest path, with what the scripts communicate at its ends. */
+typedef struct {
+    struct RhFlows *const *flows; /* per stage */
+    double seconds;
+} RhLongest;
+
 /* A shape at a span's costs, messages apart. */
 typedef struct RhPrices {
     double *before_last_s, *behind_back_s; /* per stage */
     double *path_s;                        /* per path */
-    GHashTable *longest;                   /* RhFlows** -> seconds of the longest path, owned */
+    GArray *longest;                       /* RhLongest: few stages' scripts go with one price */
 } RhPrices;
 
 typedef struct {
@@ -139,12 +145,13 @@ typedef struct {
 
 /* The communication of one stage's script: seconds of every step, and sums by slot. What the closed
  * form reads lies together. */
-typedef struct {
+typedef struct RhFlows {
     RhStepSums step, step_each;
     double optimizer_s;
-    double end_s;  /* of the busiest lane, between the last of them and the optimizer */
-    double last_s; /* of the gradient lane, in the last micro-batch's slots */
-    bool each;     /* every micro-batch has gradients in that lane */
+    double end_s;        /* of the busiest lane, between the last of them and the optimizer */
+    double last_s;       /* of the gradient lane, in the last micro-batch's slots */
+    bool each;           /* every micro-batch has gradients in that lane */
+    int32_t alike_count; /* stages from this one on of which all the above is the same */
     RhScript *script;
     double *step_s, *moving_s; /* per step: all of it; while bytes move */
     double first_wait_s;       /* when the first item's parameters are there */
@@ -168,10 +175,12 @@ typedef struct {
 } RhScreenKey;
 
 typedef struct {
-    GHashTable *table;      /* owned, as its values */
-    RhScreenKey mask;       /* 0 for knobs that are not in the key, else ~0 */
-    const RhScreenKey *key; /* last asked for */
-    void *value;
+    GHashTable *table; /* owned, as its values */
+    RhScreenKey mask;  /* 0 for knobs that are not in the key, else ~0 */
+    struct {
+        const RhScreenKey *key;
+        void *value;
+    } last[2]; /* asked for, the latest first */
 } RhMemo;
 
 /* A collective of all blocks of a stage at once. */
@@ -186,6 +195,11 @@ struct RhScreen {
     const RhCase *c;
     double held_frac; /* of a device's SMs, by one communication */
     RhMemo shards, splits, shapes, nets, flows;
+    struct {
+        const RhShardCost *shard;
+        int32_t key[2]; /* of its spans */
+        RhSpans *value;
+    } spans_last;             /* asked for */
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
@@ -194,6 +208,16 @@ struct RhScreen {
     GHashTable *loads; /* RhCollectiveKey -> GArray of what links carry, owned */
 };
 
+/* All that a bound reads of a layout, looked up at once. */
+typedef struct {
+    const RhShardCost *shard;
+    const RhShape *shape;
+    const RhNet *net;
+    RhFlows *const *flows; /* per stage */
+    RhSpans *spans;
+    const RhPrices *prices;
+} RhTables;
+RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
 /* rh_train_memory with the tables at hand. */
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
 /* rh_train_tasks likewise. */

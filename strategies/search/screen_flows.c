@@ -100,9 +100,8 @@ static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
     }
 }
 
-static RhFlows *flows_new(RhScreen *s, const RhLayout *l, int32_t stage)
+static void flows_init(RhFlows *f, RhScreen *s, const RhLayout *l, int32_t stage)
 {
-    RhFlows *f = g_new0(RhFlows, 1);
     f->layout = *l;
     f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
     f->script = rh_script_new(rh_screen_shard(s, l)->pieces, &f->layout, stage);
@@ -111,14 +110,28 @@ static RhFlows *flows_new(RhScreen *s, const RhLayout *l, int32_t stage)
     f->first_wait_s = first_wait_s(f);
     RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->params);
     f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
-    return f;
+}
+
+static bool sums_alike(const RhFlows *a, const RhFlows *b)
+{
+    return memcmp(&a->step, &b->step, sizeof a->step) == 0 &&
+           memcmp(&a->step_each, &b->step_each, sizeof a->step_each) == 0 &&
+           a->optimizer_s == b->optimizer_s && a->end_s == b->end_s && a->last_s == b->last_s &&
+           a->each == b->each;
 }
 
 RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *l)
 {
     RhFlows **all = g_new0(RhFlows *, l->pp + 1);
-    for (int32_t stage = 0; stage < l->pp; stage++)
-        all[stage] = flows_new(screen, l, stage);
+    RhFlows *in_a_row = g_new0(RhFlows, l->pp); /* as bounds walk them */
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        all[stage] = &in_a_row[stage];
+        flows_init(all[stage], screen, l, stage);
+    }
+    for (int32_t stage = l->pp - 1; stage >= 0; stage--) {
+        bool next_too = stage + 1 < l->pp && sums_alike(all[stage], all[stage + 1]);
+        all[stage]->alike_count = 1 + (next_too ? all[stage + 1]->alike_count : 0);
+    }
     return all;
 }
 
@@ -128,7 +141,7 @@ void rh_flows_free(void *data)
     for (int32_t stage = 0; all[stage]; stage++) {
         rh_script_free(all[stage]->script);
         g_free(all[stage]->step_s);
-        g_free(all[stage]);
     }
+    g_free(all[0]);
     g_free(all);
 }

@@ -341,19 +341,32 @@ static double late_s(const Ends *e, int32_t stage, const RhSlotKind *kind, bool 
     return slot_late_s(e, &s, stage, kind, end);
 }
 
+/* Each kind of slot once: paths have many in common. */
+static double known_late_s(const Ends *e, const RhPathSlot *slot, double *known)
+{
+    int32_t place = (slot->kind.chunk * e->g->l->pp + slot->stage) * RH_SLOT_PASSES;
+    double *late = &known[(place + slot->kind.pass) * 4 + slot->kind.first * 2 + slot->kind.last];
+    if (*late < 0)
+        *late = late_s(e, slot->stage, &slot->kind, false);
+    return *late;
+}
+
 double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *l)
 {
     const RhShape *shape = rh_screen_shape(screen, l);
     Graph g = graph_of(screen, l);
     Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
     double *ends = g_new(double, shape->paths_count + 1), first = first_late_s(&e);
+    g_autofree double *known = g_new(double, (size_t)g.chunks *RH_SLOT_PASSES * 4);
+    for (size_t i = 0; i < (size_t)g.chunks * RH_SLOT_PASSES * 4; i++)
+        known[i] = -1; /* not yet */
     for (int32_t i = 0; i < shape->paths_count; i++) {
         const RhPathMessages *n = &shape->path_messages[i];
         ends[i] = first + late_s(&e, n->end_stage, &n->end, true);
     }
     for (guint i = 0; i < shape->path_slots->len; i++) {
         const RhPathSlot *slot = &g_array_index(shape->path_slots, RhPathSlot, i);
-        ends[slot->path] += late_s(&e, slot->stage, &slot->kind, false);
+        ends[slot->path] += known_late_s(&e, slot, known);
     }
     return ends;
 }

@@ -29,10 +29,24 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_TIED] = {.label = "tied", .joins = true},
 };
 
-static void set_interval(RhGrid *g, RhGroupKind kind, int32_t low, int32_t size)
+typedef struct {
+    int32_t low, size;
+} Interval;
+
+static Interval interval_of(const RhLayout *l, RhGroupKind kind)
 {
-    g->low[kind] = low;
-    g->high[kind] = low * size;
+    int32_t replicas = l->cp * l->dp, etp = rh_train_expert_tensor(l), both = etp * l->ep;
+    bool spread = rh_train_spreads_experts(l);
+    const Interval of[RH_GROUP_LAST] = {
+        [RH_GROUP_TENSOR] = {1, l->tp},
+        [RH_GROUP_CONTEXT] = {l->tp, l->cp},
+        [RH_GROUP_DATA] = {l->tp, replicas},
+        [RH_GROUP_EXPERT_TENSOR] = {1, spread ? etp : 1},
+        [RH_GROUP_EXPERT] = {etp, l->ep},
+        [RH_GROUP_EXPERT_DATA] = {both, spread ? l->tp * replicas / both : 1},
+        [RH_GROUP_TIED] = {1, 1},
+    };
+    return of[kind];
 }
 
 RhGrid rh_grid(const RhLayout *l)
@@ -46,15 +60,11 @@ RhGrid rh_grid(const RhLayout *l)
         g.stride[dim] = stride;
         stride *= g.extent[dim];
     }
-    set_interval(&g, RH_GROUP_TENSOR, 1, l->tp);
-    set_interval(&g, RH_GROUP_CONTEXT, l->tp, l->cp);
-    set_interval(&g, RH_GROUP_DATA, l->tp, l->cp * l->dp);
-    int32_t etp = rh_train_expert_tensor(l), both = etp * l->ep;
-    bool spread = rh_train_spreads_experts(l);
-    set_interval(&g, RH_GROUP_EXPERT_TENSOR, 1, spread ? etp : 1);
-    set_interval(&g, RH_GROUP_EXPERT, etp, l->ep);
-    set_interval(&g, RH_GROUP_EXPERT_DATA, both, spread ? l->tp * l->cp * l->dp / both : 1);
-    set_interval(&g, RH_GROUP_TIED, 1, 1);
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
+        Interval places = interval_of(l, (RhGroupKind)kind);
+        g.low[kind] = places.low;
+        g.high[kind] = places.low * places.size;
+    }
     return g;
 }
 
@@ -105,8 +115,7 @@ RhGroupKind rh_params_group(RhParamsClass cls)
 
 int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
 {
-    RhGrid grid = rh_grid(layout);
-    return rh_grid_group_size(&grid, rh_params_group(cls));
+    return interval_of(layout, rh_params_group(cls)).size;
 }
 
 int32_t rh_train_replicas(const RhLayout *layout)
