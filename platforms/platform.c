@@ -170,6 +170,7 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
     }
     RhPlatform *p = g_new0(RhPlatform, 1);
     p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
+    p->gpu_speeds = g_array_new(FALSE, FALSE, sizeof(RhGpuSpeed));
     RhFact *unknown[] = {&p->price_usd_per_gpu_hour,
                          &p->host_gpus_per_link,
                          &p->nvme_bytes_per_s,
@@ -344,6 +345,7 @@ RhPlatform *rh_platform_copy(const RhPlatform *platform)
     RhPlatform *copy = g_memdup2(platform, sizeof *platform);
     copy->device = rh_device_copy(platform->device);
     copy->link_changes = g_array_copy(platform->link_changes);
+    copy->gpu_speeds = g_array_copy(platform->gpu_speeds);
     copy->hash = g_strdup(platform->hash);
     return copy;
 }
@@ -355,6 +357,8 @@ void rh_platform_free(RhPlatform *platform)
     rh_device_free(platform->device);
     if (platform->link_changes != NULL)
         g_array_unref(platform->link_changes);
+    if (platform->gpu_speeds != NULL)
+        g_array_unref(platform->gpu_speeds);
     g_free(platform->hash);
     g_free(platform);
 }

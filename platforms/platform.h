@@ -90,6 +90,7 @@ typedef struct {
     int32_t tiers_count;           /* 0: one node only */
     RhTier tiers[RH_TIERS_MAX];
     GArray *link_changes; /* RhLinkChange; one for a link at most */
+    GArray *gpu_speeds;   /* RhGpuSpeed; one for a GPU at most */
     const char *profile;  /* interned: the file laid over it and what it is of; NULL: none */
     char *hash;
 } RhPlatform;
@@ -101,6 +102,13 @@ typedef struct {
     double scale;    /* of its capacity */
     double t_dies_s; /* nothing passes from then on; infinite: never */
 } RhLinkChange;
+
+/* A what-if of one GPU: its kernels take 1 / speed as long, memory-bound or not. At most 1: what is
+ * bounded without it is bounded with it. */
+typedef struct {
+    int32_t gpu;
+    double speed;
+} RhGpuSpeed;
 
 /* FILE.json, catalogue NAME, NAME:NODES, or one line "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s"
  * (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate per NIC), nics, latency, oversub, leaf
@@ -159,6 +167,9 @@ void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale);
 /* Seconds of the rehearsal; infinite for a link that lives. */
 double rh_platform_link_dies_s(const RhPlatform *p, RhLink link);
 void rh_platform_link_die(RhPlatform *p, RhLink link, double t_dies_s);
+
+double rh_platform_gpu_speed(const RhPlatform *p, int32_t gpu); /* 1 where nothing is said */
+void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed);
 
 /* Catalogue: NULL-ended arrays of names, sorted; owned by the module, found next to the program's
  * data (REHEARSE_DATA, else the source tree the program was built from). */

@@ -57,9 +57,10 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
     if (nics > gpus)
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %d NICs for %d GPUs: at most one NIC per GPU",
                        key, value, (int)nics, (int)gpus);
-    if (which != 3 && p->link_changes->len > 0)
+    if (which != 3 && p->link_changes->len + p->gpu_speeds->len > 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "%s must come before changes of single links, which it renumbers", key);
+                       "%s must come before changes of single links and GPUs, which it renumbers",
+                       key);
     if (which == 3 && number >= p->device->sms_count)
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the device has %d SMs", key, value,
                        p->device->sms_count);
@@ -140,6 +141,27 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
     return true;
 }
 
+/* "gpu.17.speed": a slow GPU. */
+static bool set_gpu(RhPlatform *p, const char *key, const char *value, GError **error)
+{
+    static const RhRange slow = {0.01, 1, false};
+    g_auto(GStrv) words = g_strsplit(key, ".", -1);
+    int64_t gpu = 0;
+    double speed = 0;
+    g_autoptr(GError) inner = NULL;
+    if (g_strv_length(words) != 3 || !g_str_equal(words[2], "speed"))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s: a platform has no such path\nnote: of one GPU there is gpu.NUMBER.speed", key);
+    if (!rh_integer_parse(words[1], 0, rh_platform_gpus(p) - 1, &gpu, &inner))
+        return rh_fail(error, RH_ERROR_USAGE, "%s: GPUs of %s are numbered node by node: %s", key,
+                       p->name, inner->message);
+    if (!parse_within(key, value, RH_QUANTITY_FRAC, &slow, &speed, error))
+        return false;
+    rh_platform_gpu_slow(p, (int32_t)gpu, speed);
+    return true;
+}
+
 char **rh_platform_keys(const RhPlatform *p)
 {
     g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -183,7 +205,7 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a similar path exists: %s", near) : g_strdup("");
     return rh_fail(error, RH_ERROR_USAGE, "%s: a platform has no such path\nnote: %s%s%s", key,
-                   family ? family : all, family ? "" : ", link.NAME", help);
+                   family ? family : all, family ? "" : ", link.NAME, gpu.NUMBER.speed", help);
 }
 
 static bool set_any(RhPlatform *p, const char *key, const char *value, GError **error)
@@ -196,6 +218,8 @@ static bool set_any(RhPlatform *p, const char *key, const char *value, GError **
             return set_count(p, i, value, error);
     if (g_str_has_prefix(key, "link."))
         return set_link(p, key, value, error);
+    if (g_str_has_prefix(key, "gpu."))
+        return set_gpu(p, key, value, error);
     bool known = false;
     if (!set_tier(p, key, value, &known, error))
         return false;

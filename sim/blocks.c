@@ -38,7 +38,8 @@ static bool platform_keeps(const RhPlatform *p, int32_t block)
     int32_t sharers = MAX(1, (int32_t)p->host_gpus_per_link.value);
     if (p->inside && p->island_gpus % block != 0)
         return false;
-    if (each % block != 0 || p->link_changes->len > 0 || (sharers > 1 && sharers % block != 0))
+    if (each % block != 0 || p->link_changes->len + p->gpu_speeds->len > 0 ||
+        (sharers > 1 && sharers % block != 0))
         return false;
     bool rails = p->tiers_count > 0 && p->tiers[p->tiers_count - 1].rail_optimised;
     return p->nodes_count == 1 || nics == each ||

@@ -167,6 +167,40 @@ static void islands_and_tori(void)
     }
 }
 
+/* A GPU at 80 % takes 1 / 0.8 as long for its kernels, and those who meet it wait so much longer. */
+static void a_slow_gpu_holds_up_who_meets_it(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    g_autoptr(GError) error = NULL;
+    RhProgram *lone = rh_program_new(16);
+    RhSpan all[] = {{1, 16}};
+    int32_t group = rh_program_add_group(lone, "dp", all, 1);
+    rh_program_begin_role(lone, "all", 0, all, 1);
+    int32_t wait = kit_wait(lone, 1, NULL, 0);
+    kit_collective(lone, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, group, 1e8, wait);
+    rh_program_end_role(lone);
+    g_autoptr(RhProgram) p = lone;
+    double even_s = kit_time_s(p, platform, folded);
+    CU_ASSERT_TRUE(rh_platform_set(platform, "gpu.5.speed", "0.5", NULL));
+    CU_ASSERT_TRUE(rh_platform_set(platform, "gpu.5.speed", "80%", NULL)); /* replaces */
+    RH_CHECK_CLOSE(kit_time_s(p, platform, folded), even_s + 0.25, 1e-9);
+    RH_CHECK_CLOSE(kit_time_s(p, platform, unfolded), even_s + 0.25, 1e-9);
+    for (int i = 0; i < 3; i++) {
+        KitStep k = base_step;
+        k.tp = 2 << i, k.dp = 4 >> (i > 1), k.pp = 16 / k.tp * 2 / k.dp;
+        g_autoptr(RhProgram) step = kit_step(k);
+        check_agrees("one slow GPU", step, platform);
+    }
+    static const char *const wrong[][2] = {{"gpu.32.speed", "0.5"}, {"gpu.1.speed", "1.5"},
+                                           {"gpu.1.speed", "0"},    {"gpu.1.sped", "0.5"},
+                                           {"gpu.x.speed", "0.5"},  {"nodes", "3"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_clear_error(&error);
+        CU_ASSERT_FALSE(rh_platform_set(platform, wrong[i][0], wrong[i][1], &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
 static void a_slow_link_is_a_colour_of_its_own(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
@@ -430,6 +464,7 @@ int main(void)
             {"groups_that_straddle_nodes", groups_that_straddle_nodes},
             {"groups_across_stages", groups_across_stages},
             {"islands_and_tori", islands_and_tori},
+            {"a_slow_gpu_holds_up_who_meets_it", a_slow_gpu_holds_up_who_meets_it},
             {"a_slow_link_is_a_colour_of_its_own", a_slow_link_is_a_colour_of_its_own},
             {"a_shuffled_placement_agrees_too", a_shuffled_placement_agrees_too},
             {"random_steps_agree_folded_and_unfolded", random_steps_agree_folded_and_unfolded},

@@ -45,8 +45,9 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
 static double kernel_scale(const RhExec *x, const RhActor *a)
 {
     if (a->rng) /* never below a tenth: a kernel cannot take no time */
-        return MAX(0.1, 1 + gsl_ran_gaussian_ziggurat(a->rng, x->options->jitter_frac));
-    return 1;
+        return MAX(0.1, 1 + gsl_ran_gaussian_ziggurat(a->rng, x->options->jitter_frac)) /
+               a->own_speed;
+    return 1 / a->own_speed;
 }
 
 static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)

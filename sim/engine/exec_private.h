@@ -42,8 +42,9 @@ typedef struct {
     uint16_t *waiting; /* predecessors left, per task */
     uint8_t *state;    /* RhTaskState, per task */
     RhRunning running[RH_LANE_LAST];
-    int32_t holders; /* communications that hold SMs */
-    double speed;    /* of kernels: 1 while no SMs are held */
+    int32_t holders;  /* communications that hold SMs */
+    double speed;     /* of kernels: 1 while no SMs are held */
+    double own_speed; /* of its GPU: 1, or a slow one's */
     double t_compute_end_s, t_end_s;
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];

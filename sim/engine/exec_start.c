@@ -18,6 +18,7 @@ static void add_actors(RhExec *x)
         a->waiting = g_new0(uint16_t, a->role->tasks_count + 1);
         a->state = g_new0(uint8_t, a->role->tasks_count + 1);
         a->speed = 1;
+        a->own_speed = rh_platform_gpu_speed(x->platform, rh_program_gpu(x->program, a->rank));
         for (int32_t lane = 0; lane < RH_LANE_LAST; lane++)
             a->running[lane].task = -1;
         if (x->options->jitter_frac > 0 && x->options->unfolded) {

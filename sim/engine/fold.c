@@ -27,6 +27,11 @@ static uint64_t *first_rank_colours(const RhTraffic *t)
     uint64_t *rank = g_new0(uint64_t, t->program->ranks_count + 1);
     for (int32_t r = 0; r < t->program->ranks_count; r += t->block)
         rank[r] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
+    for (int32_t r = 0; t->platform->gpu_speeds->len > 0 && r < t->program->ranks_count;
+         r += t->block) {
+        double speed = rh_platform_gpu_speed(t->platform, rh_program_gpu(t->program, r));
+        rank[r] = speed < 1 ? rh_mix64(rank[r], rh_bits64(speed)) : rank[r];
+    }
     return rank;
 }
 
