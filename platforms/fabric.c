@@ -467,15 +467,19 @@ static int32_t end_by_name(const char *text, const char *up, const char *down)
     return g_str_equal(text, up) ? END_UP : g_str_equal(text, down) ? END_DOWN : -1;
 }
 
-/* By trying: there may be many, and it is asked for seldom. */
-static RhLink wired_link_by_name(const RhPlatform *p, const char *name)
+/* The wiring says which link it may be; it is when that has this name. */
+static RhLink wired_link_by_name(const RhPlatform *p, char **words, const char *name)
 {
-    for (RhLink link = wired_base(p); link < rh_platform_links_count(p); link++) {
-        g_autofree char *its = rh_platform_link_name(p, link);
-        if (g_str_equal(its, name))
-            return link;
-    }
-    return -1;
+    bool inside = p->inside && g_str_equal(words[0], p->inside->name);
+    const RhWiring *wiring = inside ? p->inside : p->outside;
+    int32_t node = inside ? number_after(words[1], "node", p->nodes_count) : 0;
+    const char *rest = name + strlen(words[0]) + 1 + (inside ? strlen(words[1]) + 1 : 0);
+    int64_t each = wiring->links(p), link = wiring->link_named(p, rest);
+    if (node < 0 || link < 0 || link >= each)
+        return -1;
+    RhLink found = (inside ? wired_base(p) : outside_base(p)) + (RhLink)(node * each + link);
+    g_autofree char *its = rh_platform_link_name(p, found);
+    return g_str_equal(its, name) ? found : -1;
 }
 
 static RhLink tier_link_by_words(const RhPlatform *p, char **words, guint count)
@@ -533,5 +537,5 @@ RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name)
         return copy_link_by_words(p, words, count);
     bool wired = (p->inside && g_str_equal(words[0], p->inside->name)) ||
                  (p->outside && g_str_equal(words[0], p->outside->name));
-    return wired ? wired_link_by_name(p, name) : tier_link_by_words(p, words, count);
+    return wired ? wired_link_by_name(p, words, name) : tier_link_by_words(p, words, count);
 }

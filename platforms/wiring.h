@@ -19,8 +19,10 @@ struct RhWiring {
     /* How often the root's hop latency counts between two nodes; NULL inside. */
     int32_t (*hops)(const RhPlatform *p, int32_t src, int32_t dst);
     double (*bytes_per_s)(const RhPlatform *p); /* of each link */
-    /* "3/x+", unique; caller frees. */
+    /* "node3/x+", unique; caller frees. */
     char *(*link_name)(const RhPlatform *p, int32_t link);
+    /* The link that may have this name, or any number: the caller looks at its name. */
+    int64_t (*link_named)(const RhPlatform *p, const char *name);
 };
 
 /* NULL-ended: islands, torus, dragonfly. */

@@ -3,6 +3,8 @@
  * Scott, Abts 2008); switches inside a group are taken to be non-blocking. Where routing is adaptive
  * and the groups between are idle, a tier of the tree with the group's share of the global links says
  * more. */
+#include <string.h>
+
 #include "platforms/wiring.h"
 
 static int32_t groups(const RhPlatform *p)
@@ -38,6 +40,15 @@ static char *link_name(const RhPlatform *p, int32_t link)
     return g_strdup_printf("group%d/to%d", link / groups(p), link % groups(p));
 }
 
+static int64_t link_named(const RhPlatform *p, const char *name)
+{
+    const char *to = strstr(name, "/to");
+    if (!g_str_has_prefix(name, "group") || !to)
+        return -1;
+    return g_ascii_strtoll(name + strlen("group"), NULL, 10) * groups(p) +
+           g_ascii_strtoll(to + strlen("/to"), NULL, 10);
+}
+
 const RhWiring rh_wiring_dragonfly = {
     .name = "dragonfly",
     .outside = true,
@@ -46,4 +57,5 @@ const RhWiring rh_wiring_dragonfly = {
     .hops = hops,
     .bytes_per_s = bytes_per_s,
     .link_name = link_name,
+    .link_named = link_named,
 };

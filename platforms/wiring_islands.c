@@ -28,12 +28,19 @@ static char *link_name(const RhPlatform *p, int32_t link)
     return g_strdup_printf("%d/%s", link / 2, link % 2 ? "in" : "out");
 }
 
+static int64_t link_named(const RhPlatform *p, const char *name)
+{
+    (void)p;
+    return 2 * g_ascii_strtoll(name, NULL, 10) + g_str_has_suffix(name, "/in");
+}
+
 const RhWiring rh_wiring_islands = {
     .name = "islands",
     .links = links,
     .route = route,
     .bytes_per_s = bytes_per_s,
     .link_name = link_name,
+    .link_named = link_named,
 };
 
 const RhWiring *const rh_wirings[] = {&rh_wiring_islands, &rh_wiring_torus, &rh_wiring_dragonfly,

@@ -3,6 +3,7 @@
  * routing; Dally and Seitz 1987). A link to the next node up (+) and one down (-) from each node in
  * each dimension. A job has all nodes, so that every ring is closed. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "platforms/wiring.h"
 
@@ -50,11 +51,24 @@ static double bytes_per_s(const RhPlatform *p)
     return p->torus_bytes_per_s.value * p->nic_efficiency_frac.value;
 }
 
+static const char dimensions[] = "xyzw";
+
 static char *link_name(const RhPlatform *p, int32_t link)
 {
     int32_t place = link / 2;
-    return g_strdup_printf("node%d/%c%c", place / p->torus_count, "xyzw"[place % p->torus_count],
-                           link % 2 ? '-' : '+');
+    return g_strdup_printf("node%d/%c%c", place / p->torus_count,
+                           dimensions[place % p->torus_count], link % 2 ? '-' : '+');
+}
+
+static int64_t link_named(const RhPlatform *p, const char *name)
+{
+    char *rest = NULL;
+    if (!g_str_has_prefix(name, "node"))
+        return -1;
+    int64_t node = g_ascii_strtoll(name + strlen("node"), &rest, 10);
+    const char *dimension = strlen(rest) == 3 ? strchr(dimensions, rest[1]) : NULL;
+    return dimension ? 2 * (node * p->torus_count + (dimension - dimensions)) + (rest[2] == '-')
+                     : -1;
 }
 
 const RhWiring rh_wiring_torus = {
@@ -65,4 +79,5 @@ const RhWiring rh_wiring_torus = {
     .hops = hops,
     .bytes_per_s = bytes_per_s,
     .link_name = link_name,
+    .link_named = link_named,
 };

@@ -183,6 +183,9 @@ static void islands_share_their_way_out(void)
     CU_ASSERT_TRUE(out >= 0);
     RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, out), 64e9 * p->nvlink_efficiency_frac.value,
                    1e-12);
+    CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "islands/node1/2/out"), -1);
+    CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "islands/node2/0/out"), -1);
+    CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "islands/node0/x"), -1);
     CU_ASSERT_FALSE(rh_platform_set(p, "gpus_per_node", "4", NULL));
     CU_ASSERT_TRUE(rh_platform_set(p, "islands.bandwidth", "32GB/s", NULL));
     RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, out), 32e9 * p->nvlink_efficiency_frac.value,
@@ -198,7 +201,12 @@ static void every_wired_link_has_a_name_of_its_own(void)
             g_autofree char *name = rh_platform_link_name(p, link);
             CU_ASSERT_EQUAL(rh_platform_link_by_name(p, name), link);
         }
-        CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "torus/node99/x+"), -1);
+        static const char *const none[] = {
+            "torus/node99/x+",    "torus/node1/x*",       "torus/node1/w+",    "torus/node1/",
+            "torus/node-1/x+",    "dragonfly/group6/to1", "torus/node01/x+",   "torus/x/y",
+            "dragonfly/group1/3", "dragonfly/group1/to6", "islands/node0/1/in"};
+        for (size_t k = 0; k < G_N_ELEMENTS(none); k++)
+            CU_ASSERT_EQUAL(rh_platform_link_by_name(p, none[k]), -1);
     }
 }
 
