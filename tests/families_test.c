@@ -223,7 +223,7 @@ static void every_fourth_layer_has_attention(void)
     CU_ASSERT_EQUAL(memcmp(rule->kind_of_layer, (uint8_t[]){0, 0, 0, 1, 0, 0, 0, 1}, 8), 0);
     CU_ASSERT_EQUAL(memcmp(list->kind_of_layer, rule->kind_of_layer, 8), 0);
     CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[0].mixer), "gated DeltaNet");
-    CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[1].mixer), "attention");
+    CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[1].mixer), "gated attention");
     CU_ASSERT_TRUE(rule->kinds[1].out_gate);
     check_refused("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) ", 'linear_num_value_heads': 8}",
                   "linear attention");

@@ -321,6 +321,43 @@ static void hyper_connections_have_their_parameters(void)
     CU_ASSERT_EQUAL(a.kept - b.kept, 2.0 * 1024 * 4 * 7168);
 }
 
+/* --- Further tokens --- */
+
+/* DeepSeek-V3's: a matrix of 2 h by h, three norms, a layer as the last; its head runs once more. */
+static void a_layer_may_predict_a_further_token(void)
+{
+    g_autoptr(RhModel) m = load(SPARSE);
+    g_autoptr(RhModel) more = load(SPARSE);
+    CU_ASSERT_TRUE(rh_model_set(more, "predict_layers", "1", NULL));
+    CU_ASSERT_EQUAL(more->layers_count, 3);
+    CU_ASSERT_EQUAL(more->kinds_count, 2);
+    const RhLayerKind *last = &more->kinds[1];
+    RhShard shard = shard_of(1, 1024, 2);
+    RhParams a = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+    RhParams b = rh_block_params(m, &m->kinds[0], RH_BLOCK_FFN, &shard);
+    double layer = a.sharded + a.replicated + b.sharded + b.replicated;
+    double h = 7168, n = 2048, head = 2 * n * h * 1024, join = 2 * n * 2 * h * h;
+    CU_ASSERT_EQUAL((double)(rh_model_params(more) - rh_model_params(m)),
+                    layer + 2 * h * h + 3 * h);
+    RhFlops mixer = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+    RhFlops ffn = rh_block_flops(m, &m->kinds[0], RH_BLOCK_FFN, &shard);
+    RhFlops f = rh_block_flops(more, last, RH_BLOCK_MIXER, &shard);
+    RhFlops g = rh_block_flops(more, last, RH_BLOCK_FFN, &shard);
+    RH_CHECK_CLOSE(f.weights, mixer.weights + join, 1e-14);
+    RH_CHECK_CLOSE(g.weights, ffn.weights + head, 1e-14);
+    for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_WEIGHT; pass++) {
+        double of_layer = flops_of(m, 0, pass, &shard);
+        RH_CHECK_CLOSE(flops_of(more, 1, pass, &shard), of_layer + join, 1e-14);
+    }
+    CU_ASSERT_EQUAL(flops_of(more, 1, RH_PASS_DECODE, &shard), 0);
+    RhActivation x = rh_block_activation_bytes(more, last, RH_BLOCK_FFN, RH_RECOMPUTE_NONE, &shard);
+    RhActivation y =
+        rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_NONE, &shard);
+    CU_ASSERT_EQUAL(x.kept - y.kept, n * (4 * 1024 + 2 * 2 * h));
+    CU_ASSERT_TRUE(rh_model_set(more, "predict_layers", "0", NULL));
+    CU_ASSERT_EQUAL(rh_model_params(more), rh_model_params(m));
+}
+
 /* --- Without a mask --- */
 
 static void an_encoder_sees_the_whole_square(void)
@@ -351,6 +388,7 @@ int main(void)
             {"an_indexer_leaves_each_query_some_keys", an_indexer_leaves_each_query_some_keys},
             {"compressed_keys_stand_for_many_tokens", compressed_keys_stand_for_many_tokens},
             {"hyper_connections_have_their_parameters", hyper_connections_have_their_parameters},
+            {"a_layer_may_predict_a_further_token", a_layer_may_predict_a_further_token},
             {"an_encoder_sees_the_whole_square", an_encoder_sees_the_whole_square},
             {0}});
 }

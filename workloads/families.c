@@ -20,6 +20,7 @@ const RhField rh_set_fields[] = {
     COUNT("window", window, TOKENS_MAX, 0),
     COUNT("experts", experts, EXPERTS_MAX, 0),
     COUNT("experts_per_token", experts_per_token, EXPERTS_MAX, 0),
+    COUNT("predict_layers", predict_layers, 8, 0),
     FLAG("tied", tied, 0),
     RATE("hidden_dropout", hidden_dropout, 0),
     RATE("attention_dropout", attention_dropout, 0),

@@ -52,6 +52,7 @@ typedef struct RhConfig {
     int64_t expert_offset;          /* ... the first of such a turn (0) or its last (-1) */
     int64_t dense_layers;           /* the first layers, whose ffn is dense all the same */
     int64_t dense_ffn;              /* width of a dense layer's ffn; 0: `ffn` */
+    int64_t predict_layers;         /* further ones, which predict further tokens */
     int64_t rotary_base;            /* of rotary positions; numerics alone, for launch flags */
     int64_t image, patch, channels; /* of a picture, cut into patches */
     int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its settle() */

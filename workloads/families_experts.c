@@ -165,10 +165,10 @@ static const RhField LLAMA4[] = {
 const RhFamily rh_families_experts[] = {
     DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
     DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
-    DECODER("deepseek_v32", rh_latent_attention, DEEPSEEK_V32),
+    DECODER("deepseek_v32", rh_sparse_attention, DEEPSEEK_V32),
     DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),
     DECODER("glm4_moe", rh_attention, GLM4_MOE),
-    DECODER("glm_moe_dsa", rh_latent_attention, DEEPSEEK_V32),
+    DECODER("glm_moe_dsa", rh_sparse_attention, DEEPSEEK_V32),
     DECODER("gpt_oss", rh_attention, GPT_OSS),
     DECODER("grok-1", rh_attention, GROK_1),
     DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),

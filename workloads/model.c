@@ -195,13 +195,17 @@ static void shape_layers(RhModel *m, const RhConfig *c, bool *fits)
 {
     const RhFamily *family = rh_family_by_name(m->family);
     g_free(m->kind_of_layer);
-    m->layers_count = (int32_t)c->layers;
-    m->kind_of_layer = g_new0(uint8_t, c->layers);
+    m->layers_count = (int32_t)(c->layers + c->predict_layers);
+    m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
     *fits = true;
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
-        shape_kind(family, c, i, m->plans != NULL ? &m->plans[i % m->plans_count] : NULL, &kind);
+        int32_t like = MIN(i, (int32_t)c->layers - 1);
+        shape_kind(family, c, like, m->plans != NULL ? &m->plans[like % m->plans_count] : NULL,
+                   &kind);
+        if (i >= c->layers)
+            rh_predict_wrap(&kind);
         int found = find_kind(m, &kind);
         *fits = *fits && found >= 0;
         m->kind_of_layer[i] = (uint8_t)MAX(found, 0);

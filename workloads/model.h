@@ -18,7 +18,8 @@ typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPos
 /* One kind of layer: its two operators and their figures. A model has one or a few kinds and says
  * which layer is which, in any order. */
 typedef struct {
-    const RhOperator *mixer, *ffn; /* NULL: the layer has none */
+    const RhOperator *mixer, *ffn;             /* NULL: the layer has none */
+    const RhOperator *inner_mixer, *inner_ffn; /* of a layer that predicts a token: what it wraps */
     int32_t heads, kv_heads, head_size;
     int32_t q_rank, kv_rank, rope_size, value_size; /* latent attention; head_size is a key's */
     int32_t window_tokens; /* how far a query looks: a sliding window, the keys that a sparse

@@ -16,21 +16,30 @@
 #define OWN_ATTENTION                                                                              \
     OWN_HEADS, SIZE("kv_heads", kv_heads, HEADS_MAX, 0),                                           \
         SIZE("head_size", head_size, HEAD_SIZE_MAX, 0), FLAG("qk_norm", qk_norm, 0),               \
-        FLAG("output_gate", out_gate, 0), FLAG("keys_as_values", keys_as_values, 0)
+        FLAG("keys_as_values", keys_as_values, 0)
 
 static const RhField ATTENTION[] = {OWN_ATTENTION, COUNT("window", window, TOKENS_MAX, 0), END};
+static const RhField GATED[] = {
+    OWN_ATTENTION,
+    COUNT("window", window, TOKENS_MAX, 0),
+    CONSTANT(out_gate, 1),
+    END,
+};
 static const RhField BOTH_WAYS[] = {OWN_ATTENTION, CONSTANT(both_ways, 1), END};
 
-static const RhField LATENT[] = {
-    OWN_HEADS,
-    COUNT("query_latent", q_rank, WIDTH_MAX, 0),
-    SIZE("latent", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("key_size", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    SIZE("rotary_size", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    SIZE("value_size", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    COUNT("index_heads", index_heads, HEADS_MAX, 0),
-    COUNT("index_size", index_size, HEAD_SIZE_MAX, 0),
-    COUNT("index_keys", index_top, TOKENS_MAX, 0),
+#define OWN_LATENT                                                                                 \
+    OWN_HEADS, COUNT("query_latent", q_rank, WIDTH_MAX, 0),                                        \
+        SIZE("latent", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                                     \
+        SIZE("key_size", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                             \
+        SIZE("rotary_size", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("value_size", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED)
+
+static const RhField LATENT[] = {OWN_LATENT, END};
+static const RhField SPARSE[] = {
+    OWN_LATENT,
+    SIZE("index_heads", index_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_size", index_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_keys", index_top, TOKENS_MAX, RH_FIELD_REQUIRED),
     END,
 };
 
@@ -79,7 +88,9 @@ static const Own MIXERS[] = {
     {&rh_attention, ATTENTION},
     {&rh_attention_alibi, ATTENTION},
     {&rh_attention_both_ways, BOTH_WAYS},
+    {&rh_attention_gated, GATED},
     {&rh_latent_attention, LATENT},
+    {&rh_sparse_attention, SPARSE},
     {&rh_mamba, MAMBA},
     {&rh_delta_net, DELTA},
 };

@@ -170,6 +170,14 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .kernels = kernels,
                                        .bytes = bytes};
 
+/* The same with its output scaled. */
+const RhOperator rh_attention_gated = {.name = "gated attention",
+                                       .shape = shape,
+                                       .params = params,
+                                       .flops = flops,
+                                       .kernels = kernels,
+                                       .bytes = bytes};
+
 /* The same without a mask. */
 const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .shape = shape,

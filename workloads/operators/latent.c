@@ -340,3 +340,12 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes};
+
+/* The same with an indexer. */
+const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
+                                        .resolve = resolve,
+                                        .shape = shape,
+                                        .params = params,
+                                        .flops = flops,
+                                        .kernels = kernels,
+                                        .bytes = bytes};

@@ -49,10 +49,12 @@ struct RhOperator {
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
-extern const RhOperator rh_latent_attention, rh_compressed_attention;
+extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
+extern const RhOperator rh_compressed_attention;
 extern const RhOperator rh_mamba, rh_delta_net;
 extern const RhOperator rh_parallel;                         /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture;                  /* what follows a mixer */
+extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
 extern const RhOperator rh_patches, rh_classes;              /* ... of pictures */
@@ -124,6 +126,8 @@ void rh_ops_exchange(RhOps *ops, RhExchangeKind kind, int32_t step, double bytes
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
 
+/* Makes a layer one that predicts a further token (predict.c). */
+void rh_predict_wrap(RhLayerKind *kind);
 /* Copies of the hidden state between blocks (hyper.c): parameters, kernels and kept bytes of a block's
  * SEQUENCE part; none for models that have one. */
 double rh_hyper_params(const RhOps *ops);

@@ -18,6 +18,10 @@ const RhOperator *const rh_operators[] = {
     &rh_head,
     &rh_patches,
     &rh_classes,
+    &rh_predict_join,
+    &rh_predict_head,
+    &rh_attention_gated,
+    &rh_sparse_attention,
     NULL,
 };
 
