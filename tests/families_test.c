@@ -94,6 +94,18 @@ static void parameters_equal_the_published_counts(void)
                            "'shared_expert_intermediate_size': "
                            "5632}",
          14315784192},
+        /* DeepSeek-MoE-16B, Baichuan-7B, Phi-3.5-MoE (less its head's bias) */
+        {"{" SHAPE("deepseek", 28, 2048, 16, 16, 10944, 102400) ", 'n_routed_experts': 64, "
+                                                                "'num_experts_per_tok': 6, "
+                                                                "'moe_intermediate_size': 1408, "
+                                                                "'n_shared_experts': 2, "
+                                                                "'first_k_dense_replace': 1}",
+         16375728128},
+        {"{" SHAPE("baichuan", 32, 4096, 32, 32, 11008, 64000) "}", 7000559616},
+        {"{" SHAPE("phimoe", 32, 4096, 32, 8, 6400, 32064) ", 'attention_bias': true, "
+                                                           "'num_local_experts': 16, "
+                                                           "'num_experts_per_tok': 2}",
+         41873153344 - 32064},
         {"{" SHAPE("starcoder2", 30, 3072, 24, 2, 12288, 49152) "}", 3030371328},
         {"{" SHAPE("stablelm", 32, 2560, 32, 32, 6912, 50304) "}", 2795443200},
         {"{'model_type': 'gpt_bigcode', 'n_layer': 40, 'n_embd': 6144, 'n_head': 48, "
@@ -137,6 +149,9 @@ static void parameters_are_near_the_claim(void)
                            "'num_experts': 512, 'num_experts_per_tok': 10, "
                            "'moe_intermediate_size': 512, 'shared_expert_intermediate_size': 512}",
          80e9, 0.01},
+        {"{" SHAPE("olmoe", 16, 2048, 16, 16, 1024, 50304) ", 'num_experts': 64, "
+                                                           "'num_experts_per_tok': 8}",
+         6919161856.0, 1e-4},
         {"{" SHAPE("olmo2", 32, 4096, 32, 32, 11008, 100352) "}", 7298617344.0, 1e-4},
         {"{" SHAPE("cohere", 40, 8192, 64, 64, 22528, 256000) "}", 34980831232.0, 1e-4},
     };

@@ -56,6 +56,10 @@ static const RhField QWEN3[] = {
     END,
 };
 
+static const RhField HUNYUAN[] = {
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), CONSTANT(qk_norm, 1), END,
+};
+
 /* OLMo 2 and 3: norms behind the blocks and not before, and of all heads of queries and keys together.
  */
 static const RhField OLMO2[] = {
@@ -337,10 +341,15 @@ static void settle_vit(RhConfig *c)
     }
 
 const RhFamily rh_families_dense[] = {
+    DECODER("arcee", RMS, ROTARY, NEMOTRON),
+    DECODER("baichuan", RMS, ROTARY, LLAMA),
     DECODER_OF("bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
+    DECODER("codegen", LAYER, ROTARY, GPTJ),
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE),
+    DECODER_OF("deit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
+    DECODER("ernie4_5", RMS, ROTARY, LLAMA),
     DECODER_OF("falcon", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
     DECODER("gemma", RMS, ROTARY, GEMMA),
     DECODER("gemma2", RMS, ROTARY, GEMMA2),
@@ -353,8 +362,13 @@ const RhFamily rh_families_dense[] = {
     DECODER_OF("gpt_neox", LAYER, ROTARY, rh_attention, GPT_NEOX, settle_neox),
     DECODER("gptj", LAYER, ROTARY, GPTJ),
     DECODER("granite", RMS, ROTARY, LLAMA),
+    DECODER("helium", RMS, ROTARY, LLAMA),
+    DECODER("hunyuan_v1_dense", RMS, ROTARY, HUNYUAN),
     DECODER("internlm2", RMS, ROTARY, LLAMA),
     DECODER("llama", RMS, ROTARY, LLAMA),
+    DECODER("mimo", RMS, ROTARY, QWEN2),
+    DECODER("minicpm", RMS, ROTARY, LLAMA),
+    DECODER("ministral", RMS, ROTARY, MISTRAL),
     DECODER("mistral", RMS, ROTARY, MISTRAL),
     DECODER("mistral3", RMS, ROTARY, MISTRAL),
     DECODER_OF("mpt", LAYER, NONE, rh_attention_alibi, MPT, NULL),
@@ -370,11 +384,13 @@ const RhFamily rh_families_dense[] = {
     DECODER("qwen2_vl_text", RMS, ROTARY, QWEN2),
     DECODER("qwen3", RMS, ROTARY, QWEN3),
     DECODER("qwen3_vl_text", RMS, ROTARY, QWEN3),
-    DECODER("roberta", LAYER, LEARNED, BERT),
+    DECODER_OF("roberta", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER("seed_oss", RMS, ROTARY, LLAMA),
     DECODER("smollm3", RMS, ROTARY, LLAMA),
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
     DECODER_OF("vit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
+    DECODER_OF("xlm-roberta", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
+    DECODER("xverse", RMS, ROTARY, LLAMA),
     {0},
 };

@@ -16,6 +16,28 @@ static const RhField MIXTRAL[] = {
     END,
 };
 
+/* OLMoE: the same with norms of queries and keys. */
+static const RhField OLMOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(4096),
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    EXPERTS("num_experts"),
+    END,
+};
+
+static const RhField PHIMOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(4096),
+    ATTENTION_BIAS(0),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    EXPERTS("num_local_experts"),
+    END,
+};
+
 /* Grok-1 (github.com/xai-org/grok-1, 2024-03): norms before and behind each block. */
 static const RhField GROK_1[] = {
     LLAMA_SIZES,
@@ -124,6 +146,11 @@ static const RhField GLM4_MOE[] = {
     END,
 };
 
+/* DeepSeekMoE (arXiv 2401.06066): the same without a router's bias. */
+static const RhField DEEPSEEK[] = {
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), DEEPSEEK_EXPERTS, END,
+};
+
 static const RhField ERNIE4_5_MOE[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 0),
@@ -163,18 +190,24 @@ static const RhField LLAMA4[] = {
     }
 
 const RhFamily rh_families_experts[] = {
+    DECODER("deepseek", rh_attention, DEEPSEEK),
     DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
     DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
     DECODER("deepseek_v32", rh_sparse_attention, DEEPSEEK_V32),
+    DECODER("dots1", rh_attention, GLM4_MOE),
     DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),
     DECODER("glm4_moe", rh_attention, GLM4_MOE),
     DECODER("glm_moe_dsa", rh_sparse_attention, DEEPSEEK_V32),
     DECODER("gpt_oss", rh_attention, GPT_OSS),
+    DECODER("granitemoe", rh_attention, MIXTRAL),
     DECODER("grok-1", rh_attention, GROK_1),
     DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),
     DECODER("llama4_text", rh_attention, LLAMA4),
     DECODER("minimax_m2", rh_attention, MINIMAX_M2),
     DECODER("mixtral", rh_attention, MIXTRAL),
+    DECODER("olmoe", rh_attention, OLMOE),
+    {"phimoe", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, PHIMOE, NULL,
+     "sliding_attention", NULL},
     DECODER("qwen2_moe", rh_attention, QWEN2_MOE),
     DECODER("qwen3_moe", rh_attention, QWEN3_MOE),
     DECODER("qwen3_vl_moe_text", rh_attention, QWEN3_MOE),
