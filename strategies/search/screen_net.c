@@ -1,6 +1,7 @@
 /* Nets: groups, where blocks lie, and messages between stages. */
 #include <math.h>
 
+#include "sim/blocks.h"
 #include "strategies/search/screen.h"
 
 /* Blocks looked at for the one whose ranks lie worst. */
@@ -191,6 +192,20 @@ RhHop rh_hop(const RhPlatform *p, int32_t src, int32_t dst)
     return (RhHop){rh_platform_route_latency_s(p, src, dst), 1 / slowest};
 }
 
+/* GPUs after which switches of every tier begin anew, `gpus` at most: a message from further on
+ * climbs as high as one from so many before, to switches that are no fuller. */
+static int32_t period_of(const RhPlatform *p, int32_t gpus)
+{
+    int64_t nodes = 1;
+    if (p->link_changes->len > 0)
+        return gpus;
+    for (int32_t t = 0; t + 1 < p->tiers_count && nodes < gpus; t++) {
+        int32_t below = p->tiers[t].nodes_per_group;
+        nodes *= below / rh_common_divisor(below, (int32_t)nodes);
+    }
+    return (int32_t)MIN(nodes * p->gpus_per_node, gpus);
+}
+
 /* The luckiest rank's message `delta` ranks on: every rank's takes at least this. Between the same
  * places of two nodes one GPU of each node speaks for all; a message that stays in a node for some
  * GPUs goes to the next node for the others, and two nodes show both. */
@@ -199,7 +214,8 @@ static RhHop luckiest(const RhPlatform *p, int32_t gpus, int32_t delta)
     RhHop best = {(double)INFINITY, (double)INFINITY};
     int32_t each = p->gpus_per_node, first = MAX(0, -delta);
     int32_t step = delta % each == 0 ? each : 1;
-    int32_t end = ABS(delta) < each ? MIN(gpus, first + 2 * each) : gpus;
+    int32_t sources = ABS(delta) < each ? 2 * each : period_of(p, gpus);
+    int32_t end = (int32_t)MIN(gpus, (int64_t)first + sources);
     for (int32_t src = first; src < end && src + delta < gpus; src += step) {
         RhHop hop = rh_hop(p, src, src + delta);
         best.latency_s = fmin(best.latency_s, hop.latency_s);
