@@ -313,6 +313,15 @@ static void name_meetings(const Refine *f, RhFold *fold)
     }
 }
 
+static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const RhCrossed *crossed)
+{
+    const RhCrossing *route = rh_traffic_crossings(t, flow);
+    double slowest = 0;
+    for (int32_t l = 0; l < flow->links_count; l++)
+        slowest = MAX(slowest, crossed[route[l].first].flows / t->bytes_per_s[route[l].first]);
+    return slowest;
+}
+
 /* How long a rank's own flows take at least, pattern by pattern, each link shared by the flows of
  * the pattern: the longest, per byte. Likewise for instances. */
 static double *slowness(const Refine *f, double *of_instance)
@@ -323,15 +332,17 @@ static double *slowness(const Refine *f, double *of_instance)
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
         rh_traffic_count_crossed(t, i, crossed);
-        for (int32_t k = 0; k < pattern->flows_count; k++) {
-            double share;
-            const RhTrafficFlow *flow =
-                AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
-            const RhCrossing *route = rh_traffic_crossings(t, flow);
-            double *own = flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
-            for (int32_t l = 0; l < flow->links_count; l++)
-                *own = MAX(*own, crossed[route[l].first].flows / t->bytes_per_s[route[l].first]);
-        }
+        int32_t step = rh_pattern_step(pattern);
+        for (int32_t first = 0; first < pattern->flows_count; first += step)
+            for (int32_t k = 0; k < step; k++) {
+                double share;
+                const RhTrafficFlow *flow =
+                    AT(t->flows, RhTrafficFlow,
+                       rh_traffic_flow_of_step(t, pattern, first / step, k, &share));
+                double *own =
+                    flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
+                *own = MAX(*own, slowest_link(t, flow, crossed));
+            }
     }
     return slow;
 }

@@ -37,7 +37,8 @@ static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
                                : b->fold->colour_of_rank[flow->owner];
 }
 
-/* How many flows it stands for with its owner; 0 when another represents that one. */
+/* How many flows it stands for with its owner; 0 when another represents that one. An instance
+ * stands for others with all of its flows or none. */
 static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
 {
     const RhFold *fold = b->fold;
@@ -64,11 +65,14 @@ static void pick_slowest(Builder *b, int32_t index, const RhCrossed *crossed, in
                          double *slowest)
 {
     const RhTraffic *t = b->traffic;
-    for (int32_t k = 0; k < AT(t->patterns, RhPattern, index)->flows_count; k++) {
+    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    for (int32_t k = 0; k < pattern->flows_count; k++) {
         Own own = own_of(b, index, k);
         const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
-        if (stands_for(b, flow) == 0)
+        if (stands_for(b, flow) == 0) {
+            k += rh_pattern_step(pattern) - 1;
             continue;
+        }
         double slow = 0;
         const RhCrossing *route = rh_traffic_crossings(t, flow);
         for (int32_t l = 0; l < flow->links_count; l++)
@@ -96,12 +100,15 @@ static void find_merged_flows(Builder *b)
         memset(pick, 0xff, sizeof *pick * owners);
         rh_traffic_count_crossed(t, i, crossed);
         pick_slowest(b, i, crossed, pick, slowest);
-        for (int32_t k = 0; k < AT(t->patterns, RhPattern, i)->flows_count; k++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        for (int32_t k = 0; k < pattern->flows_count; k++) {
             Own own = own_of(b, i, k);
             const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
             int32_t colour = b->fold->colour_of_rank[flow->owner];
             bool mine = colour >= 0 && b->fold->representative[colour] == flow->owner;
-            if (own.owner >= 0 && (pick[own.owner] == k || (mine && stands_for(b, flow) > 0)))
+            if (stands_for(b, flow) == 0)
+                k += rh_pattern_step(pattern) - 1;
+            else if (own.owner >= 0 && (pick[own.owner] == k || mine))
                 g_array_append_val(b->own, own);
         }
     }
@@ -117,18 +124,16 @@ static int compare_own(const void *left, const void *right)
     return a->number < c->number ? -1 : a->number > c->number;
 }
 
-/* An instance stands for others with all of its flows or none. */
 static void find_exact_flows(Builder *b)
 {
     for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
         const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
-        int32_t step = pattern->group < 0 ? 1 : pattern->edges_count;
         for (int32_t k = 0; k < pattern->flows_count; k++) {
             Own own = own_of(b, i, k);
             if (stands_for(b, AT(b->traffic->flows, RhTrafficFlow, own.flow)) > 0)
                 g_array_append_val(b->own, own);
             else
-                k += step - 1;
+                k += rh_pattern_step(pattern) - 1;
         }
     }
 }
@@ -176,12 +181,20 @@ static void count_merged_flows(Builder *b)
 {
     size_t owners = (size_t)b->q->owners_count;
     g_autofree double *shares = g_new0(double, b->traffic->patterns->len *owners + 1);
-    for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++)
-        for (int32_t k = 0; k < AT(b->traffic->patterns, RhPattern, i)->flows_count; k++) {
-            Own own = own_of(b, i, k);
-            if (own.owner >= 0 && AT(b->traffic->flows, RhTrafficFlow, own.flow)->links_count > 0)
-                shares[(size_t)i * owners + (size_t)own.owner] += own.share * b->traffic->block;
+    for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
+        const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
+        int32_t step = rh_pattern_step(pattern);
+        for (int32_t first = 0; first < pattern->flows_count; first += step) {
+            int32_t owner = own_of(b, i, first).owner;
+            for (int32_t k = 0; owner >= 0 && k < step; k++) {
+                double share;
+                int32_t flow =
+                    rh_traffic_flow_of_step(b->traffic, pattern, first / step, k, &share);
+                if (AT(b->traffic->flows, RhTrafficFlow, flow)->links_count > 0)
+                    shares[(size_t)i * owners + (size_t)owner] += share * b->traffic->block;
+            }
         }
+    }
     for (uint32_t i = 0; i < b->q->classes->len; i++) {
         RhFlowClass *class = AT(b->q->classes, RhFlowClass, i);
         size_t cell = (size_t) class->pattern * owners + (size_t) class->owner;

@@ -559,17 +559,20 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
 void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, RhCrossed *crossed)
 {
     const RhPattern *pattern = AT(t->patterns, RhPattern, index);
-    for (int32_t k = 0; k < pattern->flows_count; k++) {
-        double share;
-        const RhTrafficFlow *flow =
-            AT(t->flows, RhTrafficFlow, rh_traffic_flow_of(t, pattern, k, &share));
-        const RhCrossing *route = rh_traffic_crossings(t, flow);
-        for (int32_t l = 0; l < flow->links_count; l++) {
-            RhCrossed *link = &crossed[route[l].first];
-            int32_t before = link->pattern == index + 1 ? link->flows : 0;
-            *link = (RhCrossed){index + 1, before + route[l].flows};
+    const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, 0);
+    int32_t step = rh_pattern_step(pattern);
+    for (int32_t first = 0; first < pattern->flows_count; first += step)
+        for (int32_t k = 0; k < step; k++) {
+            double share;
+            const RhTrafficFlow *flow =
+                &flows[rh_traffic_flow_of_step(t, pattern, first / step, k, &share)];
+            const RhCrossing *route = rh_traffic_crossings(t, flow);
+            for (int32_t l = 0; l < flow->links_count; l++) {
+                RhCrossed *link = &crossed[route[l].first];
+                int32_t before = link->pattern == index + 1 ? link->flows : 0;
+                *link = (RhCrossed){index + 1, before + route[l].flows};
+            }
         }
-    }
 }
 
 void rh_traffic_free(RhTraffic *t)

@@ -130,17 +130,30 @@ static inline const RhCrossing *rh_traffic_crossings(const RhTraffic *t, const R
     return &g_array_index(t->crossings, RhCrossing, flow->links_first);
 }
 
-/* The i-th flow of a pattern, instance by instance, and its share there. */
-static inline int32_t rh_traffic_flow_of(const RhTraffic *t, const RhPattern *pattern, int32_t i,
-                                         double *share)
+/* A pattern's flows that belong together: an instance's, or one message. */
+static inline int32_t rh_pattern_step(const RhPattern *pattern)
+{
+    return pattern->group < 0 ? 1 : MAX(pattern->edges_count, 1);
+}
+
+/* The k-th flow of the pattern's i-th step, and its share there. */
+static inline int32_t rh_traffic_flow_of_step(const RhTraffic *t, const RhPattern *pattern,
+                                              int32_t i, int32_t k, double *share)
 {
     *share = 1;
     if (pattern->group < 0)
         return pattern->flows_first + i;
-    const RhEdge *edge =
-        &g_array_index(t->edges, RhEdge, pattern->edges_first + i % pattern->edges_count);
+    const RhEdge *edge = &g_array_index(t->edges, RhEdge, pattern->edges_first + k);
     *share = edge->share;
-    return pattern->flows_first + i / pattern->edges_count * pattern->pairs_count + edge->pair;
+    return pattern->flows_first + i * pattern->pairs_count + edge->pair;
+}
+
+/* The i-th flow of a pattern, step by step. */
+static inline int32_t rh_traffic_flow_of(const RhTraffic *t, const RhPattern *pattern, int32_t i,
+                                         double *share)
+{
+    int32_t step = rh_pattern_step(pattern);
+    return rh_traffic_flow_of_step(t, pattern, i / step, i % step, share);
 }
 
 /* Counts a pattern's flows into crossed[first of a link], which holds those of any pattern before;
