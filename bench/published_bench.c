@@ -7,7 +7,7 @@ typedef struct {
     const char *source, *model, *platform, *stack;
     int32_t gpus;
     int64_t global_batch, sequence;
-    RhDtype dtype;
+    const RhRecipe *recipe;
     const char *layout;  /* without mb when the source does not say */
     bool any_microbatch; /* the source does not say: the quickest of 1, 2, 4, 8 that fits */
     bool hardware;       /* the figure counts recomputed FLOPs */
@@ -19,35 +19,35 @@ typedef struct {
 #define OLD    "zero0,sp=off,recompute=full,"
 
 static const Row rows[] = {
-    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 8192, 2048, 8192, RH_DTYPE_BF16,
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 8192, 2048, 8192, &rh_recipe_bf16,
      "tp8,pp16,vpp8,mb1,zero1", false, false, 430},
-    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, RH_DTYPE_BF16,
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, &rh_recipe_bf16,
      "tp8,pp16,vpp8,mb1,zero1", false, false, 400},
     /* The paper shards gradients too, and does not say how often they are reduced: ZeRO-2 reduces
        every micro-batch. */
-    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 8192, 2048, 8192, RH_DTYPE_BF16,
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 8192, 2048, 8192, &rh_recipe_bf16,
      "tp8,pp16,vpp8,mb1,zero2", false, false, 430},
-    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, RH_DTYPE_BF16,
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, &rh_recipe_bf16,
      "tp8,pp16,vpp8,mb1,zero2", false, false, 400},
-    {SC21, "gpt-1.7b", "selene", "megatron-2021", 32, 512, 2048, RH_DTYPE_FP16, OLD "tp1,pp1", true,
-     true, 137},
-    {SC21, "gpt-3.6b", "selene", "megatron-2021", 64, 512, 2048, RH_DTYPE_FP16, OLD "tp2,pp1", true,
-     true, 138},
-    {SC21, "gpt-7.5b", "selene", "megatron-2021", 128, 512, 2048, RH_DTYPE_FP16, OLD "tp4,pp1",
-     true, true, 142},
-    {SC21, "gpt-18b", "selene", "megatron-2021", 256, 1024, 2048, RH_DTYPE_FP16, OLD "tp8,pp1",
-     true, true, 135},
-    {SC21, "gpt-39b", "selene", "megatron-2021", 512, 1536, 2048, RH_DTYPE_FP16, OLD "tp8,pp2",
+    {SC21, "gpt-1.7b", "selene", "megatron-2021", 32, 512, 2048, &rh_recipe_fp16, OLD "tp1,pp1",
+     true, true, 137},
+    {SC21, "gpt-3.6b", "selene", "megatron-2021", 64, 512, 2048, &rh_recipe_fp16, OLD "tp2,pp1",
      true, true, 138},
-    {SC21, "gpt-76b", "selene", "megatron-2021", 1024, 1792, 2048, RH_DTYPE_FP16, OLD "tp8,pp4",
+    {SC21, "gpt-7.5b", "selene", "megatron-2021", 128, 512, 2048, &rh_recipe_fp16, OLD "tp4,pp1",
+     true, true, 142},
+    {SC21, "gpt-18b", "selene", "megatron-2021", 256, 1024, 2048, &rh_recipe_fp16, OLD "tp8,pp1",
+     true, true, 135},
+    {SC21, "gpt-39b", "selene", "megatron-2021", 512, 1536, 2048, &rh_recipe_fp16, OLD "tp8,pp2",
+     true, true, 138},
+    {SC21, "gpt-76b", "selene", "megatron-2021", 1024, 1792, 2048, &rh_recipe_fp16, OLD "tp8,pp4",
      true, true, 140},
-    {SC21, "gpt-145b", "selene", "megatron-2021", 1536, 2304, 2048, RH_DTYPE_FP16, OLD "tp8,pp8",
+    {SC21, "gpt-145b", "selene", "megatron-2021", 1536, 2304, 2048, &rh_recipe_fp16, OLD "tp8,pp8",
      true, true, 148},
-    {SC21, "gpt-310b", "selene", "megatron-2021", 1920, 2160, 2048, RH_DTYPE_FP16, OLD "tp8,pp16",
+    {SC21, "gpt-310b", "selene", "megatron-2021", 1920, 2160, 2048, &rh_recipe_fp16, OLD "tp8,pp16",
      true, true, 155},
-    {SC21, "gpt-530b", "selene", "megatron-2021", 2520, 2520, 2048, RH_DTYPE_FP16, OLD "tp8,pp35",
+    {SC21, "gpt-530b", "selene", "megatron-2021", 2520, 2520, 2048, &rh_recipe_fp16, OLD "tp8,pp35",
      true, true, 163},
-    {SC21, "gpt-1t", "selene", "megatron-2021", 3072, 3072, 2048, RH_DTYPE_FP16, OLD "tp8,pp64",
+    {SC21, "gpt-1t", "selene", "megatron-2021", 3072, 3072, 2048, &rh_recipe_fp16, OLD "tp8,pp64",
      true, true, 163},
 };
 
@@ -93,11 +93,12 @@ static bool run_row(const Row *row, double *error_frac)
     RhStack stack = *rh_stack_by_name(row->stack);
     stack.zero_unstaged = 0; /* Meta's trainer is not Megatron-LM: it shards gradients of stages */
     g_autoptr(RhPlatform) platform = rh_stack_platform(&stack, bare);
-    RhCase c = {model, platform, &stack, {row->global_batch, row->sequence, row->gpus, row->dtype}};
+    RhCase c = {
+        model, platform, &stack, {row->global_batch, row->sequence, row->gpus, row->recipe}};
     g_autoptr(RhRehearsal) r = rehearse_row(&c, row);
     if (!r)
         return false;
-    double peak = platform->device->peak_flops_per_s[row->dtype].value;
+    double peak = platform->device->peak_flops_per_s[row->recipe->linear].value;
     double predicted = (row->hardware ? r->hfu_frac * peak : r->model_flops_per_s_per_gpu) / 1e12;
     /* Error of the step time: TFLOP/s the other way round. */
     *error_frac = row->measured / predicted - 1;

@@ -135,9 +135,10 @@ static bool read_job(const Reading *r, char **cells, RhStep *step)
         !read_whole(r, cells, CELL_SEQUENCE, TOKENS_MOST, &job->sequence))
         return false;
     job->gpus = (int32_t)gpus;
-    job->dtype = rh_dtype_by_name(cells[CELL_DTYPE]);
-    return job->dtype == RH_DTYPE_BF16 || job->dtype == RH_DTYPE_FP16 ||
-           fail_cell(r, CELL_DTYPE, cells[CELL_DTYPE], "is neither bf16 nor fp16");
+    job->recipe = rh_recipe_by_name(cells[CELL_DTYPE]);
+    return job->recipe != NULL ||
+           fail_cell(r, CELL_DTYPE, cells[CELL_DTYPE],
+                     "is no number format that is known here: bf16, fp16, fp8 or a kin of it");
 }
 
 static bool read_layout(const Reading *r, const char *text, RhStep *step)

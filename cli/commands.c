@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "workloads/recipe.h"
 
 #include <string.h>
 
@@ -27,8 +28,9 @@ const RhOption rh_options_job[] = {
               .low = 1, .high = 1 << 28),
     RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
               .low = 1, .high = 1 << 22),
-    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE", "number format of the matrix products",
-              .choices = "bf16|fp16", .otherwise = "bf16"),
+    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",
+              "number formats: all 16 bits, or a recipe of narrow linear layers",
+              .choices = RH_RECIPE_CHOICES, .otherwise = "bf16"),
     {0}};
 
 const RhOption rh_options_shared[] = {

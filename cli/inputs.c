@@ -25,11 +25,9 @@ static bool set_job(RhJob *job, const char *key, const char *value, bool *known,
 {
     *known = true;
     if (strcmp(key, "dtype") == 0) {
-        RhDtype dtype = rh_dtype_by_name(value);
-        if (dtype != RH_DTYPE_BF16 && dtype != RH_DTYPE_FP16)
-            return rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is not bf16 or fp16", value);
-        job->dtype = dtype;
-        return true;
+        job->recipe = rh_recipe_by_name(value);
+        return job->recipe || rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is none of %s",
+                                      value, RH_RECIPE_CHOICES);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++) {
         if (strcmp(key, job_keys[i].key) != 0)
@@ -243,10 +241,15 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
         return NULL;
     if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))
         return NULL;
+    if (!rh_recipe_by_name(spec->dtype)) {
+        rh_fail(error, RH_ERROR_INPUT, "dtype \"%s\" is none of %s", spec->dtype,
+                RH_RECIPE_CHOICES);
+        return NULL;
+    }
     in->c.job = (RhJob){.global_batch = spec->global_batch,
                         .sequence = spec->sequence,
                         .gpus = (int32_t)spec->gpus,
-                        .dtype = rh_dtype_by_name(spec->dtype)};
+                        .recipe = rh_recipe_by_name(spec->dtype)};
     g_autoptr(RhPlatform) before = rh_platform_copy(in->hardware);
     for (char **set = in->sets; *set; set++)
         if (!apply_set(in, *set, error))

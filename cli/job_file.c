@@ -71,10 +71,10 @@ static void read_nodes(RhJson *doc, const char *text, const RhPlatform *platform
 
 static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
 {
-    job->c.job.dtype = rh_dtype_by_name(name);
-    if (job->c.job.dtype != RH_DTYPE_BF16 && job->c.job.dtype != RH_DTYPE_FP16)
+    job->c.job.recipe = rh_recipe_by_name(name);
+    if (!job->c.job.recipe)
         say(doc, "dtype",
-            g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is not bf16 or fp16", name));
+            g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", name, RH_RECIPE_CHOICES));
 }
 
 /* Model and layout: what needs the rest of the file. */

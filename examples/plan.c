@@ -17,7 +17,7 @@ int main(void)
     }
     const RhStack *stack = rh_stack_by_name("megatron"); /* what its software makes of the links */
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase question = {model, platform, stack, {64, 4096, 16, RH_DTYPE_BF16}};
+    RhCase question = {model, platform, stack, {64, 4096, 16, &rh_recipe_bf16}};
     RhPlanOptions options = {.top = 3, .gap_frac = 0.01, .jobs = 2};
     g_autoptr(RhPlan) plan = rh_plan(&question, &options, &error);
     if (!plan) {

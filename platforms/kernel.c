@@ -23,6 +23,7 @@ static const char *const CLASS_NAMES[RH_KERNEL_LAST] = {
     [RH_KERNEL_ROTARY] = "rotary",
     [RH_KERNEL_ACTIVATION] = "activation",
     [RH_KERNEL_ADD] = "add",
+    [RH_KERNEL_CAST] = "cast",
     [RH_KERNEL_EMBEDDING] = "embedding",
     [RH_KERNEL_CROSS_ENTROPY] = "cross-entropy",
     [RH_KERNEL_OPTIMIZER] = "optimizer",

@@ -38,6 +38,7 @@ typedef enum {
     RH_KERNEL_EMBEDDING,
     RH_KERNEL_CROSS_ENTROPY, /* softmax-cross-entropy over a (sharded) vocabulary */
     RH_KERNEL_OPTIMIZER,
+    RH_KERNEL_CAST,   /* to a narrower format, with its scales */
     RH_KERNEL_REDUCE, /* local reduction of a collective, gradient accumulation */
     RH_KERNEL_LAST,
 } RhKernelClass;

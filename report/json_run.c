@@ -43,7 +43,7 @@ static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
     rh_json_put_int(w, "global_batch", c->job.global_batch);
     rh_json_put_int(w, "sequence_tokens", c->job.sequence);
     rh_json_put_int(w, "gpus_count", c->job.gpus);
-    rh_json_put_string(w, "dtype", rh_dtype_name(c->job.dtype));
+    rh_json_put_string(w, "dtype", c->job.recipe->name);
     rh_put_words(w, "sets", q->sets);
     rh_json_put_int(w, "seed", q->seed);
     rh_json_end_object(w);

@@ -15,7 +15,7 @@ static void append_question(GString *out, const RhQuestion *q)
                            ", sequence %" G_GINT64_FORMAT ", %s, stack %s. rehearse %s, no error "
                            "bar: nothing like this job has been validated yet.\n\n",
                            model, platform, q->c->job.gpus, q->c->job.global_batch,
-                           q->c->job.sequence, rh_dtype_name(q->c->job.dtype), q->c->stack->name,
+                           q->c->job.sequence, q->c->job.recipe->name, q->c->stack->name,
                            q->version);
 }
 

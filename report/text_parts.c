@@ -223,7 +223,7 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
 void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware)
 {
     const RhDeviceCurves *curves = &hardware->device->curves;
-    const RhFact *gemm = &curves->gemm_peak_frac[c->job.dtype];
+    const RhFact *gemm = &curves->gemm_peak_frac[c->job.recipe->linear];
     if (gemm->value == 0)
         gemm = &curves->gemm_peak_frac[RH_DTYPE_BF16];
     g_string_append_printf(

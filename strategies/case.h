@@ -3,13 +3,14 @@
 #include "platforms/platform.h"
 #include "strategies/stack.h"
 #include "workloads/model.h"
+#include "workloads/recipe.h"
 
 /* What is asked of the job, besides model and platform. */
 typedef struct {
     int64_t global_batch; /* samples */
     int64_t sequence;     /* tokens per sample */
     int32_t gpus;
-    RhDtype dtype; /* bf16 or fp16 */
+    const RhRecipe *recipe; /* number formats */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

@@ -232,6 +232,8 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     k.model->tied_embeddings = draw(rng, 2);
     k.c.model = k.model;
     train_kit_runs_all(&k);
+    if (draw(rng, 4) == 0)
+        k.c.job.recipe = &rh_recipe_fp8_block;
     k.stack->prefetch_layers = draw(rng, 5);
     question =
         g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT

@@ -327,6 +327,81 @@ static void a_ring_shares_tokens_and_pairs(void)
     }
 }
 
+/* Of one pass: FLOPs of GEMMs by format, and bytes of casts. */
+typedef struct {
+    double narrow, wide, cast_bytes;
+} Formats;
+
+static Formats formats_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = kernels_of(m, block, pass, shard);
+    Formats f = {0};
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *k = &g_array_index(kernels, RhKernel, i);
+        if (k->cls == RH_KERNEL_GEMM)
+            *(k->dtype == RH_DTYPE_FP8 ? &f.narrow : &f.wide) += k->flops;
+        f.cast_bytes += k->cls == RH_KERNEL_CAST ? k->bytes : 0;
+    }
+    return f;
+}
+
+/* Linear layers are narrow in every pass and nothing else is: not routers, not the head. Each casts
+ * its input, and the gradient of its output: read 2 bytes, write 1 twice; with current scaling read
+ * twice. */
+static void a_recipe_narrows_linear_layers_alone(void)
+{
+    static const RhPass passes[] = {RH_PASS_FORWARD, RH_PASS_BACKWARD_DATA,
+                                    RH_PASS_BACKWARD_WEIGHT};
+    g_autoptr(RhModel) llama = rh_model_load("llama-3.1-8b", NULL);
+    g_autoptr(RhModel) mixtral = rh_model_load("mixtral-8x7b", NULL);
+    RhShard shard = shard_of(1, 1024, 1), narrow = shard, current = shard;
+    double n = 1024, h = 4096, f = 14336;
+    narrow.recipe = &rh_recipe_fp8;
+    current.recipe = &rh_recipe_fp8_current;
+    for (size_t p = 0; p < G_N_ELEMENTS(passes); p++) {
+        Formats a = formats_of(llama, RH_BLOCK_FFN, passes[p], &shard);
+        Formats b = formats_of(llama, RH_BLOCK_FFN, passes[p], &narrow);
+        CU_ASSERT_EQUAL(a.narrow + a.cast_bytes + b.wide, 0);
+        RH_CHECK_CLOSE(b.narrow, a.wide, 1e-14);
+        Formats head = formats_of(llama, RH_BLOCK_HEAD, passes[p], &narrow);
+        CU_ASSERT_EQUAL(head.narrow + head.cast_bytes, 0);
+    }
+    Formats forward = formats_of(llama, RH_BLOCK_FFN, RH_PASS_FORWARD, &narrow);
+    RH_CHECK_CLOSE(forward.cast_bytes, 4 * n * (h + f), 1e-14);
+    Formats backward = formats_of(llama, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, &narrow);
+    RH_CHECK_CLOSE(backward.cast_bytes, 4 * n * (h + 2 * f), 1e-14);
+    Formats twice = formats_of(llama, RH_BLOCK_FFN, RH_PASS_FORWARD, &current);
+    RH_CHECK_CLOSE(twice.cast_bytes, 6 * n * (h + f), 1e-14);
+    Formats routed = formats_of(mixtral, RH_BLOCK_FFN, RH_PASS_FORWARD, &narrow);
+    RH_CHECK_CLOSE(routed.wide, 2 * n * h * 8, 1e-14);
+    RH_CHECK_CLOSE(routed.narrow, 2 * 2 * n * h * 3 * f, 1e-14);
+}
+
+/* What a linear layer reads backward is kept in 1 byte: the norm's output and the second GEMM's
+ * input; attention's output is kept wide besides, for its own backward. */
+static void a_recipe_keeps_operands_narrow(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    RhShard shard = shard_of(1, 1024, 1), narrow = shard;
+    double n = 1024, h = 4096, f = 14336;
+    narrow.recipe = &rh_recipe_fp8;
+    RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN, RH_BLOCK_HEAD};
+    double less[] = {n * h - n * h, n * h + n * f, 0};
+    for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++) {
+        const RhLayerKind *kind = kind_for(m, blocks[b]);
+        RhActivation x = rh_block_activation_bytes(m, kind, blocks[b], RH_RECOMPUTE_NONE, &shard);
+        RhActivation y = rh_block_activation_bytes(m, kind, blocks[b], RH_RECOMPUTE_NONE, &narrow);
+        CU_ASSERT_EQUAL(x.kept - y.kept, less[b]);
+    }
+    RhShard cut = shard_of(2, 1024, 1);
+    cut.sequence_parallel = true;
+    cut.recipe = &rh_recipe_mxfp8;
+    double whole = rh_boundary_bytes(m, &cut);
+    CU_ASSERT_EQUAL(rh_block_gathered_bytes(m, &m->kinds[0], RH_BLOCK_FFN, &cut),
+                    whole * (33.0 / 32) / 2);
+    CU_ASSERT_EQUAL(rh_block_gathered_bytes(m, NULL, RH_BLOCK_HEAD, &cut), whole);
+}
+
 /* Unfused attention computes both halves of the square: twice the pairs, and twice that backward.
  */
 static void unfused_attention_computes_the_whole_square(void)
@@ -581,6 +656,8 @@ int main(void)
             {"cutting_conserves_the_flops_of_every_operator",
              cutting_conserves_the_flops_of_every_operator},
             {"a_ring_shares_tokens_and_pairs", a_ring_shares_tokens_and_pairs},
+            {"a_recipe_narrows_linear_layers_alone", a_recipe_narrows_linear_layers_alone},
+            {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
             {"unfused_attention_computes_the_whole_square",
              unfused_attention_computes_the_whole_square},
             {"latent_attention_keeps_whole_keys_and_values",

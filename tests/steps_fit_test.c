@@ -300,7 +300,7 @@ static void errors_name_line_and_cell(void)
     unreadable("one,made,huge,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:3:");
     unreadable("one,made,small,dgx-z9:4,32,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:4:");
     unreadable("one,made,small,dgx-a100:4,0,128,2048,bf16,tp2,flash,fused,,1,", "made.csv:8:5:");
-    unreadable("one,made,small,dgx-a100:4,32,128,2048,fp8,tp2,flash,fused,,1,", "made.csv:8:8:");
+    unreadable("one,made,small,dgx-a100:4,32,128,2048,int4,tp2,flash,fused,,1,", "made.csv:8:8:");
     unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp3,flash,fused,,1,", "made.csv:8:9:");
     unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp2,fast,fused,,1,", "made.csv:8:10:");
     unreadable("one,made,small,dgx-a100:4,32,128,2048,bf16,tp2,flash,fused,,0,", "made.csv:8:13:");

@@ -19,8 +19,10 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
     g_assert(k.model && k.bare);
     const RhStack *s = rh_stack_by_name(stack);
     k.platform = rh_stack_platform(s, k.bare);
-    k.c = (RhCase){
-        k.model, k.platform, s, {global_batch, sequence, rh_platform_gpus(k.bare), RH_DTYPE_BF16}};
+    k.c = (RhCase){k.model,
+                   k.platform,
+                   s,
+                   {global_batch, sequence, rh_platform_gpus(k.bare), &rh_recipe_bf16}};
     return k;
 }
 

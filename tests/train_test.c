@@ -121,6 +121,35 @@ static void spreading_experts_keeps_their_work(void)
     RH_CHECK_CLOSE(2 * (together.params.of[RH_PARAMS_COMMON] - common), 8 * experts, 1e-12);
 }
 
+/* Copies of weights stand beside them, and are cast anew with every step; tokens on their way to
+ * experts are narrow where the recipe says so, and on their way back are not. */
+static void a_recipe_is_accounted_for(void)
+{
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 32, 2048);
+    RhLayout l = train_layout(&k, "dp16,ep8,zero0");
+    RhStageMemory plain, narrow;
+    g_autoptr(RhPieces) a = rh_pieces_new(&k.c, &l);
+    g_autoptr(RhProgram) before = build(&k, "dp16,ep8,zero0");
+    plain = rh_stage_memory(a, &l, 0);
+    k.c.job.recipe = &rh_recipe_fp8_block;
+    g_autoptr(RhPieces) b = rh_pieces_new(&k.c, &l);
+    g_autoptr(RhProgram) after = build(&k, "dp16,ep8,zero0");
+    narrow = rh_stage_memory(b, &l, 0);
+    double ends = 2 * (double)(k.model->vocab * k.model->hidden) + (double)k.model->hidden;
+    double linear = rh_held_sum(&plain.params) - ends;
+    RH_CHECK_CLOSE(narrow.fixed_bytes[RH_MEMORY_WEIGHTS] - plain.fixed_bytes[RH_MEMORY_WEIGHTS],
+                   2 * linear, 1e-3); /* the vocabulary is padded */
+    double sent = buffers(before, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL);
+    RH_CHECK_CLOSE(buffers(after, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL),
+                   sent / 2 * (1 + (1 + 4.0 / 128) / 2), 1e-12);
+    k.c.job.recipe = &rh_recipe_fp8;
+    g_auto(TrainKit) old = train_kit("mixtral-8x7b", "dgx-a100:2", "bare", 32, 2048);
+    old.c.job.recipe = &rh_recipe_fp8;
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE(rh_train_job_legal(&old.c, &error));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "no units for fp8"));
+}
+
 static void experts_fit_into_the_ranks_of_a_stage(void)
 {
     static const struct {
@@ -524,6 +553,7 @@ int main(void)
             {"folded_agrees_where_experts_are_spread", folded_agrees_where_experts_are_spread},
             {"experts_are_sent_their_tokens", experts_are_sent_their_tokens},
             {"spreading_experts_keeps_their_work", spreading_experts_keeps_their_work},
+            {"a_recipe_is_accounted_for", a_recipe_is_accounted_for},
             {"experts_fit_into_the_ranks_of_a_stage", experts_fit_into_the_ranks_of_a_stage},
             {"halving_a_leaf_uplink_slows_only_what_crosses_it",
              halving_a_leaf_uplink_slows_only_what_crosses_it},

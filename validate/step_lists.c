@@ -112,7 +112,7 @@ static bool add_training(GArray *list, const Training *t, GError **error)
     RhCase c = {.model = model,
                 .platform = platform,
                 .stack = rh_stack_by_name("megatron"),
-                .job = {t->batch, t->sequence, t->gpus, RH_DTYPE_BF16}};
+                .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16}};
     return add_stage(list, &c, t, error);
 }
 

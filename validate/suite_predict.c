@@ -55,7 +55,7 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     RhCase c = {.model = s->model,
                 .platform = platform,
                 .stack = s->stack,
-                .job = {JOB_BATCH, JOB_SEQUENCE, rh_platform_gpus(platform), RH_DTYPE_BF16}};
+                .job = {JOB_BATCH, JOB_SEQUENCE, rh_platform_gpus(platform), &rh_recipe_bf16}};
     RhLayout layout = rh_layout_default();
     if (!rh_layout_parse(text, &layout, error))
         return NULL;

@@ -186,6 +186,18 @@ bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock
     return pair[1] == NULL || pair[1]->takes_whole == NULL || pair[1]->takes_whole(&ops);
 }
 
+double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    const RhOperator *pair[2] = {NULL, NULL};
+    if (in_layer(block) && kind != NULL)
+        operators_of(model, kind, block, pair);
+    bool narrow = shard->recipe != NULL && pair[1] != NULL && pair[1]->gathers_operands;
+    double wide = rh_boundary_bytes(model, shard);
+    return narrow ? wide / rh_dtype_bytes(shard->dtype) * shard->recipe->operand_bytes : wide;
+}
+
 /* --- The whole model --- */
 
 /* The share that is everything: uncut and unpadded, so every count is exact. */

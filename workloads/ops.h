@@ -15,6 +15,7 @@
 
 #include "platforms/kernel.h"
 #include "workloads/model.h"
+#include "workloads/recipe.h"
 
 typedef enum {
     RH_BLOCK_NONE,
@@ -56,6 +57,7 @@ typedef struct {
     int64_t sequence;   /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t microbatch; /* b */
     RhDtype dtype;      /* bf16 or fp16 */
+    const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     /* Which of an operator's forms the stack chooses: */
     bool flash;       /* fused attention kernel; false = GEMM + softmax + GEMM */
     bool fused_norms; /* false: eager framework, each elementwise step its own kernel */
@@ -127,6 +129,9 @@ double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
  * its input and sum its output? Experts that are sent their tokens do not. */
 bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                           const RhShard *shard);
+/* Bytes of that tensor as it is gathered, in the recipe's format where linear layers alone read it. */
+double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard);
 /* Tokens of one micro-batch on one rank: b s / c. */
 int64_t rh_shard_tokens(const RhShard *shard);
 

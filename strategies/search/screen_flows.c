@@ -108,7 +108,7 @@ static void flows_init(RhFlows *f, RhScreen *s, const RhLayout *l, int32_t stage
     time_steps(s, rh_screen_net(s, l), stage, f);
     sum_slots(f);
     f->first_wait_s = first_wait_s(f);
-    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->params);
+    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->states);
     f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
 }
 

@@ -394,7 +394,7 @@ static void hold_states(Build *b)
 {
     const RhStack *stack = b->c->stack;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        double params = b->script->params.of[cls];
+        double params = b->script->states.params.of[cls];
         RhShares shares = rh_cut_shares(b->layout, (RhParamsClass)cls);
         if (params <= 0)
             continue;
@@ -402,6 +402,9 @@ static void hold_states(Build *b)
         add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
         add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);
     }
+    double copies = b->c->job.recipe->weight_copy_bytes * b->script->states.linear;
+    if (copies > 0)
+        add_memory(b, RH_MEMORY_WEIGHTS, copies);
     add_memory(b, RH_MEMORY_COMMUNICATION, buffer_bytes(b));
     add_memory(b, RH_MEMORY_RESERVE, stack->reserve_bytes.value);
 }
@@ -425,7 +428,7 @@ static void end_step(Build *b)
     b->phase = RH_PHASE_OPTIMIZER;
     b->layer = b->microbatch = -1;
     run_steps(b, b->script->end);
-    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->params);
+    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->states);
     RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, "optimizer");
     task.bundle = rh_program_add_bundle(b->program, &kernel, 1);
     rh_program_add_task(b->program, task, b->pending, b->pending_count);

@@ -192,6 +192,11 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
     if (c->job.gpus > rh_platform_gpus(c->platform))
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
                        c->platform->name, rh_platform_gpus(c->platform));
+    const RhRecipe *recipe = c->job.recipe;
+    if (recipe->linear != recipe->dtype &&
+        c->platform->device->peak_flops_per_s[recipe->linear].value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
+                       c->platform->device->name, rh_dtype_name(recipe->linear));
     if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT

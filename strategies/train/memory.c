@@ -35,7 +35,8 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChun
     RhActivation bytes = rh_item_bytes(pieces, kind);
     RhHeld params = rh_item_params(pieces, l, kind);
     double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
-    rh_held_add(&m->params, &params);
+    rh_held_add(&m->states.params, &params);
+    m->states.linear += kind < RH_LAYER_KINDS_MAX ? rh_held_sum(&params) : 0;
     keep_largest(&m->largest_params, &params);
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
     keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
@@ -123,8 +124,10 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *c
     const RhStack *stack = pieces->c->stack;
     RhStageMemory m = {0};
     RhHeld largest = {0};
+    double linear = 0;
     for (int32_t g = stage; g < l->pp * l->vpp; g += l->pp) {
-        rh_held_add(&m.params, &chunks[g].params);
+        rh_held_add(&m.params, &chunks[g].states.params);
+        linear += chunks[g].states.linear;
         keep_largest(&largest, &chunks[g].largest_params);
     }
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
@@ -136,6 +139,7 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *c
         m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
             RH_ADAM_BYTES * params / (l->zero >= 1 ? replicas : 1);
     }
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] += pieces->c->job.recipe->weight_copy_bytes * linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &largest);
     m.fixed_bytes[RH_MEMORY_RESERVE] = stack->reserve_bytes.value;
     return m;

@@ -15,8 +15,9 @@ typedef struct {
 
 /* One chunk of the model on one rank. */
 typedef struct {
-    RhHeld params, largest_params; /* all; of one item */
-    RhInFlight kept;               /* by a micro-batch between its forward and its backward */
+    RhStates states;
+    RhHeld largest_params; /* of one item */
+    RhInFlight kept;       /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
 } RhChunkMemory;

@@ -13,14 +13,15 @@ double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
     return rh_kernel_time_s(c->platform->device, kernel) + c->stack->kernel_gap_s.value;
 }
 
-RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhHeld *params)
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
 {
-    double share = 0;
+    const RhHeld *params = &states->params;
+    double share = 0, cast = c->job.recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_cut_shares(l, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
-                      .bytes = c->stack->optimizer_bytes.value * share,
+                      .bytes = c->stack->optimizer_bytes.value * share + cast,
                       .flops = 12 * share};
 }
 
@@ -77,6 +78,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute, &pieces->shard);
     BlockOf of = {pieces, kind, block};
     RhParams params = rh_block_params(pieces->c->model, kind, block, &pieces->shard);
+    bool whole = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard);
     bool replay = block == RH_BLOCK_MIXER && pieces->recompute == RH_RECOMPUTE_SELECTIVE;
     /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
      * the data pass. */
@@ -91,9 +93,9 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         .params = {{params.sharded + params.replicated, params.experts}},
         .whole_params = params.replicated,
         .bytes = bytes,
-        .boundary_bytes = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard)
-                              ? rh_boundary_bytes(pieces->c->model, &pieces->shard)
-                              : 0,
+        .gathered_bytes =
+            whole ? rh_block_gathered_bytes(pieces->c->model, kind, block, &pieces->shard) : 0,
+        .boundary_bytes = whole ? rh_boundary_bytes(pieces->c->model, &pieces->shard) : 0,
     };
 }
 
@@ -109,7 +111,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
                          .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
                          .sequence = c->job.sequence,
                          .microbatch = layout->microbatch,
-                         .dtype = c->job.dtype,
+                         .dtype = c->job.recipe->dtype,
+                         .recipe = c->job.recipe,
                          .flash = c->stack->flash_attention,
                          .fused_norms = c->stack->fused_norms};
     for (int k = 0; k < c->model->kinds_count; k++) {

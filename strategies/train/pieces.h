@@ -26,8 +26,8 @@ typedef struct {
     RhHeld params;       /* on this rank */
     double whole_params; /* of the common ones, what tensor ranks do not cut: norms */
     RhActivation bytes;  /* kept and transient, for one micro-batch */
-    /* What a tensor-parallel collective moves before and behind its tensor part; 0: nothing */
-    double boundary_bytes;
+    /* What tensor-parallel collectives gather before its tensor part, and sum behind it; 0: nothing */
+    double gathered_bytes, boundary_bytes;
 } RhBlockPieces;
 
 typedef struct {
@@ -44,8 +44,15 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
 void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
 
-/* Adam over a stage's `params` of one rank, or its share of them. */
-RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhHeld *params);
+/* Parameters of a stage on one rank, and those of them in layers: the weights of linear layers, which a
+ * recipe may cast (and norms and routers, which are next to nothing). */
+typedef struct {
+    RhHeld params;
+    double linear;
+} RhStates;
+
+/* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);
 /* Seconds of a kernel on the case's device, with its gap. */
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel);
 

@@ -7,7 +7,8 @@ static void add_item(RhScript *s, int kind, int32_t layer)
     RhItem item = {kind, layer, rh_item_params(s->pieces, s->layout, kind),
                    rh_item_bytes(s->pieces, kind)};
     g_array_append_val(s->items, item);
-    rh_held_add(&s->params, &item.params);
+    rh_held_add(&s->states.params, &item.params);
+    s->states.linear += layer >= 0 ? rh_held_sum(&item.params) : 0;
 }
 
 static void list_items(RhScript *s)
@@ -166,7 +167,7 @@ void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums
             if (run->tasks) /* every micro-batch goes through every item once */
                 add_run(sums, run, rh_slot_phase((RhSlotPass)pass), m);
         }
-    RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, &s->params);
+    RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, &s->states);
     sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, &adam);
     sums->flops += adam.flops;
 }

@@ -49,7 +49,7 @@ typedef struct {
     GArray *items;        /* RhItem, in forward order */
     GArray *steps;        /* RhStep */
     int32_t *chunk_items; /* first item of each chunk, chunks + 1 entries; owned */
-    RhHeld params;        /* of the stage, on one rank */
+    RhStates states;      /* of the stage, on one rank */
     RhSteps begin, end;
     RhSteps *slots;     /* by rh_slot_kind_index; owned */
     bool communicates;  /* anything besides runs */

@@ -91,8 +91,8 @@ static void scale(RhOps *ops, const Widths *w, bool backward)
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
     int64_t h = ops->model->hidden;
-    rh_ops_weight_gradient(ops, h, w->q);
-    rh_ops_weight_gradient(ops, w->qkv, h);
+    rh_ops_linear_gradient(ops, h, w->q);
+    rh_ops_linear_gradient(ops, w->qkv, h);
     if (ops->kind->out_bias)
         rh_ops_bias_gradient(ops, h);
     if (ops->kind->qkv_bias)
@@ -109,18 +109,18 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_RECOMPUTE_FULL:
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
-        rh_ops_gemm(ops, 1, ops->tokens, w.qkv, h);
+        rh_ops_linear(ops, ops->tokens, w.qkv, h);
         queries_and_keys(ops, &w, false);
         rh_core_kernels(ops, &core, pass);
         scale(ops, &w, false);
-        rh_ops_gemm(ops, 1, ops->tokens, h, w.q);
+        rh_ops_linear(ops, ops->tokens, h, w.q);
         break;
     case RH_PASS_BACKWARD_DATA:
-        rh_ops_gemm(ops, 1, ops->tokens, w.q, h);
+        rh_ops_linear(ops, ops->tokens, w.q, h);
         scale(ops, &w, true);
         rh_core_kernels(ops, &core, pass);
         queries_and_keys(ops, &w, true);
-        rh_ops_gemm(ops, 1, ops->tokens, h, w.qkv);
+        rh_ops_linear(ops, ops->tokens, h, w.qkv);
         break;
     case RH_PASS_BACKWARD_WEIGHT:
         weight_gradients(ops, &w);
@@ -146,7 +146,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
      * values part after their norm. */
     double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.kv : 0)) +
                  (e + rh_ops_norm_copies(ops)) * normed;
-    return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
+    double out = rh_ops_kept_copy_bytes(ops) * (double)w.q; /* as the second GEMM's input */
+    return (RhOperatorBytes){.kept = (double)ops->tokens * (row + out) + dropped,
                              .core = dropped,
                              .forward = e * rh_ops_hidden_elements(ops) +
                                         rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),
@@ -159,7 +160,8 @@ const RhOperator rh_attention = {.name = "attention",
                                  .params = params,
                                  .flops = flops,
                                  .kernels = kernels,
-                                 .bytes = bytes};
+                                 .bytes = bytes,
+                                 .gathers_operands = true};
 
 /* The same with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made in
  * registers: nothing more is read. */
@@ -168,7 +170,8 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .params = params,
                                        .flops = flops,
                                        .kernels = kernels,
-                                       .bytes = bytes};
+                                       .bytes = bytes,
+                                       .gathers_operands = true};
 
 /* The same with its output scaled. */
 const RhOperator rh_attention_gated = {.name = "gated attention",
@@ -184,4 +187,5 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .params = params,
                                            .flops = flops,
                                            .kernels = kernels,
-                                           .bytes = bytes};
+                                           .bytes = bytes,
+                                           .gathers_operands = true};

@@ -88,7 +88,7 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhScanStep steps[3];
     steps_of(ops, w, steps);
-    rh_ops_gemm(ops, 1, ops->tokens, w->in, ops->model->hidden);
+    rh_ops_linear(ops, ops->tokens, w->in, ops->model->hidden);
     rh_scan_convolve(ops, (double)w->channels, false);
     rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, false); /* of queries and keys */
     if (pass == RH_PASS_DECODE)
@@ -96,7 +96,7 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     else
         rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 1);
     rh_scan_gated_norm(ops, (double)ops->tokens * (double)w->values, false);
-    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->values);
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->values);
 }
 
 /* w, u and the states are made again (the inverse is kept); each product has two gradients, each tensor
@@ -107,21 +107,21 @@ static void backward(RhOps *ops, const Widths *w)
     RhScanStep steps[3],
         again = {2 * c * (k + v), ops->element_bytes * (2 * (k + v) + c * (double)w->scan.heads)};
     steps_of(ops, w, steps);
-    rh_ops_gemm(ops, 1, ops->tokens, w->values, ops->model->hidden);
+    rh_ops_linear(ops, ops->tokens, w->values, ops->model->hidden);
     rh_scan_gated_norm(ops, (double)ops->tokens * v, true);
     rh_scan_steps(ops, &w->scan, &again, 1, 1);
     rh_scan_steps(ops, &w->scan, &steps[1], 1, 1);
     rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 2);
     rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, true);
     rh_scan_convolve(ops, (double)w->channels, true);
-    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->in);
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->in);
 }
 
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
-    rh_ops_weight_gradient(ops, ops->model->hidden, w->values);
+    rh_ops_linear_gradient(ops, ops->model->hidden, w->values);
     rh_scan_taps_gradient(ops, (double)w->channels);
-    rh_ops_weight_gradient(ops, w->in, ops->model->hidden);
+    rh_ops_linear_gradient(ops, w->in, ops->model->hidden);
 }
 
 static void kernels(RhOps *ops, RhPass pass)

@@ -37,6 +37,54 @@ void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k)
     g_array_append_val(ops->out, kernel);
 }
 
+static bool is_narrow(const RhOps *ops)
+{
+    const RhRecipe *recipe = ops->shard->recipe;
+    return recipe != NULL && recipe->linear != recipe->dtype;
+}
+
+RhDtype rh_ops_linear_dtype(const RhOps *ops)
+{
+    return is_narrow(ops) ? ops->shard->recipe->linear : ops->shard->dtype;
+}
+
+double rh_ops_operand_bytes(const RhOps *ops)
+{
+    return is_narrow(ops) ? ops->shard->recipe->operand_bytes : ops->element_bytes;
+}
+
+double rh_ops_kept_copy_bytes(const RhOps *ops)
+{
+    return is_narrow(ops) ? ops->shard->recipe->kept_bytes : 0;
+}
+
+double rh_ops_kept_bytes(const RhOps *ops)
+{
+    return is_narrow(ops) ? ops->shard->recipe->kept_bytes : ops->element_bytes;
+}
+
+void rh_ops_cast(RhOps *ops, double elements)
+{
+    if (is_narrow(ops))
+        rh_ops_stream(ops, RH_KERNEL_CAST, ops->shard->recipe->cast_bytes * elements, 1);
+}
+
+/* The last GEMM's operands (m x k and k x n together) are a linear layer's. */
+static void make_linear(RhOps *ops, double operand_elements)
+{
+    RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    gemm->dtype = (uint8_t)rh_ops_linear_dtype(ops);
+    gemm->bytes -= (ops->element_bytes - rh_ops_operand_bytes(ops)) * operand_elements;
+}
+
+void rh_ops_linear(RhOps *ops, int64_t m, int64_t n, int64_t k)
+{
+    double dm = (double)m, dn = (double)n, dk = (double)k;
+    rh_ops_cast(ops, dm * dk);
+    rh_ops_gemm(ops, 1, m, n, k);
+    make_linear(ops, dm * dk + dk * dn);
+}
+
 void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps)
 {
     RhKernel kernel = {
@@ -58,16 +106,28 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
 /* A fused framework (Megatron-LM: gradient_accumulation_fusion) lets the GEMM read and write the
  * fp32 main gradient, 8 B an entry; an eager one writes the gradient in 2 B and adds it with a
  * kernel of its own (read 2, read and write 4). */
-void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns)
+static void weight_gradient(RhOps *ops, int64_t rows, int64_t columns, bool linear)
 {
     double entries = (double)rows * (double)columns;
     rh_ops_gemm(ops, 1, rows, columns, ops->tokens);
+    if (linear)
+        make_linear(ops, (double)ops->tokens * (double)(rows + columns));
     if (ops->shard->fused_norms) {
         RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
         gemm->bytes += (8 - ops->element_bytes) * entries;
         return;
     }
     rh_ops_stream(ops, RH_KERNEL_REDUCE, (8 + ops->element_bytes) * entries, 1);
+}
+
+void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns)
+{
+    weight_gradient(ops, rows, columns, false);
+}
+
+void rh_ops_linear_gradient(RhOps *ops, int64_t rows, int64_t columns)
+{
+    weight_gradient(ops, rows, columns, true);
 }
 
 void rh_ops_bias_gradient(RhOps *ops, int64_t columns)

@@ -70,18 +70,18 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_RECOMPUTE_FULL:
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
-        rh_ops_gemm(ops, 1, ops->tokens, w.up, h);
+        rh_ops_linear(ops, ops->tokens, w.up, h);
         activation(ops, &w, false);
-        rh_ops_gemm(ops, 1, ops->tokens, h, w.down);
+        rh_ops_linear(ops, ops->tokens, h, w.down);
         break;
     case RH_PASS_BACKWARD_DATA:
-        rh_ops_gemm(ops, 1, ops->tokens, w.down, h);
+        rh_ops_linear(ops, ops->tokens, w.down, h);
         activation(ops, &w, true);
-        rh_ops_gemm(ops, 1, ops->tokens, h, w.up);
+        rh_ops_linear(ops, ops->tokens, h, w.up);
         break;
     case RH_PASS_BACKWARD_WEIGHT:
-        rh_ops_weight_gradient(ops, h, w.down);
-        rh_ops_weight_gradient(ops, w.up, h);
+        rh_ops_linear_gradient(ops, h, w.down);
+        rh_ops_linear_gradient(ops, w.up, h);
         if (ops->kind->ffn_bias) {
             rh_ops_bias_gradient(ops, h);
             rh_ops_bias_gradient(ops, w.up);
@@ -105,7 +105,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double into_activation = e * (wide + down), inside = e * (down + up);
     double out_of_activation = e * (up + wide) + rh_ops_gathered_bytes(ops);
-    return (RhOperatorBytes){.kept = e * (up + down + (eager_gate ? down : 0)),
+    return (RhOperatorBytes){.kept =
+                                 e * (up + (eager_gate ? down : 0)) + rh_ops_kept_bytes(ops) * down,
                              .forward = e * wide + rh_ops_gathered_bytes(ops),
                              .backward = MAX(into_activation, MAX(inside, out_of_activation))};
 }
@@ -115,4 +116,5 @@ const RhOperator rh_ffn = {.name = "ffn",
                            .params = params,
                            .flops = flops,
                            .kernels = kernels,
-                           .bytes = bytes};
+                           .bytes = bytes,
+                           .gathers_operands = true};

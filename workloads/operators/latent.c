@@ -181,7 +181,7 @@ static void assembly(RhOps *ops, const Widths *w, bool backward)
 static void over_keys(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhCore core = core_of(ops, w);
-    rh_ops_gemm(ops, 1, ops->tokens, w->up, ops->kind->kv_rank);
+    rh_ops_linear(ops, ops->tokens, w->up, ops->kind->kv_rank);
     assembly(ops, w, false);
     rh_core_kernels(ops, &core, pass);
 }
@@ -228,7 +228,7 @@ static void forward(RhOps *ops, RhPass pass)
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     for (int i = 0; i < count - 2; i++)
-        rh_ops_gemm(ops, 1, ops->tokens, matrices[i].out, matrices[i].in);
+        rh_ops_linear(ops, ops->tokens, matrices[i].out, matrices[i].in);
     latent_norms(ops, false);
     rotation(ops, &w, false);
     indexer(ops, false);
@@ -236,7 +236,7 @@ static void forward(RhOps *ops, RhPass pass)
         over_latents(ops, &w, pass);
     else
         over_keys(ops, &w, pass);
-    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w.v);
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w.v);
 }
 
 static void backward(RhOps *ops)
@@ -245,7 +245,7 @@ static void backward(RhOps *ops)
     RhCore core = core_as_used(ops, &w);
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
-    rh_ops_gemm(ops, 1, ops->tokens, w.v, ops->model->hidden);
+    rh_ops_linear(ops, ops->tokens, w.v, ops->model->hidden);
     rh_core_kernels(ops, &core, RH_PASS_BACKWARD_DATA);
     indexer(ops, true);
     if (!is_sparse(ops))
@@ -253,7 +253,7 @@ static void backward(RhOps *ops)
     rotation(ops, &w, true);
     latent_norms(ops, true);
     for (int i = count - 2; i >= 0; i--)
-        rh_ops_gemm(ops, 1, ops->tokens, matrices[i].in, matrices[i].out);
+        rh_ops_linear(ops, ops->tokens, matrices[i].in, matrices[i].out);
 }
 
 static void weight_gradients(RhOps *ops)
@@ -262,7 +262,7 @@ static void weight_gradients(RhOps *ops)
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     for (int i = count - 1; i >= 0; i--)
-        rh_ops_weight_gradient(ops, matrices[i].out, matrices[i].in);
+        rh_ops_linear_gradient(ops, matrices[i].out, matrices[i].in);
     if (ops->kind->out_bias)
         rh_ops_bias_gradient(ops, ops->model->hidden);
     if (ops->kind->qkv_bias)
@@ -323,8 +323,9 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhCore core = core_as_used(ops, &w);
     double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
     double normed = (double)(kind->kv_rank + kind->q_rank);
-    double columns = 2 * normed + kind->rope_size + core_columns(ops, &w);
-    double row = e * columns + rh_ops_norm_copies(ops) * normed + index_bytes(ops);
+    double columns = normed + kind->rope_size + core_columns(ops, &w);
+    double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
+                 rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
     return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
                              .core = dropped,
                              .forward = e * rh_ops_hidden_elements(ops) +
@@ -339,7 +340,8 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .params = params,
                                         .flops = flops,
                                         .kernels = kernels,
-                                        .bytes = bytes};
+                                        .bytes = bytes,
+                                        .gathers_operands = true};
 
 /* The same with an indexer. */
 const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
@@ -348,4 +350,5 @@ const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
                                         .params = params,
                                         .flops = flops,
                                         .kernels = kernels,
-                                        .bytes = bytes};
+                                        .bytes = bytes,
+                                        .gathers_operands = true};

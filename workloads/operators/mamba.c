@@ -89,14 +89,14 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhScanStep steps[3];
     steps_of(ops, w, steps);
-    rh_ops_gemm(ops, 1, ops->tokens, w->in, ops->model->hidden);
+    rh_ops_linear(ops, ops->tokens, w->in, ops->model->hidden);
     rh_scan_convolve(ops, (double)w->channels, false);
     if (pass == RH_PASS_DECODE)
         rh_scan_decode(ops, &w->scan, recurrence_flops(&w->scan));
     else
         rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 1);
     rh_scan_gated_norm(ops, (double)ops->tokens * (double)w->values, false);
-    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->values);
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->values);
 }
 
 /* The states and scores are made again; each product has two gradients, each tensor one. */
@@ -105,7 +105,7 @@ static void backward(RhOps *ops, const Widths *w)
     double outputs = (double)ops->tokens * (double)w->values;
     RhScanStep steps[3], scores = {2 * (double)w->scan.chunk * (double)w->keys, 0};
     steps_of(ops, w, steps);
-    rh_ops_gemm(ops, 1, ops->tokens, w->values, ops->model->hidden);
+    rh_ops_linear(ops, ops->tokens, w->values, ops->model->hidden);
     if (ops->shard->fused_norms) {
         rh_scan_convolve(ops, (double)w->channels, false);
         rh_scan_gated_norm(ops, outputs, false);
@@ -115,15 +115,15 @@ static void backward(RhOps *ops, const Widths *w)
     rh_scan_steps(ops, &w->scan, &scores, 1, 1);
     rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 2);
     rh_scan_convolve(ops, (double)w->channels, true);
-    rh_ops_gemm(ops, 1, ops->tokens, ops->model->hidden, w->in);
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->in);
 }
 
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
     int64_t h = ops->model->hidden;
-    rh_ops_weight_gradient(ops, h, w->values);
+    rh_ops_linear_gradient(ops, h, w->values);
     rh_scan_taps_gradient(ops, (double)w->channels);
-    rh_ops_weight_gradient(ops, w->in, h);
+    rh_ops_linear_gradient(ops, w->in, h);
     if (ops->kind->qkv_bias) {
         rh_ops_bias_gradient(ops, h);
         rh_ops_bias_gradient(ops, w->in);

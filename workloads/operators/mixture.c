@@ -151,14 +151,16 @@ static void grouped_gemm(RhOps *ops, const Routed *r, int64_t n, int64_t k)
     int64_t busy = busy_experts(r);
     double tokens = (double)r->tokens, entries = (double)n * (double)k;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
-                       .dtype = (uint8_t)ops->shard->dtype,
+                       .dtype = (uint8_t)rh_ops_linear_dtype(ops),
                        .batch = busy,
                        .m = rows_of_each(r),
                        .n = n,
                        .k = k,
                        .flops = 2 * tokens * entries,
-                       .bytes = ops->element_bytes *
-                                ((double)busy * entries + tokens * (double)(n + k))};
+                       .bytes = rh_ops_operand_bytes(ops) *
+                                    ((double)busy * entries + tokens * (double)k) +
+                                ops->element_bytes * tokens * (double)n};
+    rh_ops_cast(ops, tokens * (double)k);
     g_array_append_val(ops->out, kernel);
 }
 
@@ -170,13 +172,13 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
     double tokens = (double)r->tokens, entries = (double)busy * (double)rows * (double)columns;
     bool fused = ops->shard->fused_norms;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
-                       .dtype = (uint8_t)ops->shard->dtype,
+                       .dtype = (uint8_t)rh_ops_linear_dtype(ops),
                        .batch = busy,
                        .m = rows,
                        .n = columns,
                        .k = rows_of_each(r),
                        .flops = 2 * tokens * (double)rows * (double)columns,
-                       .bytes = ops->element_bytes * tokens * (double)(rows + columns) +
+                       .bytes = rh_ops_operand_bytes(ops) * tokens * (double)(rows + columns) +
                                 (fused ? 8 : ops->element_bytes) * entries};
     g_array_append_val(ops->out, kernel);
     if (!fused)
@@ -210,8 +212,11 @@ static void sort_tokens(RhOps *ops, const Routed *r)
 
 static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind)
 {
+    const RhRecipe *recipe = ops->shard->recipe;
+    double element =
+        kind == RH_EXCHANGE_DISPATCH && recipe ? recipe->dispatch_bytes : ops->element_bytes;
     if (r->spread)
-        rh_ops_exchange(ops, kind, 0, ops->element_bytes * r->sent * (double)r->in);
+        rh_ops_exchange(ops, kind, 0, element * r->sent * (double)r->in);
 }
 
 /* To the experts, in their order; and back, in that of the tokens. */
@@ -367,8 +372,11 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double gathered = r.spread ? 0 : rh_ops_gathered_bytes(ops);
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;
+    double operand = rh_ops_kept_bytes(ops); /* the router's own input is kept wide */
+    choice += (e - operand) * rh_ops_sequence_elements(ops);
     RhOperatorBytes b = {
-        .kept = choice + e * (copies + up + down + (eager_gate ? down : 0) + latent + gated),
+        .kept = choice + operand * (copies + down) +
+                e * (up + (eager_gate ? down : 0) + latent + gated),
         .forward = e * (copies + wide) + gathered,
         .backward = fmax(e * (copies + down), fmax(e * (down + up), e * (up + copies) + gathered))};
     if (r.spread)

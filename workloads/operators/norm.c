@@ -40,14 +40,16 @@ static void kernels(RhOps *ops, RhPass pass)
 }
 
 /* Input and output of the norm, the second being the input of the block's first GEMM; of a norm behind
- * the block its input, of one beside its output; the mask of the dropout before the add. Norm statistics (4 B a token) are left out. */
+ * the block its input, of one beside its output; the mask of the dropout before the add. Norm
+ * statistics (4 B a token) are left out. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
-    double tensors = ops->model->norm == RH_NORM_NONE ? 1 : 1 + norms_of(ops);
+    double out = ops->kind != NULL ? rh_ops_kept_bytes(ops) : ops->element_bytes;
+    double others = ops->model->norm == RH_NORM_NONE ? 0 : norms_of(ops);
     double copies = norms_of(ops) * rh_ops_norm_copies(ops);
     double mask = ops->kind != NULL && ops->model->hidden_dropout ? 1 : 0;
     return (RhOperatorBytes){.kept = rh_ops_sequence_elements(ops) *
-                                         (tensors * ops->element_bytes + copies + mask) +
+                                         (out + others * ops->element_bytes + copies + mask) +
                                      rh_hyper_kept_bytes(ops)};
 }
 

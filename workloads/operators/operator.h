@@ -46,6 +46,9 @@ struct RhOperator {
     void (*kernels)(RhOps *ops, RhPass pass);
     RhOperatorBytes (*bytes)(const RhOps *ops);
     bool (*takes_whole)(const RhOps *ops); /* rh_block_takes_whole; NULL: it does */
+    /* Its input, and the gradient of its output, go into linear layers alone: tensor ranks gather
+     * them in the recipe's format (Transformer Engine does). */
+    bool gathers_operands;
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
@@ -107,8 +110,20 @@ typedef struct {
 
 /* out (m x n) = a (m x k) b (k x n). */
 void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k);
-/* Gradient of a weight (rows x columns) over all tokens, added into the fp32 main gradient. */
+/* The same for a linear layer inside a layer, or its gradient of inputs: in the recipe's format, `a`
+ * cast first. */
+void rh_ops_linear(RhOps *ops, int64_t m, int64_t n, int64_t k);
+/* Gradient of a weight (rows x columns) over all tokens, added into the fp32 main gradient; of a
+ * linear layer, from operands that are cast already. */
 void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns);
+void rh_ops_linear_gradient(RhOps *ops, int64_t rows, int64_t columns);
+/* For products that an operator makes itself: the format of a linear layer's operands and bytes of
+ * an element, what is kept of its input; and the cast of so many elements, if there is one. */
+RhDtype rh_ops_linear_dtype(const RhOps *ops);
+double rh_ops_operand_bytes(const RhOps *ops);
+double rh_ops_kept_bytes(const RhOps *ops);
+double rh_ops_kept_copy_bytes(const RhOps *ops); /* where it is kept wide for others as well */
+void rh_ops_cast(RhOps *ops, double elements);
 /* Gradient of a bias of `columns` entries. */
 void rh_ops_bias_gradient(RhOps *ops, int64_t columns);
 /* `bytes` of traffic as `steps` equal kernels. */

@@ -27,7 +27,7 @@ static int32_t sum_out(RhWeave *w, const char *label)
 
 static int32_t gather(RhWeave *w, const char *label)
 {
-    return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->boundary_bytes, label) : -1;
+    return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->gathered_bytes, label) : -1;
 }
 
 /* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.

@@ -1,0 +1,99 @@
+#include "workloads/recipe.h"
+
+#include <glib.h>
+#include <string.h>
+
+#define WIDE 2.0 /* bytes of bf16 and fp16 */
+
+#define PLAIN(format, name_, title_)                                                               \
+    {                                                                                              \
+        .name = name_, .title = title_, .dtype = format, .linear = format, .operand_bytes = WIDE,  \
+        .kept_bytes = WIDE, .dispatch_bytes = WIDE,                                                \
+        .source = "operands as they are; Micikevicius et al. 2018, arXiv 1710.03740"               \
+    }
+
+const RhRecipe rh_recipe_bf16 = PLAIN(RH_DTYPE_BF16, "bf16", "bfloat16");
+const RhRecipe rh_recipe_fp16 = PLAIN(RH_DTYPE_FP16, "fp16", "IEEE half precision");
+
+/* Bytes of an element in 8 bits, and of scales: a 4-byte one for 128, a 1-byte one for 32. */
+#define NARROW      1.0
+#define BLOCK_SCALE (4.0 / 128)
+#define MX_SCALE    (1.0 / 32)
+
+/* A cast reads the element and writes both layouts. */
+#define CAST(written) (WIDE + 2 * (written))
+
+/* One scale a tensor, from the largest values of earlier steps: known before the cast. Kept is the
+ * layout that the gradient of weights reads. */
+const RhRecipe rh_recipe_fp8 = {
+    .name = "fp8",
+    .title = "fp8, a scale for each tensor from steps before (delayed)",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_FP8,
+    .operand_bytes = NARROW,
+    .cast_bytes = CAST(NARROW),
+    .kept_bytes = NARROW,
+    .weight_cast_bytes = CAST(NARROW),
+    .weight_copy_bytes = 2 * NARROW,
+    .dispatch_bytes = WIDE,
+    .source = "Micikevicius et al. 2022, arXiv 2209.05433; Transformer Engine user guide, delayed "
+              "scaling; bytes counted",
+};
+
+/* The same, but the largest value is looked for first: one more read. */
+const RhRecipe rh_recipe_fp8_current = {
+    .name = "fp8-current",
+    .title = "fp8, a scale for each tensor from its own values",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_FP8,
+    .operand_bytes = NARROW,
+    .cast_bytes = WIDE + CAST(NARROW),
+    .kept_bytes = NARROW,
+    .weight_cast_bytes = WIDE + CAST(NARROW),
+    .weight_copy_bytes = 2 * NARROW,
+    .dispatch_bytes = WIDE,
+    .source = "Transformer Engine user guide, current scaling; bytes counted",
+};
+
+/* Tiles of 1 x 128 of activations, blocks of 128 x 128 of weights; tokens go to experts in fp8, and
+ * come back in bf16. */
+const RhRecipe rh_recipe_fp8_block = {
+    .name = "fp8-block",
+    .title = "fp8, a scale for each 128 elements, as DeepSeek-V3",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_FP8,
+    .operand_bytes = NARROW + BLOCK_SCALE,
+    .cast_bytes = CAST(NARROW + BLOCK_SCALE),
+    .kept_bytes = NARROW + BLOCK_SCALE,
+    .weight_cast_bytes = CAST(NARROW),
+    .weight_copy_bytes = 2 * NARROW,
+    .dispatch_bytes = NARROW + BLOCK_SCALE,
+    .source = "DeepSeek-V3 technical report, arXiv 2412.19437, section 3.3; bytes counted",
+};
+
+/* A scale of one byte for each 32 elements, along either layout. */
+const RhRecipe rh_recipe_mxfp8 = {
+    .name = "mxfp8",
+    .title = "fp8, a power of two for each 32 elements (MX)",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_FP8,
+    .operand_bytes = NARROW + MX_SCALE,
+    .cast_bytes = CAST(NARROW + MX_SCALE),
+    .kept_bytes = NARROW + MX_SCALE,
+    .weight_cast_bytes = CAST(NARROW + MX_SCALE),
+    .weight_copy_bytes = 2 * (NARROW + MX_SCALE),
+    .dispatch_bytes = WIDE,
+    .source = "Rouhani et al. 2023, arXiv 2310.10537; Mishra et al. 2025, arXiv 2506.08027; bytes "
+              "counted",
+};
+
+const RhRecipe *rh_recipe_by_name(const char *name)
+{
+#define ADDRESS(row, name_) &rh_recipe_##row,
+    static const RhRecipe *const rows[] = {RH_RECIPES(ADDRESS)};
+#undef ADDRESS
+    for (size_t i = 0; name && i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i]->name, name) == 0)
+            return rows[i];
+    return NULL;
+}

@@ -1,0 +1,47 @@
+#pragma once
+/* Numeric recipes: in which formats a model is trained. One row each; what follows from a recipe (which
+ * products are narrow, what casts cost, what is kept and held besides) is read from its row, by
+ * operators (workloads/operators/emit.c) and by the account of a stage's states. */
+#include "platforms/kernel.h"
+
+typedef struct RhRecipe {
+    const char *name;  /* --dtype */
+    const char *title; /* for help */
+    /* Of activations, of weights as they are held and sent, and of all products but those of linear
+     * layers inside layers: attention's core, routers, embedding and head. */
+    RhDtype dtype;
+    /* Of operands of linear layers, forward and both gradients; equal to `dtype`: nothing is cast. */
+    RhDtype linear;
+    /* An element of such an operand, its share of scales included. */
+    double operand_bytes;
+    /* Memory traffic a cast makes for an element of an activation, or of its gradient: every linear
+     * layer casts its input, and the gradient of its output, in two layouts (for one product rows
+     * are summed over, for the other columns). */
+    double cast_bytes;
+    /* What a linear layer keeps of an element of its input. */
+    double kept_bytes;
+    /* For an element of its weights: traffic of casting them, once a step; and copies held beside
+     * the weights. */
+    double weight_cast_bytes, weight_copy_bytes;
+    /* An element of a token on its way to experts; back it is of `dtype`. */
+    double dispatch_bytes;
+    const char *source;
+} RhRecipe;
+
+/* ROW(what follows rh_recipe_, name) */
+#define RH_RECIPES(ROW)                                                                            \
+    ROW(bf16, "bf16")                                                                              \
+    ROW(fp16, "fp16")                                                                              \
+    ROW(fp8, "fp8")                                                                                \
+    ROW(fp8_current, "fp8-current")                                                                \
+    ROW(fp8_block, "fp8-block")                                                                    \
+    ROW(mxfp8, "mxfp8")
+#define RH_RECIPE_AS_CHOICE(row, name) "|" name
+#define RH_RECIPE_CHOICES              (&(RH_RECIPES(RH_RECIPE_AS_CHOICE))[1])
+
+#define RH_DECLARE_RECIPE(row, name) extern const RhRecipe rh_recipe_##row;
+RH_RECIPES(RH_DECLARE_RECIPE)
+#undef RH_DECLARE_RECIPE
+
+/* NULL when unknown. */
+const RhRecipe *rh_recipe_by_name(const char *name);
