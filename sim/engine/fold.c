@@ -323,8 +323,8 @@ static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const 
 }
 
 /* How long a rank's own flows take at least, pattern by pattern, each link shared by the flows of
- * the pattern: the longest, per byte. Likewise for instances. */
-static double *slowness(const Refine *f, double *of_instance)
+ * the pattern: the longest, per byte. Likewise for instances, and for every flow. */
+static double *slowness(const Refine *f, double *of_instance, GArray *of_flows)
 {
     const RhTraffic *t = f->traffic;
     double *slow = g_new0(double, f->ranks_count + 1);
@@ -341,7 +341,9 @@ static double *slowness(const Refine *f, double *of_instance)
                        rh_traffic_flow_of_step(t, pattern, first / step, k, &share));
                 double *own =
                     flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
-                *own = MAX(*own, slowest_link(t, flow, crossed));
+                double seconds = slowest_link(t, flow, crossed);
+                *own = MAX(*own, seconds);
+                g_array_append_val(of_flows, seconds);
             }
     }
     return slow;
@@ -352,7 +354,9 @@ static void choose_slowest(const Refine *f, RhFold *fold)
 {
     uint32_t instances = f->traffic->instances->len;
     g_autofree double *of_instance = g_new0(double, instances + 1);
-    g_autofree double *slow = slowness(f, of_instance);
+    GArray *of_flows = g_array_new(FALSE, FALSE, sizeof(double));
+    g_autofree double *slow = slowness(f, of_instance, of_flows);
+    fold->slowness = (double *)(void *)g_array_free(of_flows, FALSE);
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
@@ -442,6 +446,7 @@ void rh_fold_free(RhFold *fold)
     g_free(fold->instances_count);
     g_free(fold->link_hash);
     g_free(fold->flow_hash);
+    g_free(fold->slowness);
     g_free(fold->approximate_why);
     g_free(fold);
 }

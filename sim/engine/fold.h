@@ -31,6 +31,9 @@ typedef struct {
     uint64_t *link_hash;   /* per link of the platform, the first of its orbit alone unless merged;
                             equal hash, same colour */
     uint64_t *flow_hash;   /* per flow of the traffic */
+    double *slowness;      /* merged: seconds a byte of the slowest link that a pattern's flow
+                              crosses, each link shared by the pattern's flows; flow by flow of
+                              every pattern, one pattern after another. Else NULL */
     char *approximate_why; /* owned; NULL when the partition is exact */
 } RhFold;
 

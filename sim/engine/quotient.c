@@ -61,7 +61,7 @@ static Own own_of(const Builder *b, int32_t pattern, int32_t number)
 
 /* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
  */
-static void pick_slowest(Builder *b, int32_t index, const RhCrossed *crossed, int32_t *pick,
+static void pick_slowest(Builder *b, int32_t index, const double *slowness, int32_t *pick,
                          double *slowest)
 {
     const RhTraffic *t = b->traffic;
@@ -73,11 +73,7 @@ static void pick_slowest(Builder *b, int32_t index, const RhCrossed *crossed, in
             k += rh_pattern_step(pattern) - 1;
             continue;
         }
-        double slow = 0;
-        const RhCrossing *route = rh_traffic_crossings(t, flow);
-        for (int32_t l = 0; l < flow->links_count; l++)
-            slow = MAX(slow, crossed[route[l].first].flows / t->bytes_per_s[route[l].first]);
-        slow *= own.share;
+        double slow = slowness[k] * own.share;
         double *latency_s = &b->latency_s[index * b->q->owners_count + own.owner];
         *latency_s = MAX(*latency_s, flow->latency_s);
         if (pick[own.owner] < 0 || slow > slowest[own.owner]) {
@@ -93,14 +89,14 @@ static void find_merged_flows(Builder *b)
     const RhTraffic *t = b->traffic;
     size_t owners = (size_t)b->q->owners_count;
     b->latency_s = g_new0(double, t->patterns->len *owners + 1);
-    g_autofree RhCrossed *crossed = g_new0(RhCrossed, rh_platform_links_count(t->platform) + 1);
+    const double *slowness = b->fold->slowness;
     g_autofree int32_t *pick = g_new(int32_t, owners + 1);
     g_autofree double *slowest = g_new0(double, owners + 1);
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         memset(pick, 0xff, sizeof *pick * owners);
-        rh_traffic_count_crossed(t, i, crossed);
-        pick_slowest(b, i, crossed, pick, slowest);
+        pick_slowest(b, i, slowness, pick, slowest);
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        slowness += pattern->flows_count;
         for (int32_t k = 0; k < pattern->flows_count; k++) {
             Own own = own_of(b, i, k);
             const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
