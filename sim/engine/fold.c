@@ -354,7 +354,10 @@ static void choose_slowest(const Refine *f, RhFold *fold)
 {
     uint32_t instances = f->traffic->instances->len;
     g_autofree double *of_instance = g_new0(double, instances + 1);
-    GArray *of_flows = g_array_new(FALSE, FALSE, sizeof(double));
+    guint flows = 0;
+    for (uint32_t i = 0; i < f->traffic->patterns->len; i++)
+        flows += (guint)AT(f->traffic->patterns, RhPattern, i)->flows_count;
+    GArray *of_flows = g_array_sized_new(FALSE, FALSE, sizeof(double), flows + 1);
     g_autofree double *slow = slowness(f, of_instance, of_flows);
     fold->slowness = (double *)(void *)g_array_free(of_flows, FALSE);
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
