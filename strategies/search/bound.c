@@ -165,8 +165,8 @@ static void price_messages(Terms *t, double bytes)
     const RhNet *net = t->net;
     if (t->p == 1)
         return;
-    t->next_s = hop_s(&net->next[0], bytes);
-    t->back_s = hop_s(&net->back[t->p - 1], bytes);
+    t->next_s = hop_s(&net->least_next, bytes);
+    t->back_s = hop_s(&net->least_back, bytes);
     t->next_wrap_s = hop_s(&net->next[t->p - 1], bytes);
     t->back_wrap_s = hop_s(&net->back[0], bytes);
     t->lap_s = (t->p - 1) * t->back_s + t->back_wrap_s;

@@ -120,8 +120,9 @@ typedef struct {
     int32_t id;
     RhProgram *skeleton; /* groups and roles without tasks */
     int32_t groups[RH_GROUP_LAST];
-    /* Per stage, the luckiest rank's message: to s+1 (the last wraps to 0), to s-1. */
+    /* Per stage, its luckiest rank's message: to s+1 (the last wraps to 0), to s-1. */
     RhHop *next, *back;
+    RhHop least_next, least_back;  /* of all stages, but for the wraps */
     const RhPlacement **placement; /* per stage, of the block that the bounds follow; borrowed */
     int32_t placement_key;         /* equal where all stages' are */
     int32_t *alike; /* per stage: the first whose collectives take as long, moved over the fabric */

@@ -7,6 +7,9 @@
 /* Blocks looked at for the one whose ranks lie worst. */
 #define BLOCKS_MAX 64
 
+/* Messages looked at, of all stages together and in one direction. */
+#define LOOKS_MAX 16384
+
 /* --- placements --- */
 
 /* The GPUs of a stage's block in the order of their places. */
@@ -224,6 +227,30 @@ static RhHop luckiest(const RhPlatform *p, int32_t gpus, int32_t delta)
     return best;
 }
 
+/* The luckiest of one stage's ranks, of which none is luckier than `least`; that where there are too
+ * many to look at. */
+static RhHop luckiest_of(const RhPlatform *p, const RhGrid *g, int32_t stage, int32_t delta,
+                         const RhHop *least)
+{
+    RhHop best = {(double)INFINITY, (double)INFINITY};
+    int32_t count = rh_grid_stage_ranks(g), each = delta % p->gpus_per_node ? 1 : p->gpus_per_node;
+    int32_t looks = LOOKS_MAX / g->extent[RH_DIM_PP];
+    for (int32_t place = 0, last = -1; place < count; place++) {
+        int32_t src = rh_grid_rank(g, stage, place);
+        if (src / each == last)
+            continue;
+        last = src / each;
+        if (looks-- == 0)
+            return *least;
+        RhHop hop = rh_hop(p, src, src + delta);
+        best.latency_s = fmin(best.latency_s, hop.latency_s);
+        best.s_per_byte = fmin(best.s_per_byte, hop.s_per_byte);
+        if (best.latency_s == least->latency_s && best.s_per_byte == least->s_per_byte)
+            break;
+    }
+    return best;
+}
+
 /* All stages but the last and the first are as far from their neighbours as any other. */
 static void list_hops(const RhCase *c, const RhGrid *g, RhNet *n)
 {
@@ -232,11 +259,11 @@ static void list_hops(const RhCase *c, const RhGrid *g, RhNet *n)
     n->back = g_new0(RhHop, pp);
     if (pp == 1)
         return;
-    RhHop next = luckiest(c->platform, c->job.gpus, stride);
-    RhHop back = luckiest(c->platform, c->job.gpus, -stride);
-    for (int32_t s = 0; s < pp; s++) {
-        n->next[s] = next;
-        n->back[s] = back;
+    n->least_next = luckiest(c->platform, c->job.gpus, stride);
+    n->least_back = luckiest(c->platform, c->job.gpus, -stride);
+    for (int32_t s = 0; s + 1 < pp; s++) {
+        n->next[s] = luckiest_of(c->platform, g, s, stride, &n->least_next);
+        n->back[s + 1] = luckiest_of(c->platform, g, s + 1, -stride, &n->least_back);
     }
     n->next[pp - 1] = luckiest(c->platform, c->job.gpus, -(pp - 1) * stride);
     n->back[0] = luckiest(c->platform, c->job.gpus, (pp - 1) * stride);
