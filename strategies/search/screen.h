@@ -45,6 +45,9 @@ typedef struct {
  * differ where a collective outlasts the kernels that it hides behind. */
 typedef struct {
     double busy_s, out_s, kernels_s, out_kernels_s;
+    double held_s; /* what the output waits for behind the last kernel holds SMs so long, at least,
+                      and without a gap; -infinity: not known */
+    int lanes_end; /* of the lanes below, one behind the last that is used */
     RhItemLane lane[RH_ITEM_LANES];
 } RhItemTime;
 #define RH_ITEM_TIME_NONE                                                                          \

@@ -248,6 +248,33 @@ static void walk(Walk *w)
         run_task(w, &g_array_index(w->pass->tasks, RhItemTask, i), &w->runs[i]);
 }
 
+/* Collectives that the output waits for begin when kernels end, of which the last is the latest, and
+ * then none of their ranks is idle until they end. Were they to wait for others, a rank could be idle
+ * while these are under way elsewhere. */
+static double held_s(const Walk *w)
+{
+    const GArray *tasks = w->pass->tasks;
+    int32_t last = (int32_t)tasks->len - 1;
+    while (last > 0 && g_array_index(tasks, RhItemTask, last).lane != RH_LANE_COMPUTE)
+        last--;
+    double held = 0;
+    for (int32_t i = 0; i < w->pass->left_count; i++) {
+        int32_t left = w->pass->left[i];
+        if (left == RH_ITEM_ENTRY || g_array_index(tasks, RhItemTask, left).lane == RH_LANE_COMPUTE)
+            continue;
+        const RhItemTask *task = &g_array_index(tasks, RhItemTask, left);
+        for (int32_t k = 0; k < task->after_count; k++) {
+            int32_t before = task->after[k];
+            if (before == RH_ITEM_ENTRY ||
+                g_array_index(tasks, RhItemTask, before).lane != RH_LANE_COMPUTE)
+                return (double)-INFINITY;
+            if (before == last)
+                held = rh_later(held, w->runs[left].end_s - w->runs[left].start_s);
+        }
+    }
+    return held;
+}
+
 /* When the compute lane is free, and when the output may leave. */
 static RhItemTime ends(const Walk *w)
 {
@@ -255,6 +282,7 @@ static RhItemTime ends(const Walk *w)
     RhItemTime time = RH_ITEM_TIME_NONE;
     time.busy_s = time.out_s = compute->free_s;
     time.kernels_s = time.out_kernels_s = compute->path_s;
+    time.held_s = held_s(w);
     for (int32_t i = 0; i < w->pass->left_count; i++) {
         const Run *left = w->pass->left[i] == RH_ITEM_ENTRY ? NULL : &w->runs[w->pass->left[i]];
         if (left && left->end_s > time.out_s) {
@@ -297,8 +325,10 @@ static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacemen
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         over_s = rh_later(over_s, w.lanes[lane].free_s);
     for (int lane = RH_LANE_TP; lane < RH_LANE_DP; lane++)
-        if (w.lanes[lane].free_s > 0)
+        if (w.lanes[lane].free_s > 0) {
             time.lane[lane - RH_LANE_TP] = behind(&w, lane, over_s);
+            time.lanes_end = lane - RH_LANE_TP + 1;
+        }
     return time;
 }
 
@@ -321,7 +351,9 @@ static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
     RhItemTime sum = {.busy_s = a->out_s + b->busy_s,
                       .out_s = a->out_s + b->out_s,
                       .kernels_s = a->out_kernels_s + b->kernels_s,
-                      .out_kernels_s = a->out_kernels_s + b->out_kernels_s};
+                      .out_kernels_s = a->out_kernels_s + b->out_kernels_s,
+                      .held_s = b->held_s,
+                      .lanes_end = MAX(a->lanes_end, b->lanes_end)};
     for (int lane = 0; lane < RH_ITEM_LANES; lane++)
         sum.lane[lane] = lane_add(a, b, lane);
     return sum;

@@ -6,8 +6,9 @@
  * these. Kernels beside a collective are stretched, which is monotone too: a kernel of w seconds
  * that starts at t beside a lane that is busy until c ends at min(t + w / (1 - h), t + w + h (c -
  * t)), and that grows with t and with c. Where replicas drift apart, t stands for the last of them:
- * every collective that was sent for before t has all its members then. Messages are not members'
- * common work, so SMs that they hold count over the whole step alone (bound.c). */
+ * every collective that was sent for before t has all its members then. A message slows its sender's
+ * next slot likewise, where t is the end of the slot that sends, in the rank that is last there; what
+ * messages hold at their receivers counts over the whole step alone (bound.c). */
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@ typedef struct {
     int32_t *done;    /* per chunk and pass */
     double compute_s; /* the compute lane is free */
     double pending_s; /* what the next run waits for besides */
+    double held_s;    /* of the latest run: RhItemTime */
+    double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
+                         under way, then its message */
     double lane_s[RH_LANE_LAST];
     double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
                        script's ahead_most */
@@ -43,18 +47,35 @@ typedef struct {
     Stage *stages;
 } Graph;
 
-/* What a path of `path_s` from t on loses to lanes that hold SMs meanwhile: its kernels are slower,
- * once the rest of the path is hidden. */
+/* What a path of `path_s` loses when something holds SMs for its first `held_s`: its kernels are
+ * slower, once the rest of the path is hidden. */
+static double lost_s(const Graph *g, double held_s, double path_s, double kernels_s)
+{
+    double frac = g->screen->held_frac, exposed = path_s - kernels_s;
+    double longest = kernels_s / (1 - frac) + exposed;
+    return frac * rh_later(0, rh_earlier(held_s, longest) - exposed);
+}
+
+/* What a path from t on loses to lanes that are busy then. */
 static double stretch_s(const Graph *g, const Stage *s, double t, double path_s, double kernels_s)
 {
+    double sum = 0;
     if (!g->net->uniform) /* its own group may be done before the slowest */
         return 0;
-    double held = g->screen->held_frac, exposed = path_s - kernels_s, sum = 0;
-    double longest = kernels_s / (1 - held) + exposed;
     for (int lane = RH_LANE_DP; lane < RH_LANE_SEND_NEXT; lane++)
         if (s->lane_s[lane] > t)
-            sum += rh_later(0, rh_earlier(s->lane_s[lane] - t, longest) - exposed);
-    return held * sum;
+            sum += lost_s(g, s->lane_s[lane] - t, path_s, kernels_s);
+    return sum;
+}
+
+/* The stage's last rank is free at compute_s and busy sending. Where it still has a collective to
+ * end, what was sent for behind that begins later: then it counts alone. */
+static double beside_message_s(const Graph *g, const Stage *s, double path_s, double kernels_s)
+{
+    double sum = lost_s(g, s->sending_s, path_s, kernels_s);
+    if (s->held_s <= 0)
+        sum += stretch_s(g, s, s->compute_s, path_s, kernels_s);
+    return s->compute_s + path_s + sum;
 }
 
 /* A collective that the run before left under way keeps back those of this run. */
@@ -69,15 +90,24 @@ static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, Stag
     s->pending_s = rh_later(s->pending_s, c + lane->out_after_s);
 }
 
+/* The rank whose input comes last and the one that sends last may be two: the later of both bounds
+ * holds. */
 static void run(const Graph *g, Stage *s, const RhItemTime *time)
 {
     double t = rh_later(s->compute_s, s->pending_s);
     double late = stretch_s(g, s, t, time->busy_s, time->kernels_s), out_late = late;
     if (time->out_kernels_s < time->kernels_s) /* the output does not wait for all kernels */
         out_late = stretch_s(g, s, t, time->out_s, time->out_kernels_s);
-    s->compute_s = t + time->busy_s + late;
-    s->pending_s = t + time->out_s + out_late;
-    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+    double end = t + time->busy_s + late, out = t + time->out_s + out_late;
+    if (s->sending_s > t - s->compute_s) {
+        end = rh_later(end, beside_message_s(g, s, time->busy_s, time->kernels_s));
+        out = rh_later(out, beside_message_s(g, s, time->out_s, time->out_kernels_s));
+    }
+    s->compute_s = end;
+    s->pending_s = out;
+    s->held_s = time->held_s;
+    s->sending_s = 0;
+    for (int lane = 0; lane < time->lanes_end; lane++)
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
 }
 
@@ -102,9 +132,11 @@ static void run_step(const Graph *g, Stage *s, int32_t i)
         run(g, s, &s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
     else if (step->kind == RH_STEP_COMMUNICATE)
         communicate(s, step, s->flows->step_s[i]);
-    else
+    else {
         s->pending_s = rh_later(s->pending_s, step->begin_index >= 0 ? s->begin_s[step->begin_index]
                                                                      : s->lane_s[step->lane]);
+        s->held_s = (double)-INFINITY; /* an output that waits for this may leave any time later */
+    }
 }
 
 static void run_steps(const Graph *g, Stage *s, RhSteps steps)
@@ -130,8 +162,9 @@ static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
     Stage *s = &g->stages[stage];
     const RhHop *hop = back ? &g->net->back[stage] : &g->net->next[stage];
     double *lane = &s->lane_s[back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT];
-    *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + hop->latency_s +
-            hop->s_per_byte * g->message_bytes;
+    double message_s = hop->latency_s + hop->s_per_byte * g->message_bytes;
+    *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
+    s->sending_s = g->net->uniform ? s->held_s + message_s : 0;
     g->arrival[back][(int64_t)to * g->m + slot->microbatch] = *lane;
     s->pending_s = 0; /* it waits for the output; the next run need not */
 }
