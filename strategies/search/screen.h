@@ -249,8 +249,8 @@ double rh_screen_block_s(RhScreen *screen, const RhNet *net, const RhPlacement *
                          RhGroupKind group, RhOp op, double bytes);
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes);
-/* screen_links.c: seconds that the busiest link takes for all that crosses it in a step; 0 where
- * nothing is claimed. */
+/* screen_links.c: seconds that the busiest link takes for all that crosses it in a step, and an
+ * optimizer behind; 0 where nothing is claimed. */
 double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);
 /* screen_net.c */
 RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
