@@ -347,9 +347,9 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
 {
     static const struct {
         const char *stack, *layout;
-    } rows[] = {{"megatron", "tp6,dp4,zero1"},    {"megatron", "tp6,pp2,dp2"},
-                {"megatron", "tp6,pp4,dp1"},      {"megatron", "tp6,dp4,zero2"},
-                {"megatron", "tp6,dp4,zero3"},    {"bare", "tp6,pp2,dp2,zero3"}};
+    } rows[] = {{"megatron", "tp6,dp4,zero1"}, {"megatron", "tp6,pp2,dp2"},
+                {"megatron", "tp6,pp4,dp1"},   {"megatron", "tp6,dp4,zero2"},
+                {"megatron", "tp6,dp4,zero3"}, {"bare", "tp6,pp2,dp2,zero3"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:3", rows[i].stack, 48, 1536);
         rh_model_free(k.model);
