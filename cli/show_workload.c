@@ -41,13 +41,14 @@ static char *shape_of(const RhKernel *k)
                                batch, k->m, k->n, k->k);
     }
     if (k->cls == RH_KERNEL_SCAN)
-        return g_strdup_printf("%d heads, state %" G_GINT64_FORMAT
-                               " x %d, chunks of %" G_GINT64_FORMAT,
+        return g_strdup_printf("%d heads of %" G_GINT64_FORMAT " x %d, chunks %" G_GINT64_FORMAT,
                                k->heads, k->k, k->v_head, k->n);
-    if (k->cls == RH_KERNEL_ATTENTION)
-        return g_strdup_printf("%d heads of %" G_GINT64_FORMAT ", %d kv, %" G_GINT64_FORMAT
-                               " tokens",
-                               k->heads, k->k, k->kv_heads, k->m);
+    if (k->cls == RH_KERNEL_ATTENTION) {
+        g_autofree char *shared =
+            k->kv_heads != k->heads ? g_strdup_printf(", %d kv", k->kv_heads) : g_strdup("");
+        return g_strdup_printf("s %" G_GINT64_FORMAT ", %d heads of %" G_GINT64_FORMAT "%s", k->m,
+                               k->heads, k->k, shared);
+    }
     return g_strdup("");
 }
 

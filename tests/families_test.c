@@ -45,8 +45,8 @@ static void check_refused(const char *text, const char *expected)
     "{'model_type': '" type "', 'num_hidden_layers': 12, 'hidden_size': 768, "                     \
     "'num_attention_heads': 12, 'intermediate_size': 3072, " rest "}"
 
-/* Totals of published weights (Hugging Face's safetensors metadata), less what is left out, which
- * stands beside them. */
+/* Totals of published weights, typed as remembered and not fetched, less what is left out, which
+ * stands beside them; that counts agree to the last digit speaks for both. */
 static void parameters_equal_the_published_counts(void)
 {
     static const struct {

@@ -136,4 +136,6 @@ double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, Rh
 int64_t rh_shard_tokens(const RhShard *shard);
 
 const char *rh_block_name(RhBlock block);
+/* Can it be cut along the sequence, keys and values going around a ring? NULL: nothing to cut. */
+bool rh_operator_rings(const RhOperator *op);
 const char *rh_operator_name(const RhOperator *op); /* "attention"; "none" for NULL */

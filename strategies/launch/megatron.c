@@ -157,14 +157,21 @@ static const RhLayerKind *kind_with(const RhModel *m, const RhOperator *ffn)
 
 static bool check_model(const RhCase *c, GError **error)
 {
-    const RhLayerKind *k = &c->model->kinds[0];
-    const RhLayerKind *dense = kind_with(c->model, &rh_ffn),
-                      *mixed = kind_with(c->model, &rh_mixture);
+    const RhModel *m = c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    const RhLayerKind *dense = kind_with(m, &rh_ffn), *mixed = kind_with(m, &rh_mixture);
     if (c->model->kinds_count > 2 ||
         !same_attention(k, &c->model->kinds[c->model->kinds_count - 1]))
         return fail_model(c, "layers of several kinds", error);
-    if (k->mixer != &rh_attention && k->mixer != &rh_latent_attention)
+    bool odd_attention = k->out_gate || k->keys_as_values || k->both_ways;
+    bool odd_ends =
+        m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0;
+    if ((k->mixer != &rh_attention && k->mixer != &rh_latent_attention) || odd_attention)
         return fail_model(c, "its attention", error);
+    if (k->extra_norms > 0)
+        return fail_model(c, "norms behind its blocks", error);
+    if (odd_ends)
+        return fail_model(c, "what stands before its first layer", error);
     if ((dense != NULL) + (mixed != NULL) != c->model->kinds_count)
         return fail_model(c, "its feed-forward layers", error);
     if (mixed && (mixed->shared_gate || mixed->expert_latent > 0 || mixed->ffn_bias))
@@ -278,8 +285,10 @@ static void say_model(RhLaunchText *t)
         rh_launch_say(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
     if (!m->tied_embeddings)
         rh_launch_say(t, "--untie-embeddings-and-output-weights");
-    rh_launch_note(t, "what changes no cost is not read: give --norm-epsilon as the model's "
-                      "configuration has it (Megatron-LM's own is 1e-5)");
+    rh_launch_note(
+        t, "what changes no cost is not read: give --norm-epsilon as the model's "
+           "configuration has it (Megatron-LM's own is 1e-5), and where its gate is not SiLU "
+           "the flag of that activation instead of --swiglu");
     if (m->position == RH_POSITION_ROTARY)
         rh_launch_note(t, "and where it has rope_scaling, as Llama 3.1 does, --use-rope-scaling "
                           "--rope-scaling-factor");

@@ -161,6 +161,7 @@ const RhOperator rh_attention = {.name = "attention",
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
+                                 .rings = true,
                                  .gathers_operands = true};
 
 /* The same with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made in
@@ -171,6 +172,7 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .rings = true,
                                        .gathers_operands = true};
 
 /* The same with its output scaled. */

@@ -341,6 +341,7 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .rings = true,
                                         .gathers_operands = true};
 
 /* The same with an indexer. */

@@ -49,6 +49,7 @@ struct RhOperator {
     /* Its input, and the gradient of its output, go into linear layers alone: tensor ranks gather
      * them in the recipe's format (Transformer Engine does). */
     bool gathers_operands;
+    bool rings; /* a mixer whose core marks the steps of a ring (core.c) */
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */

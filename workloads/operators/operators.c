@@ -25,6 +25,11 @@ const RhOperator *const rh_operators[] = {
     NULL,
 };
 
+bool rh_operator_rings(const RhOperator *op)
+{
+    return op == NULL || op->rings;
+}
+
 const char *rh_operator_name(const RhOperator *op)
 {
     return op != NULL ? op->name : "none";

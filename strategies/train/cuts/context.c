@@ -55,7 +55,11 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
                        "cp=%d: the stack %s has no fused attention, and a ring needs it", l->cp,
                        c->stack->name);
     for (int k = 0; k < c->model->kinds_count; k++)
-        if (c->model->kinds[k].window_tokens > 0)
+        if (!rh_operator_rings(c->model->kinds[k].mixer))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "cp=%d: %s has layers of %s, which the ring exchange does not cut",
+                           l->cp, c->model->name, rh_operator_name(c->model->kinds[k].mixer));
+        else if (c->model->kinds[k].window_tokens > 0)
             return rh_fail(error, RH_ERROR_USAGE,
                            "cp=%d: %s has layers with a sliding window, which the ring exchange "
                            "does not cut",
