@@ -233,24 +233,30 @@ static char *folder_of(const RhSuiteOptions *options, GError **error)
     return g_canonicalize_filename(options->keep_folder, NULL);
 }
 
+static RhModel *load_model(const RhSuiteOptions *options, const char *name, GError **error)
+{
+    g_autofree char *path = g_build_filename(options->lab_folder, "..", "data", name, NULL);
+    return rh_model_load(path, error);
+}
+
 RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GError **error)
 {
     RhSuiteRun s = {.suite = suite_by_name(name, error), .options = options};
-    g_autofree char *model =
-        g_build_filename(options->lab_folder, "..", "data", "lab-gpt.json", NULL);
     if (!s.suite || !(s.folder = folder_of(options, error)))
         return NULL;
     s.stack = rh_stack_by_name("lab");
-    s.model = rh_model_load(model, error);
+    s.model = load_model(options, "lab-gpt.json", error);
+    s.mixture = s.model ? load_model(options, "lab-mixture.json", error) : NULL;
     s.v = rh_validation_new(name);
     s.items = g_array_new(FALSE, TRUE, sizeof(RhSuiteItem));
     g_array_set_clear_func(s.items, item_clear);
     s.networks = g_array_new(FALSE, TRUE, sizeof(RhSuiteNetwork));
     g_array_set_clear_func(s.networks, network_clear);
-    bool fine = s.model && count_cases(&s, error) && run(&s, error);
+    bool fine = s.mixture && count_cases(&s, error) && run(&s, error);
     g_array_unref(s.items);
     g_array_unref(s.networks);
     rh_model_free(s.model);
+    rh_model_free(s.mixture);
     if (!options->keep_folder)
         rh_temp_remove(s.folder);
     g_free(s.folder);

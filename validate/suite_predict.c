@@ -52,13 +52,13 @@ static RhProgram *pattern_program(const RhPlatform *platform, char **words, GErr
 static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform, const char *text,
                                  GError **error)
 {
-    RhCase c = {.model = s->model,
-                .platform = platform,
-                .stack = s->stack,
-                .job = {JOB_BATCH, JOB_SEQUENCE, rh_platform_gpus(platform), &rh_recipe_bf16}};
     RhLayout layout = rh_layout_default();
     if (!rh_layout_parse(text, &layout, error))
         return NULL;
+    RhCase c = {.model = layout.ep > 1 ? s->mixture : s->model,
+                .platform = platform,
+                .stack = s->stack,
+                .job = {JOB_BATCH, JOB_SEQUENCE, rh_platform_gpus(platform), &rh_recipe_bf16}};
     if (layout.tp == 1)
         layout.sequence_parallel = false;
     rh_train_complete(&c, &layout);

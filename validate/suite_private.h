@@ -35,6 +35,7 @@ typedef struct {
     const RhSuiteOptions *options;
     RhValidation *v;
     RhModel *model;
+    RhModel *mixture; /* of layouts that spread experts */
     const RhStack *stack;
     char *folder, *profile; /* owned; profile: NULL until calibrated */
     GArray *items;          /* RhSuiteItem */
