@@ -385,7 +385,9 @@ bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GEr
 {
     RhLayout l = *layout;
     RhCase fitting = in->c;
-    l.dp = MAX(l.dp, 1);
+    rh_train_complete(&in->c, &l);
+    if (layout->dp == 0)
+        l.dp = MIN(l.dp, rh_train_least_replicas(&l));
     if (!check_ranks(&l, error))
         return false;
     fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;

@@ -38,6 +38,6 @@ bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *v
 bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
 /* The same from a layout at hand. */
 bool rh_inputs_settle_layout(const RhInputs *inputs, RhLayout *layout, GError **error);
-/* Legal on a machine with just the ranks of the layout; false names the fact that no number of GPUs
- * mends. */
+/* Legal on a machine with just the ranks of the layout, a dp left open being what its experts need, of
+ * the replicas there are; false names the fact that no number of replicas mends. */
 bool rh_inputs_fits_some_machine(const RhInputs *inputs, const RhLayout *layout, GError **error);

@@ -44,6 +44,12 @@ RhLayout rh_train_default(const RhCase *c)
     return l;
 }
 
+int32_t rh_train_least_replicas(const RhLayout *l)
+{
+    int64_t experts = (int64_t)l->ep * rh_train_expert_tensor(l), ranks = (int64_t)l->tp * l->cp;
+    return (int32_t)CLAMP(experts / ranks, 1, RH_LAYOUT_DEGREE_MAX);
+}
+
 void rh_train_complete(const RhCase *c, RhLayout *l)
 {
     if (l->dp == 0)

@@ -23,7 +23,11 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout);
 /* What keys left out mean under this case's stack; dp is still open. */
 RhLayout rh_train_default(const RhCase *c);
 
-/* Fills cp, ep, dp and stage split left at 0: dp = gpus / (tp pp cp). */
+/* The fewest replicas (dp) whose ranks a stage's experts can be spread over: ep etp / (tp cp), 1 at
+ * least and a layout's largest degree at most. */
+int32_t rh_train_least_replicas(const RhLayout *layout);
+
+/* Fills dp left at 0: gpus / (tp pp cp), 1 at least. */
 void rh_train_complete(const RhCase *c, RhLayout *layout);
 
 /* How many tasks the program of a step has; more than the limit are not built. */

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Experts over ranks: dp left open is what the GPUs allow, and what no degree mends is said so.
+job=(-w mixtral-8x7b -p dgx-h100:4 --global-batch 64 --seq 4096 -q)
+try() {
+    echo "\$ rehearse simulate ... -s $*"
+    rehearse simulate "${job[@]}" -s "$@" 2>&1 | grep -E '^(tp|error|note|help)'
+}
+try ep8
+try tp2,ep8
+try ep8,etp2
+try tp2,pp16,ep8
+try ep8 --gpus 12
+try ep3
+try ep1048576
+try ep8,etp1048576
+try ep8 --set experts=7
+try tp2,etp1 --set experts=0 --set experts_per_token=0
+rehearse plan "${job[@]}" --fix ep=8 --gpus 4 2>&1
