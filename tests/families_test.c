@@ -30,6 +30,7 @@ static void check_refused(const char *text, const char *expected)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(RhModel) m = parse(text, &error);
+    CU_ASSERT_PTR_NULL(m);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     bool found = error != NULL && strstr(error->message, expected) != NULL;
     CU_ASSERT_TRUE(found);
