@@ -386,8 +386,10 @@ bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GEr
     RhLayout l = *layout;
     RhCase fitting = in->c;
     rh_train_complete(&in->c, &l);
-    if (layout->dp == 0)
+    if (layout->dp == 0) {
         l.dp = MIN(l.dp, rh_train_least_replicas(&l));
+        fitting.job.global_batch *= l.dp; /* nobody said that so many divide it */
+    }
     if (!check_ranks(&l, error))
         return false;
     fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;

@@ -16,3 +16,4 @@ try ep8,etp1048576
 try ep8 --set experts=7
 try tp2,etp1 --set experts=0 --set experts_per_token=0
 rehearse plan "${job[@]}" --fix ep=8 --gpus 4 2>&1
+rehearse simulate -w mixtral-8x7b -p dgx-h100:4 --gpus 20 --global-batch 40 --seq 4096 -s ep8,etp2 2>&1
