@@ -17,7 +17,7 @@ void rh_help_commands(FILE *to)
           "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
           "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
           "          holding one, or plan.json#RANK\n"
-          "`rehearse show workloads|platforms|strategies|stacks` lists the names.\n"
+          "`rehearse show workloads|platforms|strategies|stacks|recipes` lists the names.\n"
           "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n"
           "`rehearse COMMAND -h` lists options, `--help` explains them.\n\n"
           "  rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n\n"

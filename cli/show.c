@@ -1,4 +1,4 @@
-/* rehearse show platforms|devices|workloads|strategies|stacks [NAME]: what there is, and what it
+/* rehearse show platforms|devices|workloads|strategies|stacks|recipes [NAME]: what there is, and what it
  * is. */
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "report/text_device.h"
 #include "strategies/knobs.h"
 #include "strategies/stack.h"
+#include "workloads/recipe.h"
 
 static void print_json(const RhArguments *a, RhShowTopic topic, const GPtrArray *items)
 {
@@ -236,6 +237,58 @@ static bool stacks(const RhArguments *a, const char *name, GError **error)
     return true;
 }
 
+/* --- recipes --- */
+
+static void append_bytes(GString *out, const char *what, double bytes)
+{
+    g_string_append_printf(out, "  %-52s %5.4g B\n", what, bytes);
+}
+
+static bool show_recipe(const RhArguments *a, const char *name, GError **error)
+{
+    const RhRecipe *r = rh_recipe_by_name(name);
+    if (!r)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "there is no recipe \"%s\"\nhelp: rehearse show recipes", name);
+    if (a->json) {
+        g_autoptr(GPtrArray) items = g_ptr_array_new();
+        g_ptr_array_add(items, (void *)r);
+        print_json(a, RH_SHOW_RECIPES, items);
+        return true;
+    }
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_printf(out,
+                    "%s: %s\n  linear layers multiply in %s, all else is %s; of each element\n",
+                    r->name, r->title, rh_dtype_name(r->linear), rh_dtype_name(r->dtype));
+    append_bytes(out, "operand of a linear layer", r->operand_bytes);
+    append_bytes(out, "kept of its input for the backward pass", r->kept_bytes);
+    append_bytes(out, "moved by casting an input, or an output's gradient", r->cast_bytes);
+    append_bytes(out, "moved by casting a weight, once a step", r->weight_cast_bytes);
+    append_bytes(out, "copies of a weight, held beside it", r->weight_copy_bytes);
+    append_bytes(out, "of a token on its way to experts", r->dispatch_bytes);
+    g_string_append(out, "  source: ");
+    rh_text_wrap(out, r->source, 10, 79);
+    fputs(out->str, stdout);
+    return true;
+}
+
+static bool recipes(const RhArguments *a, const char *name, GError **error)
+{
+    if (name)
+        return show_recipe(a, name, error);
+    if (a->json) {
+        g_autoptr(GPtrArray) items = g_ptr_array_new();
+        for (const RhRecipe *const *r = rh_recipes(); *r; r++)
+            g_ptr_array_add(items, (void *)*r);
+        print_json(a, RH_SHOW_RECIPES, items);
+        return true;
+    }
+    for (const RhRecipe *const *r = rh_recipes(); *r; r++)
+        printf("%-12s %s\n", (*r)->name, (*r)->title);
+    puts("next: rehearse show recipes fp8, or rehearse plan --dtype fp8 ...");
+    return true;
+}
+
 /* --- the command --- */
 
 static bool workloads(const RhArguments *a, const char *name, GError **error)
@@ -253,11 +306,9 @@ static const struct {
     const char *name;
     bool (*show)(const RhArguments *a, const char *name, GError **error);
     bool draws;
-} topics[] = {{"platforms", platforms, true},
-              {"devices", devices, false},
-              {"workloads", workloads, false},
-              {"strategies", strategies, false},
-              {"stacks", stacks, false}};
+} topics[] = {{"platforms", platforms, true},  {"devices", devices, false},
+              {"workloads", workloads, false}, {"strategies", strategies, false},
+              {"stacks", stacks, false},       {"recipes", recipes, false}};
 
 static bool check_outputs(const RhArguments *a, bool draws, const char *name, GError **error)
 {
@@ -301,7 +352,7 @@ static int run(const RhArguments *a, GError **error)
     const char *near = rh_nearest_name(topic, names);
     rh_fail(error, RH_ERROR_USAGE,
             "there is nothing called \"%s\" to show\nnote: platforms, devices, workloads, "
-            "strategies, stacks%s%s",
+            "strategies, stacks, recipes%s%s",
             topic, near ? "\nhelp: a similar name exists: " : "", near ? near : "");
     return 2;
 }
@@ -326,14 +377,16 @@ static const RhOption *const tables[] = {own, NULL};
 
 const RhCommand rh_command_show = {
     .name = "show",
-    .operands = "platforms|devices|workloads|strategies|stacks [NAME]",
+    .operands = "TOPIC [NAME]",
     .operands_low = 1,
     .operands_high = 2,
-    .summary = "what platforms, devices, workloads, strategies, stacks there are",
-    .about = "Without NAME: a list. With NAME: a platform as a picture (nodes, switches, NICs,\n"
+    .summary = "the platforms, devices, workloads, strategies, ... there are",
+    .about = "TOPIC: platforms, devices, workloads, strategies, stacks or recipes.\n"
+             "Without NAME: a list. With NAME: a platform as a picture (nodes, switches, NICs,\n"
              "rails and tiers, each number with the letter of its source), a device's data\n"
              "sheet and constants (--template: a file to describe your own GPU), a workload's\n"
-             "parameters and operators, a strategy spelled out, a stack's constants.\n",
+             "parameters and operators, a strategy spelled out, a stack's constants, what a\n"
+             "recipe of number formats makes narrow.\n",
     .examples = "rehearse show platforms\nrehearse show platforms dgx-h100:4 -o cluster.svg\n"
                 "rehearse show devices h100-sxm --template >my-gpu.json\n"
                 "rehearse show workloads llama-3.1-70b --seq 8192\nrehearse show strategies",

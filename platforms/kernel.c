@@ -5,11 +5,12 @@
 static const char *const DTYPE_NAMES[RH_DTYPE_LAST] = {
     [RH_DTYPE_NONE] = "none", [RH_DTYPE_FP32] = "fp32", [RH_DTYPE_TF32] = "tf32",
     [RH_DTYPE_FP16] = "fp16", [RH_DTYPE_BF16] = "bf16", [RH_DTYPE_FP8] = "fp8",
+    [RH_DTYPE_FP4] = "fp4",
 };
 
 static const int DTYPE_BYTES[RH_DTYPE_LAST] = {
     [RH_DTYPE_FP32] = 4, [RH_DTYPE_TF32] = 4, [RH_DTYPE_FP16] = 2,
-    [RH_DTYPE_BF16] = 2, [RH_DTYPE_FP8] = 1,
+    [RH_DTYPE_BF16] = 2, [RH_DTYPE_FP8] = 1,  [RH_DTYPE_FP4] = 1,
 };
 
 static const char *const CLASS_NAMES[RH_KERNEL_LAST] = {

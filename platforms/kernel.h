@@ -21,6 +21,7 @@ typedef enum {
     RH_DTYPE_FP16,
     RH_DTYPE_BF16,
     RH_DTYPE_FP8,
+    RH_DTYPE_FP4,
     RH_DTYPE_LAST,
 } RhDtype;
 
@@ -68,7 +69,8 @@ static inline double rh_attention_pair_flops(int64_t key, int64_t value, bool ba
     return backward ? (double)(6 * key + 4 * value) : (double)(2 * key + 2 * value);
 }
 
-int rh_dtype_bytes(RhDtype dtype);
+int rh_dtype_bytes(RhDtype dtype); /* of one element by itself: fp4 takes a byte */
+
 const char *rh_dtype_name(RhDtype dtype);            /* "bf16" */
 RhDtype rh_dtype_by_name(const char *name);          /* RH_DTYPE_NONE when unknown */
 const char *rh_kernel_class_name(RhKernelClass cls); /* "gemm" */

@@ -2,6 +2,7 @@
 
 #include "platforms/facts.h"
 #include "report/json_common.h"
+#include "workloads/recipe.h"
 
 static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
 {
@@ -156,6 +157,23 @@ static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
     put_fact(w, "reserve_bytes", &s->reserve_bytes);
 }
 
+static void put_recipe(RhJsonWriter *w, const RhShown *shown, const void *item)
+{
+    const RhRecipe *r = item;
+    (void)shown;
+    rh_json_put_string(w, "name", r->name);
+    rh_json_put_string(w, "title", r->title);
+    rh_json_put_string(w, "dtype", rh_dtype_name(r->dtype));
+    rh_json_put_string(w, "linear_dtype", rh_dtype_name(r->linear));
+    rh_json_put_number(w, "operand_bytes", r->operand_bytes);
+    rh_json_put_number(w, "kept_bytes", r->kept_bytes);
+    rh_json_put_number(w, "cast_bytes", r->cast_bytes);
+    rh_json_put_number(w, "weight_cast_bytes", r->weight_cast_bytes);
+    rh_json_put_number(w, "weight_copy_bytes", r->weight_copy_bytes);
+    rh_json_put_number(w, "dispatch_bytes", r->dispatch_bytes);
+    rh_json_put_string(w, "source", r->source);
+}
+
 char *rh_report_show_json(const RhShown *shown)
 {
     static const struct {
@@ -165,7 +183,8 @@ char *rh_report_show_json(const RhShown *shown)
                   [RH_SHOW_DEVICES] = {"devices", put_device},
                   [RH_SHOW_WORKLOADS] = {"workloads", put_workload},
                   [RH_SHOW_STRATEGIES] = {"strategies", put_strategy},
-                  [RH_SHOW_STACKS] = {"stacks", put_stack}};
+                  [RH_SHOW_STACKS] = {"stacks", put_stack},
+                  [RH_SHOW_RECIPES] = {"recipes", put_recipe}};
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "schema", "rehearse.show/1");

@@ -8,6 +8,7 @@ typedef enum {
     RH_SHOW_WORKLOADS,  /* RhModel */
     RH_SHOW_STRATEGIES, /* RhLayout */
     RH_SHOW_STACKS,     /* RhStack */
+    RH_SHOW_RECIPES,    /* RhRecipe */
 } RhShowTopic;
 
 typedef struct {

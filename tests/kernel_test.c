@@ -22,6 +22,7 @@ static void dtype_sizes_are_those_of_ieee_and_ocp(void)
     CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_FP16), 2);
     CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_BF16), 2);
     CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_FP8), 1);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_FP4), 1);
     CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_NONE), 0);
 }
 

@@ -339,7 +339,7 @@ static Formats formats_of(const RhModel *m, RhBlock block, RhPass pass, const Rh
     for (guint i = 0; i < kernels->len; i++) {
         const RhKernel *k = &g_array_index(kernels, RhKernel, i);
         if (k->cls == RH_KERNEL_GEMM)
-            *(k->dtype == RH_DTYPE_FP8 ? &f.narrow : &f.wide) += k->flops;
+            *(k->dtype == shard->dtype ? &f.wide : &f.narrow) += k->flops;
         f.cast_bytes += k->cls == RH_KERNEL_CAST ? k->bytes : 0;
     }
     return f;
@@ -354,10 +354,11 @@ static void a_recipe_narrows_linear_layers_alone(void)
                                     RH_PASS_BACKWARD_WEIGHT};
     g_autoptr(RhModel) llama = rh_model_load("llama-3.1-8b", NULL);
     g_autoptr(RhModel) mixtral = rh_model_load("mixtral-8x7b", NULL);
-    RhShard shard = shard_of(1, 1024, 1), narrow = shard, current = shard;
+    RhShard shard = shard_of(1, 1024, 1), narrow = shard, current = shard, fourth = shard;
     double n = 1024, h = 4096, f = 14336;
     narrow.recipe = &rh_recipe_fp8;
     current.recipe = &rh_recipe_fp8_current;
+    fourth.recipe = &rh_recipe_nvfp4;
     for (size_t p = 0; p < G_N_ELEMENTS(passes); p++) {
         Formats a = formats_of(llama, RH_BLOCK_FFN, passes[p], &shard);
         Formats b = formats_of(llama, RH_BLOCK_FFN, passes[p], &narrow);
@@ -372,6 +373,9 @@ static void a_recipe_narrows_linear_layers_alone(void)
     RH_CHECK_CLOSE(backward.cast_bytes, 4 * n * (h + 2 * f), 1e-14);
     Formats twice = formats_of(llama, RH_BLOCK_FFN, RH_PASS_FORWARD, &current);
     RH_CHECK_CLOSE(twice.cast_bytes, 6 * n * (h + f), 1e-14);
+    Formats four = formats_of(llama, RH_BLOCK_FFN, RH_PASS_FORWARD, &fourth);
+    RH_CHECK_CLOSE(four.narrow, forward.narrow, 1e-14);
+    RH_CHECK_CLOSE(four.cast_bytes, (2 + 2 + 2 * 9.0 / 16) * n * (h + f), 1e-14);
     Formats routed = formats_of(mixtral, RH_BLOCK_FFN, RH_PASS_FORWARD, &narrow);
     RH_CHECK_CLOSE(routed.wide, 2 * n * h * 8, 1e-14);
     RH_CHECK_CLOSE(routed.narrow, 2 * 2 * n * h * 3 * f, 1e-14);

@@ -1,6 +1,5 @@
 #include "workloads/recipe.h"
 
-#include <glib.h>
 #include <string.h>
 
 #define WIDE 2.0 /* bytes of bf16 and fp16 */
@@ -15,10 +14,13 @@
 const RhRecipe rh_recipe_bf16 = PLAIN(RH_DTYPE_BF16, "bf16", "bfloat16");
 const RhRecipe rh_recipe_fp16 = PLAIN(RH_DTYPE_FP16, "fp16", "IEEE half precision");
 
-/* Bytes of an element in 8 bits, and of scales: a 4-byte one for 128, a 1-byte one for 32. */
+/* Bytes of an element in 8 and 4 bits, and of scales: a 4-byte one for 128, a 1-byte one for 32, and
+ * for 16. */
 #define NARROW      1.0
+#define HALF        0.5
 #define BLOCK_SCALE (4.0 / 128)
 #define MX_SCALE    (1.0 / 32)
+#define NV_SCALE    (1.0 / 16)
 
 /* A cast reads the element and writes both layouts. */
 #define CAST(written) (WIDE + 2 * (written))
@@ -87,13 +89,34 @@ const RhRecipe rh_recipe_mxfp8 = {
               "counted",
 };
 
-const RhRecipe *rh_recipe_by_name(const char *name)
+/* A scale of one byte for each 16 elements and one for each tensor, which is looked for first: one
+ * more read. Weights are scaled by blocks of 16 x 16, and so narrow as activations. */
+const RhRecipe rh_recipe_nvfp4 = {
+    .name = "nvfp4",
+    .title = "fp4, a scale for each 16 elements and one for each tensor",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_FP4,
+    .operand_bytes = HALF + NV_SCALE,
+    .cast_bytes = WIDE + CAST(HALF + NV_SCALE),
+    .kept_bytes = HALF + NV_SCALE,
+    .weight_cast_bytes = WIDE + CAST(HALF + NV_SCALE),
+    .weight_copy_bytes = 2 * (HALF + NV_SCALE),
+    .dispatch_bytes = WIDE,
+    .source = "NVIDIA 2025, arXiv 2509.25149, section 4 and appendix; bytes counted",
+};
+
+const RhRecipe *const *rh_recipes(void)
 {
 #define ADDRESS(row, name_) &rh_recipe_##row,
-    static const RhRecipe *const rows[] = {RH_RECIPES(ADDRESS)};
+    static const RhRecipe *const rows[] = {RH_RECIPES(ADDRESS) NULL};
 #undef ADDRESS
-    for (size_t i = 0; name && i < G_N_ELEMENTS(rows); i++)
-        if (strcmp(rows[i]->name, name) == 0)
-            return rows[i];
+    return rows;
+}
+
+const RhRecipe *rh_recipe_by_name(const char *name)
+{
+    for (const RhRecipe *const *r = rh_recipes(); name && *r; r++)
+        if (strcmp((*r)->name, name) == 0)
+            return *r;
     return NULL;
 }

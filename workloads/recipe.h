@@ -35,7 +35,8 @@ typedef struct RhRecipe {
     ROW(fp8, "fp8")                                                                                \
     ROW(fp8_current, "fp8-current")                                                                \
     ROW(fp8_block, "fp8-block")                                                                    \
-    ROW(mxfp8, "mxfp8")
+    ROW(mxfp8, "mxfp8")                                                                            \
+    ROW(nvfp4, "nvfp4")
 #define RH_RECIPE_AS_CHOICE(row, name) "|" name
 #define RH_RECIPE_CHOICES              (&(RH_RECIPES(RH_RECIPE_AS_CHOICE))[1])
 
@@ -43,5 +44,7 @@ typedef struct RhRecipe {
 RH_RECIPES(RH_DECLARE_RECIPE)
 #undef RH_DECLARE_RECIPE
 
+/* All, in the order of the rows; the last is NULL. */
+const RhRecipe *const *rh_recipes(void);
 /* NULL when unknown. */
 const RhRecipe *rh_recipe_by_name(const char *name);

@@ -301,16 +301,17 @@ static void say_job(RhLaunchText *t)
     static const struct {
         const RhRecipe *recipe;
         const char *words;
-    } narrow[] = {{&rh_recipe_fp8, "delayed"},
-                  {&rh_recipe_fp8_current, "tensorwise"},
-                  {&rh_recipe_fp8_block, "blockwise"},
-                  {&rh_recipe_mxfp8, "mxfp8"}};
+    } narrow[] = {{&rh_recipe_fp8, "--fp8-format hybrid --fp8-recipe delayed"},
+                  {&rh_recipe_fp8_current, "--fp8-format hybrid --fp8-recipe tensorwise"},
+                  {&rh_recipe_fp8_block, "--fp8-format hybrid --fp8-recipe blockwise"},
+                  {&rh_recipe_mxfp8, "--fp8-format hybrid --fp8-recipe mxfp8"},
+                  {&rh_recipe_nvfp4, "--fp4-format e2m1 --fp4-recipe nvfp4"}};
     bool fp16 = t->c->job.recipe->dtype == RH_DTYPE_FP16;
     rh_launch_say(t, "--global-batch-size %" G_GINT64_FORMAT, t->c->job.global_batch);
     rh_launch_say(t, "%s --transformer-impl transformer_engine", fp16 ? "--fp16" : "--bf16");
     for (size_t i = 0; i < G_N_ELEMENTS(narrow); i++)
         if (t->c->job.recipe == narrow[i].recipe)
-            rh_launch_say(t, "--fp8-format hybrid --fp8-recipe %s", narrow[i].words);
+            rh_launch_say(t, "%s", narrow[i].words);
     if (fp16 && t->c->stack->gradient_bytes == 4)
         rh_launch_say(t, "--accumulate-allreduce-grads-in-fp32");
     rh_launch_say(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Recipes of number formats: what there is, what each makes narrow, and who can run it.
+rehearse show recipes
+rehearse show recipe nvfp4
+rehearse show recipes fp4 2>&1
+job=(-w llama-3.1-8b --global-batch 32 --seq 8192 -s "tp2,mb1")
+rehearse simulate "${job[@]}" -p dgx-h100 --dtype nvfp4 2>&1
+rehearse plan -w llama-3.1-8b --global-batch 32 --seq 8192 -p dgx-b200 --fix tp=2 --dtype nvfp4 --emit megatron |
+    grep -o -e '--fp4.*nvfp4'
+step() { rehearse simulate "${job[@]}" -p dgx-b200 --dtype "$1" --json | sed -n 's/^  "step_time_s": \(.*\),/\1/p'; }
+# Narrower is quicker; scales looked for first cost a read more; a sixteenth of scales more than a 32nd.
+printf '%s\n' "$(step bf16)" "$(step fp8)" "$(step nvfp4)" | sort -rn -c && echo 'bf16 > fp8 > nvfp4'
+printf '%s\n' "$(step fp8-current)" "$(step mxfp8)" "$(step fp8)" | sort -rn -c && echo 'fp8-current > mxfp8 > fp8'
