@@ -22,6 +22,17 @@ RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .next = next_context, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
                  "planned while a GPU keeps 8,192 tokens")
+RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .cell = cell_context, .title = title_context,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "kv=gather",
+        .about = "keys and values of context ranks: around a ring beside attention, or gathered "
+                 "before it; planned where asked for")
+RH_KNOB(int32_t, ulysses, .key = "ulysses", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
+        .otherwise = 1, .quiet = true, .column = RH_COLUMN_VARIES, .title = title_above_1,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "ulysses8",
+        .about = "so many of the context ranks exchange tokens for heads around attention (all to "
+                 "all); planned where asked for")
 RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 32,
         .next = next_expert, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "ep8",

@@ -8,6 +8,7 @@
 
 static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+static const char *const context_names[] = {"ring", "gather", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 /* --- titles --- */
@@ -26,6 +27,12 @@ static char *title_above_1(const RhKnob *knob, const RhLayout *l)
 static char *title_expert_tensor(const RhKnob *knob, const RhLayout *l)
 {
     return l->etp > 0 ? title_always(knob, l) : NULL;
+}
+
+static char *title_context(const RhKnob *knob, const RhLayout *l)
+{
+    bool gathers = l->kv == RH_CONTEXT_GATHER;
+    return gathers ? g_strdup_printf("keys and values by %s", knob->names[l->kv]) : NULL;
 }
 
 static char *title_microbatch(const RhKnob *knob, const RhLayout *l)
@@ -64,6 +71,12 @@ static char *cell_recompute(const RhLayout *l)
 {
     bool selective = l->recompute == RH_RECOMPUTE_SELECTIVE;
     return g_strdup(selective ? "select" : recompute_names[l->recompute]);
+}
+
+/* Without other ranks' tokens there is nothing to bring. */
+static char *cell_context(const RhLayout *l)
+{
+    return g_strdup(l->cp > l->ulysses ? context_names[l->kv] : "-");
 }
 
 static char *cell_expert_tensor(const RhLayout *l)

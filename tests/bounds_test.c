@@ -176,6 +176,8 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     int32_t layers = c->model->layers_count;
     l.tp = DRAW(rng, 1, 1, 2, 4, 8, 3, 6);
     l.cp = DRAW(rng, 1, 1, 1, 2, 4);
+    l.kv = (RhContextKind)draw(rng, RH_CONTEXT_LAST);
+    l.ulysses = DRAW(rng, 1, 1, l.cp, MIN(l.cp, 2));
     l.pp = DRAW(rng, 1, 1, 2, 3, 4, 8, 16);
     l.vpp = DRAW(rng, 1, 1, 1, 2, 3);
     l.microbatch = DRAW(rng, 1, 1, 2, 4);

@@ -153,6 +153,28 @@ static void every_flag_is_a_flag_of_megatron(void)
     }
 }
 
+static void context_kinds_are_said_as_megatron_names_them(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 32768);
+    static const struct {
+        const char *layout, *kind, *sizes;
+    } cases[] = {{"cp4", NULL, NULL},
+                 {"cp4,kv=gather", "all_gather", NULL},
+                 {"tp2,cp4,ulysses4", "a2a", NULL},
+                 {"cp8,ulysses2", "a2a+p2p", "2"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(GStrv) words = flags_of(&k, cases[i].layout);
+        CU_ASSERT_EQUAL(g_strcmp0(value_of(words, "--cp-comm-type"), cases[i].kind), 0);
+        CU_ASSERT_EQUAL(
+            g_strcmp0(value_of(words, "--hierarchical-context-parallel-sizes"), cases[i].sizes), 0);
+    }
+    static const char *const refused[] = {"cp8,ulysses2,kv=gather", "cp16,ulysses16"};
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        RhLayout l = train_layout(&k, refused[i]);
+        CU_ASSERT_PTR_NULL(rh_launch_new("megatron", &k.c, &l, NULL));
+    }
+}
+
 /* --- sharding, and what it excludes --- */
 
 /* What the rehearsal overlaps, and what Megatron-FSDP does not start without. */
@@ -292,6 +314,8 @@ int main(void)
             {"models_differ_in_what_is_said", models_differ_in_what_is_said},
             {"experts_are_said_in_full", experts_are_said_in_full},
             {"every_flag_is_a_flag_of_megatron", every_flag_is_a_flag_of_megatron},
+            {"context_kinds_are_said_as_megatron_names_them",
+             context_kinds_are_said_as_megatron_names_them},
             {"sharded_layouts_are_launched_with_all_they_need",
              sharded_layouts_are_launched_with_all_they_need},
             {"the_environment_follows_tensor_parallelism_and_sharding",

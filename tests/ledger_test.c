@@ -194,6 +194,17 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     CU_ASSERT_EQUAL(rh_screen_tasks(screen, layout), p->tasks->len);
 }
 
+/* What the space has only where asked for. */
+static void draw_context(gsl_rng *rng, const TrainKit *k, RhLayout *l)
+{
+    RhLayout drawn = *l;
+    drawn.kv = (RhContextKind)gsl_rng_uniform_int(rng, RH_CONTEXT_LAST);
+    drawn.ulysses = (int32_t)(1 + gsl_rng_uniform_int(rng, (unsigned long)l->cp));
+    drawn = rh_train_canonical(&k->c, &drawn);
+    if (rh_train_legal(&k->c, &drawn, NULL))
+        *l = drawn;
+}
+
 static void the_closed_form_is_the_ledgers_peak(void)
 {
     static const struct {
@@ -222,11 +233,11 @@ static void the_closed_form_is_the_ledgers_peak(void)
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
         for (int i = 0; i < DRAWS; i++) {
-            const RhLayout *l =
-                &g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len));
-            check_layout(&k, l);
-            rings += l->cp > 1;
-            drawn[l->schedule]++;
+            RhLayout l = g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len));
+            draw_context(rng, &k, &l);
+            check_layout(&k, &l);
+            rings += l.cp > 1;
+            drawn[l.schedule]++;
         }
     }
     gsl_rng_free(rng);

@@ -327,6 +327,68 @@ static void a_ring_shares_tokens_and_pairs(void)
     }
 }
 
+static double pairs_flops(const GArray *kernels, RhKernelClass cls)
+{
+    double sum = 0;
+    for (guint i = 0; i < kernels->len; i++)
+        if (g_array_index(kernels, RhKernel, i).cls == cls)
+            sum += g_array_index(kernels, RhKernel, i).flops;
+    return sum;
+}
+
+/* Whatever ranks exchange, each computes 1/c of the pairs. Gathered are the keys and values of all r
+ * that have the same heads; exchanged queries, keys and values, and the output; a key-value head that
+ * is not enough for all goes to several. */
+static void context_ranks_share_pairs_whatever_they_exchange(void)
+{
+    static const struct {
+        int32_t cp, ulysses;
+        RhContextKind kv;
+    } cuts[] = {{4, 1, RH_CONTEXT_GATHER}, {4, 4, RH_CONTEXT_RING},   {8, 8, RH_CONTEXT_RING},
+                {8, 2, RH_CONTEXT_RING},   {8, 4, RH_CONTEXT_GATHER}, {2, 1, RH_CONTEXT_RING}};
+    static const char *const models[] = {"llama-3.1-8b", "deepseek-v3"};
+    for (size_t i = 0; i < G_N_ELEMENTS(models) * G_N_ELEMENTS(cuts); i++) {
+        g_autoptr(RhModel) m = rh_model_load(models[i % 2], NULL);
+        const RhLayerKind *kind = &m->kinds[0];
+        RhShard one = shard_of(2, 1024, 2), cut = one;
+        int32_t c = cut.cp = cuts[i / 2].cp, u = cut.ulysses = cuts[i / 2].ulysses, r = c / u;
+        cut.kv = cuts[i / 2].kv;
+        RhKernel whole = attention_of(m, RH_PASS_FORWARD, &one);
+        double n = 2 * 1024.0 / c, heads = whole.heads, kv = MAX(whole.kv_heads, u);
+        double values = (double)rh_kernel_v_head(&whole), keys = (double)whole.k;
+        double in = 2 * n * (heads * keys + kv * (keys + values)), out = 2 * n * heads * values;
+        for (int back = 0; back < 2; back++) {
+            RhPass pass = back ? RH_PASS_BACKWARD_DATA : RH_PASS_FORWARD;
+            RhKernelClass cls = back ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION;
+            g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+            g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+            g_autoptr(GArray) marks = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+            double bytes[RH_EXCHANGE_COMBINE + 1] = {0};
+            rh_block_kernels(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &one, all);
+            rh_block_pass(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &cut, kernels, marks);
+            RH_CHECK_CLOSE(c * pairs_flops(kernels, cls), pairs_flops(all, cls), 1e-14);
+            for (guint k = 0; k < marks->len; k++)
+                bytes[g_array_index(marks, RhExchange, k).kind] +=
+                    g_array_index(marks, RhExchange, k).bytes;
+            double others = 2 * n * kv * (keys + values); /* of the tokens of u ranks, on each */
+            bool gathers = r > 1 && cut.kv == RH_CONTEXT_GATHER;
+            RH_CHECK_CLOSE(bytes[RH_EXCHANGE_HEADS], u > 1 ? in + out : 0, 1e-14);
+            RH_CHECK_CLOSE(bytes[RH_EXCHANGE_GATHER], gathers ? r * others : 0, 1e-14);
+            RH_CHECK_CLOSE(bytes[RH_EXCHANGE_SUM], gathers && back ? r * others : 0, 1e-14);
+            RH_CHECK_CLOSE(bytes[RH_EXCHANGE_RING], r > 1 && !gathers ? r * others * (1 + back) : 0,
+                           1e-14);
+        }
+        /* Kept besides: the output before it goes back, and key-value heads that several have. */
+        RhActivation ring, heads_kept;
+        RhShard plain = cut;
+        plain.ulysses = 1;
+        ring = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &plain);
+        heads_kept = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &cut);
+        double again = 2 * n * (kv - whole.kv_heads) * (keys + values);
+        RH_CHECK_CLOSE(heads_kept.kept, ring.kept + (u > 1 ? out + again : 0), 1e-14);
+    }
+}
+
 /* Of one pass: FLOPs of GEMMs by format, and bytes of casts. */
 typedef struct {
     double narrow, wide, cast_bytes;
@@ -660,6 +722,8 @@ int main(void)
             {"cutting_conserves_the_flops_of_every_operator",
              cutting_conserves_the_flops_of_every_operator},
             {"a_ring_shares_tokens_and_pairs", a_ring_shares_tokens_and_pairs},
+            {"context_ranks_share_pairs_whatever_they_exchange",
+             context_ranks_share_pairs_whatever_they_exchange},
             {"a_recipe_narrows_linear_layers_alone", a_recipe_narrows_linear_layers_alone},
             {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
             {"unfused_attention_computes_the_whole_square",

@@ -195,6 +195,70 @@ static void ring_attention_moves_and_computes_as_published(void)
                    4.0 * (double)rh_model_params(k.model), 1e-3);
 }
 
+/* Llama 3, section 3.3.2: keys and values gathered before attention forward, and backward again, their
+ * gradients scattered. Jacobs et al. 2023, section 3.3: queries, keys, values and the output all to all,
+ * and the gradients of each; a key-value head for every rank at least. Between the two: u ranks
+ * exchange heads, and around rings of c / u of them goes what one then has. */
+static void context_kinds_move_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 8, 32768);
+    const RhLayerKind *kind = &k.model->kinds[0];
+    double L = k.model->layers_count, c = 4, m = 8 / 4, d = kind->head_size;
+    double n = 2.0 * (32768 / c), keys = n * 2 * kind->kv_heads * d, queries = n * kind->heads * d;
+    g_autoptr(RhProgram) gather = build(&k, "tp1,cp4,dp4,kv=gather");
+    RH_CHECK_CLOSE(buffers(gather, 0, RH_LANE_CP, RH_OP_ALL_GATHER), m * L * 2 * c * keys, 1e-12);
+    RH_CHECK_CLOSE(buffers(gather, 0, RH_LANE_CP, RH_OP_REDUCE_SCATTER), m * L * c * keys, 1e-12);
+    CU_ASSERT_EQUAL(buffers(gather, 0, RH_LANE_CP, RH_OP_SHIFT), 0);
+    g_autoptr(RhProgram) heads = build(&k, "tp1,cp4,dp4,ulysses4");
+    RH_CHECK_CLOSE(buffers(heads, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL),
+                   m * L * 2 * (2 * queries + keys), 1e-12);
+    g_autoptr(RhProgram) replayed = build(&k, "tp1,cp4,dp4,ulysses4,recompute=full");
+    RH_CHECK_CLOSE(buffers(replayed, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL),
+                   m * L * 3 * (2 * queries + keys), 1e-12);
+    g_autoptr(RhProgram) few = build(&k, "tp1,cp16,ulysses16"); /* 8 key-value heads */
+    RH_CHECK_CLOSE(buffers(few, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL),
+                   8 * L * 2 * (2 * queries + 2 * keys) / 4, 1e-12);
+    g_autoptr(RhProgram) both = build(&k, "tp1,cp4,dp4,ulysses2");
+    RH_CHECK_CLOSE(buffers(both, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL), m * L * 2 * (2 * queries + keys),
+                   1e-12);
+    RH_CHECK_CLOSE(buffers(both, 0, RH_LANE_CP, RH_OP_SHIFT), m * L * 3 * keys, 1e-12);
+    g_autoptr(RhProgram) ring = build(&k, "tp1,cp4,dp4");
+    const RhProgram *all[] = {gather, heads, both};
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        RH_CHECK_CLOSE(kernel_flops(all[i], RH_KERNEL_ATTENTION_BACKWARD),
+                       kernel_flops(ring, RH_KERNEL_ATTENTION_BACKWARD), 1e-12);
+}
+
+static void context_kinds_fit_into_the_heads(void)
+{
+    static const struct {
+        const char *model, *layout, *why;
+    } rows[] = {
+        {"llama-3.2-1b", "cp4,ulysses3", "does not divide cp=4"},
+        {"llama-3.2-1b", "ulysses2", "does not divide cp=1"},
+        {"llama-3.2-1b", "tp4,cp4,dp1,ulysses4,kv=gather", NULL}, /* 2 kv heads of 4 ranks */
+        {"qwen2.5-7b", "tp1,cp8,ulysses8", "28 heads of a rank"},
+        {"qwen2.5-7b", "tp4,cp4,dp1,ulysses4", "7 heads of a rank"},
+        {"mistral-7b", "cp4,kv=gather", "sliding window"},
+        {"mistral-7b", "cp8,ulysses4", "sliding window"},
+        {"mistral-7b", "cp8,ulysses8", NULL}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:2", "bare", 48, 2048);
+        RhLayout l = rh_train_default(&k.c);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
+        rh_train_complete(&k.c, &l);
+        CU_ASSERT_EQUAL(rh_train_legal(&k.c, &l, &error), rows[i].why == NULL);
+        bool said = !rows[i].why == !error && (!error || strstr(error->message, rows[i].why));
+        CU_ASSERT_TRUE(said);
+        if (!said)
+            g_printerr("  %s: %s\n", rows[i].layout, error ? error->message : "legal");
+    }
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 48, 2048);
+    RhLayout l = train_layout(&k, "cp4,ulysses4,kv=gather"); /* nothing is left to gather */
+    CU_ASSERT_EQUAL(l.kv, RH_CONTEXT_RING);
+}
+
 /* Rajbhandari et al. 2020, section 7: ZeRO-0 to 2 move 2 psi, ZeRO-3 3 psi (here with 4-byte main
  * gradients for 0 and 1). */
 static void zero_volume_is_as_published(void)
@@ -326,6 +390,10 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "tp1,pp8,dp2,recompute=selective,order=tp-pp-dp",
                                          "tp1,pp16,dp1",
                                          "tp2,cp4,dp2,zero3",
+                                         "tp2,cp4,dp2,kv=gather,zero3",
+                                         "tp2,cp8,ulysses8",
+                                         "cp8,pp2,ulysses4,recompute=full",
+                                         "cp16,ulysses2,kv=gather,recompute=selective",
                                          "tp2,cp2,pp2,dp2,vpp2,order=tp-pp-dp",
                                          "cp16,zero2"};
 
@@ -373,9 +441,13 @@ static void folded_agrees_where_rings_cross_pods(void)
         train_kit("llama-3.2-1b", "h100-sxm:4x16,nvlink:450GB/s,ib:200Gb/s,leaf:4,oversub:4",
                   "megatron", 64, 2048);
     train_kit_runs_all(&k);
-    static const char *const cuts[] = {
-        "tp4,dp16,zero1", "tp2,pp4,dp8,zero1", "tp2,pp4,dp8,zero1,order=tp-pp-dp",
-        "tp1,pp2,dp32,zero2,order=tp-pp-dp", "tp4,pp4,dp4,vpp2,zero0"};
+    static const char *const cuts[] = {"tp4,dp16,zero1",
+                                       "tp2,pp4,dp8,zero1",
+                                       "tp2,pp4,dp8,zero1,order=tp-pp-dp",
+                                       "tp1,pp2,dp32,zero2,order=tp-pp-dp",
+                                       "tp4,pp4,dp4,vpp2,zero0",
+                                       "tp2,cp16,dp2,kv=gather",
+                                       "tp2,cp16,dp2,ulysses4"};
     for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++)
         check_fold(&k, cuts[i]);
 }
@@ -540,6 +612,8 @@ int main(void)
             {"tensor_parallel_volume_is_as_published", tensor_parallel_volume_is_as_published},
             {"ring_attention_moves_and_computes_as_published",
              ring_attention_moves_and_computes_as_published},
+            {"context_kinds_move_as_published", context_kinds_move_as_published},
+            {"context_kinds_fit_into_the_heads", context_kinds_fit_into_the_heads},
             {"zero_volume_is_as_published", zero_volume_is_as_published},
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
             {"zero_states_are_as_published", zero_states_are_as_published},

@@ -32,6 +32,8 @@ static const RhSuiteCase quick[] = {
     {"iteration", STAR, "dp8,ep8,zero1", NULL},
     {"iteration", NODES, "tp2,dp4,ep4,etp1,zero1", NULL},
     {"iteration", TREE, "pp2,dp4,ep4,zero1", NULL},
+    {"iteration", NODES, "cp8,kv=gather,zero1", NULL},
+    {"iteration", NODES, "cp8,ulysses4,zero1", NULL},
     {"iteration", TREE, "pp4,dp2", NULL},
     {"iteration", TREE, "pp4,dp2,order=tp-pp-dp", NULL},
     {"iteration", TREE, "pp2,dp4,zero0,mb2", NULL},

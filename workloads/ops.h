@@ -46,10 +46,18 @@ typedef enum {
     RH_RECOMPUTE_LAST
 } RhRecompute;
 
+/* How ranks that have other tokens of a sequence come by one another's keys and values: block by block
+ * around a ring, or gathered beforehand. */
+typedef enum { RH_CONTEXT_RING, RH_CONTEXT_GATHER, RH_CONTEXT_LAST } RhContextKind;
+
 /* How the block is cut and with what it runs. */
 typedef struct {
     int32_t tp;
     int32_t cp; /* context-parallel degree: a rank has 1/cp of every sequence's tokens; 0 means 1 */
+    /* For attention's core, every `ulysses` of them share out heads instead of tokens; 0 means 1.
+     * How keys and values of the other tokens come: */
+    int32_t ulysses;
+    RhContextKind kv;
     /* Experts are spread over ep ranks, each of them cut by etp; 0: 1, and by t. Ranks that spread
      * them send tokens there and back; else every rank has all, and a part of each. */
     int32_t ep, etp;
@@ -64,11 +72,16 @@ typedef struct {
 } RhShard;
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,
- * during which what they work on travels on to the next rank. DISPATCH, COMBINE: they work on what
- * the kernels before them have sent to the ranks of its experts, or back. */
+ * during which what they work on travels on to the next rank. GATHER, SUM: they work on what all ranks
+ * of a context group have, or on their own part of the sum of what all made. HEADS: ranks that have some
+ * tokens of all heads get all tokens of some heads, or the other way round. DISPATCH, COMBINE: they
+ * work on what the kernels before them have sent to the ranks of its experts, or back. */
 typedef enum {
     RH_EXCHANGE_NONE,
     RH_EXCHANGE_RING,
+    RH_EXCHANGE_GATHER,
+    RH_EXCHANGE_SUM,
+    RH_EXCHANGE_HEADS,
     RH_EXCHANGE_DISPATCH,
     RH_EXCHANGE_COMBINE
 } RhExchangeKind;
@@ -76,8 +89,9 @@ typedef struct {
     RhExchangeKind kind; /* NONE: a ring has ended */
     int32_t kernel;      /* it stands before this one of the list */
     int32_t step;        /* RING: which one */
-    double bytes;        /* what one rank sends: RING, to the next; else, to all ranks together, its
-                            own part included */
+    double bytes;        /* GATHER, SUM: of what all ranks have together, or each made of it; else
+                            what one rank sends: RING, to the next; others, to all ranks together,
+                            its own part included */
 } RhExchange;
 
 /* Appends to `out` (GArray of RhKernel) the kernels of one part of one block in one pass, on one
@@ -136,6 +150,6 @@ double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, Rh
 int64_t rh_shard_tokens(const RhShard *shard);
 
 const char *rh_block_name(RhBlock block);
-/* Can it be cut along the sequence, keys and values going around a ring? NULL: nothing to cut. */
+/* Can it be cut along the sequence, keys and values going to other ranks? NULL: nothing to cut. */
 bool rh_operator_rings(const RhOperator *op);
 const char *rh_operator_name(const RhOperator *op); /* "attention"; "none" for NULL */

@@ -60,6 +60,38 @@ static bool say_context(RhLaunchText *t, GError **error)
     return true;
 }
 
+static bool say_keys_and_values(RhLaunchText *t, GError **error)
+{
+    if (t->layout->kv == RH_CONTEXT_RING)
+        return true;
+    if (t->layout->ulysses > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM has no --cp-comm-type that exchanges heads among some context "
+                       "ranks and gathers keys and values of the others\nhelp: kv=ring");
+    rh_launch_say(t, "--cp-comm-type all_gather");
+    return true;
+}
+
+/* Transformer Engine gives every rank some key-value heads, and repeats none. */
+static bool say_ulysses(RhLaunchText *t, GError **error)
+{
+    const RhLayout *l = t->layout;
+    if (l->ulysses == 1)
+        return true;
+    for (int k = 0; k < t->c->model->kinds_count; k++)
+        if (t->c->model->kinds[k].kv_heads % (l->tp * l->ulysses) != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "Megatron-LM repeats no key-value heads: tp=%d x ulysses=%d does not "
+                           "divide the %d of %s",
+                           l->tp, l->ulysses, t->c->model->kinds[k].kv_heads, t->c->model->name);
+    if (l->ulysses == l->cp)
+        rh_launch_say(t, "--cp-comm-type a2a");
+    else
+        rh_launch_say(t, "--cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes %d %d",
+                      l->ulysses, l->cp / l->ulysses);
+    return true;
+}
+
 /* The dispatcher is the one that is rehearsed; experts are cut as the rest where nothing is said. */
 static bool say_expert(RhLaunchText *t, GError **error)
 {
@@ -113,6 +145,8 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "pp", .say = say_pipeline}, /* stages too */
     {.key = "dp"},                      /* the world over the other degrees */
     {.key = "cp", .say = say_context},
+    {.key = "kv", .say = say_keys_and_values},
+    {.key = "ulysses", .say = say_ulysses},
     {.key = "ep", .say = say_expert},
     {.key = "etp", .say = say_expert_tensor},
     {.key = "vpp", .say = say_chunks},

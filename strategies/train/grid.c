@@ -21,6 +21,7 @@ typedef struct {
 
 static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_TENSOR] = {.label = "tp", .of_items = true, .meets = true},
+    [RH_GROUP_HEADS] = {.label = "ulysses", .of_items = true},
     [RH_GROUP_CONTEXT] = {.label = "cp", .of_items = true},
     [RH_GROUP_DATA] = {.label = "dp"},
     [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
@@ -39,7 +40,8 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
     bool spread = rh_train_spreads_experts(l);
     const Interval of[RH_GROUP_LAST] = {
         [RH_GROUP_TENSOR] = {1, l->tp},
-        [RH_GROUP_CONTEXT] = {l->tp, l->cp},
+        [RH_GROUP_HEADS] = {l->tp, l->ulysses},
+        [RH_GROUP_CONTEXT] = {l->tp * l->ulysses, l->cp / l->ulysses},
         [RH_GROUP_DATA] = {l->tp, replicas},
         [RH_GROUP_EXPERT_TENSOR] = {1, spread ? etp : 1},
         [RH_GROUP_EXPERT] = {etp, l->ep},

@@ -5,7 +5,7 @@
  * A stage's ranks have *places*: tensor parallelism innermost, then context, then data, whatever
  * their numbers. A group is an interval of place values, [low, high): ranks whose places differ in
  * those digits alone. So the groups of one division of a stage nest: tp, cp and dp are [1, tp),
- * [tp, tp cp), [tp cp, tp cp dp). Experts divide the same ranks another way: [1, etp),
+ * [tp, tp cp), [tp cp, tp cp dp); ulysses ends inside the second. Experts divide the same ranks another way: [1, etp),
  * [etp, etp ep), [etp ep, tp cp dp). A group that joins stages has one place of each: [1, 1). */
 #include "sim/program.h"
 #include "strategies/layout.h"
@@ -15,7 +15,8 @@ typedef enum { RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP, RH_DIM_LAST } RhDim;
 /* Who takes part in a collective. */
 typedef enum {
     RH_GROUP_TENSOR,  /* tp */
-    RH_GROUP_CONTEXT, /* cp */
+    RH_GROUP_HEADS,   /* ulysses: context ranks that share out heads */
+    RH_GROUP_CONTEXT, /* cp / ulysses: those that have other tokens of the same heads */
     RH_GROUP_DATA,    /* dp x cp: all that hold the same parameters, but for experts */
     /* Where experts are spread: the ranks that have parts of the same ones, those that have them
      * all, and those that have the same. */

@@ -119,16 +119,21 @@ static void seam(RhWeave *w, RhSeam seam)
             rh_cuts[i]->seam(w, seam);
 }
 
+static void weave_part(RhWeave *w, const char *label, const RhPiece *part)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->exchange && rh_cuts[i]->exchange(w, label, part))
+            return;
+    rh_weave_kernels(w, label, RH_PARTS(part));
+}
+
 /* A piece of the tensor part: in one go, or part by part where ranks exchange. */
 static void weave_tensor(RhWeave *w, const char *label, const RhPiece *piece)
 {
-    if (!piece->parts) {
+    if (!piece->parts)
         rh_weave_kernels(w, label, RH_PARTS(piece));
-        return;
-    }
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->exchange)
-            rh_cuts[i]->exchange(w, label, piece);
+    for (int32_t i = 0; i < piece->parts_count; i++)
+        weave_part(w, label, &piece->parts[i]);
 }
 
 /* --- blocks --- */
@@ -257,7 +262,9 @@ static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item
                  .pending = {RH_ITEM_ENTRY},
                  .pending_count = 1,
                  .before_weight = -1,
-                 .before_sequence = -1};
+                 .before_sequence = -1,
+                 .steps_from = RH_ITEM_ENTRY,
+                 .step_brings = -1};
     if (item == RH_ITEM_EMBEDDING)
         weave_edge(&w, RH_BLOCK_EMBEDDING, &pieces->embedding);
     else if (item == RH_ITEM_HEAD)

@@ -80,6 +80,9 @@ typedef struct {
     int32_t pending_count;
     /* Backward: what the kernels of a later part wait for besides. -1: nothing. */
     int32_t before_weight, before_sequence;
+    /* Of exchanges in several steps: the kernel behind which the first one's tensors are there, and
+     * what brings those of the next step; -1: nothing. */
+    int32_t steps_from, step_brings;
 } RhWeave;
 
 /* Kernels run back to back as one task, behind everything pending. RH_PARTS of more than

@@ -106,6 +106,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     p->recompute = layout->recompute;
     p->shard = (RhShard){.tp = layout->tp,
                          .cp = layout->cp,
+                         .ulysses = layout->ulysses,
+                         .kv = layout->kv,
                          .ep = layout->ep,
                          .etp = layout->etp,
                          .sequence_parallel = layout->sequence_parallel && layout->tp > 1,

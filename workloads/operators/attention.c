@@ -147,12 +147,12 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.kv : 0)) +
                  (e + rh_ops_norm_copies(ops)) * normed;
     double out = rh_ops_kept_copy_bytes(ops) * (double)w.q; /* as the second GEMM's input */
-    return (RhOperatorBytes){.kept = (double)ops->tokens * (row + out) + dropped,
-                             .core = dropped,
-                             .forward = e * rh_ops_hidden_elements(ops) +
-                                        rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),
-                             .backward = rh_core_backward_bytes(ops, &core) +
-                                         2 * rh_core_ring_bytes(ops, &core)};
+    return (RhOperatorBytes){
+        .kept = (double)ops->tokens * (row + out) + dropped,
+        .core = dropped,
+        .forward = e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops) +
+                   rh_core_context_bytes(ops, &core, false),
+        .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
 }
 
 const RhOperator rh_attention = {.name = "attention",

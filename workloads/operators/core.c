@@ -20,20 +20,12 @@ double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
 
 /* --- Kernels --- */
 
-/* What one fused kernel looks at. */
-typedef struct {
-    bool causal;
-    int64_t keys; /* that a query may see at most */
-    int64_t rows; /* of keys and values that are read, in each sequence */
-    double pairs; /* (query, key) pairs of one sequence and head that are visible */
-} Block;
-
 /* One fused kernel. Forward reads queries, keys and values and writes the output; backward does so
  * with these and the gradient of each. The statistics go from one to the other. */
-static void fused_block(RhOps *ops, const RhCore *core, RhPass pass, const Block *block)
+void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBlock *block)
 {
     bool backward = pass == RH_PASS_BACKWARD_DATA;
-    double tokens = (double)ops->tokens, heads = (double)core->heads;
+    double tokens = (double)(ops->sequences * block->queries), heads = (double)core->heads;
     double own = heads * (double)(core->key + core->value);
     double others =
         (double)core->kv_heads * (double)(core->key + (core->values_in_keys ? 0 : core->value));
@@ -46,7 +38,7 @@ static void fused_block(RhOps *ops, const RhCore *core, RhPass pass, const Block
                        .kv_heads = (int32_t)core->kv_heads,
                        .v_head = core->value == core->key ? 0 : (int32_t)core->value,
                        .batch = ops->sequences,
-                       .m = ops->queries,
+                       .m = block->queries,
                        .n = block->keys,
                        .k = core->key,
                        .flops = (double)ops->sequences * heads * block->pairs *
@@ -55,43 +47,20 @@ static void fused_block(RhOps *ops, const RhCore *core, RhPass pass, const Block
     g_array_append_val(ops->out, kernel);
 }
 
-/* What other ranks' queries need of this rank's tokens: keys and values. */
-static double context_bytes(const RhOps *ops, const RhCore *core)
+RhCoreBlock rh_core_whole(const RhOps *ops)
 {
-    int64_t columns = core->key + (core->values_in_keys ? 0 : core->value);
-    return ops->element_bytes * (double)ops->tokens * (double)(core->kv_heads * columns);
-}
-
-/* Context parallel, a ring of c blocks: the rank's own tokens under the causal mask; then, of every
- * other rank's, the half that it may see (all queries on the front half of the keys, or the back
- * half of the queries on all: as many pairs; without a mask all of them), each merged into the sum so
- * far: read two results, write one. Keys and values travel; backward, their gradients too. */
-static void fused_ring(RhOps *ops, const RhCore *core, RhPass pass)
-{
-    bool whole = ops->kind->both_ways;
-    int64_t own = ops->queries, seen = whole ? own : own / 2;
-    double pairs = (whole ? 1 : 0.5) * (double)own * (double)own;
-    double result = (double)ops->tokens * (double)(core->heads * core->value);
-    double travels = context_bytes(ops, core) * (pass == RH_PASS_BACKWARD_DATA ? 2 : 1);
-    rh_ops_exchange(ops, RH_EXCHANGE_RING, 0, travels);
-    fused_block(ops, core, pass, &(Block){!whole, own, own, pairs});
-    for (int32_t step = 1; step < ops->shard->cp; step++) {
-        rh_ops_exchange(ops, RH_EXCHANGE_RING, step, travels);
-        fused_block(ops, core, pass, &(Block){false, seen, seen, pairs});
-        rh_ops_stream(ops, RH_KERNEL_ADD, 3 * ops->element_bytes * result, 1);
-    }
-    rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+    int64_t reach = rh_ops_reach(ops);
+    return (RhCoreBlock){!ops->decoding && !ops->kind->both_ways, ops->queries, reach,
+                         ops->decoding ? reach : ops->queries, rh_ops_visible_pairs(ops)};
 }
 
 static void fused(RhOps *ops, const RhCore *core, RhPass pass)
 {
-    int64_t reach = rh_ops_reach(ops);
-    Block all = {!ops->decoding && !ops->kind->both_ways, reach,
-                 ops->decoding ? reach : ops->queries, rh_ops_visible_pairs(ops)};
+    RhCoreBlock all = rh_core_whole(ops);
     if (ops->shard->cp > 1 && rh_pass_trains(pass))
-        fused_ring(ops, core, pass);
+        rh_core_context_kernels(ops, core, pass);
     else
-        fused_block(ops, core, pass, &all);
+        rh_core_fused(ops, core, pass, &all);
 }
 
 /* Scores and probabilities are whole rectangles in memory, whatever the mask. */
@@ -128,7 +97,7 @@ double rh_core_kept_bytes(const RhOps *ops, const RhCore *core)
 {
     double rows = (double)ops->tokens * (double)core->heads;
     if (ops->shard->flash)
-        return STATISTICS_BYTES * rows;
+        return STATISTICS_BYTES * rows + rh_core_context_kept_bytes(ops, core);
     return rows * (double)ops->keys *
            (2 * ops->element_bytes + (ops->model->attention_dropout ? 1 : 0));
 }
@@ -145,9 +114,4 @@ double rh_core_backward_bytes(const RhOps *ops, const RhCore *core)
     double inside = e * (out + d_qkv + scores);
     double out_of_core = e * (d_qkv + wide) + rh_ops_gathered_bytes(ops);
     return MAX(into_core, MAX(inside, out_of_core));
-}
-
-double rh_core_ring_bytes(const RhOps *ops, const RhCore *core)
-{
-    return ops->shard->cp > 1 ? 2 * context_bytes(ops, core) : 0;
 }

@@ -326,12 +326,12 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double columns = normed + kind->rope_size + core_columns(ops, &w);
     double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
                  rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
-    return (RhOperatorBytes){.kept = (double)ops->tokens * row + dropped,
-                             .core = dropped,
-                             .forward = e * rh_ops_hidden_elements(ops) +
-                                        rh_ops_gathered_bytes(ops) + rh_core_ring_bytes(ops, &core),
-                             .backward = rh_core_backward_bytes(ops, &core) +
-                                         2 * rh_core_ring_bytes(ops, &core)};
+    return (RhOperatorBytes){
+        .kept = (double)ops->tokens * row + dropped,
+        .core = dropped,
+        .forward = e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops) +
+                   rh_core_context_bytes(ops, &core, false),
+        .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
 }
 
 const RhOperator rh_latent_attention = {.name = "latent attention",

@@ -49,7 +49,7 @@ struct RhOperator {
     /* Its input, and the gradient of its output, go into linear layers alone: tensor ranks gather
      * them in the recipe's format (Transformer Engine does). */
     bool gathers_operands;
-    bool rings; /* a mixer whose core marks the steps of a ring (core.c) */
+    bool rings; /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
@@ -167,6 +167,21 @@ void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass);
 double rh_core_kept_bytes(const RhOps *ops, const RhCore *core);
 /* Working bytes of backward of a block whose tensors are the core's and the hidden state. */
 double rh_core_backward_bytes(const RhOps *ops, const RhCore *core);
-/* What a ring of ranks holds of keys and values, the block at hand and the next one; backward as
- * much again for their gradients. */
-double rh_core_ring_bytes(const RhOps *ops, const RhCore *core);
+/* One fused kernel, and what it looks at. */
+typedef struct {
+    bool causal;
+    int64_t queries; /* of each sequence */
+    int64_t keys;    /* that a query may see at most */
+    int64_t rows;    /* of keys and values that are read, in each sequence */
+    double pairs;    /* (query, key) pairs of one sequence and head that are visible */
+} RhCoreBlock;
+void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBlock *block);
+RhCoreBlock rh_core_whole(const RhOps *ops); /* all that the rank's queries may see */
+
+/* --- ... over a sequence that several ranks have (core_context.c) --- */
+
+/* In training, where cp is above 1. */
+void rh_core_context_kernels(RhOps *ops, const RhCore *core, RhPass pass);
+/* Kept by the core besides, and dropped with it; and working bytes of a pass. 0 where cp is 1. */
+double rh_core_context_kept_bytes(const RhOps *ops, const RhCore *core);
+double rh_core_context_bytes(const RhOps *ops, const RhCore *core, bool backward);

@@ -1,48 +1,108 @@
-/* Context parallelism by a ring exchange of keys and values (Liu et al. 2023, arXiv 2310.01889;
- * Megatron-LM's cp_comm_type p2p). Every rank has 1/c of each sequence's tokens: a half from the
- * front and one from the back, so that the causal mask leaves all equally many pairs. Attention takes
- * c steps: while one block's keys and values are looked at, they travel on to the next rank. Backward
- * sends their gradients along. What one step computes, attention says (workloads/operators); here is
- * who waits for whom. Parameters are replicated over the ranks: they are summed with the replicas'
- * (grid.c). */
+/* Context parallelism: ranks that have each 1/c of every sequence's tokens. What attention's core
+ * computes and exchanges over them, it says itself (workloads/operators/core_context.c); here is who
+ * waits for whom. A ring (Liu et al. 2023, arXiv 2310.01889; Megatron-LM's cp_comm_type p2p): while one
+ * block's keys and values are looked at, they travel on to the next rank; backward sends their
+ * gradients along. Gathers and sums (Llama 3, arXiv 2407.21783, section 3.3.2; all_gather) and exchanges
+ * of tokens for heads (Jacobs et al. 2023, arXiv 2309.14509; a2a, and a2a+p2p with a ring outside) are
+ * waited for: nothing runs beside them. Parameters are replicated over the ranks: they are summed with
+ * the replicas' (grid.c). */
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
+/* Ranks that have other tokens of the same heads. */
+static int32_t ring_ranks(const RhLayout *l)
+{
+    return l->cp / l->ulysses;
+}
+
 /* Sends the block of this step on; it may leave as soon as it has come, kernels or not. */
-static int32_t pass_on(RhWeave *w, int32_t ready, const RhPiece *step)
+static int32_t pass_on(RhWeave *w, const RhPiece *step)
 {
     int32_t last = w->last;
-    w->last = ready;
+    w->last = w->steps_from;
     int32_t task = rh_weave_collective(w, RH_LANE_CP, RH_GROUP_CONTEXT, RH_OP_SHIFT,
                                        step->exchange.bytes, "pass keys and values on");
     w->last = last;
     return task;
 }
 
-static void exchange(RhWeave *w, const char *label, const RhPiece *piece)
+static void ring_step(RhWeave *w, const char *label, const RhPiece *part)
 {
-    int32_t ready = RH_ITEM_ENTRY, arrives = -1;
-    if (!rh_piece_exchanges(piece, RH_EXCHANGE_RING))
-        return;
-    for (int32_t i = 0; i < piece->parts_count; i++) {
-        const RhPiece *part = &piece->parts[i];
-        bool of_ring = part->exchange.kind == RH_EXCHANGE_RING;
-        int32_t next = -1;
-        if (of_ring && part->exchange.step == 0) {
-            ready = w->last;
-            arrives = -1;
-        }
-        if (of_ring && part->exchange.step < w->layout->cp - 1)
-            next = pass_on(w, ready, part);
-        rh_weave_wait_for(w, arrives);
-        rh_weave_kernels(w, of_ring && part->exchange.step > 0 ? "ring step" : label,
-                         RH_PARTS(part));
-        arrives = next;
+    int32_t step = part->exchange.step, next = -1;
+    if (step == 0) {
+        w->steps_from = w->last;
+        w->step_brings = -1;
     }
+    if (step < ring_ranks(w->layout) - 1)
+        next = pass_on(w, part);
+    rh_weave_wait_for(w, w->step_brings);
+    rh_weave_kernels(w, step > 0 ? "ring step" : label, RH_PARTS(part));
+    w->step_brings = next;
+}
+
+typedef struct {
+    RhGroupKind group;
+    RhOp op;
+    const char *label;
+} Exposed;
+
+static const Exposed exposed[] = {
+    [RH_EXCHANGE_GATHER] = {RH_GROUP_CONTEXT, RH_OP_ALL_GATHER, "all-gather keys and values"},
+    [RH_EXCHANGE_SUM] = {RH_GROUP_CONTEXT, RH_OP_REDUCE_SCATTER,
+                         "sum gradients of keys and values"},
+    [RH_EXCHANGE_HEADS] = {RH_GROUP_HEADS, RH_OP_ALL_TO_ALL, "exchange tokens for heads"},
+};
+
+static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
+{
+    RhExchangeKind kind = part->exchange.kind;
+    if (kind == RH_EXCHANGE_RING) {
+        ring_step(w, label, part);
+        return true;
+    }
+    if ((size_t)kind >= G_N_ELEMENTS(exposed) || exposed[kind].label == NULL)
+        return false;
+    const Exposed *e = &exposed[kind];
+    rh_weave_continue_after(
+        w, rh_weave_collective(w, RH_LANE_CP, e->group, e->op, part->exchange.bytes, e->label));
+    rh_weave_kernels(w, label, RH_PARTS(part));
+    return true;
+}
+
+/* --- what is legal --- */
+
+/* Of one kind of layer: heads go to `ulysses` ranks, key-value heads too or to several of them; where
+ * tokens of other ranks are left, all of them are looked at. */
+static bool layer_legal(const RhCase *c, const RhLayout *l, const RhLayerKind *kind, GError **error)
+{
+    int32_t heads = kind->heads / l->tp, kv_heads = MAX(kind->kv_heads / l->tp, 1);
+    if (!rh_operator_rings(kind->mixer))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "cp=%d: %s has layers of %s, which are not cut along the sequence", l->cp,
+                       c->model->name, rh_operator_name(kind->mixer));
+    if (kind->window_tokens > 0 && ring_ranks(l) > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "cp=%d: %s has layers with a sliding window, which a ring of keys and "
+                       "values does not cut\nhelp: ulysses=%d, all ranks of which see all tokens",
+                       l->cp, c->model->name, l->cp);
+    if (kind->mixer != NULL && l->ulysses > 1 &&
+        (heads % l->ulysses != 0 || (kv_heads % l->ulysses != 0 && l->ulysses % kv_heads != 0)))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ulysses=%d does not divide the %d heads of a rank (%s, tp%d), or neither "
+                       "divides nor is a multiple of its %d key-value heads",
+                       l->ulysses, heads, c->model->name, l->tp, kv_heads);
+    return true;
 }
 
 static bool legal(const RhCase *c, const RhLayout *l, GError **error)
 {
+    if (l->cp % l->ulysses != 0) {
+        g_autofree char *degrees = rh_divisors_text(l->cp, l->cp);
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ulysses=%d does not divide cp=%d, whose ranks exchange heads\n"
+                       "note: legal ulysses: %s",
+                       l->ulysses, l->cp, degrees);
+    }
     if (l->cp == 1)
         return true;
     if (c->job.sequence % (2 * (int64_t)l->cp) != 0)
@@ -52,18 +112,12 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
                        l->cp, c->job.sequence);
     if (!c->stack->flash_attention)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "cp=%d: the stack %s has no fused attention, and a ring needs it", l->cp,
-                       c->stack->name);
+                       "cp=%d: the stack %s has no fused attention, and context parallelism needs "
+                       "it",
+                       l->cp, c->stack->name);
     for (int k = 0; k < c->model->kinds_count; k++)
-        if (!rh_operator_rings(c->model->kinds[k].mixer))
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "cp=%d: %s has layers of %s, which the ring exchange does not cut",
-                           l->cp, c->model->name, rh_operator_name(c->model->kinds[k].mixer));
-        else if (c->model->kinds[k].window_tokens > 0)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "cp=%d: %s has layers with a sliding window, which the ring exchange "
-                           "does not cut",
-                           l->cp, c->model->name);
+        if (!layer_legal(c, l, &c->model->kinds[k], error))
+            return false;
     return true;
 }
 

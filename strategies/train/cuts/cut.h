@@ -25,8 +25,9 @@ typedef struct {
     bool (*legal)(const RhCase *c, const RhLayout *layout, GError **error);
     /* May be NULL: nothing inside items. */
     void (*seam)(RhWeave *w, RhSeam seam);
-    /* Adds a piece in which ranks exchange (its parts), if the exchange is this cut's. May be NULL. */
-    void (*exchange)(RhWeave *w, const char *label, const RhPiece *piece);
+    /* Adds a part of a piece and the exchange that it begins with, if that is this cut's; false: it
+     * is not. May be NULL. */
+    bool (*exchange)(RhWeave *w, const char *label, const RhPiece *part);
     /* What of parameters of a class; may be NULL: shares out nothing. */
     void (*share)(const RhLayout *layout, RhParamsClass cls, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
@@ -37,9 +38,6 @@ typedef struct {
     /* All gradients of the stage are in, and the optimizer waits for what is added here. */
     void (*end)(RhScriptWriter *w);
 } RhCut;
-
-/* Does some part of the piece begin with such an exchange? */
-bool rh_piece_exchanges(const RhPiece *piece, RhExchangeKind kind);
 
 /* Of all cuts together. */
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls);

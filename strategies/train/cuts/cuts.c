@@ -8,14 +8,6 @@ const RhCut *const rh_cuts[] = {&rh_cut_tensor,
                                 &rh_cut_tied,
                                 NULL};
 
-bool rh_piece_exchanges(const RhPiece *piece, RhExchangeKind kind)
-{
-    for (int32_t i = 0; i < piece->parts_count; i++)
-        if (piece->parts[i].exchange.kind == kind)
-            return true;
-    return false;
-}
-
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
 {
     RhShares shares = {1, 1, 1};

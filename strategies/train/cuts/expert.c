@@ -15,25 +15,23 @@ static void communicate(RhWeave *w, RhGroupKind group, int32_t size, RhOp op, do
         rh_weave_continue_after(w, rh_weave_collective(w, RH_LANE_EP, group, op, bytes, label));
 }
 
-static void exchange(RhWeave *w, const char *label, const RhPiece *piece)
+static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
 {
     int32_t ep = w->layout->ep, etp = rh_train_expert_tensor(w->layout);
-    if (!rh_piece_exchanges(piece, RH_EXCHANGE_DISPATCH))
-        return;
-    for (int32_t i = 0; i < piece->parts_count; i++) {
-        const RhPiece *part = &piece->parts[i];
-        double bytes = part->exchange.bytes;
-        if (part->exchange.kind == RH_EXCHANGE_DISPATCH) {
-            communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "dispatch tokens");
-            communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_ALL_GATHER, etp * bytes,
-                        "all-gather tokens of experts");
-        } else if (part->exchange.kind == RH_EXCHANGE_COMBINE) {
-            communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_REDUCE_SCATTER, etp * bytes,
-                        "sum outputs of experts");
-            communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "combine tokens");
-        }
-        rh_weave_kernels(w, label, RH_PARTS(part));
+    double bytes = part->exchange.bytes;
+    if (part->exchange.kind == RH_EXCHANGE_DISPATCH) {
+        communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "dispatch tokens");
+        communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_ALL_GATHER, etp * bytes,
+                    "all-gather tokens of experts");
+    } else if (part->exchange.kind == RH_EXCHANGE_COMBINE) {
+        communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_REDUCE_SCATTER, etp * bytes,
+                    "sum outputs of experts");
+        communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "combine tokens");
+    } else {
+        return false;
     }
+    rh_weave_kernels(w, label, RH_PARTS(part));
+    return true;
 }
 
 /* --- what is legal --- */

@@ -1,0 +1,172 @@
+/* The core of attention over a sequence that c ranks have: each has 1/c of its tokens, a half from the
+ * front and one from the back, so that the causal mask leaves all equally many pairs.
+ *
+ * Heads (DeepSpeed Ulysses, Jacobs et al. 2023, arXiv 2309.14509): all to all, every u ranks exchange
+ * their tokens of all heads for all their tokens of 1/u of the heads, and back behind the core. Where
+ * there are fewer key-value heads than u, each is sent to several ranks.
+ * A ring (Liu et al. 2023, arXiv 2310.01889), or all-gathered keys and values (Llama 3, arXiv
+ * 2407.21783, section 3.3.2), among the r = c/u ranks that then have other tokens of the same heads.
+ * Both at once: Fang & Zhao 2024, arXiv 2405.07719. */
+#include "workloads/operators/operator.h"
+
+/* The core as a rank sees it behind the exchange of heads: u times the tokens, 1/u of the heads. */
+typedef struct {
+    RhShard shard;
+    RhOps ops;
+    RhCore core;
+} Inside;
+
+static int32_t heads_over(const RhOps *ops)
+{
+    return MAX(ops->shard->ulysses, 1);
+}
+
+static void go_inside(const RhOps *ops, const RhCore *core, Inside *in)
+{
+    int32_t u = heads_over(ops);
+    in->shard = *ops->shard;
+    in->shard.cp /= u;
+    in->shard.ulysses = 1;
+    in->ops = *ops;
+    in->ops.shard = &in->shard;
+    in->ops.queries *= u;
+    in->ops.tokens *= u;
+    in->core = *core;
+    in->core.heads /= u;
+    in->core.kv_heads = MAX(core->kv_heads / u, 1);
+}
+
+/* Keys and values of the rank's tokens: what other ranks' queries need of them. */
+static double context_bytes(const RhOps *ops, const RhCore *core)
+{
+    int64_t columns = core->key + (core->values_in_keys ? 0 : core->value);
+    return ops->element_bytes * (double)ops->tokens * (double)(core->kv_heads * columns);
+}
+
+static double result_bytes(const RhOps *ops, const RhCore *core)
+{
+    return ops->element_bytes * (double)ops->tokens * (double)(core->heads * core->value);
+}
+
+static double operands_bytes(const RhOps *ops, const RhCore *core)
+{
+    return ops->element_bytes * (double)ops->tokens * (double)(core->heads * core->key) +
+           context_bytes(ops, core);
+}
+
+static void copy(RhOps *ops, double bytes)
+{
+    rh_ops_stream(ops, RH_KERNEL_ADD, 2 * bytes, 1); /* read, write */
+}
+
+/* --- Kernels --- */
+
+/* Packed by the ranks they go to, and put in order where they come. */
+static void exchange_heads(RhOps *ops, double bytes)
+{
+    copy(ops, bytes);
+    rh_ops_exchange(ops, RH_EXCHANGE_HEADS, 0, bytes);
+    copy(ops, bytes);
+}
+
+/* A ring of r blocks: the rank's own tokens under the causal mask; then, of every other rank's, the
+ * half that it may see (all queries on the front half of the keys, or the back half of the queries on
+ * all: as many pairs; without a mask all of them), each merged into the sum so far: read two results,
+ * write one. Keys and values travel; backward, their gradients too. */
+static void ring(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    bool whole = ops->kind->both_ways;
+    int64_t own = ops->queries, seen = whole ? own : own / 2;
+    double pairs = (whole ? 1 : 0.5) * (double)own * (double)own;
+    double travels = context_bytes(ops, core) * (pass == RH_PASS_BACKWARD_DATA ? 2 : 1);
+    rh_ops_exchange(ops, RH_EXCHANGE_RING, 0, travels);
+    rh_core_fused(ops, core, pass, &(RhCoreBlock){!whole, own, own, own, pairs});
+    for (int32_t step = 1; step < ops->shard->cp; step++) {
+        rh_ops_exchange(ops, RH_EXCHANGE_RING, step, travels);
+        rh_core_fused(ops, core, pass, &(RhCoreBlock){false, own, seen, seen, pairs});
+        rh_ops_stream(ops, RH_KERNEL_ADD, 3 * result_bytes(ops, core), 1);
+    }
+    rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+}
+
+/* Both halves of the queries, each on all keys up to its own: of the mean rank s (r+1)/(4r) and s
+ * (3r+1)/(4r), and as many pairs on every rank. */
+static void over_gathered(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    int64_t r = ops->shard->cp, s = ops->keys, half = ops->queries / 2;
+    double pairs = rh_ops_visible_pairs(ops), front = (double)half * (double)s / 4;
+    if (ops->kind->both_ways) {
+        rh_core_fused(ops, core, pass, &(RhCoreBlock){false, ops->queries, s, s, pairs});
+        return;
+    }
+    for (int64_t back = 0; back < 2; back++) {
+        int64_t keys = s * ((back ? 3 : 1) * r + 1) / (4 * r);
+        rh_core_fused(ops, core, pass,
+                      &(RhCoreBlock){true, half, keys, keys, back ? pairs - front : front});
+    }
+}
+
+/* Keys and values are gathered before either pass and put in order; backward, their gradients are put
+ * in order and summed to who has the tokens. */
+static void gather(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    double all = ops->shard->cp * context_bytes(ops, core);
+    rh_ops_exchange(ops, RH_EXCHANGE_GATHER, 0, all);
+    copy(ops, all);
+    over_gathered(ops, core, pass);
+    if (pass == RH_PASS_BACKWARD_DATA) {
+        copy(ops, all);
+        rh_ops_exchange(ops, RH_EXCHANGE_SUM, 0, all);
+    }
+}
+
+static void inside(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    RhCoreBlock all = rh_core_whole(ops);
+    if (ops->shard->cp == 1)
+        rh_core_fused(ops, core, pass, &all);
+    else
+        (ops->shard->kv == RH_CONTEXT_GATHER ? gather : ring)(ops, core, pass);
+}
+
+/* Queries, keys and values in, the output back; backward its gradient in, theirs back. */
+void rh_core_context_kernels(RhOps *ops, const RhCore *core, RhPass pass)
+{
+    Inside in;
+    go_inside(ops, core, &in);
+    double first = operands_bytes(&in.ops, &in.core), last = result_bytes(&in.ops, &in.core);
+    bool backward = pass == RH_PASS_BACKWARD_DATA, heads = heads_over(ops) > 1;
+    if (heads)
+        exchange_heads(ops, backward ? last : first);
+    inside(&in.ops, &in.core, pass);
+    if (heads)
+        exchange_heads(ops, backward ? first : last);
+}
+
+/* --- Bytes --- */
+
+/* Queries, keys and values are kept behind the exchange of heads, not before; and the output before it
+ * goes back, for its own backward. */
+double rh_core_context_kept_bytes(const RhOps *ops, const RhCore *core)
+{
+    if (ops->shard->cp <= 1 || heads_over(ops) == 1)
+        return 0;
+    Inside in;
+    go_inside(ops, core, &in);
+    return result_bytes(ops, core) + context_bytes(&in.ops, &in.core) - context_bytes(ops, core);
+}
+
+/* Heads: what is packed, and what comes. A ring: the block at hand and the next one, backward with
+ * their gradients. Gathered keys and values: as they come and in order, backward then their gradients
+ * instead of the first. */
+double rh_core_context_bytes(const RhOps *ops, const RhCore *core, bool backward)
+{
+    if (ops->shard->cp <= 1)
+        return 0;
+    Inside in;
+    go_inside(ops, core, &in);
+    double block = context_bytes(&in.ops, &in.core), r = in.shard.cp;
+    double heads = heads_over(ops) > 1 ? 2 * operands_bytes(&in.ops, &in.core) : 0;
+    double others = in.shard.kv == RH_CONTEXT_GATHER ? 2 * r * block : (backward ? 4 : 2) * block;
+    return heads + (r > 1 ? others : 0);
+}
