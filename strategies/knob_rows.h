@@ -57,6 +57,17 @@ RH_KNOB(int32_t, zero, .key = "zero", .high = 3, .otherwise = 1, .column = RH_CO
         .example = "zero1",
         .about = "0: replicas hold all; 1: optimizer states cut over the replicas; 2: gradients "
                  "too; 3: weights too (FSDP)")
+RH_KNOB(int32_t, shard, .key = "shard", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
+        .column = RH_COLUMN_VARIES, .cell = cell_shard, .title = title_shard,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "shard8",
+        .about =
+            "ZeRO's shares inside groups of 8 replicas, the same in every group (HSDP); 0: over "
+            "all; planned where asked for")
+RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
+        .column = RH_COLUMN_VARIES, .cell = cell_secondary, .title = title_secondary,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "hpz8",
+        .about = "with zero3, weights a second time over 8 replicas, gathered from there backward "
+                 "(ZeRO++); 0: not; planned where asked for")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .high = RH_RECOMPUTE_LAST - 1, .head = "recomp", .column = RH_COLUMN_ALWAYS,
         .cell = cell_recompute, .title = title_recompute, .walk = 80, .next = next_in_range,

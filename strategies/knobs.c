@@ -47,6 +47,18 @@ static char *title_zero(const RhKnob *knob, const RhLayout *l)
     return l->zero > 0 ? g_strdup_printf("ZeRO-%d", l->zero) : NULL;
 }
 
+static char *title_shard(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->shard > 0 ? g_strdup_printf("shares over %d", l->shard) : NULL;
+}
+
+static char *title_secondary(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->hpz > 0 ? g_strdup_printf("second shares over %d", l->hpz) : NULL;
+}
+
 static char *title_recompute(const RhKnob *knob, const RhLayout *l)
 {
     bool some = l->recompute != RH_RECOMPUTE_NONE;
@@ -83,6 +95,16 @@ static char *cell_expert_tensor(const RhLayout *l)
 {
     return l->ep == 1 && l->etp == 0 ? g_strdup("-")
                                      : g_strdup_printf("%d", l->etp > 0 ? l->etp : l->tp);
+}
+
+static char *cell_shard(const RhLayout *l)
+{
+    return l->shard > 0 ? g_strdup_printf("%d", l->shard) : g_strdup(l->zero > 0 ? "all" : "-");
+}
+
+static char *cell_secondary(const RhLayout *l)
+{
+    return l->hpz > 0 ? g_strdup_printf("%d", l->hpz) : g_strdup("-");
 }
 
 /* Chunks show in vpp already. */

@@ -20,6 +20,7 @@ typedef struct {
     uint32_t schedules;          /* that it runs: bits of RhPipelineKind; 0: all there are */
     uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
+    bool second_shards;          /* ZeRO-3's weights may be shared out over few replicas, too */
     RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own

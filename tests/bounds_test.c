@@ -187,6 +187,8 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
         l.etp = DRAW(rng, 0, 0, 1, 2);
         l.zero = MIN(l.zero, 2);
     }
+    l.shard = DRAW(rng, 0, 0, 0, 2, 4, 8);
+    l.hpz = DRAW(rng, 0, 0, 2, 4);
     l.recompute = (RhRecompute)draw(rng, RH_RECOMPUTE_LAST);
     l.sequence_parallel = c->stack->sequence_parallel && draw(rng, 2);
     l.order = draw(rng, 2) ? RH_ORDER_TP_DP_PP : RH_ORDER_TP_PP_DP;
@@ -301,7 +303,7 @@ static void check_shared(RhScreen *shared, const RhCase *c, const RhLayout *l)
 static void shared_tables_say_what_own_ones_say(void)
 {
     static const char *const platforms[] = {"dgx-h100:2", "h100-sxm:6x4,nvlink:200GB/s,ib:100Gb/s"};
-    int32_t drawn = 0, rings = 0, halves = 0, uneven = 0;
+    int32_t drawn = 0, contexts = 0, kinds = 0, shares = 0, halves = 0, uneven = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 22);
     for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
@@ -315,13 +317,16 @@ static void shared_tables_say_what_own_ones_say(void)
                 continue;
             check_shared(screen, &k.c, &l);
             drawn++;
-            rings += l.cp > 1;
+            contexts += l.cp > 1;
+            kinds += l.kv != RH_CONTEXT_RING || l.ulysses > 1;
+            shares += l.shard > 0 || l.hpz > 0;
             halves += l.schedule == RH_PIPELINE_ZB_H1;
             uneven += l.stage_layers_count > 0;
         }
     }
     gsl_rng_free(rng);
-    CU_ASSERT_TRUE(drawn > 300 && rings > 50 && halves > 20 && uneven > 50);
+    CU_ASSERT_TRUE(drawn > 300 && contexts > 50 && halves > 20 && uneven > 50);
+    CU_ASSERT_TRUE(kinds > 20 && shares > 20);
 }
 
 /* What a knob's row does not keep is another table: ep's keeps splits and shapes alone. */

@@ -191,6 +191,8 @@ static void sharded_layouts_are_launched_with_all_they_need(void)
         CU_ASSERT_EQUAL(value_of(words, "--no-gradient-accumulation-fusion") != NULL, zero >= 2);
         CU_ASSERT_EQUAL(value_of(words, "--use-megatron-fsdp") != NULL, zero >= 2);
     }
+    check_flags(&k, "tp8,pp1,zero1,shard4",
+                (const char *const[][2]){{"--num-distributed-optimizer-instances", "2"}, {0}});
 }
 
 static void the_environment_follows_tensor_parallelism_and_sharding(void)

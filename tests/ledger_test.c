@@ -195,11 +195,13 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
 }
 
 /* What the space has only where asked for. */
-static void draw_context(gsl_rng *rng, const TrainKit *k, RhLayout *l)
+static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
 {
     RhLayout drawn = *l;
     drawn.kv = (RhContextKind)gsl_rng_uniform_int(rng, RH_CONTEXT_LAST);
     drawn.ulysses = (int32_t)(1 + gsl_rng_uniform_int(rng, (unsigned long)l->cp));
+    drawn.shard = (int32_t)gsl_rng_uniform_int(rng, 4) * 2;
+    drawn.hpz = (int32_t)gsl_rng_uniform_int(rng, 2) * 2;
     drawn = rh_train_canonical(&k->c, &drawn);
     if (rh_train_legal(&k->c, &drawn, NULL))
         *l = drawn;
@@ -234,7 +236,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
         for (int i = 0; i < DRAWS; i++) {
             RhLayout l = g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len));
-            draw_context(rng, &k, &l);
+            draw_asked_for(rng, &k, &l);
             check_layout(&k, &l);
             rings += l.cp > 1;
             drawn[l.schedule]++;

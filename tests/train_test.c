@@ -282,6 +282,88 @@ static void zero_volume_is_as_published(void)
     RH_CHECK_CLOSE(buffers(z3, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-12);
 }
 
+/* Collectives of one kind of group. */
+static double group_bytes(const RhProgram *p, const char *label, RhOp op)
+{
+    double sum = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        if (t->kind != RH_TASK_COLLECTIVE || t->op != op)
+            continue;
+        int32_t of = rh_program_group(p, t->group)->label;
+        if (strcmp(p->labels->pdata[of], label) == 0)
+            sum += t->bytes;
+    }
+    return sum;
+}
+
+/* Zhao et al. 2023, section 3.2.2: gathers and scatters inside a group of S ranks, and a share of the
+ * gradients all-reduced over the groups, once a step: 4 psi / S. Wang et al. 2023, section 3.2: backward
+ * gathers among few. States are 18 psi over S, and 2 psi over those few. */
+static void shares_in_groups_move_as_published(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 32, 2048);
+    double psi = (double)rh_model_params(k.model), m = 2;
+    g_autoptr(RhProgram) one = build(&k, "dp16,zero1,shard8");
+    RH_CHECK_CLOSE(group_bytes(one, "shard", RH_OP_REDUCE_SCATTER), 4 * psi, 1e-3);
+    RH_CHECK_CLOSE(group_bytes(one, "shard", RH_OP_ALL_GATHER), 2 * psi, 1e-3);
+    RH_CHECK_CLOSE(group_bytes(one, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
+    g_autoptr(RhProgram) three = build(&k, "dp16,zero3,shard8");
+    RH_CHECK_CLOSE(group_bytes(three, "shard", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(group_bytes(three, "shard", RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(group_bytes(three, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
+    g_autoptr(RhProgram) again = build(&k, "dp16,zero3,hpz8");
+    RH_CHECK_CLOSE(group_bytes(again, "dp", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(group_bytes(again, "hpz", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(group_bytes(again, "dp", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
+    static const struct {
+        const char *layout;
+        double states; /* bytes a parameter */
+    } rows[] = {{"dp16,zero1,shard8", 2 + 4 + 12.0 / 8},
+                {"dp16,zero2,shard4", 2 + 16.0 / 4},
+                {"dp16,zero3,shard8", 18.0 / 8},
+                {"dp16,zero3,hpz8", 18.0 / 16 + 2.0 / 8},
+                {"cp4,dp4,zero3,shard8,hpz4", 18.0 / 8 + 2.0 / 4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhLayout l = train_layout(&k, rows[i].layout);
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
+                        s.fixed_bytes[RH_MEMORY_OPTIMIZER];
+        RH_CHECK_CLOSE(states, rows[i].states * rh_held_sum(&s.params), 1e-12);
+    }
+}
+
+static void shares_fit_into_the_replicas(void)
+{
+    static const struct {
+        const char *model, *stack, *layout, *why;
+    } rows[] = {{"llama-3.2-1b", "bare", "dp16,zero3,shard3", "does not fit into the 16 ranks"},
+                {"llama-3.2-1b", "bare", "cp4,dp4,zero3,shard6", "it must divide cp"},
+                {"llama-3.2-1b", "bare", "dp16,zero3,shard8,hpz16", "and divide shard"},
+                {"llama-3.2-1b", "bare", "dp16,zero3,hpz1", "does not fit into"},
+                {"llama-3.2-1b", "megatron", "dp16,zero3,hpz8", "the stack megatron"},
+                {"qwen3-30b-a3b", "bare", "dp16,ep8,zero1,shard8", "not in this version"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:2", rows[i].stack, 48, 2048);
+        RhLayout l = rh_train_default(&k.c);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
+        rh_train_complete(&k.c, &l);
+        CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, &error));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+        bool said = strstr(error->message, rows[i].why) != NULL;
+        CU_ASSERT_TRUE(said);
+        if (!said)
+            g_printerr("  %s: %s\n", rows[i].layout, error->message);
+    }
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 48, 2048);
+    RhLayout all = train_layout(&k, "dp16,zero3,shard16,hpz16"), none = train_layout(&k, "zero0"),
+             alone = train_layout(&k, "dp16,zero3,shard1");
+    CU_ASSERT_TRUE(all.shard == 0 && all.hpz == 0);
+    CU_ASSERT_TRUE(rh_layout_equal(&alone, &none));
+}
+
 static double message_bytes(const RhProgram *p, int32_t role, RhLane lane)
 {
     const RhRole *r = rh_program_role(p, role);
@@ -395,7 +477,11 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "cp8,pp2,ulysses4,recompute=full",
                                          "cp16,ulysses2,kv=gather,recompute=selective",
                                          "tp2,cp2,pp2,dp2,vpp2,order=tp-pp-dp",
-                                         "cp16,zero2"};
+                                         "cp16,zero2",
+                                         "dp16,zero3,shard8",
+                                         "tp2,cp2,dp4,zero1,shard4",
+                                         "tp2,pp2,dp4,zero2,shard2,order=tp-pp-dp",
+                                         "tp2,dp8,zero3,hpz2"};
 
 static void folded_agrees_with_unfolded_for_every_cut(void)
 {
@@ -446,6 +532,7 @@ static void folded_agrees_where_rings_cross_pods(void)
                                        "tp2,pp4,dp8,zero1,order=tp-pp-dp",
                                        "tp1,pp2,dp32,zero2,order=tp-pp-dp",
                                        "tp4,pp4,dp4,vpp2,zero0",
+                                       "tp2,dp32,zero3,shard8,hpz2",
                                        "tp2,cp16,dp2,kv=gather",
                                        "tp2,cp16,dp2,ulysses4"};
     for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++)
@@ -614,6 +701,8 @@ int main(void)
              ring_attention_moves_and_computes_as_published},
             {"context_kinds_move_as_published", context_kinds_move_as_published},
             {"context_kinds_fit_into_the_heads", context_kinds_fit_into_the_heads},
+            {"shares_in_groups_move_as_published", shares_in_groups_move_as_published},
+            {"shares_fit_into_the_replicas", shares_fit_into_the_replicas},
             {"zero_volume_is_as_published", zero_volume_is_as_published},
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
             {"zero_states_are_as_published", zero_states_are_as_published},

@@ -127,6 +127,16 @@ static bool say_zero(RhLaunchText *t, GError **error)
     return true;
 }
 
+/* Neighbours share out, as they do here. */
+static bool say_shard(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->shard > 0)
+        rh_launch_say(t, "--num-distributed-optimizer-instances %d",
+                      rh_train_replicas(t->layout) / t->layout->shard);
+    return true;
+}
+
 /* By value. */
 static const char *const recompute_words[] = {
     "", "--recompute-granularity selective",
@@ -152,6 +162,7 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "vpp", .say = say_chunks},
     {.key = "mb", .flag = "--micro-batch-size"},
     {.key = "zero", .say = say_zero},
+    {.key = "shard", .say = say_shard},
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "schedule", VALUES(schedule_words)},
     {.key = "sp", VALUES(sequence_words)},

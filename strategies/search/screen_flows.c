@@ -76,10 +76,10 @@ static void sum_slots(RhFlows *f)
 
 /* Rings gather and scatter by the same flows; what of their time is latency does not depend on the
  * bytes. */
-static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhStep *step,
-                       double seconds)
+static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhFlows *f,
+                       const RhStep *step, double seconds)
 {
-    bool common = step->group == rh_params_group(RH_PARAMS_COMMON);
+    bool common = step->group == rh_params_shard_group(&f->layout, RH_PARAMS_COMMON);
     if (!common || (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER))
         return 0;
     return fmax(0, seconds - rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
@@ -96,7 +96,7 @@ static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
             continue;
         f->step_s[i] = rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
                                               (RhOp)step->op, step->bytes);
-        f->moving_s[i] = moving_s(s, net, stage, step, f->step_s[i]);
+        f->moving_s[i] = moving_s(s, net, stage, f, step, f->step_s[i]);
     }
 }
 

@@ -55,15 +55,52 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
     return together_s(s, one, only, 0, -1, op, algo, bytes);
 }
 
+/* Do the ranks that the instances of a kind of group take in, from the first place on and so on, meet
+ * links like one another's? Those of one such interval of places begin together; those of another may
+ * not where they lie otherwise. */
+static bool intervals_lie_alike(const RhScreen *s, const RhNet *net, int32_t stage,
+                                RhGroupKind kind)
+{
+    const RhPlatform *p = s->c->platform;
+    int32_t places = net->grid.high[kind], ranks = rh_grid_stage_ranks(&net->grid);
+    int32_t first = rh_grid_rank(&net->grid, stage, 0);
+    RhFootprint set = rh_platform_footprint();
+    for (int32_t place = 0; place < places; place++)
+        rh_platform_footprint_add(p, &set, rh_grid_rank(&net->grid, stage, place));
+    for (int32_t place = places; place < ranks; place += places)
+        if (!rh_platform_moves_alike(p, &set, rh_grid_rank(&net->grid, stage, place) - first))
+            return false;
+    return true;
+}
+
+/* The quickest instance alone. */
+static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
+                            RhOp op, RhAlgo algo, double bytes)
+{
+    int32_t low = net->grid.low[kind], high = net->grid.high[kind];
+    double least = (double)INFINITY;
+    for (int32_t from = 0; from < rh_grid_stage_ranks(&net->grid); from += high)
+        for (int32_t place = from; place < from + low; place++)
+            least =
+                rh_earlier(least, alone_s(s, net->skeleton, net->groups[kind],
+                                          rh_grid_rank(&net->grid, stage, place), op, algo, bytes));
+    return least;
+}
+
 /* Side by side on a stage there is an instance for each place in a block. They are at one time in
  * the network where blocks lie alike. Else each is taken to be alone, and the bound follows one
- * rank; or, where a block's ranks keep together, its slowest. */
-static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
+ * rank; or, where a block's ranks keep together, its slowest. Of a kind that has instances apart in
+ * other blocks, the quickest is taken unless all lie alike. */
+static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind, RhOp op,
                       double bytes)
 {
+    int32_t group = net->groups[kind];
     RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
-    if (net->uniform)
+    bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
+    if (net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind)))
         return stage_together_s(s, net, stage, group, op, algo, bytes);
+    if (!everywhere)
+        return least_alone_s(s, net, stage, kind, op, algo, bytes);
     bool meets = rh_grid_block_meets(&net->grid);
     int32_t one = net->placement[stage]->rank;
     double slowest = 0;
@@ -107,9 +144,10 @@ static GArray *kinds_of_pairs(const RhScreen *s, const RhProgram *p, int32_t sta
  * sums of gradients: at one time in the network when pairs are of one kind, else the slowest is
  * taken to be alone. Where blocks do not, the bound followed one of them until now, so it is the
  * quickest. */
-static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
+static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind joins, RhOp op,
                       double bytes)
 {
+    int32_t group = net->groups[joins];
     RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
     g_autoptr(GArray) kinds = kinds_of_pairs(s, net->skeleton, stage, group);
     if (net->uniform && kinds->len == 1)
@@ -153,7 +191,7 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
         found = g_new(double, 1);
-        *found = (joins ? pairs_s : stage_s)(s, net, stage, net->groups[group], op, bytes);
+        *found = (joins ? pairs_s : stage_s)(s, net, stage, group, op, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;

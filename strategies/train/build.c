@@ -399,6 +399,8 @@ static void hold_states(Build *b)
         if (params <= 0)
             continue;
         add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
+        if (shares.again > 0)
+            add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.again);
         add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
         add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);
     }

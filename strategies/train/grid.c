@@ -24,6 +24,9 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_HEADS] = {.label = "ulysses", .of_items = true},
     [RH_GROUP_CONTEXT] = {.label = "cp", .of_items = true},
     [RH_GROUP_DATA] = {.label = "dp"},
+    [RH_GROUP_SHARD] = {.label = "shard"},
+    [RH_GROUP_SAME_SHARE] = {.label = "same share"},
+    [RH_GROUP_SECOND_SHARD] = {.label = "hpz"},
     [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
     [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
@@ -34,21 +37,38 @@ typedef struct {
     int32_t low, size;
 } Interval;
 
+/* Asked for millions of layouts: one kind at a time. */
 static Interval interval_of(const RhLayout *l, RhGroupKind kind)
 {
-    int32_t replicas = l->cp * l->dp, etp = rh_train_expert_tensor(l), both = etp * l->ep;
-    bool spread = rh_train_spreads_experts(l);
-    const Interval of[RH_GROUP_LAST] = {
-        [RH_GROUP_TENSOR] = {1, l->tp},
-        [RH_GROUP_HEADS] = {l->tp, l->ulysses},
-        [RH_GROUP_CONTEXT] = {l->tp * l->ulysses, l->cp / l->ulysses},
-        [RH_GROUP_DATA] = {l->tp, replicas},
-        [RH_GROUP_EXPERT_TENSOR] = {1, spread ? etp : 1},
-        [RH_GROUP_EXPERT] = {etp, l->ep},
-        [RH_GROUP_EXPERT_DATA] = {both, spread ? l->tp * replicas / both : 1},
-        [RH_GROUP_TIED] = {1, 1},
-    };
-    return of[kind];
+    switch (kind) {
+    case RH_GROUP_TENSOR:
+        return (Interval){1, l->tp};
+    case RH_GROUP_HEADS:
+        return (Interval){l->tp, l->ulysses};
+    case RH_GROUP_CONTEXT:
+        return (Interval){l->tp * l->ulysses, l->cp / l->ulysses};
+    case RH_GROUP_DATA:
+        return (Interval){l->tp, l->cp * l->dp};
+    case RH_GROUP_SHARD:
+        return (Interval){l->tp, MAX(l->shard, 1)};
+    case RH_GROUP_SAME_SHARE:
+        return l->shard > 0 ? (Interval){l->tp * l->shard, l->cp * l->dp / l->shard}
+                            : (Interval){1, 1};
+    case RH_GROUP_SECOND_SHARD:
+        return (Interval){l->tp, MAX(l->hpz, 1)};
+    case RH_GROUP_EXPERT_TENSOR:
+        return (Interval){1, rh_train_spreads_experts(l) ? rh_train_expert_tensor(l) : 1};
+    case RH_GROUP_EXPERT:
+        return (Interval){rh_train_expert_tensor(l), l->ep};
+    case RH_GROUP_EXPERT_DATA: {
+        int32_t both = rh_train_expert_tensor(l) * l->ep;
+        return (Interval){both, rh_train_spreads_experts(l) ? l->tp * l->cp * l->dp / both : 1};
+    }
+    case RH_GROUP_TIED:
+    case RH_GROUP_LAST:
+    default:
+        return (Interval){1, 1};
+    }
 }
 
 RhGrid rh_grid(const RhLayout *l)
@@ -120,9 +140,25 @@ int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
     return interval_of(layout, rh_params_group(cls)).size;
 }
 
+RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls)
+{
+    bool apart = layout->shard > 0 && cls == RH_PARAMS_COMMON;
+    return apart ? RH_GROUP_SHARD : rh_params_group(cls);
+}
+
+int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls)
+{
+    return interval_of(layout, rh_params_shard_group(layout, cls)).size;
+}
+
 int32_t rh_train_replicas(const RhLayout *layout)
 {
     return rh_params_replicas(layout, RH_PARAMS_COMMON);
+}
+
+bool rh_grid_group_meets_blocks(const RhGrid *g, RhGroupKind kind)
+{
+    return g->low[kind] <= rh_grid_block(g) && g->high[kind] == rh_grid_stage_ranks(g);
 }
 
 int32_t rh_grid_rank(const RhGrid *g, int32_t stage, int32_t place)

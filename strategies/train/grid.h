@@ -18,6 +18,11 @@ typedef enum {
     RH_GROUP_HEADS,   /* ulysses: context ranks that share out heads */
     RH_GROUP_CONTEXT, /* cp / ulysses: those that have other tokens of the same heads */
     RH_GROUP_DATA,    /* dp x cp: all that hold the same parameters, but for experts */
+    /* Of these, where ZeRO's shares do not go over all: the ranks that share out states, those that
+     * have the same share, and those over which weights are shared out a second time. */
+    RH_GROUP_SHARD,
+    RH_GROUP_SAME_SHARE,
+    RH_GROUP_SECOND_SHARD,
     /* Where experts are spread: the ranks that have parts of the same ones, those that have them
      * all, and those that have the same. */
     RH_GROUP_EXPERT_TENSOR,
@@ -45,6 +50,9 @@ bool rh_group_joins_stages(RhGroupKind kind);
 /* Ranks of one stage; and how many of them a group of this kind has. */
 int32_t rh_grid_stage_ranks(const RhGrid *grid);
 int32_t rh_grid_group_size(const RhGrid *grid, RhGroupKind kind);
+/* Has every group of this kind members in every block of a stage? Else different blocks may have
+ * different ones. */
+bool rh_grid_group_meets_blocks(const RhGrid *grid, RhGroupKind kind);
 /* May a group begin or end at this place value? */
 bool rh_grid_divides(const RhLayout *layout, int32_t value);
 /* The rank at a place of a stage. */
@@ -61,6 +69,9 @@ bool rh_grid_block_meets(const RhGrid *grid);
 /* Who holds the same parameters of a class, and how many they are. */
 RhGroupKind rh_params_group(RhParamsClass cls);
 int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls);
+/* Of these the ones among whom ZeRO shares states out, and how many they are. */
+RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls);
+int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls);
 static inline double rh_held_sum(const RhHeld *held)
 {
     return held->of[RH_PARAMS_COMMON] + held->of[RH_PARAMS_EXPERTS];

@@ -131,13 +131,12 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *c
         keep_largest(&largest, &chunks[g].largest_params);
     }
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        double params = m.params.of[cls], replicas = rh_params_replicas(l, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
-            RH_WEIGHT_BYTES * params / (l->zero >= 3 ? replicas : 1);
+        double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * params / (l->zero >= 3 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
-            stack->gradient_bytes * params / (l->zero >= 2 ? replicas : 1);
-        m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
-            RH_ADAM_BYTES * params / (l->zero >= 1 ? replicas : 1);
+            stack->gradient_bytes * params / (l->zero >= 2 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += RH_ADAM_BYTES * params / (l->zero >= 1 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? RH_WEIGHT_BYTES * params / l->hpz : 0;
     }
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += pieces->c->job.recipe->weight_copy_bytes * linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &largest);

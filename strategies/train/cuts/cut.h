@@ -17,6 +17,7 @@ typedef enum {
 /* Ranks that share out a state of training; 1: everyone has all of it. */
 typedef struct {
     int32_t weights, gradients, optimizer;
+    int32_t again; /* weights once more, shared out among so many; 0: not */
 } RhShares;
 
 typedef struct {

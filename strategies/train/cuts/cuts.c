@@ -10,7 +10,7 @@ const RhCut *const rh_cuts[] = {&rh_cut_tensor,
 
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
 {
-    RhShares shares = {1, 1, 1};
+    RhShares shares = {1, 1, 1, 0};
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->share)
             rh_cuts[i]->share(layout, cls, &shares);

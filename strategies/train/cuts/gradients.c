@@ -8,22 +8,43 @@ double rh_bucket_params(const RhCase *c, const RhLayout *layout, RhParamsClass c
                 c->stack->bucket_params_per_replica * rh_params_replicas(layout, cls));
 }
 
-void rh_gradients_reduce(RhScriptWriter *w, RhParamsClass cls, RhOp op, double bytes,
-                         int32_t buffers)
+static void send(RhScriptWriter *w, RhGroupKind group, RhOp op, double bytes, int32_t buffers,
+                 const char *label)
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_DP,
-                                      .group = (uint8_t)rh_params_group(cls),
+                                      .group = (uint8_t)group,
                                       .op = (uint8_t)op,
                                       .phase = RH_PHASE_GRADIENT,
                                       .bytes = bytes,
-                                      .label = "reduce gradients",
+                                      .label = label,
                                       .buffers = (int16_t)buffers});
+}
+
+void rh_gradients_reduce(RhScriptWriter *w, RhParamsClass cls, RhOp op, double bytes,
+                         int32_t buffers)
+{
+    bool scatter = op == RH_OP_REDUCE_SCATTER;
+    RhGroupKind group =
+        scatter ? rh_params_shard_group(w->script->layout, cls) : rh_params_group(cls);
+    send(w, group, op, bytes, buffers, "reduce gradients");
+}
+
+/* Behind what scatters them, on its lane. */
+void rh_gradients_sum_shares(RhScriptWriter *w, RhParamsClass cls, double params)
+{
+    const RhLayout *l = w->script->layout;
+    if (rh_params_shard_group(l, cls) != rh_params_group(cls))
+        send(w, RH_GROUP_SAME_SHARE, RH_OP_ALL_REDUCE,
+             w->script->pieces->c->stack->gradient_bytes * params / rh_params_shards(l, cls), 0,
+             "sum shares of gradients");
 }
 
 void rh_gradients_flush(RhScriptWriter *w, RhParamsClass cls, RhOp op)
 {
-    rh_gradients_reduce(w, cls, op,
-                        w->script->pieces->c->stack->gradient_bytes * w->collected.of[cls], 0);
+    double params = w->collected.of[cls];
+    rh_gradients_reduce(w, cls, op, w->script->pieces->c->stack->gradient_bytes * params, 0);
+    if (op == RH_OP_REDUCE_SCATTER)
+        rh_gradients_sum_shares(w, cls, params);
     w->collected.of[cls] = 0;
 }
 

@@ -6,6 +6,10 @@
 double rh_bucket_params(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
 void rh_gradients_collect(RhScriptWriter *w, RhParamsClass cls, double params, RhOp op);
 void rh_gradients_flush(RhScriptWriter *w, RhParamsClass cls, RhOp op);
-/* Sends `bytes` of gradients for reduction now, from so many buffers (RhStep). */
+/* Sends `bytes` of gradients for reduction now, from so many buffers (RhStep). ALL_REDUCE: over all who
+ * hold the parameters. REDUCE_SCATTER: to those who share them out. */
 void rh_gradients_reduce(RhScriptWriter *w, RhParamsClass cls, RhOp op, double bytes,
                          int32_t buffers);
+/* Shares of the gradients of so many parameters, summed over the ranks that have the same ones; nothing
+ * where nobody has. */
+void rh_gradients_sum_shares(RhScriptWriter *w, RhParamsClass cls, double params);

@@ -6,7 +6,14 @@
  * whole. ZeRO-3 / FSDP: besides, every layer's parameters are gathered before its forward and again
  * before its backward, `prefetch_layers` ahead (Rajbhandari et al. 2020, arXiv 1910.02054, section
  * 7; Zhao et al. 2023, arXiv 2304.11277). Gradients travel in the stack's main width for ZeRO-1, in
- * the parameters' 2 bytes for ZeRO-2/3; parameters in 2 bytes. */
+ * the parameters' 2 bytes for ZeRO-2/3; parameters in 2 bytes.
+ *
+ * Shares may go over some replicas and be the same in all groups of so many: then the gradients of a
+ * share are all-reduced once a step among those who have it (FSDP's hybrid sharding, section 3.2.2;
+ * Megatron-LM's num_distributed_optimizer_instances). And weights may be shared out a second time over
+ * few replicas, among whom backward gathers them (hpZ of ZeRO++, Wang et al. 2023, arXiv 2306.10209,
+ * section 3.2). */
+#include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
 
@@ -16,10 +23,11 @@ static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
     return rh_params_replicas(l, (RhParamsClass)cls) > 1 ? l->zero : 0;
 }
 
-static void gather(RhScriptWriter *w, int cls, double params, int32_t ahead, int32_t buffers)
+static void gather(RhScriptWriter *w, RhGroupKind group, double params, int32_t ahead,
+                   int32_t buffers)
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_GATHER,
-                                      .group = (uint8_t)rh_params_group((RhParamsClass)cls),
+                                      .group = (uint8_t)group,
                                       .op = RH_OP_ALL_GATHER,
                                       .phase = RH_PHASE_PARAMETER,
                                       .bytes = RH_WEIGHT_BYTES * params,
@@ -30,10 +38,11 @@ static void gather(RhScriptWriter *w, int cls, double params, int32_t ahead, int
 
 static void share(const RhLayout *l, RhParamsClass cls, RhShares *shares)
 {
-    int32_t replicas = rh_params_replicas(l, cls);
-    shares->optimizer *= l->zero >= 1 ? replicas : 1;
-    shares->gradients *= l->zero >= 2 ? replicas : 1;
-    shares->weights *= l->zero >= 3 ? replicas : 1;
+    int32_t ranks = rh_params_shards(l, cls);
+    shares->optimizer *= l->zero >= 1 ? ranks : 1;
+    shares->gradients *= l->zero >= 2 ? ranks : 1;
+    shares->weights *= l->zero >= 3 ? ranks : 1;
+    shares->again = l->hpz;
 }
 
 /* A bucket of parameters being collected. */
@@ -51,7 +60,7 @@ static void gather_bucket(RhScriptWriter *w, int cls, Bucket *bucket, guint i, i
             w->begin_of_item[bucket->first] = MAX(w->begin_of_item[bucket->first], *sent);
     }
     *sent += bucket->params > 0;
-    gather(w, cls, bucket->params, 0, 0);
+    gather(w, rh_params_shard_group(w->script->layout, (RhParamsClass)cls), bucket->params, 0, 0);
     bucket->params = 0;
 }
 
@@ -73,6 +82,13 @@ static void begin(RhScriptWriter *w)
         }
 }
 
+/* Backward from the second shares, where there are any. */
+static RhGroupKind gather_group(const RhLayout *l, int cls, RhSlotPass pass)
+{
+    bool again = l->hpz > 0 && pass != RH_SLOT_FORWARD;
+    return again ? RH_GROUP_SECOND_SHARD : rh_params_shard_group(l, (RhParamsClass)cls);
+}
+
 /* Gradients of weights alone need no parameters. */
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
@@ -81,7 +97,8 @@ static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (stage_of_sharding(w, cls) == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT &&
             params->of[cls] > 0) {
-            gather(w, cls, params->of[cls], ahead, ahead + 1);
+            gather(w, gather_group(w->script->layout, cls, slot->pass), params->of[cls], ahead,
+                   ahead + 1);
             rh_script_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
@@ -93,10 +110,12 @@ static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     const RhHeld *params = &rh_script_item(w->script, item)->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = stage_of_sharding(w, cls);
-        if (zero >= 2 && rh_slot_ends(slot->pass))
+        if (zero >= 2 && rh_slot_ends(slot->pass)) {
             rh_gradients_reduce(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER,
                                 RH_WEIGHT_BYTES * params->of[cls], 1);
-        else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))
+            if (slot->last)
+                rh_gradients_sum_shares(w, (RhParamsClass)cls, params->of[cls]);
+        } else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))
             rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_REDUCE_SCATTER);
     }
 }
@@ -108,7 +127,39 @@ static void close(RhScriptWriter *w, const RhSlotKind *slot)
             rh_gradients_flush(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
 }
 
+/* Groups of `size` replicas, as neighbours as can be, `within` of which they are. */
+static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_t within,
+                        GError **error)
+{
+    if (size > 1 && size <= within && within % size == 0 && rh_grid_divides(l, l->tp * size))
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s=%d does not fit into the %d ranks with the same parameters, cp%d x dp%d\n"
+                   "note: it must divide cp, or be cp x a divisor of dp%s",
+                   key, size, within, l->cp, l->dp,
+                   within < rh_train_replicas(l) ? ", and divide shard" : "");
+}
+
+static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int32_t replicas = rh_train_replicas(l);
+    if (l->shard > 0 && !group_legal(l, "shard", l->shard, replicas, error))
+        return false;
+    if (l->hpz > 0 && !group_legal(l, "hpz", l->hpz, l->shard > 0 ? l->shard : replicas, error))
+        return false;
+    if (l->shard > 0 && rh_train_spreads_experts(l))
+        return rh_fail(error, RH_ERROR_USAGE, "shard=%d with ep=%d is not in this version",
+                       l->shard, l->ep);
+    if (l->hpz > 0 && !c->stack->second_shards)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "hpz=%d: the stack %s does not share weights out a second time\n"
+                       "help: the stack bare does",
+                       l->hpz, c->stack->name);
+    return true;
+}
+
 const RhCut rh_cut_zero = {.name = "zero",
+                           .legal = legal,
                            .share = share,
                            .begin = begin,
                            .before_item = before_item,
