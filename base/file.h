@@ -3,8 +3,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* The whole file: UTF-8 without control characters but tabs and ends of line, at most 64 MiB; a
- * byte order mark is taken off. Caller frees. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:COLUMN. */
+/* The whole file, unwrapped where it is gzipped: UTF-8 without control characters but tabs and ends
+ * of line, at most 64 MiB; a byte order mark is taken off. Caller frees. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:COLUMN. */
 char *rh_text_load(const char *path, GError **error);
 /* What a terminal, a table and a line of another file can hold: UTF-8 of one line, without control
  * characters and without those that turn the direction of what follows. */

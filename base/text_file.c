@@ -1,11 +1,13 @@
+#include <gio/gio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_internal.h"
 
-#define BYTES_MAX (64u * 1024 * 1024)
-#define MARK      "\xef\xbb\xbf" /* the byte order mark some editors write */
+#define BYTES_MAX   (64u * 1024 * 1024)
+#define CHUNK_BYTES 65536
+#define MARK        "\xef\xbb\xbf" /* the byte order mark some editors write */
 
 /* What is wrong with the character at `c`, or NULL. */
 static const char *flaw_at(const char *c, size_t left)
@@ -46,11 +48,43 @@ const char *rh_text_check(const char *name, const char *text, size_t length, GEr
     return start;
 }
 
+/* What gzip wrapped, NUL added; *text and *length change. */
+static bool unwrap(const char *path, char **text, size_t *length, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+    g_autoptr(GZlibDecompressor) gunzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    g_autoptr(GInputStream) raw = g_memory_input_stream_new_from_data(*text, (gssize)*length, NULL);
+    g_autoptr(GInputStream) stream = g_converter_input_stream_new(raw, G_CONVERTER(gunzip));
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autofree guint8 *chunk = g_malloc(CHUNK_BYTES);
+    gssize got = 1;
+    while (got > 0 && bytes->len <= BYTES_MAX) {
+        got = g_input_stream_read(stream, chunk, CHUNK_BYTES, NULL, &local);
+        g_byte_array_append(bytes, chunk, (guint)MAX(got, 0));
+    }
+    if (got < 0)
+        return rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
+    if (bytes->len > BYTES_MAX)
+        return rh_fail(error, RH_ERROR_INPUT, "%s holds more than %u MiB", path, BYTES_MAX >> 20);
+    *length = bytes->len;
+    g_byte_array_append(bytes, (const guint8 *)"", 1);
+    g_free(*text);
+    *text = (char *)g_byte_array_free(g_steal_pointer(&bytes), FALSE);
+    return true;
+}
+
+static bool is_gzip(const char *text, size_t length)
+{
+    return length >= 2 && memcmp(text, "\x1f\x8b", 2) == 0; /* RFC 1952, 2.3.1 */
+}
+
 char *rh_text_load(const char *path, GError **error)
 {
     g_autofree char *text = NULL;
     size_t length = 0;
     if (!rh_file_read(path, BYTES_MAX, &text, &length, error))
+        return NULL;
+    if (is_gzip(text, length) && !unwrap(path, &text, &length, error))
         return NULL;
     const char *start = rh_text_check(path, text, length, error);
     return start ? g_strdup(start) : NULL;

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/figures.h"
+
 const char *rh_control_name(RhControl control)
 {
     static const char *const names[RH_CONTROL_LAST] = {"fluid", "alpha-beta", "SMPI"};
@@ -59,28 +61,31 @@ const char **rh_validation_groups(const RhValidation *v)
 /* The judged cases of a group, as columns. */
 typedef struct {
     size_t count;
-    double *measured, *predicted, *error, *spread, *start, *control[RH_CONTROL_LAST];
+    double *measured, *predicted, *spread, *start, *control[RH_CONTROL_LAST];
+    const char **ids;
     size_t starts_count, control_count[RH_CONTROL_LAST];
 } Columns;
 
 static Columns columns_new(size_t room)
 {
     Columns c = {0};
-    double **all[] = {&c.measured, &c.predicted, &c.error, &c.spread, &c.start};
+    double **all[] = {&c.measured, &c.predicted, &c.spread, &c.start};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         *all[i] = g_new0(double, room + 1);
     for (int i = 0; i < RH_CONTROL_LAST; i++)
         c.control[i] = g_new0(double, room + 1);
+    c.ids = g_new0(const char *, room + 1);
     return c;
 }
 
 static void columns_clear(Columns *c)
 {
-    double *all[] = {c->measured, c->predicted, c->error, c->spread, c->start};
+    double *all[] = {c->measured, c->predicted, c->spread, c->start};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         g_free(all[i]);
     for (int i = 0; i < RH_CONTROL_LAST; i++)
         g_free(c->control[i]);
+    g_free(c->ids);
 }
 
 static void add_case(Columns *c, const RhValidationCase *x)
@@ -88,7 +93,7 @@ static void add_case(Columns *c, const RhValidationCase *x)
     size_t i = c->count++;
     c->measured[i] = x->measured;
     c->predicted[i] = x->predicted;
-    c->error[i] = fabs(rh_validation_error_frac(x));
+    c->ids[i] = x->id;
     c->spread[i] = x->spread_frac;
     if (x->start_error_frac >= 0)
         c->start[c->starts_count++] = x->start_error_frac;
@@ -103,31 +108,6 @@ static double median_of(double *values, size_t count)
     return gsl_stats_median_from_sorted_data(values, 1, count);
 }
 
-static double kendall_tau(const Columns *c)
-{
-    double agree = 0, pairs = 0;
-    for (size_t i = 0; i < c->count; i++)
-        for (size_t k = 0; k < i; k++, pairs++) {
-            double product =
-                (c->measured[i] - c->measured[k]) * (c->predicted[i] - c->predicted[k]);
-            agree += product > 0 ? 1 : product < 0 ? -1 : 0;
-        }
-    return agree / pairs;
-}
-
-/* Seconds lost, as a share, by whoever takes the case that was predicted fastest. */
-static double regret_of(const Columns *c)
-{
-    size_t pick = 0;
-    double least = c->measured[0];
-    for (size_t i = 1; i < c->count; i++) {
-        if (c->predicted[i] < c->predicted[pick])
-            pick = i;
-        least = fmin(least, c->measured[i]);
-    }
-    return c->measured[pick] / least - 1;
-}
-
 static void rank_figures(const Columns *c, RhValidationFigures *f)
 {
     f->spearman = f->kendall = (double)NAN;
@@ -135,8 +115,8 @@ static void rank_figures(const Columns *c, RhValidationFigures *f)
         return;
     g_autofree double *work = g_new(double, 2 * c->count);
     f->spearman = gsl_stats_spearman(c->measured, 1, c->predicted, 1, c->count, work);
-    f->kendall = kendall_tau(c);
-    f->regret_frac = regret_of(c);
+    f->kendall = rh_kendall_tau(c->measured, c->predicted, c->count);
+    f->regret_frac = rh_regret_frac(c->measured, c->predicted, c->count);
 }
 
 RhValidationFigures rh_validation_figures(const RhValidation *v, const char *group)
@@ -148,26 +128,23 @@ RhValidationFigures rh_validation_figures(const RhValidation *v, const char *gro
         if (group && strcmp(group, x->group) != 0)
             continue;
         f.skipped_count += x->skipped != NULL;
-        if (x->skipped || x->outcome)
-            continue;
-        add_case(&c, x);
-        f.bias_frac += rh_validation_error_frac(x);
-        if (c.error[c.count - 1] >= f.worst_abs_error_frac) {
-            f.worst_abs_error_frac = c.error[c.count - 1];
-            f.worst_id = x->id;
-        }
+        if (!x->skipped && !x->outcome)
+            add_case(&c, x);
     }
-    f.count = (int32_t)c.count;
+    RhFigures figures = rh_figures(c.measured, c.predicted, c.count);
+    f.count = figures.count;
+    f.median_abs_error_frac = figures.median_abs_error_frac;
+    f.mape_frac = figures.mape_frac;
+    f.p90_abs_error_frac = figures.p90_abs_error_frac;
+    f.worst_abs_error_frac = figures.worst_abs_error_frac;
+    f.bias_frac = figures.bias_frac;
+    f.worst_id = figures.worst < 0 ? NULL : c.ids[figures.worst];
     if (c.count > 0) {
-        f.bias_frac /= (double)c.count;
-        f.mape_frac = gsl_stats_mean(c.error, 1, c.count);
         rank_figures(&c, &f);
         for (int k = 0; k < RH_CONTROL_LAST; k++)
             f.control_mape_frac[k] = c.control_count[k] > 0
                                          ? gsl_stats_mean(c.control[k], 1, c.control_count[k])
                                          : (double)NAN;
-        f.median_abs_error_frac = median_of(c.error, c.count);
-        f.p90_abs_error_frac = gsl_stats_quantile_from_sorted_data(c.error, 1, c.count, 0.9);
         f.spread_frac = median_of(c.spread, c.count);
         if (c.starts_count > 0)
             f.start_error_frac = median_of(c.start, c.starts_count);
