@@ -28,9 +28,9 @@ typedef struct {
     const char *trace, *on;
     GPtrArray *besides; /* const char* */
     /* validate, calibrate */
-    const char *suite, *only, *keep, *lab, *measure, *device, *budget, *lists;
+    const char *suite, *cases, *only, *keep, *lab, *measure, *device, *budget, *lists;
     GPtrArray *froms; /* const char* */
-    double holdout_frac;
+    double holdout_frac, tolerance_frac;
     int64_t runs;
     bool controls;
     /* explain */

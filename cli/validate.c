@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/perform_program.h"
 #include "cli/terminal.h"
+#include "cli/validate_cases.h"
 #include "platforms/profile.h"
 #include "report/validation.h"
 #include "validate/step.h"
@@ -145,16 +146,29 @@ static int run(const RhArguments *a, GError **error)
         rh_fail(error, RH_ERROR_USAGE, "--run %s: step is what can be run", a->measure);
         return 2;
     }
-    if (!a->suite == !a->measure) {
+    if ((a->suite != NULL) + (a->measure != NULL) + (a->cases != NULL) != 1) {
         g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
         rh_fail(error, RH_ERROR_USAGE,
-                "validate needs either --suite NAME or --run step\nnote: suites: %s", list);
+                "validate needs one of --cases FILE.csv, --suite NAME and --run step\n"
+                "note: suites: %s",
+                list);
         return 2;
     }
-    return a->measure ? run_step(a, error) : run_suite(a, error);
+    if (a->tolerance_frac > 0 && !a->cases) {
+        rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
+        return 2;
+    }
+    return a->cases     ? rh_validate_cases(a, error)
+           : a->measure ? run_step(a, error)
+                        : run_suite(a, error);
 }
 
 static const RhOption own[] = {
+    RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE.csv",
+              "measured training runs, a row each (docs/validation.md)"),
+    RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
+              "--cases: exit 1 when the mean error is larger, as in --tolerance 10%",
+              .quantity = RH_QUANTITY_FRAC),
     RH_OPTION(suite, "suite", 0, RH_OPTION_TEXT, "NAME",
               "mpi-quick (8 ranks, four minutes) or mpi-full (16 ranks, half an hour)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "step",
@@ -170,7 +184,8 @@ static const RhOption own[] = {
     RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case",
               .otherwise = "3", .low = 1, .high = 100),
     RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
-              "only cases whose name holds TEXT, as in --only 'layout:'"),
+              "only cases whose name holds TEXT, as in --only 'layout:'; of --cases, rows whose "
+              "source, model or note does"),
     RH_OPTION(keep, "keep", 0, RH_OPTION_TEXT, "FOLDER",
               "leave programs, results, timelines and the profile there", .neutral = true),
     RH_OPTION(controls, "controls", 0, RH_OPTION_FLAG, NULL,
@@ -192,9 +207,14 @@ const RhCommand rh_command_validate = {
              "shared as a fluid; `alpha-beta`, the longest path without any sharing; and with\n"
              "--controls SMPI, the same program and MPI calls in SimGrid's SMPI, and the times\n"
              "that MPI's own collectives take in place of the programs' schedules.\n\n"
+             "--cases FILE.csv predicts runs that others measured: model, GPU, layout and step\n"
+             "time, a row each, plain or gzipped; a row without a time ran out of memory. What\n"
+             "cannot be said is skipped with its reason. All rows alone decide the figures; those\n"
+             "that a constant was fitted to, and those typed from memory, are told apart.\n\n"
              "--run step times the kernels of one rank's steps on a GPU, alone and as a whole,\n"
              "and compares them with the device: training shards, decode steps, experts.\n",
-    .examples = "rehearse validate --suite mpi-quick\n"
+    .examples = "rehearse validate --cases runs.csv --tolerance 10%\n"
+                "rehearse validate --suite mpi-quick\n"
                 "rehearse validate --run step --from gpu --profile h200.json\n"
                 "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"
                 "rehearse validate --lab lab-2x4",

@@ -16,7 +16,7 @@ foreach(part base platforms workloads sim strategies)
     FILES_MATCHING PATTERN "*.h" PATTERN "*_private.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
     PATTERN "data" EXCLUDE)
 endforeach()
-foreach(part platforms workloads)
+foreach(part platforms workloads calibrate validate)
   install(DIRECTORY ${part}/data DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/${part} COMPONENT rehearse)
 endforeach()
 install(FILES "${CMAKE_BINARY_DIR}/rehearse.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig

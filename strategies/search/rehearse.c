@@ -41,6 +41,16 @@ RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngine
     return r;
 }
 
+bool rh_rehearse_here(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+                      double *step_s, GError **error)
+{
+    g_autoptr(RhProgram) program = rh_train_build(c, layout, error);
+    g_autoptr(RhRun) run = program ? rh_engine_run(program, c->platform, options, error) : NULL;
+    if (run)
+        *step_s = run->step_time_s * rh_straggler_factor(c);
+    return run != NULL;
+}
+
 RhRehearsal *rh_rehearse_quick(const RhCase *c, const RhLayout *layout)
 {
     g_autoptr(RhScreen) screen = rh_screen_new(c);

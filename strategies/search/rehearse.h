@@ -34,5 +34,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsal, rh_rehearsal_free)
  * frees. */
 RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
                          RhProgram **program_out, RhRun **run_out, GError **error);
+/* Seconds of the step alone, performed in this very process, which has performed nothing yet and
+ * performs nothing after: for callers that fork (sim/engine/workers.h). */
+bool rh_rehearse_here(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+                      double *step_s, GError **error);
 /* The same figures from the closed forms alone (no engine). */
 RhRehearsal *rh_rehearse_quick(const RhCase *c, const RhLayout *layout);

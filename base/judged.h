@@ -1,0 +1,85 @@
+#pragma once
+/* A table of measured runs, each beside its prediction, and what may be said of them together.
+ *
+ * Plain data, filled by validate/cases.h. A run has a time, or ran out of memory. Runs that could
+ * not be said keep the reason in `skipped` and count in no figure but skipped_count; runs that are
+ * no measurement of their own (`standing` other than MEASURED) and runs that a constant was fitted
+ * to are told apart by part. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/figures.h"
+
+typedef enum {
+    RH_STANDING_MEASURED,
+    RH_STANDING_RECALLED, /* typed from memory by whoever made the table */
+    RH_STANDING_COMPUTED, /* another predictor's output */
+    RH_STANDING_LAST,
+} RhStanding;
+
+typedef struct {
+    char *id;                            /* owned: "FILE:LINE" */
+    int32_t line;                        /* of the file */
+    const char *source, *model, *device; /* interned, as the file says */
+    const char *table;                   /* interned: the source, all its versions together */
+    const char *family;                  /* interned: the model's; NULL when skipped */
+    const char *strategy;                /* interned: the layout */
+    const char *stack;                   /* interned; NULL when skipped */
+    const char *rivals; /* interned: rows of the same text ran the same job, by other layouts */
+    RhStanding standing;
+    bool fitted;                       /* a constant was fitted to this very row */
+    bool failed;                       /* ran out of memory; then measured_s is 0 */
+    double measured_s, predicted_s;    /* of a step; predicted 0: none */
+    double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
+    double took_s;   /* processor time of predicting it; not reproducible, so in no report */
+    char *stands_in; /* owned: what of the run is said by the nearest there is; NULL: nothing */
+    char *skipped;   /* owned: why it was not predicted; NULL */
+} RhJudgedRow;
+
+typedef struct {
+    char *file;       /* owned */
+    GArray *rows;     /* RhJudgedRow, in the order of the file */
+    GPtrArray *notes; /* owned texts */
+} RhJudged;
+
+RhJudged *rh_judged_new(const char *file);
+void rh_judged_free(RhJudged *judged);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJudged, rh_judged_free)
+
+static inline bool rh_judged_fits(const RhJudgedRow *row)
+{
+    return row->peak_bytes <= row->capacity_bytes;
+}
+static inline double rh_judged_error_frac(const RhJudgedRow *row)
+{
+    return (row->predicted_s - row->measured_s) / row->measured_s;
+}
+
+typedef enum {
+    RH_JUDGED_BY_PART, /* measured and not fitted to; fitted to; said exactly or by a stand-in ... */
+    RH_JUDGED_BY_TABLE,
+    RH_JUDGED_BY_SOURCE,
+    RH_JUDGED_BY_DEVICE,
+    RH_JUDGED_BY_FAMILY,
+    RH_JUDGED_BY_STACK,
+    RH_JUDGED_BY_LAST,
+} RhJudgedBy;
+const char *rh_judged_by_name(RhJudgedBy by);
+
+typedef struct {
+    const char *name;  /* of the group; borrowed */
+    RhFigures figures; /* of rows with a time; worst: index in RhJudged.rows, or -1 */
+    int32_t skipped_count;
+    double kendall_tau, regret_frac, regret_worst_frac; /* means over groups of rivals; NAN: none */
+    int32_t rivals_count;                               /* such groups */
+    int32_t ran_and_fits, ran_but_refused, failed_and_refused, failed_but_fits;
+    double oom_auc; /* chance that a run that failed has a larger predicted share of its memory than
+                       one that ran; NAN without both */
+} RhJudgedFigures;
+
+/* Rows that count as measurements; of a group's rows alone where `by` is given (else LAST, and `name`
+ * is ignored). Rivals: at least four rows with a time. */
+RhJudgedFigures rh_judged_figures(const RhJudged *judged, RhJudgedBy by, const char *name);
+/* Names of the groups in order of first appearance, NULL-ended; caller g_frees the array alone. */
+const char **rh_judged_groups(const RhJudged *judged, RhJudgedBy by);

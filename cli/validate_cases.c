@@ -1,0 +1,65 @@
+#include "cli/validate_cases.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/judged.h"
+#include "validate/cases.h"
+
+static void progress(const char *what, int32_t done, int32_t total, void *user)
+{
+    (void)user;
+    rh_terminal_progress(what, done, total, 0, NULL);
+}
+
+/* What --tolerance says of the result. Caller frees. */
+static GPtrArray *missed_of(const RhJudged *judged, double tolerance_frac)
+{
+    GPtrArray *missed = g_ptr_array_new_with_free_func(g_free);
+    RhFigures f = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL).figures;
+    if (tolerance_frac > 0 && f.count == 0)
+        g_ptr_array_add(missed, g_strdup("no step could be judged"));
+    else if (tolerance_frac > 0 && f.mape_frac > tolerance_frac)
+        g_ptr_array_add(missed,
+                        g_strdup_printf("the mean error of the step is %.1f %%, more than %.1f %%",
+                                        100 * f.mape_frac, 100 * tolerance_frac));
+    return missed;
+}
+
+static bool write_files(const RhArguments *a, const RhJudged *judged, const GPtrArray *missed,
+                        GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_JSON
+                                    ? rh_report_judged_json(judged, missed)
+                                    : rh_report_judged_markdown(judged);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+int rh_validate_cases(const RhArguments *a, GError **error)
+{
+    RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
+                              .timeout_s = rh_terminal_left_s(a->timeout_s),
+                              .only = a->only,
+                              .progress = progress};
+    g_autoptr(RhCaseTable) table = rh_case_table_load(a->cases, error);
+    g_autoptr(RhJudged) judged = table ? rh_cases_judge(table, &options, error) : NULL;
+    rh_terminal_progress_end();
+    if (!judged)
+        return 3;
+    g_autoptr(GPtrArray) missed = missed_of(judged, a->tolerance_frac);
+    if (!write_files(a, judged, missed, error))
+        return 3;
+    g_autofree char *text = a->json ? rh_report_judged_json(judged, missed)
+                                    : rh_report_judged_text(judged, a->verbosity > 0);
+    fputs(text, stdout);
+    for (guint i = 0; i < missed->len && !a->json; i++)
+        printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
+    return missed->len > 0 ? 1 : 0;
+}

@@ -1,0 +1,274 @@
+/* Tables of published runs: reading, what words mean, statistics of errors. */
+#include <math.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/error.h"
+#include "base/judged.h"
+#include "tests/testkit.h"
+#include "validate/cases.h"
+#include "validate/cases_translate.h"
+
+/* --- figures --- */
+
+static void figures_are_those_of_the_definition(void)
+{
+    const double measured[] = {1, 2, 4, 5, 10}, predicted[] = {1.1, 1.8, 4, 6, 5};
+    /* errors +10, -10, 0, +20, -50 % */
+    RhFigures f = rh_figures(measured, predicted, 5);
+    CU_ASSERT_EQUAL(f.count, 5);
+    RH_CHECK_CLOSE(f.median_abs_error_frac, 0.1, 1e-12);
+    RH_CHECK_CLOSE(f.mape_frac, 0.18, 1e-12);
+    RH_CHECK_CLOSE(f.bias_frac, -0.06, 1e-12);
+    RH_CHECK_CLOSE(f.worst_abs_error_frac, 0.5, 1e-12);
+    CU_ASSERT_EQUAL(f.worst, 4);
+    /* sorted 0, 10, 10, 20, 50: at 0.9 x 4 = 3.6, between the 4th and the 5th */
+    RH_CHECK_CLOSE(f.p90_abs_error_frac, 0.2 + 0.6 * 0.3, 1e-12);
+}
+
+static void figures_of_nothing_are_nothing(void)
+{
+    RhFigures f = rh_figures(NULL, NULL, 0);
+    CU_ASSERT_EQUAL(f.count, 0);
+    CU_ASSERT_EQUAL(f.worst, -1);
+    CU_ASSERT_TRUE(isnan(rh_kendall_tau(NULL, NULL, 0)));
+    CU_ASSERT_TRUE(isnan(rh_regret_frac(NULL, NULL, 0)));
+}
+
+static void tau_counts_pairs(void)
+{
+    const double up[] = {1, 2, 3, 4}, down[] = {4, 3, 2, 1}, swapped[] = {2, 1, 3, 4},
+                 tied[] = {1, 1, 3, 4};
+    RH_CHECK_CLOSE(rh_kendall_tau(up, up, 4), 1, 1e-12);
+    RH_CHECK_CLOSE(rh_kendall_tau(up, down, 4), -1, 1e-12);
+    RH_CHECK_CLOSE(rh_kendall_tau(up, swapped, 4), (5.0 - 1) / 6, 1e-12);
+    RH_CHECK_CLOSE(rh_kendall_tau(up, tied, 4), 5.0 / 6, 1e-12); /* a tie counts for neither */
+}
+
+static void regret_is_what_the_pick_loses(void)
+{
+    const double measured[] = {5, 4, 6}, right[] = {3, 2, 9}, wrong[] = {3, 4, 2};
+    RH_CHECK_CLOSE(rh_regret_frac(measured, right, 3), 0, 1e-12);
+    RH_CHECK_CLOSE(rh_regret_frac(measured, wrong, 3), 0.5, 1e-12);
+}
+
+/* --- rows judged --- */
+
+static void add_row(RhJudged *judged, const char *rivals, double measured_s, double predicted_s,
+                    double share, RhStanding standing)
+{
+    RhJudgedRow row = {.id = g_strdup("row"),
+                       .source = "one",
+                       .table = "one",
+                       .device = "gpu",
+                       .family = "llama",
+                       .stack = "megatron",
+                       .strategy = "tp1",
+                       .rivals = g_intern_string(rivals),
+                       .standing = standing,
+                       .failed = measured_s <= 0,
+                       .measured_s = measured_s,
+                       .predicted_s = predicted_s,
+                       .peak_bytes = share * 100,
+                       .capacity_bytes = 100};
+    g_array_append_val(judged->rows, row);
+}
+
+static void rows_from_memory_count_apart(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    add_row(judged, "a", 1, 1.1, 0.5, RH_STANDING_MEASURED);
+    add_row(judged, "a", 1, 3, 0.5, RH_STANDING_RECALLED);
+    add_row(judged, "a", 1, 4, 0.5, RH_STANDING_COMPUTED);
+    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL),
+                    memory = rh_judged_figures(judged, RH_JUDGED_BY_PART, "from memory");
+    CU_ASSERT_EQUAL(all.figures.count, 1);
+    RH_CHECK_CLOSE(all.figures.mape_frac, 0.1, 1e-9);
+    CU_ASSERT_EQUAL(memory.figures.count, 1);
+    RH_CHECK_CLOSE(memory.figures.mape_frac, 2, 1e-9);
+    CU_ASSERT_EQUAL(memory.figures.worst, 1);
+}
+
+static void ranks_are_means_over_groups_of_four(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    for (int i = 1; i <= 4; i++) {
+        add_row(judged, "up", i, i, 0.5, RH_STANDING_MEASURED);        /* tau 1, regret 0 */
+        add_row(judged, "down", i, 10 - i, 0.5, RH_STANDING_MEASURED); /* tau -1, regret 3 */
+        if (i < 4)                                                     /* three are too few */
+            add_row(judged, "few", i, 10 - i, 0.5, RH_STANDING_MEASURED);
+    }
+    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    CU_ASSERT_EQUAL(all.rivals_count, 2);
+    RH_CHECK_CLOSE(all.kendall_tau, 0, 1e-12);
+    RH_CHECK_CLOSE(all.regret_frac, 1.5, 1e-12);
+    RH_CHECK_CLOSE(all.regret_worst_frac, 3, 1e-12);
+}
+
+static void memory_is_judged_apart_from_time(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    add_row(judged, "a", 1, 1, 0.5, RH_STANDING_MEASURED);
+    add_row(judged, "a", 1, 1, 1.2, RH_STANDING_MEASURED);
+    add_row(judged, "a", 0, 0, 1.5, RH_STANDING_MEASURED);
+    add_row(judged, "a", 0, 0, 0.9, RH_STANDING_MEASURED);
+    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    CU_ASSERT_EQUAL(all.figures.count, 2);
+    CU_ASSERT_EQUAL(all.ran_and_fits, 1);
+    CU_ASSERT_EQUAL(all.ran_but_refused, 1);
+    CU_ASSERT_EQUAL(all.failed_and_refused, 1);
+    CU_ASSERT_EQUAL(all.failed_but_fits, 1);
+    RH_CHECK_CLOSE(all.oom_auc, 3.0 / 4, 1e-12); /* 0.9 is below 1.2, all other pairs are right */
+}
+
+/* --- reading --- */
+
+static void quoted_cells_hold_commas_quotes_and_lines(void)
+{
+    g_autoptr(RhCsv) csv = rh_csv_parse(
+        "t.csv", "# a remark\r\na, b\r\n\r\n\"1,2\",\"say \"\"x\"\"\"\n\"l\nm\",3", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(csv);
+    CU_ASSERT_EQUAL(csv->rows->len, 2);
+    CU_ASSERT_EQUAL(rh_csv_column(csv, "b"), 1);
+    const RhCsvRow *first = &g_array_index(csv->rows, RhCsvRow, 0),
+                   *second = &g_array_index(csv->rows, RhCsvRow, 1);
+    CU_ASSERT_STRING_EQUAL(first->cells[0], "1,2");
+    CU_ASSERT_STRING_EQUAL(first->cells[1], "say \"x\"");
+    CU_ASSERT_STRING_EQUAL(second->cells[0], "l\nm");
+    CU_ASSERT_EQUAL(second->line, 5);
+    CU_ASSERT_EQUAL(second->lines[1], 6);
+    CU_ASSERT_EQUAL(second->columns[1], 4);
+}
+
+static void check_refused(const char *text, const char *message)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table = rh_case_table_parse("t.csv", text, &error);
+    CU_ASSERT_PTR_NULL(table);
+    CU_ASSERT_TRUE(error && g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(error && strstr(error->message, message));
+    if (error && !strstr(error->message, message))
+        g_printerr("  %s\n", error->message);
+}
+
+#define HEAD "model,gpu,gpus,seq,global_batch,tp,note\n"
+
+static void bad_tables_say_where(void)
+{
+    check_refused("", "t.csv: there is no header");
+    check_refused("model,gpu\n", "t.csv:1: not the header of a table of training runs");
+    check_refused("model,gpu,gpus,seq,global_batch,modle\n",
+                  "t.csv:1:33: unknown column \"modle\"");
+    check_refused("model,gpu,gpus,isl\n", "a table of serving runs");
+    check_refused("model,model\n", "t.csv:1:7: two columns are named \"model\"");
+    check_refused(HEAD "m,g,8,4096,32,1\n", "t.csv:2:1: 6 cells in this row, 7 in the header");
+    check_refused(HEAD "m,g,8.5,4096,32,1,\n", "t.csv:2:5: gpus \"8.5\" is not a whole number");
+    check_refused(HEAD "m,g,8,4096,32,x,\n", "t.csv:2:15: tp \"x\" is not a whole number");
+    check_refused(HEAD "m,g,8,4096,32,1,\"open\n", "t.csv:2:17: this quote is not closed");
+    check_refused(HEAD "m,g,8,4096,32,1,\"a\"b\n", "t.csv:2:20: text behind a closing quote");
+}
+
+/* --- what words mean --- */
+
+static const char kept[] =
+    "source,model,layers,hidden,heads,kv_heads,ffn,vocab,seq,gpu,gpus,tp,pp,dp,"
+    "cp,ep,vpp,microbatch,global_batch,recompute,seqpar,zero,precision,"
+    "measured_iteration_s,measured_tflops_per_gpu,note\n";
+
+/* What is said of one row; the reason it cannot be, or NULL. Caller frees. */
+static char *translate(const char *row, RhTranslator *t, RhTranslated *out)
+{
+    g_autofree char *text = g_strconcat(kept, row, NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table = rh_case_table_parse("t.csv", text, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    return rh_translate(t, &g_array_index(table->rows, RhCaseRow, 0), out);
+}
+
+static void a_row_is_said_with_its_sizes_and_layout(void)
+{
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    RhTranslated out;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    g_autofree char *why = translate(
+        "me,llama-13b,40,5120,40,40,13824,128000,2048,A100-80GB,64,2,4,8,1,1,5,2,1024,full,"
+        "1,1,bf16,12.5,,",
+        t, &out);
+    CU_ASSERT_PTR_NULL(why);
+    CU_ASSERT_EQUAL(out.c.model->vocab, 128000);
+    CU_ASSERT_EQUAL(out.c.model->layers_count, 40);
+    CU_ASSERT_STRING_EQUAL(out.c.platform->device->name, "a100-sxm-80");
+    CU_ASSERT_EQUAL(out.layout.tp, 2);
+    CU_ASSERT_EQUAL(out.layout.vpp, 5);
+    CU_ASSERT_EQUAL(out.layout.schedule, RH_PIPELINE_INTERLEAVED);
+    CU_ASSERT_EQUAL(out.layout.recompute, RH_RECOMPUTE_FULL);
+    CU_ASSERT_TRUE(out.layout.sequence_parallel);
+    CU_ASSERT_EQUAL(out.measured_s, 12.5);
+    CU_ASSERT_TRUE(out.stands_in && strstr(out.stands_in, "framework")); /* "me" is nobody */
+    rh_translated_clear(&out);
+}
+
+/* TFLOP/s a GPU alone are seconds by the model's own FLOPs. */
+static void a_rate_is_a_time(void)
+{
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    RhTranslated out;
+    g_autofree char *why = translate(
+        "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,none,0,1,bf16,,200,", t, &out);
+    CU_ASSERT_PTR_NULL(why);
+    double flops = rh_model_flops_per_token(out.c.model, 4096) * 64 * 4096;
+    RH_CHECK_CLOSE(out.measured_s, flops / 8 / 200e12, 1e-12);
+    rh_translated_clear(&out);
+}
+
+static void check_skipped(RhTranslator *t, const char *row, const char *reason)
+{
+    RhTranslated out;
+    g_autofree char *why = translate(row, t, &out);
+    CU_ASSERT_TRUE(why && strstr(why, reason));
+    if (!why || !strstr(why, reason))
+        g_printerr("  %s\n", why ? why : "was said");
+    rh_translated_clear(&out);
+}
+
+static void what_cannot_be_said_is_not_guessed(void)
+{
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,,none,0,1,bf16,1,,",
+                  "global_batch is not given");
+    check_skipped(t, "me,alexnet,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,none,0,1,bf16,1,,",
+                  "model alexnet: not in the catalogue");
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,Z9,8,1,1,8,1,1,1,1,64,none,0,1,bf16,1,,",
+                  "gpu Z9: not in the catalogue");
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,none,0,1,int3,1,,",
+                  "precision int3: no recipe");
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,perhaps,0,1,bf16,1,,",
+                  "recompute \"perhaps\": not known");
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,3,1,8,1,1,1,1,64,none,0,1,bf16,1,,",
+                  "tp=3");
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,none,0,1,bf16,1,,LoRA",
+                  "LoRA");
+    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,4,2,1,1,spiral,1,64,none,0,1,bf16,1,,",
+                  "spiral");
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "cases",
+        (RhTest[]){
+            {"figures_are_those_of_the_definition", figures_are_those_of_the_definition},
+            {"figures_of_nothing_are_nothing", figures_of_nothing_are_nothing},
+            {"tau_counts_pairs", tau_counts_pairs},
+            {"regret_is_what_the_pick_loses", regret_is_what_the_pick_loses},
+            {"rows_from_memory_count_apart", rows_from_memory_count_apart},
+            {"ranks_are_means_over_groups_of_four", ranks_are_means_over_groups_of_four},
+            {"memory_is_judged_apart_from_time", memory_is_judged_apart_from_time},
+            {"quoted_cells_hold_commas_quotes_and_lines",
+             quoted_cells_hold_commas_quotes_and_lines},
+            {"bad_tables_say_where", bad_tables_say_where},
+            {"a_row_is_said_with_its_sizes_and_layout", a_row_is_said_with_its_sizes_and_layout},
+            {"a_rate_is_a_time", a_rate_is_a_time},
+            {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},
+            {0}});
+}

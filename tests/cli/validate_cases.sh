@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Published runs beside their predictions: text, JSON that -j does not change, tolerance, and tables
+# that are refused.
+runs=$CASES/inputs/runs.csv
+cp "$runs" runs.csv
+rehearse validate --cases runs.csv 2>&1
+echo "exit $?"
+gzip -c runs.csv >runs.csv.gz
+rehearse validate --cases runs.csv --json -j 1 >one.json
+rehearse validate --cases runs.csv.gz --json -j 4 | sed 's/runs.csv.gz/runs.csv/' >four.json
+cmp one.json four.json && echo 'the same with -j 4, gzipped'
+grep -c '"id": "runs.csv:' one.json
+rehearse validate --cases runs.csv --only SimuMax --tolerance 0.01% -o simumax.md 2>&1 | tail -n 1
+echo "exit ${PIPESTATUS[0]}"
+cat simumax.md
+sed 's/gpus,tp/gpsu,tp/' runs.csv >wrong.csv
+rehearse validate --cases wrong.csv 2>&1
+echo "exit $?"
+sed 's/,B200,8,/,B200,eight,/' runs.csv >wrong.csv
+rehearse validate --cases wrong.csv 2>&1
+echo "exit $?"
+printf 'source,model,gpu,gpus,isl,osl\n' >serving.csv
+rehearse validate --cases serving.csv 2>&1
+echo "exit $?"
+rehearse validate --suite mpi-quick --tolerance 10% 2>&1
+echo "exit $?"
+rehearse validate 2>&1
+echo "exit $?"

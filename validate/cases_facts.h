@@ -1,0 +1,51 @@
+#pragma once
+/* What the words of published tables mean, as data (validate/data/published.json): a list of rules,
+ *
+ *     {"when": {"source": "Aleph Alpha*", "note": ["*kernel=torch;*"]}, "stack": "...",
+ *      "source": "where this fact stands"}
+ *
+ * A rule applies to a row whose cells match (all columns named; one of the patterns of each; * and
+ * ?, without regard to case). Each aspect of a run is said by the first rule in the file that applies
+ * and says it. A rule's "stands_in" tells what of the run is said by the nearest there is; it counts
+ * where the rule said something, or where it says nothing else. */
+#include "base/json.h"
+#include "validate/cases_table.h"
+
+/* ROW(enum's word, key) */
+#define RH_CASE_ASPECTS(ROW)                                                                       \
+    ROW(SKIP, "skip")         /* why the run cannot be said */                                     \
+    ROW(STANDING, "standing") /* "from memory", "computed" */                                      \
+    ROW(TABLE, "table")       /* the table it stands in, all versions together */                  \
+    ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */    \
+    ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \
+    ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                    \
+    ROW(STACK, "stack")                                                                            \
+    ROW(RECIPE, "recipe")                                                                          \
+    ROW(LAYOUT, "layout") /* knobs that no column holds: "etp1 vpp8" */                            \
+    ROW(RECOMPUTE, "recompute")                                                                    \
+    ROW(ZERO, "zero")                                                                              \
+    ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
+    ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */
+
+typedef enum {
+#define RH_CASE_ASPECT_WORD(word, key) RH_CASE_SAYS_##word,
+    RH_CASE_ASPECTS(RH_CASE_ASPECT_WORD)
+#undef RH_CASE_ASPECT_WORD
+        RH_CASE_SAYS_LAST,
+} RhCaseAspect;
+
+typedef struct RhCaseFacts RhCaseFacts;
+
+/* The file of the tree. RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. */
+RhCaseFacts *rh_case_facts_load(GError **error);
+RhCaseFacts *rh_case_facts_parse(RhJson *doc, GError **error);
+void rh_case_facts_free(RhCaseFacts *facts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)
+
+/* What is said of one row. */
+typedef struct {
+    const char *says[RH_CASE_SAYS_LAST]; /* interned; NULL: nothing */
+    GPtrArray *stands_in;                /* const char*, interned, in the order of the file */
+} RhCaseSaid;
+RhCaseSaid rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row);
+void rh_case_said_clear(RhCaseSaid *said);

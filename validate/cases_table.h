@@ -1,0 +1,64 @@
+#pragma once
+/* Tables of measured training runs, as people publish them: CSV with a header (base/csv.h), a row a
+ * run. Columns in any order; those a table lacks are empty. docs/validation.md has the list. */
+#include "base/csv.h"
+
+/* ROW(enum's word, name in the header) */
+#define RH_CASE_COLUMNS(ROW)                                                                       \
+    ROW(SOURCE, "source")                                                                          \
+    ROW(MODEL, "model")                                                                            \
+    ROW(PARAMS, "params")                                                                          \
+    ROW(LAYERS, "layers")                                                                          \
+    ROW(HIDDEN, "hidden")                                                                          \
+    ROW(HEADS, "heads")                                                                            \
+    ROW(KV_HEADS, "kv_heads")                                                                      \
+    ROW(FFN, "ffn")                                                                                \
+    ROW(VOCAB, "vocab")                                                                            \
+    ROW(SEQ, "seq")                                                                                \
+    ROW(GPU, "gpu")                                                                                \
+    ROW(GPUS, "gpus")                                                                              \
+    ROW(TP, "tp")                                                                                  \
+    ROW(PP, "pp")                                                                                  \
+    ROW(DP, "dp")                                                                                  \
+    ROW(CP, "cp")                                                                                  \
+    ROW(EP, "ep")                                                                                  \
+    ROW(VPP, "vpp")                                                                                \
+    ROW(MICROBATCH, "microbatch")                                                                  \
+    ROW(GLOBAL_BATCH, "global_batch")                                                              \
+    ROW(RECOMPUTE, "recompute")                                                                    \
+    ROW(SEQPAR, "seqpar")                                                                          \
+    ROW(ZERO, "zero")                                                                              \
+    ROW(PRECISION, "precision")                                                                    \
+    ROW(STEP_S, "measured_iteration_s")                                                            \
+    ROW(TFLOPS, "measured_tflops_per_gpu")                                                         \
+    ROW(MFU, "measured_mfu")                                                                       \
+    ROW(NOTE, "note")                                                                              \
+    ROW(WHERE, "where")
+
+typedef enum {
+#define RH_CASE_COLUMN_WORD(word, name) RH_CASE_##word,
+    RH_CASE_COLUMNS(RH_CASE_COLUMN_WORD)
+#undef RH_CASE_COLUMN_WORD
+        RH_CASE_COLUMNS_LAST,
+} RhCaseColumn;
+const char *rh_case_column_name(RhCaseColumn column);
+RhCaseColumn rh_case_column_by_name(const char *name); /* LAST: no such column */
+
+/* A row as read: numbers are checked, 0 where the cell is empty. Texts are the table's. */
+typedef struct {
+    int32_t line;
+    const char *text[RH_CASE_COLUMNS_LAST]; /* "" where the cell is empty */
+    int64_t whole[RH_CASE_COLUMNS_LAST];    /* of columns that hold whole numbers */
+    double step_s, tflops;
+} RhCaseRow;
+
+typedef struct {
+    RhCsv *csv;   /* owned */
+    GArray *rows; /* RhCaseRow */
+} RhCaseTable;
+
+/* RH_ERROR_INPUT with file:line:col and how to mend it; RH_ERROR_IO. */
+RhCaseTable *rh_case_table_load(const char *path, GError **error);
+RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **error);
+void rh_case_table_free(RhCaseTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseTable, rh_case_table_free)

@@ -1,0 +1,423 @@
+#include "validate/cases_translate.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+struct RhTranslator {
+    RhCaseFacts *facts;
+    GHashTable *models;    /* text -> RhModel*, both owned */
+    GHashTable *platforms; /* text -> RhPlatform* (a stack's view), both owned */
+};
+
+/* A row on its way. */
+typedef struct {
+    RhTranslator *t;
+    const RhCaseRow *row;
+    const RhCaseSaid *said;
+    RhTranslated *out;
+    char *model_key;
+    char *why; /* set once something cannot be said */
+} Way;
+
+RhTranslator *rh_translator_new(GError **error)
+{
+    RhCaseFacts *facts = rh_case_facts_load(error);
+    if (!facts)
+        return NULL;
+    RhTranslator *t = g_new0(RhTranslator, 1);
+    t->facts = facts;
+    t->models =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_model_free);
+    t->platforms =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_platform_free);
+    return t;
+}
+
+void rh_translator_free(RhTranslator *t)
+{
+    if (!t)
+        return;
+    rh_case_facts_free(t->facts);
+    g_hash_table_destroy(t->models);
+    g_hash_table_destroy(t->platforms);
+    g_free(t);
+}
+
+G_GNUC_PRINTF(2, 3) static bool give_up(Way *w, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    g_free(w->why);
+    w->why = g_strdup_vprintf(format, args);
+    va_end(args);
+    return false;
+}
+
+/* With the first line of what a reader said. */
+static bool give_up_with(Way *w, const char *what, GError *local)
+{
+    g_auto(GStrv) lines = g_strsplit(local->message, "\n", 2);
+    g_error_free(local);
+    return give_up(w, "%s%s", what, lines[0]);
+}
+
+static const char *says(const Way *w, RhCaseAspect aspect)
+{
+    return w->said->says[aspect];
+}
+
+static const char *cell(const Way *w, RhCaseColumn column)
+{
+    return w->row->text[column];
+}
+
+/* --- the model --- */
+
+/* The catalogue's name that is the row's but for case and marks. */
+static const char *catalogue_model(const char *text)
+{
+    const char *const *names = rh_model_names();
+    for (int i = 0; names[i]; i++)
+        if (g_ascii_strcasecmp(names[i], text) == 0)
+            return names[i];
+    return NULL;
+}
+
+/* Sizes that a row may give, and the words they are set by. */
+static const struct {
+    RhCaseColumn column;
+    const char *key;
+} sizes[] = {{RH_CASE_LAYERS, "layers"},     {RH_CASE_HIDDEN, "hidden"}, {RH_CASE_HEADS, "heads"},
+             {RH_CASE_KV_HEADS, "kv_heads"}, {RH_CASE_FFN, "ffn"},       {RH_CASE_VOCAB, "vocab"}};
+
+/* A mixture's ffn column holds an expert's width, and its heads may be latent: of such models the
+ * row says layers and vocabulary alone. */
+static bool size_is_ours(const RhModel *model, RhCaseColumn column)
+{
+    if (model->kinds_count > 1 && column == RH_CASE_LAYERS && !rh_model_experts_kind(model))
+        return false;
+    return (model->kinds_count == 1 && !rh_model_experts_kind(model)) || column == RH_CASE_LAYERS;
+}
+
+static bool set_size(Way *w, RhModel *model, const char *key, int64_t value)
+{
+    GError *local = NULL;
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+    return rh_model_set(model, key, text, &local) || give_up_with(w, "model: ", local);
+}
+
+static int64_t size_of(const RhModel *model, RhCaseColumn column)
+{
+    const RhLayerKind *attention = rh_model_attention_kind(model), *ffn = rh_model_ffn_kind(model);
+    switch ((int)column) {
+    case RH_CASE_LAYERS:
+        return model->layers_count;
+    case RH_CASE_HIDDEN:
+        return model->hidden;
+    case RH_CASE_HEADS:
+        return attention->heads;
+    case RH_CASE_KV_HEADS:
+        return attention->kv_heads;
+    case RH_CASE_FFN:
+        return ffn->ffn_width;
+    default:
+        return model->vocab;
+    }
+}
+
+/* Another width has other heads, and each size alone would be refused: by way of one head. */
+static bool set_width(Way *w, RhModel *model)
+{
+    int64_t hidden = w->row->whole[RH_CASE_HIDDEN], heads = w->row->whole[RH_CASE_HEADS],
+            kv_heads = w->row->whole[RH_CASE_KV_HEADS];
+    bool grouped = size_of(model, RH_CASE_KV_HEADS) != size_of(model, RH_CASE_HEADS) ||
+                   (kv_heads > 0 && kv_heads != heads);
+    if (hidden == 0 || heads == 0 || !size_is_ours(model, RH_CASE_HIDDEN) ||
+        (hidden == model->hidden && heads == size_of(model, RH_CASE_HEADS)))
+        return true;
+    (void)rh_model_set(model, "kv_heads", "1", NULL); /* where there are such */
+    return set_size(w, model, "heads", 1) && set_size(w, model, "hidden", hidden) &&
+           set_size(w, model, "heads", heads) &&
+           (!grouped || kv_heads == 0 || set_size(w, model, "kv_heads", kv_heads));
+}
+
+static bool size_model(Way *w, RhModel *model)
+{
+    if (!set_width(w, model))
+        return false;
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        int64_t value = w->row->whole[sizes[i].column];
+        if (value == 0 || !size_is_ours(model, sizes[i].column) ||
+            value == size_of(model, sizes[i].column))
+            continue;
+        if (!set_size(w, model, sizes[i].key, value))
+            return false;
+    }
+    int64_t seq = w->row->whole[RH_CASE_SEQ];
+    return seq <= model->positions || model->position != RH_POSITION_LEARNED ||
+           set_size(w, model, "positions", seq);
+}
+
+static bool say_model(Way *w)
+{
+    GError *local = NULL;
+    const char *name = says(w, RH_CASE_SAYS_MODEL);
+    g_autoptr(GString) key = g_string_new(NULL);
+    if (!name)
+        name = catalogue_model(cell(w, RH_CASE_MODEL));
+    if (!name)
+        return give_up(w, "model %s: not in the catalogue, and of no family that its name tells",
+                       cell(w, RH_CASE_MODEL));
+    g_string_append_printf(key, "%s %" G_GINT64_FORMAT, name, w->row->whole[RH_CASE_SEQ]);
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
+        g_string_append_printf(key, " %" G_GINT64_FORMAT, w->row->whole[sizes[i].column]);
+    RhModel *model = g_hash_table_lookup(w->t->models, key->str);
+    if (!model) {
+        model = rh_model_load(name, &local);
+        if (!model)
+            return give_up_with(w, "model: ", local);
+        if (!size_model(w, model)) {
+            rh_model_free(model);
+            return false;
+        }
+        g_hash_table_insert(w->t->models, g_strdup(key->str), model);
+    }
+    w->out->c.model = model;
+    w->model_key = g_string_free(g_steal_pointer(&key), FALSE);
+    return true;
+}
+
+/* --- the machine --- */
+
+/* "dgx-a100:8", "h100-sxm:8x4": nodes enough for the job. Caller frees; NULL and the reason. */
+static char *platform_text(Way *w)
+{
+    GError *local = NULL;
+    int64_t gpus = w->row->whole[RH_CASE_GPUS];
+    const char *said = says(w, RH_CASE_SAYS_PLATFORM), *const name =
+                                                           said ? said : cell(w, RH_CASE_GPU);
+    g_autofree char *lower = g_ascii_strdown(name, -1);
+    if (!said && g_strv_contains(rh_device_names(), lower))
+        return g_strdup_printf("%s:8x%" G_GINT64_FORMAT, lower, (gpus + 7) / 8);
+    if (!said && !g_strv_contains(rh_platform_names(), lower)) {
+        give_up(w, "gpu %s: not in the catalogue", name);
+        return NULL;
+    }
+    g_autoptr(RhPlatform) one = rh_platform_load(lower, &local);
+    if (!one) {
+        give_up_with(w, "platform: ", local);
+        return NULL;
+    }
+    return g_strdup_printf("%s:%" G_GINT64_FORMAT, lower,
+                           (gpus + one->gpus_per_node - 1) / one->gpus_per_node);
+}
+
+static bool say_platform(Way *w)
+{
+    GError *local = NULL;
+    g_autofree char *text = platform_text(w);
+    if (!text)
+        return false;
+    g_autofree char *key = g_strconcat(w->out->c.stack->name, " on ", text, NULL);
+    RhPlatform *view = g_hash_table_lookup(w->t->platforms, key);
+    if (!view) {
+        g_autoptr(RhPlatform) bare = rh_platform_load(text, &local);
+        if (!bare)
+            return give_up_with(w, "platform: ", local);
+        view = rh_stack_platform(w->out->c.stack, bare);
+        g_hash_table_insert(w->t->platforms, g_steal_pointer(&key), view);
+    }
+    w->out->c.platform = view;
+    return true;
+}
+
+static bool say_stack(Way *w)
+{
+    const char *name = says(w, RH_CASE_SAYS_STACK);
+    w->out->c.stack = name ? rh_stack_by_name(name) : NULL;
+    return w->out->c.stack ||
+           give_up(w, "no stack is known for it%s%s", name ? ": " : "", name ? name : "");
+}
+
+/* --- the job and its layout --- */
+
+static bool say_job(Way *w)
+{
+    static const RhCaseColumn needed[] = {RH_CASE_GPUS, RH_CASE_SEQ, RH_CASE_GLOBAL_BATCH};
+    const char *recipe = says(w, RH_CASE_SAYS_RECIPE);
+    RhJob *job = &w->out->c.job;
+    for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
+        if (w->row->whole[needed[i]] == 0)
+            return give_up(w, "%s is not given", rh_case_column_name(needed[i]));
+    job->gpus = (int32_t)w->row->whole[RH_CASE_GPUS];
+    job->sequence = w->row->whole[RH_CASE_SEQ];
+    job->global_batch = w->row->whole[RH_CASE_GLOBAL_BATCH];
+    job->recipe = rh_recipe_by_name(recipe ? recipe : cell(w, RH_CASE_PRECISION));
+    return job->recipe ||
+           give_up(w, "precision %s: no recipe is known for it",
+                   *cell(w, RH_CASE_PRECISION) ? cell(w, RH_CASE_PRECISION) : "is not given");
+}
+
+static void append_degree(const Way *w, GString *text, RhCaseColumn column)
+{
+    if (w->row->whole[column] > 0)
+        g_string_append_printf(text, ",%s%" G_GINT64_FORMAT, rh_case_column_name(column),
+                               w->row->whole[column]);
+}
+
+/* Chunks are a number; another word names a schedule. */
+static void append_schedule(const Way *w, GString *text)
+{
+    const char *vpp = cell(w, RH_CASE_VPP);
+    guint64 chunks = 0;
+    if (!*vpp)
+        return;
+    if (!g_ascii_string_to_unsigned(vpp, 10, 1, 1 << 16, &chunks, NULL))
+        g_string_append_printf(text, ",schedule=%s", vpp);
+    else if (chunks > 1 && w->row->whole[RH_CASE_PP] > 1)
+        g_string_append_printf(text, ",vpp%d", (int)chunks);
+}
+
+static char *layout_text(const Way *w)
+{
+    static const RhCaseColumn degrees[] = {RH_CASE_TP, RH_CASE_PP, RH_CASE_DP, RH_CASE_CP,
+                                           RH_CASE_EP};
+    const char *microbatch = says(w, RH_CASE_SAYS_MICROBATCH);
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_string_append_printf(text, "zero=%s,recompute=%s,sp=%s", says(w, RH_CASE_SAYS_ZERO),
+                           says(w, RH_CASE_SAYS_RECOMPUTE),
+                           strcmp(cell(w, RH_CASE_SEQPAR), "1") == 0 ? "on" : "off");
+    for (size_t i = 0; i < G_N_ELEMENTS(degrees); i++)
+        append_degree(w, text, degrees[i]);
+    append_schedule(w, text);
+    if (w->row->whole[RH_CASE_MICROBATCH] > 0)
+        g_string_append_printf(text, ",mb%" G_GINT64_FORMAT, w->row->whole[RH_CASE_MICROBATCH]);
+    else if (microbatch && strcmp(microbatch, "quickest") != 0)
+        g_string_append_printf(text, ",mb%s", microbatch);
+    if (says(w, RH_CASE_SAYS_LAYOUT))
+        g_string_append_printf(text, ",%s", says(w, RH_CASE_SAYS_LAYOUT));
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* The layout with this micro-batch, in canonical form, if it is legal. */
+static bool settle(Way *w, const RhLayout *asked, int32_t microbatch)
+{
+    GError *local = NULL;
+    RhLayout layout = *asked;
+    layout.microbatch = microbatch;
+    layout = rh_train_canonical(&w->out->c, &layout);
+    if (!rh_train_legal(&w->out->c, &layout, &local))
+        return give_up_with(w, "", local);
+    w->out->layout = layout;
+    return true;
+}
+
+static bool say_layout(Way *w)
+{
+    GError *local = NULL;
+    RhLayout layout = rh_layout_default();
+    static const RhCaseAspect needed[] = {RH_CASE_SAYS_ZERO, RH_CASE_SAYS_RECOMPUTE};
+    static const RhCaseColumn columns[] = {RH_CASE_ZERO, RH_CASE_RECOMPUTE};
+    for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
+        if (!says(w, needed[i]))
+            return give_up(w, "%s \"%s\": not known here", rh_case_column_name(columns[i]),
+                           cell(w, columns[i]));
+    g_autofree char *text = layout_text(w);
+    if (!rh_layout_parse(text, &layout, &local))
+        return give_up_with(w, "", local);
+    bool open = w->row->whole[RH_CASE_MICROBATCH] == 0 && says(w, RH_CASE_SAYS_MICROBATCH) &&
+                strcmp(says(w, RH_CASE_SAYS_MICROBATCH), "quickest") == 0;
+    if (w->row->whole[RH_CASE_MICROBATCH] == 0 && !says(w, RH_CASE_SAYS_MICROBATCH))
+        return give_up(w, "microbatch is not given");
+    if (!settle(w, &layout, open ? 1 : layout.microbatch))
+        return false;
+    w->out->layout.microbatch = open ? 0 : layout.microbatch;
+    return true;
+}
+
+/* --- what was measured --- */
+
+/* "tokens/s=515636", "tokens/s/GPU=6288" of a note, as tokens of the job in a second; 0: none. */
+static double noted_tokens_per_s(const Way *w)
+{
+    static const char whole[] = "tokens/s=", each[] = "tokens/s/GPU=";
+    const char *at = strstr(cell(w, RH_CASE_NOTE), whole);
+    if (at)
+        return g_ascii_strtod(at + strlen(whole), NULL);
+    at = strstr(cell(w, RH_CASE_NOTE), each);
+    return at ? g_ascii_strtod(at + strlen(each), NULL) * w->out->c.job.gpus : 0;
+}
+
+static bool say_measured(Way *w)
+{
+    const RhJob *job = &w->out->c.job;
+    double tokens = (double)job->global_batch * (double)job->sequence,
+           tokens_per_s = noted_tokens_per_s(w);
+    const char *flops = says(w, RH_CASE_SAYS_FLOPS);
+    w->out->measured_s = w->row->step_s;
+    if (w->row->step_s > 0)
+        return true;
+    if (tokens_per_s > 0) {
+        w->out->measured_s = tokens / tokens_per_s;
+    } else if (w->row->tflops > 0) {
+        if (!flops)
+            return give_up(w, "a figure of TFLOP/s alone, and what it counts is not known");
+        w->out->measured_s = rh_model_flops_per_token(w->out->c.model, job->sequence) * tokens /
+                             (w->row->tflops * 1e12 * job->gpus);
+    } else if (*cell(w, RH_CASE_MFU)) {
+        return give_up(w, "a share of peak FLOP/s alone: what it counts is not known");
+    }
+    return true;
+}
+
+static const char *const standings[RH_STANDING_LAST] = {"", "from memory", "computed"};
+
+static void say_where(Way *w)
+{
+    const char *standing = says(w, RH_CASE_SAYS_STANDING), *table = says(w, RH_CASE_SAYS_TABLE);
+    w->out->table = g_intern_string(table ? table : cell(w, RH_CASE_SOURCE));
+    w->out->steps = says(w, RH_CASE_SAYS_STEPS);
+    for (int i = 0; i < RH_STANDING_LAST; i++)
+        if (standing && strcmp(standing, standings[i]) == 0)
+            w->out->standing = (RhStanding)i;
+}
+
+static void say_key(Way *w)
+{
+    RhTranslated *o = w->out;
+    g_autofree char *layout = rh_layout_format(&o->layout);
+    g_autofree char *key = g_strdup_printf(
+        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%s%s", w->model_key,
+        o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
+        o->c.job.sequence, o->c.job.recipe->name, layout, o->measured_s > 0 ? "" : "|oom");
+    o->key = g_intern_string(key);
+    o->strategy = g_intern_string(layout);
+    o->tasks =
+        o->measured_s > 0 && o->layout.microbatch > 0 ? rh_train_tasks(&o->c, &o->layout) : 0;
+}
+
+char *rh_translate(RhTranslator *t, const RhCaseRow *row, RhTranslated *out)
+{
+    RhCaseSaid said = rh_case_facts_say(t->facts, row);
+    Way w = {.t = t, .row = row, .said = &said, .out = out};
+    *out = (RhTranslated){0};
+    say_where(&w);
+    bool fine = !said.says[RH_CASE_SAYS_SKIP] || give_up(&w, "%s", said.says[RH_CASE_SAYS_SKIP]);
+    fine = fine && say_job(&w) && say_model(&w) && say_stack(&w) && say_platform(&w) &&
+           say_layout(&w) && say_measured(&w);
+    if (fine) {
+        say_key(&w);
+        g_ptr_array_add(said.stands_in, NULL);
+        out->stands_in =
+            said.stands_in->len > 1 ? g_strjoinv("; ", (char **)said.stands_in->pdata) : NULL;
+    }
+    g_free(w.model_key);
+    rh_case_said_clear(&said);
+    return w.why;
+}
+
+void rh_translated_clear(RhTranslated *translated)
+{
+    g_clear_pointer(&translated->stands_in, g_free);
+}

@@ -1,0 +1,30 @@
+#pragma once
+/* A row of a table of runs as something that can be rehearsed: model, platform, stack, job, layout.
+ * Everything a word means comes from the facts; what cannot be said is told, never guessed. */
+#include "base/judged.h"
+#include "strategies/train/train.h"
+#include "validate/cases_facts.h"
+
+typedef struct {
+    RhCase c;             /* what is asked; model and platform are the translator's */
+    RhLayout layout;      /* canonical and legal; micro-batch 0: the quickest of 1, 2, 4, 8 */
+    const char *key;      /* interned: rows with equal keys have equal predictions */
+    const char *strategy; /* interned: the layout's text */
+    double tasks;         /* of the program of its step */
+    const char *table;    /* interned: see the aspect */
+    const char *steps;    /* interned: see the aspect; NULL */
+    RhStanding standing;
+    double measured_s; /* 0: the run failed for memory */
+    char *stands_in;   /* owned; NULL */
+} RhTranslated;
+
+typedef struct RhTranslator RhTranslator;
+
+/* RH_ERROR_INPUT, RH_ERROR_IO of the facts. */
+RhTranslator *rh_translator_new(GError **error);
+void rh_translator_free(RhTranslator *t);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTranslator, rh_translator_free)
+
+/* NULL when it can be said, else why not; caller frees. Clear the answer in either case: table and standing are there in both. */
+char *rh_translate(RhTranslator *t, const RhCaseRow *row, RhTranslated *out);
+void rh_translated_clear(RhTranslated *translated);
