@@ -4,6 +4,13 @@
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
 
+/* How often a property is tried: less often where sanitizers make every try many times dearer. */
+#ifdef RH_SANITIZED
+#define RH_TRIES(plain, sanitized) (sanitized)
+#else
+#define RH_TRIES(plain, sanitized) (plain)
+#endif
+
 typedef struct {
     const char *name; /* a sentence: what is true */
     void (*run)(void);

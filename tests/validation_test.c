@@ -121,7 +121,7 @@ static GArray *made_up_pings(double latency_s, double noise_s, double copy_s_per
     GArray *pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     for (double bytes = 4; bytes <= 1 << 20; bytes *= 4)
-        for (int i = 0; i < 60; i++) {
+        for (int i = 0; i < RH_TRIES(60, 30); i++) {
             RhPing ping = {.destination = 4, .bytes = bytes};
             double half_s =
                 (gsl_ran_exponential(rng, noise_s) + gsl_ran_exponential(rng, noise_s)) / 2;
@@ -172,7 +172,7 @@ static GArray *straight_pings(int32_t source, int32_t destination, int sizes, do
     GArray *pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
     double bytes = 4;
     for (int size = 0; size < sizes; size++, bytes *= 4)
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 2; i++) {
             RhPing ping = {false, source, destination, bytes, latency_s + s_per_byte * bytes};
             g_array_append_val(pings, ping);
         }
