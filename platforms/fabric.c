@@ -346,6 +346,22 @@ static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
     return bytes_per_s;
 }
 
+bool rh_platform_link_joins_switches(const RhPlatform *p, RhLink link)
+{
+    return link >= tier_base(p, 0) && link < host_base(p);
+}
+
+bool rh_platform_link_is_ample(const RhPlatform *p, RhLink link)
+{
+    if (p->link_changes->len > 0 || !rh_platform_link_joins_switches(p, link))
+        return false;
+    int32_t tier = link_parts(p, link).tier;
+    for (int32_t t = 0; t <= tier; t++)
+        if (p->tiers[t].oversubscription.value > 1)
+            return false;
+    return true;
+}
+
 static const RhLinkChange *change_of(const RhPlatform *p, RhLink link)
 {
     for (guint i = 0; i < p->link_changes->len; i++) {

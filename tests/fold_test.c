@@ -236,6 +236,45 @@ static void random_steps_agree_folded_and_unfolded(void)
     gsl_rng_free(rng);
 }
 
+/* A link of its old capacity is a change: nothing is left out then. */
+static void links_that_hold_nobody_back_may_be_left_out(void)
+{
+    static const char *const fabrics[] = {
+        "h100-sxm:8x16,ib:400Gb/s,leaf:2", "h100-sxm:8x16,ib:200Gb/s,leaf:4,oversub:2",
+        "h100-sxm:8x16,ib:400Gb/s,leaf:3,oversub:4,rail", "h100-sxm:4x32,ib:400Gb/s,nics:2,leaf:4"};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int i = 0; i < 24; i++) {
+        g_autoptr(RhPlatform) platform = kit_platform(fabrics[i % 4]);
+        g_autoptr(RhPlatform) changed = kit_platform(fabrics[i % 4]);
+        g_autoptr(RhProgram) p = kit_step(kit_draw(rng));
+        kit_settle(p, platform);
+        rh_platform_link_scale(changed, 0, 1);
+        RH_CHECK_CLOSE(kit_time_s(p, platform, (RhEngineOptions){0}),
+                       kit_time_s(p, changed, (RhEngineOptions){0}), 1e-6);
+    }
+    gsl_rng_free(rng);
+}
+
+/* Stages of whole leaves, rings from node to node: ranks differ in whether a step of a ring leaves their
+ * leaf, which no rank can tell. */
+static void ranks_of_a_stage_are_alike_where_no_link_tells_them_apart(void)
+{
+    static const struct {
+        const char *fabric;
+        int32_t colours;
+    } rows[] = {{"h100-sxm:8x32,ib:400Gb/s,leaf:2", 4},
+                {"h100-sxm:8x32,ib:400Gb/s,leaf:8,oversub:7", 4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhPlatform) platform = kit_platform(rows[i].fabric);
+        KitStep k = base_step;
+        k.tp = 8, k.dp = 8, k.pp = 4;
+        g_autoptr(RhProgram) p = kit_step(k);
+        g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, false, NULL);
+        g_autoptr(RhFold) fold = rh_fold_new(traffic, false, NULL);
+        CU_ASSERT_EQUAL(fold->colours_count, rows[i].colours);
+    }
+}
+
 /* Scales the uplink of the leaf that a route between nodes crosses. */
 static void halve_uplink(RhPlatform *platform, int32_t src, int32_t dst)
 {
@@ -468,6 +507,10 @@ int main(void)
             {"a_slow_link_is_a_colour_of_its_own", a_slow_link_is_a_colour_of_its_own},
             {"a_shuffled_placement_agrees_too", a_shuffled_placement_agrees_too},
             {"random_steps_agree_folded_and_unfolded", random_steps_agree_folded_and_unfolded},
+            {"links_that_hold_nobody_back_may_be_left_out",
+             links_that_hold_nobody_back_may_be_left_out},
+            {"ranks_of_a_stage_are_alike_where_no_link_tells_them_apart",
+             ranks_of_a_stage_are_alike_where_no_link_tells_them_apart},
             {"half_an_uplink_slows_only_those_who_cross_it",
              half_an_uplink_slows_only_those_who_cross_it},
             {"too_many_ranks_to_unfold_are_refused", too_many_ranks_to_unfold_are_refused},

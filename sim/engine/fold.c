@@ -38,12 +38,15 @@ static uint64_t *first_rank_colours(const RhTraffic *t)
 static void touch_links(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    for (uint32_t i = 0; i < t->crossings->len; i++) {
-        RhLink link = AT(t->crossings, RhCrossing, i)->first;
-        if (f->link[link])
-            continue;
-        f->link[link] = rh_mix64(13, rh_bits64(t->bytes_per_s[link]));
-        g_array_append_val(f->touched, link);
+    for (uint32_t i = 0; i < t->flows->len; i++) {
+        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        for (int32_t k = 0; k < flow->links_count; k++) {
+            RhLink link = rh_traffic_crossings(t, flow)[k].first;
+            if (f->link[link])
+                continue;
+            f->link[link] = rh_mix64(13, rh_bits64(t->bytes_per_s[link]));
+            g_array_append_val(f->touched, link);
+        }
     }
 }
 
@@ -74,6 +77,19 @@ static uint64_t *pair_seeds(const RhTraffic *t)
     return seeds;
 }
 
+/* A phase waits for the slowest of its routes, whichever that is: latencies are not the flows' of a
+ * collective but the instance's. */
+static void take_in_latencies(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    for (uint32_t i = 0; i < t->flows->len; i++) {
+        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        if (flow->instance >= 0)
+            f->instance[flow->instance] +=
+                rh_mix64(rh_mix64(f->pair_seed[flow->pair], rh_bits64(flow->latency_s)), 67);
+    }
+}
+
 static Refine *refine_new(const RhTraffic *t)
 {
     Refine *f = g_new0(Refine, 1);
@@ -92,6 +108,7 @@ static Refine *refine_new(const RhTraffic *t)
         const RhInstance *instance = AT(t->instances, RhInstance, i);
         f->instance[i] = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
     }
+    take_in_latencies(f);
     f->touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
     f->seen = rh_map64_new();
     f->peers_first = peers_by_role(t);
@@ -122,8 +139,9 @@ static void colour_flows(Refine *f)
     for (uint32_t i = 0; i < t->flows->len; i++) {
         int32_t instance = flows[i].instance;
         uint64_t whose = instance >= 0 ? f->instance[instance] : f->rank[flows[i].owner];
+        double latency_s = instance >= 0 ? 0 : flows[i].latency_s;
         uint64_t colour =
-            rh_mix64(rh_mix64(f->pair_seed[flows[i].pair], rh_bits64(flows[i].latency_s)), whose);
+            rh_mix64(rh_mix64(f->pair_seed[flows[i].pair], rh_bits64(latency_s)), whose);
         const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++)
             colour = rh_mix64(colour, f->link[f->every_link ? route[k].link : route[k].first]);

@@ -224,7 +224,9 @@ static void add_class(Builder *b, const Own *own)
         rh_map64_at(b->any_class, cell + 1, fresh);
         b->q->classes_first[cell + 1] = fresh + 1;
     }
-    AT(b->q->classes, RhFlowClass, class_index)->flows_count += stands_for(b, flow);
+    RhFlowClass *class = AT(b->q->classes, RhFlowClass, class_index);
+    class->flows_count += stands_for(b, flow);
+    class->latency_s = MAX(class->latency_s, flow->latency_s);
 }
 
 static void add_classes(Builder *b)

@@ -253,11 +253,21 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
 
 /* --- flows, with their routes --- */
 
-static void add_crossings(RhTraffic *t, const RhLink *route, int count)
+static bool leaves_out(const RhTraffic *t)
 {
+    return t->platform->messages.sender == RH_SHARING_NONE && t->platform->link_changes->len == 0;
+}
+
+/* Links that hold nobody back are left out: rates are the same without them, and ranks that differ by
+ * nothing else are alike. Packets (exec_wire.c) queue on every link. */
+static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
+{
+    flow->links_first = (int32_t)t->crossings->len;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
         RhCrossing crossing = {route[i], route[i], 1};
+        if (leaves_out(t) && rh_platform_link_is_ample(t->platform, route[i]))
+            continue;
         if (t->block > 1)
             crossing.first = rh_platform_link_turned(t->platform, t->block, route[i], &alike);
         crossing.flows = t->block / alike;
@@ -266,6 +276,7 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count)
                 rh_platform_link_bytes_per_s(t->platform, crossing.first);
         g_array_append_val(t->crossings, crossing);
     }
+    flow->links_count = (int32_t)t->crossings->len - flow->links_first;
 }
 
 static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
@@ -273,10 +284,8 @@ static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flo
     RhLink route[RH_ROUTE_MAX];
     int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
     int count = rh_platform_route(t->platform, from, to, route);
-    flow->links_first = (int32_t)t->crossings->len;
-    flow->links_count = count;
     flow->latency_s = count > 0 ? rh_platform_route_latency_s(t->platform, from, to) : 0;
-    add_crossings(t, route, count);
+    add_crossings(t, route, count, flow);
 }
 
 static RhTrafficFlow *add_flow(RhTraffic *t, RhTrafficFlow flow)
@@ -289,11 +298,9 @@ static void add_copy_flow(RhTraffic *t, const RhTask *task, int32_t rank, int32_
 {
     RhLink route[RH_COPY_LINKS_MAX];
     int count = rh_copy_route(t->platform, task, rh_program_gpu(t->program, rank), route);
-    RhTrafficFlow *flow = add_flow(
-        t, (RhTrafficFlow){
-               .owner = rank, .pair = pair, .instance = -1, .per_owner = 1, .links_count = count});
-    flow->links_first = (int32_t)t->crossings->len;
-    add_crossings(t, route, count);
+    add_crossings(
+        t, route, count,
+        add_flow(t, (RhTrafficFlow){.owner = rank, .pair = pair, .instance = -1, .per_owner = 1}));
 }
 
 static bool add_message_flow(RhTraffic *t, int32_t src, int32_t dst, int32_t pair, GError **error)
@@ -465,6 +472,8 @@ static bool add_flows(RhTraffic *t, GError **error)
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
         if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
             return false;
+    if (leaves_out(t))
+        rh_traffic_leave_out_ample(t);
     return true;
 }
 

@@ -9,6 +9,9 @@
  * Patterns of one group and shape (a tree's phases, say) send between the same members: a *pair* of
  * members knows the patterns that use it, and an instance has one flow for each pair.
  *
+ * Links between switches that can never hold a flow back are left out of routes; not where messages
+ * go packet by packet, which queue everywhere.
+ *
  * Ranks that stand alike by construction (blocks.h) are listed once, with their instances and
  * flows: what is at the first place of a block, standing for `block` of each. */
 #include <glib.h>
@@ -122,6 +125,8 @@ typedef struct {
  * not exist. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
                           GError **error);
+/* Of all flows the links between switches that they cannot fill (ample.c). */
+void rh_traffic_leave_out_ample(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)
 
