@@ -25,6 +25,11 @@ bool rh_collective_supports(RhOp op, RhAlgo algo)
            (rows[algo]->ops & (1U << op)) != 0;
 }
 
+bool rh_collective_is_pipelined(RhOp op, RhAlgo algo)
+{
+    return (rh_algorithm(algo)->pipelined & 1U << op) != 0;
+}
+
 /* --- building --- */
 
 void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count)

@@ -57,6 +57,8 @@ RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const in
 void rh_schedule_free(RhSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSchedule, rh_schedule_free)
 bool rh_collective_supports(RhOp op, RhAlgo algo);
+/* Do its steps, not only their bytes, depend on the size? */
+bool rh_collective_is_pipelined(RhOp op, RhAlgo algo);
 
 /* How many bytes one member puts on the wire, the largest over members. */
 double rh_schedule_wire_bytes(const RhSchedule *schedule);

@@ -329,7 +329,7 @@ RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const R
         return (RhScheduleTime){0};
     Clock k = {.block = 1, .schedule = s, .program = p, .platform = platform};
     Step steps = steps_s(&k, group, role);
-    bool pipelined = (rh_algorithm(s->algo)->pipelined & (1U << s->op)) != 0;
+    bool pipelined = rh_collective_is_pipelined(s->op, s->algo);
     return (RhScheduleTime){platform->collective_launch_s.value + steps.latency_s, steps.moving_s,
                             !pipelined && s->bytes > 0};
 }

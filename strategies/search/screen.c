@@ -115,6 +115,7 @@ static void shard_free(void *data)
     g_hash_table_destroy(s->times);
     g_hash_table_destroy(s->spans);
     g_hash_table_destroy(s->rooms);
+    g_hash_table_destroy(s->messages);
     rh_items_free(s->items);
     rh_pieces_free(s->pieces);
     g_free(s);
@@ -170,6 +171,7 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     s->spans = g_hash_table_new_full(spans_hash, spans_equal, g_free, spans_free);
     s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rooms_free);
+    s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
     return s;
 }
 
@@ -478,6 +480,8 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
+    s->messages =
+        g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;
 }
 
@@ -493,5 +497,6 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
     g_hash_table_destroy(s->loads);
+    g_hash_table_destroy(s->messages);
     g_free(s);
 }

@@ -56,10 +56,11 @@ typedef struct {
 typedef struct {
     RhPieces *pieces;
     RhItems *items;
-    RhLayout layout;   /* one with this shard: pieces and items refer to it */
-    GHashTable *times; /* placement -> RhItemTimes*, owned */
-    GHashTable *spans; /* (split, placement) -> RhSpans*, owned */
-    GHashTable *rooms; /* RhSplit* -> RhRooms*, owned */
+    RhLayout layout;      /* one with this shard: pieces and items refer to it */
+    GHashTable *times;    /* placement -> RhItemTimes*, owned */
+    GHashTable *spans;    /* (split, placement) -> RhSpans*, owned */
+    GHashTable *rooms;    /* RhSplit* -> RhRooms*, owned */
+    GHashTable *messages; /* flows of all stages -> rh_screen_messages, borrowed */
 } RhShardCost;
 
 /* Memory of a shard on a split. */
@@ -208,8 +209,9 @@ struct RhScreen {
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
     GHashTable
-        *collectives;  /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
-    GHashTable *loads; /* RhCollectiveKey -> GArray of what links carry, owned */
+        *collectives;     /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
+    GHashTable *loads;    /* RhCollectiveKey -> GArray of what links carry, owned */
+    GHashTable *messages; /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 
 /* All that a bound reads of a layout, looked up at once. */
@@ -252,6 +254,9 @@ double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage,
 /* screen_links.c: seconds that the busiest link takes for all that crosses it in a step, and an
  * optimizer behind; 0 where nothing is claimed. */
 double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);
+/* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
+ * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
+const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);
 /* screen_net.c */
 RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);

@@ -40,6 +40,7 @@ typedef struct {
     const RhLayout *l;
     const RhSpans *spans;
     const RhNet *net;
+    const RhHop *messages; /* of ranks in step; NULL: the luckiest rank's alone */
     double message_bytes;
     int32_t m, chunks;
     int64_t total;
@@ -160,7 +161,8 @@ static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0 || to >= g->chunks)
         return;
     Stage *s = &g->stages[stage];
-    const RhHop *hop = back ? &g->net->back[stage] : &g->net->next[stage];
+    const RhHop *alone = back ? g->net->back : g->net->next;
+    const RhHop *hop = g->messages ? &g->messages[2 * stage + back] : &alone[stage];
     double *lane = &s->lane_s[back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT];
     double message_s = hop->latency_s + hop->s_per_byte * g->message_bytes;
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
@@ -407,6 +409,7 @@ double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *l)
 double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
 {
     Graph g = graph_of(screen, l);
+    g.messages = rh_screen_messages(screen, l);
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
     return rh_later(path, rh_later(rh_screen_bound_s(screen, l), rh_screen_links_s(screen, l)));
 }

@@ -1,0 +1,236 @@
+/* Messages of ranks that are in step. The engine's own colours say which ranks of a stage do everything
+ * at one time (sim/engine/fold.h): their messages share every link that several of them cross, and none
+ * is quicker than that. Colours depend on who communicates with whom and by which steps, not on how
+ * often nor, mostly, on how much: a program that does each thing once has those of the whole. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/collective/collective.h"
+#include "sim/engine/quotient.h"
+#include "strategies/search/screen.h"
+
+/* A collective of a stage; bytes of 0: its steps are those of any size. Compared as bytes. */
+typedef struct {
+    int32_t group, op, algo, zero;
+    double bytes;
+} Call;
+
+typedef struct {
+    const RhScreen *screen;
+    const RhLayout *l;
+    const RhNet *net;
+    GArray *calls;       /* Call: one stage's behind another's */
+    guint *stage_first;  /* per stage, one more at the end */
+    GArray *asked, *got; /* Call with their bytes, and what they came to */
+} Calls;
+
+/* --- what each stage calls --- */
+
+static Call call_of(const Calls *c, const Call *asked)
+{
+    RhAlgo algo = rh_train_algorithm(c->screen->c, c->net->skeleton, asked->group, (RhOp)asked->op,
+                                     asked->bytes);
+    bool pipelined = rh_collective_is_pipelined((RhOp)asked->op, algo);
+    return (Call){asked->group, asked->op, (int32_t)algo, 0, pipelined ? asked->bytes : 0};
+}
+
+static int find(const GArray *calls, guint first, const Call *wanted)
+{
+    for (guint i = first; i < calls->len; i++)
+        if (memcmp(&g_array_index(calls, Call, i), wanted, sizeof *wanted) == 0)
+            return (int)i;
+    return -1;
+}
+
+static void add_call(Calls *c, int32_t stage, RhGroupKind group, RhOp op, double bytes)
+{
+    Call asked = {c->net->groups[group], (int32_t)op, 0, 0, bytes};
+    if (asked.group < 0 || bytes <= 0)
+        return;
+    int known = find(c->asked, 0, &asked);
+    Call call = known >= 0 ? g_array_index(c->got, Call, known) : call_of(c, &asked);
+    if (known < 0) {
+        g_array_append_val(c->asked, asked);
+        g_array_append_val(c->got, call);
+    }
+    if (find(c->calls, c->stage_first[stage], &call) < 0)
+        g_array_append_val(c->calls, call);
+}
+
+static void add_item(Calls *c, int32_t stage, const RhItemPass *passes)
+{
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        for (guint i = 0; passes[pass].tasks && i < passes[pass].tasks->len; i++) {
+            const RhItemTask *task = &g_array_index(passes[pass].tasks, RhItemTask, i);
+            if (task->lane != RH_LANE_COMPUTE)
+                add_call(c, stage, task->group, task->op, task->bytes);
+        }
+}
+
+static void add_stage(Calls *c, int32_t stage, const RhItems *items, const RhScript *script)
+{
+    bool kinds[RH_ITEM_KINDS] = {false};
+    for (guint i = 0; i < script->items->len; i++)
+        kinds[rh_script_item(script, (int32_t)i)->kind] = true;
+    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+        if (kinds[kind])
+            add_item(c, stage, items->pass[kind]);
+    for (guint i = 0; i < script->steps->len; i++) {
+        const RhStep *step = rh_script_step(script, (int32_t)i);
+        if (step->kind == RH_STEP_COMMUNICATE)
+            add_call(c, stage, (RhGroupKind)step->group, (RhOp)step->op, step->bytes);
+    }
+}
+
+static void calls_free(Calls *c)
+{
+    g_array_unref(c->calls);
+    g_array_unref(c->asked);
+    g_array_unref(c->got);
+    g_free(c->stage_first);
+}
+
+static Calls calls_of(const RhScreen *screen, const RhLayout *l, const RhNet *net,
+                      const RhShardCost *shard, RhFlows *const *flows)
+{
+    Calls c = {.screen = screen,
+               .l = l,
+               .net = net,
+               .calls = g_array_new(FALSE, FALSE, sizeof(Call)),
+               .asked = g_array_new(FALSE, FALSE, sizeof(Call)),
+               .got = g_array_new(FALSE, FALSE, sizeof(Call)),
+               .stage_first = g_new0(guint, l->pp + 1)};
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        add_stage(&c, stage, shard->items, flows[stage]->script);
+        c.stage_first[stage + 1] = c.calls->len;
+    }
+    return c;
+}
+
+/* Equal where the programs that do each thing once are. */
+static GBytes *key_of(const Calls *c)
+{
+    int32_t ints[] = {c->net->id, c->l->vpp > 1};
+    g_autoptr(GByteArray) key = g_byte_array_new();
+    g_byte_array_append(key, (const guint8 *)ints, sizeof ints);
+    g_byte_array_append(key, (const guint8 *)c->stage_first,
+                        (guint)((size_t)(c->l->pp + 1) * sizeof *c->stage_first));
+    g_byte_array_append(key, (const guint8 *)c->calls->data, c->calls->len * (guint)sizeof(Call));
+    return g_byte_array_free_to_bytes(g_steal_pointer(&key));
+}
+
+/* --- the program that does each thing once --- */
+
+static const RhTask nothing = {
+    .layer = -1, .microbatch = -1, .bundle = -1, .group = -1, .peer_task = -1};
+
+/* The neighbour's distance; 0 where the stage has no message for it. */
+static int32_t distance(const Calls *c, int32_t stage, bool back)
+{
+    int32_t pp = c->l->pp, stride = c->net->grid.stride[RH_DIM_PP];
+    bool wraps = stage == (back ? 0 : pp - 1);
+    if (pp == 1 || (wraps && c->l->vpp == 1))
+        return 0;
+    return wraps ? (back ? pp - 1 : 1 - pp) * stride : back ? -stride : stride;
+}
+
+static void add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t delta)
+{
+    RhTask task = nothing;
+    task.kind = (uint8_t)kind;
+    task.lane = (uint8_t)lane;
+    task.peer_delta = delta;
+    task.bytes = 1;
+    if (delta != 0)
+        rh_program_add_task(p, task, NULL, 0);
+}
+
+static void add_tasks(const Calls *c, RhProgram *p, int32_t stage)
+{
+    for (guint i = c->stage_first[stage]; i < c->stage_first[stage + 1]; i++) {
+        const Call *call = &g_array_index(c->calls, Call, i);
+        RhTask task = nothing;
+        task.kind = RH_TASK_COLLECTIVE;
+        task.lane = RH_LANE_TP;
+        task.group = call->group;
+        task.op = (uint8_t)call->op;
+        task.algo = (uint8_t)call->algo;
+        task.bytes = call->bytes > 0 ? call->bytes : 1;
+        rh_program_add_task(p, task, NULL, 0);
+    }
+    add_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, distance(c, stage, false));
+    add_message(p, RH_TASK_SEND, RH_LANE_SEND_PREV, distance(c, stage, true));
+    add_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, distance(c, stage, true));
+    add_message(p, RH_TASK_RECV, RH_LANE_RECV_NEXT, distance(c, stage, false));
+}
+
+static RhProgram *each_once(const Calls *c)
+{
+    RhProgram *p = rh_program_new(c->screen->c->job.gpus);
+    int32_t groups[RH_GROUP_LAST];
+    rh_grid_add_groups(&c->net->grid, p, c->screen->c->model->tied_embeddings, groups);
+    for (int32_t stage = 0; stage < c->l->pp; stage++) {
+        rh_grid_begin_stage(&c->net->grid, p, stage);
+        add_tasks(c, p, stage);
+        rh_program_end_role(p);
+    }
+    return p;
+}
+
+/* --- messages --- */
+
+/* The luckiest colour's of the stage. */
+static void take(RhHop *hop, const RhFlowClass *class)
+{
+    hop->latency_s = rh_earlier(hop->latency_s, class->latency_s);
+    hop->s_per_byte = rh_earlier(hop->s_per_byte, 1 / class->bytes_per_s);
+}
+
+/* [2 stage + back] */
+static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhQuotient *q)
+{
+    RhHop *hops = g_new(RhHop, 2 * c->l->pp);
+    for (int32_t i = 0; i < 2 * c->l->pp; i++)
+        hops[i] = (RhHop){(double)INFINITY, (double)INFINITY};
+    for (guint i = 0; i < q->classes->len; i++) {
+        const RhFlowClass *class = &g_array_index(q->classes, RhFlowClass, i);
+        const RhPattern *at = &g_array_index(traffic->patterns, RhPattern, class->pattern);
+        for (int back = 0; at->group < 0 && back < 2; back++)
+            if (at->delta == distance(c, at->role, back))
+                take(&hops[2 * at->role + back], class);
+    }
+    return hops;
+}
+
+/* NULL where the engine merges what is not alike. */
+static RhHop *hops_new(const Calls *c)
+{
+    const RhPlatform *platform = c->screen->c->platform;
+    g_autoptr(RhProgram) program = each_once(c);
+    g_autoptr(RhTraffic) traffic = rh_traffic_new(program, platform, false, NULL);
+    g_autoptr(RhFold) fold = traffic ? rh_fold_new(traffic, false, NULL) : NULL;
+    if (!fold || fold->approximate_why)
+        return NULL;
+    g_autoptr(RhQuotient) quotient = rh_quotient_new(traffic, fold);
+    return quotient->weights_rounded ? NULL : hops_of(c, traffic, quotient);
+}
+
+const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
+{
+    const RhNet *net = rh_screen_net(screen, l);
+    const RhShardCost *shard = rh_screen_shard(screen, l);
+    RhFlows *const *flows = rh_screen_flows(screen, l);
+    void *found = NULL;
+    if (l->pp == 1 || screen->c->platform->messages.sender != RH_SHARING_NONE ||
+        g_hash_table_lookup_extended(shard->messages, flows, NULL, &found))
+        return found;
+    Calls calls = calls_of(screen, l, net, shard, flows);
+    GBytes *key = key_of(&calls);
+    if (g_hash_table_lookup_extended(screen->messages, key, NULL, &found))
+        g_bytes_unref(key);
+    else
+        g_hash_table_insert(screen->messages, key, found = hops_new(&calls));
+    g_hash_table_insert(shard->messages, (void *)(uintptr_t)flows, found);
+    calls_free(&calls);
+    return found;
+}
