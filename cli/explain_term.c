@@ -29,8 +29,8 @@ static const char *meaning_of(const char *word)
         if (strcmp(word, words[i][0]) == 0)
             return words[i][1];
     for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++)
-        if (strcmp(word, rh_lane_name((RhLane)lane)) == 0)
-            return rh_wait_name(rh_lane_wait((RhLane)lane));
+        if (strcmp(word, rh_lane_name(lane)) == 0)
+            return rh_wait_name(rh_lane_wait(lane));
     return word;
 }
 
@@ -79,7 +79,7 @@ static bool task_belongs(const RhTask *t, Subject subject)
 {
     switch (t->kind) {
     case RH_TASK_COLLECTIVE:
-        return rh_lane_wait((RhLane)t->lane) == subject.wait;
+        return rh_lane_wait(t->lane) == subject.wait;
     case RH_TASK_SEND:
         return subject.wait == RH_WAIT_PIPELINE_TRANSFER || subject.wait == RH_WAIT_BUBBLE;
     case RH_TASK_KERNEL:

@@ -3,7 +3,8 @@
  * (sim/run.h) are made of them, and reports and `explain` read them.
  *
  * ROW(what follows RH_LANE_, name, what follows RH_WAIT_: on what idle compute is booked that a
- * collective on this lane ends) */
+ * collective on this lane ends). Streams have no row: what they end is booked on COLLECTIVES,
+ * MESSAGES, OTHERS and HOST. */
 #define RH_LANES(ROW)                                                                              \
     ROW(COMPUTE, "compute", TP) /* kernels; a collective among them is tensor parallelism's */     \
     ROW(TP, "tp", TP)           /* tensor-parallel collectives */                                  \
@@ -33,6 +34,10 @@
         "activations and gradients in flight between stages", true)                                \
     ROW(BUBBLE, "pipeline bubble", "pipeline fill, drain and unequal stages", false)               \
     ROW(COPY, "host copy", "copies between memory tiers", false)                                   \
+    ROW(COLLECTIVES, "collectives", "collectives of a program from a file", true)                  \
+    ROW(MESSAGES, "messages", "messages of a program from a file, under way", true)                \
+    ROW(OTHERS, "other ranks", "waiting for ranks that take part", false)                          \
+    ROW(HOST, "host", "work of the host that nothing hides", false)                                \
     ROW(JITTER, "jitter", "order statistics: kernels wait for the slower ones of unequal ranks",   \
         false) /* a folded run's */                                                                \
     ROW(END, "end of step", "done early: waiting for the slowest rank", false)

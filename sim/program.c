@@ -225,9 +225,25 @@ static const char *const memory_names[RH_MEMORY_LAST] = {"none",      "weights",
 static const char *const kind_names[RH_TASK_LAST] = {"none", "kernel", "collective", "send",
                                                      "recv", "copy",   "mark"};
 
-const char *rh_lane_name(RhLane lane)
+const char *rh_lane_name(int32_t lane)
 {
-    return lane_names[lane];
+    static const char *streams[RH_STREAMS_MAX];
+    if (lane < RH_LANE_LAST)
+        return lane_names[lane];
+    const char **name = &streams[lane - RH_LANE_LAST];
+    if (!*name) {
+        g_autofree char *text = g_strdup_printf("stream %d", lane - RH_LANE_LAST + 1);
+        *name = g_intern_string(text);
+    }
+    return *name;
+}
+
+int32_t rh_program_lanes(const RhProgram *p)
+{
+    int32_t lanes = RH_LANE_LAST;
+    for (guint i = 0; i < p->tasks->len; i++)
+        lanes = MAX(lanes, rh_program_task(p, (int32_t)i)->lane + 1);
+    return lanes;
 }
 
 const char *rh_op_name(RhOp op)

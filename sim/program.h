@@ -46,6 +46,11 @@ typedef enum {
     RH_LANE_LAST,
 } RhLane;
 
+/* Lanes from RH_LANE_LAST on are *streams* without a meaning of their own, "stream 1" and so on: of
+ * programs that others made. Kernels there are the host's, and no SMs are taken from them. */
+#define RH_STREAMS_MAX 128
+#define RH_LANES_MAX   (RH_LANE_LAST + RH_STREAMS_MAX)
+
 typedef enum {
     RH_OP_NONE,
     RH_OP_ALL_REDUCE,
@@ -249,6 +254,8 @@ int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first);
 /* Ranks of the group that holds `rank`, in member order, into out[size]; returns rank's own
  * position, -1 as above. */
 int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out);
+/* Lanes to make room for: the named ones, and streams up to the last that is used. */
+int32_t rh_program_lanes(const RhProgram *p);
 /* role of every rank, ranks_count entries, caller frees; -1 where none. */
 int32_t *rh_program_role_of_rank(const RhProgram *p);
 
@@ -262,7 +269,8 @@ char *rh_program_to_json(const RhProgram *p);
 RhProgram *rh_program_from_json(RhJson *doc, GError **error); /* checked */
 char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError **error);
 
-const char *rh_lane_name(RhLane lane);
+/* "tp"; "stream 3" of a stream. lane < RH_LANES_MAX. */
+const char *rh_lane_name(int32_t lane);
 const char *rh_op_name(RhOp op);
 const char *rh_algo_name(RhAlgo algo);
 const char *rh_phase_name(RhPhase phase);

@@ -168,7 +168,7 @@ static bool check_volumes(const RhProgram *p, int32_t i, GError **error)
 static bool check_task(const RhProgram *p, int32_t i, GError **error)
 {
     const RhTask *t = rh_program_task(p, i);
-    if (t->kind == RH_TASK_NONE || t->kind >= RH_TASK_LAST || t->lane >= RH_LANE_LAST ||
+    if (t->kind == RH_TASK_NONE || t->kind >= RH_TASK_LAST || t->lane >= RH_LANES_MAX ||
         t->phase >= RH_PHASE_LAST)
         return fail_task(p, i, error, "unknown kind, lane or phase");
     if (!in_range(t->label, p->labels->len) || !isfinite(t->bytes) || t->bytes < 0)
@@ -331,7 +331,7 @@ static void link_tasks(Order *o, int32_t from, int32_t to, int32_t *edges)
 
 static void link_role(Order *o, const RhRole *role, int32_t *edges)
 {
-    int32_t last[RH_LANE_LAST];
+    int32_t last[RH_LANES_MAX];
     memset(last, -1, sizeof(last));
     for (int32_t i = role->tasks_first; i < role->tasks_first + role->tasks_count; i++) {
         const RhTask *t = rh_program_task(o->p, i);

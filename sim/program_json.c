@@ -36,7 +36,7 @@
 #define BYTES_MAX   1e21
 #define FLOPS_MAX   1e30
 #define SHARE_MAX   1e6
-#define NAMES_MAX   32
+#define NAMES_MAX   RH_LANES_MAX
 
 typedef const char *(*NameOf)(int value);
 
@@ -54,7 +54,7 @@ static const char *kind_name(int v)
 }
 static const char *lane_name(int v)
 {
-    return rh_lane_name((RhLane)v);
+    return rh_lane_name(v);
 }
 static const char *phase_name(int v)
 {
@@ -390,7 +390,7 @@ static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p, int32_t
     RhTask t = {0};
     t.kind =
         (uint8_t)enum_of(doc, node, rh_json_string(doc, node, "kind"), kind_name, RH_TASK_LAST);
-    t.lane = (uint8_t)enum_key(doc, node, "lane", lane_name, RH_LANE_LAST);
+    t.lane = (uint8_t)enum_key(doc, node, "lane", lane_name, RH_LANES_MAX);
     t.phase = (uint8_t)enum_key(doc, node, "phase", phase_name, RH_PHASE_LAST);
     t.op = (uint8_t)enum_key(doc, node, "op", op_name, RH_OP_LAST);
     t.algo = (uint8_t)enum_key(doc, node, "algorithm", algo_name, RH_ALGO_LAST);

@@ -13,7 +13,7 @@ static const RhTask *task_at(const RhProgram *p, const RhRoleTable *r, int32_t i
 static void each_edge(const RhProgram *p, RhRoleTable *r,
                       void (*visit)(RhRoleTable *, int32_t, int32_t))
 {
-    int32_t last_on_lane[RH_LANE_LAST];
+    int32_t last_on_lane[RH_LANES_MAX];
     memset(last_on_lane, 0xff, sizeof last_on_lane);
     for (int32_t i = 0; i < r->tasks_count; i++) {
         const RhTask *task = task_at(p, r, i);

@@ -40,9 +40,19 @@ static bool is_wait(RhWait wait)
     return (int)wait >= 0 && wait < RH_WAIT_LAST;
 }
 
-RhWait rh_lane_wait(RhLane lane)
+RhWait rh_lane_wait(int32_t lane)
 {
-    return (int)lane >= 0 && lane < RH_LANE_LAST ? wait_of_lane[lane] : RH_WAIT_LAST;
+    return lane < RH_LANE_LAST ? wait_of_lane[lane] : RH_WAIT_COLLECTIVES;
+}
+
+RhWait rh_lane_transfer(int32_t lane)
+{
+    return lane < RH_LANE_LAST ? RH_WAIT_PIPELINE_TRANSFER : RH_WAIT_MESSAGES;
+}
+
+RhWait rh_lane_bubble(int32_t lane)
+{
+    return lane < RH_LANE_LAST ? RH_WAIT_BUBBLE : RH_WAIT_OTHERS;
 }
 
 const char *rh_wait_name(RhWait wait)

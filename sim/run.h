@@ -15,7 +15,10 @@ typedef enum {
     RH_WAIT_LAST,
 } RhWait;
 /* What waiting for a collective on this lane is called. */
-RhWait rh_lane_wait(RhLane lane);
+RhWait rh_lane_wait(int32_t lane);
+/* What waiting for a message of this lane is called, and for its sender or receiver. */
+RhWait rh_lane_transfer(int32_t lane);
+RhWait rh_lane_bubble(int32_t lane);
 const char *rh_wait_name(RhWait wait);
 /* What it comes from, for a tree of costs. */
 const char *rh_wait_source(RhWait wait);
@@ -23,13 +26,13 @@ bool rh_wait_communicates(RhWait wait);
 
 typedef struct {
     int32_t role;
-    int32_t rank;                   /* the representative */
-    int32_t ranks_count;            /* how many it stands for */
-    double wait_s[RH_WAIT_LAST];    /* sums to step_time_s */
-    double kernel_s[RH_PHASE_LAST]; /* kernels of the compute lane by phase, alone on the device:
+    int32_t rank;                     /* the representative */
+    int32_t ranks_count;              /* how many it stands for */
+    double wait_s[RH_WAIT_LAST];      /* sums to step_time_s */
+    double kernel_s[RH_PHASE_LAST];   /* kernels of the compute lane by phase, alone on the device:
                                        sums to wait_s[RH_WAIT_COMPUTE] */
-    double kernel_flops;            /* of all kernels that ran */
-    double lane_busy_s[RH_LANE_LAST];
+    double kernel_flops;              /* of all kernels that ran */
+    double lane_busy_s[RH_LANE_LAST]; /* streams left out */
 } RhPerformer;
 
 typedef struct {

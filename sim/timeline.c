@@ -1,37 +1,11 @@
 #include "sim/timeline.h"
 
-#include <gio/gio.h>
 #include <string.h>
 
-#include "base/error.h"
+#include "base/bytes.h"
 #include "base/json.h"
 
 #define READ_MAX ((gsize)64 << 20)
-
-static GByteArray *read_gzip(const char *path, GError **error)
-{
-    g_autoptr(GError) local = NULL;
-    g_autoptr(GFile) file = g_file_new_for_path(path);
-    g_autoptr(GFileInputStream) raw = g_file_read(file, NULL, &local);
-    g_autoptr(GByteArray) bytes = g_byte_array_new();
-    if (!raw) {
-        rh_fail(error, RH_ERROR_IO, "%s", local->message);
-        return NULL;
-    }
-    g_autoptr(GZlibDecompressor) gunzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
-    g_autoptr(GInputStream) stream =
-        g_converter_input_stream_new(G_INPUT_STREAM(raw), G_CONVERTER(gunzip));
-    guint8 chunk[1 << 16];
-    gssize count;
-    while ((count = g_input_stream_read(stream, chunk, sizeof chunk, NULL, &local)) > 0 &&
-           bytes->len <= READ_MAX)
-        g_byte_array_append(bytes, chunk, (guint)count);
-    if (count == 0)
-        return g_steal_pointer(&bytes);
-    rh_fail(error, RH_ERROR_INPUT, "%s: %s", path,
-            local ? local->message : "the timeline is longer than 64 MiB");
-    return NULL;
-}
 
 /* A task's slice; tracks' names, passes, counters and arrows are passed over. */
 static void read_event(RhJson *doc, const RhJsonNode *node, GArray *events)
@@ -42,7 +16,7 @@ static void read_event(RhJson *doc, const RhJsonNode *node, GArray *events)
         RhTimelineEvent e = {.name = rh_json_string(doc, node, "name")};
         e.name = rh_json_string_or(doc, args, "label", e.name);
         e.gpu = (int32_t)rh_json_int(doc, node, "pid", 0, INT32_MAX);
-        e.lane = (int32_t)rh_json_int(doc, node, "tid", 0, RH_LANE_LAST - 1);
+        e.lane = (int32_t)rh_json_int(doc, node, "tid", 0, RH_LANES_MAX - 1);
         e.task = (int32_t)rh_json_int(doc, args, "task", 0, INT32_MAX);
         e.t_start_s = 1e-6 * rh_json_number(doc, node, "ts", -1e15, 1e15);
         e.t_end_s = e.t_start_s + 1e-6 * rh_json_number(doc, node, "dur", -1e15, 1e15);
@@ -53,7 +27,7 @@ static void read_event(RhJson *doc, const RhJsonNode *node, GArray *events)
 
 GArray *rh_timeline_read(const char *path, GError **error)
 {
-    g_autoptr(GByteArray) bytes = read_gzip(path, error);
+    g_autoptr(GByteArray) bytes = rh_bytes_load(path, READ_MAX, error);
     g_autoptr(RhJson) doc =
         bytes ? rh_json_parse(path, (const char *)bytes->data, bytes->len, error) : NULL;
     return doc ? rh_timeline_parse(doc, error) : NULL;

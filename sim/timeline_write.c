@@ -49,9 +49,9 @@ static void append_tracks(const Writer *w, const RhPerformer *performer, const b
     rh_trace_quoted(w->text, name);
     g_string_append(w->text, "}},\n");
     append_track(w->text, gpu, RH_TRACE_PASSES, "micro-batches");
-    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+    for (int lane = 0; lane < RH_LANES_MAX; lane++)
         if (used[lane])
-            append_track(w->text, gpu, lane, rh_lane_name((RhLane)lane));
+            append_track(w->text, gpu, lane, rh_lane_name(lane));
 }
 
 static void append_shape(GString *out, const RhKernel *k)
@@ -142,7 +142,7 @@ static bool send_on(Writer *w, bool force, GError **error)
 
 static void append_all_tracks(const Writer *w)
 {
-    g_autofree bool(*used)[RH_LANE_LAST] = g_malloc0_n(w->run->performers->len + 1, sizeof *used);
+    g_autofree bool(*used)[RH_LANES_MAX] = g_malloc0_n(w->run->performers->len + 1, sizeof *used);
     for (uint32_t i = 0; i < w->run->timeline->len; i++) {
         const RhSpanOfTime *s = &g_array_index(w->run->timeline, RhSpanOfTime, i);
         used[s->performer][rh_program_task(w->p, s->task)->lane] = true;

@@ -7,7 +7,7 @@
 #include "sim/run.h"
 
 /* Above the lanes' own tracks. */
-#define RH_TRACE_PASSES (RH_LANE_LAST + 1)
+#define RH_TRACE_PASSES (RH_LANES_MAX + 1)
 
 void rh_trace_quoted(GString *out, const char *text);
 /* Microseconds of `t_s`. */

@@ -10,9 +10,9 @@
 
 /* --- kernels and copies --- */
 
-static int32_t slot_of(int32_t actor, int32_t lane)
+static int32_t slot_of(const RhExec *x, int32_t actor, int32_t lane)
 {
-    return actor * RH_LANE_LAST + lane;
+    return actor * x->lanes + lane;
 }
 
 static void arm_running(RhExec *x, int32_t actor, int32_t lane)
@@ -20,7 +20,7 @@ static void arm_running(RhExec *x, int32_t actor, int32_t lane)
     const RhActor *a = &x->actors[actor];
     const RhRunning *running = &a->running[lane];
     double speed = running->stretches ? a->speed : 1;
-    rh_timers_arm(&x->timers, slot_of(actor, lane), x->t_s + running->left_s / speed);
+    rh_timers_arm(&x->timers, slot_of(x, actor, lane), x->t_s + running->left_s / speed);
 }
 
 /* Communication on the device began or ended: the kernels on it go on at another speed. */
@@ -29,7 +29,7 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
     RhActor *a = &x->actors[actor];
     a->holders += change;
     double speed = MAX(1.0, x->sms - a->holders * x->sms_held) / x->sms;
-    for (int32_t lane = 0; lane < RH_LANE_LAST; lane++) {
+    for (int32_t lane = 0; lane < x->lanes; lane++) {
         RhRunning *running = &a->running[lane];
         if (running->task < 0 || !running->stretches)
             continue;
@@ -37,7 +37,7 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
         running->t_last_s = x->t_s;
     }
     a->speed = speed;
-    for (int32_t lane = 0; lane < RH_LANE_LAST; lane++)
+    for (int32_t lane = 0; lane < x->lanes; lane++)
         if (a->running[lane].task >= 0 && a->running[lane].stretches)
             arm_running(x, actor, lane);
 }
@@ -54,7 +54,7 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, dou
 {
     RhActor *a = &x->actors[ready->performer];
     double duration_s = a->role->duration_s[ready->task];
-    bool kernel = task->kind == RH_TASK_KERNEL;
+    bool kernel = task->kind == RH_TASK_KERNEL && task->lane < RH_LANE_LAST;
     if (kernel)
         duration_s *= kernel_scale(x, a);
     duration_s += late_s;
@@ -123,16 +123,16 @@ static void account_kernel(const RhExec *x, RhActor *a, int32_t lane, const RhRu
 
 static void running_due(RhExec *x, int32_t slot)
 {
-    RhActor *a = &x->actors[slot / RH_LANE_LAST];
-    RhRunning running = a->running[slot % RH_LANE_LAST];
-    a->running[slot % RH_LANE_LAST].task = -1;
+    RhActor *a = &x->actors[slot / x->lanes];
+    RhRunning running = a->running[slot % x->lanes];
+    a->running[slot % x->lanes].task = -1;
     if (is_communication(x, rh_actor_task(x, a, running.task))) {
-        arrive(x, slot / RH_LANE_LAST, running.task);
+        arrive(x, slot / x->lanes, running.task);
         return;
     }
     if (running.stretches)
-        account_kernel(x, a, slot % RH_LANE_LAST, &running);
-    rh_exec_complete(x, slot / RH_LANE_LAST, running.task, running.t_start_s);
+        account_kernel(x, a, slot % x->lanes, &running);
+    rh_exec_complete(x, slot / x->lanes, running.task, running.t_start_s);
 }
 
 /* --- tasks --- */
@@ -170,12 +170,26 @@ static void end_task(RhExec *x, int32_t actor, int32_t task, double t_start_s, R
     release(x, actor, task, cause);
 }
 
+/* What ends on a stream while no kernel runs is what compute stood still for. */
+static void book_stream(const RhExec *x, RhActor *a, RhCause cause)
+{
+    if (a->running[RH_LANE_COMPUTE].task >= 0)
+        return;
+    rh_exec_charge(x, a, x->t_s - a->t_compute_end_s, cause);
+    a->t_compute_end_s = x->t_s;
+}
+
 void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_start_s,
                             double moved_s)
 {
     RhActor *a = &x->actors[actor];
-    a->lane_busy_s[rh_actor_task(x, a, task)->lane] += moved_s;
-    end_task(x, actor, task, t_start_s, (RhCause){task, moved_s});
+    int32_t lane = rh_actor_task(x, a, task)->lane;
+    RhCause cause = {task, moved_s};
+    if (lane < RH_LANE_LAST)
+        a->lane_busy_s[lane] += moved_s;
+    else
+        book_stream(x, a, cause);
+    end_task(x, actor, task, t_start_s, cause);
 }
 
 void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s)

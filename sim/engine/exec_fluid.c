@@ -281,7 +281,7 @@ static void arrive(RhExec *x, int32_t actor, int32_t task)
 
 static int32_t activities_most(const RhExec *x)
 {
-    return x->actors_count * RH_LANE_LAST; /* each holds a lane */
+    return x->actors_count * x->lanes; /* each holds a lane */
 }
 
 static void open_fluid(RhExec *x)

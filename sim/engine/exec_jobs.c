@@ -116,9 +116,9 @@ void rh_exec_cancel(RhExec *x, int32_t index)
     x->transport->cancel(x, index);
     for (int32_t i = job->actors_first; i < job->actors_end; i++) {
         RhActor *a = &x->actors[i];
-        for (int32_t lane = 0; lane < RH_LANE_LAST; lane++) {
+        for (int32_t lane = 0; lane < x->lanes; lane++) {
             a->running[lane].task = -1;
-            rh_timers_disarm(&x->timers, i * RH_LANE_LAST + lane);
+            rh_timers_disarm(&x->timers, i * x->lanes + lane);
         }
         a->holders = 0;
         a->speed = 1;

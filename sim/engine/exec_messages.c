@@ -284,7 +284,7 @@ static void open_messages(RhExec *x)
     all->t_reached_s = g_new0(double *, x->actors_count + 1);
     for (int32_t i = 0; i < x->actors_count; i++) {
         all->early[i] = g_new0(uint8_t, x->actors[i].role->tasks_count + 1);
-        all->t_reached_s[i] = g_new0(double, RH_LANE_LAST);
+        all->t_reached_s[i] = g_new0(double, x->lanes);
     }
 }
 

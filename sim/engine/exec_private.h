@@ -39,12 +39,12 @@ typedef struct {
     int32_t job;
     int32_t role_index, rank, ranks_count;
     int32_t tasks_left;
-    uint16_t *waiting; /* predecessors left, per task */
-    uint8_t *state;    /* RhTaskState, per task */
-    RhRunning running[RH_LANE_LAST];
-    int32_t holders;  /* communications that hold SMs */
-    double speed;     /* of kernels: 1 while no SMs are held */
-    double own_speed; /* of its GPU: 1, or a slow one's */
+    uint16_t *waiting;  /* predecessors left, per task */
+    uint8_t *state;     /* RhTaskState, per task */
+    RhRunning *running; /* per lane */
+    int32_t holders;    /* communications that hold SMs */
+    double speed;       /* of kernels: 1 while no SMs are held */
+    double own_speed;   /* of its GPU: 1, or a slow one's */
     double t_compute_end_s, t_end_s;
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
@@ -183,6 +183,7 @@ struct RhExec {
     double *link_bytes;     /* per job and quotient link, of one real link */
     int64_t *met;           /* per quotient link: flows that began beside another job's */
     double units_per_byte;
+    int32_t lanes;        /* rh_program_lanes */
     double sms, sms_held; /* of the device; by one communication */
     int64_t events_count;
     RhExecMessages *messages; /* of packets */

@@ -32,19 +32,21 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
     switch ((RhTaskKind)task->kind) {
     case RH_TASK_COLLECTIVE:
         waited_s = waits_for_stages(x, actor, task) ? gap_s - transfer_s : 0;
-        actor->wait_s[rh_lane_wait((RhLane)task->lane)] += gap_s - waited_s;
-        actor->wait_s[RH_WAIT_BUBBLE] += waited_s;
+        actor->wait_s[rh_lane_wait(task->lane)] += gap_s - waited_s;
+        actor->wait_s[rh_lane_bubble(task->lane)] += waited_s;
         break;
     case RH_TASK_COPY:
         actor->wait_s[RH_WAIT_COPY] += gap_s;
         break;
     case RH_TASK_SEND:
     case RH_TASK_RECV:
-        actor->wait_s[RH_WAIT_PIPELINE_TRANSFER] += transfer_s;
-        actor->wait_s[RH_WAIT_BUBBLE] += gap_s - transfer_s;
+        actor->wait_s[rh_lane_transfer(task->lane)] += transfer_s;
+        actor->wait_s[rh_lane_bubble(task->lane)] += gap_s - transfer_s;
+        break;
+    case RH_TASK_KERNEL:
+        actor->wait_s[task->lane < RH_LANE_LAST ? RH_WAIT_BUBBLE : RH_WAIT_HOST] += gap_s;
         break;
     case RH_TASK_NONE:
-    case RH_TASK_KERNEL:
     case RH_TASK_MARK:
     case RH_TASK_LAST:
     default:

@@ -19,7 +19,8 @@ static void add_actors(RhExec *x)
         a->state = g_new0(uint8_t, a->role->tasks_count + 1);
         a->speed = 1;
         a->own_speed = rh_platform_gpu_speed(x->platform, rh_program_gpu(x->program, a->rank));
-        for (int32_t lane = 0; lane < RH_LANE_LAST; lane++)
+        a->running = g_new0(RhRunning, x->lanes);
+        for (int32_t lane = 0; lane < x->lanes; lane++)
             a->running[lane].task = -1;
         if (x->options->jitter_frac > 0 && x->options->unfolded) {
             a->rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -72,7 +73,7 @@ static void add_arrivals(RhExec *x)
 
 static void add_room(RhExec *x)
 {
-    x->jobs_slot = x->actors_count * RH_LANE_LAST;
+    x->jobs_slot = x->actors_count * x->lanes;
     x->stop_slot = x->jobs_slot + x->jobs_count;
     x->transport_slot = x->stop_slot + 1;
     rh_timers_init(&x->timers, x->transport_slot + x->transport->slots(x));
@@ -154,6 +155,7 @@ static RhExec *exec_of(const RhExecInput *input)
         .sms = MAX(1, platform->device->sms_count),
         .sms_held = platform->collective_sms,
     };
+    x->lanes = rh_program_lanes(x->program);
     x->roles = rh_role_tables_new(x->program, x->platform);
     return x;
 }
@@ -188,6 +190,7 @@ void rh_exec_free(RhExec *x)
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(x->actors[i].waiting);
         g_free(x->actors[i].state);
+        g_free(x->actors[i].running);
         if (x->actors[i].rng)
             gsl_rng_free(x->actors[i].rng);
     }

@@ -290,7 +290,7 @@ static void find_awaited(RhJitter *j, int32_t role)
 
 static void add_role(RhJitter *j, int32_t role)
 {
-    int32_t count = j->tables[role].tasks_count, last_on_lane[RH_LANE_LAST];
+    int32_t count = j->tables[role].tasks_count, last_on_lane[RH_LANES_MAX];
     Role *r = &j->roles[role];
     r->expected_max = rh_jitter_expected_max(rh_program_role(j->program, role)->ranks_count);
     r->spread = g_new0(Spread, count + 1);

@@ -454,6 +454,10 @@ static bool number_tags(RhRankPerformer *r, MPI_Comm comm, GError **error)
 
 static bool expand_all(RhRankPerformer *r, GError **error)
 {
+    if (rh_program_lanes(r->program) > RH_LANE_LAST)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "the program has lanes of other programs' making (\"stream 1\"): it can be "
+                       "rehearsed, not performed");
     for (int32_t i = 0; r->role && i < r->role->tasks_count; i++) {
         int32_t own;
         if (r->options.library && task_at(r, i)->volumes)

@@ -1,0 +1,40 @@
+#include "base/bytes.h"
+
+#include <gio/gio.h>
+
+#include "base/error.h"
+#include "base/json_internal.h"
+
+static GByteArray *unpack(const char *path, GByteArray *packed, gsize most, GError **error)
+{
+    g_autoptr(GError) local = NULL;
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_autoptr(GInputStream) raw =
+        g_memory_input_stream_new_from_data(packed->data, packed->len, NULL);
+    g_autoptr(GZlibDecompressor) gunzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
+    g_autoptr(GInputStream) stream = g_converter_input_stream_new(raw, G_CONVERTER(gunzip));
+    guint8 chunk[1 << 14];
+    gssize count;
+    while ((count = g_input_stream_read(stream, chunk, sizeof chunk, NULL, &local)) > 0 &&
+           bytes->len <= most)
+        g_byte_array_append(bytes, chunk, (guint)count);
+    if (count == 0 && bytes->len <= most)
+        return g_steal_pointer(&bytes);
+    if (local)
+        rh_fail(error, RH_ERROR_INPUT, "%s: %s", path, local->message);
+    else
+        rh_fail(error, RH_ERROR_INPUT, "%s is larger than %zu MiB", path, most >> 20);
+    return NULL;
+}
+
+GByteArray *rh_bytes_load(const char *path, gsize most, GError **error)
+{
+    char *text = NULL;
+    size_t length = 0;
+    if (!rh_file_read(path, most, &text, &length, error))
+        return NULL;
+    g_autoptr(GByteArray) bytes = g_byte_array_new_take((guint8 *)text, length);
+    if (length < 2 || bytes->data[0] != 0x1f || bytes->data[1] != 0x8b)
+        return g_steal_pointer(&bytes);
+    return unpack(path, bytes, most, error);
+}
