@@ -25,7 +25,7 @@ typedef struct {
     int64_t steps;
     bool unfolded;
     double jitter_frac;
-    const char *trace, *on;
+    const char *trace, *on, *program;
     GPtrArray *besides; /* const char* */
     /* validate, calibrate */
     const char *suite, *cases, *only, *keep, *lab, *measure, *device, *budget, *lists;

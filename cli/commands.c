@@ -9,7 +9,7 @@
 const RhOption rh_options_inputs[] = {
     RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
               "config.json, a folder holding one, or a name of `rehearse show workloads`",
-              .required = true),
+              .required = true, .unless = "program"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "platform file, a name like dgx-h100:8, or one line: \"h100-sxm:8x4,ib:400Gb/s\"",
               .required = true),
@@ -23,9 +23,10 @@ const RhOption rh_options_inputs[] = {
 
 const RhOption rh_options_job[] = {
     RH_OPTION(global_batch, "global-batch", 0, RH_OPTION_INTEGER, "B",
-              "samples of one optimizer step", .required = true, .low = 1, .high = 1 << 28),
+              "samples of one optimizer step", .required = true, .unless = "program", .low = 1,
+              .high = 1 << 28),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of one sample", .required = true,
-              .low = 1, .high = 1 << 28),
+              .unless = "program", .low = 1, .high = 1 << 28),
     RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
               .low = 1, .high = 1 << 22),
     RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",

@@ -118,11 +118,18 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     g_autofree char *word = g_strndup(text, (gsize)(equals - text));
     const char *key = key_of_word(word), *value = equals + 1;
     bool known = false;
-    if (g_str_has_prefix(key, "model."))
+    if (in->model && g_str_has_prefix(key, "model."))
         return rh_model_set(in->model, key + strlen("model."), value, error);
     if (g_str_has_prefix(key, "platform."))
         return rh_inputs_set_platform(in->hardware, key + strlen("platform."), value, error);
-    if (strcmp(key, "profile") == 0)
+    bool profile = strcmp(key, "profile") == 0;
+    bool others = g_str_has_prefix(key, "model.") || g_str_has_prefix(key, "job.");
+    if (!in->model && (others || (!profile && !is_platform_key(key))))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--set %s: with --program there is neither model nor job\nnote: keys are "
+                       "those of the platform",
+                       key);
+    if (profile)
         return rh_platform_apply_profile(in->hardware, value, error);
     const char *job_key = g_str_has_prefix(key, "job.") ? key + strlen("job.") : key;
     if (!set_job(&in->c.job, job_key, value, &known, error))
@@ -236,8 +243,8 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     in->sets = g_strdupv((char **)(spec->sets ? spec->sets : none));
     if (spec->stack && !load_stack(in, spec->stack, error))
         return NULL;
-    in->model = rh_names_model(spec->workload, error);
-    if (!in->model || !load_platform(in, spec, error))
+    in->model = spec->workload ? rh_names_model(spec->workload, error) : NULL;
+    if ((spec->workload && !in->model) || !load_platform(in, spec, error))
         return NULL;
     if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))
         return NULL;
@@ -353,6 +360,23 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
     if (in)
         hint_stack(a, in);
     return in;
+}
+
+RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **error)
+{
+    g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
+    g_autofree const char **sets = ended(profile, a->sets);
+    g_autofree const char **argv = ended(NULL, a->recorded);
+    if (!check_sets(a, sets, error) || !rh_outputs_spare_inputs(a, error))
+        return NULL;
+    RhInputsSpec spec = {.platform = a->platform,
+                         .stack = a->stack ? a->stack : "bare",
+                         .dtype = a->dtype,
+                         .gpus = ranks,
+                         .seed = a->seed,
+                         .sets = sets,
+                         .argv = argv};
+    return rh_inputs_load(&spec, error);
 }
 
 void rh_inputs_free(RhInputs *in)

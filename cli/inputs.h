@@ -6,9 +6,9 @@
 
 /* What to load, as the user wrote it (or as a result recorded it). */
 typedef struct {
-    const char *workload, *platform, *dtype;
-    const char *stack;                    /* NULL: megatron, or bare where ranks talk by TCP */
-    int64_t global_batch, sequence, gpus; /* gpus 0: all of the platform */
+    const char *workload, *platform, *dtype; /* workload NULL: no model, a program has its place */
+    const char *stack;                       /* NULL: megatron, or bare where ranks talk by TCP */
+    int64_t global_batch, sequence, gpus;    /* gpus 0: all of the platform */
     int64_t seed;
     const char *const *sets; /* "KEY=VALUE", NULL-ended; may be NULL */
     const char *const *argv; /* recorded words, NULL-ended */
@@ -27,6 +27,9 @@ typedef struct {
 RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error);
 /* From the command line. */
 RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
+/* The same without a model: of a program of so many ranks, on a platform that has room for them. The
+ * stack is bare unless one is given. */
+RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks, GError **error);
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 

@@ -217,13 +217,31 @@ static void fill_defaults(const RhCommand *command, RhArguments *a)
                 g_assert(store_value(o, o->otherwise, a, NULL));
 }
 
+static bool is_given(const Reading *r, const char *name)
+{
+    const RhOption *o = name ? rh_options_find(r->command, name, strlen(name)) : NULL;
+    return o && g_ptr_array_find(r->seen, o, NULL);
+}
+
+static bool check_alternatives(const Reading *r, GError **error)
+{
+    for (guint i = 0; i < r->seen->len; i++) {
+        const RhOption *o = g_ptr_array_index(r->seen, i);
+        if (is_given(r, o->unless))
+            return rh_fail(error, RH_ERROR_USAGE, "--%s does not go with --%s", o->name, o->unless);
+    }
+    return true;
+}
+
 static bool check_complete(const Reading *r, GError **error)
 {
     const RhCommand *c = r->command;
     int32_t operands = (int32_t)r->arguments->operands->len;
+    if (!check_alternatives(r, error))
+        return false;
     for (const RhOption *const *table = c->tables; *table; table++)
         for (const RhOption *o = *table; o->name; o++)
-            if (o->required && !g_ptr_array_find(r->seen, o, NULL))
+            if (o->required && !is_given(r, o->unless) && !g_ptr_array_find(r->seen, o, NULL))
                 return rh_fail(error, RH_ERROR_USAGE,
                                "%s needs --%s %s\nnote: --%s  %s\nhelp: `rehearse %s --help` has "
                                "examples",

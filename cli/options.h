@@ -38,7 +38,9 @@ typedef struct {
     int64_t low, high;
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
-    bool neutral; /* cannot change the result: left out of the recorded argv */
+    const char *unless; /* an option in place of which it stands: required where that is not given,
+                           and never with it */
+    bool neutral;       /* cannot change the result: left out of the recorded argv */
 } RhOption;
 
 #define RH_OPTION(field, long_name, short_letter, kind_, value_, help_, ...)                       \

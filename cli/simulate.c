@@ -7,6 +7,7 @@
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
+#include "cli/program_run.h"
 #include "cli/terminal.h"
 #include "report/report.h"
 
@@ -63,6 +64,8 @@ static int run(const RhArguments *a, GError **error)
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         (a->trace && !rh_output_check_folder(a->trace, error)))
         return 2;
+    if (a->program)
+        return rh_program_run(a, error);
     g_autoptr(RhInputs) in = rh_inputs_of(a, error);
     RhLayout layout;
     if (!in || !rh_inputs_layout(in, a->strategy, &layout, error))
@@ -95,7 +98,9 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
               "layout like tp8,pp4,mb1,recompute=full, a file holding one, or plan.json#RANK",
-              .required = true),
+              .required = true, .unless = "program"),
+    RH_OPTION(program, "program", 0, RH_OPTION_TEXT, "FILE",
+              "rehearse this program: .program.json, .goal, or a Chakra trace's PREFIX.0.et"),
     RH_OPTION(steps, "steps", 0, RH_OPTION_INTEGER, "N", "steps, back to back", .otherwise = "1",
               .low = 1, .high = 1000),
     RH_OPTION(unfolded, "unfolded", 0, RH_OPTION_FLAG, NULL,
@@ -103,9 +108,9 @@ static const RhOption own[] = {
     RH_OPTION(jitter_frac, "jitter", 0, RH_OPTION_QUANTITY, "5%",
               "standard deviation of kernel times", .quantity = RH_QUANTITY_FRAC),
     RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
-              "another job on the same fabric, and what they cost each other"),
+              "another job on the same fabric, and what they cost each other", .unless = "program"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
-              "with --beside: nodes of this job, like 0-3,8 (the first ones)"),
+              "with --beside: nodes of this job, like 0-3,8 (the first ones)", .unless = "program"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
     {0}};
@@ -129,13 +134,19 @@ const RhCommand rh_command_simulate = {
              "the stack --stack). Every job is rehearsed alone and beside the others, and the\n"
              "answer says on which links they met and what it cost each. All repeat their\n"
              "steps until the last has done those asked for, so that contention is steady.\n\n"
+             "With --program in place of a model and a layout, a program that somebody else\n"
+             "made is rehearsed with its dependencies: what -o x.program.json or x.goal wrote,\n"
+             "GOAL of LogGOPSim, Chakra traces (PREFIX.N.et or PREFIX.N.json of rank N; one of\n"
+             "a single rank is performed by --gpus N ranks alike). Its ranks stand on the\n"
+             "first GPUs of the platform; the stack is bare unless --stack says otherwise.\n\n"
              "Keys of a layout, and their defaults, are in `rehearse show strategies`.\n",
     .examples = "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
                 "    --seq 8192 -s tp4,pp8,mb1,recompute=selective\n"
                 "rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 \\\n"
                 "    --seq 8192 -s plan.json#2 --trace run.trace.json.gz -o run.json\n"
                 "rehearse simulate -w llama-3.1-8b -p llama3-roce:8 --gpus 32 \\\n"
-                "    --global-batch 64 --seq 4096 -s tp8,dp4 --on 0,2,4,6 --beside other.json",
+                "    --global-batch 64 --seq 4096 -s tp8,dp4 --on 0,2,4,6 --beside other.json\n"
+                "rehearse simulate --program all_reduce.0.et -p dgx-h100 -o run.json",
     .tables = tables,
     .run = run,
 };

@@ -110,7 +110,7 @@ static void put_memory(RhJsonWriter *w, const RhTrainMemory *memory)
     rh_json_end_array(w);
 }
 
-static void put_links(RhJsonWriter *w, const GArray *links)
+void rh_put_links(RhJsonWriter *w, const GArray *links)
 {
     rh_json_begin_array(w, "links");
     for (guint i = 0; links && i < links->len; i++) {
@@ -152,7 +152,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     else
         rh_json_put_null(w, "costs");
     put_memory(w, &r->memory);
-    put_links(w, r->links);
+    rh_put_links(w, r->links);
 }
 
 char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r)

@@ -43,6 +43,10 @@ char *rh_report_memory_record(const RhRehearsal *r);
 char *rh_report_change(const RhSmallestChange *change);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
+/* Top terms of a tree, with the rank that waits longest for each; `run` may be NULL. */
+void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run);
+/* "busiest links: ...", RhLinkUse; nothing where there are none. */
+void rh_report_links(GString *out, const GArray *links);
 /* Term, seconds, share, source; indented by depth. */
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);
 typedef struct {

@@ -7,6 +7,8 @@
 #include "report/report.h"
 #include "strategies/search/room.h"
 
+#define CLOCK_S 1e-12 /* less is what the clock rounds */
+
 double rh_report_share(const RhRehearsal *r, const char *name)
 {
     const RhCost *term = r->costs ? rh_cost_find(r->costs, name) : NULL;
@@ -218,6 +220,55 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
         g_string_append_printf(out, "%s%s costs %s more", gain ? "; " : "", loss->name, size);
     }
     return g_string_free(out, FALSE);
+}
+
+/* "r63": the rank that waits longest for this reason. */
+static char *worst_rank(const RhRun *run, const char *name)
+{
+    for (int w = 0; run && w < RH_WAIT_LAST; w++) {
+        if (g_strcmp0(rh_wait_name((RhWait)w), name) != 0)
+            continue;
+        const RhPerformer *worst = NULL;
+        for (guint i = 0; i < run->performers->len; i++) {
+            const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
+            if (!worst || p->wait_s[w] > worst->wait_s[w])
+                worst = p;
+        }
+        g_autofree char *value =
+            worst ? rh_quantity_format(worst->wait_s[w], RH_QUANTITY_S, 3) : NULL;
+        return worst ? g_strdup_printf("%s on r%d", value, worst->rank) : g_strdup("");
+    }
+    return g_strdup("");
+}
+
+void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>");
+    rh_table_rowf(table, "where a GPU's step goes|mean|share|worst");
+    for (guint i = 0; i < costs->children->len; i++) {
+        const RhCost *term = g_ptr_array_index(costs->children, i);
+        if (term->value_s > 0 && term->value_s < CLOCK_S)
+            continue;
+        g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
+        g_autofree char *worst = worst_rank(run, term->name);
+        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value, 100 * term->value_s / step_s,
+                      worst);
+    }
+    rh_table_append(table, out, "");
+}
+
+void rh_report_links(GString *out, const GArray *links)
+{
+    if (!links || links->len == 0)
+        return;
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (guint i = 0; i < MIN(links->len, 4); i++) {
+        const RhLinkUse *use = &g_array_index(links, RhLinkUse, i);
+        g_string_append_printf(line, "%s%s %.0f %%", i ? ", " : "", use->name,
+                               100 * use->busy_frac);
+    }
+    g_string_append(out, "busiest links: ");
+    rh_text_wrap(out, line->str, 15, 79);
 }
 
 void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware)

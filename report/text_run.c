@@ -1,46 +1,12 @@
 /* One rehearsed layout as text. */
 #include <math.h>
 
-#include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
 
 static double gib(double bytes)
 {
     return bytes / 1073741824.0;
-}
-
-/* "r63": the rank that waits longest for this reason. */
-static char *worst_rank(const RhRun *run, const char *name)
-{
-    for (int w = 0; run && w < RH_WAIT_LAST; w++) {
-        if (g_strcmp0(rh_wait_name((RhWait)w), name) != 0)
-            continue;
-        const RhPerformer *worst = NULL;
-        for (guint i = 0; i < run->performers->len; i++) {
-            const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
-            if (!worst || p->wait_s[w] > worst->wait_s[w])
-                worst = p;
-        }
-        g_autofree char *value =
-            worst ? rh_quantity_format(worst->wait_s[w], RH_QUANTITY_S, 3) : NULL;
-        return worst ? g_strdup_printf("%s on r%d", value, worst->rank) : g_strdup("");
-    }
-    return g_strdup("");
-}
-
-static void append_terms(GString *out, const RhRehearsal *r, const RhRun *run)
-{
-    g_autoptr(RhTable) table = rh_table_new("<>>>");
-    rh_table_rowf(table, "where a GPU's step goes|mean|share|worst");
-    for (guint i = 0; i < r->costs->children->len; i++) {
-        const RhCost *term = g_ptr_array_index(r->costs->children, i);
-        g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
-        g_autofree char *worst = worst_rank(run, term->name);
-        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value,
-                      100 * term->value_s / r->step_time_s, worst);
-    }
-    rh_table_append(table, out, "");
 }
 
 static void append_memory(GString *out, const RhRehearsal *r)
@@ -57,20 +23,6 @@ static void append_memory(GString *out, const RhRehearsal *r)
         r->memory_when ? r->memory_when : "", parts->str);
     g_string_append(out, "memory: ");
     rh_text_wrap(out, line, 8, 79);
-}
-
-static void append_links(GString *out, const RhRehearsal *r)
-{
-    if (!r->links || r->links->len == 0)
-        return;
-    g_autoptr(GString) line = g_string_new(NULL);
-    for (guint i = 0; i < MIN(r->links->len, 4); i++) {
-        const RhLinkUse *use = &g_array_index(r->links, RhLinkUse, i);
-        g_string_append_printf(line, "%s%s %.0f %%", i ? ", " : "", use->name,
-                               100 * use->busy_frac);
-    }
-    g_string_append(out, "busiest links: ");
-    rh_text_wrap(out, line->str, 15, 79);
 }
 
 static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r)
@@ -125,11 +77,11 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     if (r->costs && style->verbosity > 0)
         rh_report_tree(out, r->costs, r->step_time_s);
     else if (r->costs)
-        append_terms(out, r, run);
+        rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, r);
     rh_report_watch_memory(out, r);
     rh_report_watch_positions(out, q->c);
-    append_links(out, r);
+    rh_report_links(out, r->links);
     g_string_append_c(out, '\n');
     append_engine(out, q, r);
     rh_report_sources(out, q->c, q->hardware);

@@ -9,7 +9,7 @@
  *   l2 requires l1
  *   }
  *
- * Kernels and copies are `calc`s. A collective is its launch, then the sends and receives of this
+ * Kernels and copies are `calc`s; those off the compute lane are of another processor ("cpu 1"). A collective is its launch, then the sends and receives of this
  * rank step by step, joined by an empty `calc` after each step; the next step waits for it. Steps
  * have tags of their own: task + step * tasks. Lanes are queues, so a task also requires the one
  * before it on its lane. What GOAL cannot say is left out: SMs held by communication, links. */
@@ -43,9 +43,13 @@ typedef struct {
 
 /* --- lines --- */
 
-static int32_t put_calc(Goal *g, double seconds)
+/* Processor 0 has the kernels, others have what runs beside them, by its lane. */
+static int32_t put_calc(Goal *g, double seconds, int32_t lane)
 {
-    g_string_append_printf(g->out, "l%d: calc %.0f\n", ++g->line, rint(seconds * 1e9));
+    g_string_append_printf(g->out, "l%d: calc %.0f", ++g->line, rint(seconds * 1e9));
+    if (lane != RH_LANE_COMPUTE)
+        g_string_append_printf(g->out, " cpu %d", lane);
+    g_string_append_c(g->out, '\n');
     return g->line;
 }
 
@@ -94,7 +98,7 @@ static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from
     }
     if (g->line <= first)
         return g->line < first ? start : first;
-    int32_t end = put_calc(g, 0);
+    int32_t end = put_calc(g, 0, RH_LANE_COMPUTE);
     for (int32_t line = first; line < end; line++)
         require(g, end, line);
     return end;
@@ -156,7 +160,7 @@ static bool put_task(Goal *g, int32_t i, int32_t lane_last, GError **error)
     bool sends = t->kind == RH_TASK_SEND, message = sends || t->kind == RH_TASK_RECV;
     int32_t line =
         message ? put_message(g, sends, t->bytes, g->rank + t->peer_delta, sends ? i : t->peer_task)
-                : put_calc(g, calc_s(g, t));
+                : put_calc(g, calc_s(g, t), t->lane);
     for (int32_t k = 0; k < before.count; k++)
         require(g, line, before.lines[k]);
     g->end_of[i] = line;
@@ -165,7 +169,7 @@ static bool put_task(Goal *g, int32_t i, int32_t lane_last, GError **error)
 
 static bool put_rank(Goal *g, const RhRole *role, GError **error)
 {
-    int32_t lane_last[RH_LANE_LAST] = {0};
+    int32_t lane_last[RH_LANES_MAX] = {0};
     gsize start = g->out->len;
     g->line = 0;
     g_string_append_printf(g->out, "rank %d {\n", g->rank);

@@ -193,7 +193,8 @@ static void goal_and_packets_take_the_time_alone(void)
     g_autoptr(RhPlatform) platform = four_gpus("2");
     g_autoptr(RhProgram) p = all_copy(RH_MEMORY_TIER_HBM, RH_MEMORY_TIER_HOST);
     g_autofree char *text = rh_program_to_goal(p, platform, NULL);
-    g_autofree char *calc = g_strdup_printf("calc %.0f\n", ALONE * 1e9);
+    g_autofree char *calc =
+        g_strdup_printf("calc %.0f cpu %d\n", ALONE * 1e9, rh_program_task(p, 0)->lane);
     CU_ASSERT_PTR_NOT_NULL(text ? strstr(text, calc) : NULL);
     g_autoptr(RhPlatform) lab = kit_platform("lab-star:4");
     RH_CHECK_CLOSE(kit_time_s(p, lab, unfolded), BYTES / lab->host_bytes_per_s.value, 1e-9);

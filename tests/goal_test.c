@@ -47,18 +47,19 @@ static void a_ring_of_two_has_this_text(void)
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:2x1,nvlink:450GB/s");
     g_autoptr(RhProgram) p = kit_one_collective(2, 2, 1, RH_OP_REDUCE_SCATTER, RH_ALGO_RING, 3000);
     g_autofree char *text = rh_program_to_goal(p, platform, NULL);
-    g_autofree char *wanted = g_strdup_printf("num_ranks 2\n"
-                                              "rank 0 {\n"
-                                              "l1: calc %.0f\n"
-                                              "l2: send 1500b to 1 tag 0\n"
-                                              "l2 requires l1\n"
-                                              "l3: recv 1500b from 1 tag 0\n"
-                                              "l3 requires l1\n"
-                                              "l4: calc 0\n"
-                                              "l4 requires l2\n"
-                                              "l4 requires l3\n"
-                                              "}\n",
-                                              platform->collective_launch_s.value * 1e9);
+    g_autofree char *wanted =
+        g_strdup_printf("num_ranks 2\n"
+                        "rank 0 {\n"
+                        "l1: calc %.0f cpu %d\n"
+                        "l2: send 1500b to 1 tag 0\n"
+                        "l2 requires l1\n"
+                        "l3: recv 1500b from 1 tag 0\n"
+                        "l3 requires l1\n"
+                        "l4: calc 0\n"
+                        "l4 requires l2\n"
+                        "l4 requires l3\n"
+                        "}\n",
+                        platform->collective_launch_s.value * 1e9, rh_program_task(p, 0)->lane);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     CU_ASSERT_TRUE(g_str_has_prefix(text, wanted));
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "sim/run_costs.h"
 #include "strategies/train/script.h"
 
 double rh_straggler_factor(const RhCase *c)
@@ -36,54 +37,9 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 
-static const char *const kernel_sources[RH_PHASE_LAST] = {
-    [RH_PHASE_RECOMPUTE] = "forward kernels replayed before backward",
-    [RH_PHASE_OPTIMIZER] = "Adam over the rank's share, memory-bound",
-};
-
-/* What the mean rank does in a step. */
-typedef struct {
-    double ranks;
-    double wait_s[RH_WAIT_LAST], kernel_s[RH_PHASE_LAST];
-    double flops;
-} Mean;
-
-static Mean mean_rank(const RhRun *run)
+static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run)
 {
-    Mean mean = {0};
-    for (guint i = 0; i < run->performers->len; i++)
-        mean.ranks += g_array_index(run->performers, RhPerformer, i).ranks_count;
-    for (guint i = 0; i < run->performers->len; i++) {
-        const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
-        double share = p->ranks_count / mean.ranks;
-        for (int w = 0; w < RH_WAIT_LAST; w++)
-            mean.wait_s[w] += share * p->wait_s[w];
-        for (int phase = 0; phase < RH_PHASE_LAST; phase++)
-            mean.kernel_s[phase] += share * p->kernel_s[phase];
-        mean.flops += share * p->kernel_flops;
-    }
-    return mean;
-}
-
-/* A term for every phase that has kernels, whatever it is. */
-static void add_kernels(RhCost *root, double compute_s, const double kernel_s[RH_PHASE_LAST])
-{
-    RhCost *compute = rh_cost_add(root, rh_wait_name(RH_WAIT_COMPUTE), compute_s, "");
-    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
-        if (kernel_s[phase] > 0)
-            rh_cost_add(compute, rh_phase_name((RhPhase)phase), kernel_s[phase],
-                        kernel_sources[phase] ? kernel_sources[phase]
-                                              : "kernel times of the device, gaps included");
-}
-
-static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run, const Mean *mean)
-{
-    RhCost *root =
-        rh_cost_new("step", r->step_time_s, "mean over ranks of where a GPU's step goes");
-    add_kernels(root, mean->wait_s[RH_WAIT_COMPUTE], mean->kernel_s);
-    for (int w = RH_WAIT_COMPUTE + 1; w < RH_WAIT_LAST; w++)
-        if (mean->wait_s[w] > 0)
-            rh_cost_add(root, rh_wait_name((RhWait)w), mean->wait_s[w], rh_wait_source((RhWait)w));
+    RhCost *root = rh_run_costs(run, r->step_time_s);
     rh_cost_add(root, "slow nodes", run->step_time_s * (rh_straggler_factor(c) - 1),
                 c->stack->straggler_frac.source);
     return root;
@@ -107,9 +63,8 @@ void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
     r->bytes_as_flows = run->bytes_as_flows;
     r->approximate = run->approximate;
     r->approximate_why = g_strdup(run->approximate_why);
-    Mean mean = mean_rank(run);
-    fill_rates(c, r, mean.flops);
-    r->costs = cost_tree(c, r, run, &mean);
+    fill_rates(c, r, rh_run_mean_flops(run));
+    r->costs = cost_tree(c, r, run);
     copy_links(r, run);
 }
 
@@ -138,7 +93,7 @@ void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s)
     r->step_time_s = step_s * rh_straggler_factor(c);
     fill_rates(c, r, kernels.flops);
     r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
-    add_kernels(r->costs, compute_s, kernels.seconds);
+    rh_run_costs_add_kernels(r->costs, compute_s, kernels.seconds);
     rh_cost_add(r->costs, "remainder: bound less kernels", step_s - compute_s,
                 "the segment graph's step less the mean rank's kernels: waits of all kinds");
     rh_cost_add(r->costs, "slow nodes", step_s * (rh_straggler_factor(c) - 1),

@@ -12,9 +12,10 @@ echo '{"workload": "tiny-llama.json", "layout": "tp2", "nodes": "1", "global_bat
 rehearse plan "${job[@]}" --top 2 -o plan.json -q >plan.txt
 rehearse simulate "${job[@]}" -s tp2 -o one.json >one.txt
 rehearse simulate "${job[@]}" --gpus 2 -s tp2 --on 0 --beside other.json -o two.json >two.txt
+rehearse simulate --program "$CASES/inputs/chakra/step.0.et" -p two-nodes.json -o five.json >five.txt
 rehearse explain plan.json --json >three.json
 rehearse compare plan.json#1 plan.json#2 --json >four.json
-sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json | sort -u | tee keys |
+sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json five.json | sort -u | tee keys |
     while read -r key; do
         grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
     done

@@ -1,0 +1,145 @@
+#include "cli/program_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/inputs.h"
+#include "cli/layout_files.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/program.h"
+#include "sim/critical_path.h"
+#include "sim/engine/apart.h"
+#include "sim/import/foreign.h"
+
+/* What the file holds: our own program, or another's that becomes one on a platform. */
+typedef struct {
+    RhProgram *program;
+    RhForeign *foreign; /* NULL: our own */
+    char *hash;
+} Loaded;
+
+static void loaded_clear(Loaded *l)
+{
+    rh_program_free(l->program);
+    rh_foreign_free(l->foreign);
+    g_free(l->hash);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Loaded, loaded_clear)
+
+static bool is_our_own(const char *path)
+{
+    return g_str_has_suffix(path, ".program.json");
+}
+
+static bool load(const RhArguments *a, Loaded *l, GError **error)
+{
+    if (!is_our_own(a->program)) {
+        l->foreign = rh_foreign_load(a->program, (int32_t)a->gpus, error);
+        l->hash = l->foreign ? g_strdup(l->foreign->hash) : NULL;
+        return l->foreign != NULL;
+    }
+    g_autoptr(RhJson) doc = rh_json_load(a->program, error);
+    l->program = doc ? rh_program_from_json(doc, error) : NULL;
+    l->hash = l->program ? g_strdup(rh_json_hash(doc)) : NULL;
+    return l->program != NULL;
+}
+
+static int32_t ranks_of(const Loaded *l)
+{
+    return l->program ? l->program->ranks_count
+                      : MAX(l->foreign->ranks_count, l->foreign->alike_count);
+}
+
+static bool check_ranks(const RhArguments *a, const Loaded *l, GError **error)
+{
+    if (a->gpus == 0 || a->gpus == ranks_of(l))
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "--gpus %" G_GINT64_FORMAT ": %s has %d ranks\nnote: a trace of one rank can be "
+                   "performed by many",
+                   a->gpus, a->program, ranks_of(l));
+}
+
+static bool check_places(const RhProgram *p, const RhPlatform *platform, GError **error)
+{
+    for (int32_t r = 0; r < p->ranks_count; r++)
+        if (rh_program_gpu(p, r) >= rh_platform_gpus(platform))
+            return rh_fail(error, RH_ERROR_INPUT, "rank %d is on GPU %d; %s has %d", r,
+                           rh_program_gpu(p, r), platform->name, rh_platform_gpus(platform));
+    return true;
+}
+
+static bool write_files(const RhArguments *a, const RhInputs *in, const RhProgramAnswer *answer,
+                        GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        g_autofree char *text =
+            rh_output_kind(path) == RH_OUTPUT_JSON ? rh_report_program_json(answer) : NULL;
+        if (text && !rh_output_write(path, text, error))
+            return false;
+    }
+    if (a->trace && !rh_layout_files_trace(a->trace, answer->program, answer->run, error))
+        return false;
+    return rh_layout_files_write(a->outputs, in, answer->program, answer->run, error);
+}
+
+static void print(const RhArguments *a, const RhProgramAnswer *answer)
+{
+    RhReportStyle style = {
+        .colored = rh_terminal_colored(), .verbosity = (int)a->verbosity, .steps = (int)a->steps};
+    g_autofree char *text =
+        a->json ? rh_report_program_json(answer) : rh_report_program_text(answer, &style);
+    fputs(text, stdout);
+}
+
+static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **error)
+{
+    RhEngineOptions options = {.unfolded = a->unfolded,
+                               .timeline = a->trace || rh_layout_files_need_timeline(a->outputs),
+                               .jitter_frac = a->jitter_frac,
+                               .seed = (uint64_t)a->seed,
+                               .steps = (int32_t)a->steps,
+                               .timeout_s = a->timeout_s};
+    if (!l->program)
+        l->program = rh_foreign_program(l->foreign, in->platform, error);
+    RhProgramAnswer found = {.version = in->question.version,
+                             .argv = in->question.argv,
+                             .spec = a->program,
+                             .format = l->foreign ? l->foreign->format : "program",
+                             .hash = l->hash,
+                             .program = l->program,
+                             .hardware = in->hardware,
+                             .platform_spec = in->platform_spec,
+                             .stack = in->c.stack->name,
+                             .sets = in->question.sets,
+                             .seed = a->seed,
+                             .left_out = l->foreign ? l->foreign->left_out : 0,
+                             .queued = l->foreign ? l->foreign->queued : 0};
+    if (!l->program || !check_places(l->program, in->platform, error) ||
+        !rh_critical_path_s(l->program, in->platform, &found.path_s, error))
+        return 3;
+    rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
+    g_autoptr(RhRun) run = rh_rehearse_apart(l->program, in->platform, &options, error);
+    rh_terminal_progress_end();
+    found.run = run;
+    if (!run || !write_files(a, in, &found, error))
+        return 3;
+    print(a, &found);
+    return 0;
+}
+
+int rh_program_run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
+                                     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
+    g_auto(Loaded) l = {0};
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
+    if (!load(a, &l, error) || !check_ranks(a, &l, error))
+        return 3;
+    g_autoptr(RhInputs) in = rh_inputs_of_program(a, ranks_of(&l), error);
+    return in ? answer(a, in, &l, error) : 3;
+}

@@ -1,0 +1,339 @@
+/* An order of all operations in which each comes after what it waits for, over all ranks, messages
+ * and collectives ending at one place for all that take part. Lanes filled in this order cannot
+ * block each other. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/import/foreign.h"
+
+#define RING_MAX 6 /* operations of a ring that are named */
+
+typedef struct {
+    double t_s;
+    int32_t op;
+} Ready;
+
+typedef struct {
+    const RhForeign *f;
+    const RhPlatform *platform;
+    RhForeignOrder *out;
+    GArray *heap;      /* Ready */
+    int32_t *waits;    /* per op: waits left */
+    double *t_ready_s; /* per op: latest end of what it waited for */
+    bool *reached;     /* per op: popped */
+    int32_t *after;    /* per wait, by what is waited for: indices into f->waits */
+    int32_t *after_first;
+    double *free_s;         /* per rank: when its GPU is free */
+    int32_t *arrived;       /* per call: members that are there */
+    int32_t *calls_first;   /* per team, one more at the end: into arrived */
+    int32_t *size;          /* per team: members */
+    int32_t *members;       /* per call: ops, as they arrive */
+    int32_t *members_first; /* per call */
+    int32_t done;
+} Order;
+
+double rh_foreign_compute_s(const RhForeignOp *op, const RhDevice *device)
+{
+    if (op->seconds >= 0)
+        return op->seconds;
+    const RhDeviceCurves *c = &device->curves;
+    double flops_per_s =
+        device->peak_flops_per_s[RH_DTYPE_BF16].value * c->gemm_peak_frac[RH_DTYPE_BF16].value;
+    double bytes_per_s = device->hbm_bytes_per_s.value * c->memory_peak_frac.value;
+    return fmax(flops_per_s > 0 ? op->flops / flops_per_s : 0,
+                bytes_per_s > 0 ? op->bytes / bytes_per_s : 0);
+}
+
+/* --- the heap: the earliest, and of these the first of the files --- */
+
+static bool before(const Ready *a, const Ready *b)
+{
+    return a->t_s < b->t_s || (a->t_s == b->t_s && a->op < b->op);
+}
+
+static void push(Order *o, double t_s, int32_t op)
+{
+    Ready fresh = {t_s, op};
+    g_array_append_val(o->heap, fresh);
+    Ready *heap = (Ready *)(void *)o->heap->data;
+    for (guint i = o->heap->len - 1; i > 0 && before(&fresh, &heap[(i - 1) / 2]); i = (i - 1) / 2) {
+        heap[i] = heap[(i - 1) / 2];
+        heap[(i - 1) / 2] = fresh;
+    }
+}
+
+static Ready pop(Order *o)
+{
+    Ready *heap = (Ready *)(void *)o->heap->data;
+    Ready top = heap[0], last = heap[o->heap->len - 1];
+    guint count = o->heap->len - 1, i = 0;
+    for (guint child; (child = 2 * i + 1) < count; i = child) {
+        child += child + 1 < count && before(&heap[child + 1], &heap[child]);
+        if (!before(&heap[child], &last))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = last;
+    g_array_set_size(o->heap, count);
+    return top;
+}
+
+/* --- going on --- */
+
+static void emit(Order *o, int32_t op, RhForeignWhat what)
+{
+    RhForeignStep step = {op, (uint8_t)what};
+    g_array_append_val(o->out->steps[rh_foreign_op(o->f, op)->rank], step);
+}
+
+static void release(Order *o, int32_t op, bool begins, double t_s)
+{
+    for (int32_t k = o->after_first[op]; k < o->after_first[op + 1]; k++) {
+        const RhForeignWait *wait = &g_array_index(o->f->waits, RhForeignWait, o->after[k]);
+        if (wait->begins != begins)
+            continue;
+        o->t_ready_s[wait->op] = fmax(o->t_ready_s[wait->op], t_s);
+        if (--o->waits[wait->op] == 0)
+            push(o, o->t_ready_s[wait->op], wait->op);
+    }
+}
+
+static void end(Order *o, int32_t op, double t_s)
+{
+    emit(o, op, RH_FOREIGN_ENDS);
+    o->out->t_end_s[op] = t_s;
+    o->done++;
+    release(o, op, false, t_s);
+}
+
+/* Latency and bytes over the slowest link of the route, nothing else on it. */
+static double message_s(const Order *o, const RhForeignOp *send)
+{
+    RhLink links[RH_ROUTE_MAX];
+    int hops = rh_platform_route(o->platform, send->rank, send->peer, links);
+    double slowest = HUGE_VAL;
+    for (int i = 0; i < hops; i++)
+        slowest = fmin(slowest, rh_platform_link_bytes_per_s(o->platform, links[i]));
+    return rh_platform_route_latency_s(o->platform, send->rank, send->peer) + send->bytes / slowest;
+}
+
+/* A send ends without its receive; the receive when both what it waits for and the message are
+ * there. */
+static void reach_eager(Order *o, int32_t op)
+{
+    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    int32_t mate = x->mate, send = x->kind == RH_FOREIGN_SEND ? op : mate;
+    int32_t recv = send == op ? mate : op;
+    if (send == op) {
+        emit(o, recv, RH_FOREIGN_ARRIVES);
+        end(o, send, o->t_ready_s[send] + message_s(o, x));
+    }
+    if (o->reached[mate])
+        end(o, recv, fmax(o->t_ready_s[recv], o->out->t_end_s[send]));
+}
+
+static void reach_message(Order *o, int32_t op)
+{
+    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    if (rh_foreign_is_eager(o->f, x)) {
+        reach_eager(o, op);
+        return;
+    }
+    if (!o->reached[x->mate])
+        return;
+    double t_s = fmax(o->t_ready_s[op], o->t_ready_s[x->mate]) +
+                 message_s(o, x->kind == RH_FOREIGN_SEND ? x : rh_foreign_op(o->f, x->mate));
+    int32_t mate = x->mate;
+    end(o, MIN(op, mate), t_s);
+    end(o, MAX(op, mate), t_s);
+}
+
+/* The last member ends the call for all; bytes over the slowest link between the first two. */
+static void reach_call(Order *o, int32_t op)
+{
+    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    int32_t call = o->calls_first[x->team] + x->call, size = o->size[x->team];
+    int32_t *there = o->members + o->members_first[call];
+    there[o->arrived[call]++] = op;
+    if (o->arrived[call] < size)
+        return;
+    double t_s = 0;
+    for (int32_t i = 0; i < size; i++)
+        t_s = fmax(t_s, o->t_ready_s[there[i]]);
+    if (size > 1) {
+        RhForeignOp hop = *rh_foreign_op(o->f, there[0]);
+        hop.peer = rh_foreign_op(o->f, there[1])->rank;
+        t_s += message_s(o, &hop);
+    }
+    for (int32_t i = 0; i < size; i++)
+        end(o, there[i], t_s);
+}
+
+static void reach(Order *o, Ready next)
+{
+    const RhForeignOp *x = rh_foreign_op(o->f, next.op);
+    double *free_s = &o->free_s[x->rank];
+    o->reached[next.op] = true;
+    if (o->out->marked[next.op]) {
+        emit(o, next.op, RH_FOREIGN_BEGINS);
+        release(o, next.op, true, next.t_s);
+    }
+    switch ((RhForeignKind)x->kind) {
+    case RH_FOREIGN_COMPUTE:
+        *free_s = fmax(*free_s, next.t_s) + rh_foreign_compute_s(x, o->platform->device);
+        end(o, next.op, *free_s);
+        break;
+    case RH_FOREIGN_SEND:
+    case RH_FOREIGN_RECV:
+        reach_message(o, next.op);
+        break;
+    case RH_FOREIGN_COLLECTIVE:
+        reach_call(o, next.op);
+        break;
+    case RH_FOREIGN_NOTHING:
+    case RH_FOREIGN_HOST:
+    case RH_FOREIGN_COPY:
+        end(o, next.op, next.t_s + fmax(0, x->seconds));
+        break;
+    }
+}
+
+/* --- stuck --- */
+
+/* An operation that `op`, which is not done, waits for; itself where nothing is found. */
+static int32_t awaited(const Order *o, int32_t op)
+{
+    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    for (int32_t k = x->waits_first; k < x->waits_first + x->waits_count; k++) {
+        const RhForeignWait *wait = &g_array_index(o->f->waits, RhForeignWait, k);
+        if (wait->begins ? !o->reached[wait->on] : isnan(o->out->t_end_s[wait->on]))
+            return wait->on;
+    }
+    if (x->mate >= 0 && !o->reached[x->mate])
+        return x->mate;
+    for (guint i = 0; x->kind == RH_FOREIGN_COLLECTIVE && i < o->f->ops->len; i++) {
+        const RhForeignOp *other = rh_foreign_op(o->f, (int32_t)i);
+        if (other->kind == x->kind && other->team == x->team && other->call == x->call &&
+            !o->reached[i])
+            return (int32_t)i;
+    }
+    return op;
+}
+
+static bool fail_stuck(const Order *o, GError **error)
+{
+    int32_t op = 0;
+    while (!isnan(o->out->t_end_s[op]))
+        op++;
+    g_autofree bool *seen = g_new0(bool, o->f->ops->len + 1);
+    for (; !seen[op]; op = awaited(o, op)) /* into the ring */
+        seen[op] = true;
+    g_autoptr(GString) ring = g_string_new(NULL);
+    int32_t at = op, shown = 0;
+    do {
+        g_autofree char *name = rh_foreign_name(o->f, at);
+        if (shown++ < RING_MAX)
+            g_string_append_printf(ring, "%s%s", shown > 1 ? ", which waits for " : "", name);
+        at = awaited(o, at);
+    } while (at != op);
+    g_autofree char *first = rh_foreign_name(o->f, op);
+    return rh_foreign_fail(o->f, op, NULL, error,
+                           "operations wait for each other: %s%s, which waits for %s", ring->str,
+                           shown > RING_MAX ? ", ..." : "", first);
+}
+
+/* --- making --- */
+
+static void link_waits(Order *o)
+{
+    guint count = o->f->waits->len;
+    o->after_first = g_new0(int32_t, o->f->ops->len + 2);
+    o->after = g_new(int32_t, count + 1);
+    for (guint i = 0; i < count; i++) {
+        const RhForeignWait *wait = &g_array_index(o->f->waits, RhForeignWait, i);
+        o->after_first[wait->on + 2]++;
+        o->waits[wait->op]++;
+        o->out->marked[wait->on] = o->out->marked[wait->on] || wait->begins;
+    }
+    for (guint i = 0; i < o->f->ops->len; i++)
+        o->after_first[i + 2] += o->after_first[i + 1];
+    for (guint i = 0; i < count; i++)
+        o->after[o->after_first[g_array_index(o->f->waits, RhForeignWait, i).on + 1]++] =
+            (int32_t)i;
+}
+
+/* How many members and calls each team has: of a checked program all members make as many. */
+static void count_members(Order *o)
+{
+    guint teams = o->f->teams->len;
+    o->size = g_new0(int32_t, teams + 1);
+    o->calls_first = g_new0(int32_t, teams + 2);
+    for (guint i = 0; i < o->f->ops->len; i++) {
+        const RhForeignOp *x = rh_foreign_op(o->f, (int32_t)i);
+        if (x->kind != RH_FOREIGN_COLLECTIVE)
+            continue;
+        o->size[x->team] += x->call == 0;
+        o->calls_first[x->team + 1] = MAX(o->calls_first[x->team + 1], x->call + 1);
+    }
+    for (guint t = 0; t < teams; t++)
+        o->calls_first[t + 1] += o->calls_first[t];
+    o->arrived = g_new0(int32_t, o->calls_first[teams] + 1);
+    o->members_first = g_new0(int32_t, o->calls_first[teams] + 1);
+    int32_t room = 0;
+    for (guint t = 0; t < teams; t++)
+        for (int32_t k = o->calls_first[t]; k < o->calls_first[t + 1]; k++, room += o->size[t])
+            o->members_first[k] = room;
+    o->members = g_new0(int32_t, room + 1);
+}
+
+static RhForeignOrder *order_new(const RhForeign *f)
+{
+    RhForeignOrder *out = g_new0(RhForeignOrder, 1);
+    out->ranks_count = f->ranks_count;
+    out->steps = g_new0(GArray *, f->ranks_count + 1);
+    for (int32_t r = 0; r < f->ranks_count; r++)
+        out->steps[r] = g_array_new(FALSE, FALSE, sizeof(RhForeignStep));
+    out->t_end_s = g_new(double, f->ops->len + 1);
+    for (guint i = 0; i < f->ops->len; i++)
+        out->t_end_s[i] = (double)NAN;
+    out->marked = g_new0(bool, f->ops->len + 1);
+    return out;
+}
+
+RhForeignOrder *rh_foreign_order(const RhForeign *f, const RhPlatform *platform, GError **error)
+{
+    g_autoptr(RhForeignOrder) out = order_new(f);
+    Order o = {.f = f, .platform = platform, .out = out};
+    o.heap = g_array_new(FALSE, FALSE, sizeof(Ready));
+    o.waits = g_new0(int32_t, f->ops->len + 1);
+    o.t_ready_s = g_new0(double, f->ops->len + 1);
+    o.reached = g_new0(bool, f->ops->len + 1);
+    o.free_s = g_new0(double, f->ranks_count + 1);
+    link_waits(&o);
+    count_members(&o);
+    for (int32_t i = 0; i < (int32_t)f->ops->len; i++)
+        if (o.waits[i] == 0)
+            push(&o, 0, i);
+    while (o.heap->len > 0)
+        reach(&o, pop(&o));
+    bool whole = o.done == (int32_t)f->ops->len || fail_stuck(&o, error);
+    void *blocks[] = {o.waits,   o.t_ready_s, o.reached,     o.after,   o.after_first,  o.free_s,
+                      o.arrived, o.size,      o.calls_first, o.members, o.members_first};
+    for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
+        g_free(blocks[i]);
+    g_array_unref(o.heap);
+    return whole ? g_steal_pointer(&out) : NULL;
+}
+
+void rh_foreign_order_free(RhForeignOrder *order)
+{
+    if (!order)
+        return;
+    for (int32_t r = 0; r < order->ranks_count; r++)
+        g_array_unref(order->steps[r]);
+    g_free(order->steps);
+    g_free(order->t_end_s);
+    g_free(order->marked);
+    g_free(order);
+}

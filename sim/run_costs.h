@@ -1,0 +1,12 @@
+#pragma once
+/* A run as a tree of costs: where the step of a mean rank goes. */
+#include "base/cost.h"
+#include "sim/run.h"
+
+/* Terms for kernels, by the phases that ran any, and for every kind of wait; they sum to the run's
+ * step, the root says `step_time_s`. Caller frees. */
+RhCost *rh_run_costs(const RhRun *run, double step_time_s);
+/* Compute and its phases, as rh_run_costs adds them: a term for every phase that has kernels. */
+void rh_run_costs_add_kernels(RhCost *root, double compute_s, const double kernel_s[RH_PHASE_LAST]);
+/* FLOPs of the kernels that the mean rank ran. */
+double rh_run_mean_flops(const RhRun *run);
