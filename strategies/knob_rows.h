@@ -87,6 +87,12 @@ RH_KNOB(bool, sequence_parallel, .key = "sp", .names = switch_names, .high = 1, 
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "sp=on",
         .about = "sequence parallel: norms and residuals over the tensor group too")
+RH_KNOB(bool, tensor_overlap, .key = "tpoverlap", .names = switch_names, .high = 1, .quiet = true,
+        .column = RH_COLUMN_VARIES, .cell = cell_tensor_overlap, .title = title_tensor_overlap,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "tpoverlap=on",
+        .about = "with sp=on, tensor collectives in steps beside the GEMMs that need them; planned "
+                 "where asked for")
 RH_KNOB(RhOrder, order, .key = "order", .names = order_names, .low = 1, .high = RH_ORDER_LAST - 1,
         .otherwise = RH_ORDER_TP_DP_PP, .column = RH_COLUMN_VARIES, .cell = cell_order,
         .variant = true, .walk = 100, .next = next_in_range,

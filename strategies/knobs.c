@@ -71,6 +71,12 @@ static char *title_schedule(const RhKnob *knob, const RhLayout *l)
     return l->pp > 1 ? g_strdup(rh_pipeline_kind_title(l->schedule)) : NULL;
 }
 
+static char *title_tensor_overlap(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->tensor_overlap ? g_strdup("tensor overlap") : NULL;
+}
+
 static char *title_stages(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
@@ -117,6 +123,11 @@ static char *cell_schedule(const RhLayout *l)
 static char *cell_sequence_parallel(const RhLayout *l)
 {
     return g_strdup(l->tp == 1 ? "-" : switch_names[l->sequence_parallel]);
+}
+
+static char *cell_tensor_overlap(const RhLayout *l)
+{
+    return g_strdup(l->sequence_parallel ? switch_names[l->tensor_overlap] : "-");
 }
 
 static char *cell_order(const RhLayout *l)

@@ -16,6 +16,8 @@ typedef struct {
     bool flash_attention;
     bool fused_norms;
     bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
+    bool tensor_overlap;         /* linear layers may run beside the collectives of what they read
+                                    and make, in steps */
     bool expert_parallel;        /* experts may be spread over ranks */
     uint32_t schedules;          /* that it runs: bits of RhPipelineKind; 0: all there are */
     uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits

@@ -187,6 +187,7 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
         l.etp = DRAW(rng, 0, 0, 1, 2);
         l.zero = MIN(l.zero, 2);
     }
+    l.tensor_overlap = c->stack->tensor_overlap && draw(rng, 2);
     l.shard = DRAW(rng, 0, 0, 0, 2, 4, 8);
     l.hpz = DRAW(rng, 0, 0, 2, 4);
     l.recompute = (RhRecompute)draw(rng, RH_RECOMPUTE_LAST);

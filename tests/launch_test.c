@@ -193,6 +193,7 @@ static void sharded_layouts_are_launched_with_all_they_need(void)
     }
     check_flags(&k, "tp8,pp1,zero1,shard4",
                 (const char *const[][2]){{"--num-distributed-optimizer-instances", "2"}, {0}});
+    check_flags(&k, "tp8,tpoverlap=on", (const char *const[][2]){{"--tp-comm-overlap", ""}, {0}});
 }
 
 static void the_environment_follows_tensor_parallelism_and_sharding(void)

@@ -200,6 +200,7 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     RhLayout drawn = *l;
     drawn.kv = (RhContextKind)gsl_rng_uniform_int(rng, RH_CONTEXT_LAST);
     drawn.ulysses = (int32_t)(1 + gsl_rng_uniform_int(rng, (unsigned long)l->cp));
+    drawn.tensor_overlap = gsl_rng_uniform_int(rng, 2) != 0;
     drawn.shard = (int32_t)gsl_rng_uniform_int(rng, 4) * 2;
     drawn.hpz = (int32_t)gsl_rng_uniform_int(rng, 2) * 2;
     drawn = rh_train_canonical(&k->c, &drawn);
@@ -225,7 +226,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_mxfp8},
         {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16}};
     int32_t rings = 0, drawn[RH_PIPELINE_LAST] = {0};
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
         g_auto(TrainKit) k =
@@ -236,13 +237,14 @@ static void the_closed_form_is_the_ledgers_peak(void)
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
         for (int i = 0; i < DRAWS; i++) {
             RhLayout l = g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len));
-            draw_asked_for(rng, &k, &l);
+            draw_asked_for(asked, &k, &l);
             check_layout(&k, &l);
             rings += l.cp > 1;
             drawn[l.schedule]++;
         }
     }
     gsl_rng_free(rng);
+    gsl_rng_free(asked);
     CU_ASSERT_TRUE(rings >= DRAWS / 2);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 4);

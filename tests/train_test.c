@@ -73,6 +73,30 @@ static void tensor_parallel_volume_is_as_published(void)
                    m * full * (5 * L + 2), 1e-12);
 }
 
+/* In steps as many bytes go as at once: of a layer two gathers forward and two of gradients as t - 1
+ * shifts of a part, two sums as four scatters of a quarter; the inputs gathered again, the head and
+ * the embedding as before. Recomputation replays all but the last sum. The work is the same. */
+static void tensor_collectives_in_steps_move_as_much(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 2048);
+    double L = k.model->layers_count, m = 8, t = 8;
+    double full = 2.0 * 2048 * (double)k.model->hidden;
+    g_autoptr(RhProgram) once = build(&k, "tp8,sp=on"), steps = build(&k, "tp8,tpoverlap=on");
+    RH_CHECK_CLOSE(buffers(steps, 0, RH_LANE_TP, RH_OP_SHIFT), m * full * 4 * L * (t - 1) / t,
+                   1e-12);
+    RH_CHECK_CLOSE(buffers(steps, 0, RH_LANE_TP, RH_OP_ALL_GATHER), m * full * (2 * L + 3), 1e-12);
+    RH_CHECK_CLOSE(buffers(steps, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER), m * full * (4 * L + 2),
+                   1e-12);
+    RH_CHECK_CLOSE(kernel_flops(steps, RH_KERNEL_GEMM), kernel_flops(once, RH_KERNEL_GEMM), 1e-12);
+    g_autoptr(RhProgram) again = build(&k, "tp8,recompute=full,tpoverlap=on");
+    RH_CHECK_CLOSE(buffers(again, 0, RH_LANE_TP, RH_OP_SHIFT), m * full * 6 * L * (t - 1) / t,
+                   1e-12);
+    RH_CHECK_CLOSE(buffers(again, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER), m * full * (5 * L + 2),
+                   1e-12);
+    RhLayout off = train_layout(&k, "tp8,sp=off,tpoverlap=on");
+    CU_ASSERT_FALSE(off.tensor_overlap);
+}
+
 /* Megatron-Core's all-to-all dispatcher: every rank sends each token of its sequence part to k
  * experts and has it back, and so again backward; what full recomputation replays too. Ranks that
  * share an expert gather, and sum, what etp of them were sent. Common parameters are summed over
@@ -479,6 +503,8 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "tp2,cp2,pp2,dp2,vpp2,order=tp-pp-dp",
                                          "cp16,zero2",
                                          "dp16,zero3,shard8",
+                                         "tp8,dp2,tpoverlap=on,recompute=full",
+                                         "tp4,cp2,pp2,dp1,tpoverlap=on,recompute=selective",
                                          "tp2,cp2,dp4,zero1,shard4",
                                          "tp2,pp2,dp4,zero2,shard2,order=tp-pp-dp",
                                          "tp2,dp8,zero3,hpz2"};
@@ -714,6 +740,7 @@ int main(void)
             {"folded_agrees_where_stages_share_a_nic", folded_agrees_where_stages_share_a_nic},
             {"folded_agrees_where_rings_cross_pods", folded_agrees_where_rings_cross_pods},
             {"folded_agrees_where_experts_are_spread", folded_agrees_where_experts_are_spread},
+            {"tensor_collectives_in_steps_move_as_much", tensor_collectives_in_steps_move_as_much},
             {"experts_are_sent_their_tokens", experts_are_sent_their_tokens},
             {"spreading_experts_keeps_their_work", spreading_experts_keeps_their_work},
             {"a_recipe_is_accounted_for", a_recipe_is_accounted_for},

@@ -86,6 +86,7 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     const RhOperator *op = part == RH_PART_SEQUENCE ? pair[0]
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
+    ops.in_steps = shard->tensor_overlap && op != NULL && op->in_steps;
     if (op != NULL)
         op->kernels(&ops, pass);
 }

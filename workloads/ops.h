@@ -62,9 +62,10 @@ typedef struct {
      * them send tokens there and back; else every rank has all, and a part of each. */
     int32_t ep, etp;
     bool sequence_parallel;
-    int64_t sequence;   /* s of the whole sample; DECODE: tokens in each cache, the new one too */
-    int64_t microbatch; /* b */
-    RhDtype dtype;      /* bf16 or fp16 */
+    bool tensor_overlap; /* collectives of tensor ranks go in steps, beside the linear layers' */
+    int64_t sequence;    /* s of the whole sample; DECODE: tokens in each cache, the new one too */
+    int64_t microbatch;  /* b */
+    RhDtype dtype;       /* bf16 or fp16 */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     /* Which of an operator's forms the stack chooses: */
     bool flash;       /* fused attention kernel; false = GEMM + softmax + GEMM */
@@ -74,7 +75,9 @@ typedef struct {
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,
  * during which what they work on travels on to the next rank. GATHER, SUM: they work on what all ranks
  * of a context group have, or on their own part of the sum of what all made. HEADS: ranks that have some
- * tokens of all heads get all tokens of some heads, or the other way round. DISPATCH, COMBINE: they
+ * tokens of all heads get all tokens of some heads, or the other way round. ROWS_IN: they work on those
+ * rows of the block's input that this step of a ring of tensor ranks brings; ROWS_OUT: they make rows
+ * that are summed over tensor ranks while the next are made. DISPATCH, COMBINE: they
  * work on what the kernels before them have sent to the ranks of its experts, or back. */
 typedef enum {
     RH_EXCHANGE_NONE,
@@ -82,14 +85,17 @@ typedef enum {
     RH_EXCHANGE_GATHER,
     RH_EXCHANGE_SUM,
     RH_EXCHANGE_HEADS,
+    RH_EXCHANGE_ROWS_IN,
+    RH_EXCHANGE_ROWS_OUT,
     RH_EXCHANGE_DISPATCH,
     RH_EXCHANGE_COMBINE
 } RhExchangeKind;
 typedef struct {
     RhExchangeKind kind; /* NONE: a ring has ended */
     int32_t kernel;      /* it stands before this one of the list */
-    int32_t step;        /* RING: which one */
-    double bytes;        /* GATHER, SUM: of what all ranks have together, or each made of it; else
+    int32_t step;        /* RING, ROWS_IN, ROWS_OUT: which one */
+    double bytes;        /* GATHER, SUM, ROWS_OUT: of what all ranks have together, or each made of
+                            it; ROWS_IN: 0, all ranks' steps are rh_block_gathered_bytes; else
                             what one rank sends: RING, to the next; others, to all ranks together,
                             its own part included */
 } RhExchange;

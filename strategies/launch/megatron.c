@@ -145,6 +145,7 @@ static const char *const recompute_words[] = {
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
 static const char *const sequence_words[] = {"", "--sequence-parallel"};
+static const char *const overlap_words[] = {"", "--tp-comm-overlap"};
 static const char *const order_words[] = {
     [RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP_PP_DP] = "--use-tp-pp-dp-mapping"};
 
@@ -166,6 +167,7 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "schedule", VALUES(schedule_words)},
     {.key = "sp", VALUES(sequence_words)},
+    {.key = "tpoverlap", VALUES(overlap_words)},
     {.key = "order", VALUES(order_words)},
     {.key = "stages"},
 };

@@ -104,6 +104,22 @@ int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op,
     return add_task(w, &task);
 }
 
+void rh_weave_ring_step(RhWeave *w, const RhRingStep *ring, const char *label, const RhPiece *part)
+{
+    if (part->exchange.step == 0) {
+        w->steps_from = w->last;
+        w->step_brings = -1;
+    }
+    int32_t last = w->last;
+    w->last = w->steps_from;
+    int32_t next =
+        rh_weave_collective(w, ring->lane, ring->group, RH_OP_SHIFT, ring->bytes, ring->label);
+    w->last = last;
+    rh_weave_wait_for(w, w->step_brings);
+    rh_weave_kernels(w, label, RH_PARTS(part));
+    w->step_brings = next;
+}
+
 void rh_weave_continue_after(RhWeave *w, int32_t collective)
 {
     if (collective < 0)
@@ -142,6 +158,7 @@ static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool
 {
     w->block = kind;
     w->at = b;
+    w->summed = output;
     const char *label = rh_block_name(kind);
     if (kind == RH_BLOCK_EMBEDDING) { /* no seam: the table is looked up before anything is cut */
         rh_weave_kernels(w, label, RH_PARTS(&b->sequence_forward, &b->tensor_forward));

@@ -74,6 +74,7 @@ typedef struct {
     RhBlock block; /* the one being woven, and its pieces */
     const RhBlockPieces *at;
     RhSlotPass pass;
+    bool summed;                     /* forward: does somebody need the block's output? */
     RhPhase phase;                   /* of what is added; NONE: the slot's own */
     int32_t last;                    /* last kernel, or ENTRY */
     int32_t pending[RH_PENDING_MAX]; /* what the next kernel waits for besides its lane */
@@ -94,6 +95,16 @@ void rh_weave_kernels(RhWeave *w, const char *label,
  * the task; -1 and nothing added when `bytes` is 0. */
 int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op, double bytes,
                             const char *label);
+/* A step of a ring: its kernels work on what the step before has brought, while that travels on to the
+ * next rank; `bytes` of it, none behind the last step. It may leave as soon as it has come, kernels
+ * or not. */
+typedef struct {
+    RhLane lane;
+    RhGroupKind group;
+    double bytes;
+    const char *label;
+} RhRingStep;
+void rh_weave_ring_step(RhWeave *w, const RhRingStep *ring, const char *label, const RhPiece *part);
 /* The next kernel waits too, and for no earlier task of that lane by itself; -1 is ignored. */
 void rh_weave_wait_for(RhWeave *w, int32_t task);
 /* A collective consumed what was pending: what follows waits for it alone. -1 is ignored. */

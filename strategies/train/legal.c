@@ -71,6 +71,8 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
     rh_train_complete(c, &l);
     if (l.tp == 1)
         l.sequence_parallel = false;
+    if (!l.sequence_parallel)
+        l.tensor_overlap = false;
     if (l.cp == l.ulysses)
         l.kv = RH_CONTEXT_RING;
     if (l.etp == l.tp)

@@ -111,6 +111,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
                          .ep = layout->ep,
                          .etp = layout->etp,
                          .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
+                         .tensor_overlap =
+                             layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
                          .sequence = c->job.sequence,
                          .microbatch = layout->microbatch,
                          .dtype = c->job.recipe->dtype,

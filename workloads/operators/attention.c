@@ -109,14 +109,14 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_RECOMPUTE_FULL:
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
-        rh_ops_linear(ops, ops->tokens, w.qkv, h);
+        rh_ops_linear_gathered(ops, w.qkv, h);
         queries_and_keys(ops, &w, false);
         rh_core_kernels(ops, &core, pass);
         scale(ops, &w, false);
-        rh_ops_linear(ops, ops->tokens, h, w.q);
+        rh_ops_linear_summed(ops, h, w.q);
         break;
     case RH_PASS_BACKWARD_DATA:
-        rh_ops_linear(ops, ops->tokens, w.q, h);
+        rh_ops_linear_gathered(ops, w.q, h);
         scale(ops, &w, true);
         rh_core_kernels(ops, &core, pass);
         queries_and_keys(ops, &w, true);
@@ -161,6 +161,7 @@ const RhOperator rh_attention = {.name = "attention",
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
+                                 .in_steps = true,
                                  .rings = true,
                                  .gathers_operands = true};
 
@@ -172,6 +173,7 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .in_steps = true,
                                        .rings = true,
                                        .gathers_operands = true};
 
@@ -181,7 +183,8 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .params = params,
                                        .flops = flops,
                                        .kernels = kernels,
-                                       .bytes = bytes};
+                                       .bytes = bytes,
+                                       .in_steps = true};
 
 /* The same without a mask. */
 const RhOperator rh_attention_both_ways = {.name = "attention both ways",
@@ -190,4 +193,5 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .flops = flops,
                                            .kernels = kernels,
                                            .bytes = bytes,
+                                           .in_steps = true,
                                            .gathers_operands = true};

@@ -85,6 +85,44 @@ void rh_ops_linear(RhOps *ops, int64_t m, int64_t n, int64_t k)
     make_linear(ops, dm * dk + dk * dn);
 }
 
+/* Rows of the i-th of so many parts, as equal as can be. */
+static int64_t rows_of(const RhOps *ops, int64_t i, int64_t parts)
+{
+    return ops->tokens * (i + 1) / parts - ops->tokens * i / parts;
+}
+
+/* A rank's own rows first, then as they come around a ring: Transformer Engine's ring_exchange. */
+void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
+{
+    int32_t steps = ops->in_steps ? ops->shard->tp : 1;
+    for (int32_t i = 0; i < steps; i++) {
+        if (steps > 1)
+            rh_ops_exchange(ops, RH_EXCHANGE_ROWS_IN, i, 0);
+        rh_ops_linear(ops, rows_of(ops, i, steps), n, k);
+    }
+    if (steps > 1)
+        rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+}
+
+/* Transformer Engine's pipeline, with its num_splits (module/base.py, initialize_ub). */
+#define SUM_SPLITS 4
+
+void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k)
+{
+    int32_t splits = ops->in_steps ? SUM_SPLITS : 1;
+    for (int32_t i = 0; i < splits; i++) {
+        int64_t rows = rows_of(ops, i, splits);
+        if (rows == 0)
+            continue;
+        if (splits > 1)
+            rh_ops_exchange(ops, RH_EXCHANGE_ROWS_OUT, i,
+                            ops->element_bytes * (double)rows * (double)n);
+        rh_ops_linear(ops, rows, n, k);
+    }
+    if (splits > 1)
+        rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+}
+
 void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps)
 {
     RhKernel kernel = {

@@ -70,12 +70,12 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_RECOMPUTE_FULL:
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
-        rh_ops_linear(ops, ops->tokens, w.up, h);
+        rh_ops_linear_gathered(ops, w.up, h);
         activation(ops, &w, false);
-        rh_ops_linear(ops, ops->tokens, h, w.down);
+        rh_ops_linear_summed(ops, h, w.down);
         break;
     case RH_PASS_BACKWARD_DATA:
-        rh_ops_linear(ops, ops->tokens, w.down, h);
+        rh_ops_linear_gathered(ops, w.down, h);
         activation(ops, &w, true);
         rh_ops_linear(ops, ops->tokens, h, w.up);
         break;
@@ -117,4 +117,5 @@ const RhOperator rh_ffn = {.name = "ffn",
                            .flops = flops,
                            .kernels = kernels,
                            .bytes = bytes,
+                           .in_steps = true,
                            .gathers_operands = true};

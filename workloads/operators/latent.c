@@ -236,7 +236,7 @@ static void forward(RhOps *ops, RhPass pass)
         over_latents(ops, &w, pass);
     else
         over_keys(ops, &w, pass);
-    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w.v);
+    rh_ops_linear_summed(ops, ops->model->hidden, w.v);
 }
 
 static void backward(RhOps *ops)
@@ -245,7 +245,7 @@ static void backward(RhOps *ops)
     RhCore core = core_as_used(ops, &w);
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
-    rh_ops_linear(ops, ops->tokens, w.v, ops->model->hidden);
+    rh_ops_linear_gathered(ops, w.v, ops->model->hidden);
     rh_core_kernels(ops, &core, RH_PASS_BACKWARD_DATA);
     indexer(ops, true);
     if (!is_sparse(ops))
@@ -341,6 +341,7 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .in_steps = true,
                                         .rings = true,
                                         .gathers_operands = true};
 
@@ -352,4 +353,5 @@ const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .in_steps = true,
                                         .gathers_operands = true};

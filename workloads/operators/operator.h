@@ -22,6 +22,7 @@ typedef struct {
     int64_t tokens;         /* sequences x queries */
     double sequence_rows;   /* tokens of the SEQUENCE part: all, or 1/t of them */
     double element_bytes;   /* of an activation or weight */
+    bool in_steps;          /* tensor collectives go in steps beside its linear layers */
     int64_t vocab_multiple; /* to which the vocabulary is padded; 1 for the model itself */
     GArray *out;            /* RhKernel; only for kernels() */
     GArray *exchanges;      /* RhExchange; likewise; NULL: nobody asks */
@@ -49,7 +50,8 @@ struct RhOperator {
     /* Its input, and the gradient of its output, go into linear layers alone: tensor ranks gather
      * them in the recipe's format (Transformer Engine does). */
     bool gathers_operands;
-    bool rings; /* a mixer whose core marks what context ranks exchange (core_context.c) */
+    bool in_steps; /* its linear layers may be (rh_ops_linear_gathered, rh_ops_linear_summed) */
+    bool rings;    /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
@@ -114,6 +116,10 @@ void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k);
 /* The same for a linear layer inside a layer, or its gradient of inputs: in the recipe's format, `a`
  * cast first. */
 void rh_ops_linear(RhOps *ops, int64_t m, int64_t n, int64_t k);
+/* Of all tokens: the one linear layer that reads what tensor ranks gather, and the one whose outputs
+ * they sum; row by row where that goes in steps. */
+void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k);
+void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k);
 /* Gradient of a weight (rows x columns) over all tokens, added into the fp32 main gradient; of a
  * linear layer, from operands that are cast already. */
 void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns);

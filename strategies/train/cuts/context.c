@@ -15,29 +15,13 @@ static int32_t ring_ranks(const RhLayout *l)
     return l->cp / l->ulysses;
 }
 
-/* Sends the block of this step on; it may leave as soon as it has come, kernels or not. */
-static int32_t pass_on(RhWeave *w, const RhPiece *step)
-{
-    int32_t last = w->last;
-    w->last = w->steps_from;
-    int32_t task = rh_weave_collective(w, RH_LANE_CP, RH_GROUP_CONTEXT, RH_OP_SHIFT,
-                                       step->exchange.bytes, "pass keys and values on");
-    w->last = last;
-    return task;
-}
-
 static void ring_step(RhWeave *w, const char *label, const RhPiece *part)
 {
-    int32_t step = part->exchange.step, next = -1;
-    if (step == 0) {
-        w->steps_from = w->last;
-        w->step_brings = -1;
-    }
-    if (step < ring_ranks(w->layout) - 1)
-        next = pass_on(w, part);
-    rh_weave_wait_for(w, w->step_brings);
-    rh_weave_kernels(w, step > 0 ? "ring step" : label, RH_PARTS(part));
-    w->step_brings = next;
+    int32_t step = part->exchange.step;
+    bool travels = step < ring_ranks(w->layout) - 1;
+    RhRingStep ring = {RH_LANE_CP, RH_GROUP_CONTEXT, travels ? part->exchange.bytes : 0,
+                       "pass keys and values on"};
+    rh_weave_ring_step(w, &ring, step > 0 ? "ring step" : label, part);
 }
 
 typedef struct {

@@ -4,7 +4,12 @@
  * per block and direction. Sequence parallelism (Korthikanti et al. 2022, arXiv 2205.05198): the
  * all-reduce becomes a reduce-scatter behind the block and an all-gather before the next; backward
  * gathers the input once more for the weight gradient (figure 5 and section 4.2.2). The input
- * gradient's collective runs beside the weight-gradient GEMMs. */
+ * gradient's collective runs beside the weight-gradient GEMMs.
+ *
+ * Overlap (Transformer Engine's user buffers; Wang et al. 2023, "Overlap communication with dependent
+ * computation via decomposition", ASPLOS): what a linear layer reads is not gathered beforehand, but
+ * goes around a ring while it multiplies the rows that are there; what it makes is scattered split by
+ * split while it makes the next. Which layers do, operators say (rh_ops_linear_gathered, _summed). */
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
@@ -30,13 +35,53 @@ static int32_t gather(RhWeave *w, const char *label)
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->gathered_bytes, label) : -1;
 }
 
+static bool in_steps(const RhPiece *piece, RhExchangeKind kind)
+{
+    for (int32_t i = 0; i < piece->parts_count; i++)
+        if (piece->parts[i].exchange.kind == kind)
+            return true;
+    return false;
+}
+
+/* Backward, weights wait for the input, too: it is gathered again behind the ring's last step. */
+static void rows_in(RhWeave *w, const char *label, const RhPiece *part)
+{
+    bool last = part->exchange.step == w->layout->tp - 1;
+    bool weights_next = w->pass == RH_SLOT_BACKWARD && w->phase != RH_PHASE_RECOMPUTE;
+    RhRingStep ring = {RH_LANE_TP, RH_GROUP_TENSOR,
+                       last ? 0 : w->at->gathered_bytes / w->layout->tp, "pass rows on"};
+    if (last && weights_next)
+        w->before_weight = gather(w, "all-gather input again");
+    rh_weave_ring_step(w, &ring, label, part);
+}
+
+/* What follows waits for the last split's sum (forward_out). */
+static void rows_out(RhWeave *w, const char *label, const RhPiece *part)
+{
+    rh_weave_kernels(w, label, RH_PARTS(part));
+    if (w->summed)
+        w->step_brings =
+            collective(w, RH_OP_REDUCE_SCATTER, part->exchange.bytes, "sum rows of activations");
+}
+
+static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
+{
+    RhExchangeKind kind = part->exchange.kind;
+    if (kind != RH_EXCHANGE_ROWS_IN && kind != RH_EXCHANGE_ROWS_OUT)
+        return false;
+    (kind == RH_EXCHANGE_ROWS_IN ? rows_in : rows_out)(w, label, part);
+    return true;
+}
+
 /* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.
  * Head: cross-entropy needs the maximum, the predicted logit and the sum of exponentials over all
  * of it, fp32 a token. */
 static void forward_out(RhWeave *w)
 {
     double tokens = (double)rh_shard_tokens(&w->pieces->shard);
-    if (w->block == RH_BLOCK_HEAD)
+    if (in_steps(&w->at->tensor_forward, RH_EXCHANGE_ROWS_OUT))
+        rh_weave_continue_after(w, w->step_brings);
+    else if (w->block == RH_BLOCK_HEAD)
         rh_weave_continue_after(
             w, collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));
     else
@@ -47,6 +92,8 @@ static void forward_out(RhWeave *w)
 /* The head's output gradient is each rank's own; the embedding hands no gradient on. */
 static void backward_in(RhWeave *w)
 {
+    if (in_steps(&w->at->data, RH_EXCHANGE_ROWS_IN))
+        return;
     int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather(w, "all-gather gradients");
     if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING)
         w->before_weight = gather(w, "all-gather input again");
@@ -59,7 +106,8 @@ static void seam(RhWeave *w, RhSeam at)
         return;
     switch (at) {
     case RH_SEAM_FORWARD_IN:
-        rh_weave_continue_after(w, gather(w, "all-gather activations"));
+        if (!in_steps(&w->at->tensor_forward, RH_EXCHANGE_ROWS_IN))
+            rh_weave_continue_after(w, gather(w, "all-gather activations"));
         break;
     case RH_SEAM_FORWARD_OUT:
         forward_out(w);
@@ -112,6 +160,11 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
                        c->stack->name);
+    if (l->tensor_overlap && !c->stack->tensor_overlap)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "tpoverlap=on: the stack %s does not run linear layers beside their "
+                       "collectives\nnote: legal tpoverlap: off",
+                       c->stack->name);
     if (l->sequence_parallel && l->tp > 1 && c->job.sequence / l->cp % l->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
@@ -119,4 +172,4 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_tensor = {.name = "tp", .legal = legal, .seam = seam};
+const RhCut rh_cut_tensor = {.name = "tp", .legal = legal, .seam = seam, .exchange = exchange};
