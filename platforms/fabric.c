@@ -346,20 +346,15 @@ static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
     return bytes_per_s;
 }
 
-bool rh_platform_link_joins_switches(const RhPlatform *p, RhLink link)
+RhSwitchLinks rh_platform_switch_links(const RhPlatform *p)
 {
-    return link >= tier_base(p, 0) && link < host_base(p);
-}
-
-bool rh_platform_link_is_ample(const RhPlatform *p, RhLink link)
-{
-    if (p->link_changes->len > 0 || !rh_platform_link_joins_switches(p, link))
-        return false;
-    int32_t tier = link_parts(p, link).tier;
-    for (int32_t t = 0; t <= tier; t++)
+    RhSwitchLinks links = {tier_base(p, 0), tier_base(p, 0), host_base(p)};
+    for (int32_t t = 0; t < p->tiers_count && p->link_changes->len == 0; t++) {
         if (p->tiers[t].oversubscription.value > 1)
-            return false;
-    return true;
+            break;
+        links.ample_end += tier_links(p, t);
+    }
+    return links;
 }
 
 static const RhLinkChange *change_of(const RhPlatform *p, RhLink link)

@@ -156,11 +156,13 @@ int32_t rh_platform_links_count(const RhPlatform *p);
  * the first, and how many there are, at every other number from there on. A block lies in a node, with a NIC and
  * a host link for each GPU, or one for all of it. */
 RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike);
-/* Between switches of the tree. */
-bool rh_platform_link_joins_switches(const RhPlatform *p, RhLink link);
-/* One of those that carries all that the NICs below it can send or take at once: it holds nobody
- * back. Not claimed where single links were changed. */
-bool rh_platform_link_is_ample(const RhPlatform *p, RhLink link);
+/* Links between switches of the tree: [first, end). Of these [first, ample_end) carry all that the NICs
+ * below can send or take at once, so they hold nobody back; not claimed where single links were
+ * changed. */
+typedef struct {
+    RhLink first, ample_end, end;
+} RhSwitchLinks;
+RhSwitchLinks rh_platform_switch_links(const RhPlatform *p);
 /* Effective capacity: datasheet x efficiency x what-if scale. */
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
 /* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up", "host/node0/gpu4/out",

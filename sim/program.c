@@ -193,8 +193,12 @@ int32_t *rh_program_role_of_rank(const RhProgram *p)
         roles[r] = -1;
     for (guint i = 0; i < p->roles->len; i++) {
         const RhRole *role = rh_program_role(p, (int32_t)i);
-        for (int32_t k = 0; k < role->ranks_count; k++)
-            roles[rh_role_rank(role, k)] = (int32_t)i;
+        RhSpan inner = role->spans_count ? role->spans[0] : (RhSpan){1, 1};
+        for (int32_t k = 0; k < role->ranks_count; k += inner.extent) {
+            int32_t first = rh_role_rank(role, k);
+            for (int32_t j = 0; j < inner.extent; j++)
+                roles[first + j * inner.stride] = (int32_t)i;
+        }
     }
     return roles;
 }

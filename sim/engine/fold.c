@@ -15,16 +15,14 @@ typedef struct {
     uint64_t *link, *link_next;
     uint64_t *flow, *pair_seed;
     uint64_t *instance, *instance_next;
-    GArray *touched; /* RhLink: firsts of the links that some flow crosses */
     bool every_link; /* has a colour of its own, not those of its orbit one in common */
     RhMap64 *seen;
     uint64_t seen_last;
     int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
 } Refine;
 
-static uint64_t *first_rank_colours(const RhTraffic *t)
+static void first_rank_colours(const RhTraffic *t, uint64_t *rank)
 {
-    uint64_t *rank = g_new0(uint64_t, t->program->ranks_count + 1);
     for (int32_t r = 0; r < t->program->ranks_count; r += t->block)
         rank[r] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
     for (int32_t r = 0; t->platform->gpu_speeds->len > 0 && r < t->program->ranks_count;
@@ -32,22 +30,12 @@ static uint64_t *first_rank_colours(const RhTraffic *t)
         double speed = rh_platform_gpu_speed(t->platform, rh_program_gpu(t->program, r));
         rank[r] = speed < 1 ? rh_mix64(rank[r], rh_bits64(speed)) : rank[r];
     }
-    return rank;
 }
 
-static void touch_links(Refine *f)
+static void first_link_colours(Refine *f)
 {
-    const RhTraffic *t = f->traffic;
-    for (uint32_t i = 0; i < t->flows->len; i++) {
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
-        for (int32_t k = 0; k < flow->links_count; k++) {
-            RhLink link = rh_traffic_crossings(t, flow)[k].first;
-            if (f->link[link])
-                continue;
-            f->link[link] = rh_mix64(13, rh_bits64(t->bytes_per_s[link]));
-            g_array_append_val(f->touched, link);
-        }
-    }
+    for (int32_t i = 0; i < f->links_count; i++)
+        f->link[i] = rh_mix64(13, rh_bits64(AT(f->traffic->links, RhTrafficLink, i)->bytes_per_s));
 }
 
 static int32_t *peers_by_role(const RhTraffic *t)
@@ -90,13 +78,26 @@ static void take_in_latencies(Refine *f)
     }
 }
 
+/* Of instances: group and shape, and the latencies. */
+static void first_colours(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    first_rank_colours(t, f->rank);
+    first_link_colours(f);
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        f->instance[i] = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
+    }
+    take_in_latencies(f);
+}
+
 static Refine *refine_new(const RhTraffic *t)
 {
     Refine *f = g_new0(Refine, 1);
     f->traffic = t;
     f->ranks_count = t->program->ranks_count;
-    f->links_count = rh_platform_links_count(t->platform);
-    f->rank = first_rank_colours(t);
+    f->links_count = (int32_t)t->links->len;
+    f->rank = g_new0(uint64_t, f->ranks_count + 1);
     f->rank_next = g_new0(uint64_t, f->ranks_count + 1);
     f->link = g_new0(uint64_t, f->links_count + 1);
     f->link_next = g_new0(uint64_t, f->links_count + 1);
@@ -104,15 +105,9 @@ static Refine *refine_new(const RhTraffic *t)
     f->pair_seed = pair_seeds(t);
     f->instance = g_new0(uint64_t, t->instances->len + 1);
     f->instance_next = g_new0(uint64_t, t->instances->len + 1);
-    for (uint32_t i = 0; i < t->instances->len; i++) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i);
-        f->instance[i] = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
-    }
-    take_in_latencies(f);
-    f->touched = g_array_new(FALSE, FALSE, sizeof(RhLink));
     f->seen = rh_map64_new();
     f->peers_first = peers_by_role(t);
-    touch_links(f);
+    first_colours(f);
     return f;
 }
 
@@ -124,7 +119,6 @@ static void refine_free(Refine *f)
                           f->flow, f->pair_seed, f->instance, f->instance_next};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_free(arrays[i]);
-    g_array_unref(f->touched);
     rh_map64_free(f->seen);
     g_free(f->peers_first);
     g_free(f);
@@ -144,7 +138,8 @@ static void colour_flows(Refine *f)
             rh_mix64(rh_mix64(f->pair_seed[flows[i].pair], rh_bits64(latency_s)), whose);
         const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++)
-            colour = rh_mix64(colour, f->link[f->every_link ? route[k].link : route[k].first]);
+            colour = rh_mix64(colour, f->every_link ? rh_fold_own_hash(route[k].link)
+                                                    : f->link[route[k].at]);
         f->flow[i] = colour;
     }
 }
@@ -158,7 +153,7 @@ static void spread_flows_to_links(Refine *f)
         uint64_t colour = rh_mix64(f->flow[i], 19);
         const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++)
-            f->link_next[route[k].first] += (uint64_t)route[k].flows * colour;
+            f->link_next[route[k].at] += (uint64_t)route[k].flows * colour;
     }
 }
 
@@ -217,7 +212,6 @@ static void see(Refine *f, uint64_t colour)
  * those of ranks, *tasks what their performers would do. */
 static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
 {
-    const RhLink *touched = (const RhLink *)(void *)f->touched->data;
     rh_map64_clear(f->seen);
     f->seen_last = 0;
     *ranks = 0;
@@ -229,8 +223,8 @@ static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
             *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
         *ranks = f->seen->used;
     }
-    for (uint32_t i = 0; i < f->touched->len; i++)
-        see(f, f->link[touched[i]]);
+    for (int32_t i = 0; i < f->links_count; i++)
+        see(f, f->link[i]);
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
         see(f, f->instance[i]);
     return f->seen->used;
@@ -261,12 +255,10 @@ static void refine_ranks(Refine *f, bool flows_too)
 
 static void refine_links(Refine *f)
 {
-    const RhLink *touched = (const RhLink *)(void *)f->touched->data;
-    for (uint32_t i = 0; i < f->touched->len; i++)
-        f->link_next[touched[i]] = rh_mix64(f->link[touched[i]], 47);
+    for (int32_t i = 0; i < f->links_count; i++)
+        f->link_next[i] = rh_mix64(f->link[i], 47);
     spread_flows_to_links(f);
-    for (uint32_t i = 0; i < f->touched->len; i++)
-        f->link[touched[i]] = f->link_next[touched[i]];
+    swap(&f->link, &f->link_next);
 }
 
 typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
@@ -336,7 +328,8 @@ static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const 
     const RhCrossing *route = rh_traffic_crossings(t, flow);
     double slowest = 0;
     for (int32_t l = 0; l < flow->links_count; l++)
-        slowest = MAX(slowest, crossed[route[l].first].flows / t->bytes_per_s[route[l].first]);
+        slowest =
+            MAX(slowest, crossed[route[l].at].flows / rh_traffic_link(t, &route[l])->bytes_per_s);
     return slowest;
 }
 
@@ -406,24 +399,40 @@ static void take_colours(Refine *f, RhFold *fold)
     fold->flow_hash = g_steal_pointer(&f->flow);
 }
 
+/* NULL when there would be too many performers. */
+static RhFold *fold_exactly(Refine *f, uint32_t *wanted)
+{
+    if (!refine(f, REFINE_ALL, wanted))
+        return NULL;
+    RhFold *fold = g_new0(RhFold, 1);
+    colour_flows(f);
+    take_colours(f, fold);
+    return fold;
+}
+
+RhFold *rh_fold_exact(const RhTraffic *traffic)
+{
+    g_autoptr(Refine) f = refine_new(traffic);
+    uint32_t wanted;
+    return fold_exactly(f, &wanted);
+}
+
 static RhFold *fold_by_symmetry(const RhTraffic *t)
 {
-    RhFold *fold = g_new0(RhFold, 1);
     g_autoptr(Refine) f = refine_new(t);
     uint32_t wanted, ranks;
-    if (refine(f, REFINE_ALL, &wanted)) {
-        colour_flows(f);
-        take_colours(f, fold);
+    RhFold *fold = fold_exactly(f, &wanted);
+    if (fold)
         return fold;
-    }
-    g_autoptr(Refine) coarse = refine_new(t); /* ranks that meet as their program says */
-    refine(coarse, REFINE_RANKS_ONLY, &ranks);
-    for (int32_t l = 0; l < coarse->links_count; l++)
-        coarse->link[l] = rh_mix64(coarse->link[l], (uint64_t)l + 59);
-    coarse->every_link = true;
-    colour_flows(coarse);
-    take_colours(coarse, fold);
-    choose_slowest(coarse, fold);
+    fold = g_new0(RhFold, 1);
+    first_colours(f); /* ranks that meet as their program says */
+    refine(f, REFINE_RANKS_ONLY, &ranks);
+    for (int32_t l = 0; l < f->links_count; l++)
+        f->link[l] = rh_mix64(f->link[l], (uint64_t)l + 59);
+    f->every_link = true;
+    colour_flows(f);
+    take_colours(f, fold);
+    choose_slowest(f, fold);
     fold->approximate_why = merged_text(fold, wanted);
     return fold;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "sim/engine/traffic.h"
+#include "sim/map64.h"
 
 #define RH_FOLD_COLOURS_MAX   512     /* more are merged */
 #define RH_FOLD_TASKS_MAX     4000000 /* of all performers; a few seconds' work */
@@ -28,16 +29,23 @@ typedef struct {
     int32_t *meeting_of_instance;
     int32_t *meeting_instance; /* the representative, per meeting */
     int32_t *instances_count;  /* per meeting */
-    uint64_t *link_hash;   /* per link of the platform, the first of its orbit alone unless merged;
-                            equal hash, same colour */
-    uint64_t *flow_hash;   /* per flow of the traffic */
-    double *slowness;      /* merged: seconds a byte of the slowest link that a pattern's flow
+    uint64_t *link_hash;       /* per link of the traffic; equal hash, same colour */
+    uint64_t *flow_hash;       /* per flow of the traffic */
+    double *slowness;          /* merged: seconds a byte of the slowest link that a pattern's flow
                               crosses, each link shared by the pattern's flows; flow by flow of
                               every pattern, one pattern after another. Else NULL */
-    char *approximate_why; /* owned; NULL when the partition is exact */
+    char *approximate_why;     /* owned; NULL when the partition is exact */
 } RhFold;
+
+/* Merged: every link of the platform is of a colour of its own. */
+static inline uint64_t rh_fold_own_hash(RhLink link)
+{
+    return rh_mix64(59, (uint64_t)link + 1);
+}
 
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
+/* The same folded, but NULL where ranks would be merged. */
+RhFold *rh_fold_exact(const RhTraffic *traffic);
 void rh_fold_free(RhFold *fold);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFold, rh_fold_free)

@@ -27,8 +27,9 @@ typedef struct {
     RhMap64 *weights;     /* class and quotient link -> index into counts */
     GArray *counts;       /* int32_t */
     double *latency_s;    /* merged colours: longest per pattern and owner; else NULL */
-    int32_t *link_number; /* per link of the platform, or first of its orbit: its quotient link when
-                             it is the one that stands for the colour; else -1 */
+    RhMap64 *link_number; /* 1 + link, or first of its orbit, that stands for a colour -> its
+                             quotient link */
+    bool *stands;         /* per link of the traffic: does any of its orbit? */
 } Builder;
 
 static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
@@ -145,14 +146,16 @@ static void find_own_flows(Builder *b)
 
 static int32_t quotient_link(Builder *b, const RhCrossing *crossing)
 {
-    RhLink own = b->fold->approximate_why ? crossing->link : crossing->first;
-    uint64_t colour = b->fold->link_hash[own];
+    bool merged = b->fold->approximate_why != NULL;
+    RhLink own = merged ? crossing->link : rh_traffic_link(b->traffic, crossing)->first;
+    uint64_t colour = merged ? rh_fold_own_hash(own) : b->fold->link_hash[crossing->at];
     int32_t *number = rh_map64_at(b->link_of, colour, (int32_t)b->q->links->len);
     if (*number == (int32_t)b->q->links->len) {
         RhLink link = crossing->link;
         RhQuotientLink added = {link, rh_platform_link_bytes_per_s(b->traffic->platform, link), 1};
         g_array_append_val(b->q->links, added);
-        b->link_number[own] = *number;
+        rh_map64_at(b->link_number, (uint64_t)own + 1, *number);
+        b->stands[crossing->at] = true;
     }
     return *number;
 }
@@ -318,8 +321,11 @@ static void count_weights(Builder *b)
         const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++) {
             int32_t links = b->fold->approximate_why ? t->block / route[k].flows : 1;
-            for (int32_t l = 0; l < links; l++)
-                add_weights(b, (int32_t)i, b->link_number[route[k].first + 2 * l], route[k].flows);
+            RhLink first = rh_traffic_link(t, &route[k])->first;
+            for (int32_t l = 0; l < links && b->stands[route[k].at]; l++)
+                add_weights(b, (int32_t)i,
+                            rh_map64_get(b->link_number, (uint64_t)(first + 2 * l) + 1),
+                            route[k].flows);
         }
     }
 }
@@ -411,7 +417,6 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
         g_new0(int32_t, (size_t)traffic->patterns->len * (size_t)q->owners_count + 2);
     q->meeting_of =
         g_new0(int32_t, (size_t)traffic->program->groups->len * (size_t)fold->colours_count + 1);
-    int32_t links = rh_platform_links_count(traffic->platform);
     Builder b = {.traffic = traffic, .fold = fold, .q = q};
     b.own = g_array_new(FALSE, FALSE, sizeof(Own));
     b.counts = g_array_new(FALSE, TRUE, sizeof(int32_t));
@@ -419,8 +424,8 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     b.any_class = rh_map64_new();
     b.link_of = rh_map64_new();
     b.weights = rh_map64_new();
-    b.link_number = g_new(int32_t, links + 1);
-    memset(b.link_number, 0xff, sizeof *b.link_number * (size_t)(links + 1));
+    b.link_number = rh_map64_new();
+    b.stands = g_new0(bool, traffic->links->len + 1);
     find_own_flows(&b);
     add_classes(&b);
     count_weights(&b);
@@ -432,7 +437,8 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     rh_map64_free(b.any_class);
     rh_map64_free(b.link_of);
     rh_map64_free(b.weights);
-    g_free(b.link_number);
+    rh_map64_free(b.link_number);
+    g_free(b.stands);
     g_free(b.latency_s);
     return q;
 }

@@ -285,11 +285,15 @@ static void clear_link(gpointer data)
 /* Those the quotient link stands for. */
 static int32_t count_alike(const RhSession *s, RhLink link)
 {
-    int32_t count = 0, block = s->traffic->block, alike;
-    uint64_t colour = s->fold->link_hash[rh_platform_link_turned(s->platform, block, link, &alike)];
-    for (RhLink l = 0; l < rh_platform_links_count(s->platform); l++)
-        count +=
-            s->fold->link_hash[rh_platform_link_turned(s->platform, block, l, &alike)] == colour;
+    int32_t count = 0, alike;
+    RhLink first = rh_platform_link_turned(s->platform, s->traffic->block, link, &alike);
+    const RhTrafficLink *links = (const RhTrafficLink *)(void *)s->traffic->links->data;
+    guint at = 0;
+    while (links[at].first != first)
+        at++;
+    for (guint i = 0; i < s->traffic->links->len; i++)
+        if (s->fold->link_hash[i] == s->fold->link_hash[at])
+            count += links[i].alike;
     return count;
 }
 

@@ -258,6 +258,22 @@ static bool leaves_out(const RhTraffic *t)
     return t->platform->messages.sender == RH_SHARING_NONE && t->platform->link_changes->len == 0;
 }
 
+static bool is_ample(const RhTraffic *t, RhLink link)
+{
+    return link >= t->switch_links.first && link < t->switch_links.ample_end && leaves_out(t);
+}
+
+static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
+{
+    int32_t *place = &t->place_of_link[first];
+    if (*place == 0) {
+        RhTrafficLink fresh = {first, alike, rh_platform_link_bytes_per_s(t->platform, first)};
+        g_array_append_val(t->links, fresh);
+        *place = (int32_t)t->links->len;
+    }
+    return *place - 1;
+}
+
 /* Links that hold nobody back are left out: rates are the same without them, and ranks that differ by
  * nothing else are alike. Packets (exec_wire.c) queue on every link. */
 static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
@@ -265,15 +281,12 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTraffi
     flow->links_first = (int32_t)t->crossings->len;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
-        RhCrossing crossing = {route[i], route[i], 1};
-        if (leaves_out(t) && rh_platform_link_is_ample(t->platform, route[i]))
+        RhLink first = route[i];
+        if (is_ample(t, first))
             continue;
         if (t->block > 1)
-            crossing.first = rh_platform_link_turned(t->platform, t->block, route[i], &alike);
-        crossing.flows = t->block / alike;
-        if (t->bytes_per_s[crossing.first] <= 0)
-            t->bytes_per_s[crossing.first] =
-                rh_platform_link_bytes_per_s(t->platform, crossing.first);
+            first = rh_platform_link_turned(t->platform, t->block, first, &alike);
+        RhCrossing crossing = {route[i], place_of(t, first, alike), t->block / alike};
         g_array_append_val(t->crossings, crossing);
     }
     flow->links_count = (int32_t)t->crossings->len - flow->links_first;
@@ -530,7 +543,8 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->block = 1;
     t->role_of_rank = rh_program_role_of_rank(p);
     t->groups = g_new0(RhGroupTraffic, p->groups->len + 1);
-    t->bytes_per_s = g_new0(double, rh_platform_links_count(platform) + 1);
+    t->switch_links = rh_platform_switch_links(platform);
+    t->place_of_link = g_new0(int32_t, rh_platform_links_count(platform) + 1);
     t->kinds = g_array_new(FALSE, FALSE, sizeof(RhTrafficKind));
     t->schedules = g_array_new(FALSE, FALSE, sizeof(RhTrafficSchedule));
     t->phases = g_array_new(FALSE, FALSE, sizeof(RhTrafficPhase));
@@ -543,6 +557,7 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->members = g_array_new(FALSE, FALSE, sizeof(int32_t));
     t->flows = g_array_new(FALSE, FALSE, sizeof(RhTrafficFlow));
     t->crossings = g_array_new(FALSE, FALSE, sizeof(RhCrossing));
+    t->links = g_array_new(FALSE, FALSE, sizeof(RhTrafficLink));
     return t;
 }
 
@@ -562,6 +577,7 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
         return rh_traffic_new(p, platform, true, error);
     if (!add_flows(t, error))
         return NULL;
+    g_clear_pointer(&t->place_of_link, g_free);
     return g_steal_pointer(&t);
 }
 
@@ -577,7 +593,7 @@ void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, RhCrossed *cros
                 &flows[rh_traffic_flow_of_step(t, pattern, first / step, k, &share)];
             const RhCrossing *route = rh_traffic_crossings(t, flow);
             for (int32_t l = 0; l < flow->links_count; l++) {
-                RhCrossed *link = &crossed[route[l].first];
+                RhCrossed *link = &crossed[route[l].at];
                 int32_t before = link->pattern == index + 1 ? link->flows : 0;
                 *link = (RhCrossed){index + 1, before + route[l].flows};
             }
@@ -588,8 +604,9 @@ void rh_traffic_free(RhTraffic *t)
 {
     if (!t)
         return;
-    GArray *arrays[] = {t->kinds,     t->schedules, t->phases, t->patterns,  t->edges, t->peers,
-                        t->instances, t->members,   t->flows,  t->crossings, t->pairs, t->uses};
+    GArray *arrays[] = {t->kinds, t->schedules, t->phases,  t->patterns, t->edges,
+                        t->peers, t->instances, t->members, t->flows,    t->crossings,
+                        t->pairs, t->uses,      t->links};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     for (uint32_t g = 0; g < t->program->groups->len; g++) {
@@ -600,6 +617,6 @@ void rh_traffic_free(RhTraffic *t)
     g_free(t->groups);
     g_free(t->kind_of_task);
     g_free(t->role_of_rank);
-    g_free(t->bytes_per_s);
+    g_free(t->place_of_link);
     g_free(t);
 }

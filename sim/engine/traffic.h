@@ -55,10 +55,18 @@ typedef struct {
     double latency_s;
 } RhTrafficFlow;
 
+/* An orbit of links that flows cross. */
+typedef struct {
+    RhLink first;
+    int32_t alike; /* how many it has, at every other number from there on */
+    double bytes_per_s;
+} RhTrafficLink;
+
 /* A link that a flow crosses, on behalf of the link's orbit. */
 typedef struct {
-    RhLink link, first; /* itself; the orbit's first */
-    int32_t flows;      /* of the flow's orbit, over each link of that one */
+    RhLink link;   /* itself */
+    int32_t at;    /* its orbit, among the traffic's links */
+    int32_t flows; /* of the flow's orbit, over each link of that one */
 } RhCrossing;
 
 typedef struct {
@@ -111,8 +119,9 @@ typedef struct {
     GArray *peers;                      /* RhPeer */
     GArray *pairs, *uses;               /* RhPair, RhPairUse */
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
-    GArray *flows, *crossings;          /* RhTrafficFlow, RhCrossing */
-    double *bytes_per_s; /* of the platform's links that are the first of a crossing; else 0 */
+    GArray *flows, *crossings, *links;  /* RhTrafficFlow, RhCrossing, RhTrafficLink */
+    RhSwitchLinks switch_links;         /* of the platform */
+    int32_t *place_of_link; /* 1 + index into links, by an orbit's first; while flows are listed */
 } RhTraffic;
 
 /* Flows of one pattern over a link. */
@@ -161,6 +170,11 @@ static inline int32_t rh_traffic_flow_of(const RhTraffic *t, const RhPattern *pa
     return rh_traffic_flow_of_step(t, pattern, i / step, i % step, share);
 }
 
-/* Counts a pattern's flows into crossed[first of a link], which holds those of any pattern before;
+static inline const RhTrafficLink *rh_traffic_link(const RhTraffic *t, const RhCrossing *crossing)
+{
+    return &g_array_index(t->links, RhTrafficLink, crossing->at);
+}
+
+/* Counts a pattern's flows into crossed[index of a link], which holds those of any pattern before;
  * zeroed at first. */
 void rh_traffic_count_crossed(const RhTraffic *t, int32_t pattern, RhCrossed *crossed);

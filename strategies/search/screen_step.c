@@ -26,12 +26,20 @@ typedef struct {
 
 /* --- what each stage calls --- */
 
+/* A ring sends between the same members, whichever of its passes it runs. */
+static RhOp alike(RhOp op, RhAlgo algo)
+{
+    bool passes = op == RH_OP_ALL_REDUCE || op == RH_OP_REDUCE_SCATTER;
+    return algo == RH_ALGO_RING && passes ? RH_OP_ALL_GATHER : op;
+}
+
 static Call call_of(const Calls *c, const Call *asked)
 {
     RhAlgo algo = rh_train_algorithm(c->screen->c, c->net->skeleton, asked->group, (RhOp)asked->op,
                                      asked->bytes);
     bool pipelined = rh_collective_is_pipelined((RhOp)asked->op, algo);
-    return (Call){asked->group, asked->op, (int32_t)algo, 0, pipelined ? asked->bytes : 0};
+    return (Call){asked->group, (int32_t)alike((RhOp)asked->op, algo), (int32_t)algo, 0,
+                  pipelined ? asked->bytes : 0};
 }
 
 static int find(const GArray *calls, guint first, const Call *wanted)
@@ -208,8 +216,8 @@ static RhHop *hops_new(const Calls *c)
     const RhPlatform *platform = c->screen->c->platform;
     g_autoptr(RhProgram) program = each_once(c);
     g_autoptr(RhTraffic) traffic = rh_traffic_new(program, platform, false, NULL);
-    g_autoptr(RhFold) fold = traffic ? rh_fold_new(traffic, false, NULL) : NULL;
-    if (!fold || fold->approximate_why)
+    g_autoptr(RhFold) fold = traffic ? rh_fold_exact(traffic) : NULL;
+    if (!fold)
         return NULL;
     g_autoptr(RhQuotient) quotient = rh_quotient_new(traffic, fold);
     return quotient->weights_rounded ? NULL : hops_of(c, traffic, quotient);
