@@ -148,8 +148,10 @@ static char *variants_text(void)
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (knob->variant)
             g_ptr_array_add(keys, (void *)knob->key);
+    const char *last = g_ptr_array_steal_index(keys, keys->len - 1);
     g_ptr_array_add(keys, NULL);
-    return g_strjoinv(" and ", (char **)keys->pdata);
+    g_autofree char *others = g_strjoinv(", ", (char **)keys->pdata);
+    return *others ? g_strdup_printf("%s and %s", others, last) : g_strdup(last);
 }
 
 static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptions *options)

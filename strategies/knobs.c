@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "strategies/partition.h"
 #include "strategies/stages.h"
 
+static const char *const partition_names[] = {"even", "parameters", "work", NULL};
 static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const context_names[] = {"ring", "gather", NULL};
@@ -75,6 +77,12 @@ static char *title_tensor_overlap(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
     return l->tensor_overlap ? g_strdup("tensor overlap") : NULL;
+}
+
+static char *title_partition(const RhKnob *knob, const RhLayout *l)
+{
+    bool shown = l->partition != RH_PARTITION_EVEN && l->pp > 1;
+    return shown ? g_strdup_printf("stages of equal %s", knob->names[l->partition]) : NULL;
 }
 
 static char *title_stages(const RhKnob *knob, const RhLayout *l)
@@ -234,6 +242,18 @@ static bool next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, 
         return ++*value == 1;
     *value = MAX(*value + 1, 2);
     return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;
+}
+
+/* By work too, where that makes another split; by parameters only when asked. */
+static bool next_partition(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    if (++*value == RH_PARTITION_EVEN)
+        return true;
+    if (*value > RH_PARTITION_WORK)
+        return false;
+    *value = RH_PARTITION_WORK;
+    return l->pp > 1 && !c->stack->even_stages && rh_partition_differs(c, l, RH_PARTITION_WORK);
 }
 
 /* --- the table --- */

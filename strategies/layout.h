@@ -18,6 +18,14 @@
 /* Rank order, innermost first. */
 typedef enum { RH_ORDER_NONE, RH_ORDER_TP_DP_PP, RH_ORDER_TP_PP_DP, RH_ORDER_LAST } RhOrder;
 
+/* By what layers are dealt out to the chunks of a pipeline, where they are not named. */
+typedef enum {
+    RH_PARTITION_EVEN,
+    RH_PARTITION_PARAMETERS,
+    RH_PARTITION_WORK,
+    RH_PARTITION_LAST
+} RhPartition;
+
 typedef struct {
 #define RH_KNOB(type, field, ...) type field;
 #include "strategies/knob_rows.h"

@@ -76,6 +76,7 @@ static const RhStack stacks[] = {
         .fused_norms = true,
         .sequence_parallel = false,
         .expert_parallel = false,
+        .even_stages = true,
         .schedules = MEGATRON_SCHEDULES,
         .zero_unstaged = MEGATRON_ZERO_UNSTAGED,
         .kernel_gap_s = KERNEL_GAP_S,

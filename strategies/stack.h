@@ -19,6 +19,7 @@ typedef struct {
     bool tensor_overlap;         /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
     bool expert_parallel;        /* experts may be spread over ranks */
+    bool even_stages;            /* layers are dealt out to stages evenly, and not else */
     uint32_t schedules;          /* that it runs: bits of RhPipelineKind; 0: all there are */
     uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
+#include "strategies/partition.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -247,8 +248,9 @@ static void no_knob_is_left_out(void)
         int32_t value = rh_knob_value(knob, &l);
         rh_knob_store(knob, &other, value < knob->high ? value + 1 : knob->low);
         g_autoptr(RhLaunch) after = rh_launch_new("megatron", &k.c, &other, NULL);
-        bool schedule = strcmp(knob->key, "schedule") == 0; /* vpp says it */
-        CU_ASSERT_TRUE(!after || schedule || strcmp(before->flags, after->flags) != 0);
+        bool elsewhere = strcmp(knob->key, "schedule") == 0 || /* vpp says it */
+                         strcmp(knob->key, "partition") == 0;  /* and this the pipeline */
+        CU_ASSERT_TRUE(!after || elsewhere || strcmp(before->flags, after->flags) != 0);
     }
 }
 
@@ -282,7 +284,8 @@ static GStrv chunks_of(const char *quoted)
 static void uneven_pipelines_are_said_chunk_by_chunk(void)
 {
     static const char *const layouts[] = {"tp8,pp16,vpp8,dp8,recompute=full", "tp8,pp16,vpp1",
-                                          "tp8,pp4,stages=30-33-33-30", "tp8,pp2,stages=62-64"};
+                                          "tp8,pp4,stages=30-33-33-30", "tp8,pp2,stages=62-64",
+                                          "tp8,pp4,partition=work"};
     g_auto(TrainKit) k = train_kit("llama-3.1-405b", "dgx-h100:128", "megatron", 1024, 8192);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
@@ -293,11 +296,11 @@ static void uneven_pipelines_are_said_chunk_by_chunk(void)
         g_auto(GStrv) chunks = chunks_of(split);
         guint count = (guint)(l.pp * l.vpp);
         CU_ASSERT_EQUAL_FATAL(g_strv_length(chunks), count);
+        int32_t layers[256];
+        rh_partition_layers(&k.c, &l, layers);
         for (guint g = 0; g < count; g++) {
-            int32_t first, layers;
-            rh_train_chunk_layers(&k.c, &l, (int32_t)g, &first, &layers);
             g_autoptr(GString) held = g_string_new(g == 0 ? "E" : "");
-            for (int32_t j = 0; j < layers; j++)
+            for (int32_t j = 0; j < layers[g]; j++)
                 g_string_append_c(held, 't');
             g_string_append(held, g == count - 1 ? "L" : "");
             CU_ASSERT_STRING_EQUAL(chunks[g], held->str);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "strategies/knobs.h"
+#include "strategies/partition.h"
 #include "strategies/train/shape.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -184,16 +185,75 @@ static void chunks_hold_every_layer_once(void)
                                         "tp8,pp32,vpp3", "tp8,pp2,vpp63", "tp8,pp1"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         RhLayout l = train_layout(&k, texts[i]);
-        int32_t expected = 0, first, count, least = 1000, most = 0;
+        int32_t layers[256], sum = 0, least = 1000, most = 0;
+        rh_partition_layers(&k.c, &l, layers);
         for (int32_t g = 0; g < l.pp * l.vpp; g++) {
-            rh_train_chunk_layers(&k.c, &l, g, &first, &count);
-            CU_ASSERT_EQUAL(first, expected);
-            expected += count;
-            least = MIN(least, count);
-            most = MAX(most, count);
+            sum += layers[g];
+            least = MIN(least, layers[g]);
+            most = MAX(most, layers[g]);
         }
-        CU_ASSERT_EQUAL(expected, 126);
+        CU_ASSERT_EQUAL(sum, 126);
         CU_ASSERT_TRUE(most - least <= 1);
+    }
+}
+
+/* The heaviest chunk of any split of the layers, by trying them all: L layers of weight 1, the first
+ * chunk with `first` besides and the last with `last`. */
+static double lightest_of_all(int32_t layers, int32_t chunks, double first, double last)
+{
+    double best = 1e300;
+    if (chunks == 1)
+        return layers + first + last;
+    for (int32_t k = 1; k <= layers - (chunks - 1); k++)
+        best = MIN(best, MAX(k + first, lightest_of_all(layers - k, chunks - 1, 0, last)));
+    return best;
+}
+
+/* What a model's embedding and head weigh beside one of its layers. */
+static double beside_a_layer(const TrainKit *k, RhPartition by, RhBlock block)
+{
+    RhShard whole = {.tp = 1,
+                     .microbatch = 1,
+                     .sequence = k->c.job.sequence,
+                     .flash = true,
+                     .dtype = RH_DTYPE_BF16};
+    const RhModel *m = k->c.model;
+    double of[3];
+    RhBlock blocks[] = {block, RH_BLOCK_MIXER, RH_BLOCK_FFN};
+    for (int i = 0; i < 3; i++) {
+        const RhLayerKind *kind = i > 0 ? &m->kinds[0] : NULL;
+        RhParams p = rh_block_params(m, kind, blocks[i], &whole);
+        RhFlops f = rh_block_flops(m, kind, blocks[i], &whole);
+        of[i] = by == RH_PARTITION_WORK ? f.weights + f.pairs : p.sharded + p.replicated;
+    }
+    return of[0] / (of[1] + of[2]);
+}
+
+/* The heaviest chunk is as light as the best of all splits, and every layer is held once. */
+static void partitions_keep_the_heaviest_chunk_light(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 64, 2048);
+    static const char *const texts[] = {"pp2", "pp3", "pp4", "pp5", "pp4,vpp2", "pp16", "pp1"};
+    for (RhPartition by = RH_PARTITION_PARAMETERS; by < RH_PARTITION_LAST; by++) {
+        double first = beside_a_layer(&k, by, RH_BLOCK_EMBEDDING),
+               last = beside_a_layer(&k, by, RH_BLOCK_HEAD);
+        CU_ASSERT_TRUE(last > 1); /* else the test says little */
+        for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+            RhLayout l = rh_layout_default();
+            CU_ASSERT_TRUE(rh_layout_parse(texts[i], &l, NULL));
+            l.partition = by;
+            int32_t layers[32], chunks = l.pp * l.vpp, sum = 0;
+            double most = 0;
+            rh_partition_layers(&k.c, &l, layers);
+            for (int32_t g = 0; g < chunks; g++) {
+                CU_ASSERT_TRUE(layers[g] > 0);
+                sum += layers[g];
+                most = MAX(most, layers[g] + (g ? 0 : first) + (g == chunks - 1 ? last : 0));
+            }
+            CU_ASSERT_EQUAL(sum, k.c.model->layers_count);
+            double best = lightest_of_all(k.c.model->layers_count, chunks, first, last);
+            RH_CHECK_CLOSE(most, best, 1e-9);
+        }
     }
 }
 
@@ -303,22 +363,24 @@ int main(void)
 {
     return rh_test_main(
         "layouts",
-        (RhTest[]){{"the_shape_of_a_long_schedule_is_whole", the_shape_of_a_long_schedule_is_whole},
-                   {"every_value_of_every_knob_round_trips", every_value_of_every_knob_round_trips},
-                   {"every_knob_is_explained", every_knob_is_explained},
-                   {"the_text_form_round_trips", the_text_form_round_trips},
-                   {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
-                   {"uneven_stages_have_a_text", uneven_stages_have_a_text},
-                   {"wrong_stages_are_refused_with_their_place",
-                    wrong_stages_are_refused_with_their_place},
-                   {"wrong_keys_and_values_are_refused", wrong_keys_and_values_are_refused},
-                   {"empty_and_repeated_keys_are_refused_with_their_place",
-                    empty_and_repeated_keys_are_refused_with_their_place},
-                   {"a_layout_is_read_from_a_file", a_layout_is_read_from_a_file},
-                   {"every_slot_runs_once_and_forward_comes_first",
-                    every_slot_runs_once_and_forward_comes_first},
-                   {"chunks_hold_every_layer_once", chunks_hold_every_layer_once},
-                   {"illegal_layouts_say_why", illegal_layouts_say_why},
-                   {"knobs_without_effect_are_canonical", knobs_without_effect_are_canonical},
-                   {0}});
+        (RhTest[]){
+            {"the_shape_of_a_long_schedule_is_whole", the_shape_of_a_long_schedule_is_whole},
+            {"every_value_of_every_knob_round_trips", every_value_of_every_knob_round_trips},
+            {"every_knob_is_explained", every_knob_is_explained},
+            {"the_text_form_round_trips", the_text_form_round_trips},
+            {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
+            {"uneven_stages_have_a_text", uneven_stages_have_a_text},
+            {"wrong_stages_are_refused_with_their_place",
+             wrong_stages_are_refused_with_their_place},
+            {"wrong_keys_and_values_are_refused", wrong_keys_and_values_are_refused},
+            {"empty_and_repeated_keys_are_refused_with_their_place",
+             empty_and_repeated_keys_are_refused_with_their_place},
+            {"a_layout_is_read_from_a_file", a_layout_is_read_from_a_file},
+            {"every_slot_runs_once_and_forward_comes_first",
+             every_slot_runs_once_and_forward_comes_first},
+            {"chunks_hold_every_layer_once", chunks_hold_every_layer_once},
+            {"partitions_keep_the_heaviest_chunk_light", partitions_keep_the_heaviest_chunk_light},
+            {"illegal_layouts_say_why", illegal_layouts_say_why},
+            {"knobs_without_effect_are_canonical", knobs_without_effect_are_canonical},
+            {0}});
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/partition.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -28,8 +29,9 @@ static guint count_by_brute_force(const TrainKit *k)
                                 l.sequence_parallel = rest / 9 % 2 != 0;
                                 l.order = (RhOrder)(1 + rest / 18);
                                 RhLayout canonical = rh_train_canonical(&k->c, &l);
-                                count += rh_layout_equal(&canonical, &l) &&
-                                         rh_train_legal(&k->c, &l, NULL);
+                                if (rh_layout_equal(&canonical, &l) &&
+                                    rh_train_legal(&k->c, &l, NULL))
+                                    count += 1 + rh_partition_differs(&k->c, &l, RH_PARTITION_WORK);
                             }
     return count;
 }

@@ -3,6 +3,7 @@
  * strategies/data/megatron-flags.txt. */
 #include "base/error.h"
 #include "strategies/launch/framework.h"
+#include "strategies/partition.h"
 #include "workloads/operators/operator.h"
 
 /* --- knobs --- */
@@ -10,7 +11,8 @@
 /* Stages that hold as many layers each, which Megatron-LM makes unasked. */
 static bool is_even(const RhCase *c, const RhLayout *l)
 {
-    return l->stage_layers_count == 0 && c->model->layers_count % (l->pp * l->vpp) == 0;
+    return l->stage_layers_count == 0 && l->partition == RH_PARTITION_EVEN &&
+           c->model->layers_count % (l->pp * l->vpp) == 0;
 }
 
 /* "Et*7|(t*8|)*14t*7L": what each chunk holds in the order of the model, E the embedding, t a layer,
@@ -19,8 +21,7 @@ static void say_split(RhLaunchText *t)
 {
     int32_t chunks = t->layout->pp * t->layout->vpp;
     g_autofree int32_t *layers = g_new(int32_t, chunks);
-    for (int32_t g = 0, first; g < chunks; g++)
-        rh_train_chunk_layers(t->c, t->layout, g, &first, &layers[g]);
+    rh_partition_layers(t->c, t->layout, layers);
     rh_launch_say(t, "--pipeline-model-parallel-layout '");
     for (int32_t g = 0, times; g < chunks; g += times) {
         bool inner = g > 0 && g < chunks - 1;
@@ -169,6 +170,7 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "sp", VALUES(sequence_words)},
     {.key = "tpoverlap", VALUES(overlap_words)},
     {.key = "order", VALUES(order_words)},
+    {.key = "partition"},
     {.key = "stages"},
 };
 

@@ -1,5 +1,6 @@
 /* Look-up of the tables behind the bounds, and the small ones among them. */
 #include "strategies/search/screen.h"
+#include "strategies/partition.h"
 
 #include <math.h>
 #include <string.h>
@@ -198,11 +199,10 @@ static RhSplit *split_new(RhScreen *screen, const RhLayout *l)
     s->chunks = l->pp * l->vpp;
     s->layers = g_new0(int32_t, s->chunks);
     s->kinds = g_malloc0((size_t)s->chunks * sizeof(*s->kinds));
-    for (int32_t g = 0, first; g < s->chunks; g++) {
-        rh_train_chunk_layers(c, l, g, &first, &s->layers[g]);
-        for (int32_t i = first; i < first + s->layers[g]; i++)
-            s->kinds[g][c->model->kind_of_layer[i]]++;
-    }
+    rh_partition_layers(c, l, s->layers);
+    for (int32_t g = 0, layer = 0; g < s->chunks; g++)
+        for (int32_t end = layer + s->layers[g]; layer < end; layer++)
+            s->kinds[g][c->model->kind_of_layer[layer]]++;
     return s;
 }
 

@@ -42,7 +42,17 @@ static bool is_late(Walk *w)
     return w->late;
 }
 
-/* All values of the knobs from `depth` on, the last one's innermost. */
+/* What --fix says of the knob; NULL: nothing. */
+static const RhConstraint *fixed(const Walk *w, const RhKnob *knob)
+{
+    for (int32_t i = 0; i < w->constraints_count; i++)
+        if (w->constraints[i].knob == knob && w->constraints[i].relation == 0)
+            return &w->constraints[i];
+    return NULL;
+}
+
+/* All values of the knobs from `depth` on, the last one's innermost; of one that is fixed, no
+ * degree of the grid, that value alone, whether or not the search would come by it. */
 static void walk(Walk *w, RhLayout *l, int32_t depth)
 {
     if (depth == w->knobs_count) {
@@ -50,6 +60,12 @@ static void walk(Walk *w, RhLayout *l, int32_t depth)
         return;
     }
     const RhKnob *knob = w->knobs[depth];
+    const RhConstraint *constraint = fixed(w, knob);
+    if (constraint && !knob->degree) {
+        rh_knob_store(knob, l, (int32_t)constraint->value);
+        walk(w, l, depth + 1);
+        return;
+    }
     for (int32_t value = knob->low - 1; !is_late(w) && knob->next(knob, w->c, l, &value);) {
         rh_knob_store(knob, l, value);
         walk(w, l, depth + 1);
@@ -68,11 +84,9 @@ static void add_in_order(Walk *w, const RhKnob *knob)
 static RhLayout start(const Walk *w)
 {
     RhLayout l = rh_layout_default();
-    for (int32_t i = 0; i < w->constraints_count; i++) {
-        const RhConstraint *k = &w->constraints[i];
-        if (k->knob && !k->knob->next && k->relation == 0)
-            rh_knob_store(k->knob, &l, (int32_t)k->value);
-    }
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (!knob->next && fixed(w, knob))
+            rh_knob_store(knob, &l, (int32_t)fixed(w, knob)->value);
     return l;
 }
 

@@ -8,35 +8,6 @@ int64_t rh_train_microbatches(const RhCase *c, const RhLayout *l)
     return c->job.global_batch / ((int64_t)l->dp * l->microbatch);
 }
 
-/* Even where L divides; else, where L + 2 divides, the embedding and the head each stand for one
- * layer (the split of Llama 3: 126 layers on 128 places); else the remainder goes to the middle
- * chunks first. */
-static int32_t default_chunk_layers(int32_t layers, int32_t chunks, int32_t g)
-{
-    int32_t base = layers / chunks, rest = layers % chunks;
-    if (rest == 0)
-        return base;
-    if ((layers + 2) % chunks == 0 && chunks >= 2)
-        return (layers + 2) / chunks - (g == 0 || g == chunks - 1);
-    bool middle = g > 0 && g < chunks - 1;
-    bool extra = middle ? g - 1 < rest : g == 0 && rest > MAX(chunks - 2, 0);
-    return base + extra;
-}
-
-void rh_train_chunk_layers(const RhCase *c, const RhLayout *l, int32_t chunk, int32_t *first,
-                           int32_t *count)
-{
-    int32_t chunks = l->pp * l->vpp;
-    *first = 0;
-    for (int32_t g = 0; g <= chunk; g++) {
-        *count = l->stage_layers_count == chunks
-                     ? l->stage_layers[g]
-                     : default_chunk_layers(c->model->layers_count, chunks, g);
-        if (g < chunk)
-            *first += *count;
-    }
-}
-
 RhLayout rh_train_default(const RhCase *c)
 {
     RhLayout l = rh_layout_default();
@@ -87,6 +58,8 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
         l.hpz = 0;
     if (l.pp == 1 || (l.schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, &l) == 1))
         l.schedule = RH_PIPELINE_1F1B;
+    if (l.stage_layers_count > 0)
+        l.partition = RH_PARTITION_EVEN;
     if (l.pp == 1 || l.dp == 1)
         l.order = RH_ORDER_TP_DP_PP;
     return l;
@@ -124,6 +97,11 @@ static char *zeros_text(const RhStack *stack, int32_t pp)
 
 static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
+    if (l->partition != RH_PARTITION_EVEN && c->stack->even_stages)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "partition: the stack %s deals out layers evenly\n"
+                       "help: leave it out, or name a stack that does not",
+                       c->stack->name);
     if (!rh_stack_runs(c->stack, l->schedule)) {
         g_autofree char *legal = schedules_text(c->stack);
         return rh_fail(error, RH_ERROR_USAGE,

@@ -6,6 +6,7 @@
  * forward to its backward. So while item k runs, either way, the micro-batch has what items 0 to k
  * keep, and k's working bytes. Where backward runs in two halves, the first lets nothing go. */
 #include "strategies/train/memory.h"
+#include "strategies/partition.h"
 
 #include <math.h>
 
@@ -50,13 +51,13 @@ RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp;
     RhChunkMemory *all = g_new0(RhChunkMemory, chunks);
-    for (int32_t g = 0; g < chunks; g++) {
-        int32_t first, count;
-        rh_train_chunk_layers(pieces->c, l, g, &first, &count);
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    rh_partition_layers(pieces->c, l, layers);
+    for (int32_t g = 0, layer = 0; g < chunks; g++) {
         if (g == 0)
             add_item(pieces, l, RH_ITEM_EMBEDDING, &all[g]);
-        for (int32_t i = first; i < first + count; i++)
-            add_item(pieces, l, rh_pieces_kind(pieces, i), &all[g]);
+        for (int32_t end = layer + layers[g]; layer < end; layer++)
+            add_item(pieces, l, rh_pieces_kind(pieces, layer), &all[g]);
         if (g == chunks - 1)
             add_item(pieces, l, RH_ITEM_HEAD, &all[g]);
     }

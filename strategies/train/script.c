@@ -1,5 +1,6 @@
 #include "strategies/train/script.h"
 
+#include "strategies/partition.h"
 #include "strategies/train/cuts/cut.h"
 
 static void add_item(RhScript *s, int kind, int32_t layer)
@@ -14,13 +15,15 @@ static void add_item(RhScript *s, int kind, int32_t layer)
 static void list_items(RhScript *s)
 {
     const RhLayout *l = s->layout;
-    for (int32_t c = 0; c < l->vpp; c++) {
-        int32_t first, count, g = c * l->pp + s->stage;
-        rh_train_chunk_layers(s->pieces->c, l, g, &first, &count);
-        s->chunk_items[c] = (int32_t)s->items->len;
+    g_autofree int32_t *layers = g_new(int32_t, l->pp * l->vpp);
+    rh_partition_layers(s->pieces->c, l, layers);
+    for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
+        if (g % l->pp != s->stage)
+            continue;
+        s->chunk_items[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
             add_item(s, RH_ITEM_EMBEDDING, -1);
-        for (int32_t i = first; i < first + count; i++)
+        for (int32_t i = layer; i < layer + layers[g]; i++)
             add_item(s, rh_pieces_kind(s->pieces, i), i);
         if (g == l->pp * l->vpp - 1)
             add_item(s, RH_ITEM_HEAD, -1);

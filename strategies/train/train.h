@@ -47,9 +47,6 @@ typedef struct {
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout);
 double rh_train_memory_capacity(const RhCase *c);
 
-/* Layers of chunk g (0 .. pp*vpp-1) under the layout's split: first layer and how many. */
-void rh_train_chunk_layers(const RhCase *c, const RhLayout *layout, int32_t chunk, int32_t *first,
-                           int32_t *count);
 /* Ranks that hold the same parameters: data and context parallel. */
 int32_t rh_train_replicas(const RhLayout *layout);
 /* Ranks that an expert is cut over; and do ranks have some experts, or parts of other shape than

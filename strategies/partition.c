@@ -1,0 +1,145 @@
+/* Which layers each chunk of a pipeline holds, where the layout does not name them.
+ *
+ * partition=parameters is what DeepSpeed's PipelineModule does by default (partition_method
+ * "parameters", deepspeed/runtime/pipe/module.py); =work weighs a layer by its FLOPs instead, the
+ * head among them. Both keep the heaviest chunk as light as it can be, and among such splits each
+ * chunk as near to an equal share of what is left as that allows. */
+#include "strategies/partition.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Even where L divides; else, where L + 2 divides, the embedding and the head each stand for one
+ * layer (the split of Llama 3: 126 layers on 128 places); else the remainder goes to the middle
+ * chunks first. */
+static int32_t even_layers(int32_t layers, int32_t chunks, int32_t g)
+{
+    int32_t base = layers / chunks, rest = layers % chunks;
+    if (rest == 0)
+        return base;
+    if ((layers + 2) % chunks == 0 && chunks >= 2)
+        return (layers + 2) / chunks - (g == 0 || g == chunks - 1);
+    bool middle = g > 0 && g < chunks - 1;
+    bool extra = middle ? g - 1 < rest : g == 0 && rest > MAX(chunks - 2, 0);
+    return base + extra;
+}
+
+/* --- what layers weigh --- */
+
+static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKind *kind,
+                        RhBlock block)
+{
+    RhShard whole = {.tp = 1,
+                     .microbatch = 1,
+                     .sequence = c->job.sequence,
+                     .dtype = c->job.recipe->dtype,
+                     .flash = c->stack->flash_attention,
+                     .fused_norms = c->stack->fused_norms};
+    if (partition == RH_PARTITION_PARAMETERS) {
+        RhParams p = rh_block_params(c->model, kind, block, &whole);
+        return p.sharded + p.replicated + p.experts;
+    }
+    RhFlops f = rh_block_flops(c->model, kind, block, &whole);
+    return f.weights + f.pairs;
+}
+
+/* Of layers 0 .. i - 1 together, the embedding before them; and the head's. */
+static double *sums_new(const RhCase *c, RhPartition partition, double *head)
+{
+    const RhModel *m = c->model;
+    double *sums = g_new(double, m->layers_count + 1);
+    sums[0] = weight_of(c, partition, NULL, RH_BLOCK_EMBEDDING);
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[i]];
+        sums[i + 1] = sums[i] + weight_of(c, partition, kind, RH_BLOCK_MIXER) +
+                      weight_of(c, partition, kind, RH_BLOCK_FFN);
+    }
+    *head = weight_of(c, partition, NULL, RH_BLOCK_HEAD);
+    return sums;
+}
+
+/* --- the split --- */
+
+typedef struct {
+    const double *sums; /* layers + 1 */
+    double head;
+    int32_t layers, chunks; /* a layer for each chunk at least */
+} Weights;
+
+/* Of layers [from, to) as chunk g. */
+static double weight_between(const Weights *w, int32_t g, int32_t from, int32_t to)
+{
+    return w->sums[to] - (g > 0 ? w->sums[from] : 0) + (g == w->chunks - 1 ? w->head : 0);
+}
+
+/* starts[g]: the first layer that chunk g can begin with so that neither it nor those behind it
+ * weigh more than `most`. False where there is no such split. */
+static bool starts_within(const Weights *w, double most, int32_t *starts)
+{
+    int32_t end = w->layers;
+    for (int32_t g = w->chunks - 1; g >= 0; g--) {
+        int32_t at = end - 1;
+        if (at < g || weight_between(w, g, at, end) > most)
+            return false;
+        while (at > g && weight_between(w, g, at - 1, end) <= most)
+            at--;
+        starts[g] = end = at;
+    }
+    return starts[0] == 0;
+}
+
+/* The least that the heaviest chunk can weigh, to 1e-12; `starts` are for that. */
+static double lightest(const Weights *w, int32_t *starts)
+{
+    double low = 0, high = w->sums[w->layers] + w->head;
+    while (high - low > 1e-12 * high) {
+        double middle = 0.5 * (low + high);
+        *(starts_within(w, middle, starts) ? &high : &low) = middle;
+    }
+    starts_within(w, high, starts);
+    return high;
+}
+
+static void fill(const Weights *w, int32_t *layers)
+{
+    g_autofree int32_t *starts = g_new(int32_t, w->chunks + 1);
+    double most = lightest(w, starts), left = w->sums[w->layers] + w->head;
+    starts[w->chunks] = w->layers;
+    for (int32_t g = 0, from = 0; g < w->chunks; g++) {
+        double share = left / (w->chunks - g);
+        int32_t to = MAX(starts[g + 1], from + 1), last = w->layers - (w->chunks - 1 - g);
+        while (to < last && weight_between(w, g, from, to + 1) <= most &&
+               fabs(weight_between(w, g, from, to + 1) - share) <
+                   fabs(weight_between(w, g, from, to) - share))
+            to++;
+        left -= weight_between(w, g, from, to);
+        layers[g] = to - from;
+        from = to;
+    }
+}
+
+void rh_partition_layers(const RhCase *c, const RhLayout *l, int32_t *layers)
+{
+    int32_t chunks = l->pp * l->vpp, count = c->model->layers_count;
+    if (l->stage_layers_count != chunks && l->partition != RH_PARTITION_EVEN && chunks <= count) {
+        double head;
+        g_autofree double *sums = sums_new(c, l->partition, &head);
+        fill(&(Weights){sums, head, count, chunks}, layers);
+        return;
+    }
+    for (int32_t g = 0; g < chunks; g++)
+        layers[g] =
+            l->stage_layers_count == chunks ? l->stage_layers[g] : even_layers(count, chunks, g);
+}
+
+bool rh_partition_differs(const RhCase *c, const RhLayout *layout, RhPartition by)
+{
+    int32_t chunks = layout->pp * layout->vpp;
+    g_autofree int32_t *even = g_new(int32_t, chunks), *other = g_new(int32_t, chunks);
+    RhLayout l = *layout;
+    l.partition = RH_PARTITION_EVEN;
+    rh_partition_layers(c, &l, even);
+    l.partition = by;
+    rh_partition_layers(c, &l, other);
+    return memcmp(even, other, (size_t)chunks * sizeof(*even)) != 0;
+}
