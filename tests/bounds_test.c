@@ -358,7 +358,8 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
         const char *stack, *layout;
     } rows[] = {{"megatron", "tp6,dp4,zero1"}, {"megatron", "tp6,pp2,dp2"},
                 {"megatron", "tp6,pp4,dp1"},   {"megatron", "tp6,dp4,zero2"},
-                {"megatron", "tp6,dp4,zero3"}, {"bare", "tp6,pp2,dp2,zero3"}};
+                {"megatron", "tp6,dp4,zero3"}, {"bare", "tp6,pp2,dp2,zero3"},
+                {"bare", "tp6,dp4,zero2"},     {"bare", "tp6,pp2,dp2,zero1"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:3", rows[i].stack, 48, 1536);
         rh_model_free(k.model);
@@ -367,9 +368,9 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
         RhLayout l = train_layout(&k, rows[i].layout);
         Ratio ratio = check(&k.c, "straddling", &l);
         bool left_out = isnan(ratio.segment); /* a machine too busy for it */
-        CU_ASSERT_TRUE(left_out || ratio.segment > 0.9);
-        if (left_out || ratio.segment <= 0.9)
-            g_printerr("  %s: %.3f\n", rows[i].layout, ratio.segment);
+        CU_ASSERT_TRUE(left_out || (ratio.segment > 0.9 && ratio.closed > 0.9));
+        if (left_out || ratio.closed <= 0.9)
+            g_printerr("  %s: %.3f %.3f\n", rows[i].layout, ratio.closed, ratio.segment);
     }
 }
 

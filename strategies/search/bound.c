@@ -7,6 +7,7 @@
  *   lanes      gradients leave one after another once the first are there
  *   end        what stages do with one another before the optimizer comes behind all that
  *   links      gathers and scatters share theirs
+ *   busiest    link, where replicas do not lie alike (screen_links.c)
  *   paths      critical paths of the schedule (train/shape.h): found once under plain costs, a path
  *              stays a path under any, so its price is a bound
  *
@@ -199,5 +200,7 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
         worst = rh_later(worst, rh_later(links, gradients_s(&t, s, &latest)));
         worst = pipeline_s(&t, s, end, latest.work_s, worst);
     }
+    if (!t.net->uniform)
+        worst = rh_later(worst, rh_screen_links_s(screen, l));
     return worst;
 }

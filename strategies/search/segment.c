@@ -411,5 +411,5 @@ double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
     Graph g = graph_of(screen, l);
     g.messages = rh_screen_messages(screen, l);
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
-    return rh_later(path, rh_later(rh_screen_bound_s(screen, l), rh_screen_links_s(screen, l)));
+    return rh_later(path, rh_screen_bound_s(screen, l));
 }
