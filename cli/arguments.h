@@ -20,7 +20,7 @@ typedef struct {
     double gap_frac;
     bool quick, variants;
     /* show */
-    bool templated;
+    bool templated, from_machine;
     /* simulate */
     int64_t steps;
     bool unfolded;

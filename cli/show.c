@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/show_machine.h"
 #include "cli/show_workload.h"
 #include "report/draw_platform.h"
 #include "report/format.h"
@@ -335,9 +336,34 @@ static bool check_template(const RhArguments *a, const char *topic, const char *
     return true;
 }
 
+/* Names of files go with --from-machine alone, of platforms. */
+static bool check_words(const RhArguments *a, const char *topic, GError **error)
+{
+    if (a->from_machine && !is_topic("platforms", topic))
+        return rh_fail(error, RH_ERROR_USAGE, "--from-machine goes with `show platforms`");
+    if (a->operands->len > 2 && !a->from_machine)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "show: \"%s\" is one word too many\nnote: usage: rehearse show TOPIC [NAME] "
+                       "[options]",
+                       (const char *)g_ptr_array_index(a->operands, 2));
+    return true;
+}
+
+static int from_machine(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
+    return rh_show_machine(a, error) ? 0 : 3;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     const char *topic = g_ptr_array_index(a->operands, 0);
+    if (!check_words(a, topic, error))
+        return 2;
+    if (a->from_machine)
+        return from_machine(a, error);
     const char *name = a->operands->len > 1 ? g_ptr_array_index(a->operands, 1) : NULL;
     const char *names[G_N_ELEMENTS(topics) + 1] = {NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(topics); i++) {
@@ -358,12 +384,14 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
-    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE", "a platform's picture as .svg",
-              .neutral = true),
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
+              "a platform's picture as .svg; what --from-machine made, as .json", .neutral = true),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of a sample, for a workload",
               .low = 1, .high = 1 << 28),
     RH_OPTION(templated, "template", 0, RH_OPTION_FLAG, NULL,
               "a device as a file to begin one's own from", .neutral = true),
+    RH_OPTION(from_machine, "from-machine", 0, RH_OPTION_FLAG, NULL,
+              "platforms: make one of what nvidia-smi, lstopo and Slurm say, in files or here"),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE", "with a field overridden"),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
@@ -379,17 +407,23 @@ const RhCommand rh_command_show = {
     .name = "show",
     .operands = "TOPIC [NAME]",
     .operands_low = 1,
-    .operands_high = 2,
+    .operands_high = 256, /* files of --from-machine */
     .summary = "the platforms, devices, workloads, strategies, ... there are",
     .about = "TOPIC: platforms, devices, workloads, strategies, stacks or recipes.\n"
              "Without NAME: a list. With NAME: a platform as a picture (nodes, switches, NICs,\n"
              "rails and tiers, each number with the letter of its source), a device's data\n"
              "sheet and constants (--template: a file to describe your own GPU), a workload's\n"
              "parameters and operators, a strategy spelled out, a stack's constants, what a\n"
-             "recipe of number formats makes narrow.\n",
+             "recipe of number formats makes narrow.\n\n"
+             "`show platforms --from-machine [FILE...]` makes a platform file of what tools\n"
+             "say of a machine: nvidia-smi --query-gpu=name,memory.total,power.limit\n"
+             "--format=csv or nvidia-smi -q; nvidia-smi topo -m; lstopo --of xml; a Slurm list\n"
+             "of nodes or an MPI hostfile. Without files this machine is asked. It derives\n"
+             "from the nearest node of the catalogue; each figure says where it comes from.\n",
     .examples = "rehearse show platforms\nrehearse show platforms dgx-h100:4 -o cluster.svg\n"
                 "rehearse show devices h100-sxm --template >my-gpu.json\n"
-                "rehearse show workloads llama-3.1-70b --seq 8192\nrehearse show strategies",
+                "rehearse show workloads llama-3.1-70b --seq 8192\nrehearse show strategies\n"
+                "rehearse show platforms --from-machine topo.txt gpus.csv nodes.txt -o my.json",
     .tables = tables,
     .run = run,
 };

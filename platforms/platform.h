@@ -123,6 +123,9 @@ RhPlatform *rh_platform_copy(const RhPlatform *platform);
 void rh_platform_free(RhPlatform *platform);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlatform, rh_platform_free)
 
+/* The catalogue's platform whose node and network a device has where no other is said. */
+const char *rh_device_platform(const RhDevice *device);
+
 int32_t rh_platform_gpus(const RhPlatform *p);
 static inline int32_t rh_platform_node_of(const RhPlatform *p, int32_t gpu)
 {

@@ -36,7 +36,7 @@ bool rh_platform_is_oneline(const char *spec)
     return *x == 'x';
 }
 
-static const char *template_of(const RhDevice *device)
+const char *rh_device_platform(const RhDevice *device)
 {
     if (device->node)
         return device->node;
@@ -71,7 +71,7 @@ static RhPlatform *start(const char *head, GError **error)
     g_autoptr(RhDevice) device = rh_device_load(name, error);
     if (device == NULL)
         return NULL;
-    g_autoptr(RhPlatform) p = rh_platform_load_named(template_of(device), error);
+    g_autoptr(RhPlatform) p = rh_platform_load_named(rh_device_platform(device), error);
     if (p == NULL)
         return NULL;
     rh_device_free(p->device);
