@@ -13,6 +13,7 @@
     ROW(DP, "dp", DP)         /* gradient reduction */                                             \
     ROW(GATHER, "gather", DP) /* parameter gathering (ZeRO, FSDP): a stream of its own */          \
     ROW(TIED, "tied", TIED)   /* gradients of one matrix on two stages */                          \
+    ROW(NORM, "norm", NORM)   /* of all gradients */                                               \
     ROW(SEND_NEXT, "send-next", PIPELINE_TRANSFER) /* activations out */                           \
     ROW(RECV_PREV, "recv-prev", PIPELINE_TRANSFER)                                                 \
     ROW(SEND_PREV, "send-prev", PIPELINE_TRANSFER) /* gradients out */                             \
@@ -30,6 +31,7 @@
     ROW(EP, "expert parallel", "expert-parallel collectives", true)                                \
     ROW(DP, "data parallel", "gradient and parameter collectives not hidden behind kernels", true) \
     ROW(TIED, "tied embeddings", "gradients that the first and the last stage sum", true)          \
+    ROW(NORM, "gradient norm", "one number that all ranks sum before the optimizer", true)         \
     ROW(PIPELINE_TRANSFER, "pipeline transfer",                                                    \
         "activations and gradients in flight between stages", true)                                \
     ROW(BUBBLE, "pipeline bubble", "pipeline fill, drain and unequal stages", false)               \

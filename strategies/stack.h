@@ -15,16 +15,17 @@ typedef struct {
     const char *about;
     bool flash_attention;
     bool fused_norms;
-    bool sequence_parallel;      /* norms and residuals may be cut over the tensor group */
-    bool tensor_overlap;         /* linear layers may run beside the collectives of what they read
+    bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
+    bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
-    bool expert_parallel;        /* experts may be spread over ranks */
-    bool even_stages;            /* layers are dealt out to stages evenly, and not else */
-    uint32_t schedules;          /* that it runs: bits of RhPipelineKind; 0: all there are */
-    uint32_t zero_unstaged;      /* degrees of ZeRO that it runs without pipeline stages alone: bits
+    bool expert_parallel;   /* experts may be spread over ranks */
+    bool even_stages;       /* layers are dealt out to stages evenly, and not else */
+    bool gradient_norm;     /* the optimizer waits for the norm by which gradients are clipped */
+    uint32_t schedules;     /* that it runs: bits of RhPipelineKind; 0: all there are */
+    uint32_t zero_unstaged; /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
-    bool second_shards;          /* ZeRO-3's weights may be shared out over few replicas, too */
-    RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
+    bool second_shards;     /* ZeRO-3's weights may be shared out over few replicas, too */
+    RhFact kernel_gap_s;    /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
                                  efficiency */

@@ -109,9 +109,11 @@ static bool add_training(GArray *list, const Training *t, GError **error)
     g_autoptr(RhPlatform) platform = model ? rh_platform_load(spec, error) : NULL;
     if (!platform)
         return false;
+    RhStack stack = *rh_stack_by_name("megatron");
+    stack.gradient_norm = false; /* forward, backward and Adam */
     RhCase c = {.model = model,
                 .platform = platform,
-                .stack = rh_stack_by_name("megatron"),
+                .stack = &stack,
                 .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16}};
     return add_stage(list, &c, t, error);
 }

@@ -79,6 +79,13 @@ RhScheduleTime rh_schedule_time(const RhSchedule *schedule, const RhProgram *p,
 double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,
                           const RhPlatform *platform, int32_t group, int32_t role);
 
+/* So few bytes are latency alone: their collective holds up nobody's, and takes the time it has by
+ * itself. At 1 GB/s these would be 8 ns a step, below any latency there is. */
+#define RH_LATENCY_BYTES 8
+/* Seconds of a collective among these GPUs, nothing else on its links. */
+double rh_collective_alone_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *gpus,
+                             double bytes, const RhPlatform *platform);
+
 /* Textbook closed form for a flat network: n members, every flow alpha_s + bytes / bytes_per_s. For
  * tests and docs. */
 double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double bytes,

@@ -74,7 +74,8 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
               RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
     RhCommPlan plan =
         plan_begin(x, meeting_index, *RH_AT(x->quotient->colours, int32_t, meeting->colours_first));
-    double before_s = x->platform->collective_launch_s.value;
+    double before_s =
+        schedule->alone_s > 0 ? schedule->alone_s : x->platform->collective_launch_s.value;
     for (int32_t i = 0; i < schedule->phases_count; i++) {
         RhTrafficPhase what =
             *RH_AT(x->traffic->phases, RhTrafficPhase, schedule->phases_first + i);

@@ -224,6 +224,27 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
     return used;
 }
 
+/* Of the first group with this shape. */
+static RhTrafficSchedule alone(const RhTraffic *t, const RhTrafficKind *kind, int32_t shape)
+{
+    const RhTask *task = rh_program_task(t->program, kind->task);
+    const RhInstance *first = AT(t->instances, RhInstance, 0);
+    while (first->group != kind->group || first->shape != shape)
+        first++;
+    g_autofree int32_t *gpus = g_new(int32_t, first->members_count);
+    for (int32_t i = 0; i < first->members_count; i++)
+        gpus[i] = rh_program_gpu(t->program, *AT(t->members, int32_t, first->members_first + i));
+    return (RhTrafficSchedule){.alone_s = rh_collective_alone_s((RhOp)task->op, (RhAlgo)task->algo,
+                                                                first->members_count, gpus,
+                                                                task->bytes, t->platform)};
+}
+
+static bool is_latency_alone(const RhTraffic *t, const RhTrafficKind *kind)
+{
+    const RhTask *task = rh_program_task(t->program, kind->task);
+    return task->bytes > 0 && task->bytes <= RH_LATENCY_BYTES && task->volumes == 0;
+}
+
 static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
 {
     RhTrafficKind *kind = AT(t->kinds, RhTrafficKind, index);
@@ -235,6 +256,11 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
         RhTrafficSchedule none = {0};
         if (used && !used[shape]) {
             g_array_append_val(t->schedules, none);
+            continue;
+        }
+        if (is_latency_alone(t, kind)) {
+            RhTrafficSchedule quiet = alone(t, kind, shape);
+            g_array_append_val(t->schedules, quiet);
             continue;
         }
         g_autoptr(RhSchedule) schedule =

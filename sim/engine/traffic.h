@@ -85,6 +85,7 @@ typedef struct {
 
 typedef struct {
     int32_t phases_first, phases_count;
+    double alone_s; /* all of it, where bytes are too few to put on links: no phases; else 0 */
 } RhTrafficSchedule;
 
 typedef struct {

@@ -152,15 +152,16 @@ typedef struct {
  * form reads lies together. */
 typedef struct RhFlows {
     RhStepSums step, step_each;
-    double optimizer_s;
-    double end_s;        /* of the busiest lane, between the last of them and the optimizer */
+    double optimizer_s;  /* of the slowest stage, where all stages meet before it */
+    double end_s;        /* between the last gradients and the optimizer: kernels, communication */
     double last_s;       /* of the gradient lane, in the last micro-batch's slots */
     bool each;           /* every micro-batch has gradients in that lane */
     int32_t alike_count; /* stages from this one on of which all the above is the same */
     RhScript *script;
-    double *step_s, *moving_s; /* per step: all of it; while bytes move */
-    double first_wait_s;       /* when the first item's parameters are there */
-    RhLaneSums begin, end;
+    double *step_s,
+        *moving_s;       /* per step: of communication all, and while bytes move; of kernels */
+    double first_wait_s; /* when the first item's parameters are there */
+    RhLaneSums begin;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
     bool one_microbatch;
     RhLayout layout; /* the script refers to it */

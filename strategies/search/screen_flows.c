@@ -54,6 +54,22 @@ static double first_wait_s(const RhFlows *f)
     return fmax(wait, awaited >= 0 ? t : 0);
 }
 
+/* The end's steps one behind another where one waits for the other, all lanes idle at first. */
+static double end_s(const RhFlows *f)
+{
+    double t = 0, lane_s[RH_LANE_LAST] = {0};
+    for (int32_t i = f->script->end.first; i < f->script->end.first + f->script->end.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind == RH_STEP_KERNEL)
+            t += f->step_s[i];
+        else if (step->kind == RH_STEP_COMMUNICATE)
+            lane_s[step->lane] = rh_later(lane_s[step->lane], t) + f->step_s[i];
+        else
+            t = rh_later(t, lane_s[step->lane]);
+    }
+    return t;
+}
+
 static void sum_slots(RhFlows *f)
 {
     int32_t chunks = f->layout.vpp;
@@ -65,9 +81,7 @@ static void sum_slots(RhFlows *f)
                 sum_steps(f, rh_script_slot(f->script, &kind), sums[place]);
             }
     sum_steps(f, f->script->begin, &f->begin);
-    sum_steps(f, f->script->end, &f->end);
-    for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        f->end_s = rh_later(f->end_s, f->end.lane_s[lane]);
+    f->end_s = end_s(f);
     f->step = over_step(f, false);
     f->step_each = over_step(f, true);
     f->last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
@@ -92,6 +106,8 @@ static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
     f->moving_s = f->step_s + f->script->steps->len + 1;
     for (guint i = 0; i < f->script->steps->len; i++) {
         const RhStep *step = rh_script_step(f->script, (int32_t)i);
+        if (step->kind == RH_STEP_KERNEL)
+            f->step_s[i] = rh_piece_kernel_s(s->c, rh_script_kernel(f->script, step));
         if (step->kind != RH_STEP_COMMUNICATE)
             continue;
         f->step_s[i] = rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
@@ -120,6 +136,27 @@ static bool sums_alike(const RhFlows *a, const RhFlows *b)
            a->each == b->each;
 }
 
+static bool meets_all_stages(const RhFlows *f)
+{
+    for (int32_t i = f->script->end.first; i < f->script->end.first + f->script->end.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind == RH_STEP_COMMUNICATE &&
+            rh_group_meets_all_stages((RhGroupKind)step->group))
+            return true;
+    }
+    return false;
+}
+
+/* All optimizers begin behind the latest stage's gradients: the step ends with the slowest. */
+static void end_together(RhFlows **all, int32_t stages)
+{
+    double slowest_s = 0;
+    for (int32_t stage = 0; stage < stages; stage++)
+        slowest_s = rh_later(slowest_s, all[stage]->optimizer_s);
+    for (int32_t stage = 0; stage < stages; stage++)
+        all[stage]->optimizer_s = slowest_s;
+}
+
 RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *l)
 {
     RhFlows **all = g_new0(RhFlows *, l->pp + 1);
@@ -128,6 +165,8 @@ RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *l)
         all[stage] = &in_a_row[stage];
         flows_init(all[stage], screen, l, stage);
     }
+    if (meets_all_stages(all[0]))
+        end_together(all, l->pp);
     for (int32_t stage = l->pp - 1; stage >= 0; stage--) {
         bool next_too = stage + 1 < l->pp && sums_alike(all[stage], all[stage + 1]);
         all[stage]->alike_count = 1 + (next_too ? all[stage + 1]->alike_count : 0);

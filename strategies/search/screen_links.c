@@ -120,7 +120,7 @@ static void add(Sum *s, const GArray *loads, double times)
 static void add_collective(Sum *s, int32_t stage, RhGroupKind group, RhOp op, double bytes,
                            double times)
 {
-    if (s->net->groups[group] < 0 || bytes <= 0)
+    if (s->net->groups[group] < 0 || bytes <= RH_LATENCY_BYTES)
         return;
     RhCollectiveKey key = {s->net->id, stage, (int32_t)group, (int32_t)op, bytes};
     GArray *found = g_hash_table_lookup(s->screen->loads, &key);

@@ -37,9 +37,10 @@ static Call call_of(const Calls *c, const Call *asked)
 {
     RhAlgo algo = rh_train_algorithm(c->screen->c, c->net->skeleton, asked->group, (RhOp)asked->op,
                                      asked->bytes);
-    bool pipelined = rh_collective_is_pipelined((RhOp)asked->op, algo);
+    bool any =
+        !rh_collective_is_pipelined((RhOp)asked->op, algo) && asked->bytes > RH_LATENCY_BYTES;
     return (Call){asked->group, (int32_t)alike((RhOp)asked->op, algo), (int32_t)algo, 0,
-                  pipelined ? asked->bytes : 0};
+                  any ? 0 : asked->bytes};
 }
 
 static int find(const GArray *calls, guint first, const Call *wanted)
@@ -129,6 +130,8 @@ static GBytes *key_of(const Calls *c)
 
 /* --- the program that does each thing once --- */
 
+#define ANY_BYTES 1e6 /* more than latency alone */
+
 static const RhTask nothing = {
     .layer = -1, .microbatch = -1, .bundle = -1, .group = -1, .peer_task = -1};
 
@@ -163,7 +166,7 @@ static void add_tasks(const Calls *c, RhProgram *p, int32_t stage)
         task.group = call->group;
         task.op = (uint8_t)call->op;
         task.algo = (uint8_t)call->algo;
-        task.bytes = call->bytes > 0 ? call->bytes : 1;
+        task.bytes = call->bytes > 0 ? call->bytes : ANY_BYTES;
         rh_program_add_task(p, task, NULL, 0);
     }
     add_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, distance(c, stage, false));
@@ -176,7 +179,7 @@ static RhProgram *each_once(const Calls *c)
 {
     RhProgram *p = rh_program_new(c->screen->c->job.gpus);
     int32_t groups[RH_GROUP_LAST];
-    rh_grid_add_groups(&c->net->grid, p, c->screen->c->model->tied_embeddings, groups);
+    rh_grid_add_groups(&c->net->grid, p, rh_train_joining(c->screen->c), groups);
     for (int32_t stage = 0; stage < c->l->pp; stage++) {
         rh_grid_begin_stage(&c->net->grid, p, stage);
         add_tasks(c, p, stage);

@@ -45,14 +45,11 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
                       RhAlgo algo, double bytes)
 {
     const RhGroup *g = rh_program_group(p, group);
-    g_autoptr(RhProgram) one = rh_program_new(g->size);
-    RhSpan all = {1, g->size};
-    one->gpu_of_rank = g_new(int32_t, g->size);
-    rh_group_members(g, rank, one->gpu_of_rank);
+    g_autofree int32_t *gpus = g_new(int32_t, g->size);
+    rh_group_members(g, rank, gpus);
     for (int32_t i = 0; i < g->size; i++)
-        one->gpu_of_rank[i] = rh_program_gpu(p, one->gpu_of_rank[i]);
-    int32_t only = rh_program_add_group(one, "alone", &all, 1);
-    return together_s(s, one, only, 0, -1, op, algo, bytes);
+        gpus[i] = rh_program_gpu(p, gpus[i]);
+    return rh_collective_alone_s(op, algo, g->size, gpus, bytes, s->c->platform);
 }
 
 /* Do the ranks that the instances of a kind of group take in, from the first place on and so on, meet
@@ -162,6 +159,27 @@ static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
     return net->uniform ? slowest : quickest;
 }
 
+/* Ranks of all stages meet, in the first of their groups: latencies, which no other traffic makes
+ * longer. The step waits for the slowest group, so any of them is a bound. All ranks of the job are the
+ * same ones in every layout. */
+static double stages_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind, RhOp op,
+                       double bytes)
+{
+    int32_t group = net->groups[kind];
+    int32_t size = rh_program_group(net->skeleton, group)->size;
+    bool all = size == net->skeleton->ranks_count;
+    RhCollectiveKey key = {0, stage, size, (int32_t)op, bytes};
+    double *found = all ? g_hash_table_lookup(s->collectives, &key) : NULL;
+    if (found)
+        return *found;
+    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
+    double seconds = alone_s(s, net->skeleton, group, 0, op, algo, bytes);
+    if (all)
+        g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
+                            g_memdup2(&seconds, sizeof seconds));
+    return seconds;
+}
+
 double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
                          RhOp op, double bytes)
 {
@@ -191,7 +209,9 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
         found = g_new(double, 1);
-        *found = (joins ? pairs_s : stage_s)(s, net, stage, group, op, bytes);
+        *found = (rh_group_meets_all_stages(group) ? stages_s
+                  : joins                          ? pairs_s
+                                                   : stage_s)(s, net, stage, group, op, bytes);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;

@@ -49,11 +49,23 @@ typedef struct {
 
 /* --- the skeleton: groups and roles --- */
 
+/* Groups that join stages of such a job, those of the norm apart. */
+static uint32_t joining(const RhCase *c)
+{
+    return (uint32_t)c->model->tied_embeddings << RH_GROUP_TIED;
+}
+
+uint32_t rh_train_joining(const RhCase *c)
+{
+    uint32_t norm = c->stack->gradient_norm ? 1U << RH_GROUP_MODEL | 1U << RH_GROUP_ALL : 0;
+    return joining(c) | norm;
+}
+
 RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
 {
     RhProgram *p = rh_program_new(c->job.gpus);
     RhGrid grid = rh_grid(l);
-    rh_grid_add_groups(&grid, p, c->model->tied_embeddings, groups);
+    rh_grid_add_groups(&grid, p, rh_train_joining(c), groups);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         rh_grid_begin_stage(&grid, p, stage);
         rh_program_end_role(p);
@@ -267,12 +279,23 @@ static void communicate(Build *b, const RhStep *step)
         g_array_append_val(b->begin, task);
 }
 
+/* A kernel of no item, behind everything pending. */
+static void run_kernel(Build *b, const RhKernel *kernel, const char *label)
+{
+    RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, label);
+    task.bundle = rh_program_add_bundle(b->program, kernel, 1);
+    b->last = rh_program_add_task(b->program, task, b->pending, b->pending_count);
+    b->pending_count = 0;
+}
+
 static void run_steps(Build *b, RhSteps steps)
 {
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
         const RhStep *step = rh_script_step(b->script, i);
         if (step->kind == RH_STEP_RUN)
             run_item(b, step->item, (RhSlotPass)step->pass);
+        else if (step->kind == RH_STEP_KERNEL)
+            run_kernel(b, rh_script_kernel(b->script, step), step->label);
         else if (step->kind == RH_STEP_COMMUNICATE)
             communicate(b, step);
         else
@@ -431,9 +454,7 @@ static void end_step(Build *b)
     b->layer = b->microbatch = -1;
     run_steps(b, b->script->end);
     RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->states);
-    RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, "optimizer");
-    task.bundle = rh_program_add_bundle(b->program, &kernel, 1);
-    rh_program_add_task(b->program, task, b->pending, b->pending_count);
+    run_kernel(b, &kernel, "optimizer");
 }
 
 static void run_stage(Build *b, int32_t stage)
@@ -495,7 +516,8 @@ static void build_begin(Build *b, const RhCase *c)
     b->program = rh_program_new(c->job.gpus);
     b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
     b->program->gap_source = c->stack->kernel_gap_s.source;
-    rh_grid_add_groups(&b->grid, b->program, c->model->tied_embeddings, b->groups);
+    uint32_t norm = (uint32_t)c->stack->gradient_norm << rh_norm_group(b->layout);
+    rh_grid_add_groups(&b->grid, b->program, joining(c) | norm, b->groups);
 }
 
 static void build_end(Build *b)

@@ -12,3 +12,7 @@ int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group
 /* The algorithm the builder takes for this group, operation and size. */
 RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op,
                           double bytes);
+
+/* Kinds of groups that join stages in the skeleton, bits of RhGroupKind: whichever degree of ZeRO, as
+ * in which group the norm is summed is all that it would change. */
+uint32_t rh_train_joining(const RhCase *c);

@@ -1,5 +1,7 @@
 #include "strategies/train/grid.h"
 
+#include <stdlib.h>
+
 #include "strategies/train/train.h"
 
 /* Dimensions from the innermost out. */
@@ -16,7 +18,8 @@ typedef struct {
     const char *label;
     bool of_items; /* items communicate in it; in the others, scripts do */
     bool meets;    /* in every item, all of it waiting for all */
-    bool joins;    /* stages: the same place of the first and of the last one */
+    bool joins;    /* stages: the places of its interval of each, or of the ends alone */
+    bool ends;     /* the first stage and the last one */
 } Kind;
 
 static const Kind kinds[RH_GROUP_LAST] = {
@@ -30,7 +33,9 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
     [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
-    [RH_GROUP_TIED] = {.label = "tied", .joins = true},
+    [RH_GROUP_TIED] = {.label = "tied", .joins = true, .ends = true},
+    [RH_GROUP_MODEL] = {.label = "model", .joins = true},
+    [RH_GROUP_ALL] = {.label = "all", .joins = true},
 };
 
 typedef struct {
@@ -64,6 +69,12 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
         int32_t both = rh_train_expert_tensor(l) * l->ep;
         return (Interval){both, rh_train_spreads_experts(l) ? l->tp * l->cp * l->dp / both : 1};
     }
+    case RH_GROUP_MODEL: {
+        int32_t both = rh_train_expert_tensor(l) * l->ep;
+        return (Interval){1, MAX(l->tp, rh_train_spreads_experts(l) ? both : 1)};
+    }
+    case RH_GROUP_ALL:
+        return (Interval){1, l->tp * l->cp * l->dp};
     case RH_GROUP_TIED:
     case RH_GROUP_LAST:
     default:
@@ -93,6 +104,11 @@ RhGrid rh_grid(const RhLayout *l)
 bool rh_group_joins_stages(RhGroupKind kind)
 {
     return kinds[kind].joins;
+}
+
+bool rh_group_meets_all_stages(RhGroupKind kind)
+{
+    return kinds[kind].joins && !kinds[kind].ends;
 }
 
 int32_t rh_train_expert_tensor(const RhLayout *layout)
@@ -214,27 +230,54 @@ static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhSpan *out)
     }
     return n;
 }
-G_STATIC_ASSERT(G_N_ELEMENTS(digits) <= RH_SPANS_MAX);
+G_STATIC_ASSERT(G_N_ELEMENTS(digits) + 1 <= RH_SPANS_MAX); /* and one over stages */
+
+RhGroupKind rh_norm_group(const RhLayout *layout)
+{
+    return layout->zero >= 1 ? RH_GROUP_ALL : RH_GROUP_MODEL;
+}
 
 /* Begins again where the stages do, whatever lies between the two. */
 static int32_t add_ends(const RhGrid *g, RhProgram *p, const char *label)
 {
     int32_t stages = g->extent[RH_DIM_PP], stride = g->stride[RH_DIM_PP];
+    if (stages == 1)
+        return -1;
     RhSpan ends = {(stages - 1) * stride, 2};
     int32_t group = rh_program_add_group(p, label, &ends, 1);
     rh_program_space_group(p, group, 0, stages * stride);
     return group;
 }
 
-void rh_grid_add_groups(const RhGrid *g, RhProgram *p, bool tied, int32_t groups[RH_GROUP_LAST])
+static int nearer(const void *left, const void *right)
 {
-    bool ends = tied && g->extent[RH_DIM_PP] > 1;
+    return ((const RhSpan *)left)->stride < ((const RhSpan *)right)->stride ? -1 : 1;
+}
+
+/* Members in the order of their ranks, as a library numbers them. */
+static int32_t add_all_stages(const RhGrid *g, RhProgram *p, int kind)
+{
+    RhSpan spans[RH_SPANS_MAX];
+    int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
+    if (g->extent[RH_DIM_PP] > 1)
+        spans[count++] = (RhSpan){g->stride[RH_DIM_PP], g->extent[RH_DIM_PP]};
+    qsort(spans, (size_t)count, sizeof *spans, nearer);
+    return count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
+}
+
+void rh_grid_add_groups(const RhGrid *g, RhProgram *p, uint32_t joining,
+                        int32_t groups[RH_GROUP_LAST])
+{
     for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
         RhSpan spans[RH_SPANS_MAX];
         int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
-        groups[kind] = count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
-        if (kinds[kind].joins && ends)
-            groups[kind] = add_ends(g, p, kinds[kind].label);
+        if (!kinds[kind].joins)
+            groups[kind] = count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
+        else if ((joining >> kind & 1) == 0)
+            groups[kind] = -1;
+        else
+            groups[kind] =
+                kinds[kind].ends ? add_ends(g, p, kinds[kind].label) : add_all_stages(g, p, kind);
     }
 }
 

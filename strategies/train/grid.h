@@ -28,7 +28,9 @@ typedef enum {
     RH_GROUP_EXPERT_TENSOR,
     RH_GROUP_EXPERT,
     RH_GROUP_EXPERT_DATA,
-    RH_GROUP_TIED, /* first and last stage: both hold a tied model's matrix */
+    RH_GROUP_TIED,  /* first and last stage: both hold a tied model's matrix */
+    RH_GROUP_MODEL, /* of all stages, the ranks that hold one replica of the model between them */
+    RH_GROUP_ALL,   /* every rank */
     RH_GROUP_LAST
 } RhGroupKind;
 
@@ -47,6 +49,7 @@ RhGrid rh_grid(const RhLayout *layout);
 /* Do ranks of several stages meet in groups of this kind? A stage calls such kinds at the end of its
  * step alone, and all stages in the order of RhGroupKind: so none waits for another in a ring. */
 bool rh_group_joins_stages(RhGroupKind kind);
+bool rh_group_meets_all_stages(RhGroupKind kind); /* not the first and the last one alone */
 /* Ranks of one stage; and how many of them a group of this kind has. */
 int32_t rh_grid_stage_ranks(const RhGrid *grid);
 int32_t rh_grid_group_size(const RhGrid *grid, RhGroupKind kind);
@@ -82,9 +85,13 @@ static inline void rh_held_add(RhHeld *sum, const RhHeld *held)
         sum->of[cls] += held->of[cls];
 }
 
-/* Adds every group of more than one member to the program; -1 for the others. `tied`: does the
- * model tie its embeddings? */
-void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, bool tied, int32_t groups[RH_GROUP_LAST]);
+/* Whose gradients' squares make up the norm: those of all ranks where replicas share them out. */
+RhGroupKind rh_norm_group(const RhLayout *layout);
+
+/* Adds every group of more than one member to the program; -1 for the others. `joining`: which of
+ * those that join stages are wanted, bits of RhGroupKind. */
+void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, uint32_t joining,
+                        int32_t groups[RH_GROUP_LAST]);
 /* The same for a program of one block alone, its ranks numbered by place: -1 for groups that items
  * do not communicate in. */
 void rh_grid_add_block_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);

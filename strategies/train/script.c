@@ -41,6 +41,14 @@ void rh_script_communicate(RhScriptWriter *w, RhStep step)
     w->script->ahead_most = MAX(w->script->ahead_most, step.ahead);
 }
 
+void rh_script_run_kernel(RhScriptWriter *w, const RhKernel *kernel, const char *label)
+{
+    RhScript *s = w->script;
+    RhStep step = {.kind = RH_STEP_KERNEL, .label = label, .item = (int32_t)s->kernels->len};
+    g_array_append_vals(s->kernels, kernel, 1);
+    g_array_append_val(s->steps, step);
+}
+
 void rh_script_wait(RhScriptWriter *w, RhLane lane)
 {
     RhStep step = {.kind = RH_STEP_WAIT, .lane = (uint8_t)lane, .begin_index = -1};
@@ -128,6 +136,7 @@ RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t 
     s->layout = layout;
     s->stage = stage;
     s->items = g_array_new(FALSE, FALSE, sizeof(RhItem));
+    s->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     s->steps = g_array_new(FALSE, FALSE, sizeof(RhStep));
     s->chunk_items = g_new(int32_t, layout->vpp + 1);
     s->slots = g_new0(RhSteps, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
@@ -161,6 +170,12 @@ static void add_run(RhKernelSums *sums, const RhItemPass *pass, RhPhase own, dou
     }
 }
 
+static void add_kernel(const RhScript *s, RhKernelSums *sums, const RhKernel *kernel)
+{
+    sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, kernel);
+    sums->flops += kernel->flops;
+}
+
 void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums *sums)
 {
     double m = (double)rh_train_microbatches(s->pieces->c, s->layout);
@@ -171,8 +186,10 @@ void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums
                 add_run(sums, run, rh_slot_phase((RhSlotPass)pass), m);
         }
     RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, &s->states);
-    sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, &adam);
-    sums->flops += adam.flops;
+    add_kernel(s, sums, &adam);
+    for (int32_t i = s->end.first; i < s->end.first + s->end.count; i++)
+        if (rh_script_step(s, i)->kind == RH_STEP_KERNEL)
+            add_kernel(s, sums, rh_script_kernel(s, rh_script_step(s, i)));
 }
 
 /* --- tasks --- */
@@ -185,11 +202,14 @@ static double tasks_of_chunk(const RhScript *s, const RhItems *items, int32_t ch
     return sum;
 }
 
-static double communications(const RhScript *s, RhSteps steps)
+/* Beside the runs of items. */
+static double tasks_of_steps(const RhScript *s, RhSteps steps)
 {
     double sum = 0;
-    for (int32_t i = steps.first; i < steps.first + steps.count; i++)
-        sum += rh_script_step(s, i)->kind == RH_STEP_COMMUNICATE;
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
+        uint8_t kind = rh_script_step(s, i)->kind;
+        sum += kind == RH_STEP_COMMUNICATE || kind == RH_STEP_KERNEL;
+    }
     return sum;
 }
 
@@ -203,7 +223,7 @@ static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t ch
         bool only = kind.first && kind.last, inner = !kind.first && !kind.last;
         double slots = inner ? (double)(m - 2) : only == (m == 1);
         if (slots > 0)
-            sum += slots * communications(s, rh_script_slot(s, &kind));
+            sum += slots * tasks_of_steps(s, rh_script_slot(s, &kind));
     }
     return sum;
 }
@@ -211,7 +231,7 @@ static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t ch
 double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
 {
     const RhLayout *l = s->layout;
-    double sum = communications(s, s->begin) + communications(s, s->end) + 1; /* the optimizer */
+    double sum = tasks_of_steps(s, s->begin) + tasks_of_steps(s, s->end) + 1; /* the optimizer */
     for (int32_t chunk = 0; chunk < l->vpp; chunk++) {
         int32_t g = chunk * l->pp + s->stage;
         int32_t neighbours = (g > 0) + (g < l->pp * l->vpp - 1);
@@ -228,6 +248,7 @@ void rh_script_free(RhScript *s)
     if (!s)
         return;
     g_array_unref(s->items);
+    g_array_unref(s->kernels);
     g_array_unref(s->steps);
     g_free(s->chunk_items);
     g_free(s->slots);

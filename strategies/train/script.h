@@ -15,14 +15,12 @@ typedef struct {
     RhActivation bytes;
 } RhItem;
 
-typedef enum { RH_STEP_RUN, RH_STEP_COMMUNICATE, RH_STEP_WAIT } RhStepKind;
+typedef enum { RH_STEP_RUN, RH_STEP_KERNEL, RH_STEP_COMMUNICATE, RH_STEP_WAIT } RhStepKind;
 
 typedef struct {
-    /* COMMUNICATE */
-    double bytes;
-    const char *label;
-    /* RUN */
-    int32_t item; /* into items */
+    double bytes;      /* COMMUNICATE */
+    const char *label; /* COMMUNICATE, KERNEL */
+    int32_t item;      /* RUN: into items; KERNEL: into kernels */
     /* WAIT: the next run waits for this communication of the step's beginning; -1: for the latest
      * one of `lane`. */
     int32_t begin_index;
@@ -48,6 +46,7 @@ typedef struct {
     int32_t stage;
     GArray *items;        /* RhItem, in forward order */
     GArray *steps;        /* RhStep */
+    GArray *kernels;      /* RhKernel: of steps, beside items */
     int32_t *chunk_items; /* first item of each chunk, chunks + 1 entries; owned */
     RhStates states;      /* of the stage, on one rank */
     RhSteps begin, end;
@@ -88,12 +87,17 @@ static inline const RhStep *rh_script_step(const RhScript *s, int32_t i)
 {
     return &g_array_index(s->steps, RhStep, i);
 }
+static inline const RhKernel *rh_script_kernel(const RhScript *s, const RhStep *step)
+{
+    return &g_array_index(s->kernels, RhKernel, step->item);
+}
 static inline const RhItem *rh_script_item(const RhScript *s, int32_t i)
 {
     return &g_array_index(s->items, RhItem, i);
 }
 /* --- for the cuts --- */
 void rh_script_communicate(RhScriptWriter *w,
-                           RhStep step);             /* kind is filled in; 0 bytes: nothing */
+                           RhStep step); /* kind is filled in; 0 bytes: nothing */
+void rh_script_run_kernel(RhScriptWriter *w, const RhKernel *kernel, const char *label);
 void rh_script_wait(RhScriptWriter *w, RhLane lane); /* for the latest of this lane */
 void rh_script_wait_begin(RhScriptWriter *w, int32_t index);

@@ -1,12 +1,7 @@
 #include "strategies/train/cuts/cut.h"
 
-const RhCut *const rh_cuts[] = {&rh_cut_tensor,
-                                &rh_cut_context,
-                                &rh_cut_expert,
-                                &rh_cut_data,
-                                &rh_cut_zero,
-                                &rh_cut_tied,
-                                NULL};
+const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_expert, &rh_cut_data,
+                                &rh_cut_zero,   &rh_cut_tied,    &rh_cut_norm,   NULL};
 
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
 {

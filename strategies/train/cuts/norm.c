@@ -1,0 +1,42 @@
+/* The norm of all gradients, by which they are clipped: behind all sums of gradients every rank adds up
+ * the squares of those whose optimizer it has, one number is all-reduced, and the optimizer waits for
+ * it (Megatron-LM's clip_grads.py: over the ranks of a replica of the model, or, where replicas share
+ * out the optimizer, over all). So it is a barrier: no optimizer starts before the last gradients of
+ * the job are in. Gradients are not read again to be scaled: norms below the limit leave them be. */
+#include "strategies/train/cuts/cut.h"
+
+#define NORM_BYTES 4.0 /* fp32 */
+
+static RhKernel squares(const RhScript *s)
+{
+    double share = 0; /* gradients, on this rank */
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        share += s->states.params.of[cls] / rh_cut_shares(s->layout, (RhParamsClass)cls).optimizer;
+    return (RhKernel){.cls = RH_KERNEL_REDUCE,
+                      .dtype = RH_DTYPE_FP32,
+                      .bytes = s->pieces->c->stack->gradient_bytes * share,
+                      .flops = 2 * share};
+}
+
+static void end(RhScriptWriter *w)
+{
+    const RhScript *s = w->script;
+    const RhLayout *l = s->layout;
+    RhGrid grid = rh_grid(l);
+    RhGroupKind group = rh_norm_group(l);
+    if (!s->pieces->c->stack->gradient_norm)
+        return;
+    RhKernel kernel = squares(s);
+    rh_script_run_kernel(w, &kernel, "square gradients");
+    if (rh_grid_group_size(&grid, group) * l->pp == 1)
+        return;
+    rh_script_communicate(w, (RhStep){.lane = RH_LANE_NORM,
+                                      .group = (uint8_t)group,
+                                      .op = RH_OP_ALL_REDUCE,
+                                      .phase = RH_PHASE_GRADIENT,
+                                      .bytes = NORM_BYTES,
+                                      .label = "sum the gradients' norm"});
+    rh_script_wait(w, RH_LANE_NORM);
+}
+
+const RhCut rh_cut_norm = {.name = "norm", .end = end};
