@@ -18,6 +18,11 @@
     ROW(RECV_PREV, "recv-prev", PIPELINE_TRANSFER)                                                 \
     ROW(SEND_PREV, "send-prev", PIPELINE_TRANSFER) /* gradients out */                             \
     ROW(RECV_NEXT, "recv-next", PIPELINE_TRANSFER)                                                 \
+    /* Where the model turns at the last stage and runs back up */                                 \
+    ROW(TURNED_SEND_PREV, "turned-send-prev", PIPELINE_TRANSFER) /* activations out */             \
+    ROW(TURNED_RECV_NEXT, "turned-recv-next", PIPELINE_TRANSFER)                                   \
+    ROW(TURNED_SEND_NEXT, "turned-send-next", PIPELINE_TRANSFER) /* gradients out */               \
+    ROW(TURNED_RECV_PREV, "turned-recv-prev", PIPELINE_TRANSFER)                                   \
     ROW(COPY_IN, "copy-in", COPY)                                                                  \
     ROW(COPY_OUT, "copy-out", COPY)
 

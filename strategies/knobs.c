@@ -121,11 +121,11 @@ static char *cell_secondary(const RhLayout *l)
     return l->hpz > 0 ? g_strdup_printf("%d", l->hpz) : g_strdup("-");
 }
 
-/* Chunks show in vpp already. */
+/* What has no title shows in vpp already. */
 static char *cell_schedule(const RhLayout *l)
 {
-    bool chunked = rh_pipeline_kind_chunked(l->schedule);
-    return g_strdup(rh_pipeline_kind_name(chunked ? RH_PIPELINE_1F1B : l->schedule));
+    bool titled = rh_pipeline_kind_title(l->schedule) != NULL;
+    return g_strdup(rh_pipeline_kind_name(titled ? l->schedule : RH_PIPELINE_1F1B));
 }
 
 static char *cell_sequence_parallel(const RhLayout *l)
@@ -237,10 +237,11 @@ static bool next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout 
 
 static bool next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
-    (void)knob;
-    if (!rh_pipeline_kind_chunked(l->schedule))
-        return ++*value == 1;
-    *value = MAX(*value + 1, 2);
+    int32_t only = rh_pipeline_kind_chunks(l->schedule);
+    bool first = *value < knob->low;
+    *value = only != RH_CHUNKS_ANY ? only : MAX(*value + 1, 2);
+    if (only != RH_CHUNKS_ANY && (only == 1 || !first))
+        return first;
     return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;
 }
 

@@ -75,11 +75,18 @@ static bool parse_items(const char *text, Reading *r, size_t *at, GError **error
     }
 }
 
-/* The schedule follows vpp, unless it is given. */
+static bool is_given(const Reading *r, const char *key)
+{
+    return (r->seen & bit_of(rh_knob_find(key, strlen(key)))) != 0;
+}
+
+/* The schedule follows vpp, unless it is given; and vpp one that has a single number of chunks. */
 static RhLayout finished(const Reading *r)
 {
     RhLayout l = r->layout;
-    bool given = r->seen & bit_of(rh_knob_find("schedule", strlen("schedule")));
+    bool given = is_given(r, "schedule");
+    if (given && !is_given(r, "vpp") && rh_pipeline_kind_chunks(l.schedule) > 1)
+        l.vpp = rh_pipeline_kind_chunks(l.schedule);
     if (!given && rh_pipeline_kind_chunked(l.schedule) != (l.vpp > 1))
         l.schedule = l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
     return l;

@@ -4,12 +4,12 @@
 
 typedef struct {
     const char *title;
-    bool chunked;
+    int32_t chunks;
 } Schedule;
 
-#define ROW_NAME(constant, object, name, title, chunked) [RH_PIPELINE_##constant] = name,
-#define ROW_SCHEDULE(constant, object, name, title, chunked)                                       \
-    [RH_PIPELINE_##constant] = {title, chunked},
+#define ROW_NAME(constant, object, name, title, chunks) [RH_PIPELINE_##constant] = name,
+#define ROW_SCHEDULE(constant, object, name, title, chunks)                                        \
+    [RH_PIPELINE_##constant] = {title, chunks},
 
 const char *const rh_pipeline_kind_names[] = {"none", RH_PIPELINES(ROW_NAME) NULL};
 static const Schedule schedules[] = {RH_PIPELINES(ROW_SCHEDULE)};
@@ -26,5 +26,10 @@ const char *rh_pipeline_kind_title(RhPipelineKind kind)
 
 bool rh_pipeline_kind_chunked(RhPipelineKind kind)
 {
-    return schedules[kind].chunked;
+    return schedules[kind].chunks != 1;
+}
+
+int32_t rh_pipeline_kind_chunks(RhPipelineKind kind)
+{
+    return schedules[kind].chunks;
 }

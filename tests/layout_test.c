@@ -141,14 +141,20 @@ static void a_layout_is_read_from_a_file(void)
     g_remove(path);
 }
 
+/* Of a stage: as many as the schedule wants, or those given. */
+static int32_t chunks_of(RhPipelineKind kind, int32_t given)
+{
+    int32_t only = rh_pipeline_kind_chunks(kind);
+    return only == RH_CHUNKS_ANY ? given : only;
+}
+
 static void every_slot_runs_once_and_forward_comes_first(void)
 {
     static const int32_t cases[][3] = {{1, 1, 4},  {4, 1, 8}, {4, 1, 2}, {4, 2, 8},
                                        {8, 3, 16}, {2, 5, 4}, {4, 2, 4}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
         for (int kind = RH_PIPELINE_GPIPE; kind < RH_PIPELINE_LAST; kind++) {
-            int32_t p = cases[i][0],
-                    v = rh_pipeline_kind_chunked((RhPipelineKind)kind) ? cases[i][1] : 1,
+            int32_t p = cases[i][0], v = chunks_of((RhPipelineKind)kind, cases[i][1]),
                     m = cases[i][2];
             const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
             int64_t total = rh_pipeline_slots_count(schedule, v, m);
@@ -170,6 +176,10 @@ static void every_slot_runs_once_and_forward_comes_first(void)
                 CU_ASSERT_EQUAL(inflight, 0);
                 if (kind == RH_PIPELINE_1F1B)
                     CU_ASSERT_EQUAL(most, MIN(m, p - stage));
+                if (kind == RH_PIPELINE_ZB_H2)
+                    CU_ASSERT_TRUE(most <= MIN(m, 2 * p - 1));
+                if (kind == RH_PIPELINE_ZB_V)
+                    CU_ASSERT_TRUE(most <= MIN(2 * m, 2 * p));
                 if (kind == RH_PIPELINE_GPIPE)
                     CU_ASSERT_EQUAL(most, m);
                 if (kind == RH_PIPELINE_INTERLEAVED)
@@ -293,8 +303,8 @@ static void the_shape_of_a_long_schedule_is_whole(void)
     static const int32_t cases[][3] = {{8, 1, 30001}, {4, 3, 20000}, {16, 2, 8000}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++)
         for (int kind = RH_PIPELINE_GPIPE; kind < RH_PIPELINE_LAST; kind++) {
-            bool chunked = rh_pipeline_kind_chunked((RhPipelineKind)kind);
-            int32_t p = cases[i][0], v = chunked ? cases[i][1] : 1, m = cases[i][2] / p * p;
+            int32_t p = cases[i][0], v = chunks_of((RhPipelineKind)kind, cases[i][1]);
+            int32_t m = cases[i][2] / p * p;
             const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
             int64_t total = rh_pipeline_slots_count(schedule, v, m), at = 0;
             g_autoptr(RhShape) shape = rh_shape_new((RhPipelineKind)kind, p, v, m);

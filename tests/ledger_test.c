@@ -247,7 +247,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
     gsl_rng_free(asked);
     CU_ASSERT_TRUE(rings >= DRAWS / 2);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
-        CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 4);
+        CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 8);
 }
 
 /* Items are let go one by one: where the head is through its backward, its logits are gone while the

@@ -59,16 +59,20 @@ static void first_and_last_stage_sum_their_matrix(void)
     }
 }
 
-static void one_stage_has_nobody_to_exchange_with(void)
+static void a_stage_with_both_ends_has_nobody_to_exchange_with(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 32, 2048);
+    train_kit_runs_all(&k);
     CU_ASSERT_TRUE(k.model->tied_embeddings);
-    RhLayout l = train_layout(&k, "tp2,pp1,dp4");
-    g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-    CU_ASSERT_EQUAL(check_exchanges(&k, p, &l, 0), 0);
-    for (guint i = 0; i < p->groups->len; i++)
-        CU_ASSERT_STRING_NOT_EQUAL(p->labels->pdata[rh_program_group(p, (int32_t)i)->label],
-                                   "tied");
+    static const char *const layouts[] = {"tp2,pp1,dp4", "pp4,dp2,schedule=zb-v"};
+    for (size_t n = 0; n < G_N_ELEMENTS(layouts); n++) {
+        RhLayout l = train_layout(&k, layouts[n]);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        CU_ASSERT_EQUAL(check_exchanges(&k, p, &l, 0), 0);
+        for (guint i = 0; i < p->groups->len; i++)
+            CU_ASSERT_STRING_NOT_EQUAL(p->labels->pdata[rh_program_group(p, (int32_t)i)->label],
+                                       "tied");
+    }
 }
 
 static double step_s(const TrainKit *k, const RhLayout *l)
@@ -143,7 +147,8 @@ int main(void)
     return rh_test_main(
         "tied embeddings",
         (RhTest[]){{"first_and_last_stage_sum_their_matrix", first_and_last_stage_sum_their_matrix},
-                   {"one_stage_has_nobody_to_exchange_with", one_stage_has_nobody_to_exchange_with},
+                   {"a_stage_with_both_ends_has_nobody_to_exchange_with",
+                    a_stage_with_both_ends_has_nobody_to_exchange_with},
                    {"the_exchange_is_what_a_tied_step_takes_longer",
                     the_exchange_is_what_a_tied_step_takes_longer},
                    {"both_stages_hold_the_matrix", both_stages_hold_the_matrix},

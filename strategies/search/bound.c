@@ -22,6 +22,7 @@ typedef struct {
     const RhNet *net;
     RhFlows *const *flows;
     int32_t p, v, m;
+    bool turns;                                      /* two chunks, the second back up the stages */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
     double least_s;                                  /* of the four */
     double share;   /* of the SMs, held by a lane that is surely busy beside kernels */
@@ -46,18 +47,25 @@ static double longest_path_s(const Terms *t, const double *ends_s)
 }
 
 /* Seconds that lanes beside kernels are busy: those of parameters and gradients, and of messages in
- * and out, each ahead and back. A lane's communications follow one another. */
+ * and out, each ahead and back; where the schedule turns there are twice as many. A lane's
+ * communications follow one another. */
 typedef struct {
     double gathers_s, gradients_s, before_s, after_s;
+    int32_t lanes; /* of messages before, and after */
 } Beside;
 
 static Beside beside(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
     double message = t->m * t->least_s;
+    int32_t before = t->v - (s == 0), after = t->v - (s == t->p - 1);
+    if (t->turns) { /* with either neighbour, where there is one */
+        before = s > 0;
+        after = s < t->p - 1;
+    }
     return (Beside){f->step.gathers_s + t->m * f->step_each.gathers_s,
-                    f->step.gradients_s + t->m * f->step_each.gradients_s,
-                    (t->v - (s == 0)) * message, (t->v - (s == t->p - 1)) * message};
+                    f->step.gradients_s + t->m * f->step_each.gradients_s, before * message,
+                    after * message, t->turns ? 4 : 2};
 }
 
 /* What is left of them when the stage runs no kernel for `idle_s`: all lanes may use the same idle
@@ -65,7 +73,7 @@ static Beside beside(const Terms *t, int32_t s)
 static double left_s(const Beside *b, double idle_s)
 {
     return rh_later(0, b->gathers_s - idle_s) + rh_later(0, b->gradients_s - idle_s) +
-           2 * rh_later(0, b->before_s - idle_s) + 2 * rh_later(0, b->after_s - idle_s);
+           b->lanes * (rh_later(0, b->before_s - idle_s) + rh_later(0, b->after_s - idle_s));
 }
 
 /* A stage's kernels start. */
@@ -78,11 +86,16 @@ static inline double fill_s(const Terms *t, int32_t s)
 static inline double drain_s(const Terms *t, int32_t s)
 {
     int32_t laps = t->shape->back_chunk[s];
-    return t->spans->drain_s[laps * t->p + s] + s * t->back_s + laps * t->lap_s + t->after_s;
+    double messages = s * t->back_s + laps * t->lap_s;
+    if (t->turns) /* on to the last stage, then back to the first */
+        messages = laps ? (t->p - 1 - s) * t->next_s + (t->p - 1) * t->back_s : s * t->back_s;
+    int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, s, laps);
+    return t->spans->drain_s[g] + messages + t->after_s;
 }
 
-/* Six lanes at most hold `share` of the SMs each. While six shares are no more than all, an idle
- * second more never makes the sum less, so the least idle time gives a bound. */
+/* Six lanes at most (ten, where the schedule turns) hold `share` of the SMs each. While their shares are
+ * no more than all, an idle second more never makes the sum less, so the least idle time gives a bound.
+ */
 static double slowed_s(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
@@ -108,16 +121,19 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     Latest l = {0};
     const RhSpans *spans = t->spans;
     const RhPrices *prices = t->prices;
-    int32_t chunks = t->p * t->v, own = chunks - t->p;
+    int32_t chunks = t->p * t->v;
     double there = t->v * (t->p - 1) * t->next_s + (t->v - 1) * t->next_wrap_s;
+    if (t->turns)
+        there = (t->p - 1) * (t->next_s + t->back_s);
     double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
     double after = t->flows[s]->end_s + t->flows[s]->optimizer_s;
     for (int32_t i = s; i < end; i++) {
         double fill = fill_s(t, i), work = fill + t->m * spans->work_s[i];
         double back = t->p > 1 ? work - prices->behind_back_s[i] + drain_s(t, i) : 0;
         l.turn_s = rh_later(l.turn_s, fill + prices->before_last_s[i]);
-        l.through_s =
-            rh_later(l.through_s, first - spans->drain_s[own + i + 1] + (t->p - 1 - i) * t->back_s);
+        int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, i, t->v - 1);
+        double here = t->turns ? i * t->next_s : (t->p - 1 - i) * t->back_s;
+        l.through_s = rh_later(l.through_s, first - spans->drain_s[g + 1] + here);
         l.work_s = rh_later(l.work_s, rh_later(work + after, back));
     }
     return l;
@@ -178,6 +194,7 @@ static void price_messages(Terms *t, double bytes)
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
     RhTables tables = rh_screen_tables(screen, l);
+    int32_t most_lanes = tables.shape->schedule->turns ? 10 : 6;
     Terms t = {.screen = screen,
                .spans = tables.spans,
                .shape = tables.shape,
@@ -186,8 +203,9 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
                .flows = tables.flows,
                .p = l->pp,
                .v = l->vpp,
+               .turns = tables.shape->schedule->turns,
                .m = tables.shape->m,
-               .share = tables.net->uniform ? rh_earlier(screen->held_frac, 1.0 / 6) : 0,
+               .share = tables.net->uniform ? rh_earlier(screen->held_frac, 1.0 / most_lanes) : 0,
                .begin_s = tables.flows[0]->first_wait_s,
                .after_s = tables.flows[0]->end_s + tables.flows[0]->optimizer_s};
     price_messages(&t, tables.shard->pieces->message_bytes);

@@ -178,7 +178,8 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 
 static const RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
-    key->v[RH_SCREEN_KEY_GIVEN] = rh_pipeline_schedule(l->schedule)->splits_backward;
+    key->v[RH_SCREEN_KEY_GIVEN] = 2 * rh_pipeline_schedule(l->schedule)->turns +
+                                  rh_pipeline_schedule(l->schedule)->splits_backward;
     void *found = memo_get(&s->shards, key);
     return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
 }
@@ -277,12 +278,13 @@ static RhSpans *spans_new(RhScreen *screen, const RhShardCost *shard, const RhSp
     s->work_s = g_new0(double, pp);
     s->kernels_s = g_new0(double, pp);
     for (int32_t g = 0; g < split->chunks; g++) {
-        const RhItemTimes *times = rh_screen_item_times(screen, shard, net, g % pp);
+        int32_t stage = rh_pipeline_stage(rh_pipeline_schedule(shard->layout.schedule), pp, g);
+        const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             RhItemTime time = s->chunk[g][pass] =
                 chunk_time(times, split, g, pass, screen->c->model->kinds_count);
-            s->work_s[g % pp] += time.busy_s;
-            s->kernels_s[g % pp] += time.kernels_s;
+            s->work_s[stage] += time.busy_s;
+            s->kernels_s[stage] += time.kernels_s;
         }
         s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g][RH_SLOT_FORWARD].out_s;
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
@@ -298,9 +300,11 @@ static double price_slots(const RhSpans *spans, const RhShape *shape, int32_t s,
 {
     double sum = 0;
     counts += (int64_t)s * shape->v * RH_SLOT_PASSES;
-    for (int32_t c = 0; c < shape->v; c++)
+    for (int32_t c = 0; c < shape->v; c++) {
+        int32_t g = rh_pipeline_model_chunk(shape->schedule, shape->p, s, c);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[c * shape->p + s][pass].busy_s;
+            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[g][pass].busy_s;
+    }
     return sum;
 }
 
@@ -378,8 +382,8 @@ const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
 static RhFlows *const *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     bool one = rh_train_microbatches(s->c, l) == 1;
-    bool splits = rh_pipeline_schedule(l->schedule)->splits_backward;
-    key->v[RH_SCREEN_KEY_GIVEN] = 2 * splits + one;
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    key->v[RH_SCREEN_KEY_GIVEN] = 4 * schedule->turns + 2 * schedule->splits_backward + one;
     void *found = memo_get(&s->flows, key);
     return found ? found : memo_add(&s->flows, key, rh_flows_new(s, l));
 }

@@ -145,7 +145,9 @@ static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double tim
 
 static void add_items(Sum *s, int32_t stage, const RhItems *items, const RhSplit *split)
 {
-    for (int32_t g = stage; g < split->chunks; g += s->l->pp) {
+    for (int32_t c = 0; c < s->l->vpp; c++) {
+        int32_t g =
+            rh_pipeline_model_chunk(rh_pipeline_schedule(s->l->schedule), s->l->pp, stage, c);
         for (int kind = 0; kind < s->screen->c->model->kinds_count; kind++)
             add_item(s, stage, items->pass[kind], s->m * split->kinds[g][kind]);
         if (g == 0)
@@ -176,16 +178,28 @@ static void add_script(Sum *s, int32_t stage, const RhScript *script)
             }
 }
 
+/* How many neighbours in the model, of a stage's chunks, the other stage has. */
+static int32_t neighbours(const RhLayout *l, int32_t stage, int32_t other)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    int32_t count = 0, chunks = l->pp * l->vpp;
+    for (int32_t c = 0; c < l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(schedule, l->pp, stage, c);
+        count += g > 0 && rh_pipeline_stage(schedule, l->pp, g - 1) == other;
+        count += g + 1 < chunks && rh_pipeline_stage(schedule, l->pp, g + 1) == other;
+    }
+    return count;
+}
+
 /* Of every micro-batch forward from each chunk but the last, and back from each but the first. */
 static void add_messages(Sum *s, double bytes)
 {
-    int32_t pp = s->l->pp, chunks = pp * s->l->vpp;
+    int32_t pp = s->l->pp;
     for (int32_t stage = 0; pp > 1 && stage < pp; stage++)
-        for (int back = 0; back < 2; back++) {
-            int32_t to = (stage + (back ? pp - 1 : 1)) % pp;
-            int32_t count = s->l->vpp - (stage == (back ? 0 : (chunks - 1) % pp));
+        for (int side = 0; side < (pp > 2 ? 2 : 1); side++) {
+            int32_t to = (stage + (side ? pp - 1 : 1)) % pp;
             g_autoptr(GArray) loads = message_loads(s->screen, s->net, stage, to, bytes);
-            add(s, loads, s->m * count);
+            add(s, loads, s->m * neighbours(s->l, stage, to));
         }
 }
 

@@ -116,10 +116,16 @@ static Calls calls_of(const RhScreen *screen, const RhLayout *l, const RhNet *ne
     return c;
 }
 
+/* Has the last stage messages for the first one? */
+static bool wraps(const RhLayout *l)
+{
+    return l->vpp > 1 && !rh_pipeline_schedule(l->schedule)->turns;
+}
+
 /* Equal where the programs that do each thing once are. */
 static GBytes *key_of(const Calls *c)
 {
-    int32_t ints[] = {c->net->id, c->l->vpp > 1};
+    int32_t ints[] = {c->net->id, wraps(c->l)};
     g_autoptr(GByteArray) key = g_byte_array_new();
     g_byte_array_append(key, (const guint8 *)ints, sizeof ints);
     g_byte_array_append(key, (const guint8 *)c->stage_first,
@@ -139,10 +145,10 @@ static const RhTask nothing = {
 static int32_t distance(const Calls *c, int32_t stage, bool back)
 {
     int32_t pp = c->l->pp, stride = c->net->grid.stride[RH_DIM_PP];
-    bool wraps = stage == (back ? 0 : pp - 1);
-    if (pp == 1 || (wraps && c->l->vpp == 1))
+    bool ends = stage == (back ? 0 : pp - 1);
+    if (pp == 1 || (ends && !wraps(c->l)))
         return 0;
-    return wraps ? (back ? pp - 1 : 1 - pp) * stride : back ? -stride : stride;
+    return ends ? (back ? pp - 1 : 1 - pp) * stride : back ? -stride : stride;
 }
 
 static void add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t delta)

@@ -38,6 +38,7 @@ typedef struct {
 typedef struct {
     RhScreen *screen;
     const RhLayout *l;
+    const RhPipelineSchedule *schedule;
     const RhSpans *spans;
     const RhNet *net;
     const RhHop *messages; /* of ranks in step; NULL: the luckiest rank's alone */
@@ -163,9 +164,14 @@ static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0 || to >= g->chunks)
         return;
     Stage *s = &g->stages[stage];
-    const RhHop *alone = back ? g->net->back : g->net->next;
-    const RhHop *hop = g->messages ? &g->messages[2 * stage + back] : &alone[stage];
-    double *lane = &s->lane_s[back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT];
+    if (rh_pipeline_stage(g->schedule, g->l->pp, to) == stage) { /* nothing is sent */
+        g->arrival[back][(int64_t)to * g->m + slot->microbatch] = 0;
+        return;
+    }
+    bool down = rh_slot_goes_down(g->schedule, slot);
+    const RhHop *alone = down ? g->net->back : g->net->next;
+    const RhHop *hop = g->messages ? &g->messages[2 * stage + down] : &alone[stage];
+    double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
     double message_s = hop->latency_s + hop->s_per_byte * g->message_bytes;
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
     s->sending_s = g->net->uniform ? s->held_s + message_s : 0;
@@ -180,7 +186,7 @@ static bool advance(Graph *g, int32_t stage)
     if (s->next == g->total)
         return false;
     const RhSlot *slot = &s->slots[s->next];
-    int32_t at = slot->chunk * g->l->pp + stage;
+    int32_t at = rh_pipeline_model_chunk(g->schedule, g->l->pp, stage, slot->chunk);
     double input = input_s(g, slot, at);
     if (isnan(input))
         return false;
@@ -204,7 +210,7 @@ static void stage_init(Graph *g, int32_t stage, const RhShardCost *shard, const 
     s->times = rh_screen_item_times(g->screen, shard, g->net, stage);
     s->begin_s = g_new(double, flows->script->begin.count + flows->script->ahead_most + 1);
     s->sent_s = s->begin_s + flows->script->begin.count;
-    rh_pipeline_schedule(g->l->schedule)->order(g->l->pp, g->l->vpp, g->m, stage, slots);
+    g->schedule->order(g->l->pp, g->l->vpp, g->m, stage, slots);
     run_steps(g, s, flows->script->begin);
     s->begun = true;
 }
@@ -297,11 +303,12 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
     const RhShardCost *shard = rh_screen_shard(screen, l);
     Graph g = {.screen = screen,
                .l = l,
+               .schedule = rh_pipeline_schedule(l->schedule),
                .net = rh_screen_net(screen, l),
                .message_bytes = shard->pieces->message_bytes,
                .m = (int32_t)rh_train_microbatches(screen->c, l),
                .chunks = l->pp * l->vpp};
-    g.total = rh_pipeline_slots_count(rh_pipeline_schedule(l->schedule), l->vpp, g.m);
+    g.total = rh_pipeline_slots_count(g.schedule, l->vpp, g.m);
     g.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), g.net);
     return g;
 }
@@ -342,7 +349,8 @@ static double *stage_room(const RhFlows *f)
 static double slot_late_s(const Ends *e, Stage *s, int32_t stage, const RhSlotKind *kind, bool end)
 {
     RhSteps steps = rh_script_slot(s->flows->script, kind);
-    const RhItemTime *alone = &e->g->spans->chunk[kind->chunk * e->g->l->pp + stage][kind->pass];
+    int32_t at = rh_pipeline_model_chunk(e->g->schedule, e->g->l->pp, stage, kind->chunk);
+    const RhItemTime *alone = &e->g->spans->chunk[at][kind->pass];
     if (steps.count == 0)
         run(e->g, s, alone);
     else

@@ -306,12 +306,12 @@ static void run_steps(Build *b, RhSteps steps)
 
 /* --- messages between stages --- */
 
-/* A message's sending or receiving end, from or to the stage of model chunk `other`. */
+/* A message's sending or receiving end, from or to the stage `other`. */
 static int32_t message(Build *b, RhTaskKind kind, RhLane lane, int32_t other, const char *label)
 {
     RhTask task = task_here(b, kind, lane, label);
     task.layer = -1;
-    task.peer_delta = (other % b->layout->pp - b->script->stage) * b->grid.stride[RH_DIM_PP];
+    task.peer_delta = (other - b->script->stage) * b->grid.stride[RH_DIM_PP];
     task.bytes = b->pieces->message_bytes;
     int32_t preds[PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
@@ -321,15 +321,48 @@ static int32_t message(Build *b, RhTaskKind kind, RhLane lane, int32_t other, co
     return rh_program_add_task(b->program, task, preds, count);
 }
 
+static bool is_turned(const RhPipelineSchedule *schedule, const RhSlot *slot)
+{
+    return schedule->turns && slot->chunk % 2;
+}
+
+RhLane rh_train_send_lane(const RhPipelineSchedule *schedule, const RhSlot *slot)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    if (is_turned(schedule, slot))
+        return back ? RH_LANE_TURNED_SEND_NEXT : RH_LANE_TURNED_SEND_PREV;
+    return back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT;
+}
+
+RhLane rh_train_receive_lane(const RhPipelineSchedule *schedule, const RhSlot *slot)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    if (is_turned(schedule, slot))
+        return back ? RH_LANE_TURNED_RECV_PREV : RH_LANE_TURNED_RECV_NEXT;
+    return back ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV;
+}
+
+/* The stage whose model chunk is one on from g, or one back; -1 where there is none, or it is this
+ * one: the order of its slots says all. */
+static int32_t stage_beside(const Build *b, int32_t g, bool on)
+{
+    int32_t other = on ? g + 1 : g - 1, pp = b->layout->pp;
+    if (other < 0 || other >= pp * b->layout->vpp)
+        return -1;
+    int32_t stage = rh_pipeline_stage(rh_pipeline_schedule(b->layout->schedule), pp, other);
+    return stage == b->script->stage ? -1 : stage;
+}
+
 /* Gradients of weights stay where they are: nothing comes in, nothing goes out. */
 static void receive(Build *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
-    int32_t from = back ? g + 1 : g - 1;
-    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0 || from >= b->layout->pp * b->layout->vpp)
+    int32_t from = stage_beside(b, g, back);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0)
         return;
-    int32_t task = message(b, RH_TASK_RECV, back ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV, from,
-                           back ? "receive gradients" : "receive activations");
+    RhLane lane = rh_train_receive_lane(rh_pipeline_schedule(b->layout->schedule), slot);
+    int32_t task =
+        message(b, RH_TASK_RECV, lane, from, back ? "receive gradients" : "receive activations");
     b->recvs[back][g * b->microbatches + slot->microbatch] = task;
     wait_for(b, task);
 }
@@ -337,12 +370,12 @@ static void receive(Build *b, const RhSlot *slot, int32_t g)
 static void send(Build *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
-    int32_t to = back ? g - 1 : g + 1;
-    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0 || to >= b->layout->pp * b->layout->vpp)
+    int32_t to = stage_beside(b, g, !back);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0)
         return;
-    b->sends[back][g * b->microbatches + slot->microbatch] =
-        message(b, RH_TASK_SEND, back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT, to,
-                back ? "send gradients" : "send activations");
+    b->sends[back][g * b->microbatches + slot->microbatch] = message(
+        b, RH_TASK_SEND, rh_train_send_lane(rh_pipeline_schedule(b->layout->schedule), slot), to,
+        back ? "send gradients" : "send activations");
 }
 
 static void match_messages(Build *b)
@@ -351,6 +384,8 @@ static void match_messages(Build *b)
     for (int32_t g = 0; g + 1 < chunks; g++)
         for (int32_t m = 0; m < b->microbatches; m++) {
             int32_t here = g * b->microbatches + m, next = here + b->microbatches;
+            if (b->sends[0][here] < 0)
+                continue; /* on one stage */
             rh_program_match(b->program, b->sends[0][here], b->recvs[0][next]);
             rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);
         }
@@ -368,7 +403,8 @@ static void run_items(Build *b, const RhSlot *slot)
 
 static void run_slot(Build *b, const RhSlot *slot, const RhSlotKind *kind)
 {
-    int32_t g = slot->chunk * b->layout->pp + b->script->stage;
+    int32_t g = rh_pipeline_model_chunk(rh_pipeline_schedule(b->layout->schedule), b->layout->pp,
+                                        b->script->stage, slot->chunk);
     b->microbatch = slot->microbatch;
     b->layer = -1;
     b->phase = rh_slot_phase(slot->pass);
@@ -517,7 +553,8 @@ static void build_begin(Build *b, const RhCase *c)
     b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
     b->program->gap_source = c->stack->kernel_gap_s.source;
     uint32_t norm = (uint32_t)c->stack->gradient_norm << rh_norm_group(b->layout);
-    rh_grid_add_groups(&b->grid, b->program, joining(c) | norm, b->groups);
+    uint32_t others = rh_tied_params(b->pieces, b->layout) > 0 ? joining(c) : 0;
+    rh_grid_add_groups(&b->grid, b->program, others | norm, b->groups);
 }
 
 static void build_end(Build *b)

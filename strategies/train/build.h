@@ -1,6 +1,7 @@
 #pragma once
 /* Parts of a program that the bounds need without its tasks. */
 #include "strategies/train/grid.h"
+#include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
 /* Groups (-1 when of one member) and roles (one per stage) of the layout, without tasks. Caller
@@ -13,6 +14,10 @@ int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group
 RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op,
                           double bytes);
 
-/* Kinds of groups that join stages in the skeleton, bits of RhGroupKind: whichever degree of ZeRO, as
- * in which group the norm is summed is all that it would change. */
+/* Kinds of groups that join stages in the skeleton, bits of RhGroupKind: whichever degree of ZeRO and
+ * schedule, as who sums the norm, and whether two stages hold a tied matrix, is all these would change. */
 uint32_t rh_train_joining(const RhCase *c);
+
+/* Lanes of a slot's messages: a stream has one peer and one direction, so none waits behind another. */
+RhLane rh_train_send_lane(const RhPipelineSchedule *schedule, const RhSlot *slot);
+RhLane rh_train_receive_lane(const RhPipelineSchedule *schedule, const RhSlot *slot);

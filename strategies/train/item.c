@@ -298,6 +298,11 @@ static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item
 
 /* --- what an item holds --- */
 
+static bool ends_meet(const RhLayout *l)
+{
+    return rh_pipeline_ends_meet(rh_pipeline_schedule(l->schedule), l->pp, l->vpp);
+}
+
 RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
 {
     const RhModel *model = pieces->c->model;
@@ -305,13 +310,13 @@ RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
         return pieces->embedding.params;
     if (kind != RH_ITEM_HEAD)
         return pieces->layer_params[kind];
-    bool shares_matrix = model->tied_embeddings && l->pp == 1;
+    bool shares_matrix = model->tied_embeddings && ends_meet(l);
     return shares_matrix ? (RhHeld){{pieces->head.whole_params}} : pieces->head.params;
 }
 
 double rh_tied_params(const RhPieces *pieces, const RhLayout *l)
 {
-    bool both_hold_it = pieces->c->model->tied_embeddings && l->pp > 1;
+    bool both_hold_it = pieces->c->model->tied_embeddings && !ends_meet(l);
     return both_hold_it ? pieces->head.params.of[RH_PARAMS_COMMON] - pieces->head.whole_params : 0;
 }
 

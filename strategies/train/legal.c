@@ -1,6 +1,7 @@
 /* Which layouts are legal, and their canonical form. */
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
+#include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
 int64_t rh_train_microbatches(const RhCase *c, const RhLayout *l)
@@ -131,19 +132,20 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
             "pp=%d x vpp=%d chunks are more than the %d layers\n"
             "note: two chunks more are legal: the first holds the embedding alone, the last the head",
             l->pp, l->vpp, c->model->layers_count);
-    if ((l->vpp > 1) != rh_pipeline_kind_chunked(l->schedule))
+    int32_t only = rh_pipeline_kind_chunks(l->schedule);
+    if (only == RH_CHUNKS_ANY ? l->vpp == 1 : l->vpp != only)
         return rh_fail(
             error, RH_ERROR_USAGE,
-            "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule, and "
-            "it alone, has vpp > 1",
+            "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
+            "zb-v has vpp=2, and they alone",
             l->vpp, rh_pipeline_kind_name(l->schedule));
     if (l->vpp > 1 && l->pp == 1)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
-    if (l->vpp > 1 && m % l->pp != 0)
+    if (rh_pipeline_schedule(l->schedule)->in_rounds && m % l->pp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "schedule=interleaved needs micro-batches divisible by pp: %" G_GINT64_FORMAT
+                       "schedule=%s needs micro-batches divisible by pp: %" G_GINT64_FORMAT
                        " micro-batches, pp=%d",
-                       m, l->pp);
+                       rh_pipeline_kind_name(l->schedule), m, l->pp);
     int64_t split = 0;
     for (int32_t i = 0; i < l->stage_layers_count; i++)
         split += l->stage_layers[i];

@@ -80,9 +80,11 @@ static RhInFlight peak_of_stage(const RhChunkMemory *chunks, const RhShape *shap
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
         const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
         const int32_t *kept = &g_array_index(shape->kept, int32_t, moment->kept_first);
-        RhInFlight now = chunks[moment->chunk * shape->p + stage].fullest[moment->pass];
+        int32_t own = rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk);
+        RhInFlight now = chunks[own].fullest[moment->pass];
         for (int32_t c = 0; c < shape->v; c++)
-            add(&now, &chunks[c * shape->p + stage].kept, kept[c] - (c == moment->chunk));
+            add(&now, &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)].kept,
+                kept[c] - (c == moment->chunk));
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }
@@ -126,7 +128,8 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *c
     RhStageMemory m = {0};
     RhHeld largest = {0};
     double linear = 0;
-    for (int32_t g = stage; g < l->pp * l->vpp; g += l->pp) {
+    for (int32_t c = 0; c < l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_schedule(l->schedule), l->pp, stage, c);
         rh_held_add(&m.params, &chunks[g].states.params);
         linear += chunks[g].states.linear;
         keep_largest(&largest, &chunks[g].largest_params);

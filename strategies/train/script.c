@@ -12,13 +12,19 @@ static void add_item(RhScript *s, int kind, int32_t layer)
     s->states.linear += layer >= 0 ? rh_held_sum(&item.params) : 0;
 }
 
+static int32_t model_chunk(const RhScript *s, int32_t chunk)
+{
+    return rh_pipeline_model_chunk(rh_pipeline_schedule(s->layout->schedule), s->layout->pp,
+                                   s->stage, chunk);
+}
+
 static void list_items(RhScript *s)
 {
     const RhLayout *l = s->layout;
     g_autofree int32_t *layers = g_new(int32_t, l->pp * l->vpp);
     rh_partition_layers(s->pieces->c, l, layers);
     for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
-        if (g % l->pp != s->stage)
+        if (rh_pipeline_stage(rh_pipeline_schedule(l->schedule), l->pp, g) != s->stage)
             continue;
         s->chunk_items[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
@@ -228,14 +234,22 @@ static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t ch
     return sum;
 }
 
+/* Of a model chunk: those that another stage has. */
+static int32_t neighbours(const RhScript *s, int32_t g)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(s->layout->schedule);
+    int32_t pp = s->layout->pp, last = pp * s->layout->vpp - 1;
+    return (g > 0 && rh_pipeline_stage(schedule, pp, g - 1) != s->stage) +
+           (g < last && rh_pipeline_stage(schedule, pp, g + 1) != s->stage);
+}
+
 double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
 {
     const RhLayout *l = s->layout;
     double sum = tasks_of_steps(s, s->begin) + tasks_of_steps(s, s->end) + 1; /* the optimizer */
     for (int32_t chunk = 0; chunk < l->vpp; chunk++) {
-        int32_t g = chunk * l->pp + s->stage;
-        int32_t neighbours = (g > 0) + (g < l->pp * l->vpp - 1);
-        sum += 2.0 * (double)m * neighbours; /* something comes and something goes, each way */
+        /* something comes and something goes, each way */
+        sum += 2.0 * (double)m * neighbours(s, model_chunk(s, chunk));
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             if (items->pass[RH_ITEM_HEAD][pass].tasks)
                 sum += tasks_of_slots(s, items, chunk, pass, m);

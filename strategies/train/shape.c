@@ -96,7 +96,6 @@ typedef struct {
     const PlainCosts *costs;
     const RhSlot *slots;     /* p x slots_count */
     const RhSlotKind *kinds; /* of the slots */
-    bool splits;
     Node *nodes;
     int32_t *next;     /* per stage: position of the slot to run */
     int32_t *input[2]; /* [backward][chunk * m + micro-batch]: node that sends it, -1 not yet */
@@ -106,7 +105,8 @@ static double cost_of(const Graph *g, const RhSlot *slot, int32_t at)
 {
     double scale = at == 0 ? g->costs->first : at == g->s->p * g->s->v - 1 ? g->costs->last : 1;
     double pass = slot->pass == RH_SLOT_FORWARD ? g->costs->forward : g->costs->backward;
-    return scale * pass / (g->splits && slot->pass != RH_SLOT_FORWARD ? 2 : 1);
+    bool half = g->s->schedule->splits_backward && slot->pass != RH_SLOT_FORWARD;
+    return scale * pass / (half ? 2 : 1);
 }
 
 /* The node that a slot's input comes from: -1 none needed, -2 not there yet. */
@@ -127,19 +127,25 @@ static void hand_on(Graph *g, const RhSlot *slot, int32_t at, int32_t node)
         g->input[rh_slot_goes_back(slot->pass)][(int64_t)to * g->s->m + slot->microbatch] = node;
 }
 
+static int32_t place_of(const Graph *g, const RhSlot *slot, int32_t stage)
+{
+    return rh_pipeline_model_chunk(g->s->schedule, g->s->p, stage, slot->chunk);
+}
+
 static bool advance(Graph *g, int32_t stage)
 {
     int64_t n = g->s->slots_count, here = g->next[stage];
     if (here == n)
         return false;
     const RhSlot *slot = &g->slots[stage * n + here];
-    int32_t at = slot->chunk * g->s->p + stage, input = input_of(g, slot, at);
+    int32_t at = place_of(g, slot, stage), input = input_of(g, slot, at);
     if (input == -2)
         return false;
     int32_t node = (int32_t)(stage * n + here);
     Node *this = &g->nodes[node];
     double before = here ? g->nodes[node - 1].end : 0;
-    double arrival = input >= 0 ? g->nodes[input].end + g->costs->message : -1;
+    bool same = input >= 0 && input / n == stage; /* it came before on this stage */
+    double arrival = input >= 0 && !same ? g->nodes[input].end + g->costs->message : -1;
     *this = (Node){fmax(before, arrival),
                    arrival > before ? input
                    : here           ? node - 1
@@ -161,12 +167,13 @@ static void run(Graph *g)
     }
 }
 
-static void count_message(RhPathMessages *messages, const RhSlot *slot, int32_t stage, int32_t p)
+static void count_message(RhPathMessages *messages, const RhShape *s, const RhSlot *slot,
+                          int32_t stage)
 {
-    if (rh_slot_goes_back(slot->pass))
+    if (rh_slot_goes_down(s->schedule, slot))
         *(stage == 0 ? &messages->back_wrap : &messages->back) += 1;
     else
-        *(stage == p - 1 ? &messages->next_wrap : &messages->next) += 1;
+        *(stage == s->p - 1 ? &messages->next_wrap : &messages->next) += 1;
 }
 
 static void note_ends(const Graph *g, int32_t path, int32_t node, bool is_end)
@@ -193,11 +200,11 @@ static void trace(const Graph *g, int32_t path, RhPathCount *counts, RhPathMessa
     for (; node >= 0; node = g->nodes[node].from, is_end = false) {
         note_ends(g, path, node, is_end);
         const RhSlot *slot = &g->slots[node];
-        int32_t at = slot->chunk * g->s->p + (int32_t)(node / n);
+        int32_t at = place_of(g, slot, (int32_t)(node / n));
         RhPathCount *count = &counts[at * RH_SLOT_PASSES + (int32_t)slot->pass];
         if (sent) {
             count->sent++;
-            count_message(messages, slot, (int32_t)(node / n), g->s->p);
+            count_message(messages, g->s, slot, (int32_t)(node / n));
         } else {
             count->on++;
         }
@@ -216,7 +223,7 @@ static RhSlotKind *list_kinds(const RhShape *s, const RhSlot *slots)
     return kinds;
 }
 
-static void find_paths(RhShape *s, const RhSlot *slots, bool splits)
+static void find_paths(RhShape *s, const RhSlot *slots)
 {
     size_t nodes = (size_t)s->p * (size_t)s->slots_count;
     size_t cells = (size_t)s->p * (size_t)s->v * (size_t)s->m;
@@ -228,7 +235,7 @@ static void find_paths(RhShape *s, const RhSlot *slots, bool splits)
     s->paths = g_new0(RhPathCount, entries * (size_t)s->paths_count);
     s->path_messages = g_new0(RhPathMessages, s->paths_count);
     for (int32_t i = 0; i < s->paths_count; i++) {
-        Graph g = {s, &plain[i], slots, kinds, splits, room, next, {inputs, inputs + cells}};
+        Graph g = {s, &plain[i], slots, kinds, room, next, {inputs, inputs + cells}};
         memset(inputs, -1, 2 * cells * sizeof *inputs);
         memset(next, 0, sizeof *next * (size_t)s->p);
         run(&g);
@@ -244,19 +251,20 @@ static int32_t walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, 
 }
 
 /* What the middle that was not walked adds: every pass of every chunk, once a micro-batch. */
-static void add_middle(RhShape *s, bool splits, int32_t more)
+static void add_middle(RhShape *s, int32_t more)
 {
+    bool splits = s->schedule->splits_backward;
     for (int32_t cell = 0; cell < s->p * s->v; cell++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
                 s->before_last[cell * RH_SLOT_PASSES + pass] += more;
 }
 
-static RhShape *shape_alloc(int32_t p, int32_t v, int32_t m)
+static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
     RhShape *s = g_new0(RhShape, 1);
     gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
-    *s = (RhShape){.p = p, .v = v, .m = m};
+    *s = (RhShape){.schedule = schedule, .p = p, .v = v, .m = m};
     s->moments = g_array_new(FALSE, FALSE, sizeof(RhFullMoment));
     s->kept = g_array_new(FALSE, FALSE, sizeof(int32_t));
     s->moments_first = g_new0(int32_t, p + 1);
@@ -270,7 +278,7 @@ static RhShape *shape_alloc(int32_t p, int32_t v, int32_t m)
 RhShape *rh_shape_new(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
-    RhShape *s = shape_alloc(p, v, walked(schedule, p, v, m));
+    RhShape *s = shape_alloc(schedule, p, v, walked(schedule, p, v, m));
     s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
     bool paths = p > 1 && s->m == m && p * s->slots_count <= PATH_SLOTS_MAX;
     g_autofree RhSlot *slots = g_new(RhSlot, (gsize)(paths ? p : 1) * (gsize)s->slots_count);
@@ -283,8 +291,8 @@ RhShape *rh_shape_new(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
         note_behind_back(s, stage, own);
     }
     if (paths)
-        find_paths(s, slots, schedule->splits_backward);
-    add_middle(s, schedule->splits_backward, m - s->m);
+        find_paths(s, slots);
+    add_middle(s, m - s->m);
     s->m = m;
     s->slots_count = rh_pipeline_slots_count(schedule, v, m);
     return s;

@@ -33,6 +33,7 @@ typedef struct {
 } RhPathSlot;
 
 typedef struct {
+    const RhPipelineSchedule *schedule;
     int32_t p, v, m;
     int64_t slots_count; /* of one stage */
     /* Memory */

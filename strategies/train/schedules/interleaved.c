@@ -34,5 +34,8 @@ static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
     return (p - 1) / ((double)v * (double)m);
 }
 
-const RhPipelineSchedule rh_pipeline_interleaved = {
-    .settles = true, .order = order, .bubble = "(pp - 1) / (vpp x m)", .bubble_frac = bubble_frac};
+const RhPipelineSchedule rh_pipeline_interleaved = {.in_rounds = true,
+                                                    .settles = true,
+                                                    .order = order,
+                                                    .bubble = "(pp - 1) / (vpp x m)",
+                                                    .bubble_frac = bubble_frac};

@@ -3,7 +3,8 @@
  * strategies/schedules.h.
  *
  * Legend: p stages, v chunks per stage, m micro-batches. Chunk c of stage s is chunk c*p + s of the
- * model. */
+ * model; where the schedule turns, that of an odd c is c*p + p-1-s: the last stage hands on to itself
+ * and the first one has both ends. */
 #include "strategies/layout.h"
 
 /* What runs in a slot. Backward as a whole, or its two halves apart: gradients of the inputs, which
@@ -24,6 +25,8 @@ typedef struct {
 
 typedef struct {
     bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
+    bool turns;           /* odd chunks run from the last stage to the first */
+    bool in_rounds;       /* m must be a multiple of p */
     /* Beyond 4 p micro-batches, p more only repeat what a stage does in the middle of the step. */
     bool settles;
     /* Fills the slots of one stage: rh_pipeline_slots_count of them. */
@@ -37,15 +40,36 @@ typedef struct {
 
 const RhPipelineSchedule *rh_pipeline_schedule(RhPipelineKind kind);
 
+/* The model's chunk that a stage has as its chunk c; and the stage that holds model chunk g. */
+static inline int32_t rh_pipeline_model_chunk(const RhPipelineSchedule *s, int32_t p, int32_t stage,
+                                              int32_t c)
+{
+    return c * p + (s->turns && c % 2 ? p - 1 - stage : stage);
+}
+static inline int32_t rh_pipeline_stage(const RhPipelineSchedule *s, int32_t p, int32_t g)
+{
+    return s->turns && g / p % 2 ? p - 1 - g % p : g % p;
+}
+/* Does one stage hold the model's first chunk and its last? */
+static inline bool rh_pipeline_ends_meet(const RhPipelineSchedule *s, int32_t p, int32_t v)
+{
+    return rh_pipeline_stage(s, p, p * v - 1) == 0;
+}
+
 /* Slots of one stage. */
 static inline int64_t rh_pipeline_slots_count(const RhPipelineSchedule *s, int32_t v, int64_t m)
 {
     return (s->splits_backward ? 3 : 2) * m * v;
 }
-/* The pass whose output goes to the stage before. */
+/* The pass whose output goes to the model chunk before. */
 static inline bool rh_slot_goes_back(RhSlotPass pass)
 {
     return pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_DATA;
+}
+/* Does the slot's output go to the stage before, not to the one behind? */
+static inline bool rh_slot_goes_down(const RhPipelineSchedule *s, const RhSlot *slot)
+{
+    return rh_slot_goes_back(slot->pass) != (s->turns && slot->chunk % 2);
 }
 /* The pass that ends a micro-batch: weights have their gradients, activations are let go. */
 static inline bool rh_slot_ends(RhSlotPass pass)
