@@ -29,6 +29,17 @@ static bool set_job(RhJob *job, const char *key, const char *value, bool *known,
         return job->recipe || rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is none of %s",
                                       value, RH_RECIPE_CHOICES);
     }
+    if (strcmp(key, "moments") == 0) {
+        job->moments = rh_moments_by_name(value);
+        return job->moments || rh_fail(error, RH_ERROR_USAGE, "--set moments: \"%s\" is none of %s",
+                                       value, RH_MOMENTS_CHOICES);
+    }
+    if (strcmp(key, "gradients") == 0) {
+        job->gradient_bytes = strcmp(value, "bf16") == 0 ? 2 : strcmp(value, "fp32") == 0 ? 4 : 0;
+        return job->gradient_bytes > 0 ||
+               rh_fail(error, RH_ERROR_USAGE, "--set gradients: \"%s\" is none of fp32|bf16",
+                       value);
+    }
     for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++) {
         if (strcmp(key, job_keys[i].key) != 0)
             continue;
@@ -138,7 +149,8 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
         return true;
     if (job_key != key)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, dtype",
+                       "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, "
+                       "dtype, moments, gradients",
                        job_key);
     if (is_platform_key(key))
         return rh_inputs_set_platform(in->hardware, key, value, error);

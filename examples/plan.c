@@ -17,7 +17,11 @@ int main(void)
     }
     const RhStack *stack = rh_stack_by_name("megatron"); /* what its software makes of the links */
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase question = {model, platform, stack, {64, 4096, 16, &rh_recipe_bf16}};
+    RhCase question = {
+        model,
+        platform,
+        stack,
+        {.global_batch = 64, .sequence = 4096, .gpus = 16, .recipe = &rh_recipe_bf16}};
     RhPlanOptions options = {.top = 3, .gap_frac = 0.01, .jobs = 2};
     g_autoptr(RhPlan) plan = rh_plan(&question, &options, &error);
     if (!plan) {

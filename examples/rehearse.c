@@ -16,7 +16,10 @@ int main(void)
         model ? rh_platform_load("h100-sxm:8x4,ib:400Gb/s,leaf:2,oversub:8", &error) : NULL;
     RhLayout layout = rh_layout_default();
     bool fine = platform && rh_layout_parse("tp8,dp2", &layout, &error);
-    RhCase job = {model, platform, rh_stack_by_name("bare"), {2, 4096, 16, &rh_recipe_bf16}};
+    RhCase job = {model,
+                  platform,
+                  rh_stack_by_name("bare"),
+                  {.global_batch = 2, .sequence = 4096, .gpus = 16, .recipe = &rh_recipe_bf16}};
     g_autoptr(RhProgram) program = fine ? rh_train_build(&job, &layout, &error) : NULL;
     RhEngineOptions options = {0};
     g_autoptr(RhSession) session = program ? rh_session_open(platform, &options) : NULL;

@@ -3,6 +3,7 @@
 #include "platforms/platform.h"
 #include "strategies/stack.h"
 #include "workloads/model.h"
+#include "workloads/moments.h"
 #include "workloads/recipe.h"
 
 /* What is asked of the job, besides model and platform. */
@@ -10,7 +11,9 @@ typedef struct {
     int64_t global_batch; /* samples */
     int64_t sequence;     /* tokens per sample */
     int32_t gpus;
-    const RhRecipe *recipe; /* number formats */
+    const RhRecipe *recipe;   /* number formats */
+    const RhMoments *moments; /* of the optimizer; NULL: fp32 */
+    int32_t gradient_bytes;   /* of a main gradient, 2 or 4; 0: the stack's */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

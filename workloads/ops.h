@@ -67,6 +67,7 @@ typedef struct {
     int64_t microbatch;  /* b */
     RhDtype dtype;       /* bf16 or fp16 */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
+    int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     /* Which of an operator's forms the stack chooses: */
     bool flash;       /* fused attention kernel; false = GEMM + softmax + GEMM */
     bool fused_norms; /* false: eager framework, each elementwise step its own kernel */

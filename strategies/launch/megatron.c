@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "strategies/launch/framework.h"
 #include "strategies/partition.h"
+#include "strategies/train/pieces.h"
 #include "workloads/operators/operator.h"
 
 /* --- knobs --- */
@@ -345,6 +346,22 @@ static void say_model(RhLaunchText *t)
 
 /* --- the job and where it runs --- */
 
+static bool has_narrow_moments(const RhCase *c)
+{
+    return c->job.moments && c->job.moments != &rh_moments_fp32;
+}
+
+static void say_optimizer(RhLaunchText *t)
+{
+    bool narrow = has_narrow_moments(t->c), gradients = rh_gradient_bytes(t->c) == 2;
+    if (narrow || gradients)
+        rh_launch_say(t, "--use-precision-aware-optimizer");
+    if (narrow)
+        rh_launch_say(t, "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16");
+    if (gradients)
+        rh_launch_say(t, "--main-grads-dtype bf16 --grad-reduce-in-bf16");
+}
+
 static void say_job(RhLaunchText *t)
 {
     static const struct {
@@ -361,8 +378,9 @@ static void say_job(RhLaunchText *t)
     for (size_t i = 0; i < G_N_ELEMENTS(narrow); i++)
         if (t->c->job.recipe == narrow[i].recipe)
             rh_launch_say(t, "%s", narrow[i].words);
-    if (fp16 && t->c->stack->gradient_bytes == 4)
+    if (fp16 && rh_gradient_bytes(t->c) == 4)
         rh_launch_say(t, "--accumulate-allreduce-grads-in-fp32");
+    say_optimizer(t);
     rh_launch_say(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "
                      "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
     rh_launch_note(t,
@@ -404,7 +422,14 @@ static bool say_rest(RhLaunchText *t, GError **error)
 /* Layouts may come from another stack, which runs more. */
 static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
 {
-    (void)c;
+    bool aware = has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
+    if (c->job.moments == &rh_moments_8bit)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM has no 8-bit moments in blocks\nhelp: --set moments=bf16");
+    if (aware && l->zero != 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM's optimizer has narrow moments and gradients where it is "
+                       "distributed alone\nhelp: --fix zero=1");
     if (!rh_stack_shards(rh_stack_by_name("megatron"), l->zero, l->pp))
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM has ZeRO-%d (Megatron-FSDP) without a pipeline only: its mesh "

@@ -211,7 +211,8 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadli
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
     Search s = {c, o, deadline, changes};
     int32_t node = c->platform->gpus_per_node;
-    plan->states_bytes = (double)rh_model_params(c->model) * (2 + c->stack->gradient_bytes + 12);
+    plan->states_bytes = (double)rh_model_params(c->model) *
+                         (RH_WEIGHT_BYTES + rh_gradient_bytes(c) + rh_optimizer_state_bytes(c));
     try_without_constraints(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
     /* More samples help only where there are too few for every GPU to be a replica. */

@@ -460,8 +460,9 @@ static void hold_states(Build *b)
         add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
         if (shares.again > 0)
             add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.again);
-        add_memory(b, RH_MEMORY_GRADIENTS, stack->gradient_bytes * params / shares.gradients);
-        add_memory(b, RH_MEMORY_OPTIMIZER, RH_ADAM_BYTES * params / shares.optimizer);
+        add_memory(b, RH_MEMORY_GRADIENTS, rh_gradient_bytes(b->c) * params / shares.gradients);
+        add_memory(b, RH_MEMORY_OPTIMIZER,
+                   rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
     double copies = b->c->job.recipe->weight_copy_bytes * b->script->states.linear;
     if (copies > 0)

@@ -1,4 +1,4 @@
-/* The memory account. Weights 2 B a parameter, main gradients of the stack's width, Adam 12 B; ZeRO
+/* The memory account. Weights 2 B a parameter, main gradients and the optimizer's state as the job says; ZeRO
  * shards optimizer (1), gradients (2), weights (3) over the replicas (Rajbhandari et al. 2020, arXiv
  * 1910.02054, figure 1). Activations per Korthikanti et al. 2022 (workloads/operators/).
  *
@@ -138,8 +138,9 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *c
         double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * params / (l->zero >= 3 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
-            stack->gradient_bytes * params / (l->zero >= 2 ? shards : 1);
-        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += RH_ADAM_BYTES * params / (l->zero >= 1 ? shards : 1);
+            rh_gradient_bytes(pieces->c) * params / (l->zero >= 2 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
+            rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? RH_WEIGHT_BYTES * params / l->hpz : 0;
     }
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += pieces->c->job.recipe->weight_copy_bytes * linear;

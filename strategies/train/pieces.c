@@ -13,6 +13,29 @@ double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
     return rh_kernel_time_s(c->platform->device, kernel) + c->stack->kernel_gap_s.value;
 }
 
+static const RhMoments *moments_of(const RhCase *c)
+{
+    return c->job.moments ? c->job.moments : &rh_moments_fp32;
+}
+
+double rh_gradient_bytes(const RhCase *c)
+{
+    return c->job.gradient_bytes > 0 ? c->job.gradient_bytes : c->stack->gradient_bytes;
+}
+
+double rh_optimizer_state_bytes(const RhCase *c)
+{
+    return RH_MASTER_BYTES + moments_of(c)->bytes;
+}
+
+/* The stack counts fp32 moments, read and written, and its own gradients, read. */
+static double optimizer_bytes(const RhCase *c)
+{
+    double moments = rh_moments_fp32.bytes - moments_of(c)->bytes;
+    return c->stack->optimizer_bytes.value - 2 * moments -
+           (c->stack->gradient_bytes - rh_gradient_bytes(c));
+}
+
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
 {
     const RhHeld *params = &states->params;
@@ -21,7 +44,7 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates 
         share += params->of[cls] / rh_cut_shares(l, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
-                      .bytes = c->stack->optimizer_bytes.value * share + cast,
+                      .bytes = optimizer_bytes(c) * share + cast,
                       .flops = 12 * share};
 }
 
@@ -117,6 +140,7 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
                          .microbatch = layout->microbatch,
                          .dtype = c->job.recipe->dtype,
                          .recipe = c->job.recipe,
+                         .gradient_bytes = (int32_t)rh_gradient_bytes(c),
                          .flash = c->stack->flash_attention,
                          .fused_norms = c->stack->fused_norms};
     for (int k = 0; k < c->model->kinds_count; k++) {

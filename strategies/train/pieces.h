@@ -5,10 +5,14 @@
 #include "strategies/train/grid.h"
 #include "strategies/train/train.h"
 
-/* Bytes of a parameter: as weight and on the wire; and for Adam, an fp32 master copy and two
- * moments. */
+/* Bytes of a parameter: as weight and on the wire; and the fp32 copy that the optimizer updates. */
 #define RH_WEIGHT_BYTES 2.0
-#define RH_ADAM_BYTES   12.0
+#define RH_MASTER_BYTES 4.0
+
+/* Bytes of a parameter's main gradient; and of what the optimizer keeps of it, its master and two
+ * moments. */
+double rh_gradient_bytes(const RhCase *c);
+double rh_optimizer_state_bytes(const RhCase *c);
 
 typedef struct RhPiece {
     GArray *kernels; /* RhKernel */

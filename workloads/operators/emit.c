@@ -152,10 +152,11 @@ static void weight_gradient(RhOps *ops, int64_t rows, int64_t columns, bool line
         make_linear(ops, (double)ops->tokens * (double)(rows + columns));
     if (ops->shard->fused_norms) {
         RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
-        gemm->bytes += (8 - ops->element_bytes) * entries;
+        gemm->bytes += (rh_ops_added_gradient_bytes(ops) - ops->element_bytes) * entries;
         return;
     }
-    rh_ops_stream(ops, RH_KERNEL_REDUCE, (8 + ops->element_bytes) * entries, 1);
+    rh_ops_stream(ops, RH_KERNEL_REDUCE,
+                  (rh_ops_added_gradient_bytes(ops) + ops->element_bytes) * entries, 1);
 }
 
 void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns)
@@ -171,7 +172,8 @@ void rh_ops_linear_gradient(RhOps *ops, int64_t rows, int64_t columns)
 void rh_ops_bias_gradient(RhOps *ops, int64_t columns)
 {
     double read = ops->element_bytes * (double)ops->tokens * (double)columns;
-    rh_ops_stream(ops, RH_KERNEL_REDUCE, read + 8.0 * (double)columns, 1);
+    rh_ops_stream(ops, RH_KERNEL_REDUCE, read + rh_ops_added_gradient_bytes(ops) * (double)columns,
+                  1);
 }
 
 void rh_ops_norm(RhOps *ops, double elements, bool backward)

@@ -179,16 +179,19 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
                        .k = rows_of_each(r),
                        .flops = 2 * tokens * (double)rows * (double)columns,
                        .bytes = rh_ops_operand_bytes(ops) * tokens * (double)(rows + columns) +
-                                (fused ? 8 : ops->element_bytes) * entries};
+                                (fused ? rh_ops_added_gradient_bytes(ops) : ops->element_bytes) *
+                                    entries};
     g_array_append_val(ops->out, kernel);
     if (!fused)
-        rh_ops_stream(ops, RH_KERNEL_REDUCE, (8 + ops->element_bytes) * entries, 1);
+        rh_ops_stream(ops, RH_KERNEL_REDUCE,
+                      (rh_ops_added_gradient_bytes(ops) + ops->element_bytes) * entries, 1);
 }
 
 /* Gradients of all experts' biases of so many columns: read their tokens', add to main gradients. */
 static void bias_gradient(RhOps *ops, const Routed *r, int64_t columns)
 {
-    double entries = (double)r->tokens * ops->element_bytes + 8.0 * (double)busy_experts(r);
+    double entries = (double)r->tokens * ops->element_bytes +
+                     rh_ops_added_gradient_bytes(ops) * (double)busy_experts(r);
     rh_ops_stream(ops, RH_KERNEL_REDUCE, entries * (double)columns, 1);
 }
 

@@ -84,8 +84,10 @@ double rh_ops_hidden_elements(const RhOps *ops);
 double rh_ops_sequence_elements(const RhOps *ops);
 /* The block's input as a whole tensor: the bytes that sequence parallelism gathers for a GEMM. */
 double rh_ops_gathered_bytes(const RhOps *ops);
-/* Bytes an entry of a look-up table's dense gradient: zeroed, then added to the fp32 main gradient
- * (2 + 4 + 4). */
+/* Bytes of traffic that adding to an entry of the main gradient makes: read and written. */
+double rh_ops_added_gradient_bytes(const RhOps *ops);
+/* Bytes an entry of a look-up table's dense gradient: zeroed, then added to the main gradient (2 + 2,
+ * and that). */
 double rh_ops_table_gradient_bytes(const RhOps *ops);
 /* Scale and, for layer norm, shift of a norm over the hidden size. */
 double rh_ops_norm_params(const RhOps *ops);

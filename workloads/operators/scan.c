@@ -70,7 +70,9 @@ void rh_scan_convolve(RhOps *ops, double channels, bool backward)
 void rh_scan_taps_gradient(RhOps *ops, double channels)
 {
     double read = 2 * ops->element_bytes * (double)ops->tokens * channels;
-    rh_ops_stream(ops, RH_KERNEL_REDUCE, read + 8 * rh_scan_convolution_params(ops, channels), 1);
+    rh_ops_stream(
+        ops, RH_KERNEL_REDUCE,
+        read + rh_ops_added_gradient_bytes(ops) * rh_scan_convolution_params(ops, channels), 1);
     give_flops(ops, rh_scan_convolution_flops(ops, channels));
 }
 

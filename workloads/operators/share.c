@@ -58,9 +58,14 @@ double rh_ops_gathered_bytes(const RhOps *ops)
     return ops->shard->sequence_parallel ? ops->element_bytes * rh_ops_hidden_elements(ops) : 0;
 }
 
+double rh_ops_added_gradient_bytes(const RhOps *ops)
+{
+    return ops->shard->gradient_bytes > 0 ? 2.0 * ops->shard->gradient_bytes : 8;
+}
+
 double rh_ops_table_gradient_bytes(const RhOps *ops)
 {
-    return 2 * ops->element_bytes + 8;
+    return 2 * ops->element_bytes + rh_ops_added_gradient_bytes(ops);
 }
 
 double rh_ops_norm_params(const RhOps *ops)

@@ -35,14 +35,14 @@ void rh_gradients_sum_shares(RhScriptWriter *w, RhParamsClass cls, double params
     const RhLayout *l = w->script->layout;
     if (rh_params_shard_group(l, cls) != rh_params_group(cls))
         send(w, RH_GROUP_SAME_SHARE, RH_OP_ALL_REDUCE,
-             w->script->pieces->c->stack->gradient_bytes * params / rh_params_shards(l, cls), 0,
+             rh_gradient_bytes(w->script->pieces->c) * params / rh_params_shards(l, cls), 0,
              "sum shares of gradients");
 }
 
 void rh_gradients_flush(RhScriptWriter *w, RhParamsClass cls, RhOp op)
 {
     double params = w->collected.of[cls];
-    rh_gradients_reduce(w, cls, op, w->script->pieces->c->stack->gradient_bytes * params, 0);
+    rh_gradients_reduce(w, cls, op, rh_gradient_bytes(w->script->pieces->c) * params, 0);
     if (op == RH_OP_REDUCE_SCATTER)
         rh_gradients_sum_shares(w, cls, params);
     w->collected.of[cls] = 0;

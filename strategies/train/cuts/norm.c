@@ -14,7 +14,7 @@ static RhKernel squares(const RhScript *s)
         share += s->states.params.of[cls] / rh_cut_shares(s->layout, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_REDUCE,
                       .dtype = RH_DTYPE_FP32,
-                      .bytes = s->pieces->c->stack->gradient_bytes * share,
+                      .bytes = rh_gradient_bytes(s->pieces->c) * share,
                       .flops = 2 * share};
 }
 

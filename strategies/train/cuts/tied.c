@@ -18,7 +18,7 @@ static void end(RhScriptWriter *w)
                                       .group = RH_GROUP_TIED,
                                       .op = RH_OP_ALL_REDUCE,
                                       .phase = RH_PHASE_GRADIENT,
-                                      .bytes = s->pieces->c->stack->gradient_bytes * params,
+                                      .bytes = rh_gradient_bytes(s->pieces->c) * params,
                                       .label = "sum tied embeddings' gradients"});
     rh_script_wait(w, RH_LANE_TIED);
 }
