@@ -29,6 +29,9 @@ static const Row rows[] = {
      "tp8,pp16,vpp8,mb1,zero2", false, false, 430},
     {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 2048, 8192, &rh_recipe_bf16,
      "tp8,pp16,vpp8,mb1,zero2", false, false, 400},
+    /* Keys and values are gathered (section 3.3.2). */
+    {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 128, 131072, &rh_recipe_bf16,
+     "tp8,cp16,pp16,vpp8,mb1,zero1,kv=gather", false, false, 380},
     {SC21, "gpt-1.7b", "selene", "megatron-2021", 32, 512, 2048, &rh_recipe_fp16, OLD "tp1,pp1",
      true, true, 137},
     {SC21, "gpt-3.6b", "selene", "megatron-2021", 64, 512, 2048, &rh_recipe_fp16, OLD "tp2,pp1",

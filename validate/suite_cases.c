@@ -32,8 +32,10 @@ static const RhSuiteCase quick[] = {
     {"iteration", STAR, "dp8,ep8,zero1", NULL},
     {"iteration", NODES, "tp2,dp4,ep4,etp1,zero1", NULL},
     {"iteration", TREE, "pp2,dp4,ep4,zero1", NULL},
-    {"iteration", NODES, "cp8,kv=gather,zero1", NULL},
-    {"iteration", NODES, "cp8,ulysses4,zero1", NULL},
+    {"iteration", NODES, "cp2,dp4,zero1,kv=gather", NULL},
+    {"iteration", NODES, "cp4,dp2,zero1,ulysses4", NULL},
+    {"iteration", NODES, "dp8,zero3,shard4", NULL},
+    {"iteration", NODES, "tp2,dp4,zero1,tpoverlap=on", NULL},
     {"iteration", TREE, "pp4,dp2", NULL},
     {"iteration", TREE, "pp4,dp2,order=tp-pp-dp", NULL},
     {"iteration", TREE, "pp2,dp4,zero0,mb2", NULL},
@@ -147,6 +149,6 @@ static const RhSuiteCase full[] = {
 #define HALF_RATES "nic.bandwidth=50Mb/s nvlink.bandwidth=12.5MB/s"
 
 const RhSuite rh_suites[] = {
-    {"mpi-quick", "8 ranks, 44 cases, about four minutes", STAR, NULL, quick},
+    {"mpi-quick", "8 ranks, 51 cases, about four minutes", STAR, NULL, quick},
     {"mpi-full", "16 ranks, links at half rate, about half an hour", STAR16, HALF_RATES, full},
     {0}};
