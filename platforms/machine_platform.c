@@ -24,6 +24,7 @@ static const struct {
     {{"B200"}, "b200-sxm", 50e9},
     {{"GH200", "480GB"}, "gh200-96", 25e9},
     {{"GH200"}, "gh200-144", 25e9},
+    {{"H200", "NVL"}, NULL, 0}, /* a PCIe card, which the catalogue has not */
     {{"H200"}, "h200-sxm", 25e9},
     {{"H800"}, "h800-sxm", 25e9},
     {{"H20"}, "h20-sxm", 25e9},
@@ -34,6 +35,7 @@ static const struct {
     {{"A100", "SXM4"}, "a100-sxm-80", 25e9},
     {{"A100", "40GB"}, "a100-pcie-40", 25e9},
     {{"A100"}, "a100-pcie-80", 25e9},
+    {{"V100", "PCIE"}, NULL, 0},
     {{"V100", "32GB"}, "v100-sxm-32", 25e9},
     {{"V100"}, "v100-sxm-16", 25e9},
     {{"L40S"}, "l40s", 0},
@@ -59,7 +61,7 @@ static int row_of(const char *gpu_name)
         for (size_t k = 0; k < G_N_ELEMENTS(names[i].words) && names[i].words[k]; k++)
             fits = fits && has_word(words, names[i].words[k]);
         if (fits)
-            return (int)i;
+            return names[i].device ? (int)i : -1;
     }
     return -1;
 }

@@ -8,7 +8,7 @@ rehearse show platforms --from-machine box-topo.txt box-query.txt box.xml hostfi
 cat box.json
 rehearse check dgx.json box.json
 for machine in dgx.json box.json; do
-    rehearse plan -w llama-3.2-1b -p $machine --global-batch 64 --seq 2048 --quick --top 1 | head -n 1
+    rehearse plan -w llama-3.2-1b -p $machine --global-batch 64 --seq 2048 --quick --top 1 | head -n 1 | cut -d: -f1
 done
 try() {
     echo "\$ rehearse $*"
@@ -16,12 +16,13 @@ try() {
     echo "exit $?"
 }
 printf 'name, memory.total [MiB]\nNVIDIA K80, 12000 MiB\n' >old.csv
+printf 'name\nNVIDIA H200 NVL\n' >nvl.csv
 printf 'name\nNVIDIA L4\nNVIDIA L40S\n' >unlike.csv
 printf 'gpu[01-16\n' >open.slurm
 printf 'gpu[16-01]\n' >back.slurm
 printf '<topology version="2.0"><object></topology>\n' >broken.xml
 sed 's/NV18/NVL/' dgx-topo.txt >odd.txt
-for file in old.csv unlike.csv open.slurm back.slurm broken.xml odd.txt nodes.slurm; do
+for file in old.csv nvl.csv unlike.csv open.slurm back.slurm broken.xml odd.txt nodes.slurm; do
     try show platforms --from-machine $file
 done
 try show devices --from-machine nodes.slurm
