@@ -203,6 +203,8 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_printf(out, "%s: ", s->name);
     rh_text_wrap(out, s->about, (int)out->len, 79);
+    if (s->attention_frac.value > 0)
+        append_fact(out, "fused attention", &s->attention_frac, RH_QUANTITY_FRAC);
     append_fact(out, "gap after a kernel", &s->kernel_gap_s, RH_QUANTITY_S);
     append_fact(out, "NVLink in training", &s->nvlink_training_frac, RH_QUANTITY_FRAC);
     append_fact(out, "NIC in training", &s->nic_training_frac, RH_QUANTITY_FRAC);

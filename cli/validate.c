@@ -209,8 +209,8 @@ const RhCommand rh_command_validate = {
              "that MPI's own collectives take in place of the programs' schedules.\n\n"
              "--cases FILE.csv predicts runs that others measured: model, GPU, layout and step\n"
              "time, a row each, plain or gzipped; a row without a time ran out of memory. What\n"
-             "cannot be said is skipped with its reason. All rows alone decide the figures; those\n"
-             "that a constant was fitted to, and those typed from memory, are told apart.\n\n"
+             "cannot be said is skipped with its reason. Rows that a constant was fitted to\n"
+             "and rows typed from memory are told apart.\n\n"
              "--run step times the kernels of one rank's steps on a GPU, alone and as a whole,\n"
              "and compares them with the device: training shards, decode steps, experts.\n",
     .examples = "rehearse validate --cases runs.csv --tolerance 10%\n"

@@ -19,6 +19,7 @@ endforeach()
 foreach(part platforms workloads calibrate validate)
   install(DIRECTORY ${part}/data DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/${part} COMPONENT rehearse)
 endforeach()
+install(DIRECTORY strategies/stacks DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies COMPONENT rehearse)
 install(FILES "${CMAKE_BINARY_DIR}/rehearse.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT rehearse)
 

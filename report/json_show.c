@@ -148,6 +148,8 @@ static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
     (void)shown;
     rh_json_put_string(w, "name", s->name);
     rh_json_put_string(w, "about", s->about);
+    if (s->attention_frac.value > 0)
+        put_fact(w, "attention_frac", &s->attention_frac);
     put_fact(w, "kernel_gap_s", &s->kernel_gap_s);
     put_fact(w, "nvlink_training_frac", &s->nvlink_training_frac);
     put_fact(w, "nic_training_frac", &s->nic_training_frac);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "strategies/stack_file.h"
+
 /* `rehearse calibrate --stack megatron --from calibrate/data/published-steps.csv` on 2026-11-21:
  * docs/model-stacks.md has its errors and what each constant stands for. None of the Llama 3 paper's
  * rows nor Megatron-LM's SC21 table took part. STANDS: a value of an earlier fit, which is not in the
@@ -135,19 +137,31 @@ static const RhStack stacks[] = {
     },
 };
 
-static const char *const stack_names[] = {"megatron", "megatron-2021", "bare", "lab", NULL};
-
 const RhStack *rh_stack_by_name(const char *name)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++)
         if (strcmp(stacks[i].name, name) == 0)
             return &stacks[i];
-    return NULL;
+    return rh_stack_file(name);
+}
+
+static const char *const *all_names(void)
+{
+    GPtrArray *names = g_ptr_array_new();
+    for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++)
+        g_ptr_array_add(names, (void *)stacks[i].name);
+    for (const char *const *n = rh_stack_file_names(); *n; n++)
+        g_ptr_array_add(names, (void *)*n);
+    g_ptr_array_add(names, NULL);
+    return (const char *const *)g_ptr_array_free(names, FALSE);
 }
 
 const char *const *rh_stack_names(void)
 {
-    return stack_names;
+    static const char *const *names;
+    if (g_once_init_enter(&names))
+        g_once_init_leave(&names, all_names());
+    return names;
 }
 
 RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
@@ -157,6 +171,11 @@ RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
         copy->nvlink_efficiency_frac.value *= stack->nvlink_training_frac.value;
     if (stack->nic_training_frac.value > 0 && !rh_fact_is_users(&platform->nic_efficiency_frac))
         copy->nic_efficiency_frac = stack->nic_training_frac;
+    RhFact *attention = &copy->device->curves.attention_peak_frac;
+    if (stack->attention_frac.value > 0 && !rh_fact_is_users(attention)) {
+        attention->value *= stack->attention_frac.value;
+        rh_device_refresh(copy->device);
+    }
     return copy;
 }
 

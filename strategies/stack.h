@@ -2,7 +2,8 @@
 /* What a training framework adds to the bare hardware: launch gaps, communication in practice,
  * buffers.
  *
- * One row per stack in a table (stack.c); every number is a fact. A stack never knows a model or a
+ * One row per stack in a table (stack.c), or a file of what differs from another
+ * (strategies/stacks/NAME.json, stack_file.h); every number is a fact. A stack never knows a model or a
  * layout. */
 #include <stdbool.h>
 
@@ -25,6 +26,8 @@ typedef struct {
     uint32_t zero_unstaged; /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
     bool second_shards;     /* ZeRO-3's weights may be shared out over few replicas, too */
+    RhFact attention_frac;  /* rate of its fused attention over the device's, which is of the newest
+                              generation; 0: the device's */
     RhFact kernel_gap_s;    /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own

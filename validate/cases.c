@@ -268,7 +268,7 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
         char *why = rh_translate(translator, row, &t);
         g_array_append_val(b->translated, t);
         RhJudgedRow r = judged_row(table, row, &t, why);
-        r.fitted = !why && took_part(&fitted, &t);
+        r.fitted = !why && (t.fitted || took_part(&fitted, &t));
         g_array_append_val(judged->rows, r);
         if (why || g_hash_table_contains(b->item_of, t.key))
             continue;

@@ -15,6 +15,7 @@
 #define RH_CASE_ASPECTS(ROW)                                                                       \
     ROW(SKIP, "skip")         /* why the run cannot be said */                                     \
     ROW(STANDING, "standing") /* "from memory", "computed" */                                      \
+    ROW(FITTED, "fitted")     /* which constant of ours was fitted to rows like it */              \
     ROW(TABLE, "table")       /* the table it stands in, all versions together */                  \
     ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */    \
     ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \

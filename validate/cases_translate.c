@@ -378,6 +378,7 @@ static void say_where(Way *w)
     const char *standing = says(w, RH_CASE_SAYS_STANDING), *table = says(w, RH_CASE_SAYS_TABLE);
     w->out->table = g_intern_string(table ? table : cell(w, RH_CASE_SOURCE));
     w->out->steps = says(w, RH_CASE_SAYS_STEPS);
+    w->out->fitted = says(w, RH_CASE_SAYS_FITTED);
     for (int i = 0; i < RH_STANDING_LAST; i++)
         if (standing && strcmp(standing, standings[i]) == 0)
             w->out->standing = (RhStanding)i;

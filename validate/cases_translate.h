@@ -13,6 +13,7 @@ typedef struct {
     double tasks;         /* of the program of its step */
     const char *table;    /* interned: see the aspect */
     const char *steps;    /* interned: see the aspect; NULL */
+    const char *fitted;   /* interned: the constant that was fitted to such rows; NULL */
     RhStanding standing;
     double measured_s; /* 0: the run failed for memory */
     char *stands_in;   /* owned; NULL */

@@ -1,0 +1,153 @@
+#include "strategies/stack_file.h"
+
+#include <string.h>
+
+#include "base/data.h"
+#include "base/error.h"
+#include "base/json.h"
+
+static char *folder(void)
+{
+    return g_build_filename(rh_data_dir(), "strategies", "stacks", NULL);
+}
+
+/* Facts that a file may state. */
+static const struct {
+    const char *key;
+    RhQuantity kind;
+    size_t offset;
+    double low, high; /* plausible, and 0 where that has a meaning */
+} facts[] = {
+    {"attention", RH_QUANTITY_FRAC, offsetof(RhStack, attention_frac), 0.01, 2},
+    {"kernel_gap", RH_QUANTITY_S, offsetof(RhStack, kernel_gap_s), 0, 1e-3},
+    {"nvlink", RH_QUANTITY_FRAC, offsetof(RhStack, nvlink_training_frac), 0.01, 2},
+    {"nic", RH_QUANTITY_FRAC, offsetof(RhStack, nic_training_frac), 0.01, 1},
+    {"straggler", RH_QUANTITY_FRAC, offsetof(RhStack, straggler_frac), 0, 0.1},
+    {"optimizer_bytes", RH_QUANTITY_COUNT, offsetof(RhStack, optimizer_bytes), 1, 1000},
+    {"bucket_params", RH_QUANTITY_COUNT, offsetof(RhStack, bucket_params), 1, 1e12},
+    {"reserve", RH_QUANTITY_BYTES, offsetof(RhStack, reserve_bytes), 0, 1e12},
+};
+
+static const struct {
+    const char *key;
+    size_t offset;
+} flags[] = {
+    {"flash_attention", offsetof(RhStack, flash_attention)},
+    {"fused_norms", offsetof(RhStack, fused_norms)},
+    {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
+    {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
+    {"expert_parallel", offsetof(RhStack, expert_parallel)},
+    {"even_stages", offsetof(RhStack, even_stages)},
+    {"second_shards", offsetof(RhStack, second_shards)},
+};
+
+/* "key": {"value": true, "source": "..."}; false where it is not there. */
+static bool read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool *out)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, key);
+    if (!node)
+        return false;
+    *out = rh_json_bool_or(doc, node, "value", *out);
+    rh_json_string(doc, node, "source");
+    return true;
+}
+
+static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
+        if (rh_json_has(root, facts[i].key)) {
+            RhRange range = {.low = facts[i].low, .high = facts[i].high, .zero = true};
+            *(RhFact *)(void *)((char *)s + facts[i].offset) =
+                rh_json_fact_within(doc, root, facts[i].key, facts[i].kind, &range);
+        }
+}
+
+static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    bool staged = false;
+    for (size_t i = 0; i < G_N_ELEMENTS(flags); i++)
+        read_flag(doc, root, flags[i].key, (bool *)(void *)((char *)s + flags[i].offset));
+    if (read_flag(doc, root, "shards_stages", &staged) && staged)
+        s->zero_unstaged = 0;
+    const RhJsonNode *gradients = rh_json_object_or_null(doc, root, "gradients");
+    if (gradients) {
+        s->gradient_bytes = (int32_t)rh_json_int(doc, gradients, "bytes", 2, 4);
+        rh_json_string(doc, gradients, "source");
+    }
+}
+
+static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    const char *base = rh_json_string(doc, root, "derives");
+    const RhStack *known = strcmp(base, name) != 0 ? rh_stack_by_name(base) : NULL;
+    if (known)
+        *s = *known;
+    else
+        rh_json_problem(doc, root, NULL, "there is no stack \"%s\" to derive from", base);
+    s->name = rh_json_string(doc, root, "name");
+    s->about = rh_json_string(doc, root, "about");
+    if (strcmp(s->name, name) != 0)
+        rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
+    read_facts(doc, root, s);
+    read_habits(doc, root, s);
+    return rh_json_finish(doc, error);
+}
+
+RhStack *rh_stack_file_load(const char *name, GError **error)
+{
+    g_autofree char *file = g_strconcat(name, ".json", NULL);
+    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autofree RhStack *stack = g_new0(RhStack, 1);
+    return doc && read_stack(doc, name, stack, error) ? g_steal_pointer(&stack) : NULL;
+}
+
+const RhStack *rh_stack_file(const char *name)
+{
+    static GMutex lock;
+    static GHashTable *read; /* name -> RhStack* */
+    if (!g_strv_contains(rh_stack_file_names(), name))
+        return NULL;
+    g_mutex_lock(&lock);
+    if (!read)
+        read = g_hash_table_new(g_str_hash, g_str_equal);
+    RhStack *found = g_hash_table_lookup(read, name);
+    g_mutex_unlock(&lock);
+    if (found)
+        return found;
+    found = rh_stack_file_load(name, NULL); /* unlocked: it asks for the one it derives from */
+    g_mutex_lock(&lock);
+    if (found)
+        g_hash_table_insert(read, (void *)found->name, found);
+    g_mutex_unlock(&lock);
+    return found;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *const *read_names(void)
+{
+    g_autofree char *path = folder();
+    GPtrArray *names = g_ptr_array_new();
+    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+    for (const char *file; dir && (file = g_dir_read_name(dir));)
+        if (g_str_has_suffix(file, ".json")) {
+            g_autofree char *name = g_strndup(file, strlen(file) - strlen(".json"));
+            g_ptr_array_add(names, (void *)g_intern_string(name));
+        }
+    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_add(names, NULL);
+    return (const char *const *)g_ptr_array_free(names, FALSE);
+}
+
+const char *const *rh_stack_file_names(void)
+{
+    static const char *const *names;
+    if (g_once_init_enter(&names))
+        g_once_init_leave(&names, read_names());
+    return names;
+}

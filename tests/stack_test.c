@@ -1,0 +1,66 @@
+/* Stacks as data: what a file says over the stack it derives from. */
+#include <string.h>
+
+#include "strategies/stack_file.h"
+#include "tests/testkit.h"
+
+static void every_stack_says_what_it_is(void)
+{
+    for (const char *const *name = rh_stack_names(); *name; name++) {
+        const RhStack *s = rh_stack_by_name(*name);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+        CU_ASSERT_STRING_EQUAL(s->name, *name);
+        CU_ASSERT_TRUE(*s->about != 0);
+        CU_ASSERT_PTR_EQUAL(rh_stack_by_name(*name), s); /* kept */
+    }
+    CU_ASSERT_PTR_NULL(rh_stack_by_name("nobody"));
+}
+
+static void every_file_is_right(void)
+{
+    for (const char *const *name = rh_stack_file_names(); *name; name++) {
+        g_autoptr(GError) error = NULL;
+        g_autofree RhStack *s = rh_stack_file_load(*name, &error);
+        CU_ASSERT_PTR_NOT_NULL(s);
+        if (error)
+            g_printerr("%s\n", error->message);
+    }
+}
+
+static void a_file_says_what_differs(void)
+{
+    const RhStack *base = rh_stack_by_name("megatron"), *old = rh_stack_by_name("aleph-flash1");
+    CU_ASSERT_FALSE(old->fused_norms); /* of the one between */
+    CU_ASSERT_TRUE(old->flash_attention);
+    CU_ASSERT_EQUAL(old->nic_training_frac.value,
+                    rh_stack_by_name("aleph")->nic_training_frac.value);
+    CU_ASSERT_EQUAL(old->kernel_gap_s.value, base->kernel_gap_s.value);
+    CU_ASSERT_EQUAL(rh_stack_by_name("llama3")->zero_unstaged, 0);
+    CU_ASSERT_NOT_EQUAL(base->zero_unstaged, 0);
+}
+
+/* Attention of an older generation is slower by the file's factor, and nothing else of the device. */
+static void attention_is_the_stacks(void)
+{
+    g_autoptr(RhPlatform) bare = rh_platform_load("dgx-a100", NULL);
+    const RhStack *old = rh_stack_by_name("aleph-flash1"), *today = rh_stack_by_name("aleph-eager");
+    g_autoptr(RhPlatform) slow = rh_stack_platform(old, bare);
+    g_autoptr(RhPlatform) fast = rh_stack_platform(today, bare);
+    const RhDeviceRates *a = &slow->device->rates, *b = &fast->device->rates;
+    RH_CHECK_CLOSE(a->attention_s_per_flop[RH_DTYPE_BF16] * old->attention_frac.value,
+                   b->attention_s_per_flop[RH_DTYPE_BF16], 1e-12);
+    CU_ASSERT_TRUE(rh_platform_set(bare, "device.attention", "0.5", NULL));
+    g_autoptr(RhPlatform) users = rh_stack_platform(old, bare);
+    CU_ASSERT_EQUAL(users->device->curves.attention_peak_frac.value,
+                    0.5); /* the user's word wins */
+}
+
+int main(void)
+{
+    return rh_test_main("stack",
+                        (RhTest[]){{"every_stack_says_what_it_is", every_stack_says_what_it_is},
+                                   {"every_file_is_right", every_file_is_right},
+                                   {"a_file_says_what_differs", a_file_says_what_differs},
+                                   {"attention_is_the_stacks", attention_is_the_stacks},
+                                   {0}});
+}
