@@ -22,7 +22,8 @@
     ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                    \
     ROW(STACK, "stack")                                                                            \
     ROW(RECIPE, "recipe")                                                                          \
-    ROW(LAYOUT, "layout") /* knobs that no column holds: "etp1 vpp8" */                            \
+    ROW(LAYOUT, "layout")          /* knobs that no column holds: "etp1 vpp8" */                   \
+    ROW(OVERLAP, "tensor_overlap") /* "on": tensor collectives beside their GEMMs */               \
     ROW(RECOMPUTE, "recompute")                                                                    \
     ROW(ZERO, "zero")                                                                              \
     ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \

@@ -295,6 +295,9 @@ static char *layout_text(const Way *w)
         g_string_append_printf(text, ",mb%" G_GINT64_FORMAT, w->row->whole[RH_CASE_MICROBATCH]);
     else if (microbatch && strcmp(microbatch, "quickest") != 0)
         g_string_append_printf(text, ",mb%s", microbatch);
+    if (says(w, RH_CASE_SAYS_OVERLAP) && w->row->whole[RH_CASE_TP] > 1 &&
+        strcmp(cell(w, RH_CASE_SEQPAR), "1") == 0)
+        g_string_append_printf(text, ",tpoverlap=%s", says(w, RH_CASE_SAYS_OVERLAP));
     if (says(w, RH_CASE_SAYS_LAYOUT))
         g_string_append_printf(text, ",%s", says(w, RH_CASE_SAYS_LAYOUT));
     return g_string_free(g_steal_pointer(&text), FALSE);
