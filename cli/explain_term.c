@@ -195,8 +195,8 @@ static void append_choice(GString *out, const RhInputs *in, const RhProgram *p, 
         return;
     g_autofree int32_t *nodes = nodes_of_group(p, in->platform, role, t->group);
     g_autofree char *why = NULL;
-    rh_collective_choose((RhOp)t->op, rh_program_group(p, t->group)->size, nodes, t->bytes,
-                         in->platform, &why);
+    rh_collective_choose_routed((RhOp)t->op, rh_program_group(p, t->group)->size, nodes, t->bytes,
+                                rh_task_routing(p, t), in->platform, &why);
     g_string_append_printf(out, "  %s, which algorithm:\n    ", rh_op_name((RhOp)t->op));
     if (why)
         rh_text_wrap(out, why, 4, 79);

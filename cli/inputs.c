@@ -20,6 +20,20 @@ typedef struct {
 static const JobKey job_keys[] = {
     {"global_batch", 1, 1 << 28}, {"sequence", 1, 1 << 28}, {"gpus", 1, 1 << 22}};
 
+/* Of the mean of all experts, what one takes at most. */
+static bool set_capacity(RhJob *job, const char *value, GError **error)
+{
+    char *end = NULL;
+    double capacity = g_ascii_strtod(value, &end);
+    if (end == value || *end != 0 || !(capacity > 0 && capacity <= 1e6))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--set experts_capacity: \"%s\" is no factor\n"
+                       "help: 1.25 drops what an expert gets above 1.25 times the mean",
+                       value);
+    job->load.capacity = capacity;
+    return true;
+}
+
 /* A field of the job; *known is false when the key is not one. */
 static bool set_job(RhJob *job, const char *key, const char *value, bool *known, GError **error)
 {
@@ -40,6 +54,10 @@ static bool set_job(RhJob *job, const char *key, const char *value, bool *known,
                rh_fail(error, RH_ERROR_USAGE, "--set gradients: \"%s\" is none of fp32|bf16",
                        value);
     }
+    if (strcmp(key, "experts_load") == 0)
+        return rh_expert_load_parse(value, &job->load, error);
+    if (strcmp(key, "experts_capacity") == 0)
+        return set_capacity(job, value, error);
     for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++) {
         if (strcmp(key, job_keys[i].key) != 0)
             continue;
@@ -150,7 +168,7 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     if (job_key != key)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, "
-                       "dtype, moments, gradients",
+                       "dtype, moments, gradients, experts_load, experts_capacity",
                        job_key);
     if (is_platform_key(key))
         return rh_inputs_set_platform(in->hardware, key, value, error);

@@ -47,7 +47,11 @@ static void add_volumes(RhProgram *out, const RhProgram *p)
 {
     for (uint32_t i = 0; i < p->volumes->len; i++) {
         const RhVolumes *v = &g_array_index(p->volumes, RhVolumes, i);
-        rh_program_add_volumes(out, &g_array_index(p->shares, double, v->first), v->count);
+        RhVolumes moved = *v;
+        moved.first = (int32_t)out->shares->len;
+        g_array_append_vals(out->shares, p->shares->data + sizeof(double) * (gsize)v->first,
+                            (guint)v->count);
+        g_array_append_val(out->volumes, moved);
     }
 }
 

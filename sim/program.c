@@ -61,8 +61,18 @@ int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t cou
 
 int32_t rh_program_add_volumes(RhProgram *p, const double *shares, int32_t count)
 {
-    RhVolumes volumes = {(int32_t)p->shares->len, count};
+    RhVolumes volumes = {.first = (int32_t)p->shares->len, .count = count};
     g_array_append_vals(p->shares, shares, (guint)count);
+    g_array_append_val(p->volumes, volumes);
+    return (int32_t)p->volumes->len;
+}
+
+int32_t rh_program_add_routing(RhProgram *p, const RhRouting *routing)
+{
+    for (guint i = 0; i < p->volumes->len; i++)
+        if (!memcmp(&g_array_index(p->volumes, RhVolumes, i).routing, routing, sizeof *routing))
+            return (int32_t)i + 1;
+    RhVolumes volumes = {.first = (int32_t)p->shares->len, .routing = *routing};
     g_array_append_val(p->volumes, volumes);
     return (int32_t)p->volumes->len;
 }

@@ -27,6 +27,7 @@
 #include "platforms/platform.h"
 #include "sim/collective/table.h"
 #include "sim/lanes.h"
+#include "workloads/routing.h"
 
 typedef enum {
     RH_TASK_NONE,
@@ -127,9 +128,12 @@ typedef struct {
 
 /* How uneven an all-to-all of n members is: n shares, member i sending shares[j] of the bytes to
  * member j whoever i is, or n x n, member i sending shares[i * n + j]. Experts with unlike loads
- * are such; a rank's shares need not add up to 1. What is nothing is not sent. */
+ * are such; a rank's shares need not add up to 1. What is nothing is not sent.
+ * Or that it is even and takes tokens to experts, of which member i has the i-th part: a token that
+ * several members are sent may go to their node once. */
 typedef struct {
     int32_t first, count; /* into shares */
+    RhRouting routing;    /* experts 0: shares */
 } RhVolumes;
 
 /* Kernels run back to back as one task. `seconds` >= 0 overrides the device (timed waits, imported
@@ -199,6 +203,7 @@ int32_t rh_program_label(RhProgram *p, const char *text); /* interned: same text
 int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t count);
 /* Returns what RhTask.volumes wants. */
 int32_t rh_program_add_volumes(RhProgram *p, const double *shares, int32_t count);
+int32_t rh_program_add_routing(RhProgram *p, const RhRouting *routing);
 int32_t rh_program_add_wait(RhProgram *p, double seconds); /* a bundle that takes this long */
 int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count);
 /* Span k of the group begins again after so many ranks. */
@@ -236,7 +241,13 @@ static inline const double *rh_task_shares(const RhProgram *p, const RhTask *t, 
 {
     const RhVolumes *v = t->volumes ? &g_array_index(p->volumes, RhVolumes, t->volumes - 1) : NULL;
     *count = v ? v->count : 0;
-    return v ? &g_array_index(p->shares, double, v->first) : NULL;
+    return *count > 0 ? &g_array_index(p->shares, double, v->first) : NULL;
+}
+/* Which experts the task's tokens go to; NULL where it sends none, or each as often as it is asked. */
+static inline const RhRouting *rh_task_routing(const RhProgram *p, const RhTask *t)
+{
+    const RhVolumes *v = t->volumes ? &g_array_index(p->volumes, RhVolumes, t->volumes - 1) : NULL;
+    return v && v->routing.experts > 0 ? &v->routing : NULL;
 }
 static inline int32_t rh_program_gpu(const RhProgram *p, int32_t rank)
 {

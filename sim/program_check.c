@@ -144,6 +144,17 @@ static bool check_message(const RhProgram *p, int32_t i, GError **error)
            fail_task(p, i, error, "the peer's role is not this role shifted by the distance");
 }
 
+/* Members have as many experts each, groups too, and a token finds those that it asks. */
+static bool check_routing(const RhProgram *p, int32_t i, const RhRouting *r, int64_t members,
+                          GError **error)
+{
+    bool sizes = r->experts > 0 && r->chosen > 0 && r->groups > 0 && r->groups_chosen > 0;
+    return (sizes && r->experts % members == 0 && r->experts % r->groups == 0 &&
+            r->groups_chosen <= r->groups &&
+            r->chosen <= r->experts / r->groups * r->groups_chosen) ||
+           fail_task(p, i, error, "tokens that go to experts which the members do not have");
+}
+
 static bool check_volumes(const RhProgram *p, int32_t i, GError **error)
 {
     const RhTask *t = rh_program_task(p, i);
@@ -154,6 +165,8 @@ static bool check_volumes(const RhProgram *p, int32_t i, GError **error)
         return fail_task(p, i, error, "volumes that are not there, or not of an all-to-all");
     const RhVolumes *v = &g_array_index(p->volumes, RhVolumes, t->volumes - 1);
     int64_t n = rh_program_group(p, t->group)->size;
+    if (v->routing.experts != 0)
+        return check_routing(p, i, &v->routing, n, error);
     if (v->first < 0 || (v->count != n && v->count != n * n) ||
         (int64_t)v->first + v->count > (int64_t)p->shares->len)
         return fail_task(p, i, error, "volumes are a share for each member, or for each pair");

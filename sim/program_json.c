@@ -5,7 +5,8 @@
  *    "kernels": [[class, dtype, causal, heads, kv_heads, batch, m, n, k, flops, bytes, v_head],
  *                ...],
  *    "bundles": [[first kernel, kernels, seconds], ...],   seconds -1: from the device
- *    "volumes": [[share, ...], ...],   of uneven all-to-alls; may be left out
+ *    "volumes": [[share, ...],   of uneven all-to-alls; may be left out
+ *                {"experts": 256, "chosen": 8, "groups": 8, "groups_chosen": 4}, ...],   of tokens
  *    "groups": [{"label": "tp", "spans": [[stride, extent, period], ...]}, ...],
  *    "roles": [{"label": "stage 0", "first_rank": 0, "spans": [[1, 8], ...],
  *               "tasks": [{"kind": "kernel", "phase": "forward", "label": "mixer", "layer": 0,
@@ -198,6 +199,16 @@ static void put_role(RhJsonWriter *w, const RhProgram *p, const RhRole *r)
     rh_json_end_object(w);
 }
 
+static void put_routing(RhJsonWriter *w, const RhRouting *r)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_int(w, "experts", r->experts);
+    rh_json_put_int(w, "chosen", r->chosen);
+    rh_json_put_int(w, "groups", r->groups);
+    rh_json_put_int(w, "groups_chosen", r->groups_chosen);
+    rh_json_end_object(w);
+}
+
 static void put_volumes(RhJsonWriter *w, const RhProgram *p)
 {
     if (p->volumes->len == 0)
@@ -205,6 +216,10 @@ static void put_volumes(RhJsonWriter *w, const RhProgram *p)
     rh_json_begin_array(w, "volumes");
     for (guint i = 0; i < p->volumes->len; i++) {
         const RhVolumes *v = &g_array_index(p->volumes, RhVolumes, i);
+        if (v->routing.experts > 0) {
+            put_routing(w, &v->routing);
+            continue;
+        }
         rh_json_begin_array(w, NULL);
         for (int32_t k = v->first; k < v->first + v->count; k++)
             rh_json_put_exact(w, NULL, g_array_index(p->shares, double, k));
@@ -343,11 +358,28 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
     }
 }
 
+/* Each a row of its own, that tasks may count them. */
+static void read_routing(RhJson *doc, const RhJsonNode *row, RhProgram *p)
+{
+    RhVolumes v = {
+        .first = (int32_t)p->shares->len,
+        .routing = {
+            (int32_t)rh_json_int(doc, row, "experts", 1, RH_ROUTING_EXPERTS_MAX),
+            (int32_t)rh_json_int(doc, row, "chosen", 1, RH_ROUTING_EXPERTS_MAX),
+            (int32_t)rh_json_int_or(doc, row, "groups", 1, RH_ROUTING_EXPERTS_MAX, 1),
+            (int32_t)rh_json_int_or(doc, row, "groups_chosen", 1, RH_ROUTING_EXPERTS_MAX, 1)}};
+    g_array_append_val(p->volumes, v);
+}
+
 static void read_volumes(RhJson *doc, const RhJsonNode *root, RhProgram *p)
 {
     g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(double));
     for (const RhJsonNode *row = rh_json_first(rh_json_array_or_null(doc, root, "volumes")); row;
          row = rh_json_next(row)) {
+        if (rh_json_kind(row) == RH_JSON_OBJECT) {
+            read_routing(doc, row, p);
+            continue;
+        }
         g_array_set_size(shares, 0);
         for (const RhJsonNode *at = rh_json_first(row); at; at = rh_json_next(at)) {
             double share = rh_json_node_number(doc, at, 0, SHARE_MAX);

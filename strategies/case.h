@@ -2,6 +2,7 @@
 /* One question: what is trained, on what, with which software, and how much of it a step takes. */
 #include "platforms/platform.h"
 #include "strategies/stack.h"
+#include "workloads/load.h"
 #include "workloads/model.h"
 #include "workloads/moments.h"
 #include "workloads/recipe.h"
@@ -14,6 +15,7 @@ typedef struct {
     const RhRecipe *recipe;   /* number formats */
     const RhMoments *moments; /* of the optimizer; NULL: fp32 */
     int32_t gradient_bytes;   /* of a main gradient, 2 or 4; 0: the stack's */
+    RhExpertLoad load;        /* how evenly experts are asked */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

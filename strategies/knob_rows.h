@@ -42,6 +42,20 @@ RH_KNOB(int32_t, etp, .key = "etp", .degree = true, .high = RH_LAYOUT_DEGREE_MAX
         .walk = 34, .next = next_expert_tensor, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
         .example = "etp1",
         .about = "expert tensor parallel: each expert cut over so many ranks; 0: as tp")
+RH_KNOB(
+    RhDispatch, dispatch, .key = "dispatch", .names = dispatch_names, .high = RH_DISPATCH_LAST - 1,
+    .quiet = true, .column = RH_COLUMN_VARIES, .title = title_dispatch,
+    .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+    .example = "dispatch=deepep",
+    .about = "tokens to experts: a copy for each expert asked (alltoall), or one for each node and "
+             "rank that has some (deepep)")
+RH_KNOB(RhOverlap, overlap, .key = "epoverlap", .names = overlap_names, .high = RH_OVERLAP_LAST - 1,
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = title_overlap,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "epoverlap=shared",
+        .about =
+            "what runs while tokens are on their way: none; shared: the shared expert; batches: "
+            "the other half of the micro-batch")
 RH_KNOB(int32_t, vpp, .key = "vpp", .degree = true, .low = 1, .high = 1 << 16, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .title = title_above_1, .variant = true, .walk = 60,
         .next = next_chunks, .keeps = RH_COMMON_ITEMS | RH_COMMON_NET, .example = "vpp2",

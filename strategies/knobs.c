@@ -13,6 +13,10 @@ static const char *const recompute_names[] = {"none", "selective", "full", NULL}
 static const char *const context_names[] = {"ring", "gather", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
+static const char *const dispatch_names[] = {"alltoall", "deepep", NULL};
+
+static const char *const overlap_names[] = {"none", "shared", "batches", NULL};
+
 /* --- titles --- */
 
 static char *title_always(const RhKnob *knob, const RhLayout *l)
@@ -35,6 +39,19 @@ static char *title_context(const RhKnob *knob, const RhLayout *l)
 {
     bool gathers = l->kv == RH_CONTEXT_GATHER;
     return gathers ? g_strdup_printf("keys and values by %s", knob->names[l->kv]) : NULL;
+}
+
+static char *title_dispatch(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->dispatch == RH_DISPATCH_DEEPEP ? g_strdup("DeepEP") : NULL;
+}
+
+static char *title_overlap(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    static const char *const titles[] = {NULL, "shared expert overlapped", "halves overlapped"};
+    return g_strdup(titles[l->overlap]);
 }
 
 static char *title_microbatch(const RhKnob *knob, const RhLayout *l)

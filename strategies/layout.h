@@ -15,6 +15,11 @@
 /* Degrees and micro-batches are at most this (legal.c multiplies them). */
 #define RH_LAYOUT_DEGREE_MAX (1 << 20)
 
+/* How tokens get to experts on other ranks: as often as experts are asked, or once to a node and once to
+ * a rank. */
+typedef enum { RH_DISPATCH_ALLTOALL, RH_DISPATCH_DEEPEP, RH_DISPATCH_LAST } RhDispatch;
+/* What runs while tokens are on their way. */
+typedef enum { RH_OVERLAP_NONE, RH_OVERLAP_SHARED, RH_OVERLAP_BATCHES, RH_OVERLAP_LAST } RhOverlap;
 /* Rank order, innermost first. */
 typedef enum { RH_ORDER_NONE, RH_ORDER_TP_DP_PP, RH_ORDER_TP_PP_DP, RH_ORDER_LAST } RhOrder;
 

@@ -185,7 +185,8 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     if (c->model->kinds[c->model->kinds_count - 1].experts > 0 && draw(rng, 4) > 0) {
         l.ep = DRAW(rng, 1, 2, 4, 8, 16, 32);
         l.etp = DRAW(rng, 0, 0, 1, 2);
-        l.zero = MIN(l.zero, 2);
+        l.dispatch = (RhDispatch)draw(rng, RH_DISPATCH_LAST);
+        l.overlap = (RhOverlap)draw(rng, RH_OVERLAP_LAST);
     }
     l.tensor_overlap = c->stack->tensor_overlap && draw(rng, 2);
     l.shard = DRAW(rng, 0, 0, 0, 2, 4, 8);
@@ -219,7 +220,12 @@ static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
     RhModel *m = rh_model_load(mixtures[mixture], NULL);
     g_autofree char *count = g_strdup_printf("%d", MAX(layers, 4));
     g_autofree char *experts = g_strdup_printf("%d", DRAW(rng, 8, 12, 64));
-    g_assert(rh_model_set(m, "layers", count, NULL) && rh_model_set(m, "experts", experts, NULL));
+    bool groups = mixture == 1; /* 8 experts of a token are in half of the groups, or all */
+    g_assert(rh_model_set(m, "layers", count, NULL));
+    g_assert(!groups || rh_model_set(m, "n_group", "1", NULL));
+    g_assert(rh_model_set(m, "experts", experts, NULL));
+    g_assert(!groups || rh_model_set(m, "topk_group", experts[0] == '6' ? "2" : "4", NULL));
+    g_assert(!groups || rh_model_set(m, "n_group", "4", NULL));
     return m;
 }
 
@@ -240,6 +246,8 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     train_kit_runs_all(&k);
     if (draw(rng, 4) == 0)
         k.c.job.recipe = &rh_recipe_fp8_block;
+    if (draw(rng, 4) == 0)
+        g_assert(rh_expert_load_parse("power-law:0.5", &k.c.job.load, NULL));
     k.stack->prefetch_layers = draw(rng, 5);
     question =
         g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT

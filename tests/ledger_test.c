@@ -224,6 +224,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
          &rh_recipe_bf16}, /* long enough for rings */
         {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16},
         {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_mxfp8},
+        {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block},
         {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16}};
     int32_t rings = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);

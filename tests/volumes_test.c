@@ -1,5 +1,6 @@
 /* Uneven all-to-alls: experts that are not equally loaded. */
 #include "tests/program_kit.h"
+#include "workloads/load.h"
 
 /* Every rank of `ranks` in groups of `size` next to each other. */
 static RhProgram *uneven(int32_t ranks, int32_t size, double bytes, const double *shares,
@@ -170,17 +171,224 @@ static void wrong_volumes_are_refused(void)
     }
 }
 
+/* --- tokens that are sent once --- */
+
+/* By listing every choice: bits of the groups, then of the experts in them. */
+static double parts_by_listing(const RhRouting *r, int32_t parts)
+{
+    int32_t size = r->experts / r->groups, each = r->experts / parts;
+    double met = 0, choices = 0;
+    for (uint32_t groups = 0; groups < 1u << r->groups; groups++) {
+        uint32_t allowed = 0;
+        for (int32_t g = 0; g < r->groups; g++)
+            allowed |= groups >> g & 1 ? ((1u << size) - 1) << g * size : 0;
+        if (__builtin_popcount(groups) != r->groups_chosen)
+            continue;
+        for (uint32_t chosen = 0; chosen < 1u << r->experts; chosen++) {
+            if ((chosen & ~allowed) != 0 || __builtin_popcount(chosen) != r->chosen)
+                continue;
+            choices++;
+            for (int32_t part = 0; part < parts; part++)
+                met += (chosen >> part * each & ((1u << each) - 1)) != 0;
+        }
+    }
+    return met / choices;
+}
+
+static void expected_parts_are_those_of_every_choice(void)
+{
+    static const RhRouting routings[] = {{12, 3, 1, 1}, {12, 3, 4, 2}, {12, 4, 3, 2},
+                                         {12, 2, 6, 1}, {12, 5, 2, 2}, {8, 1, 4, 4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(routings); i++)
+        for (int32_t parts = 1; parts <= routings[i].experts; parts++)
+            if (routings[i].experts % parts == 0)
+                RH_CHECK_CLOSE(rh_routing_parts(&routings[i], parts),
+                               parts_by_listing(&routings[i], parts), 1e-12);
+    RhRouting v3 = {256, 8, 8, 4}; /* four nodes of eight at most */
+    RH_CHECK_CLOSE(rh_routing_parts(&v3, 8), 3.6290109244256996, 1e-12);
+    RH_CHECK_CLOSE(rh_routing_parts(&v3, 64), 7.359370078740134, 1e-12);
+}
+
+/* A program of 32 ranks, all in one group: 8 on each of 4 nodes. */
+static RhProgram *routed(RhAlgo algo, double bytes, const RhRouting *routing)
+{
+    RhProgram *p = kit_one_collective(32, 32, 1, RH_OP_ALL_TO_ALL, algo, bytes);
+    if (routing)
+        g_array_index(p->tasks, RhTask, 0).volumes = rh_program_add_routing(p, routing);
+    CU_ASSERT_TRUE(rh_program_check(p, NULL));
+    return p;
+}
+
+/* A member sends to each of three nodes what its members are to have, once; and hands on what came,
+ * and its own, to seven fellows. */
+static void nodes_are_sent_a_token_once(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    RhRouting routing = {64, 8, 8, 4};
+    int32_t nodes[32];
+    for (int32_t i = 0; i < 32; i++)
+        nodes[i] = i / 8;
+    for (int once = 0; once < 2; once++) {
+        g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e9, once ? &routing : NULL);
+        g_autoptr(RhSchedule) s = rh_schedule_of_task(p, rh_program_task(p, 0), nodes, NULL);
+        double frac = once ? rh_routing_parts(&routing, 4) / rh_routing_parts(&routing, 32) : 1;
+        double out = 0, inside = 0;
+        for (guint f = 0; f < s->flows->len; f++) {
+            const RhFlow *flow = &g_array_index(s->flows, RhFlow, f);
+            *(flow->src / 8 == flow->dst / 8 ? &inside : &out) += flow->bytes;
+        }
+        RH_CHECK_CLOSE(out, 32 * 0.75e9 * frac, 1e-12);
+        RH_CHECK_CLOSE(inside, 32 * 0.875e9, 1e-12);
+        /* three steps of both, the fourth hands on what came last */
+        double a_s = rh_platform_route_latency_s(platform, 0, 8),
+               node_s = rh_platform_route_latency_s(platform, 0, 1);
+        double sent_s = 0.25e9 * frac / route_bytes_per_s(platform, 0, 8),
+               handed_s = 0.875e9 / 4 / route_bytes_per_s(platform, 0, 1);
+        double wanted_s = platform->collective_launch_s.value + 3 * (a_s + MAX(sent_s, handed_s)) +
+                          node_s + handed_s;
+        RH_CHECK_CLOSE(kit_time_s(p, platform, (RhEngineOptions){0}), wanted_s, 1e-9);
+        RH_CHECK_CLOSE(kit_time_s(p, platform, (RhEngineOptions){.unfolded = true}), wanted_s,
+                       1e-9);
+    }
+}
+
+/* The library for tokens forwards where nodes are far, and need not where there is one; what is sent as
+ * often as it is asked for goes as ever. */
+static void tokens_take_the_quicker_way(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    RhRouting routing = {64, 8, 8, 4};
+    int32_t nodes[32], one[8] = {0};
+    for (int32_t i = 0; i < 32; i++)
+        nodes[i] = i / 8;
+    CU_ASSERT_EQUAL(
+        rh_collective_choose_routed(RH_OP_ALL_TO_ALL, 32, nodes, 1e8, &routing, platform, NULL),
+        RH_ALGO_FORWARDING);
+    CU_ASSERT_EQUAL(rh_collective_choose(RH_OP_ALL_TO_ALL, 32, nodes, 1e8, platform, NULL),
+                    RH_ALGO_DIRECT);
+    g_autofree char *why = NULL;
+    rh_collective_choose_routed(RH_OP_ALL_TO_ALL, 8, one, 1e8, &routing, platform, &why);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(why);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "direct"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "forwarding"));
+}
+
+/* A power law's experts are dealt out, a histogram's are in a row; what is above the capacity is dropped. */
+static void the_busiest_rank_is_as_busy_as_the_load_says(void)
+{
+    static const struct {
+        const char *text;
+        double capacity;
+        int32_t ranks;
+        double busiest;
+    } rows[] = {
+        {"balanced", 0, 4, 1},
+        {"balanced", 0.5, 4, 0.5},
+        {"power-law:0", 0, 4, 1},
+        {"power-law:1", 0, 8,
+         8 / (1 + 1 / 2. + 1 / 3. + 1 / 4. + 1 / 5. + 1 / 6. + 1 / 7. + 1 / 8.)},
+        {"power-law:1", 0, 4,
+         4 * (1 + 1 / 5.) / (1 + 1 / 2. + 1 / 3. + 1 / 4. + 1 / 5. + 1 / 6. + 1 / 7. + 1 / 8.)},
+        {"power-law:1", 0, 1, 1},
+        {"histogram:3x2-1x6", 0, 8, 8 * 3 / 12.},
+        {"histogram:3x2-1x6", 0, 4, 4 * 6 / 12.},
+        {"histogram:1x7-3", 0, 4, 4 * 4 / 10.},
+        {"histogram:3x2-1x6", 1.25, 4, 1.25},
+        {"histogram:0x7-1", 2, 8, 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhExpertLoad load = {.capacity = rows[i].capacity};
+        CU_ASSERT_TRUE(rh_expert_load_parse(rows[i].text, &load, NULL));
+        RH_CHECK_CLOSE(rh_expert_load_busiest(&load, 8, rows[i].ranks), rows[i].busiest, 1e-12);
+    }
+    static const char *const wrong[] = {"",
+                                        "even",
+                                        "power-law:",
+                                        "power-law:-1",
+                                        "power-law:11",
+                                        "histogram:",
+                                        "histogram:0x8",
+                                        "histogram:1x0",
+                                        "histogram:1x",
+                                        "histogram:a-b",
+                                        "histogram:1--2",
+                                        "power-law:1x"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhExpertLoad load = {0};
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_expert_load_parse(wrong[i], &load, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
+/* Of a pairwise exchange between ranks with a link each every step waits for what goes to the busiest: as
+ * if all sent as much. Where some are nearer than others, no step waits longer than that. */
+static void the_busiest_member_paces_an_exchange(void)
+{
+    RhExpertLoad load = {0};
+    CU_ASSERT_TRUE(rh_expert_load_parse("power-law:0.7", &load, NULL));
+    double shares[32], sum = 0, busiest = rh_expert_load_busiest(&load, 32, 32);
+    for (int32_t i = 0; i < 32; i++)
+        sum += pow(i + 1, -0.7);
+    for (int32_t i = 0; i < 32; i++)
+        shares[i] = pow(i + 1, -0.7) / sum;
+    g_autoptr(RhProgram) p = uneven(32, 32, 1e9, shares, 32);
+    g_autoptr(RhProgram) all = routed(RH_ALGO_DIRECT, 1e9 * busiest, NULL);
+    g_autoptr(RhPlatform) flat = kit_platform("h100-sxm:1x32,ib:400Gb/s");
+    g_autoptr(RhPlatform) nodes = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    RhEngineOptions options = {0};
+    RH_CHECK_CLOSE(kit_time_s(p, flat, options), kit_time_s(all, flat, options), 1e-9);
+    CU_ASSERT_TRUE(kit_time_s(p, nodes, options) < kit_time_s(all, nodes, options));
+}
+
+static void files_keep_routings(void)
+{
+    RhRouting routing = {64, 8, 8, 4};
+    g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e6, &routing);
+    CU_ASSERT_EQUAL(rh_program_add_routing(p, &routing), 1); /* known already */
+    g_autofree char *text = rh_program_to_json(p);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhJson) doc = rh_json_parse("p.json", text, strlen(text), &error);
+    g_autoptr(RhProgram) q = rh_program_from_json(doc, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(q);
+    const RhRouting *read = rh_task_routing(q, rh_program_task(q, 0));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(read);
+    CU_ASSERT_EQUAL(memcmp(read, &routing, sizeof routing), 0);
+    g_autofree char *again = rh_program_to_json(q);
+    CU_ASSERT_STRING_EQUAL(text, again);
+}
+
+static void wrong_routings_are_refused(void)
+{
+    static const RhRouting wrong[] = {{60, 8, 4, 4}, {64, 0, 1, 1}, {64, 8, 5, 1},
+                                      {64, 8, 8, 9}, {64, 9, 8, 1}, {-1, 1, 1, 1}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhRouting right = {64, 8, 8, 4};
+        g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e6, &right);
+        g_array_index(p->volumes, RhVolumes, 0).routing = wrong[i];
+        CU_ASSERT_FALSE(rh_program_check(p, NULL));
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
         "volumes",
-        (RhTest[]){{"a_step_takes_as_long_as_its_largest_message",
-                    a_step_takes_as_long_as_its_largest_message},
-                   {"equal_shares_are_an_even_all_to_all", equal_shares_are_an_even_all_to_all},
-                   {"links_carry_what_the_shares_say", links_carry_what_the_shares_say},
-                   {"folded_and_unfolded_agree", folded_and_unfolded_agree},
-                   {"files_keep_shares", files_keep_shares},
-                   {"goal_sends_what_is_not_nothing", goal_sends_what_is_not_nothing},
-                   {"wrong_volumes_are_refused", wrong_volumes_are_refused},
-                   {0}});
+        (RhTest[]){
+            {"a_step_takes_as_long_as_its_largest_message",
+             a_step_takes_as_long_as_its_largest_message},
+            {"equal_shares_are_an_even_all_to_all", equal_shares_are_an_even_all_to_all},
+            {"links_carry_what_the_shares_say", links_carry_what_the_shares_say},
+            {"folded_and_unfolded_agree", folded_and_unfolded_agree},
+            {"files_keep_shares", files_keep_shares},
+            {"goal_sends_what_is_not_nothing", goal_sends_what_is_not_nothing},
+            {"wrong_volumes_are_refused", wrong_volumes_are_refused},
+            {"expected_parts_are_those_of_every_choice", expected_parts_are_those_of_every_choice},
+            {"nodes_are_sent_a_token_once", nodes_are_sent_a_token_once},
+            {"tokens_take_the_quicker_way", tokens_take_the_quicker_way},
+            {"the_busiest_rank_is_as_busy_as_the_load_says",
+             the_busiest_rank_is_as_busy_as_the_load_says},
+            {"the_busiest_member_paces_an_exchange", the_busiest_member_paces_an_exchange},
+            {"files_keep_routings", files_keep_routings},
+            {"wrong_routings_are_refused", wrong_routings_are_refused},
+            {0}});
 }

@@ -42,9 +42,11 @@ typedef struct RhConfig {
     int64_t scan_bias;         /* of its matrices */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */
-    int64_t expert_ffn;        /* width of one; 0: as wide as `ffn` */
-    int64_t shared_experts;    /* ones that every token goes to */
-    int64_t shared_ffn;        /* width of these together; 0: each as wide as a routed one */
+    int64_t expert_groups, expert_groups_chosen; /* these are of so many of the groups that experts
+                                                  * stand in; 0: no groups */
+    int64_t expert_ffn;                          /* width of one; 0: as wide as `ffn` */
+    int64_t shared_experts;                      /* ones that every token goes to */
+    int64_t shared_ffn; /* width of these together; 0: each as wide as a routed one */
     int64_t shared_gate;
     int64_t expert_latent; /* columns of the latent in which experts work; 0: none */
     int64_t router_bias;

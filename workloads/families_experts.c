@@ -106,6 +106,8 @@ static const RhField QWEN3_MOE[] = {
         COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),                           \
         COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),                                  \
         COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),                                 \
+        COUNT("n_group", expert_groups, EXPERTS_MAX, 0),                                           \
+        COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),                                 \
         SIZE("moe_layer_freq", expert_step, LAYERS_MAX, 1),                                        \
         COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0)
 

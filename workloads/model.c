@@ -64,6 +64,23 @@ static void check_divides(const Check *check, size_t part, size_t whole)
                 g_strdup_printf("values that do: %s", legal));
 }
 
+/* Groups are of one size, and those that a token chooses have its experts. */
+static void check_groups(const Check *check)
+{
+    const RhConfig *c = check->config;
+    size_t chosen = offsetof(RhConfig, expert_groups_chosen);
+    check_divides(check, offsetof(RhConfig, expert_groups), offsetof(RhConfig, experts));
+    if (c->expert_groups_chosen < 1 || c->expert_groups_chosen > c->expert_groups ||
+        c->experts / c->expert_groups * c->expert_groups_chosen < c->experts_per_token)
+        add_problem(check, chosen,
+                    g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " groups",
+                                    name_of(check, chosen), c->expert_groups_chosen,
+                                    c->expert_groups),
+                    g_strdup_printf("a token's %" G_GINT64_FORMAT
+                                    " experts are of 1 of them at least, and of all at most",
+                                    c->experts_per_token));
+}
+
 /* A token goes to one expert or more, and all layers from `dense_layers` on have experts. */
 static void check_experts(const Check *check)
 {
@@ -76,6 +93,8 @@ static void check_experts(const Check *check)
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
                                     name_of(check, chosen), c->experts_per_token, c->experts),
                     g_strdup("a token goes to 1 of them at least, and to all at most"));
+    else if (c->expert_groups > 1)
+        check_groups(check);
 }
 
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)

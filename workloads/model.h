@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "workloads/routing.h"
 
 /* A row of workloads/operators/; ops.h asks it for kernels, parameters, bytes. */
 typedef struct RhOperator RhOperator;
@@ -36,6 +37,7 @@ typedef struct {
     bool shared_gate;                   /* ... whose output is scaled, token by token */
     int32_t expert_latent;              /* columns of the latent that experts work in; 0: none */
     int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
+    int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
 } RhLayerKind;

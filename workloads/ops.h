@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "platforms/kernel.h"
+#include "workloads/load.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
 
@@ -68,9 +69,12 @@ typedef struct {
     RhDtype dtype;       /* bf16 or fp16 */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
+    const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
     /* Which of an operator's forms the stack chooses: */
-    bool flash;       /* fused attention kernel; false = GEMM + softmax + GEMM */
-    bool fused_norms; /* false: eager framework, each elementwise step its own kernel */
+    bool flash;         /* fused attention kernel; false = GEMM + softmax + GEMM */
+    bool fused_norms;   /* false: eager framework, each elementwise step its own kernel */
+    bool sends_once;    /* a token goes once to a rank that has several of its experts */
+    bool shared_beside; /* the shared expert runs while tokens are on their way */
 } RhShard;
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,
@@ -79,7 +83,8 @@ typedef struct {
  * tokens of all heads get all tokens of some heads, or the other way round. ROWS_IN: they work on those
  * rows of the block's input that this step of a ring of tensor ranks brings; ROWS_OUT: they make rows
  * that are summed over tensor ranks while the next are made. DISPATCH, COMBINE: they
- * work on what the kernels before them have sent to the ranks of its experts, or back. */
+ * work on what the kernels before them have sent to the ranks of its experts, or back; or, `beside`, on
+ * something else, and those from the next ARRIVE on work on it. */
 typedef enum {
     RH_EXCHANGE_NONE,
     RH_EXCHANGE_RING,
@@ -89,16 +94,19 @@ typedef enum {
     RH_EXCHANGE_ROWS_IN,
     RH_EXCHANGE_ROWS_OUT,
     RH_EXCHANGE_DISPATCH,
-    RH_EXCHANGE_COMBINE
+    RH_EXCHANGE_COMBINE,
+    RH_EXCHANGE_ARRIVE
 } RhExchangeKind;
 typedef struct {
     RhExchangeKind kind; /* NONE: a ring has ended */
     int32_t kernel;      /* it stands before this one of the list */
     int32_t step;        /* RING, ROWS_IN, ROWS_OUT: which one */
+    bool beside;         /* DISPATCH, COMBINE: kernels up to ARRIVE do not wait */
     double bytes;        /* GATHER, SUM, ROWS_OUT: of what all ranks have together, or each made of
                             it; ROWS_IN: 0, all ranks' steps are rh_block_gathered_bytes; else
                             what one rank sends: RING, to the next; others, to all ranks together,
                             its own part included */
+    RhRouting routing;   /* what of it goes to which ranks, where none is sent a token twice */
 } RhExchange;
 
 /* Appends to `out` (GArray of RhKernel) the kernels of one part of one block in one pass, on one

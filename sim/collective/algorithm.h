@@ -14,11 +14,17 @@ typedef struct {
     int32_t per_node; /* members per node when every node holds as many and they stand together;
                          else 0 */
     int32_t nodes;
+    double node_frac; /* of an all-to-all's bytes for a node those that go there, if what several
+                         members there are to have goes once; 1: all of them */
 } RhScheduleBuilder;
 
 /* Cuts the buffer into this many chunks; owner of chunk c is member c % members until a generator
  * says otherwise. */
 void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count);
+/* The chunks of an all-to-all: one for each pair. */
+void rh_schedule_pairs(RhScheduleBuilder *b);
+/* node_frac, over nodes of as many members each; 1 where `routing` is NULL or `nodes` 0. */
+double rh_node_frac(const RhRouting *routing, int32_t members, int32_t nodes);
 void rh_schedule_phase(RhScheduleBuilder *b, int32_t repeat);
 /* A flow of the latest phase: chunks [first, first + count), the same in every repetition. */
 void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t first, int32_t count,
@@ -49,6 +55,7 @@ typedef struct {
 #define RH_LOADS_MAX 128
 typedef struct {
     RhPlacement at;
+    double node_frac; /* RhScheduleBuilder's */
     int32_t count;
     RhLoad load[RH_LOADS_MAX];
 } RhLoads;
@@ -75,6 +82,7 @@ typedef struct {
     unsigned nccl;         /* what NCCL takes it for ... */
     unsigned nccl_between; /* ... and for groups over several nodes only */
     unsigned mpi;          /* what an MPI library takes it for */
+    unsigned once;         /* what a library for tokens that are sent once takes it for (DeepEP) */
     bool even_nodes;       /* needs as many members on every node, side by side */
     /* Steps for two members or more. */
     void (*generate)(RhScheduleBuilder *b, RhOp op);

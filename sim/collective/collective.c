@@ -107,8 +107,21 @@ static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError 
     return true;
 }
 
-static RhSchedule *make(RhSchedule like, const int32_t *node_of, const double *shares,
-                        int32_t shares_count, GError **error)
+/* What an all-to-all is besides even: RhVolumes. */
+typedef struct {
+    const double *shares;
+    int32_t shares_count;
+    const RhRouting *routing;
+} Volumes;
+
+double rh_node_frac(const RhRouting *routing, int32_t members, int32_t nodes)
+{
+    if (!routing || nodes < 1)
+        return 1;
+    return rh_routing_parts(routing, nodes) / rh_routing_parts(routing, members);
+}
+
+static RhSchedule *make(RhSchedule like, const int32_t *node_of, Volumes volumes, GError **error)
 {
     g_autoptr(RhSchedule) s = g_memdup2(&like, sizeof like);
     int32_t members = s->members;
@@ -117,10 +130,11 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const double *s
     RhPlacement at = rh_placement_of(members, node_of);
     RhScheduleBuilder b = {.schedule = s,
                            .members = members,
-                           .shares = shares,
-                           .shares_count = shares_count,
+                           .shares = volumes.shares,
+                           .shares_count = volumes.shares_count,
                            .per_node = at.side_by_side,
                            .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
+    b.node_frac = rh_node_frac(volumes.routing, members, at.side_by_side ? b.nodes : 0);
     if (!acceptable(s->op, s->algo, &b, error))
         return NULL;
     if (members > 1)
@@ -134,7 +148,14 @@ RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t
                             double bytes, GError **error)
 {
     RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make(like, node_of, NULL, 0, error);
+    return make(like, node_of, (Volumes){0}, error);
+}
+
+RhSchedule *rh_schedule_routed(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                               double bytes, const RhRouting *routing, GError **error)
+{
+    RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
+    return make(like, node_of, (Volumes){.routing = routing}, error);
 }
 
 RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const int32_t *node_of,
@@ -144,9 +165,9 @@ RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const int32
                        .algo = (RhAlgo)t->algo,
                        .members = rh_program_group(p, t->group)->size,
                        .bytes = t->bytes};
-    int32_t count;
-    const double *shares = rh_task_shares(p, t, &count);
-    return make(like, node_of, shares, count, error);
+    Volumes volumes = {.routing = rh_task_routing(p, t)};
+    volumes.shares = rh_task_shares(p, t, &volumes.shares_count);
+    return make(like, node_of, volumes, error);
 }
 
 void rh_schedule_free(RhSchedule *s)

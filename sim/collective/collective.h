@@ -51,6 +51,9 @@ typedef struct {
  * together (rh_collective_supports). */
 RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                             double bytes, GError **error);
+/* The same for an all-to-all that sends tokens to experts (RhVolumes). */
+RhSchedule *rh_schedule_routed(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                               double bytes, const RhRouting *routing, GError **error);
 /* Of a COLLECTIVE task of a checked program, its volumes too. */
 RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const int32_t *node_of,
                                 GError **error);
@@ -101,3 +104,8 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
  * may be NULL). */
 RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                             const RhPlatform *platform, char **why);
+/* The same for tokens that are sent once to a rank or a node (RhVolumes), by a library for them; NULL:
+ * none are. */
+RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
+                                   const RhRouting *routing, const RhPlatform *platform,
+                                   char **why);

@@ -51,9 +51,11 @@ static double slowdown(const Rates *rates, int32_t reach)
 }
 
 static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double bytes,
-                     const Rates *rates)
+                     const RhRouting *routing, const Rates *rates)
 {
     RhLoads loads = {.at = at};
+    loads.node_frac =
+        rh_node_frac(routing, at.members, at.side_by_side > 0 ? at.members / at.side_by_side : 0);
     double total_s = 0;
     if (at.members > 1)
         row->cost(&loads, op, bytes);
@@ -73,7 +75,7 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, {{0}}};
-    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, &flat);
+    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL, &flat);
 }
 
 static RhPlacement placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
@@ -110,22 +112,26 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates rates = rates_of(platform, members, node_of);
-    return cost_s(rh_algorithm(algo), placement_on(platform, members, node_of), op, bytes, &rates);
+    return cost_s(rh_algorithm(algo), placement_on(platform, members, node_of), op, bytes, NULL,
+                  &rates);
 }
 
-/* Ranks that talk through a network stack use MPI, GPUs NCCL. */
-static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhPlacement at)
+/* Ranks that talk through a network stack use MPI, GPUs NCCL; tokens that are sent once have a library
+ * of their own. */
+static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhPlacement at,
+                          bool once)
 {
     bool mpi = p->messages.sender != RH_SHARING_NONE;
     unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
-    return ((mpi ? row->mpi : nccl) & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
+    unsigned takes = once ? row->once : mpi ? row->mpi : nccl;
+    return (takes & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
 }
 
 /* A later row must be faster by more than this: estimates are not finer. Assumed. */
 #define TIE_FRAC 0.02
 
-RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
-                            const RhPlatform *platform, char **why)
+RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
+                                   const RhRouting *routing, const RhPlatform *platform, char **why)
 {
     RhPlacement at = placement_on(platform, members, node_of);
     Rates rates = rates_of(platform, members, node_of);
@@ -135,9 +141,9 @@ RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, do
     g_autoptr(GString) times = g_string_new(NULL);
     for (RhAlgo algo = RH_ALGO_NONE + 1; algo < RH_ALGO_LAST; algo++) {
         const RhAlgorithm *row = rh_algorithm(algo);
-        if (!library_takes(platform, row, op, at))
+        if (!library_takes(platform, row, op, at, routing != NULL))
             continue;
-        double time_s = cost_s(row, at, op, bytes, &rates);
+        double time_s = cost_s(row, at, op, bytes, routing, &rates);
         if (why)
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
                                    time_s * 1e3);
@@ -154,4 +160,10 @@ RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, do
         *why = g_strdup_printf("%s: %s over %d members on %d node%s", rh_algo_name(best),
                                times->str, members, at.nodes, at.nodes == 1 ? "" : "s");
     return best;
+}
+
+RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, double bytes,
+                            const RhPlatform *platform, char **why)
+{
+    return rh_collective_choose_routed(op, members, node_of, bytes, NULL, platform, why);
 }

@@ -2,8 +2,7 @@
  * al. 2005). */
 #include "sim/collective/algorithm.h"
 
-/* One chunk for each pair. */
-static void cut_pairs(RhScheduleBuilder *b)
+void rh_schedule_pairs(RhScheduleBuilder *b)
 {
     int32_t n = b->members;
     RhSchedule *s = b->schedule;
@@ -31,7 +30,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
 {
     int32_t n = b->members;
     if (op == RH_OP_ALL_TO_ALL)
-        cut_pairs(b);
+        rh_schedule_pairs(b);
     else
         rh_schedule_chunks(b, op == RH_OP_BROADCAST ? 1 : n);
     for (int32_t k = 1; k < n; k++) {
@@ -63,6 +62,7 @@ const RhAlgorithm rh_algorithm_direct = {
     .ops = RH_BIT(REDUCE_SCATTER) | RH_BIT(ALL_GATHER) | RH_BIT(BROADCAST) | RH_BIT(ALL_TO_ALL),
     .nccl = RH_BIT(ALL_TO_ALL),
     .mpi = RH_BIT(ALL_TO_ALL),
+    .once = RH_BIT(ALL_TO_ALL),
     .generate = generate,
     .cost = cost,
 };

@@ -10,4 +10,5 @@
     ROW(RABENSEIFNER, rabenseifner)                                                                \
     ROW(HIERARCHICAL, hierarchical)                                                                \
     ROW(DIRECT, direct)                                                                            \
-    ROW(MULTI_LEADER, multi_leader)
+    ROW(MULTI_LEADER, multi_leader)                                                                \
+    ROW(FORWARDING, forwarding)

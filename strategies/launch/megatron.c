@@ -146,6 +146,8 @@ static const char *const recompute_words[] = {
 /* Chunks are said by vpp. */
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
+static const char *const dispatch_words[] = {"", "--moe-enable-deepep"};
+static const char *const expert_overlap_words[] = {"", "--moe-shared-expert-overlap"};
 static const char *const sequence_words[] = {"", "--sequence-parallel"};
 static const char *const overlap_words[] = {"", "--tp-comm-overlap"};
 static const char *const order_words[] = {
@@ -162,6 +164,8 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "ulysses", .say = say_ulysses},
     {.key = "ep", .say = say_expert},
     {.key = "etp", .say = say_expert_tensor},
+    {.key = "dispatch", VALUES(dispatch_words)},
+    {.key = "epoverlap", VALUES(expert_overlap_words)},
     {.key = "vpp", .say = say_chunks},
     {.key = "mb", .flag = "--micro-batch-size"},
     {.key = "zero", .say = say_zero},
@@ -299,8 +303,14 @@ static void say_experts(RhLaunchText *t, const RhLayerKind *k)
 {
     rh_launch_say(t,
                   "--num-experts %d --moe-router-topk %d --moe-ffn-hidden-size %" G_GINT64_FORMAT
-                  " --moe-grouped-gemm --moe-token-dispatcher-type alltoall",
-                  k->experts, k->experts_per_token, k->ffn_width);
+                  " --moe-grouped-gemm --moe-token-dispatcher-type %s",
+                  k->experts, k->experts_per_token, k->ffn_width,
+                  t->layout->dispatch == RH_DISPATCH_DEEPEP ? "flex" : "alltoall");
+    if (t->c->job.load.capacity > 0)
+        rh_launch_say(t, "--moe-expert-capacity-factor %g", t->c->job.load.capacity);
+    if (k->expert_groups > 1)
+        rh_launch_say(t, "--moe-router-num-groups %d --moe-router-group-topk %d", k->expert_groups,
+                      k->expert_groups_chosen);
     if (k->shared_width > 0)
         rh_launch_say(t, "--moe-shared-expert-intermediate-size %" G_GINT64_FORMAT,
                       k->shared_width);

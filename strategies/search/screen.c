@@ -456,7 +456,7 @@ static guint collective_hash(const void *data)
 {
     const RhCollectiveKey *k = data;
     guint h = g_double_hash(&k->bytes);
-    int32_t ints[] = {k->net, k->stage, k->group, k->op};
+    int32_t ints[] = {k->net, k->stage, k->group, k->op, k->routing.experts};
     for (size_t i = 0; i < G_N_ELEMENTS(ints); i++)
         h = h * 31 + (guint)ints[i];
     return h;

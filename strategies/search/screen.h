@@ -195,6 +195,7 @@ typedef struct {
     int32_t stage;
     int32_t group, op;
     double bytes;
+    RhRouting routing; /* of tokens that are sent once */
 } RhCollectiveKey;
 
 struct RhScreen {
@@ -249,7 +250,7 @@ const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *sha
 /* screen_time.c: idle seconds of collectives. Inside a block, and of the group that holds a
  * stage's parameters; the algorithm is the builder's. */
 double rh_screen_block_s(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
-                         RhGroupKind group, RhOp op, double bytes);
+                         const RhItemTask *task);
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes);
 /* screen_links.c: seconds that the busiest link takes for all that crosses it in a step, and an

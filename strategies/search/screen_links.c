@@ -70,13 +70,15 @@ static void add_schedule(Loads *loads, const RhSchedule *schedule, const int32_t
 }
 
 /* Every instance of the group in the stage by its own steps, as the engine performs it. */
-static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t stage, int32_t group,
-                                RhOp op, double bytes)
+static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t group,
+                                const RhCollectiveKey *key)
 {
     const RhProgram *p = net->skeleton;
-    const RhRole *role = rh_program_role(p, stage);
+    const RhRole *role = rh_program_role(p, key->stage);
     const RhGroup *g = rh_program_group(p, group);
-    RhAlgo algo = rh_train_algorithm(s->c, p, group, op, bytes);
+    RhOp op = (RhOp)key->op;
+    const RhRouting *routing = key->routing.experts > 0 ? &key->routing : NULL;
+    RhAlgo algo = rh_train_algorithm(s->c, p, group, op, key->bytes, &key->routing);
     Loads loads = loads_begin(s);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
     for (int32_t i = 0; i < role->ranks_count; i++) {
@@ -86,7 +88,8 @@ static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t sta
         for (int32_t k = 0; k < g->size; k++)
             gpus[k] = rh_program_gpu(p, gpus[k]);
         g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
-        g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, g->size, nodes, bytes, NULL);
+        g_autoptr(RhSchedule) schedule =
+            rh_schedule_routed(op, algo, g->size, nodes, key->bytes, routing, NULL);
         add_schedule(&loads, schedule, gpus);
     }
     return loads_end(&loads);
@@ -117,16 +120,15 @@ static void add(Sum *s, const GArray *loads, double times)
     }
 }
 
-static void add_collective(Sum *s, int32_t stage, RhGroupKind group, RhOp op, double bytes,
-                           double times)
+static void add_collective(Sum *s, const RhCollectiveKey *key, double times)
 {
-    if (s->net->groups[group] < 0 || bytes <= RH_LATENCY_BYTES)
+    int32_t group = s->net->groups[key->group];
+    if (group < 0 || key->bytes <= RH_LATENCY_BYTES)
         return;
-    RhCollectiveKey key = {s->net->id, stage, (int32_t)group, (int32_t)op, bytes};
-    GArray *found = g_hash_table_lookup(s->screen->loads, &key);
+    GArray *found = g_hash_table_lookup(s->screen->loads, key);
     if (!found) {
-        found = collective_loads(s->screen, s->net, stage, s->net->groups[group], op, bytes);
-        g_hash_table_insert(s->screen->loads, g_memdup2(&key, sizeof key), found);
+        found = collective_loads(s->screen, s->net, group, key);
+        g_hash_table_insert(s->screen->loads, g_memdup2(key, sizeof *key), found);
     }
     add(s, found, times);
 }
@@ -137,8 +139,10 @@ static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double tim
         const GArray *tasks = passes[pass].tasks;
         for (guint i = 0; tasks && i < tasks->len; i++) {
             const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+            RhCollectiveKey key = {s->net->id,        stage,       (int32_t)task->group,
+                                   (int32_t)task->op, task->bytes, task->routing};
             if (task->lane != RH_LANE_COMPUTE)
-                add_collective(s, stage, task->group, task->op, task->bytes, times);
+                add_collective(s, &key, times);
         }
     }
 }
@@ -161,8 +165,9 @@ static void add_steps(Sum *s, int32_t stage, const RhScript *script, RhSteps ste
 {
     for (int32_t i = steps.first; times > 0 && i < steps.first + steps.count; i++) {
         const RhStep *step = rh_script_step(script, i);
+        RhCollectiveKey key = {s->net->id, stage, step->group, step->op, step->bytes, {0}};
         if (step->kind == RH_STEP_COMMUNICATE)
-            add_collective(s, stage, (RhGroupKind)step->group, (RhOp)step->op, step->bytes, times);
+            add_collective(s, &key, times);
     }
 }
 

@@ -13,6 +13,7 @@
 typedef struct {
     int32_t group, op, algo, zero;
     double bytes;
+    RhRouting routing;
 } Call;
 
 typedef struct {
@@ -36,11 +37,12 @@ static RhOp alike(RhOp op, RhAlgo algo)
 static Call call_of(const Calls *c, const Call *asked)
 {
     RhAlgo algo = rh_train_algorithm(c->screen->c, c->net->skeleton, asked->group, (RhOp)asked->op,
-                                     asked->bytes);
+                                     asked->bytes, &asked->routing);
     bool any =
         !rh_collective_is_pipelined((RhOp)asked->op, algo) && asked->bytes > RH_LATENCY_BYTES;
-    return (Call){asked->group, (int32_t)alike((RhOp)asked->op, algo), (int32_t)algo, 0,
-                  any ? 0 : asked->bytes};
+    return (Call){asked->group,           (int32_t)alike((RhOp)asked->op, algo),
+                  (int32_t)algo,          0,
+                  any ? 0 : asked->bytes, asked->routing};
 }
 
 static int find(const GArray *calls, guint first, const Call *wanted)
@@ -51,9 +53,10 @@ static int find(const GArray *calls, guint first, const Call *wanted)
     return -1;
 }
 
-static void add_call(Calls *c, int32_t stage, RhGroupKind group, RhOp op, double bytes)
+static void add_call(Calls *c, int32_t stage, RhGroupKind group, RhOp op, double bytes,
+                     const RhRouting *routing)
 {
-    Call asked = {c->net->groups[group], (int32_t)op, 0, 0, bytes};
+    Call asked = {c->net->groups[group], (int32_t)op, 0, 0, bytes, *routing};
     if (asked.group < 0 || bytes <= 0)
         return;
     int known = find(c->asked, 0, &asked);
@@ -72,7 +75,7 @@ static void add_item(Calls *c, int32_t stage, const RhItemPass *passes)
         for (guint i = 0; passes[pass].tasks && i < passes[pass].tasks->len; i++) {
             const RhItemTask *task = &g_array_index(passes[pass].tasks, RhItemTask, i);
             if (task->lane != RH_LANE_COMPUTE)
-                add_call(c, stage, task->group, task->op, task->bytes);
+                add_call(c, stage, task->group, task->op, task->bytes, &task->routing);
         }
 }
 
@@ -87,7 +90,8 @@ static void add_stage(Calls *c, int32_t stage, const RhItems *items, const RhScr
     for (guint i = 0; i < script->steps->len; i++) {
         const RhStep *step = rh_script_step(script, (int32_t)i);
         if (step->kind == RH_STEP_COMMUNICATE)
-            add_call(c, stage, (RhGroupKind)step->group, (RhOp)step->op, step->bytes);
+            add_call(c, stage, (RhGroupKind)step->group, (RhOp)step->op, step->bytes,
+                     &(RhRouting){0});
     }
 }
 
@@ -173,6 +177,7 @@ static void add_tasks(const Calls *c, RhProgram *p, int32_t stage)
         task.op = (uint8_t)call->op;
         task.algo = (uint8_t)call->algo;
         task.bytes = call->bytes > 0 ? call->bytes : ANY_BYTES;
+        task.volumes = call->routing.experts > 0 ? rh_program_add_routing(p, &call->routing) : 0;
         rh_program_add_task(p, task, NULL, 0);
     }
     add_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, distance(c, stage, false));

@@ -5,35 +5,59 @@
 #include "sim/collective/collective.h"
 #include "strategies/search/screen.h"
 
+typedef struct {
+    RhOp op;
+    RhAlgo algo;
+    double bytes;
+    RhRouting routing;
+} Call;
+
+/* With the builder's algorithm: one for all groups of a kind, the first one's. */
+static Call call_of(const RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes,
+                    const RhRouting *routing)
+{
+    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes, routing);
+    return (Call){op, algo, bytes, *routing};
+}
+
+static Call plain_call(const RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes)
+{
+    return call_of(s, net, group, op, bytes, &(RhRouting){0});
+}
+
 /* Every instance of a group in a role at once; the one at `rank` decides the steps. */
 static RhScheduleTime together(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
-                               int32_t role, RhOp op, RhAlgo algo, double bytes)
+                               int32_t role, const Call *call)
 {
     g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
     g_autoptr(RhSchedule) schedule =
-        rh_schedule_new(op, algo, rh_program_group(p, group)->size, nodes, bytes, NULL);
+        rh_schedule_routed(call->op, call->algo, rh_program_group(p, group)->size, nodes,
+                           call->bytes, call->routing.experts > 0 ? &call->routing : NULL, NULL);
     return rh_schedule_time(schedule, p, s->c->platform, group, role);
 }
 
 static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
-                         int32_t role, RhOp op, RhAlgo algo, double bytes)
+                         int32_t role, const Call *call)
 {
-    RhScheduleTime time = together(s, p, group, rank, role, op, algo, bytes);
+    RhScheduleTime time = together(s, p, group, rank, role, call);
     return time.fixed_s + time.moving_s;
 }
 
 /* The groups of a stage, whose times are kept for all bytes where one says what others take. */
-static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group, RhOp op,
-                               RhAlgo algo, double bytes)
+static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group,
+                               const Call *call)
 {
-    RhCollectiveKey key = {net->id, ~stage, group, (int32_t)op * RH_ALGO_LAST + (int32_t)algo, 0};
+    RhCollectiveKey key = {.net = net->id,
+                           .stage = ~stage,
+                           .group = group,
+                           .op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)call->algo};
     RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
     if (kept)
-        return kept->fixed_s + kept->moving_s * bytes;
+        return kept->fixed_s + kept->moving_s * call->bytes;
     int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
-    RhScheduleTime time = together(s, net->skeleton, group, first, stage, op, algo, bytes);
+    RhScheduleTime time = together(s, net->skeleton, group, first, stage, call);
     if (time.linear) {
-        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / bytes, true};
+        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / call->bytes, true};
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
                             g_memdup2(&per_byte, sizeof per_byte));
     }
@@ -41,15 +65,22 @@ static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int
 }
 
 /* The instance that holds `rank`, alone. */
-static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank, RhOp op,
-                      RhAlgo algo, double bytes)
+static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
+                      const Call *call)
 {
     const RhGroup *g = rh_program_group(p, group);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
     rh_group_members(g, rank, gpus);
     for (int32_t i = 0; i < g->size; i++)
         gpus[i] = rh_program_gpu(p, gpus[i]);
-    return rh_collective_alone_s(op, algo, g->size, gpus, bytes, s->c->platform);
+    if (call->routing.experts == 0)
+        return rh_collective_alone_s(call->op, call->algo, g->size, gpus, call->bytes,
+                                     s->c->platform);
+    g_autoptr(RhProgram) one = rh_program_new(g->size);
+    RhSpan all = {1, g->size};
+    one->gpu_of_rank = g_steal_pointer(&gpus);
+    int32_t only = rh_program_add_group(one, "alone", &all, 1);
+    return together_s(s, one, only, 0, -1, call);
 }
 
 /* Do the ranks that the instances of a kind of group take in, from the first place on and so on, meet
@@ -72,15 +103,14 @@ static bool intervals_lie_alike(const RhScreen *s, const RhNet *net, int32_t sta
 
 /* The quickest instance alone. */
 static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
-                            RhOp op, RhAlgo algo, double bytes)
+                            const Call *call)
 {
     int32_t low = net->grid.low[kind], high = net->grid.high[kind];
     double least = (double)INFINITY;
     for (int32_t from = 0; from < rh_grid_stage_ranks(&net->grid); from += high)
         for (int32_t place = from; place < from + low; place++)
-            least =
-                rh_earlier(least, alone_s(s, net->skeleton, net->groups[kind],
-                                          rh_grid_rank(&net->grid, stage, place), op, algo, bytes));
+            least = rh_earlier(least, alone_s(s, net->skeleton, net->groups[kind],
+                                              rh_grid_rank(&net->grid, stage, place), call));
     return least;
 }
 
@@ -92,18 +122,18 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
                       double bytes)
 {
     int32_t group = net->groups[kind];
-    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
+    Call call = plain_call(s, net, group, op, bytes);
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
     if (net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind)))
-        return stage_together_s(s, net, stage, group, op, algo, bytes);
+        return stage_together_s(s, net, stage, group, &call);
     if (!everywhere)
-        return least_alone_s(s, net, stage, kind, op, algo, bytes);
+        return least_alone_s(s, net, stage, kind, &call);
     bool meets = rh_grid_block_meets(&net->grid);
     int32_t one = net->placement[stage]->rank;
     double slowest = 0;
     for (int32_t place = meets ? 0 : one; place < (meets ? net->block : one + 1); place++) {
         int32_t rank = rh_grid_rank(&net->grid, stage, place);
-        slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, op, algo, bytes));
+        slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, &call));
     }
     return slowest;
 }
@@ -145,14 +175,14 @@ static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
                       double bytes)
 {
     int32_t group = net->groups[joins];
-    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
+    Call call = plain_call(s, net, group, op, bytes);
     g_autoptr(GArray) kinds = kinds_of_pairs(s, net->skeleton, stage, group);
     if (net->uniform && kinds->len == 1)
-        return stage_together_s(s, net, stage, group, op, algo, bytes);
+        return stage_together_s(s, net, stage, group, &call);
     double slowest = 0, quickest = (double)INFINITY;
     for (guint k = 0; k < kinds->len; k++) {
         int32_t rank = g_array_index(kinds, Pair, k).rank;
-        double alone = alone_s(s, net->skeleton, group, rank, op, algo, bytes);
+        double alone = alone_s(s, net->skeleton, group, rank, &call);
         slowest = rh_later(slowest, alone);
         quickest = rh_earlier(quickest, alone);
     }
@@ -168,30 +198,34 @@ static double stages_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind
     int32_t group = net->groups[kind];
     int32_t size = rh_program_group(net->skeleton, group)->size;
     bool all = size == net->skeleton->ranks_count;
-    RhCollectiveKey key = {0, stage, size, (int32_t)op, bytes};
+    RhCollectiveKey key = {0, stage, size, (int32_t)op, bytes, {0}};
     double *found = all ? g_hash_table_lookup(s->collectives, &key) : NULL;
     if (found)
         return *found;
-    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes);
-    double seconds = alone_s(s, net->skeleton, group, 0, op, algo, bytes);
+    Call call = plain_call(s, net, group, op, bytes);
+    double seconds = alone_s(s, net->skeleton, group, 0, &call);
     if (all)
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
                             g_memdup2(&seconds, sizeof seconds));
     return seconds;
 }
 
-double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at, RhGroupKind group,
-                         RhOp op, double bytes)
+double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
+                         const RhItemTask *task)
 {
-    RhCollectiveKey key = {~at->id, 0, (int32_t)group, (int32_t)op, bytes};
+    int32_t group = at->groups[task->group];
+    RhCollectiveKey key = {.net = ~at->id,
+                           .group = (int32_t)task->group,
+                           .op = (int32_t)task->op,
+                           .bytes = task->bytes,
+                           .routing = task->routing};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
-        /* As the builder: one algorithm for all groups of a kind, the first one's. */
-        RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, net->groups[group], op, bytes);
+        Call call =
+            call_of(s, net, net->groups[task->group], task->op, task->bytes, &task->routing);
         found = g_new(double, 1);
-        *found = net->uniform
-                     ? together_s(s, at->program, at->groups[group], 0, 0, op, algo, bytes)
-                     : alone_s(s, at->program, at->groups[group], at->rank, op, algo, bytes);
+        *found = net->uniform ? together_s(s, at->program, group, 0, 0, &call)
+                              : alone_s(s, at->program, group, at->rank, &call);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;
@@ -205,7 +239,8 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
     bool joins = rh_group_joins_stages(group);
     /* The first stage calls all that join stages, and all callers take the same time. */
     stage = joins ? 0 : net->alike[stage];
-    RhCollectiveKey key = {net->id, stage, (int32_t)group, (int32_t)op, bytes};
+    RhCollectiveKey key = {
+        .net = net->id, .stage = stage, .group = (int32_t)group, .op = (int32_t)op, .bytes = bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found) {
         found = g_new(double, 1);
@@ -293,8 +328,7 @@ static void run_task(Walk *w, const RhItemTask *task, Run *run)
     } else {
         lane->since_s =
             run->start_s > lane->free_s ? run->start_s : rh_earlier(lane->since_s, run->start_s);
-        run->end_s = run->start_s + rh_screen_block_s(w->screen, w->net, w->placement, task->group,
-                                                      task->op, task->bytes);
+        run->end_s = run->start_s + rh_screen_block_s(w->screen, w->net, w->placement, task);
     }
     lane->free_s = run->end_s;
     lane->path_s = run->path_s;

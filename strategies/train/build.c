@@ -20,6 +20,7 @@ typedef struct {
     RhGroupKind group;
     RhOp op;
     double bytes;
+    RhRouting routing;
     RhAlgo algo;
 } Choice;
 
@@ -83,23 +84,26 @@ int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group
     return nodes;
 }
 
-RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op, double bytes)
+RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op, double bytes,
+                          const RhRouting *routing)
 {
     g_autofree int32_t *nodes = rh_train_group_nodes(c, p, group, 0);
-    return rh_collective_choose(op, rh_program_group(p, group)->size, nodes, bytes, c->platform,
-                                NULL);
+    return rh_collective_choose_routed(op, rh_program_group(p, group)->size, nodes, bytes,
+                                       routing->experts > 0 ? routing : NULL, c->platform, NULL);
 }
 
 /* The library's choice for this group and size, remembered: a program has few distinct ones. */
-static RhAlgo algorithm(Build *b, RhGroupKind group, RhOp op, double bytes)
+static RhAlgo algorithm(Build *b, RhGroupKind group, RhOp op, double bytes,
+                        const RhRouting *routing)
 {
     for (guint i = 0; i < b->choices->len; i++) {
         const Choice *have = &g_array_index(b->choices, Choice, i);
-        if (have->group == group && have->op == op && have->bytes == bytes)
+        if (have->group == group && have->op == op && have->bytes == bytes &&
+            memcmp(&have->routing, routing, sizeof *routing) == 0)
             return have->algo;
     }
-    Choice made = {group, op, bytes,
-                   rh_train_algorithm(b->c, b->program, b->groups[group], op, bytes)};
+    Choice made = {group, op, bytes, *routing,
+                   rh_train_algorithm(b->c, b->program, b->groups[group], op, bytes, routing)};
     g_array_append_val(b->choices, made);
     return made.algo;
 }
@@ -168,11 +172,14 @@ static int32_t list_waits(const Build *b, bool behind_last, int32_t *preds)
 }
 
 static int32_t collective(Build *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
-                          const char *label, const int32_t *preds, int32_t count)
+                          const RhRouting *routing, const char *label, const int32_t *preds,
+                          int32_t count)
 {
     RhTask task = task_here(b, RH_TASK_COLLECTIVE, lane, label);
     task.op = (uint8_t)op;
-    task.algo = (uint8_t)algorithm(b, group, op, bytes);
+    task.algo = (uint8_t)algorithm(b, group, op, bytes, routing);
+    if (routing->experts > 0)
+        task.volumes = rh_program_add_routing(b->program, routing);
     task.group = b->groups[group];
     task.bytes = bytes;
     return rh_program_add_task(b->program, task, preds, count);
@@ -189,7 +196,8 @@ static int32_t item_task(Build *b, const RhItemTask *t, int32_t bundle, const in
         else
             preds[count++] = ids[t->after[i]];
     if (!kernel)
-        return collective(b, t->lane, t->group, t->op, t->bytes, t->label, preds, count);
+        return collective(b, t->lane, t->group, t->op, t->bytes, &t->routing, t->label, preds,
+                          count);
     RhTask task = task_here(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, t->label);
     task.bundle = bundle;
     return rh_program_add_task(b->program, task, preds, count);
@@ -271,7 +279,7 @@ static void communicate(Build *b, const RhStep *step)
         preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
     b->phase = (RhPhase)step->phase;
     int32_t task = collective(b, (RhLane)step->lane, (RhGroupKind)step->group, (RhOp)step->op,
-                              step->bytes, step->label, preds, count);
+                              step->bytes, &(RhRouting){0}, step->label, preds, count);
     b->phase = own;
     g_array_append_val(sent, b->last);
     b->latest[step->lane] = task;
@@ -433,18 +441,22 @@ static void run_slots(Build *b)
 
 /* --- stages --- */
 
-/* What communication needs besides: of each lane, the largest step's buffers; and a message from
- * each side. */
+/* What communication needs besides: of each lane and class of parameters, the largest step's buffers; and a message
+ * from each side. */
 static double buffer_bytes(const Build *b)
 {
-    double most[RH_LANE_LAST] = {0}, sum = b->layout->pp > 1 ? 2 * b->pieces->message_bytes : 0;
+    double most[RH_LANE_LAST][RH_PARAMS_LAST] = {{0}};
+    double sum = b->layout->pp > 1 ? 2 * b->pieces->message_bytes : 0;
     for (guint i = 0; i < b->script->steps->len; i++) {
         const RhStep *step = rh_script_step(b->script, (int32_t)i);
+        bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS);
+        double *have = &most[step->lane][experts ? RH_PARAMS_EXPERTS : RH_PARAMS_COMMON];
         if (step->kind == RH_STEP_COMMUNICATE)
-            most[step->lane] = MAX(most[step->lane], step->buffers * step->bytes);
+            *have = MAX(*have, step->buffers * step->bytes);
     }
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        sum += most[lane];
+        for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+            sum += most[lane][cls];
     return sum;
 }
 

@@ -120,6 +120,12 @@ void rh_weave_ring_step(RhWeave *w, const RhRingStep *ring, const char *label, c
     w->step_brings = next;
 }
 
+void rh_weave_route(RhWeave *w, int32_t collective, const RhRouting *routing)
+{
+    if (collective >= 0)
+        g_array_index(w->tasks, RhItemTask, collective).routing = *routing;
+}
+
 void rh_weave_continue_after(RhWeave *w, int32_t collective)
 {
     if (collective < 0)
@@ -269,7 +275,8 @@ static void merge_kernels(GArray *tasks, const char *label)
     g_array_set_size(tasks, kept);
 }
 
-static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item, RhSlotPass pass)
+static RhItemPass weave_whole(const RhLayout *layout, const RhPieces *pieces, int item,
+                              RhSlotPass pass)
 {
     RhWeave w = {.layout = layout,
                  .pieces = pieces,
@@ -294,6 +301,26 @@ static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item
     RhItemPass done = {.tasks = w.tasks, .left_count = w.pending_count};
     memcpy(done.left, w.pending, sizeof done.left);
     return done;
+}
+
+static bool sends_tokens(const RhPiece *piece)
+{
+    for (int32_t i = 0; i < piece->parts_count; i++)
+        if (piece->parts[i].exchange.kind == RH_EXCHANGE_DISPATCH)
+            return true;
+    return false;
+}
+
+static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item, RhSlotPass pass)
+{
+    bool halves = pieces->half && item < RH_LAYER_KINDS_MAX &&
+                  sends_tokens(&pieces->ffn[item].tensor_forward);
+    if (!halves)
+        return weave_whole(layout, pieces, item, pass);
+    RhItemPass half = weave_whole(layout, pieces->half, item, pass);
+    RhItemPass both = rh_item_take_turns(&half);
+    g_array_unref(half.tasks);
+    return both;
 }
 
 /* --- what an item holds --- */

@@ -30,6 +30,7 @@ typedef struct {
     RhOp op;
     RhGroupKind group;
     double bytes;
+    RhRouting routing;             /* of tokens that are sent once (RhVolumes) */
     int32_t after[RH_PENDING_MAX]; /* tasks of this list, or ENTRY */
     int32_t after_count;
 } RhItemTask;
@@ -44,6 +45,10 @@ typedef struct {
 typedef struct {
     RhItemPass pass[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* no tasks: never runs */
 } RhItems;
+
+/* The pass twice, for two halves of a micro-batch: one of them goes on while the other waits for its
+ * tokens (turns.c). The caller frees its tasks. */
+RhItemPass rh_item_take_turns(const RhItemPass *half);
 
 /* The phase of a slot's tasks that name none. */
 static inline RhPhase rh_slot_phase(RhSlotPass pass)
@@ -81,6 +86,7 @@ typedef struct {
     int32_t pending_count;
     /* Backward: what the kernels of a later part wait for besides. -1: nothing. */
     int32_t before_weight, before_sequence;
+    int32_t arrival; /* what the next RH_EXCHANGE_ARRIVE waits for */
     /* Of exchanges in several steps: the kernel behind which the first one's tensors are there, and
      * what brings those of the next step; -1: nothing. */
     int32_t steps_from, step_brings;
@@ -107,5 +113,7 @@ typedef struct {
 void rh_weave_ring_step(RhWeave *w, const RhRingStep *ring, const char *label, const RhPiece *part);
 /* The next kernel waits too, and for no earlier task of that lane by itself; -1 is ignored. */
 void rh_weave_wait_for(RhWeave *w, int32_t task);
+/* The collective sends tokens to experts; -1 is ignored. */
+void rh_weave_route(RhWeave *w, int32_t collective, const RhRouting *routing);
 /* A collective consumed what was pending: what follows waits for it alone. -1 is ignored. */
 void rh_weave_continue_after(RhWeave *w, int32_t collective);

@@ -37,6 +37,14 @@ static int32_t replicas_most(const RhLayout *l)
     return most;
 }
 
+static bool has_shared_expert(const RhModel *model)
+{
+    bool some = false;
+    for (int k = 0; k < model->kinds_count; k++)
+        some |= model->kinds[k].experts > 0 && model->kinds[k].shared_width > 0;
+    return some;
+}
+
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
 {
     RhLayout l = *layout;
@@ -49,6 +57,11 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
         l.kv = RH_CONTEXT_RING;
     if (l.etp == l.tp)
         l.etp = 0;
+    if (l.ep == 1)
+        l.dispatch = RH_DISPATCH_ALLTOALL;
+    if (!rh_train_spreads_experts(&l) ||
+        (l.overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
+        l.overlap = RH_OVERLAP_NONE;
     if (replicas_most(&l) == 1)
         l.zero = 0;
     if (l.shard == 1)
@@ -193,6 +206,12 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
         c->platform->device->peak_flops_per_s[recipe->linear].value <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
                        c->platform->device->name, rh_dtype_name(recipe->linear));
+    int32_t listed = rh_expert_load_experts(&c->job.load);
+    for (int k = 0; listed > 0 && k < c->model->kinds_count; k++)
+        if (c->model->kinds[k].experts > 0 && c->model->kinds[k].experts != listed)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "experts_load lists %d experts, %s has %d in a layer", listed,
+                           c->model->name, c->model->kinds[k].experts);
     if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT

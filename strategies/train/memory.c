@@ -108,14 +108,14 @@ static int32_t sharding_of(const RhLayout *l, RhParamsClass cls)
 }
 
 /* Sharded gradients leave through a buffer for the largest item, sharded weights arrive in as many
- * as are gathered ahead, and one more. */
+ * as are gathered ahead, and one more: for each class of parameters. */
 static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhHeld *largest)
 {
-    double scattered = 0, gathered = 0; /* of the largest item */
+    double scattered = 0, gathered = 0; /* of the largest items */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = sharding_of(l, (RhParamsClass)cls);
-        scattered = fmax(scattered, zero >= 2 ? largest->of[cls] : 0);
-        gathered = fmax(gathered, zero >= 3 ? largest->of[cls] : 0);
+        scattered += zero >= 2 ? largest->of[cls] : 0;
+        gathered += zero >= 3 ? largest->of[cls] : 0;
     }
     double items = scattered + (pieces->c->stack->prefetch_layers + 1) * gathered;
     return (l->pp > 1 ? 2 * pieces->message_bytes : 0) + RH_WEIGHT_BYTES * items;

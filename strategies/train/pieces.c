@@ -122,7 +122,7 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
     };
 }
 
-RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
+static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
 {
     RhPieces *p = g_new0(RhPieces, 1);
     p->c = c;
@@ -133,14 +133,17 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
                          .kv = layout->kv,
                          .ep = layout->ep,
                          .etp = layout->etp,
+                         .sends_once = layout->dispatch == RH_DISPATCH_DEEPEP,
+                         .shared_beside = layout->overlap == RH_OVERLAP_SHARED,
                          .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
                          .tensor_overlap =
                              layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
                          .sequence = c->job.sequence,
-                         .microbatch = layout->microbatch,
+                         .microbatch = microbatch,
                          .dtype = c->job.recipe->dtype,
                          .recipe = c->job.recipe,
                          .gradient_bytes = (int32_t)rh_gradient_bytes(c),
+                         .load = &c->job.load,
                          .flash = c->stack->flash_attention,
                          .fused_norms = c->stack->fused_norms};
     for (int k = 0; k < c->model->kinds_count; k++) {
@@ -153,6 +156,14 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
     p->head = block_new(p, NULL, RH_BLOCK_HEAD);
     p->message_bytes =
         rh_boundary_bytes(c->model, &p->shard) / (p->shard.sequence_parallel ? layout->tp : 1);
+    return p;
+}
+
+RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
+{
+    RhPieces *p = pieces_new(c, layout, layout->microbatch);
+    if (layout->overlap == RH_OVERLAP_BATCHES)
+        p->half = pieces_new(c, layout, layout->microbatch / 2);
     return p;
 }
 
@@ -178,5 +189,6 @@ void rh_pieces_free(RhPieces *p)
     }
     block_clear(&p->embedding);
     block_clear(&p->head);
+    rh_pieces_free(p->half);
     g_free(p);
 }

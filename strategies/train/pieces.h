@@ -34,7 +34,7 @@ typedef struct {
     double gathered_bytes, boundary_bytes;
 } RhBlockPieces;
 
-typedef struct {
+typedef struct RhPieces {
     const RhCase *c;
     RhShard shard;
     RhRecompute recompute;
@@ -42,6 +42,7 @@ typedef struct {
     RhBlockPieces embedding, head;
     double message_bytes; /* what one rank sends to the next stage */
     RhHeld layer_params[RH_LAYER_KINDS_MAX];
+    struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
 } RhPieces;
 
 RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);

@@ -10,14 +10,20 @@ static uint32_t word(int32_t m, int32_t c, int32_t i)
     return mixed * 3266489917U + (uint32_t)i * 668265263U;
 }
 
+/* Does a member hold, on their way, chunks of others for others? */
+static bool passes_on(const RhSchedule *s)
+{
+    return s->op == RH_OP_ALL_TO_ALL && s->algo == RH_ALGO_FORWARDING;
+}
+
 /* An all-to-all numbers its chunks source * members + destination; a member has one row and one
- * column of them. Of a shift it has its own chunk and the one before. */
+ * column of them, or room for all where it passes some on. Of a shift it has its own chunk and the one before. */
 static int32_t slot_of(const RhPayload *p, int32_t chunk)
 {
     int32_t n = p->schedule->members;
     if (p->schedule->op == RH_OP_SHIFT)
         return chunk != p->own;
-    if (p->schedule->op != RH_OP_ALL_TO_ALL)
+    if (p->schedule->op != RH_OP_ALL_TO_ALL || passes_on(p->schedule))
         return chunk;
     return chunk / n == p->own ? chunk % n : n + chunk / n;
 }
@@ -31,7 +37,7 @@ static int32_t slots_count(const RhSchedule *s)
 {
     if (s->op == RH_OP_SHIFT)
         return 2;
-    return s->op == RH_OP_ALL_TO_ALL ? 2 * s->members : s->chunks_count;
+    return s->op == RH_OP_ALL_TO_ALL && !passes_on(s) ? 2 * s->members : s->chunks_count;
 }
 
 static bool has_chunk(const RhPayload *p, int32_t chunk)

@@ -65,7 +65,7 @@ static void copy(RhOps *ops, double bytes)
 static void exchange_heads(RhOps *ops, double bytes)
 {
     copy(ops, bytes);
-    rh_ops_exchange(ops, RH_EXCHANGE_HEADS, 0, bytes);
+    rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_HEADS, .bytes = bytes});
     copy(ops, bytes);
 }
 
@@ -79,14 +79,15 @@ static void ring(RhOps *ops, const RhCore *core, RhPass pass)
     int64_t own = ops->queries, seen = whole ? own : own / 2;
     double pairs = (whole ? 1 : 0.5) * (double)own * (double)own;
     double travels = context_bytes(ops, core) * (pass == RH_PASS_BACKWARD_DATA ? 2 : 1);
-    rh_ops_exchange(ops, RH_EXCHANGE_RING, 0, travels);
+    rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_RING, .bytes = travels});
     rh_core_fused(ops, core, pass, &(RhCoreBlock){!whole, own, own, own, pairs});
     for (int32_t step = 1; step < ops->shard->cp; step++) {
-        rh_ops_exchange(ops, RH_EXCHANGE_RING, step, travels);
+        rh_ops_exchange(ops,
+                        (RhExchange){.kind = RH_EXCHANGE_RING, .step = step, .bytes = travels});
         rh_core_fused(ops, core, pass, &(RhCoreBlock){false, own, seen, seen, pairs});
         rh_ops_stream(ops, RH_KERNEL_ADD, 3 * result_bytes(ops, core), 1);
     }
-    rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+    rh_ops_exchange(ops, (RhExchange){0});
 }
 
 /* Both halves of the queries, each on all keys up to its own: of the mean rank s (r+1)/(4r) and s
@@ -111,12 +112,12 @@ static void over_gathered(RhOps *ops, const RhCore *core, RhPass pass)
 static void gather(RhOps *ops, const RhCore *core, RhPass pass)
 {
     double all = ops->shard->cp * context_bytes(ops, core);
-    rh_ops_exchange(ops, RH_EXCHANGE_GATHER, 0, all);
+    rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_GATHER, .bytes = all});
     copy(ops, all);
     over_gathered(ops, core, pass);
     if (pass == RH_PASS_BACKWARD_DATA) {
         copy(ops, all);
-        rh_ops_exchange(ops, RH_EXCHANGE_SUM, 0, all);
+        rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_SUM, .bytes = all});
     }
 }
 

@@ -97,11 +97,11 @@ void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
     int32_t steps = ops->in_steps ? ops->shard->tp : 1;
     for (int32_t i = 0; i < steps; i++) {
         if (steps > 1)
-            rh_ops_exchange(ops, RH_EXCHANGE_ROWS_IN, i, 0);
+            rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_ROWS_IN, .step = i});
         rh_ops_linear(ops, rows_of(ops, i, steps), n, k);
     }
     if (steps > 1)
-        rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+        rh_ops_exchange(ops, (RhExchange){0});
 }
 
 /* Transformer Engine's pipeline, with its num_splits (module/base.py, initialize_ub). */
@@ -115,12 +115,14 @@ void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k)
         if (rows == 0)
             continue;
         if (splits > 1)
-            rh_ops_exchange(ops, RH_EXCHANGE_ROWS_OUT, i,
-                            ops->element_bytes * (double)rows * (double)n);
+            rh_ops_exchange(ops,
+                            (RhExchange){.kind = RH_EXCHANGE_ROWS_OUT,
+                                         .step = i,
+                                         .bytes = ops->element_bytes * (double)rows * (double)n});
         rh_ops_linear(ops, rows, n, k);
     }
     if (splits > 1)
-        rh_ops_exchange(ops, RH_EXCHANGE_NONE, 0, 0);
+        rh_ops_exchange(ops, (RhExchange){0});
 }
 
 void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps)
@@ -195,9 +197,9 @@ void rh_ops_rotary(RhOps *ops, double elements, bool backward)
     rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);
 }
 
-void rh_ops_exchange(RhOps *ops, RhExchangeKind kind, int32_t step, double bytes)
+void rh_ops_exchange(RhOps *ops, RhExchange exchange)
 {
-    RhExchange exchange = {kind, (int32_t)ops->out->len, step, bytes};
+    exchange.kernel = (int32_t)ops->out->len;
     if (ops->exchanges)
         g_array_append_val(ops->exchanges, exchange);
 }

@@ -7,7 +7,8 @@
  * back. Tensor parallelism cuts every expert's width, as it does a dense network's; expert
  * parallelism spreads whole experts, or parts of them, over ranks, which send one another the tokens
  * of their sequence part (GShard, Lepikhin et al. 2020, arXiv 2006.16668; Megatron-Core's all-to-all
- * dispatcher). The router is whole on every rank. Assumed: experts are asked evenly, no token is dropped, and the router's weights are applied with the activation (as
+ * dispatcher). The router is whole on every rank. How evenly experts are asked is a fact of the job (workloads/load.h).
+ * Assumed: the router's weights are applied with the activation (as
  * Megatron-Core's grouped experts do), so that the experts' outputs need not be kept. */
 #include "workloads/operators/mixture.h"
 
@@ -22,11 +23,15 @@
 
 /* A rank's experts and the tokens that they are given, one for each expert asked; columns of what an
  * expert is given (the hidden state, or a latent of it), and of its matrices up and down. `sent` of
- * the rank's own tokens go to experts, from `from` tokens that it has. */
+ * the rank's own tokens leave for experts, from `from` tokens that it has, and `come` to it. Where
+ * experts are asked unevenly all this is the busiest rank's, to which others send `busiest` times as
+ * much as in the mean. */
 typedef struct {
     int64_t experts, tokens, in, up, down;
-    double from, sent;
+    double from, sent, come, busiest;
     bool spread; /* over ranks: tokens travel */
+    bool once;   /* ... to each rank once, whose experts share what came */
+    RhRouting routing;
 } Routed;
 
 static int32_t expert_tensor_of(const RhShard *shard)
@@ -39,19 +44,26 @@ static bool is_spread(const RhShard *shard)
     return shard->ep > 1 || expert_tensor_of(shard) != MAX(shard->tp, 1);
 }
 
-/* Experts are asked evenly: a rank is sent as many tokens as it sends. */
 static Routed routed_of(const RhOps *ops)
 {
     int32_t ep = MAX(ops->shard->ep, 1), etp = expert_tensor_of(ops->shard);
     int64_t f = (ops->kind->ffn_width + etp - 1) / etp;
-    bool spread = is_spread(ops->shard);
+    bool spread = is_spread(ops->shard), once = spread && ops->shard->sends_once;
     double from = spread ? ops->sequence_rows : (double)ops->tokens;
-    double sent = from * ops->kind->experts_per_token;
+    double asked = from * ops->kind->experts_per_token;
+    RhRouting routing = {ops->kind->experts, ops->kind->experts_per_token, ops->kind->expert_groups,
+                         ops->kind->expert_groups_chosen};
+    double busiest = spread ? rh_expert_load_busiest(ops->shard->load, ops->kind->experts, ep) : 1;
+    double sent = once ? from * rh_routing_parts(&routing, ep) : asked;
     return (Routed){.experts = ops->kind->experts / ep,
-                    .tokens = (int64_t)ceil(sent * (spread ? etp : 1)),
+                    .tokens = (int64_t)ceil(asked * (spread ? etp : 1) * busiest),
                     .from = from,
                     .sent = sent,
+                    .come = (once ? sent * etp : sent) * busiest,
+                    .busiest = busiest,
                     .spread = spread,
+                    .once = once,
+                    .routing = routing,
                     .in = ops->kind->expert_latent > 0 ? ops->kind->expert_latent
                                                        : ops->model->hidden,
                     .up = (ops->kind->ffn_gated ? 2 : 1) * f,
@@ -75,6 +87,8 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->ffn_bias = c->ffn_bias != 0;
     kind->experts = (int32_t)c->experts;
     kind->experts_per_token = (int32_t)c->experts_per_token;
+    kind->expert_groups = (int32_t)MAX(c->expert_groups, 1);
+    kind->expert_groups_chosen = (int32_t)MAX(c->expert_groups_chosen, 1);
     kind->shared_width = c->shared_ffn > 0 ? c->shared_ffn : c->shared_experts * kind->ffn_width;
     kind->shared_gate = c->shared_gate != 0 && kind->shared_width > 0;
     kind->expert_latent = (int32_t)c->expert_latent;
@@ -206,35 +220,59 @@ static void copy_tokens(RhOps *ops, const Routed *r)
     copy_rows(ops, r, r->from + r->sent);
 }
 
-/* Tokens come in the order of ranks; several experts want them in theirs, and back. */
+/* Tokens come in the order of ranks; several experts want them in theirs, a copy each, and back. */
 static void sort_tokens(RhOps *ops, const Routed *r)
 {
     if (r->spread && r->experts > 1)
-        copy_rows(ops, r, 2.0 * (double)r->tokens);
+        copy_rows(ops, r, (r->once ? r->come : (double)r->tokens) + (double)r->tokens);
 }
 
-static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind)
+/* Kernels [first, first + count) of the shared expert run while tokens are on their way. */
+typedef struct {
+    const GArray *kernels;
+    guint first, count;
+} Beside;
+
+static void run_beside(RhOps *ops, const Beside *beside)
+{
+    if (beside->count == 0)
+        return;
+    g_array_append_vals(ops->out, &g_array_index(beside->kernels, RhKernel, beside->first),
+                        beside->count);
+    rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_ARRIVE});
+}
+
+static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind, const Beside *beside)
 {
     const RhRecipe *recipe = ops->shard->recipe;
     double element =
         kind == RH_EXCHANGE_DISPATCH && recipe ? recipe->dispatch_bytes : ops->element_bytes;
+    RhExchange exchange = {.kind = kind,
+                           .bytes = element * r->sent * r->busiest * (double)r->in,
+                           .beside = beside->count > 0};
+    if (r->once)
+        exchange.routing = r->routing;
     if (r->spread)
-        rh_ops_exchange(ops, kind, 0, element * r->sent * (double)r->in);
+        rh_ops_exchange(ops, exchange);
+    run_beside(ops, beside);
 }
 
-/* To the experts, in their order; and back, in that of the tokens. */
-static void to_experts(RhOps *ops, const Routed *r)
+/* To the experts, in their order; and back, in that of the tokens. What sends a token once reads it
+ * where it lies, and sums where it brings it back (DeepEP). */
+static void to_experts(RhOps *ops, const Routed *r, const Beside *beside)
 {
-    copy_tokens(ops, r);
-    travel(ops, r, RH_EXCHANGE_DISPATCH);
+    if (!r->once)
+        copy_tokens(ops, r);
+    travel(ops, r, RH_EXCHANGE_DISPATCH, beside);
     sort_tokens(ops, r);
 }
 
-static void from_experts(RhOps *ops, const Routed *r)
+static void from_experts(RhOps *ops, const Routed *r, const Beside *beside)
 {
     sort_tokens(ops, r);
-    travel(ops, r, RH_EXCHANGE_COMBINE);
-    copy_tokens(ops, r);
+    travel(ops, r, RH_EXCHANGE_COMBINE, beside);
+    if (!r->once)
+        copy_tokens(ops, r);
 }
 
 /* A matrix that every rank applies to its tokens of the sequence part. */
@@ -269,29 +307,29 @@ static void experts_forward(RhOps *ops, const Routed *r)
     grouped_gemm(ops, r, r->in, r->down);
 }
 
-static void forward(RhOps *ops, const Routed *r)
+static void forward(RhOps *ops, const Routed *r, const Beside beside[2])
 {
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, h);
     choose(ops, CHOICE_FORWARD);
     whole_gemm(ops, latent, h);
-    to_experts(ops, r);
+    to_experts(ops, r, &beside[0]);
     experts_forward(ops, r);
-    from_experts(ops, r);
+    from_experts(ops, r, &beside[1]);
     whole_gemm(ops, h, latent);
     gate(ops, false);
 }
 
-static void backward_data(RhOps *ops, const Routed *r)
+static void backward_data(RhOps *ops, const Routed *r, const Beside beside[2])
 {
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     gate(ops, true);
     whole_gemm(ops, latent, h);
-    to_experts(ops, r);
+    to_experts(ops, r, &beside[0]);
     grouped_gemm(ops, r, r->down, r->in);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, true);
     grouped_gemm(ops, r, r->in, r->up);
-    from_experts(ops, r);
+    from_experts(ops, r, &beside[1]);
     whole_gemm(ops, h, latent);
     choose(ops, CHOICE_BACKWARD);
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, h, ops->kind->experts);
@@ -317,19 +355,40 @@ static void backward_weight(RhOps *ops, const Routed *r)
     }
 }
 
+/* All of the shared expert's kernels of a pass before its last GEMM run beside the way there, and that
+ * one beside the way back (Megatron-Core's shared-expert overlap). */
+static void part_shared(const GArray *shared, Beside beside[2])
+{
+    guint last = shared->len;
+    for (guint i = 0; i < shared->len; i++)
+        if (g_array_index(shared, RhKernel, i).cls == RH_KERNEL_GEMM)
+            last = i;
+    beside[0] = (Beside){shared, 0, last};
+    beside[1] = (Beside){shared, last, shared->len - last};
+}
+
 static void kernels(RhOps *ops, RhPass pass)
 {
     Routed r = routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
+    Beside beside[2] = {{0}};
+    g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    bool overlaps = r.spread && ops->shard->shared_beside && pass != RH_PASS_BACKWARD_WEIGHT;
+    if (shared_of(ops, &kind, &shared)) {
+        shared.out = own;
+        rh_ffn.kernels(&shared, pass);
+    }
+    if (overlaps)
+        part_shared(own, beside);
     if (pass == RH_PASS_BACKWARD_DATA)
-        backward_data(ops, &r);
+        backward_data(ops, &r, beside);
     else if (pass == RH_PASS_BACKWARD_WEIGHT)
         backward_weight(ops, &r);
     else if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL)
-        forward(ops, &r);
-    if (shared_of(ops, &kind, &shared))
-        rh_ffn.kernels(&shared, pass);
+        forward(ops, &r, beside);
+    if (!overlaps)
+        g_array_append_vals(ops->out, own->data, own->len);
 }
 
 void rh_experts_kernels(const RhExperts *e, GArray *out)
@@ -371,7 +430,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double up = n * (double)r.up, down = n * (double)r.down, copies = n * (double)r.in;
     double latent = ops->sequence_rows * ops->kind->expert_latent;
     double gated = ops->kind->shared_gate ? rh_ops_sequence_elements(ops) : 0;
-    double wide = r.spread ? r.sent * (double)r.in : rh_ops_hidden_elements(ops);
+    double wide = r.spread ? r.come * (double)r.in : rh_ops_hidden_elements(ops);
     double gathered = r.spread ? 0 : rh_ops_gathered_bytes(ops);
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;

@@ -145,8 +145,8 @@ void rh_ops_norm(RhOps *ops, double elements, bool backward);
 double rh_ops_norm_copies(const RhOps *ops);
 /* The activation of a feed-forward network, over so many elements of its width. */
 void rh_ffn_activation(RhOps *ops, double elements, bool backward);
-/* Ranks exchange before the next kernel; `step` and `bytes` as in RhExchange. */
-void rh_ops_exchange(RhOps *ops, RhExchangeKind kind, int32_t step, double bytes);
+/* Ranks exchange before the next kernel, which is filled in. */
+void rh_ops_exchange(RhOps *ops, RhExchange exchange);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
 

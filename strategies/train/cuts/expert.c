@@ -4,7 +4,9 @@
  * same experts sum their gradients (grid.c). Every rank sends the tokens of its sequence part to the
  * ranks of their experts, all to all, and gets them back; ranks that share an expert gather what
  * each was sent, and sum what comes out. Which kernels run between, the experts say
- * (workloads/operators/mixture.c). Each exchange is waited for: nothing runs beside it. */
+ * (workloads/operators/mixture.c), the shared expert's beside an exchange where the layout says so. */
+#include <string.h>
+
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
@@ -15,21 +17,55 @@ static void communicate(RhWeave *w, RhGroupKind group, int32_t size, RhOp op, do
         rh_weave_continue_after(w, rh_weave_collective(w, RH_LANE_EP, group, op, bytes, label));
 }
 
+static void travel(RhWeave *w, const RhExchange *exchange, const char *label)
+{
+    if (w->layout->ep == 1)
+        return;
+    int32_t task = rh_weave_collective(w, RH_LANE_EP, RH_GROUP_EXPERT, RH_OP_ALL_TO_ALL,
+                                       exchange->bytes, label);
+    rh_weave_route(w, task, &exchange->routing);
+    rh_weave_continue_after(w, task);
+}
+
+/* To the ranks of the experts, or back from them. */
+static void send(RhWeave *w, const RhExchange *exchange)
+{
+    int32_t etp = rh_train_expert_tensor(w->layout);
+    if (exchange->kind == RH_EXCHANGE_DISPATCH) {
+        travel(w, exchange, "dispatch tokens");
+        communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_ALL_GATHER, etp * exchange->bytes,
+                    "all-gather tokens of experts");
+    } else {
+        communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_REDUCE_SCATTER, etp * exchange->bytes,
+                    "sum outputs of experts");
+        travel(w, exchange, "combine tokens");
+    }
+}
+
+/* The same, and what runs until they arrive waits for what was awaited before alone. Returns what they
+ * arrive with. */
+static int32_t send_beside(RhWeave *w, const RhExchange *exchange)
+{
+    RhWeave before = *w;
+    send(w, exchange);
+    int32_t arrival = (int32_t)w->tasks->len - 1;
+    memcpy(w->pending, before.pending, sizeof w->pending);
+    w->pending_count = before.pending_count;
+    return arrival;
+}
+
 static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
 {
-    int32_t ep = w->layout->ep, etp = rh_train_expert_tensor(w->layout);
-    double bytes = part->exchange.bytes;
-    if (part->exchange.kind == RH_EXCHANGE_DISPATCH) {
-        communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "dispatch tokens");
-        communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_ALL_GATHER, etp * bytes,
-                    "all-gather tokens of experts");
-    } else if (part->exchange.kind == RH_EXCHANGE_COMBINE) {
-        communicate(w, RH_GROUP_EXPERT_TENSOR, etp, RH_OP_REDUCE_SCATTER, etp * bytes,
-                    "sum outputs of experts");
-        communicate(w, RH_GROUP_EXPERT, ep, RH_OP_ALL_TO_ALL, bytes, "combine tokens");
-    } else {
+    const RhExchange *at = &part->exchange;
+    bool sends = at->kind == RH_EXCHANGE_DISPATCH || at->kind == RH_EXCHANGE_COMBINE;
+    if (sends && at->beside)
+        w->arrival = send_beside(w, at);
+    else if (sends)
+        send(w, at);
+    else if (at->kind == RH_EXCHANGE_ARRIVE)
+        rh_weave_wait_for(w, w->arrival);
+    else
         return false;
-    }
     rh_weave_kernels(w, label, RH_PARTS(part));
     return true;
 }
@@ -85,9 +121,17 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "ep=%d with tp=%d needs sp=on: ranks send the tokens of their sequence part",
                        l->ep, l->tp);
-    if (l->zero == 3)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "ep=%d with zero=3 is not in this version\nhelp: zero=2 at most", l->ep);
+    if (l->overlap == RH_OVERLAP_BATCHES && l->microbatch % 2 != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "epoverlap=batches with mb=%d: its halves take turns\nnote: legal mb: even ones",
+            l->microbatch);
+    if (l->dispatch == RH_DISPATCH_DEEPEP && c->platform->messages.sender != RH_SHARING_NONE)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "dispatch=deepep: the ranks of %s talk through a network stack, and DeepEP is a "
+            "GPU's\nnote: legal dispatch: alltoall",
+            c->platform->name);
     return true;
 }
 

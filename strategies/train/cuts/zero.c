@@ -89,16 +89,26 @@ static RhGroupKind gather_group(const RhLayout *l, int cls, RhSlotPass pass)
     return again ? RH_GROUP_SECOND_SHARD : rh_params_shard_group(l, (RhParamsClass)cls);
 }
 
-/* Gradients of weights alone need no parameters. */
+/* Classes of parameters that the stage gathers item by item. */
+static int32_t classes_gathered(const RhScriptWriter *w)
+{
+    int32_t classes = 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        classes += stage_of_sharding(w, cls) == 3 && w->script->states.params.of[cls] > 0;
+    return classes;
+}
+
+/* Gradients of weights alone need no parameters. One lane has the gathers of all classes, one behind
+ * another: as many for each item are looked back over. */
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhHeld *params = &rh_script_item(w->script, item)->params;
-    int32_t ahead = w->script->pieces->c->stack->prefetch_layers;
+    int32_t ahead = w->script->pieces->c->stack->prefetch_layers, classes = classes_gathered(w);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (stage_of_sharding(w, cls) == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT &&
             params->of[cls] > 0) {
-            gather(w, gather_group(w->script->layout, cls, slot->pass), params->of[cls], ahead,
-                   ahead + 1);
+            gather(w, gather_group(w->script->layout, cls, slot->pass), params->of[cls],
+                   ahead * classes, ahead + 1);
             rh_script_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
@@ -147,9 +157,9 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return false;
     if (l->hpz > 0 && !group_legal(l, "hpz", l->hpz, l->shard > 0 ? l->shard : replicas, error))
         return false;
-    if (l->shard > 0 && rh_train_spreads_experts(l))
-        return rh_fail(error, RH_ERROR_USAGE, "shard=%d with ep=%d is not in this version",
-                       l->shard, l->ep);
+    if ((l->shard > 0 || l->hpz > 0) && rh_train_spreads_experts(l))
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%d with ep=%d is not in this version",
+                       l->shard > 0 ? "shard" : "hpz", l->shard > 0 ? l->shard : l->hpz, l->ep);
     if (l->hpz > 0 && !c->stack->second_shards)
         return rh_fail(error, RH_ERROR_USAGE,
                        "hpz=%d: the stack %s does not share weights out a second time\n"

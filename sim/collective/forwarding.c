@@ -1,0 +1,73 @@
+/* Two levels: what members have for another node goes to their fellow there, who has the same place,
+ * and on over NVLink while the next node's is under way (DeepEP, the dispatch of DeepSeek-V3, arXiv
+ * 2412.19437, section 3.2.2). What several members of a node are to have may go there once: tokens
+ * for several experts. Combining takes the same ways back. */
+#include "sim/collective/algorithm.h"
+
+/* Bytes of the chunk, as an even or an uneven all-to-all cuts them. */
+static double pair_bytes(const RhScheduleBuilder *b, int32_t chunk)
+{
+    const RhSchedule *s = b->schedule;
+    return s->chunk_bytes ? s->chunk_bytes[chunk] : s->bytes / b->members;
+}
+
+/* What `owner` has for members from `first` on; nothing is not sent. */
+static void send(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t owner, int32_t first,
+                 int32_t count)
+{
+    int32_t chunk = owner * b->members + first;
+    double bytes = 0;
+    for (int32_t i = 0; i < count; i++)
+        bytes += pair_bytes(b, chunk + i);
+    b->chunk_bytes = bytes / count * (count > 1 ? b->node_frac : 1);
+    if (bytes > 0 || b->schedule->bytes == 0)
+        rh_schedule_flow(b, src, dst, chunk, count, false);
+}
+
+/* To each of the node of `at`, what `owner` has for that one. */
+static void hand_out(RhScheduleBuilder *b, int32_t at, int32_t owner)
+{
+    int32_t k = b->per_node, first = at - at % k;
+    for (int32_t i = 1; i < k; i++) {
+        int32_t to = first + (at + i) % k;
+        send(b, at, to, owner, to, 1);
+    }
+}
+
+static void generate(RhScheduleBuilder *b, RhOp op)
+{
+    int32_t n = b->members, k = b->per_node, h = b->nodes;
+    g_assert(op == RH_OP_ALL_TO_ALL);
+    rh_schedule_pairs(b);
+    for (int32_t ahead = 1; ahead < h + (k > 1); ahead++) {
+        rh_schedule_phase(b, 1);
+        for (int32_t i = 0; i < n; i++) {
+            int32_t fellow = (i + ahead * k) % n;
+            if (ahead < h)
+                send(b, i, fellow, i, fellow - fellow % k, k);
+            hand_out(b, i, (i + n - (ahead - 1) * k) % n); /* what came in the step before */
+        }
+    }
+}
+
+static void cost(RhLoads *l, RhOp op, double bytes)
+{
+    int32_t n = l->at.members, k = l->at.per_node, h = l->at.nodes;
+    double pair = bytes / n, handed = (k - 1) * pair;
+    g_assert(op == RH_OP_ALL_TO_ALL);
+    if (h > 1) {
+        rh_loads_add(l, h - 1, handed, k * pair * l->node_frac, k);
+        rh_loads_reach(l, n);
+    }
+    if (k > 1)
+        rh_loads_add(l, 1, handed, 0, 0);
+}
+
+const RhAlgorithm rh_algorithm_forwarding = {
+    .name = "forwarding",
+    .ops = RH_BIT(ALL_TO_ALL),
+    .once = RH_BIT(ALL_TO_ALL),
+    .even_nodes = true,
+    .generate = generate,
+    .cost = cost,
+};

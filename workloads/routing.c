@@ -1,0 +1,65 @@
+#include "workloads/routing.h"
+
+#include <glib.h>
+
+static double choose(int32_t n, int32_t k)
+{
+    double ways = k >= 0 && k <= n ? 1 : 0;
+    for (int32_t i = 0; i < k && ways > 0; i++)
+        ways *= (double)(n - i) / (i + 1);
+    return ways;
+}
+
+/* All chosen experts are among the `allowed - covered` that a part does not hold. */
+static double miss_frac(const RhRouting *r, int32_t allowed, int32_t covered)
+{
+    double frac = 1;
+    for (int32_t i = 0; i < r->chosen; i++)
+        frac *= (double)MAX(allowed - covered - i, 0) / MAX(allowed - i, 1);
+    return frac;
+}
+
+/* What the run [first, end) has of the groups: `whole` ones, and of two at its ends some experts. */
+typedef struct {
+    int32_t whole, edge[2];
+} Cover;
+
+static Cover cover_of(int32_t first, int32_t end, int32_t size)
+{
+    int32_t from = (first + size - 1) / size, to = end / size;
+    if (from > to) /* inside one group */
+        return (Cover){0, {end - first, 0}};
+    return (Cover){to - from, {from * size - first, end - to * size}};
+}
+
+/* Over which of the part's groups are chosen: so many whole ones, and those at its ends or not. */
+static double part_missed(const RhRouting *r, const Cover *c)
+{
+    int32_t size = r->experts / r->groups, allowed = size * r->groups_chosen;
+    int32_t edges = (c->edge[0] > 0) + (c->edge[1] > 0);
+    int32_t others = r->groups - c->whole - edges;
+    double all = choose(r->groups, r->groups_chosen), missed = 0;
+    for (int32_t whole = 0; whole <= MIN(c->whole, r->groups_chosen); whole++)
+        for (int32_t ends = 0; ends < 4; ends++) {
+            int32_t left = ends & 1, right = ends >> 1;
+            if ((left && c->edge[0] == 0) || (right && c->edge[1] == 0))
+                continue;
+            double ways = choose(c->whole, whole) *
+                          choose(others, r->groups_chosen - whole - left - right) / all;
+            int32_t covered = whole * size + left * c->edge[0] + right * c->edge[1];
+            missed += ways * miss_frac(r, allowed, covered);
+        }
+    return missed;
+}
+
+double rh_routing_parts(const RhRouting *r, int32_t parts)
+{
+    g_return_val_if_fail(r->experts > 0 && r->groups > 0 && parts > 0, 0);
+    int32_t each = r->experts / parts;
+    double met = 0;
+    for (int32_t part = 0; part < parts; part++) {
+        Cover cover = cover_of(part * each, (part + 1) * each, r->experts / r->groups);
+        met += 1 - part_missed(r, &cover);
+    }
+    return met;
+}

@@ -1,0 +1,18 @@
+#pragma once
+/* Which experts a token asks, as far as volumes depend on it: `chosen` of `experts`, which first may
+ * have to be within `groups_chosen` of `groups` (node-limited routing, DeepSeek-V3, arXiv
+ * 2412.19437, section 2.1.2). Experts stand in order of their groups and are dealt out in that order.
+ * Assumed: every choice that the rule allows is as likely. */
+#include <stdint.h>
+
+typedef struct {
+    int32_t experts, chosen;       /* experts 0: no routing */
+    int32_t groups, groups_chosen; /* 1 and 1: no such limit */
+} RhRouting;
+
+#define RH_ROUTING_EXPERTS_MAX 4096 /* of a program that was read */
+
+/* Of `parts` equal runs of consecutive experts (ranks, nodes) the number, in the mean, that hold some
+ * expert that a token asks: what it is copied to if nobody is sent it twice. `parts` divides
+ * experts, `groups` too. Formula: docs/model-workload.md. */
+double rh_routing_parts(const RhRouting *routing, int32_t parts);
