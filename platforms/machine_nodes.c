@@ -124,7 +124,7 @@ static bool owns(const char *text)
     return true;
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool take(RhMachine *m, const char *name, const char *text, GError **error)
 {
     Nodes n = {.file = name};
     n.names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -140,5 +140,5 @@ static bool read(RhMachine *m, const char *name, const char *text, GError **erro
            (m->nodes > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: no node stands in it", name));
 }
 
-const RhMachineReader rh_machine_nodes = {"nodes", owns, read,
+const RhMachineReader rh_machine_nodes = {"nodes", owns, take,
                                           G_STRUCT_OFFSET(RhMachine, nodes_source)};

@@ -141,7 +141,7 @@ static void settle(const Matrix *t, RhMachine *m)
     m->nics = nics > 0 ? nics : all;
 }
 
-static bool read(RhMachine *m, const char *name, const char *text, GError **error)
+static bool take(RhMachine *m, const char *name, const char *text, GError **error)
 {
     g_autofree Matrix *t = g_new0(Matrix, 1);
     t->name = name;
@@ -164,5 +164,5 @@ static bool read(RhMachine *m, const char *name, const char *text, GError **erro
     return true;
 }
 
-const RhMachineReader rh_machine_topology = {"nvidia-smi topo -m", owns, read,
+const RhMachineReader rh_machine_topology = {"nvidia-smi topo -m", owns, take,
                                              G_STRUCT_OFFSET(RhMachine, links_source)};
