@@ -5,6 +5,7 @@
 #   tests/lab_test.sh            prints a line per check; status 1 when one fails, 77 when one could
 #                                not be judged
 set -euo pipefail
+export LC_ALL=C # numbers with points, whatever the machine speaks
 
 # On a host's side of the lab: SOURCE:DESTINATION... all at once, each BYTES; prints, of
 # each, bytes and when the first and the last came.
