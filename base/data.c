@@ -2,6 +2,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <string.h>
 
 static bool holds_data(const char *dir)
 {
@@ -27,4 +28,23 @@ const char *rh_data_dir(void)
         if (places[i] && holds_data(places[i]))
             return g_intern_string(places[i]);
     return RH_INSTALLED_DATA_DIR;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *const *rh_data_names(const char *folder)
+{
+    GPtrArray *names = g_ptr_array_new();
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    for (const char *file; dir != NULL && (file = g_dir_read_name(dir)) != NULL;)
+        if (g_str_has_suffix(file, ".json")) {
+            g_autofree char *name = g_strndup(file, strlen(file) - strlen(".json"));
+            g_ptr_array_add(names, (void *)g_intern_string(name));
+        }
+    g_ptr_array_sort(names, compare_names);
+    g_ptr_array_add(names, NULL);
+    return (const char *const *)g_ptr_array_free(names, FALSE);
 }

@@ -4,3 +4,6 @@
 
 /* A folder that holds platforms/data and workloads/data. Borrowed, for ever; there or not. */
 const char *rh_data_dir(void);
+/* Names of a folder's .json files without that ending, sorted, interned, NULL-ended; none where there
+ * is no such folder. Caller frees the list, or keeps it for ever. */
+const char *const *rh_data_names(const char *folder);

@@ -30,25 +30,11 @@ bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *c
                    *all != '\0' ? all : "(none found; is REHEARSE_DATA right?)", help);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Sorted, NULL-ended, interned names of the .json files of one folder. */
+/* Of one folder of the catalogue. */
 static const char *const *read_names(const char *kind)
 {
     g_autofree char *path = g_build_filename(rh_data_dir(), "platforms", "data", kind, NULL);
-    GPtrArray *names = g_ptr_array_new();
-    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-    for (const char *file; dir != NULL && (file = g_dir_read_name(dir)) != NULL;)
-        if (g_str_has_suffix(file, ".json")) {
-            g_autofree char *name = g_strndup(file, strlen(file) - strlen(".json"));
-            g_ptr_array_add(names, (void *)g_intern_string(name));
-        }
-    g_ptr_array_sort(names, compare_names);
-    g_ptr_array_add(names, NULL);
-    return (const char *const *)g_ptr_array_free(names, FALSE);
+    return rh_data_names(path);
 }
 
 /* Read once per process and kept: callers borrow the names for ever. */

@@ -264,24 +264,10 @@ static char *data_dir(void)
     return g_build_filename(rh_data_dir(), "workloads", "data", NULL);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static const char *const *read_names(void)
 {
     g_autofree char *path = data_dir();
-    GPtrArray *names = g_ptr_array_new();
-    g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-    for (const char *file; dir != NULL && (file = g_dir_read_name(dir)) != NULL;)
-        if (g_str_has_suffix(file, ".json")) {
-            g_autofree char *name = g_strndup(file, strlen(file) - strlen(".json"));
-            g_ptr_array_add(names, (void *)g_intern_string(name));
-        }
-    g_ptr_array_sort(names, compare_names);
-    g_ptr_array_add(names, NULL);
-    return (const char *const *)g_ptr_array_free(names, FALSE);
+    return rh_data_names(path);
 }
 
 const char *const *rh_model_names(void)
