@@ -1,6 +1,7 @@
 /* The gradient norm: who sums it, what it reads, and what a step with it takes. */
 #include "sim/collective/collective.h"
 #include "sim/engine/apart.h"
+#include "sim/engine/traffic.h"
 #include "strategies/search/screen.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
@@ -199,6 +200,29 @@ static void folded_agrees_with_unfolded(void)
     }
 }
 
+/* What all ranks of the job sum takes the same time in every layout: the bounds work it out once, and no
+ * rehearsal that is given their times does so again. */
+static void a_search_works_out_the_whole_jobs_norm_once(void)
+{
+    const char *layouts[] = {"tp8,pp2,dp2,zero1", "tp2,pp4,dp4,zero1", "tp1,pp1,dp32,zero2"};
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:4", "megatron", 64, 4096);
+    train_kit_runs_all(&k);
+    clip(&k, true);
+    g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        rh_screen_bound_s(s, &l);
+        CU_ASSERT_EQUAL(rh_alone_times_made(s->alone), 1);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        g_autoptr(RhTraffic) shared = rh_traffic_new(p, k.platform, false, s->alone, NULL);
+        g_autoptr(RhTraffic) own = rh_traffic_new(p, k.platform, false, NULL, NULL);
+        CU_ASSERT_EQUAL(rh_alone_times_made(s->alone), 1);
+        for (guint at = 0; at < own->schedules->len; at++)
+            CU_ASSERT_EQUAL(g_array_index(shared->schedules, RhTrafficSchedule, at).alone_s,
+                            g_array_index(own->schedules, RhTrafficSchedule, at).alone_s);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -213,5 +237,7 @@ int main(void)
             {"the_slowest_optimizer_begins_behind_the_latest_gradients",
              the_slowest_optimizer_begins_behind_the_latest_gradients},
             {"folded_agrees_with_unfolded", folded_agrees_with_unfolded},
+            {"a_search_works_out_the_whole_jobs_norm_once",
+             a_search_works_out_the_whole_jobs_norm_once},
             {0}});
 }

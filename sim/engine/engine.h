@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "platforms/platform.h"
+#include "sim/collective/alone.h"
 #include "sim/program.h"
 #include "sim/run.h"
 
@@ -27,8 +28,9 @@ typedef struct {
     double jitter_frac; /* standard deviation of kernel durations; 0 while planning. Folded runs
                            correct by order statistics */
     uint64_t seed;
-    int32_t steps;    /* how many times to run the program back to back; 0 means 1 */
-    double timeout_s; /* wall clock of the whole call, kept by apart.h; 0 = none */
+    int32_t steps;       /* how many times to run the program back to back; 0 means 1 */
+    double timeout_s;    /* wall clock of the whole call, kept by apart.h; 0 = none */
+    RhAloneTimes *alone; /* of this platform, where many rehearsals share them; or NULL; borrowed */
 } RhEngineOptions;
 
 /* In this process, once: another call fails with RH_ERROR_INPUT. */

@@ -158,7 +158,8 @@ static bool set_stage(RhSession *s, GError **error)
         return rh_fail(error, RH_ERROR_INPUT, "a session without a program has nothing to run");
     const RhProgram *program = join(s, error);
     bool unfolded = s->options.unfolded || !rh_exec_folds(s->platform);
-    s->traffic = program ? rh_traffic_new(program, s->platform, unfolded, error) : NULL;
+    s->traffic =
+        program ? rh_traffic_new(program, s->platform, unfolded, s->options.alone, error) : NULL;
     s->fold = s->traffic ? rh_fold_new(s->traffic, unfolded, error) : NULL;
     if (!s->fold)
         return false;

@@ -234,9 +234,9 @@ static RhTrafficSchedule alone(const RhTraffic *t, const RhTrafficKind *kind, in
     g_autofree int32_t *gpus = g_new(int32_t, first->members_count);
     for (int32_t i = 0; i < first->members_count; i++)
         gpus[i] = rh_program_gpu(t->program, *AT(t->members, int32_t, first->members_first + i));
-    return (RhTrafficSchedule){.alone_s = rh_collective_alone_s((RhOp)task->op, (RhAlgo)task->algo,
-                                                                first->members_count, gpus,
-                                                                task->bytes, t->platform)};
+    return (RhTrafficSchedule){.alone_s =
+                                   rh_alone_time_s(t->alone, (RhOp)task->op, (RhAlgo)task->algo,
+                                                   first->members_count, gpus, task->bytes)};
 }
 
 static bool is_latency_alone(const RhTraffic *t, const RhTrafficKind *kind)
@@ -588,9 +588,11 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
 }
 
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          GError **error)
+                          RhAloneTimes *alone, GError **error)
 {
     g_autoptr(RhTraffic) t = traffic_begin(p, platform);
+    g_autoptr(RhAloneTimes) own = alone ? NULL : rh_alone_times_new(platform);
+    t->alone = alone ? alone : own;
     g_autofree bool *uses = find_kinds(t);
     if (!whole)
         t->block = block_of(t, uses);
@@ -600,10 +602,11 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
         if (!add_schedules(t, i, error))
             return NULL;
     if (t->block > 1 && !all_turns(t))
-        return rh_traffic_new(p, platform, true, error);
+        return rh_traffic_new(p, platform, true, alone, error);
     if (!add_flows(t, error))
         return NULL;
     g_clear_pointer(&t->place_of_link, g_free);
+    t->alone = NULL;
     return g_steal_pointer(&t);
 }
 

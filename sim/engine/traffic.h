@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "platforms/platform.h"
+#include "sim/collective/alone.h"
 #include "sim/program.h"
 
 typedef struct {
@@ -123,6 +124,7 @@ typedef struct {
     GArray *flows, *crossings, *links;  /* RhTrafficFlow, RhCrossing, RhTrafficLink */
     RhSwitchLinks switch_links;         /* of the platform */
     int32_t *place_of_link; /* 1 + index into links, by an orbit's first; while flows are listed */
+    RhAloneTimes *alone;    /* borrowed; while schedules are made */
 } RhTraffic;
 
 /* Flows of one pattern over a link. */
@@ -131,10 +133,10 @@ typedef struct {
     int32_t flows;
 } RhCrossed;
 
-/* `whole` lists every rank. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
+/* `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
  * not exist. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          GError **error);
+                          RhAloneTimes *alone, GError **error);
 /* Of all flows the links between switches that they cannot fill (ample.c). */
 void rh_traffic_leave_out_ample(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);

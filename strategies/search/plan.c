@@ -254,7 +254,7 @@ static void rehearse_batch(Funnel *f)
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
-    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
+    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f), .alone = f->screen->alone};
     rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
                            errors, report_item);
     account_batch(f, runs, errors);
@@ -296,7 +296,8 @@ static void perform_printed(Funnel *f)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
-    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
+    RhEngineOptions options = {
+        .collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f), .alone = f->screen->alone};
     rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_entry, f->c->platform, &options, f, runs,
                            errors, NULL);
     for (guint i = 0; i < n; i++) {

@@ -484,6 +484,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
+    s->alone = rh_alone_times_new(c->platform);
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;
@@ -502,5 +503,6 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->collectives);
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->messages);
+    rh_alone_times_free(s->alone);
     g_free(s);
 }

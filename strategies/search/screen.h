@@ -12,6 +12,7 @@
  * Private to this folder. */
 #include <math.h>
 
+#include "sim/collective/alone.h"
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
 #include "strategies/train/memory.h"
@@ -213,6 +214,7 @@ struct RhScreen {
     GHashTable
         *collectives;     /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *loads;    /* RhCollectiveKey -> GArray of what links carry, owned */
+    RhAloneTimes *alone;  /* owned; for rehearsals too */
     GHashTable *messages; /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 

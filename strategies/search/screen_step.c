@@ -229,7 +229,7 @@ static RhHop *hops_new(const Calls *c)
 {
     const RhPlatform *platform = c->screen->c->platform;
     g_autoptr(RhProgram) program = each_once(c);
-    g_autoptr(RhTraffic) traffic = rh_traffic_new(program, platform, false, NULL);
+    g_autoptr(RhTraffic) traffic = rh_traffic_new(program, platform, false, c->screen->alone, NULL);
     g_autoptr(RhFold) fold = traffic ? rh_fold_exact(traffic) : NULL;
     if (!fold)
         return NULL;

@@ -74,8 +74,7 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
     for (int32_t i = 0; i < g->size; i++)
         gpus[i] = rh_program_gpu(p, gpus[i]);
     if (call->routing.experts == 0)
-        return rh_collective_alone_s(call->op, call->algo, g->size, gpus, call->bytes,
-                                     s->c->platform);
+        return rh_alone_time_s(s->alone, call->op, call->algo, g->size, gpus, call->bytes);
     g_autoptr(RhProgram) one = rh_program_new(g->size);
     RhSpan all = {1, g->size};
     one->gpu_of_rank = g_steal_pointer(&gpus);

@@ -1,0 +1,18 @@
+#pragma once
+/* Seconds of collectives that have the network to themselves, remembered: a search rehearses layout after
+ * layout on one platform, and all that meets in the whole job, a norm of a few bytes, takes the same
+ * time in each. */
+#include "sim/collective/collective.h"
+
+typedef struct RhAloneTimes RhAloneTimes;
+
+/* Borrows the platform, which must not change meanwhile. */
+RhAloneTimes *rh_alone_times_new(const RhPlatform *platform);
+void rh_alone_times_free(RhAloneTimes *times);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAloneTimes, rh_alone_times_free)
+
+/* rh_collective_alone_s on the table's platform. GPUs are known by a 64-bit hash of their numbers. */
+double rh_alone_time_s(RhAloneTimes *times, RhOp op, RhAlgo algo, int32_t members,
+                       const int32_t *gpus, double bytes);
+/* How many were worked out. */
+int32_t rh_alone_times_made(const RhAloneTimes *times);
