@@ -23,6 +23,14 @@ static uint32_t finish(uint32_t hash)
     return hash ^ (hash >> 16);
 }
 
+uint32_t rh_fit_cluster(const int64_t *values, size_t count)
+{
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < count; i++)
+        hash = mix(hash, values[i]);
+    return finish(hash);
+}
+
 static uint32_t cluster_of(const RhKernel *k)
 {
     uint32_t hash = 2166136261u;
@@ -50,7 +58,7 @@ static uint32_t cluster_of(const RhKernel *k)
     return finish(mix(mix(hash, k->cls), (int64_t)k->bytes));
 }
 
-static bool is_held_out(uint32_t cluster, double holdout_frac)
+bool rh_fit_is_held_out(uint32_t cluster, double holdout_frac)
 {
     return cluster < holdout_frac * 4294967296.0;
 }
@@ -112,7 +120,7 @@ void rh_fit_rows_add(GArray *rows, const RhRaw *raw, RhKernelClass cls, RhDtype 
             row.regime = attention_regime(k, &row.sample.weight);
         row.sample.seconds = r->seconds;
         row.sample.cluster = cluster_of(k);
-        row.held_out = is_held_out(row.sample.cluster, holdout_frac);
+        row.held_out = rh_fit_is_held_out(row.sample.cluster, holdout_frac);
         g_array_append_val(rows, row);
     }
 }

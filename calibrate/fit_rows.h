@@ -31,6 +31,11 @@ typedef struct {
     char *worst;                              /* the row, owned; NULL without rows */
 } RhFitFigures;
 
+/* A number of its own for what these values describe, the same everywhere. */
+uint32_t rh_fit_cluster(const int64_t *values, size_t count);
+/* Is so numbered a cluster among the share that is held out? */
+bool rh_fit_is_held_out(uint32_t cluster, double holdout_frac);
+
 /* Appends the RhFitRow of a raw file that are of the class; `dtype` RH_DTYPE_NONE takes all.
  * RH_KERNEL_ADD stands for every kernel bound by memory bandwidth. What is held out is decided by
  * the shape alone (a GEMM's n and k, whatever its m), so that the same shape is held out in every

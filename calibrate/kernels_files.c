@@ -68,21 +68,25 @@ const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
     return NULL;
 }
 
+bool rh_kernels_files_may_be(const char *marketing, const RhDevice *d)
+{
+    g_autoptr(GPtrArray) alike = named_alike(marketing);
+    bool known = g_strv_contains(rh_device_names(), d->name);
+    return !known || alike->len == 0 ||
+           g_ptr_array_find_with_equal_func(alike, d->name, g_str_equal, NULL);
+}
+
 static bool check_device(const RhRaw *raw, const RhDevice *d, GError **error)
 {
     if (raw->sms_count != d->sms_count)
         return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\" with %d SMs, %s has %d", raw->name,
                        raw->device, raw->sms_count, d->name, d->sms_count);
+    if (rh_kernels_files_may_be(raw->device, d))
+        return true;
     g_autoptr(GPtrArray) alike = named_alike(raw->device);
-    bool known = false;
-    for (const char *const *name = rh_device_names(); *name; name++)
-        known = known || strcmp(*name, d->name) == 0;
-    if (known && alike->len > 0 &&
-        !g_ptr_array_find_with_equal_func(alike, d->name, g_str_equal, NULL))
-        return rh_fail(error, RH_ERROR_INPUT,
-                       "%s is of \"%s\", not of %s\nnote: the catalogue has it as %s", raw->name,
-                       raw->device, d->name, (char *)g_ptr_array_index(alike, 0));
-    return true;
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s is of \"%s\", not of %s\nnote: the catalogue has it as %s", raw->name,
+                   raw->device, d->name, (char *)g_ptr_array_index(alike, 0));
 }
 
 bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *d, GError **error)

@@ -141,11 +141,6 @@ static void add_fact(RhKernelsFit *fit, const char *key, RhQuantity kind, RhFact
     g_array_append_val(fit->facts, fitted);
 }
 
-static void clear_fact(gpointer fact)
-{
-    g_free(((RhFittedFact *)fact)->key);
-}
-
 static void clear_class(gpointer entry)
 {
     RhFitClass *c = entry;
@@ -529,8 +524,7 @@ static RhKernelsFit *fit_new(const GPtrArray *raws, const RhDevice *device, doub
     const RhRaw *first = g_ptr_array_index(raws, 0);
     g_autofree char *month = g_strndup(*first->date ? first->date : today, 7);
     fit->device = rh_device_copy(device);
-    fit->facts = g_array_new(FALSE, FALSE, sizeof(RhFittedFact));
-    g_array_set_clear_func(fit->facts, clear_fact);
+    fit->facts = rh_fitted_facts_new();
     fit->classes = g_array_new(FALSE, FALSE, sizeof(RhFitClass));
     g_array_set_clear_func(fit->classes, clear_class);
     fit->notes = g_ptr_array_new_with_free_func(g_free);

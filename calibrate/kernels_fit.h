@@ -10,14 +10,7 @@
  * then. Kernels without a constant in the model (grouped GEMM, a GEMM beside a copy) are predicted
  * and reported. */
 #include "calibrate/fit_correction.h"
-#include "calibrate/fit_rows.h"
-
-typedef struct {
-    char *key; /* path of `--set` */
-    RhQuantity kind;
-    RhFact fact;
-    bool on_bound; /* the data want it beyond what the form allows */
-} RhFittedFact;
+#include "calibrate/fit_profile.h"
 
 typedef struct {
     char *name;     /* "gemm bf16 large", "gemm bf16 large, form" without the correction */

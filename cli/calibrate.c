@@ -7,6 +7,7 @@
 #include "base/warden.h"
 #include "calibrate/pingpong.h"
 #include "cli/calibrate_kernels.h"
+#include "cli/calibrate_links.h"
 #include "cli/calibrate_steps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -114,14 +115,17 @@ static int run_from(const RhArguments *a, GError **error)
     }
     if (kinds[RH_CALIBRATE_KERNELS] == paths->len)
         return rh_calibrate_kernels(a, paths, error);
+    if (kinds[RH_CALIBRATE_LINKS] == paths->len)
+        return rh_calibrate_links(a, paths, error);
     if (kinds[RH_CALIBRATE_STEPS] == 1 && paths->len == 1)
         return rh_calibrate_steps(a, g_ptr_array_index(paths, 0), error);
     if (kinds[RH_CALIBRATE_PINGS] == 1 && paths->len == 1)
         return run_pings(a, g_ptr_array_index(paths, 0), error);
-    rh_fail(error, RH_ERROR_USAGE,
-            "--from: %u of %u files are samples of kernels\nhelp: give several of those, or one "
-            "ping-pong, or one table of steps",
-            kinds[RH_CALIBRATE_KERNELS], paths->len);
+    rh_fail(
+        error, RH_ERROR_USAGE,
+        "--from: %u of %u files are samples of kernels, %u logs of links\nhelp: give several of "
+        "one of these, or one ping-pong, or one table of steps",
+        kinds[RH_CALIBRATE_KERNELS], paths->len, kinds[RH_CALIBRATE_LINKS]);
     return 2;
 }
 
@@ -173,27 +177,27 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
-    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE.csv",
-              "fit these: raw samples of kernels (also more files), a ping-pong, or a table of "
-              "published steps"),
+    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
+              "fit these: raw samples of kernels or logs of nccl-tests (also more files), a "
+              "ping-pong, or a table of published steps"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
               "measure first: gemm,copy,attention... (alone: all), or pingpong", .implied = "all"),
     RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "FILE|NAME",
               "the GPU measured, a file or a name like h200-sxm (told from the samples)"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "where a ping-pong was or will be made"),
+              "where a ping-pong or collectives were or will be measured"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
               "the stack whose constants a table of steps is to tell (megatron)"),
     RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
-              "shapes to keep out of the fit and judge it by", .quantity = RH_QUANTITY_FRAC,
-              .otherwise = "20%"),
+              "shapes and sizes to keep out of the fit and judge it by",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "20%"),
     RH_OPTION(budget, "budget", 0, RH_OPTION_TEXT, "5m", "time for --run on a GPU"),
     {0}};
 static const RhOption *const tables[] = {own, rh_options_shared, NULL};
 
 const RhCommand rh_command_calibrate = {
     .name = "calibrate",
-    .operands = "[FILE.csv...]",
+    .operands = "[FILE...]",
     .operands_high = 1 << 16,
     .summary = "what are this machine's real numbers?",
     .about = "Fits the constants of the model to measurements and writes them as a profile\n"
@@ -207,6 +211,9 @@ const RhCommand rh_command_calibrate = {
              "with\n"
              "    mpirun -n 2 rehearse-perform -p PLATFORM --pingpong FILE.csv\n"
              "one rank on each of two nodes, and give the file to --from.\n\n"
+             "A cluster's links: logs of nccl-tests (all_reduce_perf ...) as they are; -p is\n"
+             "where they were measured. The latency and rate of links inside a node and\n"
+             "between nodes, and the error of sizes held out.\n\n"
              "A software stack: its constants, and the clocks that devices sustain, from a\n"
              "table of published training steps, by rehearsing each; with the error of rows\n"
              "held out, by groups and by sources. Minutes. The values belong in\n"
@@ -216,6 +223,7 @@ const RhCommand rh_command_calibrate = {
                 "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
                 "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
                 "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
+                "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
                 "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json",
     .tables = tables,
     .run = run,
