@@ -482,6 +482,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->uneven = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
+    s->algorithms = g_hash_table_new_full(collective_hash, collective_equal, g_free, NULL);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
     s->alone = rh_alone_times_new(c->platform);
@@ -501,6 +502,7 @@ void rh_screen_free(RhScreen *s)
     g_ptr_array_unref(s->uneven);
     g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
+    g_hash_table_destroy(s->algorithms);
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->messages);
     rh_alone_times_free(s->alone);

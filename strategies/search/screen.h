@@ -164,6 +164,7 @@ typedef struct RhFlows {
     double first_wait_s; /* when the first item's parameters are there */
     RhLaneSums begin;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
+    GArray *calls; /* what it calls, once each (screen_step.c); NULL: not asked for yet */
     bool one_microbatch;
     RhLayout layout; /* the script refers to it */
 } RhFlows;
@@ -212,10 +213,11 @@ struct RhScreen {
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
     GHashTable
-        *collectives;     /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
-    GHashTable *loads;    /* RhCollectiveKey -> GArray of what links carry, owned */
-    RhAloneTimes *alone;  /* owned; for rehearsals too */
-    GHashTable *messages; /* GBytes: who communicates by which steps -> RhHop[]; owned */
+        *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
+    GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
+    GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
+    RhAloneTimes *alone;    /* owned; for rehearsals too */
+    GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 
 /* All that a bound reads of a layout, looked up at once. */
@@ -253,6 +255,8 @@ const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *sha
  * stage's parameters; the algorithm is the builder's. */
 double rh_screen_block_s(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
                          const RhItemTask *task);
+RhAlgo rh_screen_algorithm(RhScreen *screen, const RhNet *net, int32_t group, RhOp op, double bytes,
+                           const RhRouting *routing); /* of the net's group: rh_train_algorithm */
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes);
 /* screen_links.c: seconds that the busiest link takes for all that crosses it in a step, and an

@@ -180,6 +180,7 @@ void rh_flows_free(void *data)
     for (int32_t stage = 0; all[stage]; stage++) {
         rh_script_free(all[stage]->script);
         g_free(all[stage]->step_s);
+        g_clear_pointer(&all[stage]->calls, g_array_unref);
     }
     g_free(all[0]);
     g_free(all);

@@ -17,12 +17,11 @@ typedef struct {
 } Call;
 
 typedef struct {
-    const RhScreen *screen;
+    RhScreen *screen;
     const RhLayout *l;
     const RhNet *net;
-    GArray *calls;       /* Call: one stage's behind another's */
-    guint *stage_first;  /* per stage, one more at the end */
-    GArray *asked, *got; /* Call with their bytes, and what they came to */
+    GArray *calls;      /* Call: one stage's behind another's */
+    guint *stage_first; /* per stage, one more at the end */
 } Calls;
 
 /* --- what each stage calls --- */
@@ -34,89 +33,96 @@ static RhOp alike(RhOp op, RhAlgo algo)
     return algo == RH_ALGO_RING && passes ? RH_OP_ALL_GATHER : op;
 }
 
-static Call call_of(const Calls *c, const Call *asked)
-{
-    RhAlgo algo = rh_train_algorithm(c->screen->c, c->net->skeleton, asked->group, (RhOp)asked->op,
-                                     asked->bytes, &asked->routing);
-    bool any =
-        !rh_collective_is_pipelined((RhOp)asked->op, algo) && asked->bytes > RH_LATENCY_BYTES;
-    return (Call){asked->group,           (int32_t)alike((RhOp)asked->op, algo),
-                  (int32_t)algo,          0,
-                  any ? 0 : asked->bytes, asked->routing};
-}
-
-static int find(const GArray *calls, guint first, const Call *wanted)
+static void add_once(GArray *calls, guint first, const Call *call)
 {
     for (guint i = first; i < calls->len; i++)
-        if (memcmp(&g_array_index(calls, Call, i), wanted, sizeof *wanted) == 0)
-            return (int)i;
-    return -1;
+        if (memcmp(&g_array_index(calls, Call, i), call, sizeof *call) == 0)
+            return;
+    g_array_append_vals(calls, call, 1);
 }
 
-static void add_call(Calls *c, int32_t stage, RhGroupKind group, RhOp op, double bytes,
+static void add_call(const Calls *c, GArray *calls, RhGroupKind kind, RhOp op, double bytes,
                      const RhRouting *routing)
 {
-    Call asked = {c->net->groups[group], (int32_t)op, 0, 0, bytes, *routing};
-    if (asked.group < 0 || bytes <= 0)
+    int32_t group = c->net->groups[kind];
+    if (group < 0 || bytes <= 0)
         return;
-    int known = find(c->asked, 0, &asked);
-    Call call = known >= 0 ? g_array_index(c->got, Call, known) : call_of(c, &asked);
-    if (known < 0) {
-        g_array_append_val(c->asked, asked);
-        g_array_append_val(c->got, call);
-    }
-    if (find(c->calls, c->stage_first[stage], &call) < 0)
-        g_array_append_val(c->calls, call);
+    RhAlgo algo = rh_screen_algorithm(c->screen, c->net, group, op, bytes, routing);
+    bool any = !rh_collective_is_pipelined(op, algo) && bytes > RH_LATENCY_BYTES;
+    Call call = {group, (int32_t)alike(op, algo), (int32_t)algo, 0, any ? 0 : bytes, *routing};
+    add_once(calls, 0, &call);
 }
 
-static void add_item(Calls *c, int32_t stage, const RhItemPass *passes)
+/* Of an item, once each. */
+static GArray *item_calls(const Calls *c, const RhItemPass *passes)
 {
+    GArray *calls = g_array_new(FALSE, FALSE, sizeof(Call));
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
         for (guint i = 0; passes[pass].tasks && i < passes[pass].tasks->len; i++) {
             const RhItemTask *task = &g_array_index(passes[pass].tasks, RhItemTask, i);
             if (task->lane != RH_LANE_COMPUTE)
-                add_call(c, stage, task->group, task->op, task->bytes, &task->routing);
+                add_call(c, calls, task->group, task->op, task->bytes, &task->routing);
         }
+    return calls;
 }
 
-static void add_stage(Calls *c, int32_t stage, const RhItems *items, const RhScript *script)
+/* Of a script, likewise: kept with its seconds. */
+static const GArray *script_calls(const Calls *c, RhFlows *flows)
 {
-    bool kinds[RH_ITEM_KINDS] = {false};
-    for (guint i = 0; i < script->items->len; i++)
-        kinds[rh_script_item(script, (int32_t)i)->kind] = true;
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
-        if (kinds[kind])
-            add_item(c, stage, items->pass[kind]);
+    const RhScript *script = flows->script;
+    if (flows->calls)
+        return flows->calls;
+    flows->calls = g_array_new(FALSE, FALSE, sizeof(Call));
     for (guint i = 0; i < script->steps->len; i++) {
         const RhStep *step = rh_script_step(script, (int32_t)i);
         if (step->kind == RH_STEP_COMMUNICATE)
-            add_call(c, stage, (RhGroupKind)step->group, (RhOp)step->op, step->bytes,
+            add_call(c, flows->calls, (RhGroupKind)step->group, (RhOp)step->op, step->bytes,
                      &(RhRouting){0});
     }
+    return flows->calls;
+}
+
+static void add_all(Calls *c, guint first, const GArray *calls)
+{
+    for (guint i = 0; i < calls->len; i++)
+        add_once(c->calls, first, &g_array_index(calls, Call, i));
+}
+
+static void add_stage(Calls *c, GArray *const *of_kind, RhFlows *flows)
+{
+    bool kinds[RH_ITEM_KINDS] = {false};
+    guint first = c->calls->len;
+    for (guint i = 0; i < flows->script->items->len; i++)
+        kinds[rh_script_item(flows->script, (int32_t)i)->kind] = true;
+    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+        if (kinds[kind])
+            add_all(c, first, of_kind[kind]);
+    add_all(c, first, script_calls(c, flows));
 }
 
 static void calls_free(Calls *c)
 {
     g_array_unref(c->calls);
-    g_array_unref(c->asked);
-    g_array_unref(c->got);
     g_free(c->stage_first);
 }
 
-static Calls calls_of(const RhScreen *screen, const RhLayout *l, const RhNet *net,
+static Calls calls_of(RhScreen *screen, const RhLayout *l, const RhNet *net,
                       const RhShardCost *shard, RhFlows *const *flows)
 {
     Calls c = {.screen = screen,
                .l = l,
                .net = net,
                .calls = g_array_new(FALSE, FALSE, sizeof(Call)),
-               .asked = g_array_new(FALSE, FALSE, sizeof(Call)),
-               .got = g_array_new(FALSE, FALSE, sizeof(Call)),
                .stage_first = g_new0(guint, l->pp + 1)};
+    GArray *of_kind[RH_ITEM_KINDS];
+    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+        of_kind[kind] = item_calls(&c, shard->items->pass[kind]);
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        add_stage(&c, stage, shard->items, flows[stage]->script);
+        add_stage(&c, of_kind, flows[stage]);
         c.stage_first[stage + 1] = c.calls->len;
     }
+    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+        g_array_unref(of_kind[kind]);
     return c;
 }
 

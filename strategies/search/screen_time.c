@@ -12,15 +12,27 @@ typedef struct {
     RhRouting routing;
 } Call;
 
-/* With the builder's algorithm: one for all groups of a kind, the first one's. */
-static Call call_of(const RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes,
-                    const RhRouting *routing)
+/* The builder's choice: one for all groups of a kind, the first one's. */
+RhAlgo rh_screen_algorithm(RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes,
+                           const RhRouting *routing)
 {
-    RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes, routing);
-    return (Call){op, algo, bytes, *routing};
+    RhCollectiveKey key = {net->id, 0, group, (int32_t)op, bytes, *routing};
+    gpointer found = g_hash_table_lookup(s->algorithms, &key);
+    if (!found) {
+        RhAlgo algo = rh_train_algorithm(s->c, net->skeleton, group, op, bytes, routing);
+        found = GINT_TO_POINTER(1 + (gint)algo);
+        g_hash_table_insert(s->algorithms, g_memdup2(&key, sizeof key), found);
+    }
+    return (RhAlgo)(GPOINTER_TO_INT(found) - 1);
 }
 
-static Call plain_call(const RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes)
+static Call call_of(RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes,
+                    const RhRouting *routing)
+{
+    return (Call){op, rh_screen_algorithm(s, net, group, op, bytes, routing), bytes, *routing};
+}
+
+static Call plain_call(RhScreen *s, const RhNet *net, int32_t group, RhOp op, double bytes)
 {
     return call_of(s, net, group, op, bytes, &(RhRouting){0});
 }
@@ -43,25 +55,33 @@ static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, i
     return time.fixed_s + time.moving_s;
 }
 
-/* The groups of a stage, whose times are kept for all bytes where one says what others take. */
-static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group,
-                               const Call *call)
+/* The same, kept for all bytes where one says what others take. `key` says which groups. */
+static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
+                              int32_t rank, int32_t role, const Call *call)
 {
-    RhCollectiveKey key = {.net = net->id,
-                           .stage = ~stage,
-                           .group = group,
-                           .op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)call->algo};
+    key.stage = ~key.stage;
+    key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)call->algo;
+    key.bytes = 0;
+    key.routing = call->routing;
     RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
     if (kept)
         return kept->fixed_s + kept->moving_s * call->bytes;
-    int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
-    RhScheduleTime time = together(s, net->skeleton, group, first, stage, call);
+    RhScheduleTime time = together(s, p, group, rank, role, call);
     if (time.linear) {
         RhScheduleTime per_byte = {time.fixed_s, time.moving_s / call->bytes, true};
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
                             g_memdup2(&per_byte, sizeof per_byte));
     }
     return time.fixed_s + time.moving_s;
+}
+
+/* The groups of a stage. */
+static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group,
+                               const Call *call)
+{
+    RhCollectiveKey key = {.net = net->id, .stage = stage, .group = group};
+    int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
+    return together_kept_s(s, key, net->skeleton, group, first, stage, call);
 }
 
 /* The instance that holds `rank`, alone. */
@@ -223,7 +243,7 @@ double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
         Call call =
             call_of(s, net, net->groups[task->group], task->op, task->bytes, &task->routing);
         found = g_new(double, 1);
-        *found = net->uniform ? together_s(s, at->program, group, 0, 0, &call)
+        *found = net->uniform ? together_kept_s(s, key, at->program, group, 0, 0, &call)
                               : alone_s(s, at->program, group, at->rank, &call);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
