@@ -65,6 +65,12 @@ static void put_stage_layers(RhJsonWriter *w, const char *key, const RhLayout *l
     rh_json_end_array(w);
 }
 
+static void put_name(RhJsonWriter *w, const char *key, const RhKnob *knob, int32_t value)
+{
+    g_autofree char *text = rh_knob_value_text(knob, value);
+    rh_json_put_string(w, key, text);
+}
+
 void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *l)
 {
     rh_json_begin_object(w, key);
@@ -78,7 +84,7 @@ void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *l)
         else if (rh_knob_is_switch(knob))
             rh_json_put_bool(w, name, value != 0);
         else if (knob->names)
-            rh_json_put_string(w, name, knob->names[value]);
+            put_name(w, name, knob, value);
         else
             rh_json_put_int(w, name, value);
     }

@@ -83,11 +83,13 @@ RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .about = "with zero3, weights a second time over 8 replicas, gathered from there backward "
                  "(ZeRO++); 0: not; planned where asked for")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
-        .high = RH_RECOMPUTE_LAST - 1, .head = "recomp", .column = RH_COLUMN_ALWAYS,
-        .cell = cell_recompute, .title = title_recompute, .walk = 80, .next = next_in_range,
+        .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
+        .column = RH_COLUMN_ALWAYS, .cell = cell_recompute, .title = title_recompute, .walk = 80,
+        .next = next_in_range,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "recompute=selective",
-        .about = "none, selective (attention) or full (whole layers)")
+        .about = "none, selective (attention's core), full (whole layers), or modules as "
+                 "layernorm+moe_act; these planned where asked for")
 RH_KNOB(RhPipelineKind, schedule, .key = "schedule", .names = rh_pipeline_kind_names, .low = 1,
         .high = RH_PIPELINE_LAST - 1, .otherwise = RH_PIPELINE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = cell_schedule, .title = title_schedule, .walk = 50,

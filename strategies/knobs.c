@@ -80,8 +80,9 @@ static char *title_secondary(const RhKnob *knob, const RhLayout *l)
 
 static char *title_recompute(const RhKnob *knob, const RhLayout *l)
 {
+    g_autofree char *what = rh_knob_value_text(knob, (int32_t)l->recompute);
     bool some = l->recompute != RH_RECOMPUTE_NONE;
-    return g_strdup_printf("%s recompute", some ? knob->names[l->recompute] : "no");
+    return g_strdup_printf("%s recompute", some ? what : "no");
 }
 
 static char *title_schedule(const RhKnob *knob, const RhLayout *l)
@@ -113,7 +114,9 @@ static char *title_stages(const RhKnob *knob, const RhLayout *l)
 static char *cell_recompute(const RhLayout *l)
 {
     bool selective = l->recompute == RH_RECOMPUTE_SELECTIVE;
-    return g_strdup(selective ? "select" : recompute_names[l->recompute]);
+    return selective ? g_strdup("select")
+                     : rh_knob_value_text(rh_knob_find("recompute", strlen("recompute")),
+                                          (int32_t)l->recompute);
 }
 
 /* Without other ranks' tokens there is nothing to bring. */
@@ -334,8 +337,19 @@ bool rh_knob_is_silent(const RhKnob *knob, const RhLayout *layout)
     return (knob->quiet || knob->list) && rh_knob_value(knob, layout) == knob->otherwise;
 }
 
+static char *words_text(const RhKnob *knob, int32_t value)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int bit = 0; knob->words[bit]; bit++)
+        if ((uint32_t)value >> bit & 1)
+            g_string_append_printf(s, "%s%s", s->len ? "+" : "", knob->words[bit]);
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
 char *rh_knob_value_text(const RhKnob *knob, int32_t value)
 {
+    if (knob->words && value > knob->high)
+        return words_text(knob, value);
     return knob->names ? g_strdup(knob->names[value]) : g_strdup_printf("%d", value);
 }
 
@@ -352,18 +366,55 @@ char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout)
     return knob->cell ? knob->cell(layout) : rh_knob_value_text(knob, rh_knob_value(knob, layout));
 }
 
-static bool read_name(const RhKnob *knob, const char *text, int64_t *value, GError **error)
+/* Bit of a word of so many characters; -1: there is none. */
+static int bit_of_word(const RhKnob *knob, const char *word, size_t length)
+{
+    for (int bit = 0; knob->words[bit]; bit++)
+        if (strlen(knob->words[bit]) == length && strncmp(knob->words[bit], word, length) == 0)
+            return bit;
+    return -1;
+}
+
+/* "layernorm+moe_act": each word once. A word that is a value by name, too, stands alone. */
+static bool read_words(const RhKnob *knob, const char *text, int64_t *value)
+{
+    uint32_t sum = 0;
+    bool several = strchr(text, '+') != NULL;
+    for (const char *word = text;; word++) {
+        size_t length = strcspn(word, "+");
+        int bit = bit_of_word(knob, word, length);
+        bool alone = bit >= 0 && 1 << bit <= knob->high &&
+                     strcmp(knob->words[bit], knob->names[1 << bit]) == 0;
+        if (bit < 0 || (sum >> bit & 1) || (alone && several))
+            return false;
+        sum |= 1u << bit;
+        word += length;
+        if (!*word)
+            break;
+    }
+    *value = (int64_t)sum;
+    return true;
+}
+
+static bool fail_name(const RhKnob *knob, const char *text, GError **error)
 {
     g_autoptr(GString) legal = g_string_new(NULL);
-    for (int64_t i = knob->low; i <= knob->high; i++) {
+    for (int64_t i = knob->low; i <= knob->high; i++)
+        g_string_append_printf(legal, "%s%s", legal->len ? ", " : "", knob->names[i]);
+    g_autofree char *words = knob->words ? g_strjoinv(", ", (char **)knob->words) : NULL;
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no value \"%s\"\nnote: values of %s: %s%s%s",
+                   knob->key, text, knob->key, legal->str,
+                   words ? "; or a sum, as in layernorm+moe_act, of " : "", words ? words : "");
+}
+
+static bool read_name(const RhKnob *knob, const char *text, int64_t *value, GError **error)
+{
+    for (int64_t i = knob->low; i <= knob->high; i++)
         if (strcmp(knob->names[i], text) == 0) {
             *value = i;
             return true;
         }
-        g_string_append_printf(legal, "%s%s", legal->len ? ", " : "", knob->names[i]);
-    }
-    return rh_fail(error, RH_ERROR_USAGE, "%s has no value \"%s\"\nnote: values of %s: %s",
-                   knob->key, text, knob->key, legal->str);
+    return (knob->words && read_words(knob, text, value)) || fail_name(knob, text, error);
 }
 
 static bool read_number(const RhKnob *knob, const char *text, int64_t *value, GError **error)

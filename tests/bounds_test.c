@@ -192,6 +192,8 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     l.shard = DRAW(rng, 0, 0, 0, 2, 4, 8);
     l.hpz = DRAW(rng, 0, 0, 2, 4);
     l.recompute = (RhRecompute)draw(rng, RH_RECOMPUTE_LAST);
+    if (draw(rng, 3) == 0)
+        l.recompute = train_drawn_modules(c->model, (uint32_t)gsl_rng_get(rng));
     l.sequence_parallel = c->stack->sequence_parallel && draw(rng, 2);
     l.order = draw(rng, 2) ? RH_ORDER_TP_DP_PP : RH_ORDER_TP_PP_DP;
     l.schedule =

@@ -154,6 +154,23 @@ static void every_flag_is_a_flag_of_megatron(void)
     }
 }
 
+static void modules_are_said_as_megatron_names_them(void)
+{
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:1", "megatron", 16, 4096);
+    static const struct {
+        const char *layout, *granularity, *first;
+    } cases[] = {{"ep8", NULL, NULL},
+                 {"ep8,recompute=core_attn", "selective", NULL},
+                 {"ep8,recompute=moe_act+layernorm", "selective", "layernorm"},
+                 {"ep8,recompute=full", "full", NULL}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(GStrv) words = flags_of(&k, cases[i].layout);
+        CU_ASSERT_EQUAL(g_strcmp0(value_of(words, "--recompute-granularity"), cases[i].granularity),
+                        0);
+        CU_ASSERT_EQUAL(g_strcmp0(value_of(words, "--recompute-modules"), cases[i].first), 0);
+    }
+}
+
 static void context_kinds_are_said_as_megatron_names_them(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 32768);
@@ -320,6 +337,7 @@ int main(void)
             {"models_differ_in_what_is_said", models_differ_in_what_is_said},
             {"experts_are_said_in_full", experts_are_said_in_full},
             {"every_flag_is_a_flag_of_megatron", every_flag_is_a_flag_of_megatron},
+            {"modules_are_said_as_megatron_names_them", modules_are_said_as_megatron_names_them},
             {"context_kinds_are_said_as_megatron_names_them",
              context_kinds_are_said_as_megatron_names_them},
             {"sharded_layouts_are_launched_with_all_they_need",

@@ -203,6 +203,8 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     drawn.tensor_overlap = gsl_rng_uniform_int(rng, 2) != 0;
     drawn.shard = (int32_t)gsl_rng_uniform_int(rng, 4) * 2;
     drawn.hpz = (int32_t)gsl_rng_uniform_int(rng, 2) * 2;
+    if (gsl_rng_uniform_int(rng, 2) == 0)
+        drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
     drawn = rh_train_canonical(&k->c, &drawn);
     if (rh_train_legal(&k->c, &drawn, NULL))
         *l = drawn;

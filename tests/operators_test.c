@@ -159,6 +159,7 @@ static void kernels_do_the_flops_of_their_row(void)
         for (int32_t cut = 1; cut <= 4; cut *= 2) { /* whole, along the sequence, by heads */
             RhShard shard = shard_of(cut == 4 ? 4 : 1, 1024, 2);
             shard.cp = cut == 2 ? 2 : 1;
+            shard.recompute = RH_RECOMPUTE_SELECTIVE;
             for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++) {
                 RhFlops f = rh_block_flops(m, kind_for(m, BLOCKS[b]), BLOCKS[b], &shard);
                 double again = f.pairs > 0 ? backward_of_pairs(m, &shard) : 0;
@@ -382,8 +383,8 @@ static void context_ranks_share_pairs_whatever_they_exchange(void)
         RhActivation ring, heads_kept;
         RhShard plain = cut;
         plain.ulysses = 1;
-        ring = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &plain);
-        heads_kept = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &cut);
+        ring = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &plain);
+        heads_kept = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &cut);
         double again = 2 * n * (kv - whole.kv_heads) * (keys + values);
         RH_CHECK_CLOSE(heads_kept.kept, ring.kept + (u > 1 ? out + again : 0), 1e-14);
     }
@@ -455,8 +456,8 @@ static void a_recipe_keeps_operands_narrow(void)
     double less[] = {n * h - n * h, n * h + n * f, 0};
     for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++) {
         const RhLayerKind *kind = kind_for(m, blocks[b]);
-        RhActivation x = rh_block_activation_bytes(m, kind, blocks[b], RH_RECOMPUTE_NONE, &shard);
-        RhActivation y = rh_block_activation_bytes(m, kind, blocks[b], RH_RECOMPUTE_NONE, &narrow);
+        RhActivation x = rh_block_activation_bytes(m, kind, blocks[b], &shard);
+        RhActivation y = rh_block_activation_bytes(m, kind, blocks[b], &narrow);
         CU_ASSERT_EQUAL(x.kept - y.kept, less[b]);
     }
     RhShard cut = shard_of(2, 1024, 1);
@@ -548,8 +549,9 @@ static void bytes_grow_with_the_micro_batch(void)
             for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++)
                 for (RhRecompute r = RH_RECOMPUTE_NONE; r < RH_RECOMPUTE_LAST; r++) {
                     const RhLayerKind *kind = kind_for(m, BLOCKS[b]);
-                    RhActivation x = rh_block_activation_bytes(m, kind, BLOCKS[b], r, &one);
-                    RhActivation y = rh_block_activation_bytes(m, kind, BLOCKS[b], r, &two);
+                    one.recompute = two.recompute = r;
+                    RhActivation x = rh_block_activation_bytes(m, kind, BLOCKS[b], &one);
+                    RhActivation y = rh_block_activation_bytes(m, kind, BLOCKS[b], &two);
                     CU_ASSERT_EQUAL(y.kept, 2 * x.kept);
                     CU_ASSERT_EQUAL(y.forward, 2 * x.forward);
                     CU_ASSERT_TRUE(y.backward == 2 * x.backward || BLOCKS[b] == RH_BLOCK_EMBEDDING);
@@ -566,15 +568,11 @@ static void latent_attention_keeps_whole_keys_and_values(void)
     g_autoptr(RhModel) v3 = load(V3);
     RhShard shard = shard_of(2, 1024, 1);
     double columns = 2 * 2048 + 2 * 512 + 64 + (2 * 192 + 2 * 128) * 16 / 2.0;
-    RH_CHECK_CLOSE(
-        rh_block_activation_bytes(lite, &lite->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &shard)
-            .kept,
-        1024 * (2 * columns + 4 * 16 / 2.0), 1e-14);
+    RH_CHECK_CLOSE(rh_block_activation_bytes(lite, &lite->kinds[0], RH_BLOCK_MIXER, &shard).kept,
+                   1024 * (2 * columns + 4 * 16 / 2.0), 1e-14);
     columns = 2 * 7168 + 2 * 1536 + 2 * 512 + 64 + (2 * 192 + 2 * 128) * 128 / 2.0;
-    RH_CHECK_CLOSE(
-        rh_block_activation_bytes(v3, &v3->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &shard)
-            .kept,
-        1024 * (2 * columns + 4 * 128 / 2.0), 1e-14);
+    RH_CHECK_CLOSE(rh_block_activation_bytes(v3, &v3->kinds[0], RH_BLOCK_MIXER, &shard).kept,
+                   1024 * (2 * columns + 4 * 128 / 2.0), 1e-14);
 }
 
 /* A token of a mixture's ffn: its input, the normed input, a probability of each expert; for each of its
@@ -584,14 +582,11 @@ static void a_mixture_keeps_a_copy_for_each_expert(void)
     g_autoptr(RhModel) mixtral = load(MIXTRAL);
     g_autoptr(RhModel) mixed = load(SHARED);
     RhShard shard = shard_of(2, 1024, 1);
-    RH_CHECK_CLOSE(rh_block_activation_bytes(mixtral, &mixtral->kinds[0], RH_BLOCK_FFN,
-                                             RH_RECOMPUTE_NONE, &shard)
-                       .kept,
-                   1024 * (2 * 2 * 4096 + 4 * 8 + 2 * 2 * (4096 + 3 * 14336 / 2.0)), 1e-14);
     RH_CHECK_CLOSE(
-        rh_block_activation_bytes(mixed, &mixed->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_NONE, &shard)
-            .kept,
-        1024 * (2 * 2 * 2048 + 4 * 16 + 4 * 2 * (2048 + 3 * 704) + 2 * 3 * 704), 1e-14);
+        rh_block_activation_bytes(mixtral, &mixtral->kinds[0], RH_BLOCK_FFN, &shard).kept,
+        1024 * (2 * 2 * 4096 + 4 * 8 + 2 * 2 * (4096 + 3 * 14336 / 2.0)), 1e-14);
+    RH_CHECK_CLOSE(rh_block_activation_bytes(mixed, &mixed->kinds[0], RH_BLOCK_FFN, &shard).kept,
+                   1024 * (2 * 2 * 2048 + 4 * 16 + 4 * 2 * (2048 + 3 * 704) + 2 * 3 * 704), 1e-14);
 }
 
 /* Two fp32 copies of whatever an eager RMS norm is given: the hidden state, queries and keys that
@@ -610,10 +605,8 @@ static void every_eager_norm_keeps_its_copies(void)
         g_autoptr(RhModel) m = load(rows[i].model);
         RhShard fused = shard_of(1, 1024, 1), eager = fused;
         eager.fused_norms = false;
-        RhActivation a =
-            rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &fused);
-        RhActivation b =
-            rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_NONE, &eager);
+        RhActivation a = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &fused);
+        RhActivation b = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);
         RH_CHECK_CLOSE(b.kept - a.kept, 8 * 1024 * rows[i].elements, 1e-12);
     }
 }
@@ -701,10 +694,9 @@ static void a_layer_may_have_one_operator_alone(void)
                     whole - m->layers_count * (int64_t)(mixer.sharded + mixer.replicated));
     for (RhPass pass = RH_PASS_FORWARD; pass < RH_PASS_LAST; pass++)
         CU_ASSERT_EQUAL(sum_of(m, RH_BLOCK_MIXER, pass, &shard).kernels, 0);
-    RhActivation none =
-        rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, RH_RECOMPUTE_FULL, &shard);
-    RhActivation ffn =
-        rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_FULL, &shard);
+    shard.recompute = RH_RECOMPUTE_FULL;
+    RhActivation none = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+    RhActivation ffn = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, &shard);
     CU_ASSERT_TRUE(none.kept == 0 && none.forward == 0 && none.backward == 0);
     CU_ASSERT_EQUAL(ffn.kept, 2.0 * 1024 * 4096);
     CU_ASSERT_STRING_EQUAL(rh_operator_name(m->kinds[0].mixer), "none");

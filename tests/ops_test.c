@@ -130,6 +130,7 @@ static void selective_recompute_replays_the_core_of_attention_alone(void)
     g_autoptr(RhModel) m = llama_like();
     RhShard shard = shard_of(2, 4096, 1, true);
     RhPass pass = RH_PASS_RECOMPUTE_SELECTIVE;
+    shard.recompute = RH_RECOMPUTE_SELECTIVE;
     Sum core = sum_part(m, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &shard);
     CU_ASSERT_EQUAL(core.kernels, 1);
     RH_CHECK_CLOSE(core.flops, 4.0 * 4096 * 4096 / 2 * 2048 / 2, 1e-12);
@@ -241,6 +242,7 @@ static void a_window_costs_what_the_mask_leaves(void)
 {
     g_autoptr(RhModel) m = llama_like();
     RhShard shard = shard_of(1, 8192, 1, true);
+    shard.recompute = RH_RECOMPUTE_SELECTIVE;
     double full =
         sum_part(m, RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_RECOMPUTE_SELECTIVE, &shard).flops;
     m->kinds[0].window_tokens = 1024;
@@ -296,8 +298,10 @@ static void eager_frameworks_launch_more_kernels_and_move_more_bytes(void)
 static double layer_kept(const RhModel *m, RhRecompute recompute, const RhShard *shard)
 {
     const RhLayerKind *k = &m->kinds[0];
-    return rh_block_activation_bytes(m, k, RH_BLOCK_MIXER, recompute, shard).kept +
-           rh_block_activation_bytes(m, k, RH_BLOCK_FFN, recompute, shard).kept;
+    RhShard again = *shard;
+    again.recompute = recompute;
+    return rh_block_activation_bytes(m, k, RH_BLOCK_MIXER, &again).kept +
+           rh_block_activation_bytes(m, k, RH_BLOCK_FFN, &again).kept;
 }
 
 static void activation_bytes_of_gpt_are_equations_1_to_6_of_korthikanti(void)
@@ -347,19 +351,17 @@ static void the_edges_keep_what_section_4_3_says(void)
     for (int32_t tp = 1; tp <= 8; tp *= 2) {
         RhShard shard = shard_of(tp, 2048, 2, true);
         shard.sequence_parallel = true;
-        RhActivation head =
-            rh_block_activation_bytes(m, NULL, RH_BLOCK_HEAD, RH_RECOMPUTE_FULL, &shard);
+        shard.recompute = RH_RECOMPUTE_FULL; /* layers alone */
+        RhActivation head = rh_block_activation_bytes(m, NULL, RH_BLOCK_HEAD, &shard);
         RH_CHECK_CLOSE(head.kept, 4 * s * b * h / tp * (1 + V / h), 1e-14);
         double gathered = 2 * s * b * h;
         RH_CHECK_CLOSE(head.kept + head.forward - gathered, s * b * (10 * V + 4 * h) / tp, 1e-14);
-        RhActivation embedding =
-            rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, RH_RECOMPUTE_NONE, &shard);
+        RhActivation embedding = rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, &shard);
         RH_CHECK_CLOSE(embedding.kept, s * b * h / tp, 1e-14);
     }
     m->hidden_dropout = false;
     RhShard shard = shard_of(1, 2048, 2, true);
-    CU_ASSERT_EQUAL(
-        rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, RH_RECOMPUTE_NONE, &shard).kept, 0);
+    CU_ASSERT_EQUAL(rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, &shard).kept, 0);
 }
 
 /* What forward and backward find is the same whether it is kept or computed again. */
@@ -372,7 +374,8 @@ static void recompute_moves_bytes_from_kept_to_working(void)
         for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
             double at_forward[RH_RECOMPUTE_LAST], at_backward[RH_RECOMPUTE_LAST];
             for (RhRecompute r = RH_RECOMPUTE_NONE; r < RH_RECOMPUTE_LAST; r++) {
-                RhActivation x = rh_block_activation_bytes(m, &m->kinds[0], block, r, &shard);
+                shard.recompute = r;
+                RhActivation x = rh_block_activation_bytes(m, &m->kinds[0], block, &shard);
                 CU_ASSERT_TRUE(x.kept >= 0 && x.forward > 0 && x.backward > 0);
                 at_forward[r] = x.kept + x.forward;
                 at_backward[r] = x.kept + x.backward;

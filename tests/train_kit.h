@@ -38,6 +38,15 @@ static inline void train_kit_runs_all(TrainKit *k)
     k->c.stack = k->stack;
 }
 
+/* Some modules of the model's layers, by the bits of a number that was drawn. */
+static inline RhRecompute train_drawn_modules(const RhModel *model, uint32_t bits)
+{
+    uint32_t modules = 0;
+    for (int k = 0; k < model->kinds_count; k++)
+        modules |= (uint32_t)rh_kind_modules(model, &model->kinds[k]);
+    return (RhRecompute)(modules & bits);
+}
+
 static inline void train_kit_clear(TrainKit *k)
 {
     rh_model_free(k->model);

@@ -46,6 +46,39 @@ static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock 
         pair[0] = NULL;
 }
 
+#define MODULE_NAME(constant, bit, name, whole) [bit] = (name),
+const char *const rh_recompute_modules[] = {RH_RECOMPUTE_MODULES(MODULE_NAME) NULL};
+
+#define MODULE_WHOLE(constant, bit, name, whole) | ((whole) ? RH_RECOMPUTE_##constant : 0)
+static const uint32_t WHOLE_MODULES = 0 RH_RECOMPUTE_MODULES(MODULE_WHOLE);
+
+static uint32_t modules_of(const RhOperator *op)
+{
+    return op != NULL ? (uint32_t)op->modules : 0;
+}
+
+RhRecompute rh_kind_modules(const RhModel *model, const RhLayerKind *kind)
+{
+    g_return_val_if_fail(model != NULL && kind != NULL, RH_RECOMPUTE_NONE);
+    uint32_t modules = modules_of(kind->mixer) | modules_of(kind->ffn) |
+                       modules_of(kind->inner_mixer) | modules_of(kind->inner_ffn);
+    if (kind->shared_width == 0)
+        modules &= ~(uint32_t)RH_RECOMPUTE_SHARED;
+    return (RhRecompute)(modules | (model->norm != RH_NORM_NONE ? RH_RECOMPUTE_NORM : 0));
+}
+
+bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                            const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, false);
+    if (!in_layer(block) || shard->recompute == RH_RECOMPUTE_FULL)
+        return false;
+    const RhOperator *inner = block == RH_BLOCK_MIXER ? kind->inner_mixer : kind->inner_ffn;
+    const RhOperator *outer = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
+    uint32_t modules = modules_of(inner) | modules_of(outer);
+    return ((uint32_t)shard->recompute & modules & WHOLE_MODULES) != 0;
+}
+
 int64_t rh_shard_tokens(const RhShard *shard)
 {
     return shard->microbatch * (shard->sequence / MAX(shard->cp, 1));
@@ -89,6 +122,11 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     ops.in_steps = shard->tensor_overlap && op != NULL && op->in_steps;
     if (op != NULL)
         op->kernels(&ops, pass);
+    /* A norm's output that is made again is cast again for the linear layers that read it. */
+    bool again = part == RH_PART_SEQUENCE && pass == RH_PASS_RECOMPUTE_SELECTIVE;
+    if (again && in_layer(block) && rh_ops_replays(&ops, RH_RECOMPUTE_NORM) && pair[1] != NULL &&
+        pair[1]->gathers_operands)
+        rh_ops_cast(&ops, rh_ops_sequence_elements(&ops));
 }
 
 void rh_block_kernels(const RhModel *model, const RhLayerKind *kind, RhBlock block, RhPart part,
@@ -137,21 +175,20 @@ RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock bl
     return flops_of(&ops, block);
 }
 
-/* What recomputation leaves of the kept bytes: in layers all but the core, or a layer's input
+/* What recomputation leaves of the kept bytes: in layers all but its modules', or a layer's input
  * alone, which its first block keeps. */
-static double left_bytes(const RhOps *ops, RhBlock block, RhRecompute recompute,
-                         const RhOperatorBytes *all)
+static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes *all)
 {
-    if (!in_layer(block) || recompute == RH_RECOMPUTE_NONE)
+    if (!in_layer(block))
         return all->kept;
-    if (recompute == RH_RECOMPUTE_SELECTIVE)
-        return all->kept - all->core;
+    if (ops->shard->recompute != RH_RECOMPUTE_FULL)
+        return all->kept - all->dropped;
     bool first = block == RH_BLOCK_MIXER || ops->kind->mixer == NULL;
     return first && all->kept > 0 ? ops->element_bytes * rh_ops_sequence_elements(ops) : 0;
 }
 
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
-                                       RhRecompute recompute, const RhShard *shard)
+                                       const RhShard *shard)
 {
     g_return_val_if_fail(model != NULL && shard != NULL, (RhActivation){0});
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhActivation){0});
@@ -162,11 +199,11 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
     for (int i = 0; i < 2; i++) {
         RhOperatorBytes b = pair[i] != NULL ? pair[i]->bytes(&ops) : (RhOperatorBytes){0};
         sum.kept += b.kept;
-        sum.core += b.core;
+        sum.dropped += b.dropped;
         sum.forward += b.forward;
         sum.backward += b.backward;
     }
-    double left = left_bytes(&ops, block, recompute, &sum), again = sum.kept - left;
+    double left = left_bytes(&ops, block, &sum), again = sum.kept - left;
     return (RhActivation){left, again + sum.forward, again + sum.backward};
 }
 

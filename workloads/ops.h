@@ -26,8 +26,8 @@ typedef enum {
     RH_BLOCK_HEAD
 } RhBlock;
 typedef enum { RH_PART_NONE, RH_PART_SEQUENCE, RH_PART_TENSOR } RhPart;
-/* RECOMPUTE_* are the forward kernels replayed before backward: all of the block, or attention's
- * core alone. PREFILL reads whole prompts and keeps nothing for a backward pass; DECODE is one
+/* RECOMPUTE_* are the forward kernels replayed before backward: all of the block, or those of the
+ * shard's modules. PREFILL reads whole prompts and keeps nothing for a backward pass; DECODE is one
  * token of each sequence, whose keys and values lie in a cache. */
 typedef enum {
     RH_PASS_NONE,
@@ -40,12 +40,33 @@ typedef enum {
     RH_PASS_DECODE,
     RH_PASS_LAST,
 } RhPass;
+
+/* Modules of a layer: what is not kept for backward, but run again before it, is a sum of them. A row is
+ * a bit, its name, and whether it runs again from the block's whole input, which tensor ranks then
+ * gather. Names are those of Megatron-Core (--recompute-modules; transformer_config.py,
+ * recompute_modules); FULL is the layer, and stands alone. What a module is of an operator, the operator
+ * says: which bytes it drops, which kernels bring them back. */
+#define RH_RECOMPUTE_MODULES(ROW)                                                                  \
+    ROW(CORE, 0, "core_attn", false)                                                               \
+    ROW(FULL, 1, "full", true)                                                                     \
+    ROW(NORM, 2, "layernorm", false)                                                               \
+    ROW(UP, 3, "mla_up_proj", false)                                                               \
+    ROW(EXPERT_ACTIVATION, 4, "moe_act", false)                                                    \
+    ROW(FFN, 5, "mlp", true)                                                                       \
+    ROW(MIXTURE, 6, "moe", true)                                                                   \
+    ROW(SHARED, 7, "shared_experts", true)                                                         \
+    ROW(SCAN_NORM, 8, "gdn_norm_out", false)
+
+#define RH_RECOMPUTE_BIT(constant, bit, name, whole) RH_RECOMPUTE_##constant = 1 << (bit),
 typedef enum {
     RH_RECOMPUTE_NONE,
-    RH_RECOMPUTE_SELECTIVE,
-    RH_RECOMPUTE_FULL,
-    RH_RECOMPUTE_LAST
+    RH_RECOMPUTE_MODULES(RH_RECOMPUTE_BIT) RH_RECOMPUTE_SELECTIVE = RH_RECOMPUTE_CORE,
+    RH_RECOMPUTE_LAST = RH_RECOMPUTE_FULL + 1, /* behind the values that have a word of their own */
 } RhRecompute;
+#undef RH_RECOMPUTE_BIT
+
+/* Names of the bits from 0 on, NULL-ended. */
+extern const char *const rh_recompute_modules[];
 
 /* How ranks that have other tokens of a sequence come by one another's keys and values: block by block
  * around a ring, or gathered beforehand. */
@@ -66,7 +87,9 @@ typedef struct {
     bool tensor_overlap; /* collectives of tensor ranks go in steps, beside the linear layers' */
     int64_t sequence;    /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t microbatch;  /* b */
-    RhDtype dtype;       /* bf16 or fp16 */
+    /* What is run again before backward: of rh_block_activation_bytes and RECOMPUTE_SELECTIVE. */
+    RhRecompute recompute;
+    RhDtype dtype;          /* bf16 or fp16 */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
@@ -138,7 +161,13 @@ typedef struct {
 RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                        const RhShard *shard);
 
-/* Bytes one rank keeps from forward to backward for one micro-batch of the block (what `recompute`
+/* Modules that a layer of this kind has; NORM counts wherever there is a norm. */
+RhRecompute rh_kind_modules(const RhModel *model, const RhLayerKind *kind);
+/* Does what the shard runs again of a block begin with the block's whole input? */
+bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                            const RhShard *shard);
+
+/* Bytes one rank keeps from forward to backward for one micro-batch of the block (what recomputation
  * leaves), and the largest transient bytes while the block runs forward / backward. Formulas:
  * Korthikanti et al. 2022 (arXiv 2205.05198), adapted to gated ffn, GQA and fused attention;
  * docs/model.md. */
@@ -148,7 +177,7 @@ typedef struct {
     double backward; /* extra while backward runs, including what recomputation brings back */
 } RhActivation;
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
-                                       RhRecompute recompute, const RhShard *shard);
+                                       const RhShard *shard);
 
 /* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
  * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */

@@ -139,10 +139,29 @@ static bool say_shard(RhLaunchText *t, GError **error)
     return true;
 }
 
+/* Without a list of modules it is core_attn's. */
+static bool say_recompute(RhLaunchText *t, GError **error)
+{
+    uint32_t modules = (uint32_t)t->layout->recompute;
+    (void)error;
+    if (modules == RH_RECOMPUTE_NONE)
+        return true;
+    if (modules == RH_RECOMPUTE_FULL) {
+        rh_launch_say(t, "--recompute-granularity full --recompute-method uniform "
+                         "--recompute-num-layers 1");
+        return true;
+    }
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (int bit = 0; rh_recompute_modules[bit]; bit++)
+        if (modules >> bit & 1)
+            g_string_append_printf(names, " %s", rh_recompute_modules[bit]);
+    rh_launch_say(t, "--recompute-granularity selective%s%s",
+                  modules == RH_RECOMPUTE_SELECTIVE ? "" : " --recompute-modules",
+                  modules == RH_RECOMPUTE_SELECTIVE ? "" : names->str);
+    return true;
+}
+
 /* By value. */
-static const char *const recompute_words[] = {
-    "", "--recompute-granularity selective",
-    "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"};
 /* Chunks are said by vpp. */
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
@@ -170,7 +189,7 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "mb", .flag = "--micro-batch-size"},
     {.key = "zero", .say = say_zero},
     {.key = "shard", .say = say_shard},
-    {.key = "recompute", VALUES(recompute_words)},
+    {.key = "recompute", .say = say_recompute},
     {.key = "schedule", VALUES(schedule_words)},
     {.key = "sp", VALUES(sequence_words)},
     {.key = "tpoverlap", VALUES(overlap_words)},

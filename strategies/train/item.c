@@ -1,7 +1,7 @@
 /* Passes of embedding, layers and head, woven from their blocks. What recomputation replays: full
  * recomputation keeps a layer's input alone and runs its forward again before its backward (Chen et
- * al. 2016, arXiv 1604.06174); selective replays attention's core, which is part of the mixer's
- * data piece. */
+ * al. 2016, arXiv 1604.06174); modules of a block are run again before the block's backward, or, where
+ * they lie inside its tensor part, as part of its data piece. */
 #include "strategies/train/item.h"
 
 #include <math.h>
@@ -185,11 +185,26 @@ static void block_weight(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
     rh_weave_kernels(w, rh_block_name(kind), RH_PARTS(&b->weight));
 }
 
+/* Modules that begin with the block's input; nobody needs the output. */
+static void block_again(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
+{
+    const char *label = rh_block_name(kind);
+    w->phase = RH_PHASE_RECOMPUTE;
+    w->summed = false;
+    rh_weave_kernels(w, label, RH_PARTS(&b->sequence_again));
+    if (b->tensor_again.kernels->len > 0) {
+        seam(w, RH_SEAM_FORWARD_IN);
+        weave_tensor(w, label, &b->tensor_again);
+    }
+    w->phase = RH_PHASE_NONE;
+}
+
 static void block_backward(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
 {
     const char *label = rh_block_name(kind);
     w->block = kind;
     w->at = b;
+    block_again(w, kind, b);
     w->before_weight = w->before_sequence = -1;
     seam(w, RH_SEAM_BACKWARD_IN);
     weave_tensor(w, label, &b->data);
@@ -355,7 +370,7 @@ RhActivation rh_item_bytes(const RhPieces *pieces, int kind)
     if (kind == RH_ITEM_HEAD)
         return pieces->head.bytes;
     const RhActivation *mixer = &pieces->mixer[kind].bytes, *ffn = &pieces->ffn[kind].bytes;
-    bool replayed = pieces->recompute == RH_RECOMPUTE_FULL;
+    bool replayed = pieces->shard.recompute == RH_RECOMPUTE_FULL;
     return (RhActivation){.kept = mixer->kept + ffn->kept,
                           .forward = fmax(mixer->forward, ffn->forward),
                           .backward = replayed ? mixer->backward + ffn->backward

@@ -196,6 +196,42 @@ static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
+/* Modules of the model's layers, joined by commas where `named` is not NULL. */
+static uint32_t modules_of(const RhModel *model, GString *named)
+{
+    uint32_t modules = 0;
+    for (int k = 0; k < model->kinds_count; k++)
+        modules |= (uint32_t)rh_kind_modules(model, &model->kinds[k]);
+    for (int bit = 0; rh_recompute_modules[bit]; bit++)
+        if (modules >> bit & 1)
+            g_string_append_printf(named, "%s%s", named->len ? ", " : "",
+                                   rh_recompute_modules[bit]);
+    return modules;
+}
+
+/* Selective and full are legal for any model, and say nothing where there is nothing to run again. */
+static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    g_autoptr(GString) named = g_string_new(NULL);
+    uint32_t asked = (uint32_t)l->recompute, have = modules_of(c->model, named);
+    if (asked < RH_RECOMPUTE_LAST)
+        return true;
+    for (int bit = 0; rh_recompute_modules[bit]; bit++)
+        if (asked & ~have & (1u << bit))
+            return rh_fail(error, RH_ERROR_USAGE, "recompute: %s has no %s\nnote: its modules: %s",
+                           c->model->name, rh_recompute_modules[bit], named->str);
+    if (l->overlap == RH_OVERLAP_SHARED && (asked & RH_RECOMPUTE_SHARED))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "recompute: a shared expert that runs beside exchanges (epoverlap=shared) is "
+            "not run again by itself\nhelp: leave out shared_experts");
+    if (l->overlap == RH_OVERLAP_BATCHES && (asked & RH_RECOMPUTE_MIXTURE))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "recompute: halves that take turns (epoverlap=batches) do not run their "
+                       "experts again\nhelp: leave out moe");
+    return true;
+}
+
 bool rh_train_job_legal(const RhCase *c, GError **error)
 {
     if (c->job.gpus > rh_platform_gpus(c->platform))
@@ -234,5 +270,6 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
                        l->pp, l->dp, l->cp, ranks, c->job.gpus);
-    return stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
+    return recompute_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
+           pipeline_legal(c, l, error);
 }

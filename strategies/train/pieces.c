@@ -97,19 +97,23 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
 
 static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block)
 {
-    RhActivation bytes =
-        rh_block_activation_bytes(pieces->c->model, kind, block, pieces->recompute, &pieces->shard);
+    RhActivation bytes = rh_block_activation_bytes(pieces->c->model, kind, block, &pieces->shard);
     BlockOf of = {pieces, kind, block};
     RhParams params = rh_block_params(pieces->c->model, kind, block, &pieces->shard);
     bool whole = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard);
-    bool replay = block == RH_BLOCK_MIXER && pieces->recompute == RH_RECOMPUTE_SELECTIVE;
+    RhRecompute modules = pieces->shard.recompute;
+    bool some = kind != NULL && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
+    bool from_input = rh_block_replays_whole(pieces->c->model, kind, block, &pieces->shard);
+    RhPass replay = some ? RH_PASS_RECOMPUTE_SELECTIVE : RH_PASS_NONE;
+    RhPass outer = from_input ? replay : RH_PASS_NONE, inner = from_input ? RH_PASS_NONE : replay;
     /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
      * the data pass. */
     return (RhBlockPieces){
         .sequence_forward = piece_new(&of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE),
         .tensor_forward = piece_new(&of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE),
-        .data = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA,
-                          replay ? RH_PASS_RECOMPUTE_SELECTIVE : RH_PASS_NONE),
+        .sequence_again = piece_new(&of, RH_PART_SEQUENCE, replay, RH_PASS_NONE),
+        .tensor_again = piece_new(&of, RH_PART_TENSOR, outer, RH_PASS_NONE),
+        .data = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner),
         .weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE),
         .sequence_backward =
             piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
@@ -126,7 +130,6 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
 {
     RhPieces *p = g_new0(RhPieces, 1);
     p->c = c;
-    p->recompute = layout->recompute;
     p->shard = (RhShard){.tp = layout->tp,
                          .cp = layout->cp,
                          .ulysses = layout->ulysses,
@@ -140,6 +143,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
                              layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
                          .sequence = c->job.sequence,
                          .microbatch = microbatch,
+                         .recompute = layout->recompute,
                          .dtype = c->job.recipe->dtype,
                          .recipe = c->job.recipe,
                          .gradient_bytes = (int32_t)rh_gradient_bytes(c),
@@ -169,7 +173,8 @@ RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
 
 static void block_clear(RhBlockPieces *b)
 {
-    RhPiece *all[] = {&b->sequence_forward, &b->tensor_forward, &b->data, &b->weight,
+    RhPiece *all[] = {&b->sequence_forward, &b->tensor_forward, &b->sequence_again,
+                      &b->tensor_again,     &b->data,           &b->weight,
                       &b->sequence_backward};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
         for (int32_t k = 0; k < all[i]->parts_count; k++)

@@ -23,9 +23,11 @@ typedef struct RhPiece {
     RhExchange exchange; /* of a part: what it begins with */
 } RhPiece;
 
-/* Forward and backward of one block, by part. `data` holds what selective recomputation replays. */
+/* Forward and backward of one block, by part. Modules that are run again do so in `sequence_again` and
+ * `tensor_again`, from the block's input; those within the tensor part in `data`. */
 typedef struct {
     RhPiece sequence_forward, tensor_forward;
+    RhPiece sequence_again, tensor_again;
     RhPiece data, weight, sequence_backward;
     RhHeld params;       /* on this rank */
     double whole_params; /* of the common ones, what tensor ranks do not cut: norms */
@@ -37,7 +39,6 @@ typedef struct {
 typedef struct RhPieces {
     const RhCase *c;
     RhShard shard;
-    RhRecompute recompute;
     RhBlockPieces mixer[RH_LAYER_KINDS_MAX], ffn[RH_LAYER_KINDS_MAX];
     RhBlockPieces embedding, head;
     double message_bytes; /* what one rank sends to the next stage */

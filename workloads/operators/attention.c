@@ -126,7 +126,8 @@ static void kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops, &w);
         break;
     case RH_PASS_RECOMPUTE_SELECTIVE:
-        rh_core_kernels(ops, &core, pass);
+        if (rh_ops_replays(ops, RH_RECOMPUTE_CORE))
+            rh_core_kernels(ops, &core, pass);
         break;
     case RH_PASS_NONE:
     case RH_PASS_LAST:
@@ -139,7 +140,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     RhCore core = core_of(ops, &w);
-    double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
+    double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
     /* Queries and keys before their norm, and its copies. */
     double normed = ops->kind->qk_norm ? (double)(w.q + w.kv) : 0;
     /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
@@ -148,8 +149,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
                  (e + rh_ops_norm_copies(ops)) * normed;
     double out = rh_ops_kept_copy_bytes(ops) * (double)w.q; /* as the second GEMM's input */
     return (RhOperatorBytes){
-        .kept = (double)ops->tokens * (row + out) + dropped,
-        .core = dropped,
+        .kept = (double)ops->tokens * (row + out) + of_core,
+        .dropped = rh_ops_replays(ops, RH_RECOMPUTE_CORE) ? of_core : 0,
         .forward = e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops) +
                    rh_core_context_bytes(ops, &core, false),
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
@@ -161,6 +162,7 @@ const RhOperator rh_attention = {.name = "attention",
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
+                                 .modules = RH_RECOMPUTE_CORE,
                                  .in_steps = true,
                                  .rings = true,
                                  .gathers_operands = true};
@@ -173,6 +175,7 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true,
                                        .rings = true,
                                        .gathers_operands = true};
@@ -184,6 +187,7 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true};
 
 /* The same without a mask. */
@@ -193,5 +197,6 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .flops = flops,
                                            .kernels = kernels,
                                            .bytes = bytes,
+                                           .modules = RH_RECOMPUTE_CORE,
                                            .in_steps = true,
                                            .gathers_operands = true};

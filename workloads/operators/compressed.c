@@ -252,6 +252,15 @@ static void backward(RhOps *ops, const Widths *w, const Matrix *m, int count)
         gemm(ops, &m[i], true);
 }
 
+/* Queries from their latent; there is one key, which does not come from one. */
+static void replay_up(RhOps *ops, const Widths *w)
+{
+    double n = (double)ops->tokens;
+    rh_ops_gemm(ops, 1, ops->tokens, w->q, ops->kind->q_rank);
+    rh_ops_norm(ops, n * (double)w->q, false);
+    rh_ops_rotary(ops, n * (double)(w->heads * ops->kind->rope_size), false);
+}
+
 static void kernels(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
@@ -262,7 +271,10 @@ static void kernels(RhOps *ops, RhPass pass)
     } else if (pass == RH_PASS_BACKWARD_DATA) {
         backward(ops, &w, m, count);
     } else if (pass == RH_PASS_RECOMPUTE_SELECTIVE) {
-        core(ops, &w, false);
+        if (rh_ops_replays(ops, RH_RECOMPUTE_UP))
+            replay_up(ops, &w);
+        if (rh_ops_replays(ops, RH_RECOMPUTE_CORE))
+            core(ops, &w, false);
     } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
         for (int i = count - 1; i >= 0; i--)
             for (int64_t b = 0; b < m[i].batch; b++)
@@ -282,9 +294,11 @@ static RhOperatorBytes bytes(const RhOps *ops)
                      (double)kind->index_heads * (kind->index_size + 1);
     double chosen = RH_FP32 * (is_indexed(kind) ? kind->index_top : 0);
     double core_bytes = n * (STATISTICS_BYTES * (double)w.heads);
-    double copies = rh_ops_norm_copies(ops) * normed;
-    return (RhOperatorBytes){.kept = n * (e * columns + copies + chosen) + core_bytes,
-                             .core = core_bytes,
+    double copies = rh_ops_norm_copies(ops);
+    double up_bytes = n * (2 * e + copies) * (double)w.q; /* before their norm and after */
+    return (RhOperatorBytes){.kept = n * (e * columns + copies * normed + chosen) + core_bytes,
+                             .dropped = (rh_ops_replays(ops, RH_RECOMPUTE_CORE) ? core_bytes : 0) +
+                                        (rh_ops_replays(ops, RH_RECOMPUTE_UP) ? up_bytes : 0),
                              .forward = e * wide + rh_ops_gathered_bytes(ops),
                              .backward =
                                  e * (2 * n * (double)w.q + wide) + rh_ops_gathered_bytes(ops)};
@@ -296,4 +310,5 @@ const RhOperator rh_compressed_attention = {.name = "compressed attention",
                                             .params = params,
                                             .flops = flops,
                                             .kernels = kernels,
-                                            .bytes = bytes};
+                                            .bytes = bytes,
+                                            .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP};

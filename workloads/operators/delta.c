@@ -133,6 +133,8 @@ static void kernels(RhOps *ops, RhPass pass)
         backward(ops, &w);
     else if (pass == RH_PASS_BACKWARD_WEIGHT)
         weight_gradients(ops, &w);
+    else if (pass == RH_PASS_RECOMPUTE_SELECTIVE && rh_ops_replays(ops, RH_RECOMPUTE_SCAN_NORM))
+        rh_scan_gated_norm(ops, (double)ops->tokens * (double)w.values, false);
 }
 
 /* Kept: the first matrix' output, the convolution's, normed and repeated queries and keys, the inverse,
@@ -147,7 +149,9 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double states = n * rh_scan_state_bytes(&w.scan) * e / RH_FP32;
     double gathered = rh_ops_gathered_bytes(ops);
     double gradients = e * (n * (double)(w.in + 2 * w.repeated + 2 * w.values) + wide);
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_SCAN_NORM);
     return (RhOperatorBytes){.kept = n * (e * columns + copies),
+                             .dropped = again ? n * e * (double)w.values : 0,
                              .forward = e * wide + gathered + states,
                              .backward = gradients + gathered + 2 * states};
 }
@@ -157,4 +161,5 @@ const RhOperator rh_delta_net = {.name = "gated DeltaNet",
                                  .params = params,
                                  .flops = flops,
                                  .kernels = kernels,
-                                 .bytes = bytes};
+                                 .bytes = bytes,
+                                 .modules = RH_RECOMPUTE_SCAN_NORM};

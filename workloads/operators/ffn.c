@@ -61,6 +61,13 @@ static void activation(RhOps *ops, const Widths *w, bool backward)
     rh_ffn_activation(ops, (double)ops->tokens * (double)w->down, backward);
 }
 
+static void forward(RhOps *ops, const Widths *w)
+{
+    rh_ops_linear_gathered(ops, w->up, ops->model->hidden);
+    activation(ops, w, false);
+    rh_ops_linear_summed(ops, ops->model->hidden, w->down);
+}
+
 static void kernels(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
@@ -70,9 +77,7 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_RECOMPUTE_FULL:
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
-        rh_ops_linear_gathered(ops, w.up, h);
-        activation(ops, &w, false);
-        rh_ops_linear_summed(ops, h, w.down);
+        forward(ops, &w);
         break;
     case RH_PASS_BACKWARD_DATA:
         rh_ops_linear_gathered(ops, w.down, h);
@@ -88,6 +93,9 @@ static void kernels(RhOps *ops, RhPass pass)
         }
         break;
     case RH_PASS_RECOMPUTE_SELECTIVE:
+        if (rh_ops_replays(ops, RH_RECOMPUTE_FFN))
+            forward(ops, &w);
+        break;
     case RH_PASS_NONE:
     case RH_PASS_LAST:
     default:
@@ -105,8 +113,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double into_activation = e * (wide + down), inside = e * (down + up);
     double out_of_activation = e * (up + wide) + rh_ops_gathered_bytes(ops);
-    return (RhOperatorBytes){.kept =
-                                 e * (up + (eager_gate ? down : 0)) + rh_ops_kept_bytes(ops) * down,
+    double kept = e * (up + (eager_gate ? down : 0)) + rh_ops_kept_bytes(ops) * down;
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_FFN);
+    return (RhOperatorBytes){.kept = kept,
+                             .dropped = again ? kept - rh_ops_wide_input_bytes(ops) : 0,
                              .forward = e * wide + rh_ops_gathered_bytes(ops),
                              .backward = MAX(into_activation, MAX(inside, out_of_activation))};
 }
@@ -117,5 +127,6 @@ const RhOperator rh_ffn = {.name = "ffn",
                            .flops = flops,
                            .kernels = kernels,
                            .bytes = bytes,
+                           .modules = RH_RECOMPUTE_FFN,
                            .in_steps = true,
                            .gathers_operands = true};

@@ -269,6 +269,20 @@ static void weight_gradients(RhOps *ops)
         rh_ops_bias_gradient(ops, w.down + ops->kind->q_rank);
 }
 
+/* From the latents, after their norms, to what the core reads. */
+static void replay_up(RhOps *ops, const Widths *w)
+{
+    const RhLayerKind *kind = ops->kind;
+    rh_ops_linear(ops, ops->tokens, w->q, kind->q_rank > 0 ? kind->q_rank : ops->model->hidden);
+    rotation(ops, w, false);
+    if (is_sparse(ops)) {
+        rh_ops_gemm(ops, w->heads, ops->tokens, kind->kv_rank, kind->head_size - kind->rope_size);
+    } else {
+        rh_ops_linear(ops, ops->tokens, w->up, kind->kv_rank);
+        assembly(ops, w, false);
+    }
+}
+
 static void kernels(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
@@ -287,7 +301,10 @@ static void kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops);
         break;
     case RH_PASS_RECOMPUTE_SELECTIVE:
-        rh_core_kernels(ops, &core, pass);
+        if (rh_ops_replays(ops, RH_RECOMPUTE_UP))
+            replay_up(ops, &w);
+        if (rh_ops_replays(ops, RH_RECOMPUTE_CORE))
+            rh_core_kernels(ops, &core, pass);
         break;
     case RH_PASS_NONE:
     case RH_PASS_LAST:
@@ -306,6 +323,13 @@ static double core_columns(const RhOps *ops, const Widths *w)
                           : (double)(2 * w->q + 2 * w->v);
 }
 
+/* Of these, what comes out of the latents: all but the output. */
+static double up_columns(const RhOps *ops, const Widths *w)
+{
+    double outputs = is_sparse(ops) ? (double)(w->v + w->heads * ops->kind->kv_rank) : (double)w->v;
+    return core_columns(ops, w) - outputs;
+}
+
 /* Of the indexer: its queries, key and weights, and the numbers of the chosen keys. */
 static double index_bytes(const RhOps *ops)
 {
@@ -321,14 +345,16 @@ static RhOperatorBytes bytes(const RhOps *ops)
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
     RhCore core = core_as_used(ops, &w);
-    double e = ops->element_bytes, dropped = rh_core_kept_bytes(ops, &core);
+    double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
     double normed = (double)(kind->kv_rank + kind->q_rank);
     double columns = normed + kind->rope_size + core_columns(ops, &w);
     double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
                  rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
+    double up = up_columns(ops, &w);
     return (RhOperatorBytes){
-        .kept = (double)ops->tokens * row + dropped,
-        .core = dropped,
+        .kept = (double)ops->tokens * row + of_core,
+        .dropped = (rh_ops_replays(ops, RH_RECOMPUTE_CORE) ? of_core : 0) +
+                   (rh_ops_replays(ops, RH_RECOMPUTE_UP) ? e * (double)ops->tokens * up : 0),
         .forward = e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops) +
                    rh_core_context_bytes(ops, &core, false),
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
@@ -341,6 +367,7 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
                                         .in_steps = true,
                                         .rings = true,
                                         .gathers_operands = true};
@@ -353,5 +380,6 @@ const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
                                         .in_steps = true,
                                         .gathers_operands = true};

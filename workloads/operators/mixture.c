@@ -367,17 +367,35 @@ static void part_shared(const GArray *shared, Beside beside[2])
     beside[1] = (Beside){shared, last, shared->len - last};
 }
 
-static void kernels(RhOps *ops, RhPass pass)
+/* What runs again before backward: all of it, or the experts' activation, the shared expert, or both. */
+static RhPass replay_of(const RhOps *ops, RhPass pass, RhRecompute module)
 {
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_MIXTURE) || rh_ops_replays(ops, module);
+    return pass != RH_PASS_RECOMPUTE_SELECTIVE ? pass
+           : again                             ? RH_PASS_RECOMPUTE_FULL
+                                               : RH_PASS_NONE;
+}
+
+static void replay_activation(RhOps *ops, const Routed *r)
+{
+    double elements = (double)r->tokens * (double)r->down;
+    rh_ffn_activation(ops, elements, false);
+    rh_ops_cast(ops, elements);
+}
+
+static void kernels(RhOps *ops, RhPass asked)
+{
+    RhPass pass = replay_of(ops, asked, RH_RECOMPUTE_NONE);
     Routed r = routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
     Beside beside[2] = {{0}};
     g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    bool overlaps = r.spread && ops->shard->shared_beside && pass != RH_PASS_BACKWARD_WEIGHT;
+    bool overlaps = r.spread && ops->shard->shared_beside && pass != RH_PASS_BACKWARD_WEIGHT &&
+                    pass != RH_PASS_NONE;
     if (shared_of(ops, &kind, &shared)) {
         shared.out = own;
-        rh_ffn.kernels(&shared, pass);
+        rh_ffn.kernels(&shared, replay_of(ops, asked, RH_RECOMPUTE_SHARED));
     }
     if (overlaps)
         part_shared(own, beside);
@@ -387,6 +405,9 @@ static void kernels(RhOps *ops, RhPass pass)
         backward_weight(ops, &r);
     else if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL)
         forward(ops, &r, beside);
+    else if (asked == RH_PASS_RECOMPUTE_SELECTIVE &&
+             rh_ops_replays(ops, RH_RECOMPUTE_EXPERT_ACTIVATION))
+        replay_activation(ops, &r);
     if (!overlaps)
         g_array_append_vals(ops->out, own->data, own->len);
 }
@@ -435,19 +456,29 @@ static RhOperatorBytes bytes(const RhOps *ops)
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
     double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;
     double operand = rh_ops_kept_bytes(ops); /* the router's own input is kept wide */
-    choice += (e - operand) * rh_ops_sequence_elements(ops);
+    double wide_input = (e - operand) * rh_ops_sequence_elements(ops);
+    choice += wide_input;
+    double activated = operand * down + (eager_gate ? e * down : 0);
+    double rest = choice + operand * copies + e * (up + latent + gated);
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_EXPERT_ACTIVATION);
+    bool input_again = rh_ops_replays(ops, RH_RECOMPUTE_NORM);
     RhOperatorBytes b = {
-        .kept = choice + operand * (copies + down) +
-                e * (up + (eager_gate ? down : 0) + latent + gated),
+        .kept = rest + activated,
+        .dropped = (again ? activated : 0) + (input_again ? wide_input : 0),
         .forward = e * (copies + wide) + gathered,
         .backward = fmax(e * (copies + down), fmax(e * (down + up), e * (up + copies) + gathered))};
     if (r.spread)
         b.backward = fmax(b.backward, e * (wide + copies));
-    if (!shared_of(ops, &kind, &one))
-        return b;
-    RhOperatorBytes shared = rh_ffn.bytes(&one);
-    double beside = e * rh_ops_hidden_elements(ops);
-    return (RhOperatorBytes){.kept = b.kept + shared.kept,
+    RhOperatorBytes shared = {0};
+    if (shared_of(ops, &kind, &one))
+        shared = rh_ffn.bytes(&one);
+    b.kept += shared.kept;
+    b.dropped += rh_ops_replays(ops, RH_RECOMPUTE_SHARED) ? shared.kept : 0;
+    if (rh_ops_replays(ops, RH_RECOMPUTE_MIXTURE))
+        b.dropped = b.kept - (input_again ? 0 : wide_input);
+    double beside = shared.kept > 0 ? e * rh_ops_hidden_elements(ops) : 0;
+    return (RhOperatorBytes){.kept = b.kept,
+                             .dropped = b.dropped,
                              .forward = fmax(b.forward, shared.forward + beside),
                              .backward = fmax(b.backward, shared.backward + beside)};
 }
@@ -464,4 +495,6 @@ const RhOperator rh_mixture = {.name = "experts",
                                .flops = flops,
                                .kernels = kernels,
                                .bytes = bytes,
-                               .takes_whole = takes_whole};
+                               .takes_whole = takes_whole,
+                               .modules = RH_RECOMPUTE_MIXTURE | RH_RECOMPUTE_EXPERT_ACTIVATION |
+                                          RH_RECOMPUTE_SHARED};

@@ -29,6 +29,8 @@ static void kernels(RhOps *ops, RhPass pass)
     bool in_layer = ops->kind != NULL, dropout = ops->model->hidden_dropout && rh_pass_trains(pass);
     bool forward = rh_pass_is_forward(pass) || (pass == RH_PASS_RECOMPUTE_FULL && in_layer);
     double elements = rh_ops_sequence_elements(ops);
+    if (pass == RH_PASS_RECOMPUTE_SELECTIVE && in_layer && rh_ops_replays(ops, RH_RECOMPUTE_NORM))
+        rh_ops_norm(ops, elements, false);
     if (!forward && pass != RH_PASS_BACKWARD_DATA)
         return;
     for (int32_t i = 0; i < norms_of(ops); i++)
@@ -48,9 +50,12 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double others = ops->model->norm == RH_NORM_NONE ? 0 : norms_of(ops);
     double copies = norms_of(ops) * rh_ops_norm_copies(ops);
     double mask = ops->kind != NULL && ops->model->hidden_dropout ? 1 : 0;
-    return (RhOperatorBytes){.kept = rh_ops_sequence_elements(ops) *
-                                         (out + others * ops->element_bytes + copies + mask) +
-                                     rh_hyper_kept_bytes(ops)};
+    bool dropped = ops->kind != NULL && others > 0 && rh_ops_replays(ops, RH_RECOMPUTE_NORM);
+    return (RhOperatorBytes){
+        .kept =
+            rh_ops_sequence_elements(ops) * (out + others * ops->element_bytes + copies + mask) +
+            rh_hyper_kept_bytes(ops),
+        .dropped = dropped ? rh_ops_sequence_elements(ops) * (out + rh_ops_norm_copies(ops)) : 0};
 }
 
 const RhOperator rh_norm = {.name = "norm", .params = params, .kernels = kernels, .bytes = bytes};

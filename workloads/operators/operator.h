@@ -31,7 +31,7 @@ typedef struct {
 /* Bytes of an operator on one rank and micro-batch. */
 typedef struct {
     double kept;     /* from forward to backward */
-    double core;     /* of these, what selective recomputation drops and computes again */
+    double dropped;  /* of these, what the shard's modules drop and compute again */
     double forward;  /* extra while forward runs */
     double backward; /* extra while backward runs */
 } RhOperatorBytes;
@@ -50,6 +50,7 @@ struct RhOperator {
     /* Its input, and the gradient of its output, go into linear layers alone: tensor ranks gather
      * them in the recipe's format (Transformer Engine does). */
     bool gathers_operands;
+    RhRecompute modules; /* of a layer that are its own, or parts of it */
     bool in_steps; /* its linear layers may be (rh_ops_linear_gathered, rh_ops_linear_summed) */
     bool rings;    /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
@@ -76,6 +77,11 @@ int64_t rh_ops_vocab(const RhOps *ops);
 int64_t rh_ops_reach(const RhOps *ops);
 /* (query, key) pairs of one sequence and head that a causal mask, and a window, leave this rank. */
 double rh_ops_visible_pairs(const RhOps *ops);
+/* Does the shard run this module again, instead of keeping what it makes? */
+bool rh_ops_replays(const RhOps *ops, RhRecompute module);
+/* A block that is run again from its input keeps that wide, whatever its linear layers would: bytes
+ * beyond what the norm keeps of it. */
+double rh_ops_wide_input_bytes(const RhOps *ops);
 /* Is this a forward pass? In training alone it has dropout, and keeps for backward. */
 bool rh_pass_is_forward(RhPass pass);
 bool rh_pass_trains(RhPass pass);

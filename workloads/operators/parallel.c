@@ -42,7 +42,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhOperatorBytes a = rh_attention.bytes(ops), f = rh_ffn.bytes(ops);
     double result = ops->element_bytes * rh_ops_hidden_elements(ops);
     return (RhOperatorBytes){.kept = a.kept + f.kept,
-                             .core = a.core,
+                             .dropped = a.dropped + f.dropped,
                              .forward = result + fmax(a.forward, f.forward),
                              .backward = result + fmax(a.backward, f.backward)};
 }
@@ -52,4 +52,5 @@ const RhOperator rh_parallel = {.name = "attention and ffn",
                                 .params = params,
                                 .flops = flops,
                                 .kernels = kernels,
-                                .bytes = bytes};
+                                .bytes = bytes,
+                                .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_FFN};

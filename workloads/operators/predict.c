@@ -126,7 +126,7 @@ static RhOperatorBytes head_bytes(const RhOps *ops)
     double tensors =
         (2 * ops->element_bytes + rh_ops_norm_copies(ops)) * rh_ops_hidden_elements(ops);
     return (RhOperatorBytes){.kept = a.kept + b.kept + tensors,
-                             .core = a.core,
+                             .dropped = a.dropped,
                              .forward = fmax(a.forward, b.forward),
                              .backward = fmax(a.backward, b.backward)};
 }

@@ -33,6 +33,18 @@ double rh_ops_visible_pairs(const RhOps *ops)
     return ops->decoding ? w : (s * w - 0.5 * w * w) / MAX(ops->shard->cp, 1);
 }
 
+bool rh_ops_replays(const RhOps *ops, RhRecompute module)
+{
+    return (ops->shard->recompute & module) != 0;
+}
+
+double rh_ops_wide_input_bytes(const RhOps *ops)
+{
+    bool input_dropped = rh_ops_replays(ops, RH_RECOMPUTE_NORM);
+    double more = ops->element_bytes - rh_ops_kept_bytes(ops);
+    return input_dropped ? 0 : more * rh_ops_sequence_elements(ops);
+}
+
 bool rh_pass_is_forward(RhPass pass)
 {
     return pass == RH_PASS_FORWARD || !rh_pass_trains(pass);
