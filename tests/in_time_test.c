@@ -1,7 +1,9 @@
 /* A time-out covers building, too. */
 #include "base/error.h"
 #include "strategies/search/rehearse.h"
+#include "strategies/search/screen.h"
 #include "tests/testkit.h"
+#include "tests/train_kit.h"
 
 static double now_s(void)
 {
@@ -50,11 +52,29 @@ static void in_time_the_answer_is_the_same(void)
     CU_ASSERT_EQUAL(a->step_time_s, b->step_time_s);
 }
 
+/* Nothing that takes long is timed beyond the deadline, and what is left out only lowers the bound. */
+static void beyond_the_deadline_collectives_count_as_nothing(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:4", "megatron", 64, 4096);
+    RhLayout l = train_layout(&k, "tp2,pp2,dp8,zero1");
+    g_autoptr(RhScreen) in_time = rh_screen_new(&k.c);
+    g_autoptr(RhScreen) late = rh_screen_new(&k.c);
+    late->deadline = (RhDeadline){.t_end_us = 1};
+    double bound_s = rh_screen_bound_s(late, &l), segment_s = rh_screen_segment_s(late, &l);
+    CU_ASSERT_EQUAL(g_hash_table_size(late->collectives), 0);
+    CU_ASSERT_EQUAL(rh_alone_times_made(late->alone), 0);
+    CU_ASSERT_EQUAL(g_hash_table_size(late->messages), 0);
+    CU_ASSERT_TRUE(bound_s > 0 && bound_s < rh_screen_bound_s(in_time, &l));
+    CU_ASSERT_TRUE(segment_s > 0 && segment_s < rh_screen_segment_s(in_time, &l));
+}
+
 int main(void)
 {
     return rh_test_main(
         "in_time",
         (const RhTest[]){{"building_ends_with_the_time_given", building_ends_with_the_time_given},
                          {"in_time_the_answer_is_the_same", in_time_the_answer_is_the_same},
+                         {"beyond_the_deadline_collectives_count_as_nothing",
+                          beyond_the_deadline_collectives_count_as_nothing},
                          {0}});
 }

@@ -27,6 +27,7 @@ static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
     g_autoptr(GArray) space =
         rh_space_list_until(c, o->constraints, o->constraints_count, deadline);
     g_autoptr(RhScreen) screen = rh_screen_new(c);
+    screen->deadline = deadline;
     double least = (double)INFINITY;
     for (guint i = 0; i < space->len && !rh_deadline_passed(deadline); i++) {
         const RhLayout *l = &g_array_index(space, RhLayout, i);

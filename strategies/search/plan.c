@@ -445,6 +445,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     gint64 started_us = g_get_monotonic_time();
     g_autoptr(RhPlan) plan = plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
+    screen->deadline = deadline;
     g_autoptr(GArray) space = rh_space_list_until(c, o.constraints, o.constraints_count, deadline);
     g_autoptr(GArray) memories = g_array_new(FALSE, FALSE, sizeof(RhTrainMemory));
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));

@@ -202,7 +202,8 @@ typedef struct {
 
 struct RhScreen {
     const RhCase *c;
-    double held_frac; /* of a device's SMs, by one communication */
+    RhDeadline deadline; /* never, unless set; then collectives count as nothing: still a bound */
+    double held_frac;    /* of a device's SMs, by one communication */
     RhMemo shards, splits, shapes, nets, flows;
     struct {
         const RhShardCost *shard;

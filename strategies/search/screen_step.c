@@ -249,7 +249,8 @@ const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
     const RhShardCost *shard = rh_screen_shard(screen, l);
     RhFlows *const *flows = rh_screen_flows(screen, l);
     void *found = NULL;
-    if (l->pp == 1 || screen->c->platform->messages.sender != RH_SHARING_NONE ||
+    if (l->pp == 1 || rh_deadline_passed(screen->deadline) ||
+        screen->c->platform->messages.sender != RH_SHARING_NONE ||
         g_hash_table_lookup_extended(shard->messages, flows, NULL, &found))
         return found;
     Calls calls = calls_of(screen, l, net, shard, flows);

@@ -229,6 +229,13 @@ static double stages_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind
     return seconds;
 }
 
+/* Beyond the deadline no more is timed: among many thousands of ranks that takes its time. What is not
+ * timed takes none, and a bound without it is a bound. */
+static bool too_late(const RhScreen *s)
+{
+    return rh_deadline_passed(s->deadline);
+}
+
 double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
                          const RhItemTask *task)
 {
@@ -239,6 +246,8 @@ double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
                            .bytes = task->bytes,
                            .routing = task->routing};
     double *found = g_hash_table_lookup(s->collectives, &key);
+    if (!found && too_late(s))
+        return 0;
     if (!found) {
         Call call =
             call_of(s, net, net->groups[task->group], task->op, task->bytes, &task->routing);
@@ -261,6 +270,8 @@ double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGr
     RhCollectiveKey key = {
         .net = net->id, .stage = stage, .group = (int32_t)group, .op = (int32_t)op, .bytes = bytes};
     double *found = g_hash_table_lookup(s->collectives, &key);
+    if (!found && too_late(s))
+        return 0;
     if (!found) {
         found = g_new(double, 1);
         *found = (rh_group_meets_all_stages(group) ? stages_s
