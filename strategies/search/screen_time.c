@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/collective/collective.h"
+#include "sim/collective/shorten.h"
 #include "strategies/search/screen.h"
 
 typedef struct {
@@ -37,27 +37,24 @@ static Call plain_call(RhScreen *s, const RhNet *net, int32_t group, RhOp op, do
     return call_of(s, net, group, op, bytes, &(RhRouting){0});
 }
 
-/* Every instance of a group in a role at once; the one at `rank` decides the steps. */
-static RhScheduleTime together(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
-                               int32_t role, const Call *call)
+/* Every instance of a group in a role at once; the one at its first rank decides the steps. */
+static RhScheduleTime together(const RhScreen *s, const RhProgram *p, int32_t group, int32_t role,
+                               const Call *call)
 {
-    g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
-    g_autoptr(RhSchedule) schedule =
-        rh_schedule_routed(call->op, call->algo, rh_program_group(p, group)->size, nodes,
-                           call->bytes, call->routing.experts > 0 ? &call->routing : NULL, NULL);
-    return rh_schedule_time(schedule, p, s->c->platform, group, role);
+    return rh_collective_time(p, s->c->platform, group, role, call->op, call->algo, call->bytes,
+                              call->routing.experts > 0 ? &call->routing : NULL);
 }
 
-static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t rank,
-                         int32_t role, const Call *call)
+static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, int32_t role,
+                         const Call *call)
 {
-    RhScheduleTime time = together(s, p, group, rank, role, call);
+    RhScheduleTime time = together(s, p, group, role, call);
     return time.fixed_s + time.moving_s;
 }
 
 /* The same, kept for all bytes where one says what others take. `key` says which groups. */
 static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
-                              int32_t rank, int32_t role, const Call *call)
+                              int32_t role, const Call *call)
 {
     key.stage = ~key.stage;
     key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)call->algo;
@@ -66,7 +63,7 @@ static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram 
     RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
     if (kept)
         return kept->fixed_s + kept->moving_s * call->bytes;
-    RhScheduleTime time = together(s, p, group, rank, role, call);
+    RhScheduleTime time = together(s, p, group, role, call);
     if (time.linear) {
         RhScheduleTime per_byte = {time.fixed_s, time.moving_s / call->bytes, true};
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
@@ -80,8 +77,7 @@ static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int
                                const Call *call)
 {
     RhCollectiveKey key = {.net = net->id, .stage = stage, .group = group};
-    int32_t first = rh_program_role(net->skeleton, stage)->first_rank;
-    return together_kept_s(s, key, net->skeleton, group, first, stage, call);
+    return together_kept_s(s, key, net->skeleton, group, stage, call);
 }
 
 /* The instance that holds `rank`, alone. */
@@ -99,7 +95,7 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
     RhSpan all = {1, g->size};
     one->gpu_of_rank = g_steal_pointer(&gpus);
     int32_t only = rh_program_add_group(one, "alone", &all, 1);
-    return together_s(s, one, only, 0, -1, call);
+    return together_s(s, one, only, -1, call);
 }
 
 /* Do the ranks that the instances of a kind of group take in, from the first place on and so on, meet
@@ -252,7 +248,7 @@ double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
         Call call =
             call_of(s, net, net->groups[task->group], task->op, task->bytes, &task->routing);
         found = g_new(double, 1);
-        *found = net->uniform ? together_kept_s(s, key, at->program, group, 0, 0, &call)
+        *found = net->uniform ? together_kept_s(s, key, at->program, group, 0, &call)
                               : alone_s(s, at->program, group, at->rank, &call);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }

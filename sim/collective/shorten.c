@@ -1,0 +1,222 @@
+#include "sim/collective/shorten.h"
+
+#include "sim/blocks.h"
+
+typedef struct {
+    const RhPlatform *platform;
+    const RhGroup *group;
+    const RhRole *role;
+    int32_t outer;       /* of the role's spans */
+    int32_t own;         /* of the group's, the one that lies in it; -1: none does */
+    int32_t jump, reach; /* repetitions from a member to the next along that, and for all of them */
+} Row;
+
+static RhSpan outer_span(const Row *row)
+{
+    return row->role->spans[row->outer];
+}
+
+/* No link or route differs by where it lies, but for switches that are not full, the last ones. */
+static bool repeats(const RhProgram *p, const RhPlatform *platform)
+{
+    return !p->gpu_of_rank && !platform->outside && platform->link_changes->len == 0;
+}
+
+/* GPUs after which all switches begin anew. */
+static int64_t period_of(const RhPlatform *platform)
+{
+    int64_t nodes = 1;
+    for (int32_t t = 0; t + 1 < platform->tiers_count && nodes < platform->nodes_count; t++) {
+        int32_t below = platform->tiers[t].nodes_per_group;
+        nodes *= below / rh_common_divisor(below, (int32_t)nodes);
+    }
+    return nodes * platform->gpus_per_node;
+}
+
+/* The role begins where all its spans do. */
+static bool is_aligned(const RhRole *role)
+{
+    for (int32_t k = 0; k < role->spans_count; k++) {
+        RhSpan span = role->spans[k];
+        if (role->first_rank / span.stride % span.extent != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool lies_in(RhSpan inner, RhSpan outer)
+{
+    return inner.stride % outer.stride == 0 &&
+           outer.extent % (inner.stride / outer.stride * inner.extent) == 0;
+}
+
+/* Each of the group's spans is in one of the role's, and one at most in the outermost. */
+static bool place_group(Row *row)
+{
+    for (int32_t k = 0; k < row->group->spans_count; k++) {
+        RhSpan span = row->group->spans[k];
+        bool lies = span.extent == 1;
+        if (row->group->periods[k] > 0)
+            return false;
+        for (int32_t i = 0; i < row->role->spans_count && !lies; i++) {
+            lies = lies_in(span, row->role->spans[i]);
+            if (!lies || i != row->outer)
+                continue;
+            if (row->own >= 0)
+                return false;
+            row->own = k;
+            row->jump = span.stride / outer_span(row).stride;
+            row->reach = row->jump * span.extent;
+        }
+        if (!lies)
+            return false;
+    }
+    return true;
+}
+
+static bool row_of(Row *row)
+{
+    const RhRole *role = row->role;
+    for (int32_t k = 0; k < role->spans_count; k++)
+        if (role->spans[k].extent > 1 &&
+            (row->outer < 0 || role->spans[k].stride > outer_span(row).stride))
+            row->outer = k;
+    return row->outer >= 0 && is_aligned(role) && place_group(row);
+}
+
+/* Goes the group over the whole row? */
+static bool is_whole(const Row *row)
+{
+    return row->own >= 0 && row->reach == outer_span(row).extent;
+}
+
+/* Members that stand on the first one's node, one behind another. */
+static int32_t side_by_side(const Row *row)
+{
+    const RhGroup *g = row->group;
+    int32_t base = row->role->first_rank, count = 0, node;
+    do {
+        int32_t rank = base, rest = ++count;
+        for (int32_t k = 0; k < g->spans_count; k++) {
+            rank += rest % g->spans[k].extent * g->spans[k].stride;
+            rest /= g->spans[k].extent;
+        }
+        node = rh_platform_node_of(row->platform, rank);
+    } while (count < g->size && node == rh_platform_node_of(row->platform, base));
+    return count;
+}
+
+/* Repetitions after which all is as before; 0: never. A ring turns round from node to node. */
+static int64_t turn_of(const Row *row)
+{
+    int64_t period = period_of(row->platform), stride = outer_span(row).stride;
+    int64_t turn = period / rh_common_divisor((int32_t)period, (int32_t)(stride % period));
+    int64_t unit = is_whole(row) ? row->jump : row->reach;
+    turn *= unit / rh_common_divisor((int32_t)unit, (int32_t)(turn % unit));
+    if (!is_whole(row))
+        return turn;
+    int64_t each = row->group->size / row->group->spans[row->own].extent; /* members, inside */
+    int64_t members = turn / row->jump * each, together = side_by_side(row);
+    if (members % together != 0)
+        return 0;
+    return members / together % 2 == 0 ? turn : 2 * turn;
+}
+
+/* Repetitions in a row that send over one link, at most. */
+static int64_t window_of(const Row *row)
+{
+    int64_t width = 1, reach = is_whole(row) ? row->jump : row->reach;
+    for (int32_t k = 0; k < row->role->spans_count; k++)
+        if (k != row->outer)
+            width += (int64_t)(row->role->spans[k].extent - 1) * row->role->spans[k].stride;
+    return (period_of(row->platform) + width) / outer_span(row).stride + 2 + reach;
+}
+
+/* Repetitions to keep; as many as there are where none can be left out. */
+static int32_t kept_of(const Row *row)
+{
+    int64_t all = outer_span(row).extent, turn = turn_of(row);
+    if (turn == 0)
+        return (int32_t)all;
+    int64_t least = 2 * window_of(row) + turn + 2, rest = all % turn;
+    return (int32_t)MIN(all, rest + (MAX(least - rest, 0) + turn - 1) / turn * turn);
+}
+
+/* The last repetitions, where they lie, as if they were all: the last switches may not be full. NULL
+ * where a group over all of them would begin anew among them. */
+static RhProgram *last_of(const Row *row, int32_t kept)
+{
+    RhSpan outer = outer_span(row), spans[RH_SPANS_MAX];
+    int32_t first = row->role->first_rank + (outer.extent - kept) * outer.stride, last = first;
+    int32_t anew = first - first % outer.stride; /* a multiple of itself */
+    if (is_whole(row) && anew < kept * outer.stride)
+        return NULL;
+    for (int32_t k = 0; k < row->role->spans_count; k++)
+        last += (row->role->spans[k].extent - 1) * row->role->spans[k].stride;
+    RhProgram *p = rh_program_new(last - (outer.extent - kept) * outer.stride + 1);
+    for (int32_t k = 0; k < row->group->spans_count; k++)
+        spans[k] = row->group->spans[k];
+    if (is_whole(row))
+        spans[row->own].extent = kept / row->jump;
+    int32_t group = rh_program_add_group(p, "shortened", spans, row->group->spans_count);
+    if (is_whole(row))
+        rh_program_space_group(p, group, row->own, anew);
+    for (int32_t k = 0; k < row->role->spans_count; k++)
+        spans[k] = row->role->spans[k];
+    spans[row->outer].extent = kept;
+    rh_program_begin_role(p, "shortened", first, spans, row->role->spans_count);
+    rh_program_end_role(p);
+    return p;
+}
+
+RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t group, int32_t role,
+                        bool ring)
+{
+    Row row = {.platform = platform,
+               .group = rh_program_group(p, group),
+               .role = rh_program_role(p, role),
+               .outer = -1,
+               .own = -1,
+               .jump = 1,
+               .reach = 1};
+    if (!repeats(p, platform) || !row_of(&row) || period_of(platform) > p->ranks_count)
+        return NULL;
+    /* members along the row are the last to be counted */
+    if (is_whole(&row) && (!ring || row.own != row.group->spans_count - 1))
+        return NULL;
+    int32_t kept = kept_of(&row);
+    return kept < outer_span(&row).extent ? last_of(&row, kept) : NULL;
+}
+
+static int32_t *nodes_of(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                         int32_t rank)
+{
+    const RhGroup *g = rh_program_group(p, group);
+    int32_t *nodes = g_new(int32_t, g->size);
+    rh_group_members(g, rank, nodes);
+    for (int32_t i = 0; i < g->size; i++)
+        nodes[i] = rh_platform_node_of(platform, rh_program_gpu(p, nodes[i]));
+    return nodes;
+}
+
+RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                                  int32_t role, RhOp op, RhAlgo algo, double bytes,
+                                  const RhRouting *routing)
+{
+    bool ring = algo == RH_ALGO_RING && op != RH_OP_BROADCAST;
+    int32_t members = rh_program_group(p, group)->size;
+    g_autoptr(RhProgram) shorter = role < 0 ? NULL : rh_shortened(p, platform, group, role, ring);
+    if (shorter) {
+        p = shorter;
+        group = role = 0;
+    }
+    int32_t size = rh_program_group(p, group)->size,
+            first = role < 0 ? 0 : rh_program_role(p, role)->first_rank;
+    bool fewer = size < members && op != RH_OP_SHIFT;
+    g_autofree int32_t *nodes = nodes_of(p, platform, group, first);
+    g_autoptr(RhSchedule) schedule = rh_schedule_routed(
+        op, algo, size, nodes, fewer ? bytes * size / members : bytes, routing, NULL);
+    for (guint i = 0; fewer && i < schedule->phases->len; i++)
+        g_array_index(schedule->phases, RhStepPhase, i).repeat = members - 1;
+    return rh_schedule_time(schedule, p, platform, group, role);
+}
