@@ -78,7 +78,7 @@ bool rh_kernels_files_may_be(const char *marketing, const RhDevice *d)
 
 static bool check_device(const RhRaw *raw, const RhDevice *d, GError **error)
 {
-    if (raw->sms_count != d->sms_count)
+    if (raw->sms_count > 0 && raw->sms_count != d->sms_count)
         return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\" with %d SMs, %s has %d", raw->name,
                        raw->device, raw->sms_count, d->name, d->sms_count);
     if (rh_kernels_files_may_be(raw->device, d))

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests};
+static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables};
 
 /* --- lines --- */
 

@@ -9,7 +9,7 @@ typedef struct {
     bool (*read)(RhMeasured *out, const char *text, GError **error);
 } RhMeasuredFormat;
 
-extern const RhMeasuredFormat rh_format_nccl_tests;
+extern const RhMeasuredFormat rh_format_nccl_tests, rh_format_tables;
 
 /* A word of a line. */
 typedef struct {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "calibrate/raw_tables.h"
 
 #define HEADER                                                                                     \
     "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,library,repetitions,seconds,"      \
@@ -278,11 +279,16 @@ static bool read_header(const Reading *r, const char *text)
 
 /* --- the file --- */
 
-bool rh_raw_begins(const char *text)
+static bool begins_own(const char *text)
 {
     size_t length = strlen(RH_RAW_FIRST_LINE);
     return strncmp(text, RH_RAW_FIRST_LINE, length) == 0 &&
            (text[length] == '\n' || text[length] == '\r' || text[length] == 0);
+}
+
+bool rh_raw_begins(const char *text)
+{
+    return begins_own(text) || rh_raw_table_begins(text);
 }
 
 static RhRaw *raw_new(const char *name)
@@ -325,7 +331,9 @@ RhRaw *rh_raw_parse(const char *name, const char *text, GError **error)
 {
     g_return_val_if_fail(name != NULL && text != NULL, NULL);
     g_autoptr(RhRaw) raw = raw_new(name);
-    if (!rh_raw_begins(text)) {
+    if (rh_raw_table_begins(text))
+        return rh_raw_table_read(raw, text, error) ? g_steal_pointer(&raw) : NULL;
+    if (!begins_own(text)) {
         rh_fail(error, RH_ERROR_INPUT, "%s:1: the first line must be \"" RH_RAW_FIRST_LINE "\"",
                 name);
         return NULL;

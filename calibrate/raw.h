@@ -51,12 +51,12 @@ typedef struct {
 typedef struct {
     char *name;                                   /* of the file */
     const char *device, *date, *library_versions; /* interned; "" when unknown */
-    int32_t sms_count;
-    double hbm_bytes, clock_most_hz; /* 0: unknown */
-    GArray *rows;                    /* RhRawRow */
-    GPtrArray *unknown;              /* interned names left out, each once */
-    int32_t unknown_count;           /* rows left out for them */
-    bool cut;                        /* the last line was not whole, or complete=yes is missing */
+    int32_t sms_count;                            /* 0: unknown */
+    double hbm_bytes, clock_most_hz;              /* 0: unknown */
+    GArray *rows;                                 /* RhRawRow */
+    GPtrArray *unknown;                           /* interned names left out, each once */
+    int32_t unknown_count;                        /* rows left out for them */
+    bool cut; /* the last line was not whole, or complete=yes is missing */
 } RhRaw;
 
 /* RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:CELL. */
@@ -66,7 +66,8 @@ RhRaw *rh_raw_parse(const char *name, const char *text, GError **error);
 void rh_raw_free(RhRaw *raw);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRaw, rh_raw_free)
 
-/* Does this text begin as raw samples do? */
+/* Does this text begin as raw samples do, or as a published table that can be read as such
+ * (raw_tables.h)? */
 bool rh_raw_begins(const char *text);
 /* "gemm bf16 m=4096 n=4096 k=4096 (line 12)". Caller frees. */
 char *rh_raw_describe(const RhRawRow *row);

@@ -21,3 +21,22 @@ rehearse calibrate --from "$log" 2>&1
 echo "exit $?"
 rehearse calibrate -p dgx-a100-40:2 --from "$log" "$CASES/../data/synthetic-kernels.raw.csv" 2>&1
 echo "exit $?"
+# Published tables: of collectives, and of a GPU's operators.
+{
+    echo framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency
+    LC_ALL=C awk 'BEGIN {
+        for (ranks = 2; ranks <= 8; ranks *= 2)
+            for (size = 256; size <= 2 ^ 28; size *= 4)
+                printf "TRTLLM,2.29.2,NVIDIA H100 80GB HBM3,all_gather,NCCL,half,%d,%d,%.3g\n", ranks, size,
+                    1e3 * (6e-6 + (ranks - 1) * (8e-7 + 2 * size / ranks / 2.5e11)) }'
+} >nccl_perf.csv
+rehearse calibrate -p dgx-h100 --from nccl_perf.csv
+sed '3s/,0\.[0-9]*$/,fast/' nccl_perf.csv >wrong.csv
+rehearse calibrate -p dgx-h100 --from wrong.csv 2>&1
+echo "exit $?"
+{
+    echo framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency
+    echo 'TRTLLM,1.3.0rc20,NVIDIA H200,gemm,torch_flow,bfloat16,4353,65536,51200,39.301023'
+} >gemm_perf.csv
+rehearse calibrate --from gemm_perf.csv 2>&1
+echo "exit $?"
