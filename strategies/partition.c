@@ -47,13 +47,15 @@ static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKin
 static double *sums_new(const RhCase *c, RhPartition partition, double *head)
 {
     const RhModel *m = c->model;
-    double *sums = g_new(double, m->layers_count + 1);
-    sums[0] = weight_of(c, partition, NULL, RH_BLOCK_EMBEDDING);
-    for (int32_t i = 0; i < m->layers_count; i++) {
-        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[i]];
-        sums[i + 1] = sums[i] + weight_of(c, partition, kind, RH_BLOCK_MIXER) +
-                      weight_of(c, partition, kind, RH_BLOCK_FFN);
+    double *sums = g_new(double, m->layers_count + 1), mixer[RH_LAYER_KINDS_MAX],
+           ffn[RH_LAYER_KINDS_MAX];
+    for (int k = 0; k < m->kinds_count; k++) {
+        mixer[k] = weight_of(c, partition, &m->kinds[k], RH_BLOCK_MIXER);
+        ffn[k] = weight_of(c, partition, &m->kinds[k], RH_BLOCK_FFN);
     }
+    sums[0] = weight_of(c, partition, NULL, RH_BLOCK_EMBEDDING);
+    for (int32_t i = 0; i < m->layers_count; i++)
+        sums[i + 1] = sums[i] + mixer[m->kind_of_layer[i]] + ffn[m->kind_of_layer[i]];
     *head = weight_of(c, partition, NULL, RH_BLOCK_HEAD);
     return sums;
 }

@@ -179,10 +179,11 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(&k->c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
+    g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
     g_autofree RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
     double peak = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhTrainMemory m = rh_train_memory_of_stage(pieces, chunks, peaks, layout, stage);
+        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, peaks, layout, stage);
         check_stage(p, &m, text);
         peak = fmax(peak, m.peak_bytes);
     }

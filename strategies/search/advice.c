@@ -21,20 +21,29 @@ char *rh_advice_memory_reason(const RhTrainMemory *m, double limit_bytes)
 }
 
 /* The space of a changed question: is any layout legal, and what is the least memory one needs? */
+typedef struct {
+    RhScreen *screen;
+    int64_t legal;
+    double peak_bytes;
+} Least;
+
+static bool take_least(const RhLayout *layout, void *user)
+{
+    Least *least = user;
+    least->legal++;
+    least->peak_bytes = fmin(least->peak_bytes, rh_screen_memory(least->screen, layout).peak_bytes);
+    return true;
+}
+
 static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
                          int64_t *legal)
 {
-    g_autoptr(GArray) space =
-        rh_space_list_until(c, o->constraints, o->constraints_count, deadline);
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
-    double least = (double)INFINITY;
-    for (guint i = 0; i < space->len && !rh_deadline_passed(deadline); i++) {
-        const RhLayout *l = &g_array_index(space, RhLayout, i);
-        least = fmin(least, rh_screen_memory(screen, l).peak_bytes);
-    }
-    *legal = space->len;
-    return least;
+    Least least = {screen, 0, (double)INFINITY};
+    rh_space_walk(c, o->constraints, o->constraints_count, deadline, take_least, &least);
+    *legal = least.legal;
+    return least.peak_bytes;
 }
 
 void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,

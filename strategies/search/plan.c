@@ -35,8 +35,8 @@ typedef struct {
     const RhCase *c;
     const RhPlanOptions *o;
     RhPlan *plan;
-    GArray *space;    /* RhLayout */
-    GArray *memories; /* RhTrainMemory, one per layout of the space */
+    GArray *space;    /* RhLayout, of the space what fits or nearly does */
+    GArray *memories; /* RhTrainMemory, of each of them */
     RhScreen *screen;
     RhRoom room;
     Race main, fuller; /* what keeps within the room, and what fits but fills more */
@@ -92,23 +92,28 @@ static void enter(Funnel *f, int32_t i)
     rh_heap_push(race->heap, (RhCandidate){i, key, by_memory(f)});
 }
 
-/* Memory of every layout; the closed-form bound of those that fit. Where nothing keeps within the
- * room, all that fits is ranked. */
+/* Memory of a layout; its closed-form bound where it fits. What neither fits nor nearly does is
+ * forgotten. */
+static bool screen_one(const RhLayout *l, void *user)
+{
+    Funnel *f = user;
+    RhTrainMemory m = rh_screen_memory(f->screen, l);
+    if (f->plan->legal_count++ % 64 == 0)
+        report(f, "fit", f->plan->fit_count, f->plan->legal_count);
+    if (m.peak_bytes <= (1 + RH_NEAR_FRAC) * f->room.most_bytes) {
+        g_array_append_vals(f->space, l, 1);
+        g_array_append_val(f->memories, m);
+    }
+    if (m.peak_bytes <= f->room.most_bytes)
+        enter(f, (int32_t)f->space->len - 1);
+    return !out_of_time(f);
+}
+
+/* Every legal layout. Where nothing keeps within the room, all that fits is ranked. */
 static void screen_all(Funnel *f)
 {
-    int32_t count = (int32_t)f->space->len;
-    for (int32_t i = 0; i < count; i++) {
-        const RhLayout *l = layout_at(f, i);
-        RhTrainMemory m = rh_screen_memory(f->screen, l);
-        g_array_append_val(f->memories, m);
-        if (i % 64 == 0)
-            report(f, "fit", i, count);
-        if (out_of_time(f))
-            return;
-        if (m.peak_bytes <= f->room.most_bytes)
-            enter(f, i);
-    }
-    if (f->main.heap->len > 0)
+    rh_space_walk(f->c, f->o->constraints, f->o->constraints_count, f->deadline, screen_one, f);
+    if (out_of_time(f) || f->main.heap->len > 0)
         return;
     GArray *empty = f->main.heap;
     f->main.heap = f->fuller.heap;
@@ -446,7 +451,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(RhPlan) plan = plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
-    g_autoptr(GArray) space = rh_space_list_until(c, o.constraints, o.constraints_count, deadline);
+    g_autoptr(GArray) space = g_array_new(FALSE, FALSE, sizeof(RhLayout));
     g_autoptr(GArray) memories = g_array_new(FALSE, FALSE, sizeof(RhTrainMemory));
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) fuller_heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
@@ -467,12 +472,11 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
                 .batch = batch,
                 .bounds = bounds,
                 .deadline = deadline};
-    plan->legal_count = space->len;
-    if (space->len == 0 && !out_of_time(&f)) {
+    screen_all(&f);
+    if (plan->legal_count == 0 && !out_of_time(&f)) {
         rh_advice_no_layout(c, &o, deadline, error);
         return NULL;
     }
-    screen_all(&f);
     search(&f);
     search_fuller(&f);
     if (!f.failed && plan->entries->len == 0 && !plan->timed_out)

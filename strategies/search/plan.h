@@ -101,11 +101,14 @@ void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
 
 /* --- the space, for counting and tests --- */
-/* Every canonical legal layout, in a fixed order (GArray of RhLayout); constraints applied. */
+/* Gets one layout after another; false: no more. */
+typedef bool (*RhSpaceVisit)(const RhLayout *layout, void *user);
+/* Every canonical legal layout, in a fixed order, as far as it is found by the deadline; constraints
+ * applied. */
+void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                   RhDeadline deadline, RhSpaceVisit visit, void *user);
+/* The same as a list (GArray of RhLayout). */
 GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count);
-/* The same as far as it is found by the deadline. */
-GArray *rh_space_list_until(const RhCase *c, const RhConstraint *constraints, int32_t count,
-                            RhDeadline deadline);
 /* Lower bounds; seconds. */
 typedef struct RhScreen RhScreen; /* tables shared by the bounds of one case */
 RhScreen *rh_screen_new(const RhCase *c);

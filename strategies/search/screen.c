@@ -114,10 +114,12 @@ static void shard_free(void *data)
 {
     RhShardCost *s = data;
     g_hash_table_destroy(s->times);
+    g_hash_table_destroy(s->chunk_times);
+    g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->spans);
     g_hash_table_destroy(s->rooms);
     g_hash_table_destroy(s->messages);
-    rh_items_free(s->items);
+    rh_items_free(s->items_);
     rh_pieces_free(s->pieces);
     g_free(s);
 }
@@ -155,28 +157,21 @@ static void spans_free(void *data)
     g_free(s);
 }
 
-static void rooms_free(void *data)
-{
-    RhRooms *r = data;
-    g_hash_table_destroy(r->peaks);
-    g_free(r->chunks);
-    g_free(r);
-}
-
 static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 {
     RhShardCost *s = g_new0(RhShardCost, 1);
     s->layout = *layout;
     s->pieces = rh_pieces_new(c, layout);
-    s->items = rh_items_new(&s->layout, s->pieces);
+    s->chunk_times = g_hash_table_new_full(spans_hash, spans_equal, g_free, g_free);
+    s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     s->spans = g_hash_table_new_full(spans_hash, spans_equal, g_free, spans_free);
-    s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rooms_free);
+    s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_rooms_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
     return s;
 }
 
-static const RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     key->v[RH_SCREEN_KEY_GIVEN] = 2 * rh_pipeline_schedule(l->schedule)->turns +
                                   rh_pipeline_schedule(l->schedule)->splits_backward;
@@ -184,13 +179,41 @@ static const RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *
     return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
 }
 
-const RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
+RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 {
     RhScreenKey key = key_of(s, l);
     return shard_of(s, l, &key);
 }
 
+const RhItems *rh_screen_items(RhShardCost *shard)
+{
+    if (!shard->items_)
+        shard->items_ = rh_items_new(&shard->layout, shard->pieces);
+    return shard->items_;
+}
+
 /* --- splits and shapes --- */
+
+/* Chunks of one content hold items of the same kinds in the same order. What a tied head owns depends
+ * on whether its stage has the embedding too: the content or the shard says so. */
+static int32_t content_of(RhScreen *s, const RhChunkItems *items)
+{
+    const RhModel *model = s->c->model;
+    g_autofree uint8_t *kinds = g_new(uint8_t, items->count + 2);
+    kinds[0] = items->embedding;
+    kinds[1] = items->head;
+    for (int32_t i = 0; i < items->count; i++)
+        kinds[2 + i] = (uint8_t)model->kind_of_layer[items->first + i];
+    GBytes *key = g_bytes_new(kinds, (gsize)items->count + 2);
+    int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(s->content_of, key));
+    if (found > 0) {
+        g_bytes_unref(key);
+        return found - 1;
+    }
+    g_hash_table_insert(s->content_of, key, GINT_TO_POINTER(s->contents->len + 1));
+    g_array_append_vals(s->contents, items, 1);
+    return (int32_t)s->contents->len - 1;
+}
 
 static RhSplit *split_new(RhScreen *screen, const RhLayout *l)
 {
@@ -200,10 +223,14 @@ static RhSplit *split_new(RhScreen *screen, const RhLayout *l)
     s->chunks = l->pp * l->vpp;
     s->layers = g_new0(int32_t, s->chunks);
     s->kinds = g_malloc0((size_t)s->chunks * sizeof(*s->kinds));
+    s->content = g_new(int32_t, s->chunks);
     rh_partition_layers(c, l, s->layers);
-    for (int32_t g = 0, layer = 0; g < s->chunks; g++)
+    for (int32_t g = 0, layer = 0; g < s->chunks; g++) {
+        s->content[g] =
+            content_of(screen, &(RhChunkItems){layer, s->layers[g], g == 0, g == s->chunks - 1});
         for (int32_t end = layer + s->layers[g]; layer < end; layer++)
             s->kinds[g][c->model->kind_of_layer[layer]]++;
+    }
     return s;
 }
 
@@ -212,6 +239,7 @@ static void split_free(void *data)
     RhSplit *s = data;
     g_free(s->layers);
     g_free(s->kinds);
+    g_free(s->content);
     g_free(s);
 }
 
@@ -261,32 +289,45 @@ static RhItemTime chunk_time(const RhItemTimes *times, const RhSplit *split, int
     return sum;
 }
 
-/* The pass that hands gradients on: one of the two never runs. */
-static double back_s(const RhItemTime *chunk)
+static const RhChunkTimes *chunk_times(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
+                                       const RhNet *net, int32_t stage, int32_t g)
 {
-    return chunk[RH_SLOT_BACKWARD].out_s + chunk[RH_SLOT_BACKWARD_DATA].out_s;
+    int32_t key[] = {split->content[g], net->placement[stage]->id};
+    RhChunkTimes *found = g_hash_table_lookup(shard->chunk_times, key);
+    if (!found) {
+        const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
+        found = g_new(RhChunkTimes, 1);
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            found->of[pass] = chunk_time(times, split, g, pass, screen->c->model->kinds_count);
+        g_hash_table_insert(shard->chunk_times, g_memdup2(key, sizeof key), found);
+    }
+    return found;
 }
 
-static RhSpans *spans_new(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+/* The pass that hands gradients on: one of the two never runs. */
+static double back_s(const RhChunkTimes *chunk)
+{
+    return chunk->of[RH_SLOT_BACKWARD].out_s + chunk->of[RH_SLOT_BACKWARD_DATA].out_s;
+}
+
+static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                           const RhNet *net)
 {
     RhSpans *s = g_new0(RhSpans, 1);
     int32_t pp = (int32_t)net->skeleton->roles->len;
-    s->chunk = g_malloc0((size_t)split->chunks * sizeof(*s->chunk));
+    s->chunk = g_new(const RhChunkTimes *, split->chunks);
     s->fill_s = g_new0(double, split->chunks + 1);
     s->drain_s = g_new0(double, split->chunks + 1);
     s->work_s = g_new0(double, pp);
     s->kernels_s = g_new0(double, pp);
     for (int32_t g = 0; g < split->chunks; g++) {
         int32_t stage = rh_pipeline_stage(rh_pipeline_schedule(shard->layout.schedule), pp, g);
-        const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
+        s->chunk[g] = chunk_times(screen, shard, split, net, stage, g);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            RhItemTime time = s->chunk[g][pass] =
-                chunk_time(times, split, g, pass, screen->c->model->kinds_count);
-            s->work_s[stage] += time.busy_s;
-            s->kernels_s[stage] += time.kernels_s;
+            s->work_s[stage] += s->chunk[g]->of[pass].busy_s;
+            s->kernels_s[stage] += s->chunk[g]->of[pass].kernels_s;
         }
-        s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g][RH_SLOT_FORWARD].out_s;
+        s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g]->of[RH_SLOT_FORWARD].out_s;
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
     }
     s->forward_all_s = s->fill_s[split->chunks];
@@ -303,7 +344,7 @@ static double price_slots(const RhSpans *spans, const RhShape *shape, int32_t s,
     for (int32_t c = 0; c < shape->v; c++) {
         int32_t g = rh_pipeline_model_chunk(shape->schedule, shape->p, s, c);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[g][pass].busy_s;
+            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[g]->of[pass].busy_s;
     }
     return sum;
 }
@@ -313,7 +354,7 @@ static double price_path(const RhSpans *spans, const RhShape *shape, const RhPat
     double sum = 0;
     for (int32_t g = 0; g < shape->p * shape->v; g++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            const RhItemTime *time = &spans->chunk[g][pass];
+            const RhItemTime *time = &spans->chunk[g]->of[pass];
             const RhPathCount *count = &counts[g * RH_SLOT_PASSES + pass];
             sum += count->on * time->busy_s + count->sent * time->out_s;
         }
@@ -349,7 +390,7 @@ const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape)
     return spans->prices_last = found;
 }
 
-RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net)
 {
     int32_t key[] = {split->id, net->placement_key};
@@ -408,45 +449,14 @@ RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
     return t;
 }
 
-static RhRooms *rooms_of(const RhShardCost *shard, const RhSplit *split, const RhLayout *l)
-{
-    RhRooms *found = g_hash_table_lookup(shard->rooms, split);
-    if (!found) {
-        found = g_new0(RhRooms, 1);
-        found->chunks = rh_chunk_memory_new(shard->pieces, l);
-        found->peaks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-        g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, found);
-    }
-    return found;
-}
-
-static const RhInFlight *peaks_of(RhRooms *rooms, const RhShape *shape)
-{
-    if (rooms->peaks_shape == shape)
-        return rooms->peaks_last;
-    RhInFlight *found = g_hash_table_lookup(rooms->peaks, shape);
-    if (!found)
-        g_hash_table_insert(rooms->peaks, (void *)(uintptr_t)shape,
-                            found = rh_stage_peaks_new(rooms->chunks, shape));
-    rooms->peaks_shape = shape;
-    return rooms->peaks_last = found;
-}
-
-RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
-{
-    const RhShardCost *shard = rh_screen_shard(s, l);
-    RhRooms *rooms = rooms_of(shard, rh_screen_split(s, l), l);
-    return rh_train_memory_with(shard->pieces, rooms->chunks,
-                                peaks_of(rooms, rh_screen_shape(s, l)), l);
-}
-
 double rh_screen_tasks(RhScreen *s, const RhLayout *l)
 {
-    const RhShardCost *shard = rh_screen_shard(s, l);
+    RhShardCost *shard = rh_screen_shard(s, l);
     RhFlows *const *flows = rh_screen_flows(s, l);
     double sum = 0;
     for (int32_t stage = 0; stage < l->pp; stage++)
-        sum += rh_script_tasks(flows[stage]->script, shard->items, rh_train_microbatches(s->c, l));
+        sum += rh_script_tasks(flows[stage]->script, rh_screen_items(shard),
+                               rh_train_microbatches(s->c, l));
     return sum;
 }
 
@@ -480,6 +490,9 @@ RhScreen *rh_screen_new(const RhCase *c)
     memo_init(&s->flows, RH_COMMON_SCRIPTS, rh_flows_free);
     s->placements = g_ptr_array_new_with_free_func(rh_placement_free);
     s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    s->content_of =
+        g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
+    s->contents = g_array_new(FALSE, FALSE, sizeof(RhChunkItems));
     s->uneven = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->algorithms = g_hash_table_new_full(collective_hash, collective_equal, g_free, NULL);
@@ -500,6 +513,8 @@ void rh_screen_free(RhScreen *s)
         g_hash_table_destroy(memos[i]->table);
     g_ptr_array_unref(s->placements);
     g_ptr_array_unref(s->uneven);
+    g_hash_table_destroy(s->content_of);
+    g_array_unref(s->contents);
     g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
     g_hash_table_destroy(s->algorithms);

@@ -56,17 +56,19 @@ typedef struct {
 
 typedef struct {
     RhPieces *pieces;
-    RhItems *items;
-    RhLayout layout;      /* one with this shard: pieces and items refer to it */
-    GHashTable *times;    /* placement -> RhItemTimes*, owned */
-    GHashTable *spans;    /* (split, placement) -> RhSpans*, owned */
-    GHashTable *rooms;    /* RhSplit* -> RhRooms*, owned */
-    GHashTable *messages; /* flows of all stages -> rh_screen_messages, borrowed */
+    RhItems *items_;         /* rh_screen_items; NULL: not asked for yet */
+    RhLayout layout;         /* one with this shard: pieces and items refer to it */
+    GHashTable *times;       /* placement -> RhItemTimes*, owned */
+    GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, owned */
+    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
+    GHashTable *spans;       /* (split, placement) -> RhSpans*, owned */
+    GHashTable *rooms;       /* RhSplit* -> RhRooms*, owned */
+    GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
 } RhShardCost;
 
 /* Memory of a shard on a split. */
 typedef struct {
-    RhChunkMemory *chunks;
+    RhStageHeld *held;          /* per stage */
     GHashTable *peaks;          /* RhShape* -> RhInFlight, per stage; owned */
     const RhShape *peaks_shape; /* asked for last */
     const RhInFlight *peaks_last;
@@ -76,9 +78,14 @@ typedef struct {
     RhItemTime of[RH_ITEM_KINDS][RH_SLOT_PASSES];
 } RhItemTimes;
 
+/* What a chunk's passes take. */
+typedef struct {
+    RhItemTime of[RH_SLOT_PASSES];
+} RhChunkTimes;
+
 /* A shard on a split: what every chunk and stage takes. */
 typedef struct {
-    RhItemTime (*chunk)[RH_SLOT_PASSES]; /* per model chunk */
+    const RhChunkTimes **chunk; /* per model chunk; the shard's */
     /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
     double *work_s, *kernels_s;  /* per stage: lane time, kernels of one micro-batch, all chunks */
@@ -106,6 +113,7 @@ typedef struct {
     int32_t chunks;
     int32_t *layers;                      /* per model chunk */
     int32_t (*kinds)[RH_LAYER_KINDS_MAX]; /* layers of each kind, per model chunk */
+    int32_t *content; /* per model chunk: equal where chunks are made of the same items */
 } RhSplit;
 
 /* A message. */
@@ -206,13 +214,16 @@ struct RhScreen {
     double held_frac;    /* of a device's SMs, by one communication */
     RhMemo shards, splits, shapes, nets, flows;
     struct {
-        const RhShardCost *shard;
+        RhShardCost *shard;
         int32_t key[2]; /* of its spans */
         RhSpans *value;
     } spans_last;             /* asked for */
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
+    GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
+    GArray *contents;         /* RhChunkItems: a chunk of each */
+    int64_t rooms_stages;     /* of all rooms that are kept */
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
@@ -223,7 +234,7 @@ struct RhScreen {
 
 /* All that a bound reads of a layout, looked up at once. */
 typedef struct {
-    const RhShardCost *shard;
+    RhShardCost *shard;
     const RhShape *shape;
     const RhNet *net;
     RhFlows *const *flows; /* per stage */
@@ -235,11 +246,13 @@ RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
 /* rh_train_tasks likewise. */
 double rh_screen_tasks(RhScreen *screen, const RhLayout *layout);
-const RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
+RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
+/* Tasks of the shard's items: most layouts do not fit, and nobody asks for theirs. */
+const RhItems *rh_screen_items(RhShardCost *shard);
 const RhSplit *rh_screen_split(RhScreen *screen, const RhLayout *layout);
 const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);
 const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
-RhSpans *rh_screen_spans(RhScreen *screen, const RhShardCost *shard, const RhSplit *split,
+RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
 const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
 /* What communication adds to the shape's critical paths, per path: until the first slot has its
@@ -249,8 +262,8 @@ double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *layout);
 /* Per stage. */
 RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
 /* Times of a stage's items on an idle network. */
-const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,
-                                        const RhNet *net, int32_t stage);
+const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, const RhNet *net,
+                                        int32_t stage);
 
 /* screen_time.c: idle seconds of collectives. Inside a block, and of the group that holds a
  * stage's parameters; the algorithm is the builder's. */
@@ -271,6 +284,8 @@ RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
 void rh_net_free(void *net);
 void rh_placement_free(void *placement);
+/* screen_rooms.c */
+void rh_rooms_free(void *rooms);
 /* screen_flows.c */
 RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *layout);
 void rh_flows_free(void *flows); /* NULL-ended, per stage */

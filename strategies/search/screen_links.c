@@ -222,7 +222,7 @@ double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
     const RhNet *net = rh_screen_net(screen, l);
     if (net->uniform || may_merge(screen, l))
         return 0;
-    const RhShardCost *shard = rh_screen_shard(screen, l);
+    RhShardCost *shard = rh_screen_shard(screen, l);
     const RhSplit *split = rh_screen_split(screen, l);
     RhFlows *const *flows = rh_screen_flows(screen, l);
     int32_t links = rh_platform_links_count(c->platform);
@@ -230,7 +230,7 @@ double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
     Sum s = {screen, l, net, (double)rh_train_microbatches(c, l), busy_s};
     double busiest_s = 0, optimizer_s = flows[0]->optimizer_s;
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        add_items(&s, stage, shard->items, split);
+        add_items(&s, stage, rh_screen_items(shard), split);
         add_script(&s, stage, flows[stage]->script);
         optimizer_s = rh_earlier(optimizer_s, flows[stage]->optimizer_s);
     }

@@ -106,8 +106,8 @@ static void calls_free(Calls *c)
     g_free(c->stage_first);
 }
 
-static Calls calls_of(RhScreen *screen, const RhLayout *l, const RhNet *net,
-                      const RhShardCost *shard, RhFlows *const *flows)
+static Calls calls_of(RhScreen *screen, const RhLayout *l, const RhNet *net, RhShardCost *shard,
+                      RhFlows *const *flows)
 {
     Calls c = {.screen = screen,
                .l = l,
@@ -116,7 +116,7 @@ static Calls calls_of(RhScreen *screen, const RhLayout *l, const RhNet *net,
                .stage_first = g_new0(guint, l->pp + 1)};
     GArray *of_kind[RH_ITEM_KINDS];
     for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
-        of_kind[kind] = item_calls(&c, shard->items->pass[kind]);
+        of_kind[kind] = item_calls(&c, rh_screen_items(shard)->pass[kind]);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         add_stage(&c, of_kind, flows[stage]);
         c.stage_first[stage + 1] = c.calls->len;
@@ -246,7 +246,7 @@ static RhHop *hops_new(const Calls *c)
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
 {
     const RhNet *net = rh_screen_net(screen, l);
-    const RhShardCost *shard = rh_screen_shard(screen, l);
+    RhShardCost *shard = rh_screen_shard(screen, l);
     RhFlows *const *flows = rh_screen_flows(screen, l);
     void *found = NULL;
     if (l->pp == 1 || rh_deadline_passed(screen->deadline) ||

@@ -490,8 +490,8 @@ RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
     return then(&a, &b);
 }
 
-const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *shard,
-                                        const RhNet *net, int32_t stage)
+const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, const RhNet *net,
+                                        int32_t stage)
 {
     const RhPlacement *at = net->placement[stage];
     RhItemTimes *times = g_hash_table_lookup(shard->times, at);
@@ -499,7 +499,8 @@ const RhItemTimes *rh_screen_item_times(RhScreen *screen, const RhShardCost *sha
         times = g_new0(RhItemTimes, 1);
         for (int item = 0; item < RH_ITEM_KINDS; item++)
             for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-                times->of[item][pass] = item_time(screen, net, at, &shard->items->pass[item][pass]);
+                times->of[item][pass] =
+                    item_time(screen, net, at, &rh_screen_items(shard)->pass[item][pass]);
         g_hash_table_insert(shard->times, (void *)(uintptr_t)at, times);
     }
     return times;

@@ -194,7 +194,7 @@ static bool advance(Graph *g, int32_t stage)
     s->pending_s = rh_later(s->pending_s, input);
     RhSteps steps = rh_script_slot(s->flows->script, &kind);
     if (steps.count == 0)
-        run(g, s, &g->spans->chunk[at][slot->pass]);
+        run(g, s, &g->spans->chunk[at]->of[slot->pass]);
     else
         run_steps(g, s, steps);
     send(g, stage, slot, at);
@@ -202,7 +202,7 @@ static bool advance(Graph *g, int32_t stage)
     return true;
 }
 
-static void stage_init(Graph *g, int32_t stage, const RhShardCost *shard, const RhFlows *flows,
+static void stage_init(Graph *g, int32_t stage, RhShardCost *shard, const RhFlows *flows,
                        RhSlot *slots, int32_t *done)
 {
     Stage *s = &g->stages[stage];
@@ -276,7 +276,7 @@ static void graph_run(Graph *g)
     }
 }
 
-static double path_s(Graph *g, const RhShardCost *shard, RhFlows *const *flows)
+static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
 {
     size_t pp = (size_t)g->l->pp, cells = (size_t)g->chunks * (size_t)g->m;
     g_autofree Stage *stages = g_new(Stage, pp);
@@ -300,7 +300,7 @@ static double path_s(Graph *g, const RhShardCost *shard, RhFlows *const *flows)
 
 static Graph graph_of(RhScreen *screen, const RhLayout *l)
 {
-    const RhShardCost *shard = rh_screen_shard(screen, l);
+    RhShardCost *shard = rh_screen_shard(screen, l);
     Graph g = {.screen = screen,
                .l = l,
                .schedule = rh_pipeline_schedule(l->schedule),
@@ -317,7 +317,7 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
 
 typedef struct {
     Graph *g;
-    const RhShardCost *shard;
+    RhShardCost *shard;
     RhFlows *const *flows;
 } Ends;
 
@@ -350,7 +350,7 @@ static double slot_late_s(const Ends *e, Stage *s, int32_t stage, const RhSlotKi
 {
     RhSteps steps = rh_script_slot(s->flows->script, kind);
     int32_t at = rh_pipeline_model_chunk(e->g->schedule, e->g->l->pp, stage, kind->chunk);
-    const RhItemTime *alone = &e->g->spans->chunk[at][kind->pass];
+    const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
     if (steps.count == 0)
         run(e->g, s, alone);
     else

@@ -7,10 +7,11 @@ typedef struct {
     const RhConstraint *constraints;
     int32_t constraints_count;
     RhDeadline deadline;
-    bool late;
+    bool over;                         /* the deadline has passed, or nobody wants more */
     const RhKnob *knobs[RH_KNOBS_MAX]; /* that are walked over, outermost first */
     int32_t knobs_count;
-    GArray *out;
+    RhSpaceVisit visit;
+    void *user;
 } Walk;
 
 static bool allowed(const Walk *w, const RhLayout *l)
@@ -33,13 +34,13 @@ static void consider(Walk *w, const RhLayout *l)
         return;
     RhLayout canonical = rh_train_canonical(w->c, l);
     if (rh_layout_equal(&canonical, l))
-        g_array_append_val(w->out, *l);
+        w->over |= !w->visit(l, w->user);
 }
 
-static bool is_late(Walk *w)
+static bool is_over(Walk *w)
 {
-    w->late |= rh_deadline_passed(w->deadline);
-    return w->late;
+    w->over |= rh_deadline_passed(w->deadline);
+    return w->over;
 }
 
 /* What --fix says of the knob; NULL: nothing. */
@@ -66,7 +67,7 @@ static void walk(Walk *w, RhLayout *l, int32_t depth)
         walk(w, l, depth + 1);
         return;
     }
-    for (int32_t value = knob->low - 1; !is_late(w) && knob->next(knob, w->c, l, &value);) {
+    for (int32_t value = knob->low - 1; !is_over(w) && knob->next(knob, w->c, l, &value);) {
         rh_knob_store(knob, l, value);
         walk(w, l, depth + 1);
     }
@@ -90,23 +91,31 @@ static RhLayout start(const Walk *w)
     return l;
 }
 
-GArray *rh_space_list_until(const RhCase *c, const RhConstraint *constraints, int32_t count,
-                            RhDeadline deadline)
+void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                   RhDeadline deadline, RhSpaceVisit visit, void *user)
 {
     Walk w = {.c = c,
               .constraints = constraints,
               .constraints_count = count,
               .deadline = deadline,
-              .out = g_array_new(FALSE, TRUE, sizeof(RhLayout))};
+              .visit = visit,
+              .user = user};
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (knob->next)
             add_in_order(&w, knob);
     RhLayout l = start(&w);
     walk(&w, &l, 0);
-    return w.out;
+}
+
+static bool append(const RhLayout *l, void *user)
+{
+    g_array_append_vals(user, l, 1);
+    return true;
 }
 
 GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count)
 {
-    return rh_space_list_until(c, constraints, count, (RhDeadline){0});
+    GArray *out = g_array_new(FALSE, TRUE, sizeof(RhLayout));
+    rh_space_walk(c, constraints, count, (RhDeadline){0}, append, out);
+    return out;
 }

@@ -117,6 +117,8 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "help: leave it out, or name a stack that does not",
                        c->stack->name);
     if (!rh_stack_runs(c->stack, l->schedule)) {
+        if (!error) /* the search asks often, and reads no words */
+            return false;
         g_autofree char *legal = schedules_text(c->stack);
         return rh_fail(error, RH_ERROR_USAGE,
                        "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
@@ -125,6 +127,8 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
     }
     int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
+        if (!error)
+            return false;
         g_autofree char *legal = zeros_text(c->stack, l->pp);
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "

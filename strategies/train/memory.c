@@ -47,20 +47,40 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChun
     m->fullest[RH_SLOT_BACKWARD_DATA].working = whole;
 }
 
+RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const RhChunkItems *items)
+{
+    RhChunkMemory m = {0};
+    if (items->embedding)
+        add_item(pieces, l, RH_ITEM_EMBEDDING, &m);
+    for (int32_t i = 0; i < items->count; i++)
+        add_item(pieces, l, rh_pieces_kind(pieces, items->first + i), &m);
+    if (items->head)
+        add_item(pieces, l, RH_ITEM_HEAD, &m);
+    return m;
+}
+
 RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp;
-    RhChunkMemory *all = g_new0(RhChunkMemory, chunks);
+    RhChunkMemory *all = g_new(RhChunkMemory, chunks);
     g_autofree int32_t *layers = g_new(int32_t, chunks);
     rh_partition_layers(pieces->c, l, layers);
-    for (int32_t g = 0, layer = 0; g < chunks; g++) {
-        if (g == 0)
-            add_item(pieces, l, RH_ITEM_EMBEDDING, &all[g]);
-        for (int32_t end = layer + layers[g]; layer < end; layer++)
-            add_item(pieces, l, rh_pieces_kind(pieces, layer), &all[g]);
-        if (g == chunks - 1)
-            add_item(pieces, l, RH_ITEM_HEAD, &all[g]);
-    }
+    for (int32_t g = 0, layer = 0; g < chunks; layer += layers[g++])
+        all[g] =
+            rh_chunk_memory(pieces, l, &(RhChunkItems){layer, layers[g], g == 0, g == chunks - 1});
+    return all;
+}
+
+RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *l)
+{
+    RhStageHeld *all = g_new0(RhStageHeld, l->pp);
+    for (int32_t stage = 0; stage < l->pp; stage++)
+        for (int32_t c = 0; c < l->vpp; c++) {
+            int32_t g = rh_pipeline_model_chunk(rh_pipeline_schedule(l->schedule), l->pp, stage, c);
+            rh_held_add(&all[stage].states.params, &chunks[g].states.params);
+            all[stage].states.linear += chunks[g].states.linear;
+            keep_largest(&all[stage].largest_params, &chunks[g].largest_params);
+        }
     return all;
 }
 
@@ -121,19 +141,10 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhHe
     return (l->pp > 1 ? 2 * pieces->message_bytes : 0) + RH_WEIGHT_BYTES * items;
 }
 
-static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *chunks,
-                                  const RhLayout *l, int32_t stage)
+static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *held,
+                                  const RhLayout *l)
 {
-    const RhStack *stack = pieces->c->stack;
-    RhStageMemory m = {0};
-    RhHeld largest = {0};
-    double linear = 0;
-    for (int32_t c = 0; c < l->vpp; c++) {
-        int32_t g = rh_pipeline_model_chunk(rh_pipeline_schedule(l->schedule), l->pp, stage, c);
-        rh_held_add(&m.params, &chunks[g].states.params);
-        linear += chunks[g].states.linear;
-        keep_largest(&largest, &chunks[g].largest_params);
-    }
+    RhStageMemory m = {.params = held->states.params};
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * params / (l->zero >= 3 ? shards : 1);
@@ -143,22 +154,24 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhChunkMemory *c
             rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? RH_WEIGHT_BYTES * params / l->hpz : 0;
     }
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] += pieces->c->job.recipe->weight_copy_bytes * linear;
-    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &largest);
-    m.fixed_bytes[RH_MEMORY_RESERVE] = stack->reserve_bytes.value;
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
+        pieces->c->job.recipe->weight_copy_bytes * held->states.linear;
+    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &held->largest_params);
+    m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;
     return m;
 }
 
 RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t stage)
 {
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
-    return stage_memory(pieces, chunks, l, stage);
+    g_autofree RhStageHeld *held = rh_stage_held_new(chunks, l);
+    return stage_memory(pieces, &held[stage], l);
 }
 
-RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhChunkMemory *chunks,
+RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
                                        const RhInFlight *peaks, const RhLayout *l, int32_t stage)
 {
-    RhStageMemory fixed = stage_memory(pieces, chunks, l, stage);
+    RhStageMemory fixed = stage_memory(pieces, &held[stage], l);
     RhTrainMemory m = {.stage = stage};
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.at_peak_bytes[use] = fixed.fixed_bytes[use];
@@ -171,12 +184,12 @@ RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhChunkMemo
     return m;
 }
 
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhChunkMemory *chunks,
+RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhStageHeld *held,
                                    const RhInFlight *peaks, const RhLayout *l)
 {
     RhTrainMemory worst = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        RhTrainMemory m = rh_train_memory_of_stage(pieces, chunks, peaks, l, stage);
+        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, peaks, l, stage);
         if (m.peak_bytes > worst.peak_bytes)
             worst = m;
     }
@@ -189,8 +202,9 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
+    g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
     g_autofree RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
-    return rh_train_memory_with(pieces, chunks, peaks, layout);
+    return rh_train_memory_with(pieces, held, peaks, layout);
 }
 
 double rh_train_memory_capacity(const RhCase *c)

@@ -22,15 +22,31 @@ typedef struct {
     RhInFlight fullest[RH_SLOT_PASSES];
 } RhChunkMemory;
 
+/* What one chunk of the model is made of: layers from `first` on, the embedding before them or the head
+ * behind. */
+typedef struct {
+    int32_t first, count;
+    bool embedding, head;
+} RhChunkItems;
+RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *layout,
+                              const RhChunkItems *items);
 /* Per model chunk, pp x vpp entries; caller frees. */
 RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *layout);
+
+/* All chunks of a stage, on one rank. */
+typedef struct {
+    RhStates states;
+    RhHeld largest_params; /* of one item */
+} RhStageHeld;
+/* Per stage; caller frees. */
+RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *layout);
 /* Per stage: in flight when it is fullest. Caller frees. */
 RhInFlight *rh_stage_peaks_new(const RhChunkMemory *chunks, const RhShape *shape);
 /* One stage; the worst stage. Tables as above, of this layout. */
-RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhChunkMemory *chunks,
+RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
                                        const RhInFlight *peaks, const RhLayout *layout,
                                        int32_t stage);
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhChunkMemory *chunks,
+RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhStageHeld *held,
                                    const RhInFlight *peaks, const RhLayout *layout);
 
 /* What a stage holds from step to step. */
