@@ -154,12 +154,39 @@ static void what_does_not_repeat_is_listed(void)
     CU_ASSERT_PTR_NULL(rh_shortened(tensor, platform, 0, 0, false));
 }
 
+/* Trees are told in short: edges by depth, each in use for as many steps as there are chunks. */
+static void trees_told_in_short_take_as_long(void)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (int i = 0; i < 60; i++) {
+        gsl_rng_set(rng, (unsigned long)i + 1);
+        Drawn d = draw(rng);
+        d.dp = 1 + (int32_t)gsl_rng_uniform_int(rng, 90);
+        int32_t stride = d.tp * d.cp * d.gap;
+        RhSpan kinds[] = {{stride, d.dp}, {1, d.tp}};
+        g_autoptr(RhProgram) p = grid_of(d.tp, d.cp, d.gap, d.dp, d.stage, &kinds[i % 4 == 0], 1);
+        g_autoptr(RhPlatform) platform = fabric(rng, p->ranks_count, i % 3 == 0);
+        for (double bytes = 4; bytes < 1e11; bytes *= 100) {
+            if (rh_program_group(p, 0)->size < 2)
+                continue;
+            RhScheduleTime full = listed(p, platform, RH_OP_ALL_REDUCE, RH_ALGO_TREE, bytes);
+            RhScheduleTime few =
+                rh_collective_time(p, platform, 0, 0, RH_OP_ALL_REDUCE, RH_ALGO_TREE, bytes, NULL);
+            RH_CHECK_CLOSE(few.fixed_s, full.fixed_s, 1e-12);
+            RH_CHECK_CLOSE(few.moving_s, full.moving_s, 1e-12);
+            CU_ASSERT_EQUAL(few.linear, full.linear);
+        }
+    }
+    gsl_rng_free(rng);
+}
+
 int main(void)
 {
     return rh_test_main(
         "shorten",
         (RhTest[]){{"few_of_a_row_stand_for_all", few_of_a_row_stand_for_all},
                    {"the_work_does_not_grow_with_the_row", the_work_does_not_grow_with_the_row},
+                   {"trees_told_in_short_take_as_long", trees_told_in_short_take_as_long},
                    {"what_does_not_repeat_is_listed", what_does_not_repeat_is_listed},
                    {0}});
 }

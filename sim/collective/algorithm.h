@@ -32,6 +32,27 @@ void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t fi
 /* The same, moving by `shift` chunks a repetition within [wrap_first, wrap_first + wrap_count). */
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
 
+/* --- steps of many members, without a list of their flows --- */
+
+/* Edges that are in use together: every one of them carries as many bytes, in each of the steps
+ * [step_first, step_end). */
+typedef struct {
+    int32_t edges_first, edges_count;
+    bool reversed;
+    int32_t step_first, step_end;
+} RhWave;
+
+typedef struct {
+    int32_t src, dst;
+} RhWaveEdge;
+
+typedef struct {
+    int32_t members;
+    double bytes; /* of the buffer, as RhTask.bytes */
+    double flow_bytes;
+    GArray *waves, *edges; /* RhWave, RhWaveEdge */
+} RhWaves;
+
 /* --- what steps cost --- */
 
 /* How a group meets the network. */
@@ -86,6 +107,9 @@ typedef struct {
     bool even_nodes;       /* needs as many members on every node, side by side */
     /* Steps for two members or more. */
     void (*generate)(RhScheduleBuilder *b, RhOp op);
+    /* The same steps in short, filling in flow_bytes, waves and edges; NULL where there is no shorter
+     * way to tell them, false where there is none for this operation. */
+    bool (*waves)(RhWaves *waves, RhOp op);
     /* What they cost: exact on a flat network (one node), which is the closed form of the
      * literature; over several nodes an estimate that ignores other traffic. */
     void (*cost)(RhLoads *loads, RhOp op, double bytes);
@@ -94,6 +118,11 @@ typedef struct {
 #define RH_DECLARE(number, row) extern const RhAlgorithm rh_algorithm_##row;
 RH_ALGORITHMS(RH_DECLARE)
 #undef RH_DECLARE
+
+/* rh_schedule_time of an algorithm that tells its steps in short, in a time that depends on the edges and
+ * not on how many flows there are in all steps; false where it does not. */
+bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                   const RhPlatform *platform, int32_t group, int32_t role, RhScheduleTime *time);
 
 /* NULL where there is none of this number. */
 const RhAlgorithm *rh_algorithm(RhAlgo algo);

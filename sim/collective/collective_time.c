@@ -20,10 +20,12 @@ typedef struct {
 typedef struct {
     double bytes; /* 0 between phases */
     double bytes_per_s;
+    int32_t share; /* of waves so far */
 } Load;
 
 typedef struct {
-    const RhSchedule *schedule;
+    const RhSchedule *schedule; /* NULL where steps are told in short */
+    int32_t size;               /* of a group */
     const RhProgram *program;
     const RhPlatform *platform;
     int32_t *members; /* instances_count x size ranks */
@@ -131,12 +133,12 @@ static const RhFlow *flow_at(const Clock *k, int32_t f)
     return &g_array_index(k->schedule->flows, RhFlow, f);
 }
 
-static int route_of(const Clock *k, int32_t instance, const RhFlow *flow,
+static int route_of(const Clock *k, int32_t instance, int32_t from, int32_t to,
                     RhLink links[RH_ROUTE_MAX], double *latency_s)
 {
-    const int32_t *members = k->members + (int64_t)instance * k->schedule->members;
-    int32_t src = rh_program_gpu(k->program, members[flow->src]);
-    int32_t dst = rh_program_gpu(k->program, members[flow->dst]);
+    const int32_t *members = k->members + (int64_t)instance * k->size;
+    int32_t src = rh_program_gpu(k->program, members[from]);
+    int32_t dst = rh_program_gpu(k->program, members[to]);
     *latency_s = rh_platform_route_latency_s(k->platform, src, dst);
     return rh_platform_route(k->platform, src, dst, links);
 }
@@ -183,7 +185,7 @@ static Crossing place_of(Clock *k, RhLink link)
         link = rh_platform_link_turned(k->platform, k->block, link, &alike);
     int32_t place = known_place(k, link, fresh);
     if (place == fresh) {
-        Load load = {0, rh_platform_link_bytes_per_s(k->platform, link)};
+        Load load = {0, rh_platform_link_bytes_per_s(k->platform, link), 0};
         g_array_append_val(k->loads, load);
     }
     return (Crossing){place, k->block / alike};
@@ -208,7 +210,8 @@ static void keep_routes(Clock *k)
             RhLink links[RH_ROUTE_MAX];
             Route *route = &k->routes[(int64_t)i * k->edges_count + e];
             route->links_first = (int32_t)k->places->len;
-            route->links_count = route_of(k, i, flow_at(k, first[e]), links, &route->latency_s);
+            const RhFlow *flow = flow_at(k, first[e]);
+            route->links_count = route_of(k, i, flow->src, flow->dst, links, &route->latency_s);
             for (int32_t l = 0; l < route->links_count; l++) {
                 Crossing place = place_of(k, links[l]);
                 g_array_append_val(k->places, place);
@@ -241,7 +244,7 @@ static double add_flow(Clock *k, int32_t instance, int32_t f)
     }
     RhLink links[RH_ROUTE_MAX];
     double latency_s;
-    int count = route_of(k, instance, flow, links, &latency_s);
+    int count = route_of(k, instance, flow->src, flow->dst, links, &latency_s);
     for (int i = 0; flow->bytes > 0 && i < count; i++)
         load_place(k, place_of(k, links[i]), flow->bytes);
     return latency_s;
@@ -291,26 +294,22 @@ static bool same_flows(const RhSchedule *s, const RhStepPhase *a, const RhStepPh
     return true;
 }
 
-/* The whole schedule without its launch. */
-static Step steps_s(Clock *k, int32_t group, int32_t role)
+static Clock clock_new(const RhProgram *p, const RhPlatform *platform, int32_t group, int32_t role)
 {
-    const RhSchedule *s = k->schedule;
-    Step total = {0}, step = {0};
-    k->place_of_link = rh_map64_new();
-    k->loads = g_array_new(FALSE, FALSE, sizeof(Load));
-    k->places = g_array_new(FALSE, FALSE, sizeof(Crossing));
-    list_instances(k, group, role);
-    int32_t links = rh_platform_links_count(k->platform);
-    if ((int64_t)k->instances_count * s->members >= links / LINKS_PER_MEMBER)
-        k->places_of_links = g_new0(int32_t, links + 1);
-    keep_routes(k);
-    for (guint i = 0; i < s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
-        if (i == 0 || !same_flows(s, phase - 1, phase))
-            step = step_s(k, phase);
-        total.latency_s += phase->repeat * step.latency_s;
-        total.moving_s += phase->repeat * step.moving_s;
-    }
+    Clock k = {.block = 1, .program = p, .platform = platform};
+    k.size = rh_program_group(p, group)->size;
+    k.place_of_link = rh_map64_new();
+    k.loads = g_array_new(FALSE, FALSE, sizeof(Load));
+    k.places = g_array_new(FALSE, FALSE, sizeof(Crossing));
+    list_instances(&k, group, role);
+    int32_t links = rh_platform_links_count(platform);
+    if ((int64_t)k.instances_count * k.size >= links / LINKS_PER_MEMBER)
+        k.places_of_links = g_new0(int32_t, links + 1);
+    return k;
+}
+
+static void clock_clear(Clock *k)
+{
     rh_map64_free(k->place_of_link);
     g_free(k->places_of_links);
     g_array_unref(k->loads);
@@ -319,7 +318,169 @@ static Step steps_s(Clock *k, int32_t group, int32_t role)
     g_free(k->members);
     g_free(k->edge_of_flow);
     g_free(k->routes);
+}
+
+/* The whole schedule without its launch. */
+static Step steps_s(Clock *k)
+{
+    const RhSchedule *s = k->schedule;
+    Step total = {0}, step = {0};
+    keep_routes(k);
+    for (guint i = 0; i < s->phases->len; i++) {
+        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
+        if (i == 0 || !same_flows(s, phase - 1, phase))
+            step = step_s(k, phase);
+        total.latency_s += phase->repeat * step.latency_s;
+        total.moving_s += phase->repeat * step.moving_s;
+    }
     return total;
+}
+
+/* --- steps told in short --- */
+
+/* What waves put on a link, one behind another: the latest, and those before. Many links have the same,
+ * so steps are timed by kinds of links and not by links. */
+typedef struct {
+    int32_t before; /* 0: none */
+    int32_t wave, flows;
+} Share;
+
+typedef struct {
+    int32_t share;
+    double bytes_per_s;
+} LinkKind;
+
+typedef struct {
+    Clock *clock;
+    const RhWaves *waves;
+    RhMap64 *known; /* hashes of shares and of kinds -> their places */
+    GArray *shares; /* Share; place 0 stands for none */
+    GArray *kinds;  /* LinkKind */
+    double *latency_s;
+    bool *moves; /* per wave, in the steps looked at */
+} Tally;
+
+static const RhWave *wave_at(const Tally *t, int32_t i)
+{
+    return &g_array_index(t->waves->waves, RhWave, i);
+}
+
+static void count_edge(Tally *t, int32_t wave, int32_t instance, const RhWaveEdge *edge)
+{
+    Clock *k = t->clock;
+    RhLink links[RH_ROUTE_MAX];
+    double latency_s;
+    bool back = wave_at(t, wave)->reversed;
+    int count = route_of(k, instance, back ? edge->dst : edge->src, back ? edge->src : edge->dst,
+                         links, &latency_s);
+    t->latency_s[wave] = fmax(t->latency_s[wave], latency_s);
+    for (int i = 0; i < count; i++)
+        load_place(k, place_of(k, links[i]), 1);
+}
+
+/* The wave's flows over each link become the latest of the link's shares. */
+static void take_shares(Tally *t, int32_t wave)
+{
+    Clock *k = t->clock;
+    for (int32_t i = 0; i < k->touched_count; i++) {
+        Load *load = &g_array_index(k->loads, Load, k->touched[i]);
+        Share share = {load->share, wave, (int32_t)load->bytes};
+        uint64_t hash =
+            rh_mix64((uint64_t)share.before << 32 | (uint32_t)wave, (uint64_t)share.flows);
+        load->share = *rh_map64_at(t->known, hash, (int32_t)t->shares->len);
+        if (load->share == (int32_t)t->shares->len)
+            g_array_append_val(t->shares, share);
+        load->bytes = 0;
+    }
+    k->touched_count = 0;
+}
+
+static void count_waves(Tally *t)
+{
+    for (guint w = 0; w < t->waves->waves->len; w++) {
+        const RhWave *wave = wave_at(t, (int32_t)w);
+        for (int32_t g = 0; g < t->clock->instances_count; g++)
+            for (int32_t e = wave->edges_first; e < wave->edges_first + wave->edges_count; e++)
+                count_edge(t, (int32_t)w, g, &g_array_index(t->waves->edges, RhWaveEdge, e));
+        take_shares(t, (int32_t)w);
+    }
+    rh_map64_clear(t->known);
+    for (guint i = 0; i < t->clock->loads->len; i++) {
+        const Load *load = &g_array_index(t->clock->loads, Load, i);
+        LinkKind kind = {load->share, load->bytes_per_s};
+        uint64_t hash = rh_mix64((uint64_t)kind.share, rh_bits64(kind.bytes_per_s));
+        if (*rh_map64_at(t->known, hash, (int32_t)t->kinds->len) == (int32_t)t->kinds->len)
+            g_array_append_val(t->kinds, kind);
+    }
+}
+
+static Step wave_step(const Tally *t, int32_t step)
+{
+    Step one = {0};
+    for (guint w = 0; w < t->waves->waves->len; w++) {
+        const RhWave *wave = wave_at(t, (int32_t)w);
+        t->moves[w] = wave->step_first <= step && step < wave->step_end;
+        one.latency_s = fmax(one.latency_s, t->moves[w] ? t->latency_s[w] : 0);
+    }
+    for (guint i = 0; i < t->kinds->len; i++) {
+        const LinkKind *kind = &g_array_index(t->kinds, LinkKind, i);
+        double flows = 0;
+        for (int32_t at = kind->share; at > 0; at = g_array_index(t->shares, Share, at).before) {
+            const Share *share = &g_array_index(t->shares, Share, at);
+            flows += t->moves[share->wave] ? share->flows : 0;
+        }
+        one.moving_s = fmax(one.moving_s, flows * t->waves->flow_bytes / kind->bytes_per_s);
+    }
+    return one;
+}
+
+/* The next step that is not like this one; this one when there is none. */
+static int32_t next_change(const Tally *t, int32_t step)
+{
+    int32_t next = G_MAXINT32;
+    for (guint w = 0; w < t->waves->waves->len; w++) {
+        const RhWave *wave = wave_at(t, (int32_t)w);
+        if (wave->step_first > step)
+            next = MIN(next, wave->step_first);
+        else if (wave->step_end > step)
+            next = MIN(next, wave->step_end);
+    }
+    return next == G_MAXINT32 ? step : next;
+}
+
+static Step waves_s(Clock *k, const RhWaves *waves)
+{
+    Step total = {0};
+    Tally t = {.clock = k,
+               .waves = waves,
+               .known = rh_map64_new(),
+               .shares = g_array_new(FALSE, TRUE, sizeof(Share)),
+               .kinds = g_array_new(FALSE, FALSE, sizeof(LinkKind)),
+               .latency_s = g_new0(double, waves->waves->len + 1),
+               .moves = g_new0(bool, waves->waves->len + 1)};
+    g_array_set_size(t.shares, 1);
+    count_waves(&t);
+    for (int32_t step = 0, next; (next = next_change(&t, step)) > step; step = next) {
+        Step one = wave_step(&t, step);
+        total.latency_s += (next - step) * one.latency_s;
+        total.moving_s += (next - step) * one.moving_s;
+    }
+    rh_map64_free(t.known);
+    g_array_unref(t.shares);
+    g_array_unref(t.kinds);
+    g_free(t.latency_s);
+    g_free(t.moves);
+    return total;
+}
+
+/* --- all together --- */
+
+static RhScheduleTime time_of(const RhPlatform *platform, RhOp op, RhAlgo algo, double bytes,
+                              Step steps)
+{
+    bool linear = !rh_collective_is_pipelined(op, algo) && bytes > 0;
+    return (RhScheduleTime){platform->collective_launch_s.value + steps.latency_s, steps.moving_s,
+                            linear};
 }
 
 RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
@@ -327,11 +488,33 @@ RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const R
 {
     if (s->phases->len == 0)
         return (RhScheduleTime){0};
-    Clock k = {.block = 1, .schedule = s, .program = p, .platform = platform};
-    Step steps = steps_s(&k, group, role);
-    bool pipelined = rh_collective_is_pipelined(s->op, s->algo);
-    return (RhScheduleTime){platform->collective_launch_s.value + steps.latency_s, steps.moving_s,
-                            !pipelined && s->bytes > 0};
+    Clock k = clock_new(p, platform, group, role);
+    k.schedule = s;
+    Step steps = steps_s(&k);
+    clock_clear(&k);
+    return time_of(platform, s->op, s->algo, s->bytes, steps);
+}
+
+bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                   const RhPlatform *platform, int32_t group, int32_t role, RhScheduleTime *time)
+{
+    const RhAlgorithm *row = rh_algorithm(algo);
+    int32_t size = rh_program_group(p, group)->size;
+    if (!row || !row->waves || size < 2 || !rh_collective_supports(op, algo))
+        return false;
+    RhWaves waves = {.members = size,
+                     .bytes = bytes,
+                     .waves = g_array_new(FALSE, FALSE, sizeof(RhWave)),
+                     .edges = g_array_new(FALSE, FALSE, sizeof(RhWaveEdge))};
+    bool told = row->waves(&waves, op);
+    if (told) {
+        Clock k = clock_new(p, platform, group, role);
+        *time = time_of(platform, op, algo, bytes, waves_s(&k, &waves));
+        clock_clear(&k);
+    }
+    g_array_unref(waves.waves);
+    g_array_unref(waves.edges);
+    return told;
 }
 
 double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
@@ -349,6 +532,9 @@ double rh_collective_alone_s(RhOp op, RhAlgo algo, int32_t members, const int32_
     int32_t group = rh_program_add_group(one, "alone", &all, 1);
     g_autofree int32_t *nodes = g_new(int32_t, members);
     one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
+    RhScheduleTime time;
+    if (rh_waves_time(op, algo, bytes, one, platform, group, -1, &time))
+        return time.fixed_s + time.moving_s;
     for (int32_t i = 0; i < members; i++)
         nodes[i] = rh_platform_node_of(platform, gpus[i]);
     g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, members, nodes, bytes, NULL);

@@ -1,6 +1,7 @@
 #include "sim/collective/shorten.h"
 
 #include "sim/blocks.h"
+#include "sim/collective/algorithm.h"
 
 typedef struct {
     const RhPlatform *platform;
@@ -210,6 +211,9 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
         p = shorter;
         group = role = 0;
     }
+    RhScheduleTime time;
+    if (!routing && rh_waves_time(op, algo, bytes, p, platform, group, role, &time))
+        return time;
     int32_t size = rh_program_group(p, group)->size,
             first = role < 0 ? 0 : rh_program_role(p, role)->first_rank;
     bool fewer = size < members && op != RH_OP_SHIFT;

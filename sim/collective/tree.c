@@ -89,6 +89,47 @@ static void binomial(RhScheduleBuilder *b)
     }
 }
 
+/* The edges above the members of one depth, in tree `shift`, up and then down. */
+static void add_waves(RhWaves *w, const Tree *t, int32_t shift, const int32_t *by_depth,
+                      int32_t depth, int32_t count, int32_t chunks)
+{
+    int32_t n = w->members, up = t->deepest - depth, down = t->deepest + depth - 1;
+    RhWave wave = {.edges_first = (int32_t)w->edges->len, .edges_count = count};
+    for (int32_t i = 0; i < count; i++) {
+        RhWaveEdge edge = {(by_depth[i] + shift) % n, (t->parent[by_depth[i]] + shift) % n};
+        g_array_append_val(w->edges, edge);
+    }
+    for (int back = 0; back < 2; back++) {
+        wave.reversed = back;
+        wave.step_first = back ? down : up;
+        wave.step_end = wave.step_first + chunks;
+        g_array_append_val(w->waves, wave);
+    }
+}
+
+static bool waves(RhWaves *w, RhOp op)
+{
+    if (op != RH_OP_ALL_REDUCE)
+        return false;
+    int32_t n = w->members, chunks = tree_chunks(n, w->bytes);
+    g_autofree int32_t *cells = g_new(int32_t, 3 * (size_t)n);
+    int32_t *by_depth = cells + 2 * (size_t)n, end[32] = {0};
+    Tree t = {cells, cells + n, 0};
+    grow(&t, 0, n, -1, 0);
+    for (int32_t v = 0; v < n; v++)
+        end[t.depth[v] + 1]++;
+    for (int32_t depth = 0; depth < t.deepest; depth++)
+        end[depth + 1] += end[depth];
+    for (int32_t v = 0; v < n; v++)
+        by_depth[end[t.depth[v]]++] = v; /* end[d] is then where depth d ends */
+    for (int32_t shift = 0; shift < 2; shift++)
+        for (int32_t depth = 1; depth <= t.deepest; depth++)
+            add_waves(w, &t, shift, by_depth + end[depth - 1], depth, end[depth] - end[depth - 1],
+                      chunks);
+    w->flow_bytes = w->bytes / (2 * chunks);
+    return true;
+}
+
 static void generate(RhScheduleBuilder *b, RhOp op)
 {
     if (op == RH_OP_BROADCAST) {
@@ -193,5 +234,6 @@ const RhAlgorithm rh_algorithm_tree = {
     .nccl_between = RH_BIT(ALL_REDUCE),
     .mpi = RH_BIT(BROADCAST),
     .generate = generate,
+    .waves = waves,
     .cost = cost,
 };
