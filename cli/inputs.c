@@ -56,6 +56,10 @@ static bool set_job(RhJob *job, const char *key, const char *value, bool *known,
     }
     if (strcmp(key, "experts_load") == 0)
         return rh_expert_load_parse(value, &job->load, error);
+    if (strcmp(key, "lora.rank") == 0)
+        return rh_lora_parse(value, &job->lora, error);
+    if (strcmp(key, "lora.modules") == 0)
+        return rh_lora_parse_modules(value, &job->lora, error);
     if (strcmp(key, "experts_capacity") == 0)
         return set_capacity(job, value, error);
     for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++) {
@@ -168,7 +172,8 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     if (job_key != key)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, "
-                       "dtype, moments, gradients, experts_load, experts_capacity",
+                       "dtype, moments, gradients, experts_load, experts_capacity, lora.rank, "
+                       "lora.modules",
                        job_key);
     if (is_platform_key(key))
         return rh_inputs_set_platform(in->hardware, key, value, error);

@@ -3,6 +3,7 @@
 #include "platforms/platform.h"
 #include "strategies/stack.h"
 #include "workloads/load.h"
+#include "workloads/lora.h"
 #include "workloads/model.h"
 #include "workloads/moments.h"
 #include "workloads/recipe.h"
@@ -16,6 +17,7 @@ typedef struct {
     const RhMoments *moments; /* of the optimizer; NULL: fp32 */
     int32_t gradient_bytes;   /* of a main gradient, 2 or 4; 0: the stack's */
     RhExpertLoad load;        /* how evenly experts are asked */
+    RhLora lora;              /* adapters, which alone are trained; rank 0: all weights are */
 } RhJob;
 
 /* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */

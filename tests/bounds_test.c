@@ -231,6 +231,12 @@ static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
     return m;
 }
 
+static bool mixture_free(const RhModel *m)
+{
+    return rh_kind_takes_adapters(&m->kinds[m->kinds_count - 1]) &&
+           rh_kind_takes_adapters(&m->kinds[0]);
+}
+
 /* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
 static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *spread)
 {
@@ -248,6 +254,8 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     train_kit_runs_all(&k);
     if (draw(rng, 4) == 0)
         k.c.job.recipe = &rh_recipe_fp8_block;
+    if (mixture_free(k.model) && draw(rng, 4) == 0)
+        k.c.job.lora = (RhLora){DRAW(rng, 8, 16), (uint32_t)draw(rng, RH_LINEAR_ALL + 1)};
     if (draw(rng, 4) == 0)
         g_assert(rh_expert_load_parse("power-law:0.5", &k.c.job.load, NULL));
     k.stack->prefetch_layers = draw(rng, 5);

@@ -208,6 +208,19 @@ static void a_row_is_said_with_its_sizes_and_layout(void)
     rh_translated_clear(&out);
 }
 
+static void adapters_are_read_from_the_note(void)
+{
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    RhTranslated out;
+    g_autofree char *why = translate("NVIDIA dgxc-benchmarking v25.02,llama3.1-70b,,,,,,,4096,"
+                                     "H100-80GB,8,2,4,1,1,1,20,1,32,,1,1,bf16,9.1,,LoRA",
+                                     t, &out);
+    CU_ASSERT_PTR_NULL(why);
+    CU_ASSERT_EQUAL(out.c.job.lora.rank, 16);
+    CU_ASSERT_EQUAL(out.c.job.lora.modules, (uint32_t)RH_LINEAR_QKV);
+    rh_translated_clear(&out);
+}
+
 /* TFLOP/s a GPU alone are seconds by the model's own FLOPs. */
 static void a_rate_is_a_time(void)
 {
@@ -246,8 +259,8 @@ static void what_cannot_be_said_is_not_guessed(void)
                   "recompute \"perhaps\": not known");
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,3,1,8,1,1,1,1,64,none,0,1,bf16,1,,",
                   "tp=3");
-    check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,1,8,1,1,1,1,64,none,0,1,bf16,1,,LoRA",
-                  "LoRA");
+    check_skipped(
+        t, "me,mixtral-8x7b,,,,,,,4096,A100-80GB,8,1,1,8,1,8,1,1,64,none,0,1,bf16,1,,LoRA", "lora");
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,4,2,1,1,spiral,1,64,none,0,1,bf16,1,,",
                   "spiral");
 }
@@ -268,6 +281,7 @@ int main(void)
              quoted_cells_hold_commas_quotes_and_lines},
             {"bad_tables_say_where", bad_tables_say_where},
             {"a_row_is_said_with_its_sizes_and_layout", a_row_is_said_with_its_sizes_and_layout},
+            {"adapters_are_read_from_the_note", adapters_are_read_from_the_note},
             {"a_rate_is_a_time", a_rate_is_a_time},
             {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},
             {0}});

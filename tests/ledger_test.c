@@ -217,18 +217,26 @@ static void the_closed_form_is_the_ledgers_peak(void)
         const char *model, *platform, *stack;
         int64_t batch, sequence;
         const RhRecipe *recipe;
+        RhLora lora;
     } questions[] = {
-        {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_bf16},
-        {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16},
-        {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024, &rh_recipe_bf16},
-        {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048, &rh_recipe_bf16},
-        {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16},
-        {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768,
-         &rh_recipe_bf16}, /* long enough for rings */
-        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16},
-        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_mxfp8},
-        {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block},
-        {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16}};
+        {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_bf16, {0}},
+        {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
+        {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024, &rh_recipe_bf16, {0}},
+        {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048, &rh_recipe_bf16, {0}},
+        {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {0}},
+        {"llama-3.2-1b",
+         "dgx-h100:2",
+         "bare",
+         32,
+         32768,
+         &rh_recipe_bf16,
+         {0}}, /* long enough for rings */
+        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {0}},
+        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_mxfp8, {0}},
+        {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {0}},
+        {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
+        {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
+        {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}}};
     int32_t rings = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
@@ -237,6 +245,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
             train_kit(questions[q].model, questions[q].platform, questions[q].stack,
                       questions[q].batch, questions[q].sequence);
         k.c.job.recipe = questions[q].recipe;
+        k.c.job.lora = questions[q].lora;
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
         for (int i = 0; i < DRAWS; i++) {

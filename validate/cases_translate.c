@@ -254,6 +254,10 @@ static bool say_job(Way *w)
     job->sequence = w->row->whole[RH_CASE_SEQ];
     job->global_batch = w->row->whole[RH_CASE_GLOBAL_BATCH];
     job->recipe = rh_recipe_by_name(recipe ? recipe : cell(w, RH_CASE_PRECISION));
+    const char *lora = says(w, RH_CASE_SAYS_LORA);
+    g_autoptr(GError) error = NULL;
+    if (lora && !rh_lora_parse(lora, &job->lora, &error))
+        return give_up(w, "%s", error->message);
     return job->recipe ||
            give_up(w, "precision %s: no recipe is known for it",
                    *cell(w, RH_CASE_PRECISION) ? cell(w, RH_CASE_PRECISION) : "is not given");
@@ -366,8 +370,9 @@ static bool say_measured(Way *w)
     } else if (w->row->tflops > 0) {
         if (!flops)
             return give_up(w, "a figure of TFLOP/s alone, and what it counts is not known");
-        w->out->measured_s = rh_model_flops_per_token(w->out->c.model, job->sequence) * tokens /
-                             (w->row->tflops * 1e12 * job->gpus);
+        w->out->measured_s =
+            rh_model_tuned_flops_per_token(w->out->c.model, job->sequence, &job->lora) * tokens /
+            (w->row->tflops * 1e12 * job->gpus);
     } else if (*cell(w, RH_CASE_MFU)) {
         return give_up(w, "a share of peak FLOP/s alone: what it counts is not known");
     }
@@ -392,9 +397,10 @@ static void say_key(Way *w)
     RhTranslated *o = w->out;
     g_autofree char *layout = rh_layout_format(&o->layout);
     g_autofree char *key = g_strdup_printf(
-        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%s%s", w->model_key,
+        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%d:%u|%s%s", w->model_key,
         o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
-        o->c.job.sequence, o->c.job.recipe->name, layout, o->measured_s > 0 ? "" : "|oom");
+        o->c.job.sequence, o->c.job.recipe->name, o->c.job.lora.rank, o->c.job.lora.modules, layout,
+        o->measured_s > 0 ? "" : "|oom");
     o->key = g_intern_string(key);
     o->strategy = g_intern_string(layout);
     o->tasks =

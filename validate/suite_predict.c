@@ -55,12 +55,17 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     RhLayout layout = rh_layout_default();
     if (!rh_layout_parse(text, &layout, error))
         return NULL;
-    RhCase c = {
-        .model = layout.ep > 1 ? s->mixture : s->model,
-        .platform = platform,
-        .stack = s->stack,
-        .job = {
-            JOB_BATCH, JOB_SEQUENCE, rh_platform_gpus(platform), &rh_recipe_bf16, NULL, 0, {0}}};
+    RhCase c = {.model = layout.ep > 1 ? s->mixture : s->model,
+                .platform = platform,
+                .stack = s->stack,
+                .job = {JOB_BATCH,
+                        JOB_SEQUENCE,
+                        rh_platform_gpus(platform),
+                        &rh_recipe_bf16,
+                        NULL,
+                        0,
+                        {0},
+                        {0}}};
     if (layout.tp == 1)
         layout.sequence_parallel = false;
     rh_train_complete(&c, &layout);

@@ -120,8 +120,12 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
     ops.in_steps = shard->tensor_overlap && op != NULL && op->in_steps;
-    if (op != NULL)
+    bool frozen = shard->lora.rank > 0, weights = pass == RH_PASS_BACKWARD_WEIGHT;
+    if (op != NULL && !(frozen && weights))
         op->kernels(&ops, pass);
+    bool replays = pass == RH_PASS_RECOMPUTE_SELECTIVE && rh_ops_replays(&ops, RH_RECOMPUTE_FFN);
+    if (frozen)
+        rh_adapters_kernels(&ops, op, replays ? RH_PASS_RECOMPUTE_FULL : pass);
     /* A norm's output that is made again is cast again for the linear layers that read it. */
     bool again = part == RH_PART_SEQUENCE && pass == RH_PASS_RECOMPUTE_SELECTIVE;
     if (again && in_layer(block) && rh_ops_replays(&ops, RH_RECOMPUTE_NORM) && pair[1] != NULL &&
@@ -157,6 +161,27 @@ RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock 
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhParams){0});
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     return params_of(&ops, block);
+}
+
+double rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    g_return_val_if_fail(kind != NULL || !in_layer(block), 0);
+    const RhOperator *pair[2];
+    operators_of(model, kind, block, pair);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
+    return rh_adapters_params(&ops, pair[1]);
+}
+
+bool rh_kind_takes_adapters(const RhLayerKind *kind)
+{
+    g_return_val_if_fail(kind != NULL, false);
+    const RhOperator *pair[] = {kind->mixer, kind->ffn};
+    bool all = true;
+    for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
+        all &= pair[i] == NULL || pair[i]->linears != NULL;
+    return all;
 }
 
 static RhFlops flops_of(const RhOps *ops, RhBlock block)
@@ -202,6 +227,7 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
         sum.dropped += b.dropped;
         sum.forward += b.forward;
         sum.backward += b.backward;
+        sum.kept += rh_adapters_kept_bytes(&ops, pair[i]);
     }
     double left = left_bytes(&ops, block, &sum), again = sum.kept - left;
     return (RhActivation){left, again + sum.forward, again + sum.backward};
@@ -266,23 +292,25 @@ int64_t rh_model_params(const RhModel *m)
     return total - tied;
 }
 
-static double whole_flops(const RhOps *ops, RhBlock block)
+/* Forward as the operators' rows say it; backward twice that, but no gradients of frozen weights. */
+double rh_model_tuned_flops_per_token(const RhModel *m, int64_t s, const RhLora *lora)
 {
-    RhFlops f = flops_of(ops, block);
-    return f.weights + f.pairs;
-}
-
-/* Forward as the operators' rows say it; backward twice that. */
-double rh_model_flops_per_token(const RhModel *m, int64_t s)
-{
-    g_return_val_if_fail(m != NULL && s > 0, 0);
+    g_return_val_if_fail(m != NULL && s > 0 && lora != NULL, 0);
     RhShard one = {.tp = 1, .sequence = s, .microbatch = 1};
     RhOps edge = whole_of(m, NULL, &one);
-    double tokens = (double)s, forward = whole_flops(&edge, RH_BLOCK_HEAD) / tokens;
+    RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
+    double tokens = (double)s, forward = (head.weights + head.pairs) / tokens;
+    double weights = head.weights / tokens;
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], &one);
-        forward +=
-            (whole_flops(&layer, RH_BLOCK_MIXER) + whole_flops(&layer, RH_BLOCK_FFN)) / tokens;
+        RhFlops mixer = flops_of(&layer, RH_BLOCK_MIXER), ffn = flops_of(&layer, RH_BLOCK_FFN);
+        forward += (mixer.weights + mixer.pairs + (ffn.weights + ffn.pairs)) / tokens;
+        weights += (mixer.weights + ffn.weights) / tokens;
     }
-    return 3 * forward;
+    return 3 * forward - (lora->rank > 0 ? weights : 0);
+}
+
+double rh_model_flops_per_token(const RhModel *m, int64_t s)
+{
+    return rh_model_tuned_flops_per_token(m, s, &(RhLora){0});
 }

@@ -15,6 +15,7 @@
 
 #include "platforms/kernel.h"
 #include "workloads/load.h"
+#include "workloads/lora.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
 
@@ -89,7 +90,8 @@ typedef struct {
     int64_t microbatch;  /* b */
     /* What is run again before backward: of rh_block_activation_bytes and RECOMPUTE_SELECTIVE. */
     RhRecompute recompute;
-    RhDtype dtype;          /* bf16 or fp16 */
+    RhLora lora;   /* of a rank above 0: weights are frozen, adapters beside some are trained */
+    RhDtype dtype; /* bf16 or fp16 */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
@@ -151,6 +153,12 @@ typedef struct {
 RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                          const RhShard *shard);
 
+/* Parameters of the block's adapters on this rank, which alone are trained; cut by t. 0 without. */
+double rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard);
+/* Are linear layers of such a layer known, so that adapters can be beside them? */
+bool rh_kind_takes_adapters(const RhLayerKind *kind);
+
 /* FLOPs that a forward pass of one micro-batch needs on one rank, apart from how kernels go about
  * it: a multiply-add is 2, causal attention counts what its mask leaves. Backward needs `weights`
  * twice (data, weights), and `pairs` twice (data). Norms and activations are not counted. */
@@ -178,6 +186,10 @@ typedef struct {
 } RhActivation;
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                        const RhShard *shard);
+
+/* rh_model_flops_per_token (model.h) where adapters alone are trained: frozen weights need no gradient of
+ * their own, and adapters' own products, a few in a thousand, are not counted; of a rank of 0, the same. */
+double rh_model_tuned_flops_per_token(const RhModel *model, int64_t s, const RhLora *lora);
 
 /* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
  * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */

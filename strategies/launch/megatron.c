@@ -451,6 +451,11 @@ static bool say_rest(RhLaunchText *t, GError **error)
 /* Layouts may come from another stack, which runs more. */
 static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
 {
+    if (c->job.lora.rank > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM has no flags for adapters (lora.rank=%d)\n"
+                       "help: Megatron-Bridge trains them: peft.LoRA(dim=%d)",
+                       c->job.lora.rank, c->job.lora.rank);
     bool aware = has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
     if (c->job.moments == &rh_moments_8bit)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -30,7 +30,8 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
     double peak = own > 0 ? own : peaks[RH_DTYPE_BF16].value;
     r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
     r->model_flops_per_s_per_gpu =
-        r->tokens_per_s_per_gpu * rh_model_flops_per_token(c->model, c->job.sequence);
+        r->tokens_per_s_per_gpu *
+        rh_model_tuned_flops_per_token(c->model, c->job.sequence, &c->job.lora);
     r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
     r->energy_j = rh_device_power_w(c->platform->device) * c->job.gpus * r->step_time_s;

@@ -221,8 +221,9 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadli
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
     Search s = {c, o, deadline, changes};
     int32_t node = c->platform->gpus_per_node;
-    plan->states_bytes = (double)rh_model_params(c->model) *
-                         (RH_WEIGHT_BYTES + rh_gradient_bytes(c) + rh_optimizer_state_bytes(c));
+    bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
+    double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
+    plan->states_bytes = (double)rh_model_params(c->model) * (RH_WEIGHT_BYTES + trained);
     try_without_constraints(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
     /* More samples help only where there are too few for every GPU to be a replica. */

@@ -476,6 +476,8 @@ static void hold_states(Build *b)
         add_memory(b, RH_MEMORY_OPTIMIZER,
                    rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
+    if (b->script->states.frozen > 0)
+        add_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * b->script->states.frozen);
     double copies = b->c->job.recipe->weight_copy_bytes * b->script->states.linear;
     if (copies > 0)
         add_memory(b, RH_MEMORY_WEIGHTS, copies);

@@ -352,13 +352,26 @@ RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
         return pieces->embedding.params;
     if (kind != RH_ITEM_HEAD)
         return pieces->layer_params[kind];
-    bool shares_matrix = model->tied_embeddings && ends_meet(l);
+    bool shares_matrix = model->tied_embeddings && ends_meet(l) && pieces->shard.lora.rank == 0;
     return shares_matrix ? (RhHeld){{pieces->head.whole_params}} : pieces->head.params;
+}
+
+double rh_item_frozen(const RhPieces *pieces, const RhLayout *l, int kind)
+{
+    bool layer = kind < RH_LAYER_KINDS_MAX;
+    RhHeld frozen = layer                       ? pieces->layer_frozen[kind]
+                    : kind == RH_ITEM_EMBEDDING ? pieces->embedding.frozen
+                                                : pieces->head.frozen;
+    double sum = rh_held_sum(&frozen);
+    bool shares_matrix =
+        kind == RH_ITEM_HEAD && pieces->c->model->tied_embeddings && ends_meet(l) && sum > 0;
+    return shares_matrix ? pieces->head.whole_params : sum;
 }
 
 double rh_tied_params(const RhPieces *pieces, const RhLayout *l)
 {
-    bool both_hold_it = pieces->c->model->tied_embeddings && !ends_meet(l);
+    bool both_hold_it =
+        pieces->c->model->tied_embeddings && !ends_meet(l) && pieces->shard.lora.rank == 0;
     return both_hold_it ? pieces->head.params.of[RH_PARAMS_COMMON] - pieces->head.whole_params : 0;
 }
 

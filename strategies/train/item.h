@@ -56,9 +56,11 @@ static inline RhPhase rh_slot_phase(RhSlotPass pass)
     return pass == RH_SLOT_FORWARD ? RH_PHASE_FORWARD : RH_PHASE_BACKWARD;
 }
 
-/* Of one rank: parameters of an item of this kind (the head of a tied model on one stage owns no
+/* Of one rank: trained parameters of an item of this kind (the head of a tied model on one stage owns no
  * matrix), and bytes for one micro-batch. */
 RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *layout, int kind);
+/* ... and its weights that are not trained. */
+double rh_item_frozen(const RhPieces *pieces, const RhLayout *layout, int kind);
 /* Of one rank, parameters of the matrix that the first and the last stage both hold; 0 where there is
  * none. */
 double rh_tied_params(const RhPieces *pieces, const RhLayout *layout);

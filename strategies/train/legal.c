@@ -236,6 +236,25 @@ static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
+/* Frozen weights are held whole, and have no gradients that a schedule could put off. */
+static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (c->job.lora.rank == 0)
+        return true;
+    if (l->zero == 3)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "zero=3 with lora.rank=%d: frozen weights are not shared out here\n"
+                       "note: legal zero: 0, 1, 2",
+                       c->job.lora.rank);
+    if (rh_pipeline_schedule(l->schedule)->splits_backward)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "schedule=%s with lora.rank=%d: frozen weights have no gradients to put off\n"
+            "help: 1f1b, interleaved or gpipe",
+            rh_pipeline_kind_name(l->schedule), c->job.lora.rank);
+    return true;
+}
+
 bool rh_train_job_legal(const RhCase *c, GError **error)
 {
     if (c->job.gpus > rh_platform_gpus(c->platform))
@@ -252,6 +271,14 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
             return rh_fail(error, RH_ERROR_USAGE,
                            "experts_load lists %d experts, %s has %d in a layer", listed,
                            c->model->name, c->model->kinds[k].experts);
+    for (int k = 0; c->job.lora.rank > 0 && k < c->model->kinds_count; k++)
+        if (!rh_kind_takes_adapters(&c->model->kinds[k]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "lora: %s has layers of %s and %s, whose adapters are not known here\n"
+                           "note: attention of one matrix for queries, keys and values, and dense "
+                           "networks have them",
+                           c->model->name, rh_operator_name(c->model->kinds[k].mixer),
+                           rh_operator_name(c->model->kinds[k].ffn));
     if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT
@@ -274,6 +301,6 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
                        l->pp, l->dp, l->cp, ranks, c->job.gpus);
-    return recompute_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
-           pipeline_legal(c, l, error);
+    return recompute_legal(c, l, error) && adapters_legal(c, l, error) &&
+           stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
 }

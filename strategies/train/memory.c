@@ -35,9 +35,11 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChun
 {
     RhActivation bytes = rh_item_bytes(pieces, kind);
     RhHeld params = rh_item_params(pieces, l, kind);
+    double frozen = rh_item_frozen(pieces, l, kind);
     double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
     rh_held_add(&m->states.params, &params);
-    m->states.linear += kind < RH_LAYER_KINDS_MAX ? rh_held_sum(&params) : 0;
+    m->states.frozen += frozen;
+    m->states.linear += kind < RH_LAYER_KINDS_MAX ? rh_held_sum(&params) + frozen : 0;
     keep_largest(&m->largest_params, &params);
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
     keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
@@ -78,6 +80,7 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *l)
         for (int32_t c = 0; c < l->vpp; c++) {
             int32_t g = rh_pipeline_model_chunk(rh_pipeline_schedule(l->schedule), l->pp, stage, c);
             rh_held_add(&all[stage].states.params, &chunks[g].states.params);
+            all[stage].states.frozen += chunks[g].states.frozen;
             all[stage].states.linear += chunks[g].states.linear;
             keep_largest(&all[stage].largest_params, &chunks[g].largest_params);
         }
@@ -154,6 +157,7 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *hel
             rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? RH_WEIGHT_BYTES * params / l->hpz : 0;
     }
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * held->states.frozen;
     m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
         pieces->c->job.recipe->weight_copy_bytes * held->states.linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &held->largest_params);

@@ -100,6 +100,9 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
     RhActivation bytes = rh_block_activation_bytes(pieces->c->model, kind, block, &pieces->shard);
     BlockOf of = {pieces, kind, block};
     RhParams params = rh_block_params(pieces->c->model, kind, block, &pieces->shard);
+    RhHeld weights = {{params.sharded + params.replicated, params.experts}};
+    bool frozen = pieces->shard.lora.rank > 0;
+    double adapters = rh_block_adapter_params(pieces->c->model, kind, block, &pieces->shard);
     bool whole = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard);
     RhRecompute modules = pieces->shard.recompute;
     bool some = kind != NULL && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
@@ -117,7 +120,8 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
         .weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE),
         .sequence_backward =
             piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
-        .params = {{params.sharded + params.replicated, params.experts}},
+        .params = frozen ? (RhHeld){{adapters}} : weights,
+        .frozen = frozen ? weights : (RhHeld){{0}},
         .whole_params = params.replicated,
         .bytes = bytes,
         .gathered_bytes =
@@ -144,6 +148,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
                          .sequence = c->job.sequence,
                          .microbatch = microbatch,
                          .recompute = layout->recompute,
+                         .lora = c->job.lora,
                          .dtype = c->job.recipe->dtype,
                          .recipe = c->job.recipe,
                          .gradient_bytes = (int32_t)rh_gradient_bytes(c),
@@ -155,6 +160,8 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         p->ffn[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_FFN);
         p->layer_params[k] = p->mixer[k].params;
         rh_held_add(&p->layer_params[k], &p->ffn[k].params);
+        p->layer_frozen[k] = p->mixer[k].frozen;
+        rh_held_add(&p->layer_frozen[k], &p->ffn[k].frozen);
     }
     p->embedding = block_new(p, NULL, RH_BLOCK_EMBEDDING);
     p->head = block_new(p, NULL, RH_BLOCK_HEAD);

@@ -29,7 +29,8 @@ typedef struct {
     RhPiece sequence_forward, tensor_forward;
     RhPiece sequence_again, tensor_again;
     RhPiece data, weight, sequence_backward;
-    RhHeld params;       /* on this rank */
+    RhHeld params;       /* that are trained, on this rank; adapters' where weights are frozen */
+    RhHeld frozen;       /* weights that are not: no gradients, no optimizer */
     double whole_params; /* of the common ones, what tensor ranks do not cut: norms */
     RhActivation bytes;  /* kept and transient, for one micro-batch */
     /* What tensor-parallel collectives gather before its tensor part, and sum behind it; 0: nothing */
@@ -42,7 +43,7 @@ typedef struct RhPieces {
     RhBlockPieces mixer[RH_LAYER_KINDS_MAX], ffn[RH_LAYER_KINDS_MAX];
     RhBlockPieces embedding, head;
     double message_bytes; /* what one rank sends to the next stage */
-    RhHeld layer_params[RH_LAYER_KINDS_MAX];
+    RhHeld layer_params[RH_LAYER_KINDS_MAX], layer_frozen[RH_LAYER_KINDS_MAX];
     struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
 } RhPieces;
 
@@ -54,7 +55,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
  * recipe may cast (and norms and routers, which are next to nothing). */
 typedef struct {
     RhHeld params;
-    double linear;
+    double frozen; /* besides: weights alone */
+    double linear; /* frozen or not */
 } RhStates;
 
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */

@@ -9,7 +9,9 @@ static void add_item(RhScript *s, int kind, int32_t layer)
                    rh_item_bytes(s->pieces, kind)};
     g_array_append_val(s->items, item);
     rh_held_add(&s->states.params, &item.params);
-    s->states.linear += layer >= 0 ? rh_held_sum(&item.params) : 0;
+    double frozen = rh_item_frozen(s->pieces, s->layout, kind);
+    s->states.frozen += frozen;
+    s->states.linear += layer >= 0 ? rh_held_sum(&item.params) + frozen : 0;
 }
 
 static int32_t model_chunk(const RhScript *s, int32_t chunk)

@@ -11,7 +11,7 @@
 typedef struct {
     int kind;      /* layer kind, RH_ITEM_EMBEDDING or RH_ITEM_HEAD */
     int32_t layer; /* -1: embedding, head */
-    RhHeld params; /* on this rank */
+    RhHeld params; /* on this rank, trained */
     RhActivation bytes;
 } RhItem;
 

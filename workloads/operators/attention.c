@@ -156,12 +156,23 @@ static RhOperatorBytes bytes(const RhOps *ops)
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
 }
 
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Widths w = widths_of(ops);
+    int64_t h = ops->model->hidden;
+    double narrow = (double)ops->tokens * rh_ops_kept_copy_bytes(ops) * (double)w.q;
+    list[0] = (RhLinear){RH_LINEAR_QKV, h, w.qkv, true, rh_ops_normed_input_bytes(ops)};
+    list[1] = (RhLinear){RH_LINEAR_PROJ, w.q, h, false, narrow};
+    return 2;
+}
+
 const RhOperator rh_attention = {.name = "attention",
                                  .shape = shape,
                                  .params = params,
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
+                                 .linears = linears,
                                  .modules = RH_RECOMPUTE_CORE,
                                  .in_steps = true,
                                  .rings = true,
@@ -175,6 +186,7 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true,
                                        .rings = true,
@@ -187,6 +199,7 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true};
 
@@ -197,6 +210,7 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .flops = flops,
                                            .kernels = kernels,
                                            .bytes = bytes,
+                                           .linears = linears,
                                            .modules = RH_RECOMPUTE_CORE,
                                            .in_steps = true,
                                            .gathers_operands = true};

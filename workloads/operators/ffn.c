@@ -121,12 +121,25 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = MAX(into_activation, MAX(inside, out_of_activation))};
 }
 
+/* The input of the second is the activation's output, which its own backward does not read. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Widths w = widths_of(ops);
+    int64_t h = ops->model->hidden;
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_FFN);
+    double down = rh_ops_kept_bytes(ops) * (double)ops->tokens * (double)w.down;
+    list[0] = (RhLinear){RH_LINEAR_FC1, h, w.up, true, rh_ops_normed_input_bytes(ops)};
+    list[1] = (RhLinear){RH_LINEAR_FC2, w.down, h, false, again ? 0 : down};
+    return 2;
+}
+
 const RhOperator rh_ffn = {.name = "ffn",
                            .shape = shape,
                            .params = params,
                            .flops = flops,
                            .kernels = kernels,
                            .bytes = bytes,
+                           .linears = linears,
                            .modules = RH_RECOMPUTE_FFN,
                            .in_steps = true,
                            .gathers_operands = true};

@@ -52,5 +52,16 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = e * (logits + rh_ops_hidden_elements(ops)) + gathered};
 }
 
-const RhOperator rh_head = {
-    .name = "head", .params = params, .flops = flops, .kernels = kernels, .bytes = bytes};
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    list[0] = (RhLinear){RH_LINEAR_NONE, ops->model->hidden, rh_ops_vocab(ops), true,
+                         rh_ops_normed_input_bytes(ops)};
+    return 1;
+}
+
+const RhOperator rh_head = {.name = "head",
+                            .params = params,
+                            .flops = flops,
+                            .kernels = kernels,
+                            .bytes = bytes,
+                            .linears = linears};

@@ -36,6 +36,16 @@ typedef struct {
     double backward; /* extra while backward runs */
 } RhOperatorBytes;
 
+/* A linear layer: one rank's rows and columns of its matrix, which is cut by columns or by rows, and
+ * what is kept of its input for its own gradient alone. */
+typedef struct {
+    RhLinearName name; /* NONE: it never has an adapter */
+    int64_t in, out;
+    bool by_columns;
+    double kept;
+} RhLinear;
+#define RH_LINEARS_MAX 4
+
 struct RhOperator {
     const char *name; /* as reports show it */
     /* From the configuration to the layer's own figures; a mixer fills in first what follows from
@@ -46,6 +56,8 @@ struct RhOperator {
     RhFlops (*flops)(const RhOps *ops);   /* NULL: none that count */
     void (*kernels)(RhOps *ops, RhPass pass);
     RhOperatorBytes (*bytes)(const RhOps *ops);
+    /* All its linear layers; NULL: not known, or there is none. Returns how many. */
+    int (*linears)(const RhOps *ops, RhLinear linears[RH_LINEARS_MAX]);
     bool (*takes_whole)(const RhOps *ops); /* rh_block_takes_whole; NULL: it does */
     /* Its input, and the gradient of its output, go into linear layers alone: tensor ranks gather
      * them in the recipe's format (Transformer Engine does). */
@@ -155,6 +167,15 @@ void rh_ffn_activation(RhOps *ops, double elements, bool backward);
 void rh_ops_exchange(RhOps *ops, RhExchange exchange);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
+
+/* Adapters beside an operator's linear layers (adapter.c): parameters of this rank; kernels of a pass;
+ * bytes that are kept more, or, below 0, less. All 0 where weights are trained. */
+double rh_adapters_params(const RhOps *ops, const RhOperator *op);
+void rh_adapters_kernels(RhOps *ops, const RhOperator *op, RhPass pass);
+double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op);
+/* Of a linear layer that reads what the block's norm makes: bytes kept of it for its own gradient; 0
+ * where the norm runs again. */
+double rh_ops_normed_input_bytes(const RhOps *ops);
 
 /* Makes a layer one that predicts a further token (predict.c). */
 void rh_predict_wrap(RhLayerKind *kind);

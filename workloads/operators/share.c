@@ -45,6 +45,14 @@ double rh_ops_wide_input_bytes(const RhOps *ops)
     return input_dropped ? 0 : more * rh_ops_sequence_elements(ops);
 }
 
+double rh_ops_normed_input_bytes(const RhOps *ops)
+{
+    bool in_layer = ops->kind != NULL;
+    double each = in_layer ? rh_ops_kept_bytes(ops) : ops->element_bytes;
+    bool again = in_layer && rh_ops_replays(ops, RH_RECOMPUTE_NORM);
+    return again ? 0 : each * rh_ops_sequence_elements(ops);
+}
+
 bool rh_pass_is_forward(RhPass pass)
 {
     return pass == RH_PASS_FORWARD || !rh_pass_trains(pass);

@@ -47,7 +47,8 @@ static bool in_steps(const RhPiece *piece, RhExchangeKind kind)
 static void rows_in(RhWeave *w, const char *label, const RhPiece *part)
 {
     bool last = part->exchange.step == w->layout->tp - 1;
-    bool weights_next = w->pass == RH_SLOT_BACKWARD && w->phase != RH_PHASE_RECOMPUTE;
+    bool weights_next = w->pass == RH_SLOT_BACKWARD && w->phase != RH_PHASE_RECOMPUTE &&
+                        w->at->weight.kernels->len > 0;
     RhRingStep ring = {RH_LANE_TP, RH_GROUP_TENSOR,
                        last ? 0 : w->at->gathered_bytes / w->layout->tp, "pass rows on"};
     if (last && weights_next)
@@ -92,10 +93,13 @@ static void forward_out(RhWeave *w)
 /* The head's output gradient is each rank's own; the embedding hands no gradient on. */
 static void backward_in(RhWeave *w)
 {
+    bool weights = w->at->weight.kernels->len > 0;
+    if (!weights && w->at->data.kernels->len == 0) /* a frozen table */
+        return;
     if (in_steps(&w->at->data, RH_EXCHANGE_ROWS_IN))
         return;
     int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather(w, "all-gather gradients");
-    if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING)
+    if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING && weights)
         w->before_weight = gather(w, "all-gather input again");
     rh_weave_continue_after(w, gradient);
 }

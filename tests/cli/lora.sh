@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Adapters beside frozen weights: what is trained, and what is refused.
+job=(-w llama-3.1-8b -p dgx-h100:1 --global-batch 16 --seq 4096 -q)
+try() {
+    echo "\$ rehearse simulate ... $*"
+    rehearse simulate "${job[@]}" "$@" 2>&1 | grep -E '^(tp|error|note|help|memory| {8}[a-z]|[0-9.]+ % MFU)'
+}
+try -s tp2,dp4
+try -s tp2,dp4 --set lora.rank=16
+try -s tp2,dp4 --set lora.modules=linear_qkv+linear_proj
+try -s tp2,dp4 --set lora.rank=some
+try -s tp2,dp4 --set lora.modules=linear_router
+try -s dp8,zero3 --set lora.rank=16
+rehearse simulate -w mixtral-8x7b "${job[@]:2}" -s ep8 --set lora.rank=16 2>&1
+rehearse plan "${job[@]}" --set lora.rank=16 --fix tp=2 --emit megatron 2>&1 | grep -E '^(error|note|help)'

@@ -1,0 +1,244 @@
+/* Adapters beside frozen weights, against counts made here by hand. llama-3.1-8b: 32 layers of h 4096, f
+ * 14336, 32 query heads and 8 key-value heads of 128. */
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/pieces.h"
+#include "strategies/train/script.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+#define H   4096.0
+#define F   14336.0
+#define QKV (4096.0 + 2 * 1024)
+#define R   16.0
+
+static const uint32_t ATTENTION = RH_LINEAR_QKV | RH_LINEAR_PROJ;
+
+static RhShard shard_of(int32_t tp, RhLora lora)
+{
+    return (RhShard){.tp = tp,
+                     .sequence = 1024,
+                     .microbatch = 1,
+                     .lora = lora,
+                     .sequence_parallel = tp > 1,
+                     .dtype = RH_DTYPE_BF16,
+                     .flash = true,
+                     .fused_norms = true};
+}
+
+static RhModel *llama(void)
+{
+    RhModel *m = rh_model_load("llama-3.1-8b", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    return m;
+}
+
+static void adapters_have_r_times_rows_and_columns(void)
+{
+    g_autoptr(RhModel) m = llama();
+    const RhLayerKind *kind = &m->kinds[0];
+    for (int32_t tp = 1; tp <= 8; tp *= 2) {
+        RhShard all = shard_of(tp, (RhLora){16, 0}), some = shard_of(tp, (RhLora){16, ATTENTION});
+        RhShard none = shard_of(tp, (RhLora){0});
+        double attention = R * (H + QKV) + R * (H + H), network = R * (H + 2 * F) + R * (F + H);
+        RH_CHECK_CLOSE(tp * rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &all), attention,
+                       1e-14);
+        RH_CHECK_CLOSE(tp * rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &all), network, 1e-14);
+        RH_CHECK_CLOSE(tp * rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &some), attention,
+                       1e-14);
+        CU_ASSERT_EQUAL(rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &some), 0);
+        CU_ASSERT_EQUAL(rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &none), 0);
+        CU_ASSERT_EQUAL(rh_block_adapter_params(m, NULL, RH_BLOCK_HEAD, &all), 0);
+    }
+}
+
+/* MLPerf's Llama 2 70B: rank 16 beside attention's two matrices; 80 layers of 8192, 8 of 64 heads. */
+static void the_benchmark_of_mlperf_trains_44_million(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-2-70b", NULL);
+    RhShard shard = shard_of(1, (RhLora){16, ATTENTION});
+    double layer = rh_block_adapter_params(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+    CU_ASSERT_EQUAL(80 * layer, 44564480);
+}
+
+static double flops_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    const RhLayerKind *kind = block == RH_BLOCK_HEAD ? NULL : &m->kinds[0];
+    double sum = 0;
+    for (RhPart part = RH_PART_SEQUENCE; part <= RH_PART_TENSOR; part++)
+        rh_block_kernels(m, kind, block, part, pass, shard, out);
+    for (guint i = 0; i < out->len; i++)
+        sum += g_array_index(out, RhKernel, i).flops;
+    return sum;
+}
+
+/* Forward and data do the frozen layer's products and the adapter's, weights the adapter's alone. */
+static void frozen_weights_have_no_gradients_of_their_own(void)
+{
+    g_autoptr(RhModel) m = llama();
+    const double n = 1024;
+    for (int32_t tp = 1; tp <= 8; tp *= 2) {
+        RhShard full = shard_of(tp, (RhLora){0}), tuned = shard_of(tp, (RhLora){16, 0});
+        const struct {
+            RhBlock block;
+            double adapters; /* entries */
+        } rows[] = {{RH_BLOCK_MIXER, R * (H + QKV + 2 * H)},
+                    {RH_BLOCK_FFN, R * (2 * H + 3 * F)},
+                    {RH_BLOCK_HEAD, 0}};
+        for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+            RhBlock b = rows[i].block;
+            double more = 2 * n * rows[i].adapters / tp;
+            RH_CHECK_CLOSE(flops_of(m, b, RH_PASS_FORWARD, &tuned),
+                           flops_of(m, b, RH_PASS_FORWARD, &full) + more, 1e-14);
+            RH_CHECK_CLOSE(flops_of(m, b, RH_PASS_BACKWARD_DATA, &tuned),
+                           flops_of(m, b, RH_PASS_BACKWARD_DATA, &full) + more, 1e-14);
+            RH_CHECK_CLOSE(flops_of(m, b, RH_PASS_BACKWARD_WEIGHT, &tuned), more, 1e-14);
+            CU_ASSERT_TRUE(flops_of(m, b, RH_PASS_BACKWARD_WEIGHT, &full) > more);
+        }
+    }
+}
+
+static void flops_of_the_model_are_two_thirds_but_for_pairs(void)
+{
+    g_autoptr(RhModel) m = llama();
+    const double s = 4096, pairs = 32 * 4 * s / 2 * H;
+    double full = rh_model_flops_per_token(m, 4096);
+    double tuned = rh_model_tuned_flops_per_token(m, 4096, &(RhLora){16, 0});
+    RH_CHECK_CLOSE(tuned, (full - 3 * pairs) * 2 / 3 + 3 * pairs, 1e-12);
+    CU_ASSERT_EQUAL(rh_model_tuned_flops_per_token(m, 4096, &(RhLora){0}), full);
+}
+
+/* Inputs of frozen layers are kept no more where nothing else reads them: the norms' outputs, 2 h, and
+ * the activation's, 2 f. An adapter brings its layer's input back, and keeps 2 r between its matrices. */
+static void frozen_layers_do_not_keep_their_input(void)
+{
+    g_autoptr(RhModel) m = llama();
+    const struct {
+        uint32_t modules;
+        double row; /* bytes a token, against training all */
+    } rows[] = {{RH_LINEAR_ALL, 4 * 2 * R},
+                {RH_LINEAR_QKV, 2 * R - 2 * H - 2 * F},
+                {RH_LINEAR_PROJ, 2 * R - 2 * H - 2 * H - 2 * F},
+                {ATTENTION | RH_LINEAR_FC1, 3 * 2 * R - 2 * F},
+                {RH_LINEAR_FC2, 2 * R - 4 * H}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhShard full = shard_of(1, (RhLora){0}), tuned = shard_of(1, (RhLora){16, rows[i].modules});
+        double more = 0;
+        for (RhBlock b = RH_BLOCK_MIXER; b <= RH_BLOCK_FFN; b++)
+            more += rh_block_activation_bytes(m, &m->kinds[0], b, &tuned).kept -
+                    rh_block_activation_bytes(m, &m->kinds[0], b, &full).kept;
+        RH_CHECK_CLOSE(more, 1024 * rows[i].row, 1e-12);
+    }
+}
+
+/* Weights in 2 bytes; of adapters weight, gradient, master and moments, the last over eight ranks. */
+static void states_are_those_of_adapters(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 4096);
+    k.c.job.lora = (RhLora){16, 0};
+    RhLayout l = train_layout(&k, "tp1,dp8,zero1");
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    double adapters = 32 * R * (3 * H + QKV + 2 * H + 3 * F);
+    double weights = (double)rh_model_params(k.model);
+    RH_CHECK_CLOSE(rh_held_sum(&m.params), adapters, 1e-14);
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * (weights + adapters), 1e-9);
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_GRADIENTS], 4 * adapters, 1e-14);
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_OPTIMIZER], 12 * adapters / 8, 1e-14);
+}
+
+/* Replicas exchange gradients of adapters alone: all-reduced, of 4 bytes; and neither a tied matrix nor
+ * a frozen table is exchanged. */
+static void gradients_of_adapters_alone_are_exchanged(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 2048);
+    k.c.job.lora = (RhLora){8, RH_LINEAR_QKV};
+    RhLayout l = train_layout(&k, "tp1,pp2,dp4,zero0");
+    g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    double bytes = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *task = &g_array_index(p->tasks, RhTask, i);
+        if (task->kind == RH_TASK_COLLECTIVE && task->bytes > 4)
+            bytes += task->bytes;
+    }
+    /* 16 layers of h 2048: 2048 rows, 2048 + 2 x 512 columns */
+    RH_CHECK_CLOSE(bytes, 16 * 4 * 8 * (2048.0 + 3072), 1e-14);
+}
+
+static void texts_are_read_and_wrong_ones_refused(void)
+{
+    static const char *const wrong[] = {"x",
+                                        "-1",
+                                        "16:",
+                                        "16:linear",
+                                        "16:linear_qkv+",
+                                        "",
+                                        "16:linear_qkv+linear_qkv",
+                                        "16:linear_qkv,linear_proj",
+                                        "99999999999"};
+    RhLora lora = {0};
+    CU_ASSERT_TRUE(rh_lora_parse("16", &lora, NULL));
+    CU_ASSERT_TRUE(lora.rank == 16 && lora.modules == 0);
+    CU_ASSERT_TRUE(rh_lora_adapts(&lora, RH_LINEAR_FC2));
+    CU_ASSERT_TRUE(rh_lora_parse("8:linear_qkv+linear_fc1", &lora, NULL));
+    CU_ASSERT_TRUE(lora.rank == 8 && lora.modules == (RH_LINEAR_QKV | RH_LINEAR_FC1));
+    CU_ASSERT_FALSE(rh_lora_adapts(&lora, RH_LINEAR_FC2));
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhLora before = lora;
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_lora_parse(wrong[i], &lora, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+        CU_ASSERT_TRUE(lora.rank == before.rank && lora.modules == before.modules);
+    }
+    lora = (RhLora){0};
+    CU_ASSERT_TRUE(rh_lora_parse_modules("linear_proj", &lora, NULL));
+    CU_ASSERT_EQUAL(lora.rank, RH_LORA_RANK);
+}
+
+static void what_adapters_do_not_go_with_is_refused(void)
+{
+    static const struct {
+        const char *model, *layout;
+        bool legal;
+    } rows[] = {{"llama-3.1-8b", "tp2,dp4,zero2", true},
+                {"llama-3.1-8b", "dp8,zero3", false},
+                {"llama-3.1-8b", "pp4,schedule=zb-h1", false},
+                {"llama-3.1-8b", "pp4,recompute=layernorm+mlp", true},
+                {"mixtral-8x7b", "ep8", false},
+                {"deepseek-v3", "ep8", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:1", "bare", 16, 4096);
+        RhLayout l = rh_train_default(&k.c);
+        k.c.job.lora = (RhLora){16, 0};
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
+        l = rh_train_canonical(&k.c, &l);
+        CU_ASSERT_EQUAL(rh_train_legal(&k.c, &l, &error), rows[i].legal);
+        CU_ASSERT_TRUE(rows[i].legal || strstr(error->message, "lora"));
+    }
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "lora",
+        (RhTest[]){
+            {"adapters_have_r_times_rows_and_columns", adapters_have_r_times_rows_and_columns},
+            {"the_benchmark_of_mlperf_trains_44_million",
+             the_benchmark_of_mlperf_trains_44_million},
+            {"frozen_weights_have_no_gradients_of_their_own",
+             frozen_weights_have_no_gradients_of_their_own},
+            {"flops_of_the_model_are_two_thirds_but_for_pairs",
+             flops_of_the_model_are_two_thirds_but_for_pairs},
+            {"frozen_layers_do_not_keep_their_input", frozen_layers_do_not_keep_their_input},
+            {"states_are_those_of_adapters", states_are_those_of_adapters},
+            {"gradients_of_adapters_alone_are_exchanged",
+             gradients_of_adapters_alone_are_exchanged},
+            {"texts_are_read_and_wrong_ones_refused", texts_are_read_and_wrong_ones_refused},
+            {"what_adapters_do_not_go_with_is_refused", what_adapters_do_not_go_with_is_refused},
+            {0}});
+}
