@@ -113,8 +113,12 @@ char *rh_kernels_files_source(const GPtrArray *raws)
         g_string_append_printf(out, "%s%s", i ? ", " : "", file);
     }
     g_string_append_printf(out, ": %s", first->device);
-    if (*first->library_versions)
-        g_string_append_printf(out, ", %s", first->library_versions);
+    for (guint i = 0; i < raws->len; i++) { /* each once, where files follow one another */
+        const char *libraries = ((RhRaw *)g_ptr_array_index(raws, i))->library_versions;
+        const char *before = i ? ((RhRaw *)g_ptr_array_index(raws, i - 1))->library_versions : "";
+        if (*libraries && libraries != before)
+            g_string_append_printf(out, ", %s", libraries);
+    }
     if (*first->date)
         g_string_append_printf(out, ", %.10s", first->date); /* the day */
     return g_string_free(g_steal_pointer(&out), FALSE);

@@ -13,7 +13,7 @@ const RhOption rh_options_inputs[] = {
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "platform file, a name like dgx-h100:8, or one line: \"h100-sxm:8x4,ib:400Gb/s\"",
               .required = true),
-    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE",
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
               "lay measured facts over the platform, as `rehearse calibrate` writes them"),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
               "override a field of the model, the platform or the job"),

@@ -177,7 +177,7 @@ static const RhOption own[] = {
               "--run step: read what bench/gpu.sh measured elsewhere"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "--run step: whose device predicts", .otherwise = "h200-sxm:1x1"),
-    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE",
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
               "--run step: facts that `calibrate` measured"),
     RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",
               "write the lists of kernels that --run step performs, and end"),

@@ -53,3 +53,11 @@ const char *const *rh_device_names(void)
         g_once_init_leave(&names, read_names("devices"));
     return names;
 }
+
+const char *const *rh_profile_names(void)
+{
+    static const char *const *names;
+    if (g_once_init_enter(&names))
+        g_once_init_leave(&names, read_names("profiles"));
+    return names;
+}

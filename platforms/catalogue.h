@@ -1,5 +1,5 @@
 #pragma once
-/* Where the built-in devices and clusters lie: DIR/platforms/data/KIND/NAME.json, DIR being
+/* Where the built-in devices, clusters and profiles lie: DIR/platforms/data/KIND/NAME.json, DIR being
  * REHEARSE_DATA, else the source tree the program was built from. */
 #include <glib.h>
 #include <stdbool.h>

@@ -185,3 +185,5 @@ void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed);
  * data (REHEARSE_DATA, else the source tree the program was built from). */
 const char *const *rh_platform_names(void);
 const char *const *rh_device_names(void);
+/* Of the catalogue's profiles (profile.h): DEVICE-SOFTWARE-VERSION. */
+const char *const *rh_profile_names(void);

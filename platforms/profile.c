@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "platforms/catalogue.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
@@ -66,8 +67,12 @@ const char *rh_profile_device(RhJson *doc)
     return rh_json_string_or(doc, rh_json_root(doc), "device", "");
 }
 
-bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error)
+bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
 {
+    bool file = rh_catalogue_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
+    g_autofree char *path = file ? g_strdup(name) : rh_catalogue_path("profiles", name);
+    if (!file && !g_file_test(path, G_FILE_TEST_EXISTS))
+        return rh_catalogue_fail_unknown("profile", name, rh_profile_names(), error);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     return doc && rh_platform_apply_profile_json(p, doc, error);
 }

@@ -10,8 +10,9 @@
 #include "base/json.h"
 #include "platforms/platform.h"
 
-/* RH_ERROR_IO, RH_ERROR_INPUT with positions. The platform's hash tells the profile's. */
-bool rh_platform_apply_profile(RhPlatform *p, const char *path, GError **error);
+/* A file, or a name of the catalogue. RH_ERROR_IO, RH_ERROR_INPUT with positions. The platform's hash
+ * tells the profile's. */
+bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error);
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error);
 /* The device that a profile's facts are of; "" when they are of none. Interned. */
 const char *rh_profile_device(RhJson *doc);

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "calibrate/kernels_fit.h"
+#include "platforms/facts.h"
+#include "platforms/profile.h"
 #include "tests/testkit.h"
 
 #define MEAN_BAR   0.04
@@ -19,15 +21,23 @@
 
 typedef struct {
     const char *folder, *gemm, *attention; /* files below the tables' folder */
-    const char *device;
+    const char *device, *profile;          /* of the catalogue; the profile is this fit */
     bool misses; /* its GEMMs are known to miss the bar: the test fails when they no longer do */
 } System;
 
 static const System systems[] = {
     {"a100_sxm", "gemm/trtllm/1.0.0/gemm_perf.csv.gz",
-     "attention/sglang/0.5.10/context_attention_perf.csv.gz", "a100-sxm-80", .misses = true},
+     "attention/sglang/0.5.10/context_attention_perf.csv.gz", "a100-sxm-80",
+     "a100-sxm-80-trtllm-1.0.0", .misses = true},
+    {"h100_sxm", "gemm/trtllm/1.3.0rc20/gemm_perf.csv.gz",
+     "attention/vllm/0.24.0/context_attention_perf.csv.gz", "h100-sxm", "h100-sxm-trtllm-1.3.0rc20",
+     .misses = true},
     {"h200_sxm", "gemm/trtllm/1.3.0rc20/gemm_perf.csv.gz",
-     "attention/vllm/0.24.0/context_attention_perf.csv.gz", "h200-sxm", .misses = false},
+     "attention/vllm/0.24.0/context_attention_perf.csv.gz", "h200-sxm", "h200-sxm-trtllm-1.3.0rc20",
+     .misses = false},
+    {"b200_sxm", "gemm/trtllm/1.3.0rc20/gemm_perf.csv.gz",
+     "attention/trtllm/1.3.0rc20/context_attention_perf.csv.gz", "b200-sxm",
+     "b200-sxm-trtllm-1.3.0rc20", .misses = true},
 };
 
 /* NULL: no folder is named. */
@@ -68,6 +78,22 @@ static void check_corrected(const RhKernelsFit *fit, const char *name, bool miss
     CU_ASSERT_EQUAL(met, !misses);
 }
 
+/* The catalogue's profile is what these tables give: the constants, and every factor. */
+static void check_shipped(const RhKernelsFit *fit, const System *s)
+{
+    g_autofree char *spec = g_strconcat(s->device, ":1x1", NULL);
+    g_autoptr(RhPlatform) p = rh_platform_load(spec, NULL);
+    CU_ASSERT_TRUE_FATAL(p && rh_platform_apply_profile(p, s->profile, NULL));
+    for (guint i = 0; i < fit->facts->len; i++) {
+        const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
+        RhFactRow row;
+        CU_ASSERT_TRUE_FATAL(rh_facts_find(p, f->key, &row));
+        RH_CHECK_CLOSE(rh_facts_at(p, &row)->value, f->fact.value, 1e-3);
+    }
+    for (int i = 0; i < RH_CORRECTION_NODES; i++)
+        RH_CHECK_CLOSE(p->device->correction.factors[i], fit->device->correction.factors[i], 1e-3);
+}
+
 static void check_system(const System *s)
 {
     g_autoptr(RhDevice) device = rh_device_load(s->device, NULL);
@@ -89,6 +115,7 @@ static void check_system(const System *s)
     check_form(fit, "gemm bf16 medium, form");
     check_form(fit, "gemm bf16 small, form");
     check_form(fit, "attention long");
+    check_shipped(fit, s);
 }
 
 static void shapes_held_out_of_published_tables_stay_under_their_bars(void)

@@ -29,6 +29,10 @@ rehearse calibrate --run 2>&1
 echo "exit $?"
 rehearse calibrate --run gemm,pingpong -o x.json 2>&1
 echo "exit $?"
+# A profile of the catalogue, by its name.
+rehearse plan "${job[@]}" -p dgx-h200 --quick --profile h200-sxm-trtllm-1.3.0rc20 2>&1 | grep '^profile'
+rehearse plan "${job[@]}" -p dgx-h200 --quick --profile h200-sxm 2>&1
+echo "exit $?"
 # Measuring: a stand-in for the program that needs a GPU.
 mkdir path
 cat >path/rehearse-kernels <<END

@@ -1,0 +1,106 @@
+/* The catalogue's profiles: each is laid over its device, and says where it is from. */
+#include "platforms/profile.h"
+
+#include <string.h>
+
+#include "base/data.h"
+#include "base/error.h"
+#include "platforms/facts.h"
+#include "tests/testkit.h"
+
+static RhJson *load(const char *name)
+{
+    g_autofree char *file = g_strconcat(name, ".json", NULL);
+    g_autofree char *path =
+        g_build_filename(rh_data_dir(), "platforms", "data", "profiles", file, NULL);
+    return rh_json_load(path, NULL);
+}
+
+/* The platform that the profile's device stands in. */
+static RhPlatform *platform_of(const char *name)
+{
+    g_autoptr(RhJson) doc = load(name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(doc);
+    const char *device = rh_profile_device(doc);
+    g_autofree char *spec = g_strconcat(device, ":1x1", NULL);
+    CU_ASSERT_TRUE(*device != 0 && g_str_has_prefix(name, device));
+    return rh_platform_load(spec, NULL);
+}
+
+static void check_facts(const RhPlatform *p)
+{
+    size_t count = 0;
+    int fitted = 0;
+    const RhFactRow *rows = rh_facts(&count);
+    for (size_t i = 0; i < count; i++) {
+        const RhFact *fact = rh_facts_seen(p, &rows[i]);
+        if (!rows[i].device || fact->tag != RH_TAG_FITTED || fact->high <= 0)
+            continue;
+        CU_ASSERT_TRUE(fact->low <= fact->value && fact->value <= fact->high);
+        CU_ASSERT_TRUE(strlen(fact->source) > 20 && strlen(fact->date) == 7);
+        fitted++;
+    }
+    CU_ASSERT_TRUE(fitted >= 8);
+}
+
+static void every_profile_is_of_its_device_and_cites_its_source(void)
+{
+    int count = 0;
+    for (const char *const *name = rh_profile_names(); *name; name++, count++) {
+        g_autoptr(RhPlatform) p = platform_of(*name);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+        CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, *name, NULL));
+        CU_ASSERT_TRUE(strstr(p->profile, *name) != NULL);
+        CU_ASSERT_EQUAL(p->device->correction.dtype, RH_DTYPE_BF16);
+        CU_ASSERT_TRUE(p->device->correction.spread_frac > 0);
+        check_facts(p);
+    }
+    CU_ASSERT_TRUE(count >= 4);
+}
+
+/* A correction is of a form: both come from one file, and bounds hold whatever they are. */
+static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
+{
+    for (const char *const *name = rh_profile_names(); *name; name++) {
+        g_autoptr(RhPlatform) before = platform_of(*name);
+        g_autoptr(RhPlatform) after = platform_of(*name);
+        CU_ASSERT_TRUE_FATAL(before && after && rh_platform_apply_profile(after, *name, NULL));
+        int moved = 0;
+        for (int64_t m = 1; m <= 1 << 16; m *= 4)
+            for (int64_t n = 128; n <= 1 << 15; n *= 4) {
+                RhKernel k = {.cls = RH_KERNEL_GEMM,
+                              .dtype = RH_DTYPE_BF16,
+                              .batch = 1,
+                              .m = m,
+                              .n = n,
+                              .k = 4096};
+                k.bytes = 2.0 * (double)(m * k.k + k.k * n + m * n);
+                double ratio =
+                    rh_kernel_time_s(after->device, &k) / rh_kernel_time_s(before->device, &k);
+                CU_ASSERT_TRUE(ratio > 0.5 && ratio < 2);
+                moved += ratio != 1;
+            }
+        CU_ASSERT_TRUE(moved > 20);
+    }
+}
+
+static void an_unknown_profile_is_refused_by_name(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x1", NULL);
+    CU_ASSERT_FALSE(rh_platform_apply_profile(p, "h100-sxm-trtllm", &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(error && strstr(error->message, "known: a100-sxm-80-") != NULL);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"every profile is of its device and cites its source",
+         every_profile_is_of_its_device_and_cites_its_source},
+        {"a profile moves GEMMs and nothing turns absurd",
+         a_profile_moves_gemms_and_nothing_turns_absurd},
+        {"an unknown profile is refused by name", an_unknown_profile_is_refused_by_name},
+        {NULL, NULL}};
+    return rh_test_main("profiles", tests);
+}
