@@ -191,7 +191,15 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
 RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike)
 {
     int32_t base = 0, tier = 0;
-    bool own = true; /* at a place of the block */
+    bool own = true;              /* at a place of the block */
+    if (link < tier_base(p, 0)) { /* most are asked for */
+        if (link >= nic_base(p)) {
+            base = nic_base(p);
+            own = p->nics_per_node == p->gpus_per_node;
+        }
+        *alike = own ? block : 1;
+        return own ? link - 2 * ((link - base) / 2 % block) : link;
+    }
     if (link >= wired_base(p)) {
         *alike = 1;
         return link;
@@ -201,11 +209,8 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
         *alike = own ? block : 1;
         return own ? link - 2 * ((link - host_base(p)) / 2 % block) : link;
     }
-    if (link >= nic_base(p)) {
-        base = nic_base(p);
-        own = p->nics_per_node == p->gpus_per_node;
-    }
-    if (own && link >= tier_base(p, 0)) {
+    own = p->nics_per_node == p->gpus_per_node;
+    if (own) {
         while (link >= tier_base(p, tier + 1))
             tier++;
         base = tier_base(p, tier);

@@ -11,7 +11,7 @@
 typedef struct {
     const RhTraffic *traffic;
     int32_t ranks_count, links_count;
-    uint64_t *rank, *rank_next;
+    uint64_t *rank, *rank_next; /* by place_of: of those that are listed */
     uint64_t *link, *link_next;
     uint64_t *flow, *pair_seed;
     uint64_t *instance, *instance_next;
@@ -21,14 +21,21 @@ typedef struct {
     int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
 } Refine;
 
+/* Ranks at the first place of their block are listed, one behind another. */
+static inline int32_t place_of(const RhTraffic *t, int32_t rank)
+{
+    return rank / t->block;
+}
+
 static void first_rank_colours(const RhTraffic *t, uint64_t *rank)
 {
     for (int32_t r = 0; r < t->program->ranks_count; r += t->block)
-        rank[r] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
+        rank[place_of(t, r)] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
     for (int32_t r = 0; t->platform->gpu_speeds->len > 0 && r < t->program->ranks_count;
          r += t->block) {
         double speed = rh_platform_gpu_speed(t->platform, rh_program_gpu(t->program, r));
-        rank[r] = speed < 1 ? rh_mix64(rank[r], rh_bits64(speed)) : rank[r];
+        uint64_t *own = &rank[place_of(t, r)];
+        *own = speed < 1 ? rh_mix64(*own, rh_bits64(speed)) : *own;
     }
 }
 
@@ -97,8 +104,8 @@ static Refine *refine_new(const RhTraffic *t)
     f->traffic = t;
     f->ranks_count = t->program->ranks_count;
     f->links_count = (int32_t)t->links->len;
-    f->rank = g_new0(uint64_t, f->ranks_count + 1);
-    f->rank_next = g_new0(uint64_t, f->ranks_count + 1);
+    f->rank = g_new0(uint64_t, place_of(t, f->ranks_count) + 1);
+    f->rank_next = g_new0(uint64_t, place_of(t, f->ranks_count) + 1);
     f->link = g_new0(uint64_t, f->links_count + 1);
     f->link_next = g_new0(uint64_t, f->links_count + 1);
     f->flow = g_new0(uint64_t, t->flows->len + 1);
@@ -132,7 +139,8 @@ static void colour_flows(Refine *f)
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
         int32_t instance = flows[i].instance;
-        uint64_t whose = instance >= 0 ? f->instance[instance] : f->rank[flows[i].owner];
+        uint64_t whose =
+            instance >= 0 ? f->instance[instance] : f->rank[place_of(t, flows[i].owner)];
         double latency_s = instance >= 0 ? 0 : flows[i].latency_s;
         uint64_t colour =
             rh_mix64(rh_mix64(f->pair_seed[flows[i].pair], rh_bits64(latency_s)), whose);
@@ -163,7 +171,7 @@ static void spread_flows_to_owners(Refine *f)
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
         uint64_t *whose = flows[i].instance >= 0 ? &f->instance_next[flows[i].instance]
-                                                 : &f->rank_next[flows[i].owner];
+                                                 : &f->rank_next[place_of(t, flows[i].owner)];
         *whose += (uint64_t)flows[i].per_owner * rh_mix64(f->flow[i], 23);
     }
 }
@@ -177,10 +185,11 @@ static void spread_groups(Refine *f)
         const int32_t *ranks = members + instance->members_first;
         uint64_t own = rh_mix64(f->instance[i], 37), times = (uint64_t)(t->block / instance->alike);
         for (int32_t k = 0; k < instance->members_count; k++) {
-            if (ranks[k] % t->block != 0)
+            int32_t place = place_of(t, ranks[k]);
+            if (place * t->block != ranks[k])
                 continue;
-            f->instance_next[i] += times * rh_mix64(f->rank[ranks[k]], 31);
-            f->rank_next[ranks[k]] += own;
+            f->instance_next[i] += times * rh_mix64(f->rank[place], 31);
+            f->rank_next[place] += own;
         }
     }
 }
@@ -195,7 +204,8 @@ static void spread_peers(Refine *f)
         for (int32_t i = f->peers_first[role]; i < f->peers_first[role + 1]; i++) {
             int32_t other = rank + AT(t->peers, RhPeer, i)->delta;
             if (other >= 0 && other < f->ranks_count)
-                f->rank_next[rank] += rh_mix64(f->rank[other], 41 + (uint64_t)i);
+                f->rank_next[place_of(t, rank)] +=
+                    rh_mix64(f->rank[place_of(t, other)], 41 + (uint64_t)i);
         }
     }
 }
@@ -218,7 +228,7 @@ static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
     *tasks = 0;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
-        see(f, f->rank[r]);
+        see(f, f->rank[place_of(f->traffic, r)]);
         if (f->seen->used > *ranks && role >= 0)
             *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
         *ranks = f->seen->used;
@@ -241,8 +251,8 @@ static void swap(uint64_t **a, uint64_t **b)
 static void refine_ranks(Refine *f, bool flows_too)
 {
     uint32_t instances = f->traffic->instances->len;
-    for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block)
-        f->rank_next[r] = rh_mix64(f->rank[r], 43);
+    for (int32_t i = 0; i * f->traffic->block < f->ranks_count; i++)
+        f->rank_next[i] = rh_mix64(f->rank[i], 43);
     for (uint32_t i = 0; i < instances; i++)
         f->instance_next[i] = rh_mix64(f->instance[i], 53);
     if (flows_too)
@@ -294,7 +304,7 @@ static void name_colours(const Refine *f, RhFold *fold)
         fold->colour_of_rank[r] = r % t->block ? fold->colour_of_rank[r - r % t->block] : -1;
         if (t->role_of_rank[r] < 0 || r % t->block)
             continue;
-        int32_t colour = *rh_map64_at(f->seen, f->rank[r], (int32_t)first->len);
+        int32_t colour = *rh_map64_at(f->seen, f->rank[place_of(t, r)], (int32_t)first->len);
         if (colour == (int32_t)first->len) {
             g_array_append_val(first, r);
             g_array_set_size(counts, first->len);

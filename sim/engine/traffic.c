@@ -364,7 +364,9 @@ static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
     g_array_append_val(t->pairs, pair);
     g_array_append_val(t->uses, use);
     pattern->flows_first = (int32_t)t->flows->len;
-    for (int32_t i = 0; i < role->ranks_count; i++) {
+    RhSpan inner = role->spans_count > 0 ? role->spans[0] : (RhSpan){1, 1};
+    int32_t step = inner.stride == 1 && inner.extent % t->block == 0 ? t->block : 1;
+    for (int32_t i = 0; i < role->ranks_count; i += step) {
         int32_t rank = rh_role_rank(role, i), number = (int32_t)t->pairs->len - 1;
         if (rank % t->block != 0)
             continue;
@@ -502,11 +504,36 @@ static void add_collective_flows(RhTraffic *t, Set *sets)
     }
 }
 
+/* Room for so many, taken at once. */
+static void reserve(GArray *array, guint count)
+{
+    guint now = array->len;
+    g_array_set_size(array, MAX(now, count));
+    g_array_set_size(array, now);
+}
+
+#define CROSSINGS_MOST 4 /* of most flows: two ports, two NICs */
+
+/* There is a flow for each rank of a message's role, besides those of collectives. */
+static void reserve_flows(RhTraffic *t)
+{
+    guint flows = t->flows->len;
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group < 0)
+            flows +=
+                (guint)(rh_program_role(t->program, pattern->role)->ranks_count / t->block) + 1;
+    }
+    reserve(t->flows, flows);
+    reserve(t->crossings, CROSSINGS_MOST * flows);
+}
+
 static bool add_flows(RhTraffic *t, GError **error)
 {
     int32_t count;
     g_autofree Set *sets = sets_new(t, &count);
     add_pairs(t, sets, count);
+    reserve_flows(t);
     add_collective_flows(t, sets);
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
         if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
