@@ -20,8 +20,10 @@ static inline BenchJob bench_job(const char *model, const char *platform, int64_
     g_assert_no_error(error);
     const RhStack *stack = rh_stack_by_name("megatron");
     j.platform = rh_stack_platform(stack, j.bare);
-    j.c = (RhCase){
-        j.model, j.platform, stack, {batch, sequence, gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}}};
+    j.c = (RhCase){j.model,
+                   j.platform,
+                   stack,
+                   {batch, sequence, gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}}};
     return j;
 }
 

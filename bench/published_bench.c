@@ -105,7 +105,7 @@ static bool run_row(const Row *row, double *error_frac)
     RhCase c = {model,
                 platform,
                 &stack,
-                {row->global_batch, row->sequence, row->gpus, row->recipe, NULL, 0, {0}, {0}}};
+                {row->global_batch, row->sequence, row->gpus, row->recipe, NULL, 0, {0}, {0}, {0}}};
     g_autoptr(RhRehearsal) r = rehearse_row(&c, row);
     if (!r)
         return false;

@@ -56,6 +56,13 @@ static bool set_job(RhJob *job, const char *key, const char *value, bool *known,
     }
     if (strcmp(key, "experts_load") == 0)
         return rh_expert_load_parse(value, &job->load, error);
+    if (strcmp(key, "documents") == 0)
+        return rh_documents_parse(value, &job->documents, error);
+    if (strcmp(key, "packing") == 0) {
+        job->documents.padded = strcmp(value, "off") == 0;
+        return job->documents.padded || strcmp(value, "on") == 0 ||
+               rh_fail(error, RH_ERROR_USAGE, "--set packing: \"%s\" is none of on|off", value);
+    }
     if (strcmp(key, "lora.rank") == 0)
         return rh_lora_parse(value, &job->lora, error);
     if (strcmp(key, "lora.modules") == 0)
@@ -172,8 +179,8 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     if (job_key != key)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, "
-                       "dtype, moments, gradients, experts_load, experts_capacity, lora.rank, "
-                       "lora.modules",
+                       "dtype, moments, gradients, experts_load, experts_capacity, documents, "
+                       "packing, lora.rank, lora.modules",
                        job_key);
     if (is_platform_key(key))
         return rh_inputs_set_platform(in->hardware, key, value, error);
@@ -296,6 +303,7 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     for (char **set = in->sets; *set; set++)
         if (!apply_set(in, *set, error))
             return NULL;
+    rh_documents_settle(&in->c.job.documents, in->c.job.sequence, (uint64_t)spec->seed);
     warn_of_ignored(in, before);
     if (in->c.job.gpus == 0)
         in->c.job.gpus = rh_platform_gpus(in->hardware);

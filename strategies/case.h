@@ -2,6 +2,7 @@
 /* One question: what is trained, on what, with which software, and how much of it a step takes. */
 #include "platforms/platform.h"
 #include "strategies/stack.h"
+#include "workloads/documents.h"
 #include "workloads/load.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
@@ -17,6 +18,7 @@ typedef struct {
     const RhMoments *moments; /* of the optimizer; NULL: fp32 */
     int32_t gradient_bytes;   /* of a main gradient, 2 or 4; 0: the stack's */
     RhExpertLoad load;        /* how evenly experts are asked */
+    RhDocuments documents;    /* that samples are made of; settled */
     RhLora lora;              /* adapters, which alone are trained; rank 0: all weights are */
 } RhJob;
 

@@ -256,6 +256,10 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
         k.c.job.recipe = &rh_recipe_fp8_block;
     if (mixture_free(k.model) && draw(rng, 4) == 0)
         k.c.job.lora = (RhLora){DRAW(rng, 8, 16), (uint32_t)draw(rng, RH_LINEAR_ALL + 1)};
+    if (draw(rng, 5) == 0) {
+        g_assert(rh_documents_parse(draw(rng, 2) ? "40" : "30x5-700x2", &k.c.job.documents, NULL));
+        rh_documents_settle(&k.c.job.documents, sequence, 1);
+    }
     if (draw(rng, 4) == 0)
         g_assert(rh_expert_load_parse("power-law:0.5", &k.c.job.load, NULL));
     k.stack->prefetch_layers = draw(rng, 5);

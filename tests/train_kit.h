@@ -23,7 +23,7 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
         k.model,
         k.platform,
         s,
-        {global_batch, sequence, rh_platform_gpus(k.bare), &rh_recipe_bf16, NULL, 0, {0}, {0}}};
+        {global_batch, sequence, rh_platform_gpus(k.bare), &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}}};
     return k;
 }
 

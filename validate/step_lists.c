@@ -114,7 +114,7 @@ static bool add_training(GArray *list, const Training *t, GError **error)
     RhCase c = {.model = model,
                 .platform = platform,
                 .stack = &stack,
-                .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}}};
+                .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}}};
     return add_stage(list, &c, t, error);
 }
 

@@ -65,6 +65,7 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
                         NULL,
                         0,
                         {0},
+                        {0},
                         {0}}};
     if (layout.tp == 1)
         layout.sequence_parallel = false;

@@ -292,22 +292,43 @@ int64_t rh_model_params(const RhModel *m)
     return total - tied;
 }
 
-/* Forward as the operators' rows say it; backward twice that, but no gradients of frozen weights. */
-double rh_model_tuned_flops_per_token(const RhModel *m, int64_t s, const RhLora *lora)
+/* Forward as the operators' rows say it; backward twice that, but no gradients of frozen weights. Of
+ * documents in a sample, `fill` of whose tokens they are. */
+static double flops_per_token(const RhModel *m, const RhShard *one, const RhLora *lora, double fill)
 {
-    g_return_val_if_fail(m != NULL && s > 0 && lora != NULL, 0);
-    RhShard one = {.tp = 1, .sequence = s, .microbatch = 1};
-    RhOps edge = whole_of(m, NULL, &one);
+    RhOps edge = whole_of(m, NULL, one);
     RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
-    double tokens = (double)s, forward = (head.weights + head.pairs) / tokens;
-    double weights = head.weights / tokens;
+    double tokens = (double)one->sequence, seen = tokens * fill;
+    double forward = head.weights / tokens + head.pairs / seen, weights = head.weights / tokens;
     for (int32_t i = 0; i < m->layers_count; i++) {
-        RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], &one);
+        RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], one);
         RhFlops mixer = flops_of(&layer, RH_BLOCK_MIXER), ffn = flops_of(&layer, RH_BLOCK_FFN);
-        forward += (mixer.weights + mixer.pairs + (ffn.weights + ffn.pairs)) / tokens;
+        forward += (mixer.weights + ffn.weights) / tokens + (mixer.pairs + ffn.pairs) / seen;
         weights += (mixer.weights + ffn.weights) / tokens;
     }
     return 3 * forward - (lora->rank > 0 ? weights : 0);
+}
+
+double rh_model_tuned_flops_per_token(const RhModel *m, int64_t s, const RhLora *lora)
+{
+    g_return_val_if_fail(m != NULL && s > 0 && lora != NULL, 0);
+    return flops_per_token(m, &(RhShard){.tp = 1, .sequence = s, .microbatch = 1}, lora, 1);
+}
+
+double rh_model_documents_flops_per_token(const RhModel *m, int64_t s, const RhLora *lora,
+                                          const RhDocuments *documents)
+{
+    g_return_val_if_fail(m != NULL && s > 0 && lora != NULL && documents != NULL, 0);
+    if (documents->runs_count == 0)
+        return rh_model_tuned_flops_per_token(m, s, lora);
+    RhShard one = {.tp = 1, .sequence = s, .microbatch = 1, .documents = documents};
+    return flops_per_token(m, &one, lora, documents->fill);
+}
+
+bool rh_kind_takes_documents(const RhLayerKind *kind)
+{
+    g_return_val_if_fail(kind != NULL, false);
+    return kind->index_heads == 0 && kind->compress == 0;
 }
 
 double rh_model_flops_per_token(const RhModel *m, int64_t s)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "platforms/kernel.h"
+#include "workloads/documents.h"
 #include "workloads/load.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
@@ -94,6 +95,8 @@ typedef struct {
     RhDtype dtype; /* bf16 or fp16 */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
+    /* That packed samples are made of, which do not see one another; NULL: a sample is one. */
+    const RhDocuments *documents;
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
     /* Which of an operator's forms the stack chooses: */
     bool flash;         /* fused attention kernel; false = GEMM + softmax + GEMM */
@@ -190,6 +193,11 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
 /* rh_model_flops_per_token (model.h) where adapters alone are trained: frozen weights need no gradient of
  * their own, and adapters' own products, a few in a thousand, are not counted; of a rank of 0, the same. */
 double rh_model_tuned_flops_per_token(const RhModel *model, int64_t s, const RhLora *lora);
+/* The same of a token of a document, of samples that are made of documents; padding needs none. */
+double rh_model_documents_flops_per_token(const RhModel *model, int64_t s, const RhLora *lora,
+                                          const RhDocuments *documents);
+/* Do layers of this kind look at the tokens of a sample's documents alone? */
+bool rh_kind_takes_documents(const RhLayerKind *kind);
 
 /* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
  * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */

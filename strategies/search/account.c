@@ -24,14 +24,15 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
 /* `flops`: of the kernels that the mean rank runs. */
 static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
 {
-    double tokens = (double)c->job.global_batch * (double)c->job.sequence;
+    double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
+    double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
     const RhFact *peaks = c->platform->device->peak_flops_per_s;
     double own = peaks[c->job.recipe->linear].value; /* 0: no such units, it runs as bf16 */
     double peak = own > 0 ? own : peaks[RH_DTYPE_BF16].value;
     r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
     r->model_flops_per_s_per_gpu =
-        r->tokens_per_s_per_gpu *
-        rh_model_tuned_flops_per_token(c->model, c->job.sequence, &c->job.lora);
+        r->tokens_per_s_per_gpu * rh_model_documents_flops_per_token(
+                                      c->model, c->job.sequence, &c->job.lora, &c->job.documents);
     r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
     r->energy_j = rh_device_power_w(c->platform->device) * c->job.gpus * r->step_time_s;

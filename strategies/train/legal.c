@@ -255,6 +255,17 @@ static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
+/* Documents part what attention looks at, and context ranks have parts of a sequence. */
+static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (c->job.documents.runs_count == 0 || c->job.documents.padded || l->cp == 1)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "cp=%d with documents: context ranks share out whole sequences here\n"
+                   "note: legal cp: 1",
+                   l->cp);
+}
+
 bool rh_train_job_legal(const RhCase *c, GError **error)
 {
     if (c->job.gpus > rh_platform_gpus(c->platform))
@@ -271,6 +282,13 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
             return rh_fail(error, RH_ERROR_USAGE,
                            "experts_load lists %d experts, %s has %d in a layer", listed,
                            c->model->name, c->model->kinds[k].experts);
+    bool parted = c->job.documents.runs_count > 0 && !c->job.documents.padded;
+    for (int k = 0; parted && k < c->model->kinds_count; k++)
+        if (!rh_kind_takes_documents(&c->model->kinds[k]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "documents: %s of %s looks at chosen tokens of the whole sample\n"
+                           "help: leave documents out, or pad samples (packing=off)",
+                           rh_operator_name(c->model->kinds[k].mixer), c->model->name);
     for (int k = 0; c->job.lora.rank > 0 && k < c->model->kinds_count; k++)
         if (!rh_kind_takes_adapters(&c->model->kinds[k]))
             return rh_fail(error, RH_ERROR_USAGE,
@@ -302,5 +320,6 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
                        l->pp, l->dp, l->cp, ranks, c->job.gpus);
     return recompute_legal(c, l, error) && adapters_legal(c, l, error) &&
-           stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
+           documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
+           pipeline_legal(c, l, error);
 }

@@ -134,27 +134,29 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
 {
     RhPieces *p = g_new0(RhPieces, 1);
     p->c = c;
-    p->shard = (RhShard){.tp = layout->tp,
-                         .cp = layout->cp,
-                         .ulysses = layout->ulysses,
-                         .kv = layout->kv,
-                         .ep = layout->ep,
-                         .etp = layout->etp,
-                         .sends_once = layout->dispatch == RH_DISPATCH_DEEPEP,
-                         .shared_beside = layout->overlap == RH_OVERLAP_SHARED,
-                         .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
-                         .tensor_overlap =
-                             layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
-                         .sequence = c->job.sequence,
-                         .microbatch = microbatch,
-                         .recompute = layout->recompute,
-                         .lora = c->job.lora,
-                         .dtype = c->job.recipe->dtype,
-                         .recipe = c->job.recipe,
-                         .gradient_bytes = (int32_t)rh_gradient_bytes(c),
-                         .load = &c->job.load,
-                         .flash = c->stack->flash_attention,
-                         .fused_norms = c->stack->fused_norms};
+    p->shard = (RhShard){
+        .tp = layout->tp,
+        .cp = layout->cp,
+        .ulysses = layout->ulysses,
+        .kv = layout->kv,
+        .ep = layout->ep,
+        .etp = layout->etp,
+        .sends_once = layout->dispatch == RH_DISPATCH_DEEPEP,
+        .shared_beside = layout->overlap == RH_OVERLAP_SHARED,
+        .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
+        .tensor_overlap = layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
+        .sequence = c->job.sequence,
+        .microbatch = microbatch,
+        .recompute = layout->recompute,
+        .lora = c->job.lora,
+        .dtype = c->job.recipe->dtype,
+        .recipe = c->job.recipe,
+        .gradient_bytes = (int32_t)rh_gradient_bytes(c),
+        .documents =
+            c->job.documents.runs_count > 0 && !c->job.documents.padded ? &c->job.documents : NULL,
+        .load = &c->job.load,
+        .flash = c->stack->flash_attention,
+        .fused_norms = c->stack->fused_norms};
     for (int k = 0; k < c->model->kinds_count; k++) {
         p->mixer[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_MIXER);
         p->ffn[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_FFN);

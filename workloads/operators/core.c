@@ -1,5 +1,7 @@
 /* The core of attention: softmax of queries by keys, times values. What it is between (one matrix
  * or several, latents or none) is the affair of the operators that have it. */
+#include <math.h>
+
 #include "workloads/operators/operator.h"
 
 /* Bytes per score of mask, scale, softmax and dropout. Counted, the fused softmax reads scores and
@@ -54,13 +56,27 @@ RhCoreBlock rh_core_whole(const RhOps *ops)
                          ops->decoding ? reach : ops->queries, rh_ops_visible_pairs(ops)};
 }
 
+/* The kernel that was added last sees documents apart: as many squares as there are of the length of
+ * which the mean token's is. Its FLOPs and bytes are counted already. */
+static void part_by_documents(RhOps *ops)
+{
+    RhKernel *kernel = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    int64_t length = (int64_t)ceil(rh_documents_length(ops->shard->documents, ops->keys));
+    kernel->batch = MAX(ops->tokens / length, 1);
+    kernel->m = length;
+    kernel->n = MIN(length, kernel->n);
+}
+
 static void fused(RhOps *ops, const RhCore *core, RhPass pass)
 {
     RhCoreBlock all = rh_core_whole(ops);
-    if (ops->shard->cp > 1 && rh_pass_trains(pass))
+    if (ops->shard->cp > 1 && rh_pass_trains(pass)) {
         rh_core_context_kernels(ops, core, pass);
-    else
-        rh_core_fused(ops, core, pass, &all);
+        return;
+    }
+    rh_core_fused(ops, core, pass, &all);
+    if (ops->shard->documents != NULL && !ops->decoding)
+        part_by_documents(ops);
 }
 
 /* Scores and probabilities are whole rectangles in memory, whatever the mask. */

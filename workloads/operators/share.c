@@ -26,6 +26,9 @@ int64_t rh_ops_reach(const RhOps *ops)
 double rh_ops_visible_pairs(const RhOps *ops)
 {
     double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
+    if (ops->shard->documents != NULL && !ops->decoding)
+        return rh_documents_pairs(ops->shard->documents, ops->keys, ops->kind->window_tokens,
+                                  ops->kind->both_ways);
     if (ops->kind->both_ways && !ops->decoding)
         return s * s / MAX(ops->shard->cp, 1);
     /* Context parallel: every rank has a half from the front and one from the back of the sequence,

@@ -1,0 +1,127 @@
+#include "workloads/documents.h"
+
+#include <gsl/gsl_rng.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "base/units.h"
+
+#define TOKENS_MAX (INT64_C(1) << 28)
+#define COUNT_MAX  1000000000
+/* Documents that are drawn to see how full samples get. */
+#define DRAWS 4096
+
+static bool read_run(const char *text, RhDocumentRun *run)
+{
+    g_auto(GStrv) parts = g_strsplit(text, "x", 2);
+    run->count = 1;
+    return parts[0] && rh_integer_parse(parts[0], 1, TOKENS_MAX, &run->tokens, NULL) &&
+           (!parts[1] || rh_integer_parse(parts[1], 1, COUNT_MAX, &run->count, NULL));
+}
+
+bool rh_documents_parse(const char *text, RhDocuments *documents, GError **error)
+{
+    g_auto(GStrv) runs = g_strsplit(text, "-", -1);
+    RhDocuments read = {.padded = documents->padded};
+    bool fine = *runs != NULL;
+    for (char **run = runs; fine && *run; run++)
+        fine =
+            read.runs_count < RH_DOCUMENT_RUNS_MAX && read_run(*run, &read.runs[read.runs_count++]);
+    if (!fine)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "documents: \"%s\" is no list of lengths\nnote: TOKENSxCOUNT-TOKENSxCOUNT... "
+            "(%d at most), or the tokens that all have\n"
+            "help: for example 512, 300x5-2000x1",
+            text, RH_DOCUMENT_RUNS_MAX);
+    *documents = read;
+    return true;
+}
+
+/* --- sums over the list --- */
+
+static double length_of(const RhDocumentRun *run, int64_t sequence)
+{
+    return (double)MIN(run->tokens, sequence);
+}
+
+typedef struct {
+    double count, tokens, squares;
+} Sums;
+
+static Sums sums_of(const RhDocuments *d, int64_t sequence)
+{
+    Sums sum = {0};
+    for (int32_t i = 0; i < d->runs_count; i++) {
+        double count = (double)d->runs[i].count, length = length_of(&d->runs[i], sequence);
+        sum.count += count;
+        sum.tokens += count * length;
+        sum.squares += count * length * length;
+    }
+    return sum;
+}
+
+static double pairs_of(double length, double window, bool both_ways)
+{
+    double w = window > 0 ? fmin(window, length) : length;
+    return both_ways ? length * length : length * w - 0.5 * w * w;
+}
+
+double rh_documents_pairs(const RhDocuments *d, int64_t sequence, int64_t window, bool both_ways)
+{
+    g_return_val_if_fail(d != NULL && d->runs_count > 0 && sequence > 0, 0);
+    double sum = 0, of_sample = d->fill * (double)sequence / sums_of(d, sequence).tokens;
+    for (int32_t i = 0; i < d->runs_count; i++)
+        sum += (double)d->runs[i].count *
+               pairs_of(length_of(&d->runs[i], sequence), (double)window, both_ways);
+    return sum * of_sample;
+}
+
+double rh_documents_length(const RhDocuments *d, int64_t sequence)
+{
+    g_return_val_if_fail(d != NULL && d->runs_count > 0 && sequence > 0, 0);
+    Sums sum = sums_of(d, sequence);
+    return sum.squares / sum.tokens;
+}
+
+/* --- packing --- */
+
+static int64_t drawn(const RhDocuments *d, gsl_rng *rng, double count, int64_t sequence)
+{
+    double at = gsl_rng_uniform(rng) * count;
+    int32_t i = 0;
+    while (i + 1 < d->runs_count && at >= (double)d->runs[i].count)
+        at -= (double)d->runs[i++].count;
+    return MIN(d->runs[i].tokens, sequence);
+}
+
+/* Tokens of all documents over those of the samples that they fill. */
+static double packed_fill(const RhDocuments *d, int64_t sequence, uint64_t seed)
+{
+    g_autofree int64_t *room = g_new(int64_t, DRAWS);
+    double tokens = 0, count = sums_of(d, sequence).count;
+    int32_t samples = 0;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng_set(rng, (unsigned long)seed);
+    for (int n = 0; n < DRAWS; n++) {
+        int64_t length = drawn(d, rng, count, sequence);
+        int32_t first = 0;
+        while (first < samples && room[first] < length)
+            first++;
+        if (first == samples)
+            room[samples++] = sequence;
+        room[first] -= length;
+        tokens += (double)length;
+    }
+    gsl_rng_free(rng);
+    return tokens / ((double)samples * (double)sequence);
+}
+
+void rh_documents_settle(RhDocuments *d, int64_t sequence, uint64_t seed)
+{
+    g_return_if_fail(d != NULL && (d->runs_count == 0 || sequence > 0));
+    Sums sum = sums_of(d, sequence);
+    d->fill = d->runs_count == 0 ? 1
+              : d->padded        ? sum.tokens / sum.count / (double)sequence
+                                 : packed_fill(d, sequence, seed);
+}
