@@ -19,11 +19,18 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
     g_assert(k.model && k.bare);
     const RhStack *s = rh_stack_by_name(stack);
     k.platform = rh_stack_platform(s, k.bare);
-    k.c = (RhCase){
-        k.model,
-        k.platform,
-        s,
-        {global_batch, sequence, rh_platform_gpus(k.bare), &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}}};
+    k.c = (RhCase){k.model,
+                   k.platform,
+                   s,
+                   {global_batch,
+                    sequence,
+                    rh_platform_gpus(k.bare),
+                    &rh_recipe_bf16,
+                    NULL,
+                    0,
+                    {0},
+                    {0},
+                    {0}}};
     return k;
 }
 
