@@ -79,6 +79,7 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
     return l;
 }
 
+/* Texts like this are made where an error is wanted: a search asks millions of times without. */
 char *rh_divisors_text(int64_t n, int64_t limit)
 {
     g_autoptr(GString) s = g_string_new(NULL);
@@ -117,9 +118,7 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "help: leave it out, or name a stack that does not",
                        c->stack->name);
     if (!rh_stack_runs(c->stack, l->schedule)) {
-        if (!error) /* the search asks often, and reads no words */
-            return false;
-        g_autofree char *legal = schedules_text(c->stack);
+        g_autofree char *legal = error ? schedules_text(c->stack) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "schedule=%s: the stack %s does not run it\nnote: legal schedules: %s\n"
                        "help: the stack bare runs all of them",
@@ -127,9 +126,7 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
     }
     int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
-        if (!error)
-            return false;
-        g_autofree char *legal = zeros_text(c->stack, l->pp);
+        g_autofree char *legal = error ? zeros_text(c->stack, l->pp) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "
                        "pipeline stages\nnote: legal zero with stages: %s\n"
@@ -190,7 +187,7 @@ static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "dp=%d does not divide the global batch of %" G_GINT64_FORMAT " samples",
                        l->dp, c->job.global_batch);
     if (per_replica % l->microbatch != 0) {
-        g_autofree char *legal = rh_divisors_text(per_replica, 16);
+        g_autofree char *legal = error ? rh_divisors_text(per_replica, 16) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "mb=%d does not divide the %" G_GINT64_FORMAT
                        " samples of a replica (global "
@@ -200,30 +197,38 @@ static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Modules of the model's layers, joined by commas where `named` is not NULL. */
-static uint32_t modules_of(const RhModel *model, GString *named)
+/* Modules of the model's layers. */
+static uint32_t modules_of(const RhModel *model)
 {
     uint32_t modules = 0;
     for (int k = 0; k < model->kinds_count; k++)
         modules |= (uint32_t)rh_kind_modules(model, &model->kinds[k]);
+    return modules;
+}
+
+/* Joined by commas; the caller frees. */
+static char *modules_text(uint32_t modules)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
     for (int bit = 0; rh_recompute_modules[bit]; bit++)
         if (modules >> bit & 1)
-            g_string_append_printf(named, "%s%s", named->len ? ", " : "",
-                                   rh_recompute_modules[bit]);
-    return modules;
+            g_string_append_printf(s, "%s%s", s->len ? ", " : "", rh_recompute_modules[bit]);
+    return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
 /* Selective and full are legal for any model, and say nothing where there is nothing to run again. */
 static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    g_autoptr(GString) named = g_string_new(NULL);
-    uint32_t asked = (uint32_t)l->recompute, have = modules_of(c->model, named);
+    uint32_t asked = (uint32_t)l->recompute;
     if (asked < RH_RECOMPUTE_LAST)
         return true;
+    uint32_t have = modules_of(c->model);
     for (int bit = 0; rh_recompute_modules[bit]; bit++)
-        if (asked & ~have & (1u << bit))
+        if (asked & ~have & (1u << bit)) {
+            g_autofree char *named = error ? modules_text(have) : NULL;
             return rh_fail(error, RH_ERROR_USAGE, "recompute: %s has no %s\nnote: its modules: %s",
-                           c->model->name, rh_recompute_modules[bit], named->str);
+                           c->model->name, rh_recompute_modules[bit], named);
+        }
     if (l->overlap == RH_OVERLAP_SHARED && (asked & RH_RECOMPUTE_SHARED))
         return rh_fail(
             error, RH_ERROR_USAGE,

@@ -81,7 +81,7 @@ static bool layer_legal(const RhCase *c, const RhLayout *l, const RhLayerKind *k
 static bool legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (l->cp % l->ulysses != 0) {
-        g_autofree char *degrees = rh_divisors_text(l->cp, l->cp);
+        g_autofree char *degrees = error ? rh_divisors_text(l->cp, l->cp) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "ulysses=%d does not divide cp=%d, whose ranks exchange heads\n"
                        "note: legal ulysses: %s",

@@ -82,7 +82,8 @@ static bool experts_legal(const RhCase *c, const RhLayout *l, GError **error)
             continue;
         some = true;
         if (kind->experts % l->ep != 0) {
-            g_autofree char *degrees = rh_divisors_text(kind->experts, kind->experts);
+            g_autofree char *degrees =
+                error ? rh_divisors_text(kind->experts, kind->experts) : NULL;
             return rh_fail(error, RH_ERROR_USAGE,
                            "ep=%d does not divide %d experts (%s)\nnote: legal ep: %s", l->ep,
                            kind->experts, c->model->name, degrees);

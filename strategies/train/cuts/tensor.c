@@ -144,7 +144,8 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     for (int k = 0; k < c->model->kinds_count; k++) {
         const RhLayerKind *kind = &c->model->kinds[k];
         if (kind->heads % l->tp != 0) {
-            g_autofree char *degrees = rh_divisors_text(kind->heads, p->gpus_per_node);
+            g_autofree char *degrees =
+                error ? rh_divisors_text(kind->heads, p->gpus_per_node) : NULL;
             return rh_fail(error, RH_ERROR_USAGE,
                            "tp=%d does not divide %d attention heads (%s: num_attention_heads)\n"
                            "note: legal tp on this node: %s",
