@@ -20,7 +20,8 @@ typedef struct {
     const RhShape *shape;
     const RhPrices *prices;
     const RhNet *net;
-    RhFlows *const *flows;
+    const RhFlowSet *set;
+    RhFlows *const *flows; /* its, per stage */
     int32_t p, v, m;
     bool turns;                                      /* two chunks, the second back up the stages */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
@@ -169,10 +170,10 @@ static double paths_s(const Terms *t, const RhLayout *l)
 {
     GArray *known = t->prices->longest;
     for (guint i = 0; i < known->len; i++)
-        if (g_array_index(known, RhLongest, i).flows == t->flows)
+        if (g_array_index(known, RhLongest, i).flows == t->set)
             return g_array_index(known, RhLongest, i).seconds;
     g_autofree double *ends_s = rh_screen_path_ends_s(t->screen, l);
-    RhLongest longest = {t->flows, longest_path_s(t, ends_s)};
+    RhLongest longest = {t->set, longest_path_s(t, ends_s)};
     g_array_append_val(known, longest);
     return longest.seconds;
 }
@@ -200,14 +201,16 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
                .shape = tables.shape,
                .prices = tables.prices,
                .net = tables.net,
-               .flows = tables.flows,
+               .set = tables.flows,
+               .flows = tables.flows->of_stage,
                .p = l->pp,
                .v = l->vpp,
                .turns = tables.shape->schedule->turns,
                .m = tables.shape->m,
                .share = tables.net->uniform ? rh_earlier(screen->held_frac, 1.0 / most_lanes) : 0,
-               .begin_s = tables.flows[0]->first_wait_s,
-               .after_s = tables.flows[0]->end_s + tables.flows[0]->optimizer_s};
+               .begin_s = tables.flows->of_stage[0]->first_wait_s,
+               .after_s =
+                   tables.flows->of_stage[0]->end_s + tables.flows->of_stage[0]->optimizer_s};
     price_messages(&t, tables.shard->pieces->message_bytes);
     double worst = t.p > 1 ? paths_s(&t, l) : 0;
     for (int32_t s = 0, end; s < t.p; s = end) {

@@ -420,19 +420,45 @@ const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
     return net_of(s, l, &key);
 }
 
-static RhFlows *const *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
+/* Of all scripts that are kept. What the space has left behind is rarely asked for again. */
+#define FLOWS_STEPS_MAX 1000000
+
+static void forget_flows(RhScreen *s)
+{
+    GHashTableIter sets;
+    void *set;
+    g_hash_table_iter_init(&sets, s->flows.table);
+    while (g_hash_table_iter_next(&sets, NULL, &set))
+        rh_flows_forget(set);
+    s->flows_steps = 0;
+}
+
+static const RhFlowSet *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     bool one = rh_train_microbatches(s->c, l) == 1;
     const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
     key->v[RH_SCREEN_KEY_GIVEN] = 4 * schedule->turns + 2 * schedule->splits_backward + one;
-    void *found = memo_get(&s->flows, key);
-    return found ? found : memo_add(&s->flows, key, rh_flows_new(s, l));
+    RhFlowSet *set = memo_get(&s->flows, key);
+    if (!set)
+        set = memo_add(&s->flows, key, g_new0(RhFlowSet, 1));
+    if (!set->of_stage) {
+        if (s->flows_steps > FLOWS_STEPS_MAX)
+            forget_flows(s);
+        rh_flows_fill(s, set, l);
+        s->flows_steps += set->steps;
+    }
+    return set;
+}
+
+const RhFlowSet *rh_screen_flow_set(RhScreen *s, const RhLayout *l)
+{
+    RhScreenKey key = key_of(s, l);
+    return flows_of(s, l, &key);
 }
 
 RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
-    return flows_of(s, l, &key);
+    return rh_screen_flow_set(s, l)->of_stage;
 }
 
 /* --- what a bound reads --- */

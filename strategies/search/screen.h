@@ -97,7 +97,7 @@ typedef struct {
 
 /* The longest path, with what the scripts communicate at its ends. */
 typedef struct {
-    struct RhFlows *const *flows; /* per stage */
+    const struct RhFlowSet *flows;
     double seconds;
 } RhLongest;
 
@@ -174,8 +174,17 @@ typedef struct RhFlows {
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
     GArray *calls; /* what it calls, once each (screen_step.c); NULL: not asked for yet */
     bool one_microbatch;
-    RhLayout layout; /* the script refers to it */
+    const RhLayout *layout; /* the script refers to it; owned, one for all stages */
+    struct RhFlows
+        *like; /* the first stage that does the same: script, seconds and calls are its */
 } RhFlows;
+
+/* Of all stages. Kept for long while `of_stage` may be forgotten: who knows something of these flows
+ * knows them by this. */
+typedef struct RhFlowSet {
+    RhFlows **of_stage; /* NULL-ended; NULL: forgotten */
+    int32_t steps;      /* of their scripts */
+} RhFlowSet;
 
 /* Values of all knobs in the order of their rows, then what a table is made for besides; the rest
  * is 0, up to an even number. */
@@ -224,6 +233,7 @@ struct RhScreen {
     GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
     GArray *contents;         /* RhChunkItems: a chunk of each */
     int64_t rooms_stages;     /* of all rooms that are kept */
+    int64_t flows_steps;      /* of all scripts that are kept */
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
@@ -237,7 +247,7 @@ typedef struct {
     RhShardCost *shard;
     const RhShape *shape;
     const RhNet *net;
-    RhFlows *const *flows; /* per stage */
+    const RhFlowSet *flows;
     RhSpans *spans;
     const RhPrices *prices;
 } RhTables;
@@ -259,7 +269,8 @@ const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
  * parameters, in slots that are their chunk's first or last, behind the end. The caller frees.
  * (segment.c) */
 double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *layout);
-/* Per stage. */
+/* Its flows are there until those of another layout are asked for. */
+const RhFlowSet *rh_screen_flow_set(RhScreen *screen, const RhLayout *layout);
 RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
 /* Times of a stage's items on an idle network. */
 const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, const RhNet *net,
@@ -287,8 +298,9 @@ void rh_placement_free(void *placement);
 /* screen_rooms.c */
 void rh_rooms_free(void *rooms);
 /* screen_flows.c */
-RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *layout);
-void rh_flows_free(void *flows); /* NULL-ended, per stage */
+void rh_flows_fill(RhScreen *screen, RhFlowSet *set, const RhLayout *layout);
+void rh_flows_forget(RhFlowSet *set);
+void rh_flows_free(void *set);
 /* Blocks run one after another; the last output alone may still be on its way when the lane is
  * free. */
 RhItemTime rh_item_time_add(RhItemTime first, RhItemTime then, double times);

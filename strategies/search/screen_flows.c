@@ -72,7 +72,7 @@ static double end_s(const RhFlows *f)
 
 static void sum_slots(RhFlows *f)
 {
-    int32_t chunks = f->layout.vpp;
+    int32_t chunks = f->layout->vpp;
     for (int32_t chunk = 0; chunk < chunks; chunk++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             for (int place = 0; place < 4; place++) {
@@ -93,7 +93,7 @@ static void sum_slots(RhFlows *f)
 static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhFlows *f,
                        const RhStep *step, double seconds)
 {
-    bool common = step->group == rh_params_shard_group(&f->layout, RH_PARAMS_COMMON);
+    bool common = step->group == rh_params_shard_group(f->layout, RH_PARAMS_COMMON);
     if (!common || (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER))
         return 0;
     return fmax(0, seconds - rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
@@ -118,14 +118,29 @@ static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
 
 static void flows_init(RhFlows *f, RhScreen *s, const RhLayout *l, int32_t stage)
 {
-    f->layout = *l;
+    f->like = f;
+    f->layout = l;
     f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
-    f->script = rh_script_new(rh_screen_shard(s, l)->pieces, &f->layout, stage);
+    f->script = rh_script_new(rh_screen_shard(s, l)->pieces, l, stage);
     time_steps(s, rh_screen_net(s, l), stage, f);
     sum_slots(f);
     f->first_wait_s = first_wait_s(f);
     RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->states);
     f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
+}
+
+/* Do two stages hold the same items and stand alike? Then they do the same; but that where the schedule
+ * turns, the last stage hands on to itself. */
+static bool stages_alike(RhScreen *s, const RhLayout *l, int32_t a, int32_t b)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    const RhSplit *split = rh_screen_split(s, l);
+    const RhNet *net = rh_screen_net(s, l);
+    bool same = net->alike[a] == net->alike[b] && !(schedule->turns && MAX(a, b) == l->pp - 1);
+    for (int32_t c = 0; same && c < l->vpp; c++)
+        same = split->content[rh_pipeline_model_chunk(schedule, l->pp, a, c)] ==
+               split->content[rh_pipeline_model_chunk(schedule, l->pp, b, c)];
+    return same;
 }
 
 static bool sums_alike(const RhFlows *a, const RhFlows *b)
@@ -157,13 +172,24 @@ static void end_together(RhFlows **all, int32_t stages)
         all[stage]->optimizer_s = slowest_s;
 }
 
-RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *l)
+void rh_flows_fill(RhScreen *screen, RhFlowSet *set, const RhLayout *layout)
 {
+    const RhLayout *l = g_memdup2(layout, sizeof *layout);
     RhFlows **all = g_new0(RhFlows *, l->pp + 1);
     RhFlows *in_a_row = g_new0(RhFlows, l->pp); /* as bounds walk them */
-    for (int32_t stage = 0; stage < l->pp; stage++) {
+    g_autofree int32_t *first = g_new(int32_t, l->pp);
+    for (int32_t stage = 0, kinds = 0; stage < l->pp; stage++) {
+        int32_t kind = 0;
+        while (kind < kinds && !stages_alike(screen, l, first[kind], stage))
+            kind++;
         all[stage] = &in_a_row[stage];
-        flows_init(all[stage], screen, l, stage);
+        if (kind < kinds) {
+            *all[stage] = *all[first[kind]];
+        } else {
+            flows_init(all[stage], screen, l, stage);
+            set->steps += (int32_t)all[stage]->script->steps->len;
+            first[kinds++] = stage;
+        }
     }
     if (meets_all_stages(all[0]))
         end_together(all, l->pp);
@@ -171,17 +197,29 @@ RhFlows **rh_flows_new(RhScreen *screen, const RhLayout *l)
         bool next_too = stage + 1 < l->pp && sums_alike(all[stage], all[stage + 1]);
         all[stage]->alike_count = 1 + (next_too ? all[stage + 1]->alike_count : 0);
     }
-    return all;
+    set->of_stage = all;
 }
 
-void rh_flows_free(void *data)
+void rh_flows_forget(RhFlowSet *set)
 {
-    RhFlows **all = data;
-    for (int32_t stage = 0; all[stage]; stage++) {
+    RhFlows **all = g_steal_pointer(&set->of_stage);
+    set->steps = 0;
+    for (int32_t stage = 0; all && all[stage]; stage++) {
+        if (all[stage]->like != all[stage])
+            continue;
         rh_script_free(all[stage]->script);
         g_free(all[stage]->step_s);
         g_clear_pointer(&all[stage]->calls, g_array_unref);
     }
-    g_free(all[0]);
+    if (all) {
+        g_free((void *)(uintptr_t)all[0]->layout);
+        g_free(all[0]);
+    }
     g_free(all);
+}
+
+void rh_flows_free(void *data)
+{
+    rh_flows_forget(data);
+    g_free(data);
 }

@@ -70,6 +70,7 @@ static GArray *item_calls(const Calls *c, const RhItemPass *passes)
 static const GArray *script_calls(const Calls *c, RhFlows *flows)
 {
     const RhScript *script = flows->script;
+    flows = flows->like;
     if (flows->calls)
         return flows->calls;
     flows->calls = g_array_new(FALSE, FALSE, sizeof(Call));
@@ -247,19 +248,19 @@ const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
 {
     const RhNet *net = rh_screen_net(screen, l);
     RhShardCost *shard = rh_screen_shard(screen, l);
-    RhFlows *const *flows = rh_screen_flows(screen, l);
+    const RhFlowSet *set = rh_screen_flow_set(screen, l);
     void *found = NULL;
     if (l->pp == 1 || rh_deadline_passed(screen->deadline) ||
         screen->c->platform->messages.sender != RH_SHARING_NONE ||
-        g_hash_table_lookup_extended(shard->messages, flows, NULL, &found))
+        g_hash_table_lookup_extended(shard->messages, set, NULL, &found))
         return found;
-    Calls calls = calls_of(screen, l, net, shard, flows);
+    Calls calls = calls_of(screen, l, net, shard, set->of_stage);
     GBytes *key = key_of(&calls);
     if (g_hash_table_lookup_extended(screen->messages, key, NULL, &found))
         g_bytes_unref(key);
     else
         g_hash_table_insert(screen->messages, key, found = hops_new(&calls));
-    g_hash_table_insert(shard->messages, (void *)(uintptr_t)flows, found);
+    g_hash_table_insert(shard->messages, (void *)(uintptr_t)set, found);
     calls_free(&calls);
     return found;
 }
