@@ -192,7 +192,7 @@ static void price_messages(Terms *t, double bytes)
         rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));
 }
 
-double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
+static Terms terms_of(RhScreen *screen, const RhLayout *l)
 {
     RhTables tables = rh_screen_tables(screen, l);
     int32_t most_lanes = tables.shape->schedule->turns ? 10 : 6;
@@ -212,16 +212,32 @@ double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
                .after_s =
                    tables.flows->of_stage[0]->end_s + tables.flows->of_stage[0]->optimizer_s};
     price_messages(&t, tables.shard->pieces->message_bytes);
-    double worst = t.p > 1 ? paths_s(&t, l) : 0;
-    for (int32_t s = 0, end; s < t.p; s = end) {
-        const RhFlows *f = t.flows[s];
-        double links = f->step.moving_s + t.m * f->step_each.moving_s + f->end_s + f->optimizer_s;
+    return t;
+}
+
+/* The latest of `worst` and of the sums over stages. */
+static double sums_s(const Terms *t, double worst)
+{
+    for (int32_t s = 0, end; s < t->p; s = end) {
+        const RhFlows *f = t->flows[s];
+        double links = f->step.moving_s + t->m * f->step_each.moving_s + f->end_s + f->optimizer_s;
         end = s + f->alike_count;
-        Latest latest = latest_of(&t, s, end);
-        worst = rh_later(worst, rh_later(links, gradients_s(&t, s, &latest)));
-        worst = pipeline_s(&t, s, end, latest.work_s, worst);
+        Latest latest = latest_of(t, s, end);
+        worst = rh_later(worst, rh_later(links, gradients_s(t, s, &latest)));
+        worst = pipeline_s(t, s, end, latest.work_s, worst);
     }
-    if (!t.net->uniform)
-        worst = rh_later(worst, rh_screen_links_s(screen, l));
     return worst;
+}
+
+double rh_screen_sums_s(RhScreen *screen, const RhLayout *l)
+{
+    Terms t = terms_of(screen, l);
+    return sums_s(&t, 0);
+}
+
+double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
+{
+    Terms t = terms_of(screen, l);
+    double worst = sums_s(&t, t.p > 1 ? paths_s(&t, l) : 0);
+    return t.net->uniform ? worst : rh_later(worst, rh_screen_links_s(screen, l));
 }

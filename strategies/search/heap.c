@@ -44,6 +44,11 @@ RhCandidate rh_heap_pop(GArray *heap)
     }
 }
 
+const RhCandidate *rh_heap_top(const GArray *heap)
+{
+    return at(heap, 0);
+}
+
 double rh_heap_least(const GArray *heap)
 {
     return heap->len ? at(heap, 0)->key : (double)INFINITY;

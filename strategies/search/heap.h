@@ -5,15 +5,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the key of a candidate is so far: each is a bound of the next. */
+typedef enum { RH_KEY_SUMS, RH_KEY_CLOSED, RH_KEY_SEGMENT } RhKeyKind;
 typedef struct {
     int32_t layout; /* index into the space */
     double key;     /* lower bound, or the objective where it is exact */
-    bool segment;   /* key is the segment graph's */
+    RhKeyKind kind;
 } RhCandidate;
 
 /* `heap` is a GArray of RhCandidate. */
 void rh_heap_push(GArray *heap, RhCandidate candidate);
 /* The least; the heap must not be empty. */
 RhCandidate rh_heap_pop(GArray *heap);
+/* It without taking it. */
+const RhCandidate *rh_heap_top(const GArray *heap);
 /* Its key without taking it; INFINITY when there is none. */
 double rh_heap_least(const GArray *heap);

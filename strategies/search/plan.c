@@ -1,6 +1,7 @@
-/* The funnel. Candidates are taken best bound first; a candidate met with its closed-form bound
- * gets its segment bound and goes back; one met with its segment bound joins the batch that is
- * rehearsed. The search ends when no bound left is below (1 - gap) x the K-th best rehearsal. */
+/* The funnel. Candidates are taken best bound first: one met with the sums of its closed form gets the
+ * whole of it and goes back, one met with that its segment bound; one met with its segment bound joins
+ * the batch that is rehearsed. The search ends when no bound left is below (1 - gap) x the K-th best
+ * rehearsal. */
 #include "strategies/search/plan.h"
 
 #include <math.h>
@@ -85,11 +86,11 @@ static void enter(Funnel *f, int32_t i)
 {
     double peak = memory_at(f, i)->peak_bytes;
     Race *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
-    double key = by_memory(f) ? peak : rh_screen_bound_s(f->screen, layout_at(f, i));
+    double key = by_memory(f) ? peak : rh_screen_sums_s(f->screen, layout_at(f, i));
     f->plan->fit_count++;
     f->plan->screened_count++;
     f->plan->roomy_count += race == &f->main;
-    rh_heap_push(race->heap, (RhCandidate){i, key, by_memory(f)});
+    rh_heap_push(race->heap, (RhCandidate){i, key, by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_SUMS});
 }
 
 /* Memory of a layout; its closed-form bound where it fits. What neither fits nor nearly does is
@@ -335,16 +336,24 @@ static void leave_out(Funnel *f, const RhCandidate *c)
     f->plan->too_large_bound_s = fmin(f->plan->too_large_bound_s, c->key);
 }
 
+/* The next better bound of a candidate, with which it goes back. */
+static void refine(Funnel *f, RhCandidate c)
+{
+    const RhLayout *l = layout_at(f, c.layout);
+    c.kind = c.kind == RH_KEY_SUMS ? RH_KEY_CLOSED : RH_KEY_SEGMENT;
+    f->plan->segments_count += c.kind == RH_KEY_SEGMENT;
+    c.key = fmax(c.key,
+                 (c.kind == RH_KEY_CLOSED ? rh_screen_bound_s : rh_screen_segment_s)(f->screen, l));
+    rh_heap_push(f->race->heap, c);
+}
+
 static void take(Funnel *f, RhCandidate c)
 {
     const RhLayout *l = layout_at(f, c.layout);
-    if (beaten_by_kind(f, &c))
+    if (c.kind != RH_KEY_SUMS && beaten_by_kind(f, &c))
         return;
-    if (!c.segment) {
-        c.key = fmax(c.key, rh_screen_segment_s(f->screen, l));
-        c.segment = true;
-        f->plan->segments_count++;
-        rh_heap_push(f->race->heap, c);
+    if (c.kind != RH_KEY_SEGMENT) {
+        refine(f, c);
     } else if (f->o->quick && rh_screen_tasks(f->screen, l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
     } else if (rh_screen_tasks(f->screen, l) > SEARCH_TASKS_MAX) {
@@ -385,18 +394,27 @@ static void fill_with_bounds(Funnel *f)
         RhCandidate c = rh_heap_pop(f->race->heap);
         if (entry_of_kind(f, layout_at(f, c.layout)) >= 0)
             continue;
-        if (c.segment)
+        if (c.kind == RH_KEY_SEGMENT)
             keep_quick(f, &c);
         else
             take(f, c);
     }
 }
 
+/* The least closed form of what is left. */
+static double least_left(Funnel *f)
+{
+    GArray *heap = f->main.heap;
+    while (heap->len > 0 && rh_heap_top(heap)->kind == RH_KEY_SUMS && !out_of_time(f))
+        refine(f, rh_heap_pop(heap));
+    return rh_heap_least(heap);
+}
+
 static void search(Funnel *f)
 {
     run_race(f, &f->main);
     double out = fmin(f->plan->too_large_bound_s, f->plan->lost_bound_s);
-    double left = fmin(rh_heap_least(f->main.heap), out);
+    double left = fmin(least_left(f), out);
     f->plan->proof_bound_s =
         isfinite(left) && !by_memory(f) ? left * rh_straggler_factor(f->c) : (double)INFINITY;
     f->plan->estimated = by_estimate(f);

@@ -252,6 +252,9 @@ typedef struct {
     const RhPrices *prices;
 } RhTables;
 RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
+/* The closed form without critical paths and the busiest link, which take the most time where nobody
+ * asked for them before: rh_screen_bound_s is never below. */
+double rh_screen_sums_s(RhScreen *screen, const RhLayout *layout);
 /* rh_train_memory with the tables at hand. */
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
 /* rh_train_tasks likewise. */
