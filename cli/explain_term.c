@@ -368,7 +368,7 @@ static void layer_passes(const RhCase *c, const RhLayout *l, double pass_s[RH_SL
 
 static void append_bubble(GString *out, const RhCase *c, const RhLayout *l)
 {
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     int64_t m = rh_train_microbatches(c, l);
     double pass_s[RH_SLOT_PASSES];
     layer_passes(c, l, pass_s);

@@ -51,11 +51,10 @@ RH_KNOB(
              "rank that has some (deepep)")
 RH_KNOB(RhOverlap, overlap, .key = "epoverlap", .names = overlap_names, .high = RH_OVERLAP_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .title = title_overlap,
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
-        .example = "epoverlap=shared",
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS, .example = "epoverlap=shared",
         .about =
             "what runs while tokens are on their way: none; shared: the shared expert; batches: "
-            "the other half of the micro-batch")
+            "the other half of the micro-batch; pairs: the backward of another micro-batch")
 RH_KNOB(int32_t, vpp, .key = "vpp", .degree = true, .low = 1, .high = 1 << 16, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .title = title_above_1, .variant = true, .walk = 60,
         .next = next_chunks, .keeps = RH_COMMON_ITEMS | RH_COMMON_NET, .example = "vpp2",
@@ -93,7 +92,7 @@ RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
 RH_KNOB(RhPipelineKind, schedule, .key = "schedule", .names = rh_pipeline_kind_names, .low = 1,
         .high = RH_PIPELINE_LAST - 1, .otherwise = RH_PIPELINE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = cell_schedule, .title = title_schedule, .walk = 50,
-        .next = next_in_range,
+        .next = next_schedule,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "schedule=1f1b",
         .about = "order of a stage's micro-batches; where vpp is above 1, interleaved")

@@ -15,7 +15,7 @@ static const char *const switch_names[] = {"off", "on", NULL};
 
 static const char *const dispatch_names[] = {"alltoall", "deepep", NULL};
 
-static const char *const overlap_names[] = {"none", "shared", "batches", NULL};
+static const char *const overlap_names[] = {"none", "shared", "batches", "pairs", NULL};
 
 /* --- titles --- */
 
@@ -50,7 +50,8 @@ static char *title_dispatch(const RhKnob *knob, const RhLayout *l)
 static char *title_overlap(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    static const char *const titles[] = {NULL, "shared expert overlapped", "halves overlapped"};
+    static const char *const titles[] = {NULL, "shared expert overlapped", "halves overlapped",
+                                         "forward beside backward"};
     return g_strdup(titles[l->overlap]);
 }
 
@@ -275,6 +276,24 @@ static bool next_partition(const RhKnob *knob, const RhCase *c, const RhLayout *
         return false;
     *value = RH_PARTITION_WORK;
     return l->pp > 1 && !c->stack->even_stages && rh_partition_differs(c, l, RH_PARTITION_WORK);
+}
+
+static bool has_experts(const RhModel *model)
+{
+    for (int k = 0; k < model->kinds_count; k++)
+        if (model->kinds[k].experts > 0)
+            return true;
+    return false;
+}
+
+static bool next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)l;
+    do
+        ++*value;
+    while (*value <= knob->high && !has_experts(c->model) &&
+           rh_pipeline_kind_purpose((RhPipelineKind)*value) == RH_FOR_EXPERTS);
+    return *value <= knob->high;
 }
 
 /* --- the table --- */

@@ -19,7 +19,13 @@
  * a rank. */
 typedef enum { RH_DISPATCH_ALLTOALL, RH_DISPATCH_DEEPEP, RH_DISPATCH_LAST } RhDispatch;
 /* What runs while tokens are on their way. */
-typedef enum { RH_OVERLAP_NONE, RH_OVERLAP_SHARED, RH_OVERLAP_BATCHES, RH_OVERLAP_LAST } RhOverlap;
+typedef enum {
+    RH_OVERLAP_NONE,
+    RH_OVERLAP_SHARED,
+    RH_OVERLAP_BATCHES,
+    RH_OVERLAP_PAIRS,
+    RH_OVERLAP_LAST
+} RhOverlap;
 /* Rank order, innermost first. */
 typedef enum { RH_ORDER_NONE, RH_ORDER_TP_DP_PP, RH_ORDER_TP_PP_DP, RH_ORDER_LAST } RhOrder;
 

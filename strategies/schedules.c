@@ -5,11 +5,12 @@
 typedef struct {
     const char *title;
     int32_t chunks;
+    RhSchedulePurpose purpose;
 } Schedule;
 
-#define ROW_NAME(constant, object, name, title, chunks) [RH_PIPELINE_##constant] = name,
-#define ROW_SCHEDULE(constant, object, name, title, chunks)                                        \
-    [RH_PIPELINE_##constant] = {title, chunks},
+#define ROW_NAME(constant, object, name, ...) [RH_PIPELINE_##constant] = name,
+#define ROW_SCHEDULE(constant, object, name, title, chunks, purpose)                               \
+    [RH_PIPELINE_##constant] = {title, chunks, purpose},
 
 const char *const rh_pipeline_kind_names[] = {"none", RH_PIPELINES(ROW_NAME) NULL};
 static const Schedule schedules[] = {RH_PIPELINES(ROW_SCHEDULE)};
@@ -32,4 +33,9 @@ bool rh_pipeline_kind_chunked(RhPipelineKind kind)
 int32_t rh_pipeline_kind_chunks(RhPipelineKind kind)
 {
     return schedules[kind].chunks;
+}
+
+RhSchedulePurpose rh_pipeline_kind_purpose(RhPipelineKind kind)
+{
+    return schedules[kind].purpose;
 }

@@ -4,23 +4,24 @@
  * strategies/train/schedules/NAME.c.
  *
  * A row: constant (RH_PIPELINE_...), object (rh_pipeline_...), name in text and JSON, title (NULL:
- * what else a title says tells it), and how many chunks of the model a stage holds (vpp): one, two,
- * RH_CHUNKS_ANY above one. */
+ * what else a title says tells it), how many chunks of the model a stage holds (vpp): one, two,
+ * RH_CHUNKS_ANY above one; and for which models the search tries it: of any kind, or with experts. */
 #include <stdbool.h>
 #include <stdint.h>
 
 #define RH_CHUNKS_ANY 0
+typedef enum { RH_FOR_ALL, RH_FOR_EXPERTS } RhSchedulePurpose;
 #define RH_PIPELINES(ROW)                                                                          \
-    ROW(GPIPE, gpipe, "gpipe", "GPipe", 1)                                                         \
-    ROW(1F1B, 1f1b, "1f1b", NULL, 1)                                                               \
-    ROW(INTERLEAVED, interleaved, "interleaved", NULL, RH_CHUNKS_ANY)                              \
-    ROW(ZB_H1, zb_h1, "zb-h1", "ZB-H1", 1)                                                         \
-    ROW(ZB_H2, zb_h2, "zb-h2", "ZB-H2", 1)                                                         \
-    ROW(ZB_V, zb_v, "zb-v", "ZB-V", 2)
-
+    ROW(GPIPE, gpipe, "gpipe", "GPipe", 1, RH_FOR_ALL)                                             \
+    ROW(1F1B, 1f1b, "1f1b", NULL, 1, RH_FOR_ALL)                                                   \
+    ROW(INTERLEAVED, interleaved, "interleaved", NULL, RH_CHUNKS_ANY, RH_FOR_ALL)                  \
+    ROW(ZB_H1, zb_h1, "zb-h1", "ZB-H1", 1, RH_FOR_ALL)                                             \
+    ROW(ZB_H2, zb_h2, "zb-h2", "ZB-H2", 1, RH_FOR_ALL)                                             \
+    ROW(ZB_V, zb_v, "zb-v", "ZB-V", 2, RH_FOR_ALL)                                                 \
+    ROW(DUALPIPE_V, dualpipe_v, "dualpipe-v", "DualPipeV", 2, RH_FOR_EXPERTS)
 typedef enum {
     RH_PIPELINE_NONE,
-#define RH_PIPELINE_CONSTANT(constant, object, name, title, chunks) RH_PIPELINE_##constant,
+#define RH_PIPELINE_CONSTANT(constant, ...) RH_PIPELINE_##constant,
     RH_PIPELINES(RH_PIPELINE_CONSTANT)
 #undef RH_PIPELINE_CONSTANT
         RH_PIPELINE_LAST
@@ -32,5 +33,6 @@ const char *rh_pipeline_kind_title(RhPipelineKind kind); /* NULL: has none */
  * number there is. */
 bool rh_pipeline_kind_chunked(RhPipelineKind kind);
 int32_t rh_pipeline_kind_chunks(RhPipelineKind kind);
+RhSchedulePurpose rh_pipeline_kind_purpose(RhPipelineKind kind);
 /* "none" and all names, NULL-ended: the name of `kind` is at [kind]. */
 extern const char *const rh_pipeline_kind_names[];

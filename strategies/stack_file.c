@@ -64,11 +64,13 @@ static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
 
 static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
-    bool staged = false;
+    bool staged = false, any = false;
     for (size_t i = 0; i < G_N_ELEMENTS(flags); i++)
         read_flag(doc, root, flags[i].key, (bool *)(void *)((char *)s + flags[i].offset));
     if (read_flag(doc, root, "shards_stages", &staged) && staged)
         s->zero_unstaged = 0;
+    if (read_flag(doc, root, "any_schedule", &any) && any)
+        s->schedules = 0;
     const RhJsonNode *gradients = rh_json_object_or_null(doc, root, "gradients");
     if (gradients) {
         s->gradient_bytes = (int32_t)rh_json_int(doc, gradients, "bytes", 2, 4);

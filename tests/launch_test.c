@@ -252,6 +252,22 @@ static void what_the_framework_cannot_run_is_refused_by_name(void)
     }
 }
 
+static void pairs_are_said_where_they_run(void)
+{
+    g_auto(TrainKit) k = train_kit("qwen3-30b-a3b", "dgx-h100:2", "megatron", 64, 4096);
+    check_flags(&k, "pp2,dp8,ep8,vpp2,epoverlap=pairs",
+                (const char *const[][2]){{"--overlap-moe-expert-parallel-comm", ""}, {0}});
+    check_flags(&k, "dp16,ep8,epoverlap=pairs",
+                (const char *const[][2]){{"--overlap-moe-expert-parallel-comm", ""}, {0}});
+    static const char *const refused[] = {"pp2,dp8,ep8,epoverlap=pairs",
+                                          "dp16,ep8,recompute=full,epoverlap=pairs",
+                                          "dp16,ep8,mb2,epoverlap=batches"};
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        RhLayout l = train_layout(&k, refused[i]);
+        CU_ASSERT_PTR_NULL(rh_launch_new("megatron", &k.c, &l, NULL));
+    }
+}
+
 /* What is not said is refused. */
 static void no_knob_is_left_out(void)
 {
@@ -346,6 +362,7 @@ int main(void)
              the_environment_follows_tensor_parallelism_and_sharding},
             {"what_the_framework_cannot_run_is_refused_by_name",
              what_the_framework_cannot_run_is_refused_by_name},
+            {"pairs_are_said_where_they_run", pairs_are_said_where_they_run},
             {"no_knob_is_left_out", no_knob_is_left_out},
             {"uneven_pipelines_are_said_chunk_by_chunk", uneven_pipelines_are_said_chunk_by_chunk},
             {0}});

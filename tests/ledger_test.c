@@ -176,11 +176,11 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     g_autoptr(RhProgram) p = rh_train_build(&k->c, layout, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, layout);
-    g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
+    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(&k->c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
-    g_autofree RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
+    g_autofree RhInFlight *peaks = rh_stage_peaks_new(pieces, chunks, shape);
     double peak = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
         RhTrainMemory m = rh_train_memory_of_stage(pieces, held, peaks, layout, stage);
@@ -206,6 +206,9 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     drawn.hpz = (int32_t)gsl_rng_uniform_int(rng, 2) * 2;
     if (gsl_rng_uniform_int(rng, 2) == 0)
         drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
+    drawn.overlap = (RhOverlap)gsl_rng_uniform_int(rng, RH_OVERLAP_LAST);
+    if (l->vpp == 2 && gsl_rng_uniform_int(rng, 3) == 0)
+        drawn.schedule = RH_PIPELINE_DUALPIPE_V;
     drawn = rh_train_canonical(&k->c, &drawn);
     if (rh_train_legal(&k->c, &drawn, NULL))
         *l = drawn;
@@ -237,7 +240,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
         {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
         {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}}};
-    int32_t rings = 0, drawn[RH_PIPELINE_LAST] = {0};
+    int32_t rings = 0, pairs = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
@@ -253,12 +256,13 @@ static void the_closed_form_is_the_ledgers_peak(void)
             draw_asked_for(asked, &k, &l);
             check_layout(&k, &l);
             rings += l.cp > 1;
+            pairs += l.overlap == RH_OVERLAP_PAIRS;
             drawn[l.schedule]++;
         }
     }
     gsl_rng_free(rng);
     gsl_rng_free(asked);
-    CU_ASSERT_TRUE(rings >= DRAWS / 2);
+    CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 8);
 }

@@ -645,6 +645,10 @@ static void folded_agrees_where_experts_are_spread(void)
                                        "dp16,ep8,zero1,dispatch=deepep",
                                        "tp4,pp2,dp2,ep4,etp1,dispatch=deepep",
                                        "tp2,pp2,dp4,ep4,mb2,epoverlap=batches",
+                                       "tp2,pp2,dp4,ep4,vpp2,epoverlap=pairs",
+                                       "dp16,ep8,zero3,epoverlap=pairs",
+                                       "pp2,dp8,ep8,schedule=dualpipe-v",
+                                       "tp2,pp2,dp4,ep4,zero2,schedule=dualpipe-v,order=tp-pp-dp",
                                        "tp2,pp2,dp4,ep4,zero3",
                                        "tp2,pp2,dp4,ep4,order=tp-pp-dp,dispatch=deepep"};
     for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
@@ -709,196 +713,6 @@ static void halving_a_leaf_uplink_slows_only_what_crosses_it(void)
     RH_CHECK_CLOSE(local, local_halved, 1e-8); /* the norm goes from rail to rail, 4 bytes of it */
 }
 
-/* Narayanan et al. 2021, section 2.2: the bubble is (p-1)/m of the work, (p-1)/(vm) interleaved. */
-static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhPipelineKind kind,
-                             const double pass_s[RH_SLOT_PASSES]);
-static const double plain_s[RH_SLOT_PASSES] = {1, 2, 1, 1};
-
-/* What a schedule's row says of its bubble at these costs. */
-static double bubble_frac(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
-{
-    return rh_pipeline_schedule(kind)->bubble_frac(p, v, m, plain_s);
-}
-
-static void the_bubble_is_as_published(void)
-{
-    for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++) {
-        const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
-        CU_ASSERT_TRUE(schedule->bubble && schedule->bubble_frac);
-    }
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
-    static const int32_t cases[][3] = {{4, 1, 8}, {8, 1, 8}, {4, 2, 8}, {4, 4, 16}, {8, 2, 16}};
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        int32_t p = cases[i][0], v = cases[i][1], m = cases[i][2];
-        RhPipelineKind kind = v > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
-        g_autoptr(RhProgram) program = waits_only(p, v, m, kind, plain_s);
-        RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
-        double work = m * 3.0;
-        RH_CHECK_CLOSE(run->step_time_s, work * (1 + (p - 1.0) / (v * m)), 1e-3);
-        RH_CHECK_CLOSE(bubble_frac(kind, p, v, m), (p - 1.0) / (v * m), 1e-12);
-        if (v == 1) {
-            g_autoptr(RhProgram) gpipe = waits_only(p, 1, m, RH_PIPELINE_GPIPE, plain_s);
-            g_autoptr(RhRun) same = rh_rehearse_apart(gpipe, k.platform, &options, NULL);
-            RH_CHECK_CLOSE(same->step_time_s, run->step_time_s, 1e-3);
-            RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_GPIPE, p, 1, m), (p - 1.0) / m, 1e-12);
-        }
-    }
-}
-
-/* Qi et al. 2024, table 2: with passes of one second the bubble of ZB-H1 is p - 1 seconds, a third
- * of 1F1B's; and it keeps no more than 1F1B's first stage does. */
-static void zero_bubble_leaves_a_third_of_the_bubble(void)
-{
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
-    static const int32_t cases[][2] = {{2, 2}, {4, 4}, {4, 13}, {8, 8}, {8, 20}};
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        int32_t p = cases[i][0], m = cases[i][1];
-        g_autoptr(RhProgram) program = waits_only(p, 1, m, RH_PIPELINE_ZB_H1, plain_s);
-        RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
-        RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
-        RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
-        g_autoptr(RhShape) shape = rh_shape_new(RH_PIPELINE_ZB_H1, p, 1, m);
-        for (guint f = 0; f < shape->kept->len; f++)
-            CU_ASSERT_TRUE(g_array_index(shape->kept, int32_t, f) <= p);
-    }
-}
-
-/* Most micro-batches of chunks that a stage keeps. */
-static int32_t kept_most(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
-{
-    g_autoptr(RhShape) shape = rh_shape_new(kind, p, v, m);
-    int32_t most = 0;
-    for (guint f = 0; f < shape->kept->len; f += (guint)v) {
-        int32_t sum = 0;
-        for (guint c = 0; c < (guint)v; c++)
-            sum += g_array_index(shape->kept, int32_t, f + c);
-        most = MAX(most, sum);
-    }
-    return most;
-}
-
-/* Qi et al. 2024, table 2 and section 6: where passes are equal, stages of ZB-H2 and ZB-V start a
- * forward (of a chunk) apart and then never wait; H2 keeps 2 p - 1 micro-batches, V p of them, in halves.
- */
-static void zero_bubble_stages_never_wait_once_they_began(void)
-{
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
-    static const struct {
-        RhPipelineKind kind;
-        int32_t v, p, m, kept;
-    } rows[] = {{RH_PIPELINE_ZB_H2, 1, 2, 3, 3},  {RH_PIPELINE_ZB_H2, 1, 4, 7, 7},
-                {RH_PIPELINE_ZB_H2, 1, 4, 16, 7}, {RH_PIPELINE_ZB_H2, 1, 8, 24, 15},
-                {RH_PIPELINE_ZB_V, 2, 2, 4, 4},   {RH_PIPELINE_ZB_V, 2, 3, 7, 6},
-                {RH_PIPELINE_ZB_V, 2, 4, 8, 8},   {RH_PIPELINE_ZB_V, 2, 8, 24, 16}};
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        int32_t p = rows[i].p, m = rows[i].m, v = rows[i].v;
-        double apart_s = 1.0 / v;
-        g_autoptr(RhProgram) program = waits_only(p, v, m, rows[i].kind, plain_s);
-        CU_ASSERT_TRUE(rh_program_check(program, NULL));
-        RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
-        RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + (p - 1) * apart_s, 1e-4);
-        CU_ASSERT_EQUAL(run->performers->len, (guint)p);
-        for (guint s = 0; s < run->performers->len; s++) {
-            const RhPerformer *stage = &g_array_index(run->performers, RhPerformer, s);
-            double idle_s =
-                stage->wait_s[RH_WAIT_BUBBLE] + stage->wait_s[RH_WAIT_PIPELINE_TRANSFER];
-            CU_ASSERT_DOUBLE_EQUAL(idle_s, stage->role * apart_s, 1e-3);
-            CU_ASSERT_DOUBLE_EQUAL(stage->wait_s[RH_WAIT_END], (p - 1 - stage->role) * apart_s,
-                                   1e-3);
-        }
-        RH_CHECK_CLOSE(bubble_frac(rows[i].kind, p, v, m), (p - 1) / (3.0 * v * m), 1e-12);
-        CU_ASSERT_EQUAL(kept_most(rows[i].kind, p, v, m), rows[i].kept);
-    }
-}
-
-/* What the rows say where passes are unequal. */
-static void unequal_halves_of_backward_leave_what_is_said(void)
-{
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
-    static const double costs_s[][RH_SLOT_PASSES] = {
-        {1, 2, 1.2, 0.8}, {1, 2, 1.5, 0.5}, {1, 2.4, 1.6, 0.8}, {2, 3.6, 2, 1.6}};
-    static const RhPipelineKind kinds[] = {RH_PIPELINE_ZB_H1, RH_PIPELINE_ZB_H2, RH_PIPELINE_ZB_V};
-    for (size_t i = 0; i < G_N_ELEMENTS(costs_s); i++)
-        for (size_t n = 0; n < G_N_ELEMENTS(kinds); n++) {
-            int32_t p = 4, m = 12, v = rh_pipeline_kind_chunks(kinds[n]);
-            g_autoptr(RhProgram) program = waits_only(p, v, m, kinds[n], costs_s[i]);
-            RhEngineOptions options = {0};
-            g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
-            double work = m * (costs_s[i][RH_SLOT_FORWARD] + costs_s[i][RH_SLOT_BACKWARD_DATA] +
-                               costs_s[i][RH_SLOT_BACKWARD_WEIGHT]);
-            double said = rh_pipeline_schedule(kinds[n])->bubble_frac(p, v, m, costs_s[i]);
-            RH_CHECK_CLOSE(run->step_time_s, work * (1 + said), 1e-4);
-        }
-}
-
-/* A pipeline of timed waits: a stage's passes take so long a micro-batch, spread over v chunks. */
-static RhProgram *waits_only(int32_t p, int32_t v, int32_t m, RhPipelineKind kind,
-                             const double pass_s[RH_SLOT_PASSES])
-{
-    RhProgram *program = rh_program_new(p);
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
-    int64_t total = rh_pipeline_slots_count(schedule, v, m);
-    int32_t bundles[RH_SLOT_PASSES];
-    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-        bundles[pass] = rh_program_add_wait(program, pass_s[pass] / v);
-    int32_t chunks = p * v, cells = chunks * m;
-    g_autofree int32_t *ends = g_new(int32_t, 4 * cells);
-    for (int32_t i = 0; i < 4 * cells; i++)
-        ends[i] = -1;
-    int32_t *send[2] = {ends, ends + cells}, *recv[2] = {ends + 2 * cells, ends + 3 * cells};
-    g_autofree RhSlot *slots = g_new(RhSlot, total);
-    int32_t label = rh_program_label(program, "wait");
-    for (int32_t s = 0; s < p; s++) {
-        RhSpan one = {1, 1};
-        schedule->order(p, v, m, s, slots);
-        rh_program_begin_role(program, "stage", s, &one, 1);
-        for (int64_t i = 0; i < total; i++) {
-            bool b = rh_slot_goes_back(slots[i].pass);
-            bool still = slots[i].pass == RH_SLOT_BACKWARD_WEIGHT; /* no message */
-            int32_t g = rh_pipeline_model_chunk(schedule, p, s, slots[i].chunk);
-            int32_t from = b ? g + 1 : g - 1, to = b ? g - 1 : g + 1;
-            int32_t from_stage = rh_pipeline_stage(schedule, p, from);
-            int32_t to_stage = rh_pipeline_stage(schedule, p, to);
-            int32_t cell = g * m + slots[i].microbatch, in = -1;
-            RhTask t = {.label = label,
-                        .layer = -1,
-                        .group = -1,
-                        .peer_task = -1,
-                        .bundle = -1,
-                        .bytes = 8};
-            if (!still && from >= 0 && from < chunks && from_stage != s) {
-                t.kind = RH_TASK_RECV;
-                t.lane = (uint8_t)rh_train_receive_lane(schedule, &slots[i]);
-                t.peer_delta = from_stage - s;
-                in = recv[b][cell] = rh_program_add_task(program, t, NULL, 0);
-            }
-            t.kind = RH_TASK_KERNEL;
-            t.lane = RH_LANE_COMPUTE;
-            t.bundle = bundles[slots[i].pass];
-            t.bytes = 0;
-            int32_t work = rh_program_add_task(program, t, &in, 1);
-            if (!still && to >= 0 && to < chunks && to_stage != s) {
-                t.kind = RH_TASK_SEND;
-                t.lane = (uint8_t)rh_train_send_lane(schedule, &slots[i]);
-                t.peer_delta = to_stage - s;
-                t.bundle = -1;
-                t.bytes = 8;
-                send[b][cell] = rh_program_add_task(program, t, &work, 1);
-            }
-        }
-        rh_program_end_role(program);
-    }
-    for (int32_t g = 0; g + 1 < chunks; g++)
-        for (int32_t i = 0; i < m && send[0][g * m] >= 0; i++) { /* else on one stage */
-            rh_program_match(program, send[0][g * m + i], recv[0][(g + 1) * m + i]);
-            rh_program_match(program, send[1][(g + 1) * m + i], recv[1][g * m + i]);
-        }
-    return program;
-}
-
 int main(void)
 {
     return rh_test_main(
@@ -915,12 +729,6 @@ int main(void)
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
             {"zero_states_are_as_published", zero_states_are_as_published},
             {"every_stage_runs_its_own_optimizer", every_stage_runs_its_own_optimizer},
-            {"the_bubble_is_as_published", the_bubble_is_as_published},
-            {"zero_bubble_leaves_a_third_of_the_bubble", zero_bubble_leaves_a_third_of_the_bubble},
-            {"zero_bubble_stages_never_wait_once_they_began",
-             zero_bubble_stages_never_wait_once_they_began},
-            {"unequal_halves_of_backward_leave_what_is_said",
-             unequal_halves_of_backward_leave_what_is_said},
             {"folded_agrees_with_unfolded_for_every_cut",
              folded_agrees_with_unfolded_for_every_cut},
             {"folded_agrees_where_stages_share_a_nic", folded_agrees_where_stages_share_a_nic},

@@ -166,7 +166,10 @@ static bool say_recompute(RhLaunchText *t, GError **error)
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
 static const char *const dispatch_words[] = {"", "--moe-enable-deepep"};
-static const char *const expert_overlap_words[] = {"", "--moe-shared-expert-overlap"};
+static const char *const expert_overlap_words[] = {
+    [RH_OVERLAP_NONE] = "",
+    [RH_OVERLAP_SHARED] = "--moe-shared-expert-overlap",
+    [RH_OVERLAP_PAIRS] = "--overlap-moe-expert-parallel-comm"};
 static const char *const sequence_words[] = {"", "--sequence-parallel"};
 static const char *const overlap_words[] = {"", "--tp-comm-overlap"};
 static const char *const order_words[] = {
@@ -448,6 +451,21 @@ static bool say_rest(RhLaunchText *t, GError **error)
     return true;
 }
 
+/* transformer_config.py (core_v0.15.3) asserts both. */
+static bool pairs_run(const RhLayout *l, GError **error)
+{
+    if (l->overlap != RH_OVERLAP_PAIRS)
+        return true;
+    if (l->pp > 1 && l->vpp == 1)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "Megatron-LM's --overlap-moe-expert-parallel-comm needs vpp > 1 where pp is");
+    if ((uint32_t)l->recompute == RH_RECOMPUTE_FULL)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM's --overlap-moe-expert-parallel-comm excludes recompute=full");
+    return true;
+}
+
 /* Layouts may come from another stack, which runs more. */
 static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
 {
@@ -469,7 +487,7 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
                        "Megatron-LM has ZeRO-%d (Megatron-FSDP) without a pipeline only: its mesh "
                        "of ranks has no stages\nhelp: plan with --limit 'zero<=1' or --fix pp=1",
                        l->zero);
-    return true;
+    return pairs_run(l, error);
 }
 
 const RhFramework rh_framework_megatron = {

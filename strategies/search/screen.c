@@ -124,6 +124,13 @@ static void shard_free(void *data)
     g_free(s);
 }
 
+static void times_free(void *data)
+{
+    RhItemTimes *times = data;
+    g_hash_table_destroy(times->task_s);
+    g_free(times);
+}
+
 static guint spans_hash(const void *data)
 {
     const int32_t *key = data;
@@ -164,7 +171,7 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
     s->pieces = rh_pieces_new(c, layout);
     s->chunk_times = g_hash_table_new_full(spans_hash, spans_equal, g_free, g_free);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
-    s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, times_free);
     s->spans = g_hash_table_new_full(spans_hash, spans_equal, g_free, spans_free);
     s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_rooms_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -173,8 +180,9 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
-    key->v[RH_SCREEN_KEY_GIVEN] = 2 * rh_pipeline_schedule(l->schedule)->turns +
-                                  rh_pipeline_schedule(l->schedule)->splits_backward;
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    key->v[RH_SCREEN_KEY_GIVEN] =
+        4 * schedule->pairs + 2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
     return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
 }
@@ -260,7 +268,8 @@ static const RhShape *shape_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     int32_t m = key->v[RH_SCREEN_KEY_GIVEN] = (int32_t)rh_train_microbatches(s->c, l);
     void *found = memo_get(&s->shapes, key);
-    return found ? found : memo_add(&s->shapes, key, rh_shape_new(l->schedule, l->pp, l->vpp, m));
+    return found ? found
+                 : memo_add(&s->shapes, key, rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, m));
 }
 
 const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
@@ -289,6 +298,32 @@ static RhItemTime chunk_time(const RhItemTimes *times, const RhSplit *split, int
     return sum;
 }
 
+static double chunk_kernels_s(RhShardCost *shard, const RhSplit *split, int32_t g, int pass)
+{
+    const RhItems *items = rh_screen_items(shard);
+    double sum = 0;
+    for (int k = 0; k < shard->pieces->c->model->kinds_count; k++)
+        sum += split->kinds[g][k] * rh_item_kernels_s(&items->pass[k][pass]);
+    if (g == 0)
+        sum += rh_item_kernels_s(&items->pass[RH_ITEM_EMBEDDING][pass]);
+    if (g == split->chunks - 1)
+        sum += rh_item_kernels_s(&items->pass[RH_ITEM_HEAD][pass]);
+    return sum;
+}
+
+static void note_least(RhChunkTimes *times, RhShardCost *shard, const RhSplit *split, int32_t g,
+                       int pass)
+{
+    const RhItemTime *time = &times->of[pass];
+    double all_s = 0;
+    bool pairs = rh_pipeline_of(&shard->layout)->pairs;
+    if (pairs)
+        all_s = chunk_kernels_s(shard, split, g, pass);
+    times->least[pass].busy_s = pairs ? all_s : time->busy_s;
+    times->least[pass].out_s = pairs ? all_s : time->out_s;
+    times->least[pass].kernels_s = pairs ? all_s : time->kernels_s;
+}
+
 static const RhChunkTimes *chunk_times(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                                        const RhNet *net, int32_t stage, int32_t g)
 {
@@ -297,8 +332,10 @@ static const RhChunkTimes *chunk_times(RhScreen *screen, RhShardCost *shard, con
     if (!found) {
         const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
         found = g_new(RhChunkTimes, 1);
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             found->of[pass] = chunk_time(times, split, g, pass, screen->c->model->kinds_count);
+            note_least(found, shard, split, g, pass);
+        }
         g_hash_table_insert(shard->chunk_times, g_memdup2(key, sizeof key), found);
     }
     return found;
@@ -307,7 +344,7 @@ static const RhChunkTimes *chunk_times(RhScreen *screen, RhShardCost *shard, con
 /* The pass that hands gradients on: one of the two never runs. */
 static double back_s(const RhChunkTimes *chunk)
 {
-    return chunk->of[RH_SLOT_BACKWARD].out_s + chunk->of[RH_SLOT_BACKWARD_DATA].out_s;
+    return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
 }
 
 static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
@@ -321,13 +358,13 @@ static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *s
     s->work_s = g_new0(double, pp);
     s->kernels_s = g_new0(double, pp);
     for (int32_t g = 0; g < split->chunks; g++) {
-        int32_t stage = rh_pipeline_stage(rh_pipeline_schedule(shard->layout.schedule), pp, g);
+        int32_t stage = rh_pipeline_stage(rh_pipeline_of(&shard->layout), pp, g);
         s->chunk[g] = chunk_times(screen, shard, split, net, stage, g);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            s->work_s[stage] += s->chunk[g]->of[pass].busy_s;
-            s->kernels_s[stage] += s->chunk[g]->of[pass].kernels_s;
+            s->work_s[stage] += s->chunk[g]->least[pass].busy_s;
+            s->kernels_s[stage] += s->chunk[g]->least[pass].kernels_s;
         }
-        s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g]->of[RH_SLOT_FORWARD].out_s;
+        s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g]->least[RH_SLOT_FORWARD].out_s;
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
     }
     s->forward_all_s = s->fill_s[split->chunks];
@@ -344,7 +381,7 @@ static double price_slots(const RhSpans *spans, const RhShape *shape, int32_t s,
     for (int32_t c = 0; c < shape->v; c++) {
         int32_t g = rh_pipeline_model_chunk(shape->schedule, shape->p, s, c);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[g]->of[pass].busy_s;
+            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[g]->least[pass].busy_s;
     }
     return sum;
 }
@@ -354,9 +391,9 @@ static double price_path(const RhSpans *spans, const RhShape *shape, const RhPat
     double sum = 0;
     for (int32_t g = 0; g < shape->p * shape->v; g++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            const RhItemTime *time = &spans->chunk[g]->of[pass];
             const RhPathCount *count = &counts[g * RH_SLOT_PASSES + pass];
-            sum += count->on * time->busy_s + count->sent * time->out_s;
+            sum += count->on * spans->chunk[g]->least[pass].busy_s +
+                   count->sent * spans->chunk[g]->least[pass].out_s;
         }
     return sum;
 }
@@ -436,7 +473,7 @@ static void forget_flows(RhScreen *s)
 static const RhFlowSet *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     bool one = rh_train_microbatches(s->c, l) == 1;
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     key->v[RH_SCREEN_KEY_GIVEN] = 4 * schedule->turns + 2 * schedule->splits_backward + one;
     RhFlowSet *set = memo_get(&s->flows, key);
     if (!set)

@@ -76,11 +76,16 @@ typedef struct {
 
 typedef struct {
     RhItemTime of[RH_ITEM_KINDS][RH_SLOT_PASSES];
+    GHashTable *task_s; /* GArray* of an item's or a pair's tasks -> double[]: each alone; owned */
 } RhItemTimes;
 
-/* What a chunk's passes take. */
+/* What a chunk's passes take. The least that the closed form may count, until the lane is free and the
+ * output there: with pairs kernels alone, since they may hide all the rest. */
 typedef struct {
     RhItemTime of[RH_SLOT_PASSES];
+    struct {
+        double busy_s, out_s, kernels_s;
+    } least[RH_SLOT_PASSES];
 } RhChunkTimes;
 
 /* A shard on a split: what every chunk and stage takes. */
@@ -278,6 +283,22 @@ RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
 /* Times of a stage's items on an idle network. */
 const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, const RhNet *net,
                                         int32_t stage);
+
+/* screen_pair.c: two halves of a pair in a stage. When its lanes are free, and since when they have been
+ * busy (infinity: not known); what each half waits for, and when its last kernel ended. */
+typedef struct {
+    double *free_s, *since_s; /* by lane */
+    double pending_s[2], last_s[2];
+} RhTurns;
+/* Runs a list of tasks, those of its half 0 in half `first`. `ends_s` has room for each. */
+void rh_turns_run(const RhScreen *screen, const RhItemTimes *times, GArray *tasks, int first,
+                  RhTurns *turns, double *ends_s);
+/* What the list leaves to wait for. */
+void rh_turns_leave(RhTurns *turns, int half, const int32_t *left, int32_t left_count,
+                    const double *ends_s);
+void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at,
+                       RhItemTimes *times, const RhItems *items);
+double rh_item_kernels_s(const RhItemPass *pass); /* of all of them, one after another */
 
 /* screen_time.c: idle seconds of collectives. Inside a block, and of the group that holds a
  * stage's parameters; the algorithm is the builder's. */

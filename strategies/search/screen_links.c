@@ -150,8 +150,7 @@ static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double tim
 static void add_items(Sum *s, int32_t stage, const RhItems *items, const RhSplit *split)
 {
     for (int32_t c = 0; c < s->l->vpp; c++) {
-        int32_t g =
-            rh_pipeline_model_chunk(rh_pipeline_schedule(s->l->schedule), s->l->pp, stage, c);
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(s->l), s->l->pp, stage, c);
         for (int kind = 0; kind < s->screen->c->model->kinds_count; kind++)
             add_item(s, stage, items->pass[kind], s->m * split->kinds[g][kind]);
         if (g == 0)
@@ -186,7 +185,7 @@ static void add_script(Sum *s, int32_t stage, const RhScript *script)
 /* How many neighbours in the model, of a stage's chunks, the other stage has. */
 static int32_t neighbours(const RhLayout *l, int32_t stage, int32_t other)
 {
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     int32_t count = 0, chunks = l->pp * l->vpp;
     for (int32_t c = 0; c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(schedule, l->pp, stage, c);

@@ -62,7 +62,7 @@ static RhInFlight *peaks_new(RhScreen *s, RhShardCost *shard, const RhSplit *spl
                              const RhLayout *l, RhRooms *rooms, const RhShape *shape)
 {
     g_autofree RhChunkMemory *chunks = chunks_of(s, shard, split, l);
-    RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
+    RhInFlight *peaks = rh_stage_peaks_new(shard->pieces, chunks, shape);
     g_hash_table_insert(rooms->peaks, (void *)(uintptr_t)shape, peaks);
     return peaks;
 }

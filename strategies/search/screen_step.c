@@ -130,7 +130,7 @@ static Calls calls_of(RhScreen *screen, const RhLayout *l, const RhNet *net, RhS
 /* Has the last stage messages for the first one? */
 static bool wraps(const RhLayout *l)
 {
-    return l->vpp > 1 && !rh_pipeline_schedule(l->schedule)->turns;
+    return l->vpp > 1 && !rh_pipeline_of(l)->turns;
 }
 
 /* Equal where the programs that do each thing once are. */

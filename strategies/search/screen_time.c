@@ -501,6 +501,7 @@ const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, co
             for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
                 times->of[item][pass] =
                     item_time(screen, net, at, &rh_screen_items(shard)->pass[item][pass]);
+        rh_pair_times_add(screen, net, at, times, rh_screen_items(shard));
         g_hash_table_insert(shard->times, (void *)(uintptr_t)at, times);
     }
     return times;

@@ -26,6 +26,7 @@ typedef struct {
     double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
                          under way, then its message */
     double lane_s[RH_LANE_LAST];
+    double since_s[RH_LANE_LAST]; /* of lanes that are busy: since when; infinity: not known */
     double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
                        script's ahead_most */
     int32_t sent_count;
@@ -39,8 +40,10 @@ typedef struct {
     RhScreen *screen;
     const RhLayout *l;
     const RhPipelineSchedule *schedule;
+    RhShardCost *shard;
     const RhSpans *spans;
     const RhNet *net;
+    double *ends_s;        /* room for the ends of a pair's tasks */
     const RhHop *messages; /* of ranks in step; NULL: the luckiest rank's alone */
     double message_bytes;
     int32_t m, chunks;
@@ -84,8 +87,10 @@ static double beside_message_s(const Graph *g, const Stage *s, double path_s, do
 static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, Stage *s)
 {
     double c = *lane_s;
-    if (lane->free_s > 0)
+    if (lane->free_s > 0) {
         *lane_s = rh_later(t + lane->free_s, c + lane->lane_after_s);
+        s->since_s[lane_s - s->lane_s] = (double)INFINITY;
+    }
     if (c <= t)
         return;
     s->compute_s = rh_later(s->compute_s, c + lane->busy_after_s);
@@ -149,6 +154,11 @@ static void run_steps(const Graph *g, Stage *s, RhSteps steps)
         run_step(g, s, i);
 }
 
+static int32_t place_of(const Graph *g, int32_t stage, const RhSlot *slot)
+{
+    return rh_pipeline_model_chunk(g->schedule, g->l->pp, stage, slot->chunk);
+}
+
 static double input_s(const Graph *g, const RhSlot *slot, int32_t at)
 {
     bool back = rh_slot_goes_back(slot->pass);
@@ -179,6 +189,102 @@ static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
     s->pending_s = 0; /* it waits for the output; the next run need not */
 }
 
+/* --- pairs --- */
+
+/* A half's state in the stage's place, and back. */
+static void enter_half(Stage *s, const RhTurns *turns, int half)
+{
+    s->compute_s = turns->last_s[half];
+    s->pending_s = turns->pending_s[half];
+}
+
+/* Steps before the slot's next item; the builder's order. */
+static void run_to_item(const Graph *g, Stage *s, RhSteps *steps, RhTurns *turns, int half)
+{
+    enter_half(s, turns, half);
+    while (steps->count > 0) {
+        int32_t i = steps->first++;
+        steps->count--;
+        if (rh_script_step(s->flows->script, i)->kind == RH_STEP_RUN)
+            break;
+        run_step(g, s, i);
+    }
+    turns->pending_s[half] = s->pending_s;
+}
+
+static void run_pair_items(const Graph *g, Stage *s, const RhSlot *slots, RhSteps *steps,
+                           RhTurns *turns)
+{
+    const RhItems *items = rh_screen_items(g->shard);
+    RhPairWalk walk = rh_script_pair(s->flows->script, slots[0].chunk, slots[1].chunk);
+    for (int32_t f, b; rh_pair_next(&walk, &f, &b);) {
+        if (f >= 0)
+            run_to_item(g, s, &steps[0], turns, 0);
+        for (int32_t i = 1; b >= 0 && i <= slots[0].beside; i++)
+            run_to_item(g, s, &steps[i], turns, 1);
+        if (f >= 0 && b >= 0) {
+            const RhItemPair *pair = &items->pair[walk.kinds[0][f]][walk.kinds[1][b]];
+            rh_turns_run(g->screen, s->times, pair->tasks, 0, turns, g->ends_s);
+            for (int half = 0; half < 2; half++)
+                rh_turns_leave(turns, half, pair->half[half].left, pair->half[half].left_count,
+                               g->ends_s);
+        } else {
+            const RhItemPass *pass = b >= 0 ? &items->whole[walk.kinds[1][b]]
+                                            : &items->pass[walk.kinds[0][f]][RH_SLOT_FORWARD];
+            rh_turns_run(g->screen, s->times, pass->tasks, b >= 0, turns, g->ends_s);
+            rh_turns_leave(turns, b >= 0, pass->left, pass->left_count, g->ends_s);
+        }
+    }
+    for (int32_t i = 0; i <= slots[0].beside; i++)
+        run_to_item(g, s, &steps[i], turns, i > 0);
+}
+
+static void run_pair(Graph *g, int32_t stage, const RhSlot *slots, const RhSlotKind *kinds,
+                     const double input_s[2])
+{
+    Stage *s = &g->stages[stage];
+    RhTurns turns = {.free_s = s->lane_s, .since_s = s->since_s};
+    RhSteps steps[3];
+    double pending_s = 0;
+    for (int32_t i = 0; i <= slots[0].beside; i++)
+        steps[i] = rh_script_slot(s->flows->script, &kinds[i]);
+    s->lane_s[RH_LANE_COMPUTE] = s->compute_s;
+    for (int half = 0; half < 2; half++) {
+        turns.last_s[half] = s->compute_s;
+        turns.pending_s[half] = rh_later(s->pending_s, input_s[half]);
+    }
+    run_pair_items(g, s, slots, steps, &turns);
+    s->held_s = (double)-INFINITY;
+    for (int half = 0; half < 2; half++) {
+        enter_half(s, &turns, half);
+        send(g, stage, &slots[half], place_of(g, stage, &slots[half]));
+        pending_s = rh_later(pending_s, s->pending_s);
+    }
+    s->compute_s = s->lane_s[RH_LANE_COMPUTE];
+    s->pending_s = pending_s;
+    s->sending_s = 0;
+    s->next += 1 + slots[0].beside;
+}
+
+static bool advance_pair(Graph *g, int32_t stage)
+{
+    Stage *s = &g->stages[stage];
+    const RhSlot *slots = &s->slots[s->next];
+    RhSlotKind kinds[3];
+    double inputs_s[2];
+    for (int half = 0; half < 2; half++) {
+        inputs_s[half] = input_s(g, &slots[half], place_of(g, stage, &slots[half]));
+        if (isnan(inputs_s[half]))
+            return false;
+    }
+    for (int32_t i = 0; i <= slots[0].beside; i++)
+        kinds[i] = rh_slot_kind_next(&slots[i], g->m, s->done);
+    run_pair(g, stage, slots, kinds, inputs_s);
+    return true;
+}
+
+/* --- all slots --- */
+
 /* Runs the next slot of a stage if its input is there. */
 static bool advance(Graph *g, int32_t stage)
 {
@@ -186,7 +292,9 @@ static bool advance(Graph *g, int32_t stage)
     if (s->next == g->total)
         return false;
     const RhSlot *slot = &s->slots[s->next];
-    int32_t at = rh_pipeline_model_chunk(g->schedule, g->l->pp, stage, slot->chunk);
+    if (slot->beside)
+        return advance_pair(g, stage);
+    int32_t at = place_of(g, stage, slot);
     double input = input_s(g, slot, at);
     if (isnan(input))
         return false;
@@ -208,6 +316,8 @@ static void stage_init(Graph *g, int32_t stage, RhShardCost *shard, const RhFlow
     Stage *s = &g->stages[stage];
     *s = (Stage){.flows = flows, .slots = slots, .done = done};
     s->times = rh_screen_item_times(g->screen, shard, g->net, stage);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        s->since_s[lane] = (double)INFINITY;
     s->begin_s = g_new(double, flows->script->begin.count + flows->script->ahead_most + 1);
     s->sent_s = s->begin_s + flows->script->begin.count;
     g->schedule->order(g->l->pp, g->l->vpp, g->m, stage, slots);
@@ -276,16 +386,30 @@ static void graph_run(Graph *g)
     }
 }
 
+/* Of the longest pair, or item. */
+static double *tasks_room(const RhItems *items)
+{
+    guint most = 0;
+    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
+        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+            most = MAX(most, items->pair[f][b].tasks ? items->pair[f][b].tasks->len : 0);
+    for (int item = 0; item < RH_ITEM_KINDS; item++)
+        most = MAX(most, items->whole[item].tasks ? items->whole[item].tasks->len : 0);
+    return g_new(double, most + 1);
+}
+
 static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
 {
     size_t pp = (size_t)g->l->pp, cells = (size_t)g->chunks * (size_t)g->m;
     g_autofree Stage *stages = g_new(Stage, pp);
     g_autofree RhSlot *slots = g_new(RhSlot, pp * (size_t)g->total);
     g_autofree int32_t *done = g_new0(int32_t, pp * (size_t)g->l->vpp * RH_SLOT_PASSES);
-    g_autofree double *arrivals = g_new(double, 2 * cells);
+    g_autofree double *arrivals = g_new(double, 2 * cells),
+                      *ends = tasks_room(rh_screen_items(shard));
     for (size_t i = 0; i < 2 * cells; i++)
         arrivals[i] = i < (size_t)g->m ? 0 : (double)NAN;
     g->stages = stages;
+    g->ends_s = ends;
     g->arrival[0] = arrivals;
     g->arrival[1] = arrivals + cells;
     for (int32_t s = 0; s < g->l->pp; s++)
@@ -303,7 +427,8 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
     RhShardCost *shard = rh_screen_shard(screen, l);
     Graph g = {.screen = screen,
                .l = l,
-               .schedule = rh_pipeline_schedule(l->schedule),
+               .schedule = rh_pipeline_of(l),
+               .shard = shard,
                .net = rh_screen_net(screen, l),
                .message_bytes = shard->pieces->message_bytes,
                .m = (int32_t)rh_train_microbatches(screen->c, l),

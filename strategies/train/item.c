@@ -342,7 +342,7 @@ static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item
 
 static bool ends_meet(const RhLayout *l)
 {
-    return rh_pipeline_ends_meet(rh_pipeline_schedule(l->schedule), l->pp, l->vpp);
+    return rh_pipeline_ends_meet(rh_pipeline_of(l), l->pp, l->vpp);
 }
 
 RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
@@ -392,10 +392,32 @@ RhActivation rh_item_bytes(const RhPieces *pieces, int kind)
 
 /* --- all of them --- */
 
+/* A list of its own, as all of them. */
+static RhItemPass whole_backward(const RhItemPass *passes)
+{
+    static const RhItemPass nothing = {.left = {RH_ITEM_ENTRY}, .left_count = 1};
+    RhItemPass none = nothing;
+    g_autoptr(GArray) empty = g_array_new(FALSE, FALSE, sizeof(RhItemTask));
+    none.tasks = empty;
+    return passes[RH_SLOT_BACKWARD].tasks
+               ? rh_item_behind(&none, &passes[RH_SLOT_BACKWARD])
+               : rh_item_behind(&passes[RH_SLOT_BACKWARD_DATA], &passes[RH_SLOT_BACKWARD_WEIGHT]);
+}
+
+static void add_pairs(RhItems *items, int32_t kinds_count)
+{
+    for (int item = 0; item < RH_ITEM_KINDS; item++)
+        if (items->pass[item][RH_SLOT_FORWARD].tasks)
+            items->whole[item] = whole_backward(items->pass[item]);
+    for (int f = 0; f < kinds_count; f++)
+        for (int b = 0; b < kinds_count; b++)
+            items->pair[f][b] = rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
+}
+
 RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
 {
     RhItems *items = g_new0(RhItems, 1);
-    bool splits = rh_pipeline_schedule(layout->schedule)->splits_backward;
+    bool splits = rh_pipeline_of(layout)->splits_backward;
     for (int item = 0; item < RH_ITEM_KINDS; item++) {
         if (item < RH_LAYER_KINDS_MAX && item >= pieces->c->model->kinds_count)
             continue;
@@ -403,16 +425,28 @@ RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
             if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
                 items->pass[item][pass] = weave(layout, pieces, item, (RhSlotPass)pass);
     }
+    if (rh_pipeline_of(layout)->pairs)
+        add_pairs(items, pieces->c->model->kinds_count);
     return items;
+}
+
+static void tasks_free(GArray *tasks)
+{
+    if (tasks)
+        g_array_unref(tasks);
 }
 
 void rh_items_free(RhItems *items)
 {
     if (!items)
         return;
-    for (int item = 0; item < RH_ITEM_KINDS; item++)
+    for (int item = 0; item < RH_ITEM_KINDS; item++) {
+        tasks_free(items->whole[item].tasks);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            if (items->pass[item][pass].tasks)
-                g_array_unref(items->pass[item][pass].tasks);
+            tasks_free(items->pass[item][pass].tasks);
+    }
+    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
+        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+            tasks_free(items->pair[f][b].tasks);
     g_free(items);
 }

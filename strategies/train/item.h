@@ -33,6 +33,7 @@ typedef struct {
     RhRouting routing;             /* of tokens that are sent once (RhVolumes) */
     int32_t after[RH_PENDING_MAX]; /* tasks of this list, or ENTRY */
     int32_t after_count;
+    int32_t half; /* of a list of two: whose it is, and whose ENTRY it may wait for */
 } RhItemTask;
 
 /* One pass of one kind of item. What follows waits for its last kernel, and for `left`. */
@@ -42,13 +43,42 @@ typedef struct {
     int32_t left_count;
 } RhItemPass;
 
+/* Two passes that take turns, of two micro-batches or of the halves of one: each keeps its order and
+ * leaves its own. */
+typedef struct {
+    GArray *tasks; /* RhItemTask; NULL: never runs */
+    struct {
+        int32_t left[RH_PENDING_MAX];
+        int32_t left_count;
+    } half[2];
+} RhItemPair;
+
 typedef struct {
     RhItemPass pass[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* no tasks: never runs */
+    /* Where the schedule has pairs: a whole backward of an item, and a layer's forward beside one of a
+     * layer: [forward][backward]. */
+    RhItemPass whole[RH_ITEM_KINDS];
+    RhItemPair pair[RH_LAYER_KINDS_MAX][RH_LAYER_KINDS_MAX];
 } RhItems;
 
 /* The pass twice, for two halves of a micro-batch: one of them goes on while the other waits for its
  * tokens (turns.c). The caller frees its tasks. */
 RhItemPass rh_item_take_turns(const RhItemPass *half);
+/* A forward and a backward: one of them goes on while the other waits for any collective. The caller
+ * frees the tasks. */
+RhItemPair rh_item_pair(const RhItemPass *forward, const RhItemPass *backward);
+
+/* A pass and then another of the same item and micro-batch. The caller frees its tasks. (pairs.c) */
+RhItemPass rh_item_behind(const RhItemPass *first, const RhItemPass *then);
+/* The items of a forward and of a backward that run beside each other: layers beside layers in turn, the
+ * embedding, the head, and the layers that one has more, alone. */
+typedef struct {
+    const int *kinds[2]; /* of the items, in forward order: of the forward, of the backward */
+    int32_t count[2];
+    int32_t done[2]; /* 0 at first */
+} RhPairWalk;
+/* Next places in the lists, -1 for none; false behind the last. */
+bool rh_pair_next(RhPairWalk *walk, int32_t *forward, int32_t *backward);
 
 /* The phase of a slot's tasks that name none. */
 static inline RhPhase rh_slot_phase(RhSlotPass pass)

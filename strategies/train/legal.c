@@ -62,6 +62,8 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
     if (!rh_train_spreads_experts(&l) ||
         (l.overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
         l.overlap = RH_OVERLAP_NONE;
+    if (l.overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l.schedule)->pairs)
+        l.overlap = RH_OVERLAP_NONE; /* it has them anyway */
     if (replicas_most(&l) == 1)
         l.zero = 0;
     if (l.shard == 1)
@@ -151,15 +153,21 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
-            "zb-v has vpp=2, and they alone",
+            "zb-v and dualpipe-v have vpp=2, and they alone",
             l->vpp, rh_pipeline_kind_name(l->schedule));
     if (l->vpp > 1 && l->pp == 1)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
-    if (rh_pipeline_schedule(l->schedule)->in_rounds && m % l->pp != 0)
+    if (rh_pipeline_of(l)->in_rounds && m % l->pp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "schedule=%s needs micro-batches divisible by pp: %" G_GINT64_FORMAT
                        " micro-batches, pp=%d",
                        rh_pipeline_kind_name(l->schedule), m, l->pp);
+    int32_t least = rh_pipeline_of(l)->rounds_least;
+    if (m < (int64_t)least * l->pp)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs %d micro-batches for each of pp: %" G_GINT64_FORMAT
+                       " micro-batches, pp=%d",
+                       rh_pipeline_kind_name(l->schedule), least, m, l->pp);
     int64_t split = 0;
     for (int32_t i = 0; i < l->stage_layers_count; i++)
         split += l->stage_layers[i];

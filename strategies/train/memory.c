@@ -51,7 +51,7 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChun
 
 RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const RhChunkItems *items)
 {
-    RhChunkMemory m = {0};
+    RhChunkMemory m = {.items = *items};
     if (items->embedding)
         add_item(pieces, l, RH_ITEM_EMBEDDING, &m);
     for (int32_t i = 0; i < items->count; i++)
@@ -78,7 +78,7 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *l)
     RhStageHeld *all = g_new0(RhStageHeld, l->pp);
     for (int32_t stage = 0; stage < l->pp; stage++)
         for (int32_t c = 0; c < l->vpp; c++) {
-            int32_t g = rh_pipeline_model_chunk(rh_pipeline_schedule(l->schedule), l->pp, stage, c);
+            int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c);
             rh_held_add(&all[stage].states.params, &chunks[g].states.params);
             all[stage].states.frozen += chunks[g].states.frozen;
             all[stage].states.linear += chunks[g].states.linear;
@@ -96,8 +96,55 @@ static void add(RhInFlight *sum, const RhInFlight *each, int32_t times)
     sum->working += times * each->working;
 }
 
-/* Of the micro-batches that are kept of the slot's own chunk, one is the slot's. */
-static RhInFlight peak_of_stage(const RhChunkMemory *chunks, const RhShape *shape, int32_t stage)
+/* Kinds of a chunk's items, in forward order; returns how many. */
+static int32_t list_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds)
+{
+    int32_t count = 0;
+    if (items->embedding)
+        kinds[count++] = RH_ITEM_EMBEDDING;
+    for (int32_t i = 0; i < items->count; i++)
+        kinds[count++] = rh_pieces_kind(pieces, items->first + i);
+    if (items->head)
+        kinds[count++] = RH_ITEM_HEAD;
+    return count;
+}
+
+static void keep(RhInFlight *kept, int kind, double bytes)
+{
+    *(kind == RH_ITEM_HEAD ? &kept->logits : &kept->activations) += bytes;
+}
+
+/* Both micro-batches of a pair, when they have most between them: a forward gains items one by one while
+ * a backward lets them go. */
+static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *forward,
+                                  const RhChunkMemory *backward)
+{
+    g_autofree int *kinds = g_new(int, forward->items.count + backward->items.count + 4);
+    int *behind = kinds + forward->items.count + 2;
+    RhPairWalk walk = {.kinds = {kinds, behind}};
+    RhInFlight fullest = {0}, kept = backward->kept;
+    int32_t f, b;
+    walk.count[0] = list_kinds(pieces, &forward->items, kinds);
+    walk.count[1] = list_kinds(pieces, &backward->items, behind);
+    while (rh_pair_next(&walk, &f, &b)) {
+        RhActivation ahead = {0}, back = {0};
+        if (f >= 0)
+            ahead = rh_item_bytes(pieces, walk.kinds[0][f]);
+        if (b >= 0)
+            back = rh_item_bytes(pieces, walk.kinds[1][b]);
+        if (f >= 0)
+            keep(&kept, walk.kinds[0][f], ahead.kept);
+        keep_fuller(&fullest, &kept, ahead.forward + back.backward);
+        if (b >= 0)
+            keep(&kept, walk.kinds[1][b], -back.kept);
+    }
+    return fullest;
+}
+
+/* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
+ * each. */
+static RhInFlight peak_of_stage(const RhPieces *pieces, const RhChunkMemory *chunks,
+                                const RhShape *shape, int32_t stage)
 {
     RhInFlight peak = {0};
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
@@ -105,20 +152,25 @@ static RhInFlight peak_of_stage(const RhChunkMemory *chunks, const RhShape *shap
         const int32_t *kept = &g_array_index(shape->kept, int32_t, moment->kept_first);
         int32_t own = rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk);
         RhInFlight now = chunks[own].fullest[moment->pass];
+        if (moment->beside >= 0)
+            now = fullest_of_pair(
+                pieces, &chunks[own],
+                &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)]);
         for (int32_t c = 0; c < shape->v; c++)
             add(&now, &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)].kept,
-                kept[c] - (c == moment->chunk));
+                kept[c] - (c == moment->chunk) - (c == moment->beside));
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }
     return peak;
 }
 
-RhInFlight *rh_stage_peaks_new(const RhChunkMemory *chunks, const RhShape *shape)
+RhInFlight *rh_stage_peaks_new(const RhPieces *pieces, const RhChunkMemory *chunks,
+                               const RhShape *shape)
 {
     RhInFlight *peaks = g_new(RhInFlight, shape->p);
     for (int32_t stage = 0; stage < shape->p; stage++)
-        peaks[stage] = peak_of_stage(chunks, shape, stage);
+        peaks[stage] = peak_of_stage(pieces, chunks, shape, stage);
     return peaks;
 }
 
@@ -203,11 +255,11 @@ RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhStageHeld *he
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
 {
     g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
-    g_autoptr(RhShape) shape = rh_shape_new(layout->schedule, layout->pp, layout->vpp,
+    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
-    g_autofree RhInFlight *peaks = rh_stage_peaks_new(chunks, shape);
+    g_autofree RhInFlight *peaks = rh_stage_peaks_new(pieces, chunks, shape);
     return rh_train_memory_with(pieces, held, peaks, layout);
 }
 

@@ -13,6 +13,13 @@ typedef struct {
     double activations, logits, working;
 } RhInFlight;
 
+/* What one chunk of the model is made of: layers from `first` on, the embedding before them or the head
+ * behind. */
+typedef struct {
+    int32_t first, count;
+    bool embedding, head;
+} RhChunkItems;
+
 /* One chunk of the model on one rank. */
 typedef struct {
     RhStates states;
@@ -20,14 +27,9 @@ typedef struct {
     RhInFlight kept;       /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
+    RhChunkItems items;
 } RhChunkMemory;
 
-/* What one chunk of the model is made of: layers from `first` on, the embedding before them or the head
- * behind. */
-typedef struct {
-    int32_t first, count;
-    bool embedding, head;
-} RhChunkItems;
 RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *layout,
                               const RhChunkItems *items);
 /* Per model chunk, pp x vpp entries; caller frees. */
@@ -41,7 +43,8 @@ typedef struct {
 /* Per stage; caller frees. */
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *layout);
 /* Per stage: in flight when it is fullest. Caller frees. */
-RhInFlight *rh_stage_peaks_new(const RhChunkMemory *chunks, const RhShape *shape);
+RhInFlight *rh_stage_peaks_new(const RhPieces *pieces, const RhChunkMemory *chunks,
+                               const RhShape *shape);
 /* One stage; the worst stage. Tables as above, of this layout. */
 RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
                                        const RhInFlight *peaks, const RhLayout *layout,

@@ -16,8 +16,7 @@ static void add_item(RhScript *s, int kind, int32_t layer)
 
 static int32_t model_chunk(const RhScript *s, int32_t chunk)
 {
-    return rh_pipeline_model_chunk(rh_pipeline_schedule(s->layout->schedule), s->layout->pp,
-                                   s->stage, chunk);
+    return rh_pipeline_model_chunk(rh_pipeline_of(s->layout), s->layout->pp, s->stage, chunk);
 }
 
 static void list_items(RhScript *s)
@@ -26,7 +25,7 @@ static void list_items(RhScript *s)
     g_autofree int32_t *layers = g_new(int32_t, l->pp * l->vpp);
     rh_partition_layers(s->pieces->c, l, layers);
     for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
-        if (rh_pipeline_stage(rh_pipeline_schedule(l->schedule), l->pp, g) != s->stage)
+        if (rh_pipeline_stage(rh_pipeline_of(l), l->pp, g) != s->stage)
             continue;
         s->chunk_items[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
@@ -102,7 +101,7 @@ static void write_slot(RhScriptWriter *w, const RhSlotKind *slot)
 static void write_slots(RhScriptWriter *w)
 {
     const RhLayout *l = w->script->layout;
-    bool splits = rh_pipeline_schedule(l->schedule)->splits_backward;
+    bool splits = rh_pipeline_of(l)->splits_backward;
     bool one = rh_train_microbatches(w->script->pieces->c, l) == 1;
     for (int32_t chunk = 0; chunk < l->vpp; chunk++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
@@ -149,6 +148,9 @@ RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t 
     s->chunk_items = g_new(int32_t, layout->vpp + 1);
     s->slots = g_new0(RhSteps, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
     list_items(s);
+    s->kinds = g_new(int, s->items->len + 1);
+    for (guint i = 0; i < s->items->len; i++)
+        s->kinds[i] = rh_script_item(s, (int32_t)i)->kind;
     g_autofree int32_t *begin_of_item = g_new(int32_t, s->items->len + 1);
     for (guint i = 0; i < s->items->len; i++)
         begin_of_item[i] = -1;
@@ -157,6 +159,14 @@ RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t 
     write_slots(&w);
     write_end(&w);
     return s;
+}
+
+RhPairWalk rh_script_pair(const RhScript *s, int32_t forward, int32_t backward)
+{
+    const int32_t *first = s->chunk_items;
+    return (RhPairWalk){
+        .kinds = {s->kinds + first[forward], s->kinds + first[backward]},
+        .count = {first[forward + 1] - first[forward], first[backward + 1] - first[backward]}};
 }
 
 /* --- kernels --- */
@@ -239,7 +249,7 @@ static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t ch
 /* Of a model chunk: those that another stage has. */
 static int32_t neighbours(const RhScript *s, int32_t g)
 {
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(s->layout->schedule);
+    const RhPipelineSchedule *schedule = rh_pipeline_of(s->layout);
     int32_t pp = s->layout->pp, last = pp * s->layout->vpp - 1;
     return (g > 0 && rh_pipeline_stage(schedule, pp, g - 1) != s->stage) +
            (g < last && rh_pipeline_stage(schedule, pp, g + 1) != s->stage);
@@ -267,6 +277,7 @@ void rh_script_free(RhScript *s)
     g_array_unref(s->kernels);
     g_array_unref(s->steps);
     g_free(s->chunk_items);
+    g_free(s->kinds);
     g_free(s->slots);
     g_free(s);
 }

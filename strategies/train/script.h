@@ -48,6 +48,7 @@ typedef struct {
     GArray *steps;        /* RhStep */
     GArray *kernels;      /* RhKernel: of steps, beside items */
     int32_t *chunk_items; /* first item of each chunk, chunks + 1 entries; owned */
+    int *kinds;           /* of the items; owned */
     RhStates states;      /* of the stage, on one rank */
     RhSteps begin, end;
     RhSteps *slots;     /* by rh_slot_kind_index; owned */
@@ -95,6 +96,8 @@ static inline const RhItem *rh_script_item(const RhScript *s, int32_t i)
 {
     return &g_array_index(s->items, RhItem, i);
 }
+/* The items of a chunk's forward and of another's backward. */
+RhPairWalk rh_script_pair(const RhScript *script, int32_t forward, int32_t backward);
 /* --- for the cuts --- */
 void rh_script_communicate(RhScriptWriter *w,
                            RhStep step); /* kind is filled in; 0 bytes: nothing */

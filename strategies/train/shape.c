@@ -18,12 +18,13 @@ static bool covers(const int32_t *a, const int32_t *b, int32_t v)
 }
 
 /* Keeps the moment unless another of its kind has at least as many of every chunk. */
-static void note_moment(RhShape *s, guint from, const RhSlot *slot, const int32_t *kept)
+static void note_moment(RhShape *s, guint from, const RhSlot *slot, int32_t beside,
+                        const int32_t *kept)
 {
     for (guint i = from; i < s->moments->len; i++) {
         const RhFullMoment *have = &g_array_index(s->moments, RhFullMoment, i);
         int32_t *old = &g_array_index(s->kept, int32_t, have->kept_first);
-        if (have->chunk != slot->chunk || have->pass != slot->pass)
+        if (have->chunk != slot->chunk || have->pass != slot->pass || have->beside != beside)
             continue;
         if (covers(old, kept, s->v))
             return;
@@ -32,7 +33,7 @@ static void note_moment(RhShape *s, guint from, const RhSlot *slot, const int32_
             return;
         }
     }
-    RhFullMoment moment = {slot->chunk, slot->pass, (int32_t)s->kept->len};
+    RhFullMoment moment = {slot->chunk, slot->pass, (int32_t)s->kept->len, beside};
     g_array_append_vals(s->kept, kept, (guint)s->v);
     g_array_append_val(s->moments, moment);
 }
@@ -41,10 +42,14 @@ static void note_stage_memory(RhShape *s, const RhSlot *slots)
 {
     g_autofree int32_t *kept = g_new0(int32_t, s->v);
     guint from = s->moments->len;
+    int64_t pair_end = 0; /* what runs beside a forward has its moment with that */
     for (int64_t i = 0; i < s->slots_count; i++) {
         if (slots[i].pass == RH_SLOT_FORWARD)
             kept[slots[i].chunk]++;
-        note_moment(s, from, &slots[i], kept);
+        if (i >= pair_end)
+            note_moment(s, from, &slots[i], slots[i].beside ? slots[i + 1].chunk : -1, kept);
+        if (slots[i].beside)
+            pair_end = i + 1 + slots[i].beside;
         if (rh_slot_ends(slots[i].pass))
             kept[slots[i].chunk]--;
     }
@@ -52,15 +57,25 @@ static void note_stage_memory(RhShape *s, const RhSlot *slots)
 
 /* --- what runs before the first gradients are whole --- */
 
+static void count_slots(int32_t *counts, const RhSlot *slots, int64_t from, int64_t end)
+{
+    for (int64_t i = from; i < end; i++)
+        counts[slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass]++;
+}
+
 static void note_before_last(RhShape *s, int32_t stage, const RhSlot *slots)
 {
     g_autofree int32_t *done = g_new0(int32_t, (gsize)s->v * RH_SLOT_PASSES);
     int32_t *before = s->before_last + (int64_t)stage * s->v * RH_SLOT_PASSES;
+    int64_t first = 0; /* of the slots that run at once */
     for (int64_t i = 0; i < s->slots_count; i++) {
         RhSlotKind kind = rh_slot_kind_next(&slots[i], s->m, done);
+        if (i > first + slots[first].beside) {
+            count_slots(before, slots, first, i);
+            first = i;
+        }
         if (kind.last && rh_slot_ends(kind.pass))
             return;
-        before[slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass]++;
     }
 }
 
@@ -68,9 +83,12 @@ static void note_behind_back(RhShape *s, int32_t stage, const RhSlot *slots)
 {
     int32_t *behind = s->behind_back + (int64_t)stage * s->v * RH_SLOT_PASSES;
     int64_t i = s->slots_count - 1;
-    for (; i > 0 && !rh_slot_goes_back(slots[i].pass); i--)
-        behind[slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass]++;
+    while (i > 0 && !rh_slot_goes_back(slots[i].pass))
+        i--;
     s->back_chunk[stage] = slots[i].chunk;
+    count_slots(behind, slots, i + 1, s->slots_count);
+    if (i > 0 && slots[i - 1].beside) /* its gradients may leave first */
+        count_slots(behind, slots, i - 1, i);
 }
 
 /* --- critical paths --- */
@@ -132,28 +150,41 @@ static int32_t place_of(const Graph *g, const RhSlot *slot, int32_t stage)
     return rh_pipeline_model_chunk(g->s->schedule, g->s->p, stage, slot->chunk);
 }
 
+/* When the node's input from another stage is there; -1: it came before, on this one. */
+static double arrival_of(const Graph *g, int32_t input, int32_t stage)
+{
+    bool same = input < 0 || input / g->s->slots_count == stage;
+    return same ? -1 : g->nodes[input].end + g->costs->message;
+}
+
+/* A slot, or a pair: each half has its own latest input, and they end together. */
 static bool advance(Graph *g, int32_t stage)
 {
     int64_t n = g->s->slots_count, here = g->next[stage];
     if (here == n)
         return false;
-    const RhSlot *slot = &g->slots[stage * n + here];
-    int32_t at = place_of(g, slot, stage), input = input_of(g, slot, at);
-    if (input == -2)
-        return false;
-    int32_t node = (int32_t)(stage * n + here);
-    Node *this = &g->nodes[node];
-    double before = here ? g->nodes[node - 1].end : 0;
-    bool same = input >= 0 && input / n == stage; /* it came before on this stage */
-    double arrival = input >= 0 && !same ? g->nodes[input].end + g->costs->message : -1;
-    *this = (Node){fmax(before, arrival),
-                   arrival > before ? input
-                   : here           ? node - 1
-                                    : -1,
-                   arrival > before};
-    this->end += cost_of(g, slot, at);
-    hand_on(g, slot, at, node);
-    g->next[stage]++;
+    const RhSlot *slots = &g->slots[stage * n + here];
+    int32_t node = (int32_t)(stage * n + here), count = 1 + slots->beside;
+    double before = here ? g->nodes[node - 1].end : 0, latest = before;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t input = input_of(g, &slots[i], place_of(g, &slots[i], stage));
+        if (input == -2)
+            return false;
+        double arrival = arrival_of(g, input, stage);
+        bool sent = arrival > before;
+        g->nodes[node + i] = (Node){.from = sent   ? input
+                                            : here ? node - 1
+                                                   : -1,
+                                    .by_message = sent};
+        latest = fmax(latest, arrival);
+    }
+    for (int32_t i = 0; i < count; i++)
+        latest += cost_of(g, &slots[i], place_of(g, &slots[i], stage));
+    for (int32_t i = 0; i < count; i++) {
+        g->nodes[node + i].end = latest;
+        hand_on(g, &slots[i], place_of(g, &slots[i], stage), node + i);
+    }
+    g->next[stage] += count;
     return true;
 }
 
@@ -188,27 +219,80 @@ static void note_ends(const Graph *g, int32_t path, int32_t node, bool is_end)
     }
 }
 
-/* Follows the latest inputs back from the node that ends last. */
-static void trace(const Graph *g, int32_t path, RhPathCount *counts, RhPathMessages *messages)
+typedef struct {
+    const Graph *g;
+    int32_t path;
+    RhPathCount *counts;
+    RhPathMessages *messages;
+} Trace;
+
+static RhPathCount *count_of(const Trace *t, int32_t node)
 {
+    const RhSlot *slot = &t->g->slots[node];
+    int32_t at = place_of(t->g, slot, (int32_t)(node / t->g->s->slots_count));
+    return &t->counts[at * RH_SLOT_PASSES + (int32_t)slot->pass];
+}
+
+static void leave_by_message(const Trace *t, int32_t node)
+{
+    count_of(t, node)->sent++;
+    count_message(t->messages, t->g->s, &t->g->slots[node], (int32_t)(node / t->g->s->slots_count));
+}
+
+/* The pair's forward, where the slot is of one; else -1. */
+static int32_t pair_of(const Graph *g, int32_t node)
+{
+    for (int32_t k = 0; k <= 2 && k <= node % g->s->slots_count; k++)
+        if (g->slots[node - k].beside >= MAX(k, 1))
+            return node - k;
+    return -1;
+}
+
+/* A pair. An output waits for all of its own half, the slot behind for both; but what came late for one
+ * half holds up no more than that half. Returns the node that the path comes from. */
+static int32_t trace_pair(const Trace *t, int32_t first, int32_t node, bool sent)
+{
+    const Node *nodes = t->g->nodes;
+    int32_t back = first + 1, end = first + t->g->slots[first].beside;
+    int32_t half = node == first ? first : back;
+    if (!sent && nodes[first].by_message)
+        half = first;
+    if (!sent && nodes[back].by_message &&
+        (half == back || nodes[nodes[back].from].end > nodes[nodes[first].from].end))
+        half = back;
+    bool all = !sent && !nodes[half].by_message;
+    if (sent)
+        leave_by_message(t, half);
+    if (all || half == first)
+        count_of(t, first)->on += !sent;
+    for (int32_t i = back; (all || half == back) && i <= end; i++)
+        count_of(t, i)->on += !sent || i > back;
+    return half;
+}
+
+/* Follows the latest inputs back from the node that ends last. */
+static void trace(const Trace *t)
+{
+    const Graph *g = t->g;
     int64_t n = g->s->slots_count;
     int32_t node = 0;
     bool sent = false, is_end = true;
     for (int32_t stage = 0; stage < g->s->p; stage++)
         if (g->nodes[stage * n + n - 1].end >= g->nodes[node].end)
             node = (int32_t)(stage * n + n - 1);
-    for (; node >= 0; node = g->nodes[node].from, is_end = false) {
-        note_ends(g, path, node, is_end);
-        const RhSlot *slot = &g->slots[node];
-        int32_t at = place_of(g, slot, (int32_t)(node / n));
-        RhPathCount *count = &counts[at * RH_SLOT_PASSES + (int32_t)slot->pass];
-        if (sent) {
-            count->sent++;
-            count_message(messages, g->s, slot, (int32_t)(node / n));
-        } else {
-            count->on++;
-        }
-        sent = g->nodes[node].by_message;
+    while (node >= 0) {
+        int32_t pair = pair_of(g, node), from = node;
+        if (is_end || pair < 0)
+            note_ends(g, t->path, node, is_end);
+        if (pair >= 0)
+            from = trace_pair(t, pair, node, sent);
+        else if (sent)
+            leave_by_message(t, node);
+        else
+            count_of(t, node)->on++;
+        sent = g->nodes[from].by_message;
+        node = g->nodes[from].from;
+        is_end = false;
     }
 }
 
@@ -239,7 +323,7 @@ static void find_paths(RhShape *s, const RhSlot *slots)
         memset(inputs, -1, 2 * cells * sizeof *inputs);
         memset(next, 0, sizeof *next * (size_t)s->p);
         run(&g);
-        trace(&g, i, s->paths + entries * (size_t)i, &s->path_messages[i]);
+        trace(&(Trace){&g, i, s->paths + entries * (size_t)i, &s->path_messages[i]});
     }
 }
 
@@ -275,9 +359,8 @@ static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32
     return s;
 }
 
-RhShape *rh_shape_new(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
+RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
-    const RhPipelineSchedule *schedule = rh_pipeline_schedule(kind);
     RhShape *s = shape_alloc(schedule, p, v, walked(schedule, p, v, m));
     s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
     bool paths = p > 1 && s->m == m && p * s->slots_count <= PATH_SLOTS_MAX;

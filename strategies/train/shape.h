@@ -11,6 +11,7 @@ typedef struct {
     int32_t chunk;
     RhSlotPass pass;
     int32_t kept_first; /* into kept: v entries */
+    int32_t beside;     /* of a pair: the chunk that runs backward; -1: the slot runs alone */
 } RhFullMoment;
 
 /* How often a path runs slots of one model chunk and pass: on to the next slot of the stage, and on
@@ -53,6 +54,6 @@ typedef struct {
     GArray *path_slots;            /* RhPathSlot */
 } RhShape;
 
-RhShape *rh_shape_new(RhPipelineKind schedule, int32_t p, int32_t v, int32_t m);
+RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m);
 void rh_shape_free(RhShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhShape, rh_shape_free)

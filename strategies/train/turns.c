@@ -1,39 +1,46 @@
-/* Two halves of a micro-batch take turns: while the tokens of one are on their way, the kernels of the
- * other run (two-batch overlap, as DeepSeek-V3's inference does it, arXiv 2412.19437, section 3.4).
- * Both are the same list of tasks; woven into one, each keeps its order, and a half whose next kernel
- * waits for an exchange steps back once for the other. */
+/* Two lists of tasks take turns: while the one waits for its communication, the kernels of the other
+ * run. Woven into one, each keeps its order, and a half whose next kernel waits for a collective steps
+ * back once for the other. The two are halves of a micro-batch (two-batch overlap, as DeepSeek-V3's
+ * inference does it, arXiv 2412.19437, section 3.4), or a pair: the forward of one micro-batch and the
+ * backward of another (the same, section 3.2.1, figure 4: attention, dispatch, experts, combine). */
 #include <string.h>
 
 #include "strategies/train/item.h"
 
 typedef struct {
+    const GArray *tasks;
     guint next;      /* task to add */
     int32_t *ids;    /* of its tasks, in the list of both */
     int32_t kernels; /* its latest kernel there; -1: none yet */
 } Half;
 
 typedef struct {
-    const GArray *tasks; /* of one half */
     GArray *both;
     Half half[2];
+    bool tokens_alone; /* a half steps back for exchanges of tokens, not for other collectives */
 } Turns;
 
-static const RhItemTask *task_of(const Turns *t, guint i)
+static const RhItemTask *task_of(const Half *h, guint i)
 {
-    return &g_array_index(t->tasks, RhItemTask, i);
+    return &g_array_index(h->tasks, RhItemTask, i);
 }
 
-/* The exchange that the half's next kernel waits for, where the other half has run nothing beside it;
+static bool steps_back_for(const Turns *t, RhLane lane)
+{
+    return lane == RH_LANE_EP || (lane != RH_LANE_COMPUTE && !t->tokens_alone);
+}
+
+/* The collective that the half's next kernel waits for, where the other half has run nothing beside it;
  * -1: nothing keeps it. */
 static int32_t awaited(const Turns *t, int which)
 {
     const Half *own = &t->half[which], *other = &t->half[1 - which];
-    const RhItemTask *task = task_of(t, own->next);
+    const RhItemTask *task = task_of(own, own->next);
     if (task->lane != RH_LANE_COMPUTE)
         return -1;
     for (int32_t i = 0; i < task->after_count; i++) {
         int32_t after = task->after[i];
-        if (after != RH_ITEM_ENTRY && task_of(t, (guint)after)->lane == RH_LANE_EP &&
+        if (after != RH_ITEM_ENTRY && steps_back_for(t, task_of(own, (guint)after)->lane) &&
             own->ids[after] > other->kernels)
             return own->ids[after];
     }
@@ -42,7 +49,7 @@ static int32_t awaited(const Turns *t, int which)
 
 static bool is_done(const Turns *t, int which)
 {
-    return t->half[which].next == t->tasks->len;
+    return t->half[which].next == t->half[which].tasks->len;
 }
 
 /* Whose turn it is: the same half's until it would wait; where both would, that of the one that has
@@ -60,14 +67,35 @@ static int turn_of(const Turns *t, int now)
 static void add_next(Turns *t, int which)
 {
     Half *h = &t->half[which];
-    RhItemTask task = *task_of(t, h->next);
+    RhItemTask task = *task_of(h, h->next);
     for (int32_t i = 0; i < task.after_count; i++)
         if (task.after[i] != RH_ITEM_ENTRY)
             task.after[i] = h->ids[task.after[i]];
+    task.half = which;
     h->ids[h->next++] = (int32_t)t->both->len;
     if (task.lane == RH_LANE_COMPUTE)
         h->kernels = (int32_t)t->both->len;
     g_array_append_val(t->both, task);
+}
+
+/* What a half sends for before its first kernel leaves at once, whoever's turn it is. */
+static void weave(Turns *t, int first)
+{
+    for (int which = 0; which < 2; which++)
+        while (!is_done(t, which) &&
+               task_of(&t->half[which], t->half[which].next)->lane != RH_LANE_COMPUTE)
+            add_next(t, which);
+    for (int now = first; !is_done(t, 0) || !is_done(t, 1);) {
+        now = turn_of(t, now);
+        add_next(t, now);
+    }
+}
+
+static Turns turns_of(const GArray *first, const GArray *second, int32_t *ids)
+{
+    return (Turns){.both = g_array_new(FALSE, FALSE, sizeof(RhItemTask)),
+                   .half = {{.tasks = first, .ids = ids, .kernels = -1},
+                            {.tasks = second, .ids = ids + first->len, .kernels = -1}}};
 }
 
 /* Of each lane the later of both: lanes run in order. */
@@ -82,16 +110,32 @@ static void leave(const Turns *t, const RhItemPass *half, RhItemPass *both)
 
 RhItemPass rh_item_take_turns(const RhItemPass *half)
 {
-    guint count = half->tasks->len;
-    g_autofree int32_t *ids = g_new(int32_t, 2 * count + 1);
-    RhItemPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhItemTask))};
-    Turns t = {.tasks = half->tasks,
-               .both = both.tasks,
-               .half = {{.ids = ids, .kernels = -1}, {.ids = ids + count, .kernels = -1}}};
-    for (int now = 0; both.tasks->len < 2 * count;) {
-        now = turn_of(&t, now);
-        add_next(&t, now);
-    }
+    g_autofree int32_t *ids = g_new(int32_t, 2 * half->tasks->len + 1);
+    Turns t = turns_of(half->tasks, half->tasks, ids);
+    RhItemPass both = {.tasks = t.both};
+    t.tokens_alone = true;
+    weave(&t, 0);
     leave(&t, half, &both);
+    for (guint i = 0; i < both.tasks->len; i++) /* one micro-batch */
+        g_array_index(both.tasks, RhItemTask, i).half = 0;
     return both;
+}
+
+/* The backward first: it soon sends, and the attention of the forward runs beside that; its experts beside
+ * the forward's dispatch, the forward's beside its combine, and its attention beside the forward's. */
+RhItemPair rh_item_pair(const RhItemPass *forward, const RhItemPass *backward)
+{
+    const RhItemPass *passes[] = {forward, backward};
+    g_autofree int32_t *ids = g_new(int32_t, forward->tasks->len + backward->tasks->len + 1);
+    Turns t = turns_of(forward->tasks, backward->tasks, ids);
+    RhItemPair pair = {.tasks = t.both};
+    weave(&t, 1);
+    for (int which = 0; which < 2; which++) {
+        pair.half[which].left_count = passes[which]->left_count;
+        for (int32_t i = 0; i < passes[which]->left_count; i++) {
+            int32_t left = passes[which]->left[i];
+            pair.half[which].left[i] = left == RH_ITEM_ENTRY ? left : t.half[which].ids[left];
+        }
+    }
+    return pair;
 }

@@ -127,6 +127,11 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
             error, RH_ERROR_USAGE,
             "epoverlap=batches with mb=%d: its halves take turns\nnote: legal mb: even ones",
             l->microbatch);
+    if (l->overlap == RH_OVERLAP_PAIRS && !rh_pipeline_of(l)->pairs)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "epoverlap=pairs: schedule=%s has no forward beside a backward\n"
+                       "note: legal schedules: 1f1b, interleaved",
+                       rh_pipeline_kind_name(l->schedule));
     if (l->dispatch == RH_DISPATCH_DEEPEP && c->platform->messages.sender != RH_SHARING_NONE)
         return rh_fail(
             error, RH_ERROR_USAGE,

@@ -17,16 +17,22 @@ typedef enum {
     RH_SLOT_PASSES
 } RhSlotPass;
 
+/* Of a forward, `beside` may be the number of slots right behind it, a whole backward of one micro-batch
+ * and chunk (one slot, or the two halves), that runs beside it: a *pair*. Items of both take turns, so
+ * that kernels of the one run while the other waits for a collective (item.h). */
 typedef struct {
     int32_t microbatch;
     int32_t chunk; /* of the stage: 0 .. v-1 */
     RhSlotPass pass;
+    int32_t beside; /* 0: runs alone */
 } RhSlot;
 
-typedef struct {
+typedef struct RhPipelineSchedule {
     bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
     bool turns;           /* odd chunks run from the last stage to the first */
     bool in_rounds;       /* m must be a multiple of p */
+    bool pairs;           /* has slots that run beside others */
+    int32_t rounds_least; /* m must be at least so many times p */
     /* Beyond 4 p micro-batches, p more only repeat what a stage does in the middle of the step. */
     bool settles;
     /* Fills the slots of one stage: rh_pipeline_slots_count of them. */
@@ -36,9 +42,13 @@ typedef struct {
      * the seconds by pass. */
     const char *bubble;
     double (*bubble_frac)(int32_t p, int32_t v, int64_t m, const double pass_s[RH_SLOT_PASSES]);
+    /* The same with pairs (epoverlap=pairs); NULL: there is none, or it has them anyway. */
+    const struct RhPipelineSchedule *paired;
 } RhPipelineSchedule;
 
 const RhPipelineSchedule *rh_pipeline_schedule(RhPipelineKind kind);
+/* The one that the layout runs: with pairs where it says so. */
+const RhPipelineSchedule *rh_pipeline_of(const RhLayout *layout);
 
 /* The model's chunk that a stage has as its chunk c; and the stage that holds model chunk g. */
 static inline int32_t rh_pipeline_model_chunk(const RhPipelineSchedule *s, int32_t p, int32_t stage,

@@ -1,0 +1,129 @@
+/* Pairs, task by task: when each starts and ends in a stage whose lanes and inputs are as they are. The
+ * same walk as of an item alone (screen_time.c), for two halves that wait for their own. */
+#include <math.h>
+
+#include "strategies/search/screen.h"
+
+static double kernels_s(const RhItemTask *task)
+{
+    double sum = 0;
+    for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
+        sum += task->parts[i]->seconds;
+    return sum;
+}
+
+double rh_item_kernels_s(const RhItemPass *pass)
+{
+    double sum = 0;
+    for (guint i = 0; pass->tasks && i < pass->tasks->len; i++)
+        sum += kernels_s(&g_array_index(pass->tasks, RhItemTask, i));
+    return sum;
+}
+
+typedef struct {
+    RhScreen *screen;
+    const RhNet *net;
+    const RhPlacement *at;
+    RhItemTimes *times;
+} Timer;
+
+static void add_list(const Timer *t, GArray *tasks)
+{
+    if (!tasks)
+        return;
+    double *seconds = g_new(double, tasks->len + 1);
+    for (guint i = 0; i < tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        seconds[i] = task->lane == RH_LANE_COMPUTE
+                         ? kernels_s(task)
+                         : rh_screen_block_s(t->screen, t->net, t->at, task);
+    }
+    g_hash_table_insert(t->times->task_s, tasks, seconds);
+}
+
+void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at,
+                       RhItemTimes *times, const RhItems *items)
+{
+    Timer t = {screen, net, at, times};
+    times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    if (!items->whole[RH_ITEM_HEAD].tasks)
+        return;
+    for (int item = 0; item < RH_ITEM_KINDS; item++) {
+        add_list(&t, items->pass[item][RH_SLOT_FORWARD].tasks);
+        add_list(&t, items->whole[item].tasks);
+    }
+    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
+        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+            add_list(&t, items->pair[f][b].tasks);
+}
+
+/* A kernel's seconds from t on: every lane that has been busy since before holds SMs until it is free,
+ * nearest end first. */
+static double beside_s(const RhScreen *screen, const RhTurns *turns, double t, double work_s)
+{
+    double now = t, left = work_s;
+    while (left > 0) {
+        double next = (double)INFINITY;
+        int busy = 0;
+        for (int lane = RH_LANE_TP; lane < RH_LANE_DP; lane++)
+            if (turns->free_s[lane] > now && turns->since_s[lane] <= t) {
+                next = rh_earlier(next, turns->free_s[lane]);
+                busy++;
+            }
+        double speed =
+            rh_later(1 - screen->held_frac * busy, 1.0 / screen->c->platform->device->sms_count);
+        double end = now + left / speed;
+        if (end <= next)
+            return end - t;
+        left -= (next - now) * speed;
+        now = next;
+    }
+    return now - t;
+}
+
+static double start_s(const RhTurns *turns, const RhItemTask *task, int half, const double *ends_s)
+{
+    double start = turns->free_s[task->lane];
+    for (int32_t i = 0; i < task->after_count; i++) {
+        if (task->after[i] != RH_ITEM_ENTRY) {
+            start = rh_later(start, ends_s[task->after[i]]);
+            continue;
+        }
+        start = rh_later(start, turns->pending_s[half]);
+        if (task->lane != RH_LANE_COMPUTE)
+            start = rh_later(start, turns->last_s[half]);
+    }
+    return start;
+}
+
+void rh_turns_run(const RhScreen *screen, const RhItemTimes *times, GArray *tasks, int first,
+                  RhTurns *turns, double *ends_s)
+{
+    const double *seconds = g_hash_table_lookup(times->task_s, tasks);
+    double last_s[] = {turns->last_s[0], turns->last_s[1]};
+    for (guint i = 0; i < tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        int half = first + task->half;
+        double start = start_s(turns, task, half, ends_s);
+        double *free_s = &turns->free_s[task->lane], *since_s = &turns->since_s[task->lane];
+        if (task->lane == RH_LANE_COMPUTE) {
+            ends_s[i] = last_s[half] = start + beside_s(screen, turns, start, seconds[i]);
+        } else {
+            *since_s = start > *free_s ? start : rh_earlier(*since_s, start);
+            ends_s[i] = start + seconds[i];
+        }
+        *free_s = ends_s[i];
+    }
+    turns->last_s[0] = last_s[0];
+    turns->last_s[1] = last_s[1];
+}
+
+void rh_turns_leave(RhTurns *turns, int half, const int32_t *left, int32_t left_count,
+                    const double *ends_s)
+{
+    double pending = 0;
+    for (int32_t i = 0; i < left_count; i++)
+        pending =
+            rh_later(pending, left[i] == RH_ITEM_ENTRY ? turns->pending_s[half] : ends_s[left[i]]);
+    turns->pending_s[half] = pending;
+}

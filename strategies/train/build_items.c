@@ -1,0 +1,275 @@
+/* Items of a stage as tasks: what each waits for, and what it leaves to wait for. */
+#include <string.h>
+
+#include "sim/collective/collective.h"
+#include "strategies/train/build_private.h"
+
+/* The library's choice for this group and size, remembered: a program has few distinct ones. */
+static RhAlgo algorithm(RhBuild *b, RhGroupKind group, RhOp op, double bytes,
+                        const RhRouting *routing)
+{
+    for (guint i = 0; i < b->choices->len; i++) {
+        const RhChoice *have = &g_array_index(b->choices, RhChoice, i);
+        if (have->group == group && have->op == op && have->bytes == bytes &&
+            memcmp(&have->routing, routing, sizeof *routing) == 0)
+            return have->algo;
+    }
+    RhChoice made = {group, op, bytes, *routing,
+                     rh_train_algorithm(b->c, b->program, b->groups[group], op, bytes, routing)};
+    g_array_append_val(b->choices, made);
+    return made.algo;
+}
+
+void rh_build_wait_for(RhBuild *b, int32_t task)
+{
+    if (task < 0)
+        return;
+    uint8_t lane = rh_program_task(b->program, task)->lane;
+    for (int32_t i = 0; i < b->now->pending_count; i++)
+        if (rh_program_task(b->program, b->now->pending[i])->lane == lane) {
+            b->now->pending[i] = MAX(b->now->pending[i], task);
+            return;
+        }
+    b->now->pending[b->now->pending_count++] = task; /* one a lane */
+}
+
+RhTask rh_build_task(const RhBuild *b, RhTaskKind kind, RhLane lane, const char *label)
+{
+    return (RhTask){.kind = (uint8_t)kind,
+                    .lane = (uint8_t)lane,
+                    .phase = (uint8_t)b->now->phase,
+                    .layer = (int16_t)b->layer,
+                    .microbatch = b->now->microbatch,
+                    .label = rh_program_label(b->program, label),
+                    .bundle = -1,
+                    .group = -1,
+                    .peer_task = -1};
+}
+
+static void add_bundle(RhBuild *b, const RhItemTask *task)
+{
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
+        g_array_append_vals(kernels, task->parts[i]->kernels->data, task->parts[i]->kernels->len);
+    rh_program_add_bundle(b->program, (const RhKernel *)(void *)kernels->data,
+                          (int32_t)kernels->len);
+}
+
+/* Bundles of a list are stored when it first runs, in the order of its kernels. */
+static int32_t first_bundle(RhBuild *b, GArray *tasks)
+{
+    int32_t known = GPOINTER_TO_INT(g_hash_table_lookup(b->bundles, tasks));
+    if (known > 0)
+        return known - 1;
+    int32_t first = (int32_t)b->program->bundles->len;
+    g_hash_table_insert(b->bundles, tasks, GINT_TO_POINTER(first + 1));
+    for (guint i = 0; i < tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        if (task->lane == RH_LANE_COMPUTE)
+            add_bundle(b, task);
+    }
+    return first;
+}
+
+/* Everything pending, and `last` when `behind_last`, without -1 and doubles. */
+int32_t rh_build_waits(const RhBuild *b, bool behind_last, int32_t *preds)
+{
+    int32_t count = 0;
+    if (behind_last && b->now->last >= 0)
+        preds[count++] = b->now->last;
+    for (int32_t i = 0; i < b->now->pending_count; i++)
+        preds[count++] = b->now->pending[i];
+    return count;
+}
+
+static int32_t collective(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
+                          const RhRouting *routing, const char *label, const int32_t *preds,
+                          int32_t count)
+{
+    RhTask task = rh_build_task(b, RH_TASK_COLLECTIVE, lane, label);
+    task.op = (uint8_t)op;
+    task.algo = (uint8_t)algorithm(b, group, op, bytes, routing);
+    if (routing->experts > 0)
+        task.volumes = rh_program_add_routing(b->program, routing);
+    task.group = b->groups[group];
+    task.bytes = bytes;
+    return rh_program_add_task(b->program, task, preds, count);
+}
+
+/* Adds task i of an item's pass; `ids` are the program's numbers of those before. */
+static int32_t item_task(RhBuild *b, const RhItemTask *t, int32_t bundle, const int32_t *ids)
+{
+    bool kernel = t->lane == RH_LANE_COMPUTE;
+    int32_t preds[RH_BUILD_PREDS_MAX], count = 0; /* ENTRY is in a list once */
+    for (int32_t i = 0; i < t->after_count; i++)
+        if (t->after[i] == RH_ITEM_ENTRY)
+            count += rh_build_waits(b, !kernel, preds + count);
+        else
+            preds[count++] = ids[t->after[i]];
+    if (!kernel)
+        return collective(b, t->lane, t->group, t->op, t->bytes, &t->routing, t->label, preds,
+                          count);
+    RhTask task = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, t->label);
+    task.bundle = bundle;
+    return rh_program_add_task(b->program, task, preds, count);
+}
+
+void rh_build_memory(RhBuild *b, RhMemoryUse use, double bytes)
+{
+    rh_program_add_memory(b->program, RH_MEMORY_TIER_HBM, use, bytes);
+}
+
+static RhMemoryUse kept_as(const RhItem *item)
+{
+    return item->kind == RH_ITEM_HEAD ? RH_MEMORY_LOGITS : RH_MEMORY_ACTIVATIONS;
+}
+
+static double working_bytes(const RhItem *item, RhSlotPass pass)
+{
+    return pass == RH_SLOT_FORWARD ? item->bytes.forward : item->bytes.backward;
+}
+
+/* An item keeps what it needs from its forward until its last backward, and works with more while a
+ * pass of it runs. */
+static void hold_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
+{
+    if (pass == RH_SLOT_FORWARD)
+        rh_build_memory(b, kept_as(item), item->bytes.kept);
+    rh_build_memory(b, RH_MEMORY_RECOMPUTE, working_bytes(item, pass));
+}
+
+static void release_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
+{
+    rh_build_memory(b, RH_MEMORY_RECOMPUTE, -working_bytes(item, pass));
+    if (rh_slot_ends(pass))
+        rh_build_memory(b, kept_as(item), -item->bytes.kept);
+}
+
+/* What a list of tasks leaves to wait for: some of its own, or still what was pending before. */
+static void leave(RhBuild *b, const int32_t *left, int32_t left_count, const int32_t *ids)
+{
+    int32_t entry[RH_BUILD_WAITS_MAX + 1], entry_count = rh_build_waits(b, false, entry);
+    b->now->pending_count = 0;
+    for (int32_t i = 0; i < left_count; i++)
+        if (left[i] != RH_ITEM_ENTRY)
+            rh_build_wait_for(b, ids[left[i]]);
+        else
+            for (int32_t k = 0; k < entry_count; k++)
+                rh_build_wait_for(b, entry[k]);
+}
+
+/* Repeats the tasks here, each in its own half: of the one at hand, or of a pair. `last`: of each half
+ * its last kernel then. */
+static int32_t *run_tasks(RhBuild *b, GArray *tasks, const int32_t *layers, int32_t *last)
+{
+    int32_t *ids = g_new(int32_t, tasks->len + 1), bundle = first_bundle(b, tasks);
+    RhBuildHalf *first = b->now;
+    for (guint i = 0; i < tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        b->now = first + task->half;
+        b->layer = layers[task->half];
+        RhPhase own = b->now->phase;
+        if (task->phase != RH_PHASE_NONE)
+            b->now->phase = task->phase;
+        ids[i] = item_task(b, task, bundle, ids);
+        b->now->phase = own;
+        if (task->lane == RH_LANE_COMPUTE) {
+            last[task->half] = ids[i];
+            bundle++;
+        }
+    }
+    b->now = first;
+    return ids;
+}
+
+static void run_pass(RhBuild *b, const RhItem *item, const RhItemPass *pass)
+{
+    int32_t last = b->now->last;
+    g_autofree int32_t *ids = run_tasks(b, pass->tasks, &item->layer, &last);
+    leave(b, pass->left, pass->left_count, ids);
+    b->now->last = last;
+}
+
+void rh_build_item(RhBuild *b, int32_t index, RhSlotPass slot_pass)
+{
+    const RhItem *item = rh_script_item(b->script, index);
+    hold_item(b, item, slot_pass);
+    run_pass(b, item, &b->items->pass[item->kind][slot_pass]);
+    release_item(b, item, slot_pass);
+}
+
+void rh_build_item_of_pair(RhBuild *b, const RhItem *item, bool back)
+{
+    RhSlotPass pass = back ? RH_SLOT_BACKWARD : RH_SLOT_FORWARD;
+    b->now = &b->half[back];
+    hold_item(b, item, pass);
+    run_pass(b, item,
+             back ? &b->items->whole[item->kind] : &b->items->pass[item->kind][RH_SLOT_FORWARD]);
+    release_item(b, item, pass);
+}
+
+void rh_build_items_beside(RhBuild *b, const RhItem *ahead, const RhItem *back)
+{
+    const RhItemPair *pair = &b->items->pair[ahead->kind][back->kind];
+    int32_t layers[] = {ahead->layer, back->layer}, last[] = {b->half[0].last, b->half[1].last};
+    hold_item(b, ahead, RH_SLOT_FORWARD);
+    hold_item(b, back, RH_SLOT_BACKWARD);
+    b->now = b->half;
+    g_autofree int32_t *ids = run_tasks(b, pair->tasks, layers, last);
+    for (int which = 0; which < 2; which++) {
+        b->now = &b->half[which];
+        leave(b, pair->half[which].left, pair->half[which].left_count, ids);
+        b->now->last = last[which];
+    }
+    release_item(b, ahead, RH_SLOT_FORWARD);
+    release_item(b, back, RH_SLOT_BACKWARD);
+}
+
+static void communicate(RhBuild *b, const RhStep *step)
+{
+    GArray *sent = b->sent[step->lane];
+    RhPhase own = b->now->phase;
+    int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
+    if (step->ahead == 0)
+        count = rh_build_waits(b, true, preds);
+    else if ((int32_t)sent->len >= step->ahead &&
+             g_array_index(sent, int32_t, sent->len - (guint)step->ahead) >= 0)
+        preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
+    b->now->phase = (RhPhase)step->phase;
+    int32_t task = collective(b, (RhLane)step->lane, (RhGroupKind)step->group, (RhOp)step->op,
+                              step->bytes, &(RhRouting){0}, step->label, preds, count);
+    b->now->phase = own;
+    g_array_append_val(sent, b->now->last);
+    b->latest[step->lane] = task;
+    if (b->now->microbatch < 0)
+        g_array_append_val(b->begin, task);
+}
+
+/* A kernel of no item, behind everything pending. */
+void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label)
+{
+    RhTask task = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, label);
+    task.bundle = rh_program_add_bundle(b->program, kernel, 1);
+    b->now->last = rh_program_add_task(b->program, task, b->now->pending, b->now->pending_count);
+    b->now->pending_count = 0;
+}
+
+void rh_build_step(RhBuild *b, const RhStep *step)
+{
+    if (step->kind == RH_STEP_RUN)
+        rh_build_item(b, step->item, (RhSlotPass)step->pass);
+    else if (step->kind == RH_STEP_KERNEL)
+        rh_build_kernel(b, rh_script_kernel(b->script, step), step->label);
+    else if (step->kind == RH_STEP_COMMUNICATE)
+        communicate(b, step);
+    else
+        rh_build_wait_for(b, step->begin_index >= 0
+                                 ? g_array_index(b->begin, int32_t, step->begin_index)
+                                 : b->latest[step->lane]);
+}
+
+void rh_build_steps(RhBuild *b, RhSteps steps)
+{
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++)
+        rh_build_step(b, rh_script_step(b->script, i));
+}

@@ -1,0 +1,207 @@
+/* The slots of a stage in the schedule's order, and the messages between them. */
+#include "strategies/train/build_private.h"
+
+/* --- messages between stages --- */
+
+/* A message's sending or receiving end, from or to the stage `other`. */
+static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, const char *label)
+{
+    RhTask task = rh_build_task(b, kind, lane, label);
+    task.layer = -1;
+    task.peer_delta = (other - b->script->stage) * b->grid.stride[RH_DIM_PP];
+    task.bytes = b->pieces->message_bytes;
+    int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
+    if (kind == RH_TASK_SEND) {
+        count = rh_build_waits(b, true, preds);
+        b->now->pending_count = 0;
+    }
+    return rh_program_add_task(b->program, task, preds, count);
+}
+
+static bool is_turned(const RhPipelineSchedule *schedule, const RhSlot *slot)
+{
+    return schedule->turns && slot->chunk % 2;
+}
+
+RhLane rh_train_send_lane(const RhPipelineSchedule *schedule, const RhSlot *slot)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    if (is_turned(schedule, slot))
+        return back ? RH_LANE_TURNED_SEND_NEXT : RH_LANE_TURNED_SEND_PREV;
+    return back ? RH_LANE_SEND_PREV : RH_LANE_SEND_NEXT;
+}
+
+RhLane rh_train_receive_lane(const RhPipelineSchedule *schedule, const RhSlot *slot)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    if (is_turned(schedule, slot))
+        return back ? RH_LANE_TURNED_RECV_PREV : RH_LANE_TURNED_RECV_NEXT;
+    return back ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV;
+}
+
+/* The stage whose model chunk is one on from g, or one back; -1 where there is none, or it is this
+ * one: the order of its slots says all. */
+static int32_t stage_beside(const RhBuild *b, int32_t g, bool on)
+{
+    int32_t other = on ? g + 1 : g - 1, pp = b->layout->pp;
+    if (other < 0 || other >= pp * b->layout->vpp)
+        return -1;
+    int32_t stage = rh_pipeline_stage(rh_pipeline_of(b->layout), pp, other);
+    return stage == b->script->stage ? -1 : stage;
+}
+
+/* Gradients of weights stay where they are: nothing comes in, nothing goes out. */
+static void receive(RhBuild *b, const RhSlot *slot, int32_t g)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t from = stage_beside(b, g, back);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0)
+        return;
+    RhLane lane = rh_train_receive_lane(rh_pipeline_of(b->layout), slot);
+    int32_t task =
+        message(b, RH_TASK_RECV, lane, from, back ? "receive gradients" : "receive activations");
+    b->recvs[back][g * b->microbatches + slot->microbatch] = task;
+    rh_build_wait_for(b, task);
+}
+
+static void send(RhBuild *b, const RhSlot *slot, int32_t g)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t to = stage_beside(b, g, !back);
+    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0)
+        return;
+    b->sends[back][g * b->microbatches + slot->microbatch] =
+        message(b, RH_TASK_SEND, rh_train_send_lane(rh_pipeline_of(b->layout), slot), to,
+                back ? "send gradients" : "send activations");
+}
+
+void rh_build_match(RhBuild *b)
+{
+    int32_t chunks = b->layout->pp * b->layout->vpp;
+    for (int32_t g = 0; g + 1 < chunks; g++)
+        for (int32_t m = 0; m < b->microbatches; m++) {
+            int32_t here = g * b->microbatches + m, next = here + b->microbatches;
+            if (b->sends[0][here] < 0)
+                continue; /* on one stage */
+            rh_program_match(b->program, b->sends[0][here], b->recvs[0][next]);
+            rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);
+        }
+}
+
+/* --- slots --- */
+
+/* Nothing but the chunk's items, in the order of the pass. */
+static void run_items(RhBuild *b, const RhSlot *slot)
+{
+    const int32_t *first = b->script->chunk_items + slot->chunk;
+    for (int32_t k = 0, count = first[1] - first[0]; k < count; k++)
+        rh_build_item(b, slot->pass == RH_SLOT_FORWARD ? first[0] + k : first[1] - 1 - k,
+                      slot->pass);
+}
+
+static int32_t begin_slot(RhBuild *b, const RhSlot *slot)
+{
+    int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(b->layout), b->layout->pp, b->script->stage,
+                                        slot->chunk);
+    b->now->microbatch = slot->microbatch;
+    b->layer = -1;
+    b->now->phase = rh_slot_phase(slot->pass);
+    receive(b, slot, g);
+    return g;
+}
+
+static void run_slot(RhBuild *b, const RhSlot *slot, const RhSlotKind *kind)
+{
+    int32_t g = begin_slot(b, slot);
+    RhSteps steps = rh_script_slot(b->script, kind);
+    if (steps.count == 0)
+        run_items(b, slot);
+    else
+        rh_build_steps(b, steps);
+    send(b, slot, g);
+}
+
+/* Steps of a slot that runs beside another: its items are run from without. */
+typedef struct {
+    RhBuildHalf *half;
+    RhSteps steps; /* that are left */
+} Beside;
+
+/* What comes before the slot's next item. */
+static void run_to_item(RhBuild *b, Beside *beside)
+{
+    b->now = beside->half;
+    b->layer = -1;
+    while (beside->steps.count > 0) {
+        const RhStep *step = rh_script_step(b->script, beside->steps.first);
+        beside->steps.first++;
+        beside->steps.count--;
+        if (step->kind == RH_STEP_RUN)
+            return;
+        rh_build_step(b, step);
+    }
+}
+
+static void run_pair_items(RhBuild *b, const RhSlot *slots, Beside *beside)
+{
+    RhPairWalk walk = rh_script_pair(b->script, slots[0].chunk, slots[1].chunk);
+    const int32_t *first = b->script->chunk_items;
+    for (int32_t f, k; rh_pair_next(&walk, &f, &k);) {
+        const RhItem *ahead = NULL, *back = NULL;
+        if (f >= 0) {
+            run_to_item(b, &beside[0]);
+            ahead = rh_script_item(b->script, first[slots[0].chunk] + f);
+        }
+        if (k >= 0) {
+            for (int32_t i = 1; i <= slots[0].beside; i++)
+                run_to_item(b, &beside[i]);
+            back = rh_script_item(b->script, first[slots[1].chunk] + k);
+        }
+        if (ahead && back)
+            rh_build_items_beside(b, ahead, back);
+        else
+            rh_build_item_of_pair(b, ahead ? ahead : back, back != NULL);
+    }
+    for (int32_t i = 0; i <= slots[0].beside; i++)
+        run_to_item(b, &beside[i]);
+}
+
+/* A forward beside a whole backward: each waits for its own, and the next slot for both. */
+static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
+{
+    int32_t g[2];
+    Beside beside[3];
+    b->half[1] = b->half[0];
+    for (int which = 0; which < 2; which++) {
+        b->now = &b->half[which];
+        g[which] = begin_slot(b, &slots[which]);
+    }
+    for (int32_t i = 0; i <= slots[0].beside; i++)
+        beside[i] = (Beside){&b->half[i > 0], rh_script_slot(b->script, &kinds[i])};
+    run_pair_items(b, slots, beside);
+    for (int which = 0; which < 2; which++) {
+        b->now = &b->half[which];
+        b->layer = -1;
+        send(b, &slots[which], g[which]);
+    }
+    b->now = b->half;
+    b->now->last = MAX(b->half[0].last, b->half[1].last);
+    for (int32_t i = 0; i < b->half[1].pending_count; i++)
+        rh_build_wait_for(b, b->half[1].pending[i]);
+}
+
+void rh_build_slots(RhBuild *b)
+{
+    const RhLayout *l = b->layout;
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    int64_t total = rh_pipeline_slots_count(schedule, l->vpp, b->microbatches);
+    g_autofree RhSlot *slots = g_new(RhSlot, total);
+    g_autofree int32_t *done = g_new0(int32_t, (gsize)l->vpp * RH_SLOT_PASSES);
+    schedule->order(l->pp, l->vpp, b->microbatches, b->script->stage, slots);
+    for (int64_t i = 0; i < total; i += 1 + slots[i].beside) {
+        RhSlotKind kinds[3];
+        for (int32_t k = 0; k <= slots[i].beside; k++)
+            kinds[k] = rh_slot_kind_next(&slots[i + k], b->microbatches, done);
+        (slots[i].beside ? run_pair : run_slot)(b, &slots[i], kinds);
+    }
+}

@@ -1,0 +1,97 @@
+/* Pairs: which items of a forward and of a backward run beside each other, and the whole backward of an
+ * item where the schedule runs its halves apart elsewhere. */
+#include <string.h>
+
+#include "strategies/train/item.h"
+
+/* --- a whole backward --- */
+
+static void wait_for(RhItemTask *task, int32_t other)
+{
+    for (int32_t i = 0; i < task->after_count; i++)
+        if (task->after[i] == other)
+            return;
+    g_assert(task->after_count < RH_PENDING_MAX);
+    task->after[task->after_count++] = other;
+}
+
+static int32_t last_kernel(const GArray *tasks)
+{
+    for (int32_t i = (int32_t)tasks->len - 1; i >= 0; i--)
+        if (g_array_index(tasks, RhItemTask, i).lane == RH_LANE_COMPUTE)
+            return i;
+    return RH_ITEM_ENTRY;
+}
+
+/* The task behind a pass of `tasks`, whose ENTRY is what that one leaves; for collectives its last
+ * kernel, too. */
+static RhItemTask behind(const RhItemPass *pass, const RhItemTask *task)
+{
+    RhItemTask moved = *task;
+    moved.after_count = 0;
+    for (int32_t i = 0; i < task->after_count; i++) {
+        if (task->after[i] != RH_ITEM_ENTRY) {
+            wait_for(&moved, task->after[i] + (int32_t)pass->tasks->len);
+            continue;
+        }
+        if (task->lane != RH_LANE_COMPUTE)
+            wait_for(&moved, last_kernel(pass->tasks));
+        for (int32_t k = 0; k < pass->left_count; k++)
+            wait_for(&moved, pass->left[k]);
+    }
+    return moved;
+}
+
+RhItemPass rh_item_behind(const RhItemPass *first, const RhItemPass *then)
+{
+    RhItemPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhItemTask))};
+    g_array_append_vals(both.tasks, first->tasks->data, first->tasks->len);
+    for (guint i = 0; i < then->tasks->len; i++) {
+        RhItemTask task = behind(first, &g_array_index(then->tasks, RhItemTask, i));
+        g_array_append_val(both.tasks, task);
+    }
+    RhItemTask end = {.lane = RH_LANE_COMPUTE, .after_count = then->left_count};
+    memcpy(end.after, then->left, sizeof end.after);
+    end = behind(first, &end);
+    memcpy(both.left, end.after, sizeof both.left);
+    both.left_count = end.after_count;
+    return both;
+}
+
+/* --- items beside items --- */
+
+static bool has_next(const RhPairWalk *w, int which)
+{
+    return w->done[which] < w->count[which];
+}
+
+/* The forward's items from the first on, the backward's from the last. */
+static int32_t next_place(const RhPairWalk *w, int which)
+{
+    return which == 0 ? w->done[0] : w->count[1] - 1 - w->done[1];
+}
+
+static bool at_layer(const RhPairWalk *w, int which)
+{
+    return has_next(w, which) && w->kinds[which][next_place(w, which)] < RH_LAYER_KINDS_MAX;
+}
+
+/* The embedding of a forward, the head of a backward. */
+static bool begins_alone(const RhPairWalk *w, int which)
+{
+    return has_next(w, which) && w->done[which] == 0 && !at_layer(w, which);
+}
+
+bool rh_pair_next(RhPairWalk *w, int32_t *forward, int32_t *backward)
+{
+    bool both = at_layer(w, 0) && at_layer(w, 1), runs[2] = {both, both};
+    if (begins_alone(w, 0) || begins_alone(w, 1))
+        runs[1] = !(runs[0] = begins_alone(w, 0));
+    else if (!both)
+        runs[1] = !(runs[0] = has_next(w, 0)) && has_next(w, 1);
+    *forward = runs[0] ? next_place(w, 0) : -1;
+    *backward = runs[1] ? next_place(w, 1) : -1;
+    w->done[0] += runs[0];
+    w->done[1] += runs[1];
+    return runs[0] || runs[1];
+}
