@@ -383,15 +383,17 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
 {
     static const struct {
         const char *stack, *layout;
-    } rows[] = {{"megatron", "tp6,dp4,zero1"}, {"megatron", "tp6,pp2,dp2"},
-                {"megatron", "tp6,pp4,dp1"},   {"megatron", "tp6,dp4,zero2"},
-                {"megatron", "tp6,dp4,zero3"}, {"bare", "tp6,pp2,dp2,zero3"},
-                {"bare", "tp6,dp4,zero2"},     {"bare", "tp6,pp2,dp2,zero1"}};
+    } rows[] = {{"megatron", "tp6,dp4,zero1"},    {"megatron", "tp6,pp2,dp2"},
+                {"megatron", "tp6,pp4,dp1"},      {"megatron", "tp6,dp4,zero2"},
+                {"megatron", "tp6,dp4,zero3"},    {"bare", "tp6,pp2,dp2,zero3"},
+                {"bare", "tp6,dp4,zero2"},        {"bare", "tp6,pp2,dp2,zero1"},
+                {"megatron", "tp6,pp2,dp2,zero2"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:3", rows[i].stack, 48, 1536);
         rh_model_free(k.model);
         k.model = rh_model_gpt("wide", 24, 6144, 48, 0, 51200, 2048);
         k.c.model = k.model;
+        train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
         Ratio ratio = check(&k.c, "straddling", &l);
         bool left_out = isnan(ratio.segment); /* a machine too busy for it */

@@ -2,8 +2,8 @@
  * shorter than the sum over all collectives and messages of their bytes on one link, over its
  * capacity. Where replicas lie alike the graph's own sums say as much (bound.c); where tensor groups
  * straddle nodes, their collectives share NICs with the gathers and reductions of other replicas.
- * Behind the last byte comes an optimizer: every collective and every message is waited for by a
- * kernel of its stage or of the one that receives.
+ * Behind the last byte comes a stage's end, of which no byte is counted, and its optimizer: every
+ * collective and every message is waited for by a kernel of its stage or of the one that receives.
  *
  * Held against a rehearsal that performs every link. The engine merges ranks of more kinds than it
  * can hold, and then links with them: nothing is claimed for jobs that could come to that. */
@@ -227,14 +227,14 @@ double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
     int32_t links = rh_platform_links_count(c->platform);
     g_autofree double *busy_s = g_new0(double, links + 1);
     Sum s = {screen, l, net, (double)rh_train_microbatches(c, l), busy_s};
-    double busiest_s = 0, optimizer_s = flows[0]->optimizer_s;
+    double busiest_s = 0, end_s = (double)INFINITY;
     for (int32_t stage = 0; stage < l->pp; stage++) {
         add_items(&s, stage, rh_screen_items(shard), split);
         add_script(&s, stage, flows[stage]->script);
-        optimizer_s = rh_earlier(optimizer_s, flows[stage]->optimizer_s);
+        end_s = rh_earlier(end_s, flows[stage]->end_s + flows[stage]->optimizer_s);
     }
     add_messages(&s, shard->pieces->message_bytes);
     for (int32_t i = 0; i < links; i++)
         busiest_s = rh_later(busiest_s, busy_s[i]);
-    return busiest_s + optimizer_s;
+    return busiest_s + end_s;
 }
