@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "calibrate/kernels_files.h"
+#include "calibrate/links_rates.h"
 #include "platforms/facts.h"
 #include "sim/collective/collective.h"
 
@@ -63,6 +64,8 @@ static double time_s(const RhPlatform *platform, const RhTimed *row, double byte
     for (int32_t i = 0; i < row->ranks; i++)
         node_of[i] = i / (row->ranks / row->nodes);
     p.nic_latency_s.value += hops_s(platform, row->nodes);
+    if (row->message) /* no kernel is launched for it */
+        p.collective_launch_s.value = 0;
     RhAlgo algo = rh_collective_choose(row->op, row->ranks, node_of, bytes, &p, NULL);
     return p.collective_launch_s.value +
            rh_collective_estimate_s(row->op, algo, row->ranks, node_of, bytes, &p);
@@ -110,11 +113,12 @@ static bool steps_differ(const GArray *rows)
         const RhTimed *t = row->timed, **seen = &first[t->nodes > 1];
         if (!tells(row, TELLS_LATENCY))
             continue;
-        bool alike = !*seen || (t->ranks == (*seen)->ranks && t->nodes == (*seen)->nodes &&
-                                (t->op == RH_OP_ALL_REDUCE) == ((*seen)->op == RH_OP_ALL_REDUCE));
+        bool alike = t->message || !*seen ||
+                     (t->ranks == (*seen)->ranks && t->nodes == (*seen)->nodes &&
+                      (t->op == RH_OP_ALL_REDUCE) == ((*seen)->op == RH_OP_ALL_REDUCE));
         if (!alike)
             return true;
-        *seen = *seen ? *seen : t;
+        *seen = *seen || t->message ? *seen : t;
     }
     return false;
 }
@@ -178,7 +182,8 @@ static GArray *params_of(const Work *w)
 /* One size of one class is a cluster: its times, apart and in place, err together. */
 static Row row_of(const Work *w, const RhTimed *timed)
 {
-    const int64_t values[] = {timed->op, timed->ranks, timed->nodes, (int64_t)timed->bytes};
+    const int64_t values[] = {timed->op + (timed->message ? RH_OP_LAST : 0), timed->ranks,
+                              timed->nodes, (int64_t)timed->bytes};
     g_autofree char *name = rh_timed_class(timed);
     Row row = {.timed = timed, .name = g_intern_string(name)};
     row.cluster = rh_fit_cluster(values, G_N_ELEMENTS(values));
@@ -370,22 +375,31 @@ static bool fail_unfitted(const RhLinksFit *fit, GError **error)
                    fit->source, fit->rows_count, notes->str);
 }
 
-static bool fit_rows(Work *w, const RhPlatform *before, int64_t t_end_us, double timeout_s,
-                     GError **error)
+/* What the rows are off in the middle, once fitted; too far for anyone to believe the constants. */
+static bool check_fit(const RhLinksFit *fit, GError **error)
 {
-    RhLinksFit *fit = w->fit;
-    bool solved = solve(w, t_end_us);
-    if (t_end_us && g_get_monotonic_time() > t_end_us)
-        return rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
-    if (!solved)
-        return fail_unfitted(fit, error);
-    add_classes(w, before);
     const RhFitFigures *all =
         &g_array_index(fit->classes, RhLinksClass, fit->classes->len - 1).fitted;
     if (all->median_frac <= MEDIAN_MOST)
         return true;
     return rh_fail(error, RH_ERROR_INPUT, "%s: median error %.3g %%; no constants make such times",
                    fit->source, 100 * all->median_frac);
+}
+
+static bool fit_rows(Work *w, const GPtrArray *logs, const RhPlatform *before, int64_t t_end_us,
+                     double timeout_s, GError **error)
+{
+    RhLinksFit *fit = w->fit;
+    bool solved = w->rows->len > 0 && solve(w, t_end_us);
+    if (t_end_us && g_get_monotonic_time() > t_end_us)
+        return rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
+    rh_links_rates_add(fit, logs);
+    if (fit->facts->len == 0)
+        return fail_unfitted(fit, error);
+    if (!solved)
+        return true;
+    add_classes(w, before);
+    return check_fit(fit, error);
 }
 
 RhLinksFit *rh_links_fit(const GPtrArray *logs, const RhPlatform *platform, double holdout_frac,
@@ -409,7 +423,7 @@ RhLinksFit *rh_links_fit(const GPtrArray *logs, const RhPlatform *platform, doub
         if (!take_log(&w, g_ptr_array_index(logs, i), error))
             return NULL;
     fit->rows_count = (int32_t)rows->len;
-    return fit_rows(&w, platform, t_end_us, timeout_s, error) ? g_steal_pointer(&fit) : NULL;
+    return fit_rows(&w, logs, platform, t_end_us, timeout_s, error) ? g_steal_pointer(&fit) : NULL;
 }
 
 void rh_links_fit_free(RhLinksFit *fit)

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     RhPlatform *platform; /* with the fitted facts in place, owned */
     GArray *facts;        /* RhFittedFact */
-    GArray *classes;      /* RhLinksClass; the last one is of all rows */
+    GArray *classes;      /* RhLinksClass; the last one is of all rows; none without rows */
     GPtrArray *notes;     /* char*, owned */
     char *source;         /* of every fact */
     const char *date;     /* interned "YYYY-MM" */

@@ -6,7 +6,8 @@
 #include "base/error.h"
 #include "base/file.h"
 
-static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables};
+static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables,
+                                                  &rh_format_osu, &rh_format_nvbandwidth};
 
 /* --- lines --- */
 
@@ -109,6 +110,25 @@ void rh_measured_note(RhMeasured *out, const char *format, ...)
     va_end(values);
 }
 
+void rh_measured_rate(RhMeasured *out, RhRateKind kind, double bytes_per_s, double bytes)
+{
+    RhRate rate = {kind, bytes_per_s, bytes};
+    g_array_append_val(out->rates, rate);
+}
+
+bool rh_measured_lines(RhMeasured *out, const char *text, RhLineFunc read_line, void *reading)
+{
+    int32_t number = 1;
+    for (const char *at = text; *at; number++) {
+        g_auto(RhLine) line = rh_line_new(out->name, number, at);
+        if (!read_line(reading, &line))
+            return false;
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    return true;
+}
+
 static const RhMeasuredFormat *format_of(const char *text)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(formats); i++)
@@ -129,6 +149,7 @@ RhMeasured *rh_measured_parse(const char *name, const char *text, GError **error
     out->name = g_strdup(name);
     out->device = out->library = g_intern_string("");
     out->rows = g_array_new(FALSE, FALSE, sizeof(RhTimed));
+    out->rates = g_array_new(FALSE, FALSE, sizeof(RhRate));
     out->notes = g_ptr_array_new_with_free_func(g_free);
     if (!format) {
         rh_fail(error, RH_ERROR_INPUT, "%s:1:1: no log of a benchmark that is known", name);
@@ -150,12 +171,14 @@ void rh_measured_free(RhMeasured *measured)
         return;
     g_free(measured->name);
     g_array_unref(measured->rows);
+    g_array_unref(measured->rates);
     g_ptr_array_unref(measured->notes);
     g_free(measured);
 }
 
 char *rh_timed_class(const RhTimed *row)
 {
-    return g_strdup_printf("%s of %d rank%s on %d node%s", rh_op_name(row->op), row->ranks,
+    return g_strdup_printf("%s of %d rank%s on %d node%s",
+                           row->message ? "message" : rh_op_name(row->op), row->ranks,
                            row->ranks == 1 ? "" : "s", row->nodes, row->nodes == 1 ? "" : "s");
 }

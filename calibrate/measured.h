@@ -13,11 +13,27 @@
 
 typedef struct {
     RhOp op;
+    bool message;         /* of two ranks, one way, by MPI: nothing is launched; op is a shift */
     int32_t ranks, nodes; /* ranks / nodes on each, side by side */
     double bytes;         /* as RhTask.bytes */
     double seconds;
     int32_t line;
 } RhTimed;
+
+/* Rates of large copies. */
+typedef enum {
+    RH_RATE_NONE,
+    RH_RATE_HOST_IN,  /* from a host's memory to a GPU's */
+    RH_RATE_HOST_OUT, /* and back */
+    RH_RATE_PEER,     /* from one GPU of a node to another */
+    RH_RATE_NODES,    /* to one of another node */
+    RH_RATE_LAST,
+} RhRateKind;
+
+typedef struct {
+    RhRateKind kind;
+    double bytes_per_s, bytes; /* bytes: of one copy */
+} RhRate;
 
 typedef struct {
     char *name;          /* of the file, for messages; owned */
@@ -25,6 +41,7 @@ typedef struct {
     const char *device;  /* what marketing calls the GPUs, interned; "": not said */
     const char *library; /* "NCCL 2.19.3", interned; "": not said */
     GArray *rows;        /* RhTimed */
+    GArray *rates;       /* RhRate */
     GPtrArray *notes;    /* char*, owned: what was left out, and why */
 } RhMeasured;
 

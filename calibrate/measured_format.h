@@ -9,7 +9,8 @@ typedef struct {
     bool (*read)(RhMeasured *out, const char *text, GError **error);
 } RhMeasuredFormat;
 
-extern const RhMeasuredFormat rh_format_nccl_tests, rh_format_tables;
+extern const RhMeasuredFormat rh_format_nccl_tests, rh_format_tables, rh_format_osu,
+    rh_format_nvbandwidth;
 
 /* A word of a line. */
 typedef struct {
@@ -43,3 +44,9 @@ bool rh_line_number(const RhLine *line, int32_t word, double low, double high, d
 bool rh_line_is_whole(const RhLine *line, int32_t word);
 
 G_GNUC_PRINTF(2, 3) void rh_measured_note(RhMeasured *out, const char *format, ...);
+void rh_measured_rate(RhMeasured *out, RhRateKind kind, double bytes_per_s, double bytes);
+
+/* Reads a line of a log; false when it is wrong, which has been said. */
+typedef bool (*RhLineFunc)(void *reading, const RhLine *line);
+/* All lines of the text; false at the first one that is wrong. */
+bool rh_measured_lines(RhMeasured *out, const char *text, RhLineFunc read_line, void *reading);

@@ -273,8 +273,9 @@ static void note_library(Reading *r, const RhLine *line)
     r->out->library = g_intern_string(text);
 }
 
-static bool read_line(Reading *r, const RhLine *line)
+static bool read_line(void *reading, const RhLine *line)
 {
+    Reading *r = reading;
     if (begins_table(line)) {
         close_table(r);
         open_table(r, line);
@@ -295,14 +296,8 @@ static bool read(RhMeasured *out, const char *text, GError **error)
 {
     g_autoptr(GPtrArray) hosts = g_ptr_array_new_with_free_func(g_free);
     Reading r = {.out = out, .error = error, .hosts = hosts};
-    int32_t number = 1;
-    for (const char *at = text; *at; number++) {
-        g_auto(RhLine) line = rh_line_new(out->name, number, at);
-        if (!read_line(&r, &line))
-            return false;
-        at += strcspn(at, "\n");
-        at += *at == '\n';
-    }
+    if (!rh_measured_lines(out, text, read_line, &r))
+        return false;
     close_table(&r);
     return true;
 }

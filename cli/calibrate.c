@@ -178,7 +178,7 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
-              "fit these: raw samples of kernels or logs of nccl-tests (also more files), a "
+              "fit these: raw samples of kernels, or logs of links (also more files), a "
               "ping-pong, or a table of published steps"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
               "measure first: gemm,copy,attention... (alone: all), or pingpong", .implied = "all"),
@@ -211,9 +211,9 @@ const RhCommand rh_command_calibrate = {
              "with\n"
              "    mpirun -n 2 rehearse-perform -p PLATFORM --pingpong FILE.csv\n"
              "one rank on each of two nodes, and give the file to --from.\n\n"
-             "A cluster's links: logs of nccl-tests (all_reduce_perf ...) as they are; -p is\n"
-             "where they were measured. The latency and rate of links inside a node and\n"
-             "between nodes, and the error of sizes held out.\n\n"
+             "A cluster's links: logs of nccl-tests (all_reduce_perf ...), of OSU's tests or\n"
+             "nvbandwidth as they are; -p is where they were measured. The latency and rate\n"
+             "of links inside a node and between nodes, and the error of sizes held out.\n\n"
              "A software stack: its constants, and the clocks that devices sustain, from a\n"
              "table of published training steps, by rehearsing each; with the error of rows\n"
              "held out, by groups and by sources. Minutes. The values belong in\n"

@@ -88,7 +88,8 @@ static char *report_of(const RhLinksFit *fit, const char *saved)
     g_autofree char *head = g_strdup_printf("%u constants of %s from %d times", fit->facts->len,
                                             fit->platform->name, fit->rows_count);
     rh_text_wrap(out, head, 0, 79);
-    append_classes(out, fit);
+    if (fit->classes->len > 0)
+        append_classes(out, fit);
     append_facts(out, fit);
     append_segments(out, fit);
     for (guint i = 0; i < fit->notes->len; i++) {

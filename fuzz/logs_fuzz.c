@@ -25,6 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (guint i = 0; i < log->rows->len; i++)
         check_row(&g_array_index(log->rows, RhTimed, i));
+    for (guint i = 0; i < log->rates->len; i++)
+        FUZZ_CHECK(g_array_index(log->rates, RhRate, i).bytes_per_s > 0);
     gsl_set_error_handler_off(); /* as cli/main.c */
     g_autoptr(RhPlatform) platform = rh_platform_load("dgx-h100:2", NULL);
     g_autoptr(GPtrArray) logs = g_ptr_array_new();

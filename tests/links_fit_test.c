@@ -180,13 +180,14 @@ static RhMeasured *made_by(const RhPlatform *truth, RhOp op, int32_t ranks, int3
     log->format = "nccl-tests";
     log->device = log->library = g_intern_string("");
     log->rows = g_array_new(FALSE, FALSE, sizeof(RhTimed));
+    log->rates = g_array_new(FALSE, FALSE, sizeof(RhRate));
     log->notes = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GRand) random = g_rand_new_with_seed(7 + (guint32)ranks);
     for (double bytes = 512; bytes <= 1 << 28; bytes *= 2) {
         double noise = 0; /* of twelve uniform ones, variance 1 */
         for (int i = 0; i < 12; i++)
             noise += g_rand_double(random) - 0.5;
-        RhTimed row = {op, ranks, nodes, bytes, 0, 1};
+        RhTimed row = {op, false, ranks, nodes, bytes, 0, 1};
         row.seconds = rh_links_time_s(truth, &row) * (1 + 0.01 * noise);
         g_array_append_val(log->rows, row);
     }
@@ -264,6 +265,133 @@ static void logs_of_something_else_are_refused(void)
     }
 }
 
+/* --- other benchmarks --- */
+
+/* Rates as H100 nodes print them (github.com/NVIDIA/nvbandwidth); fewer GPUs. */
+#define COPIES                                                                                     \
+    "nvbandwidth Version: v0.8\n\nDevice 0: NVIDIA H100 80GB HBM3 (00000000:19:00)\n\n"            \
+    "Running host_to_device_memcpy_ce.\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n"      \
+    "           0         1\n 0     55.37     55.33\n\nSUM host_to_device_memcpy_ce 110.70\n\n"    \
+    "Running device_to_host_memcpy_ce.\nmemcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)\n"      \
+    "           0         1\n 0     55.20     55.26\n\n"                                           \
+    "Running device_to_host_bidirectional_memcpy_ce.\n"                                            \
+    "memcpy CE CPU(row) <-> GPU(column) bandwidth (GB/s)\n           0\n 0      1.00\n\n"          \
+    "Running device_to_device_memcpy_read_ce.\n"                                                   \
+    "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)\n"                                         \
+    "           0         1\n 0       N/A    370.90\n 1    372.05      0.00\n"
+
+static const RhFittedFact *fact_of(const RhLinksFit *fit, const char *key)
+{
+    for (guint i = 0; i < fit->facts->len; i++) {
+        const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
+        if (strcmp(f->key, key) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+static void rates_of_copies_are_measured_constants(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100", NULL);
+    g_autoptr(GPtrArray) logs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_measured_free);
+    RhMeasured *log = rh_measured_parse("copies.txt", COPIES, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(log);
+    g_ptr_array_add(logs, log);
+    CU_ASSERT_TRUE(log->rates->len == 6 && log->rows->len == 0);
+    CU_ASSERT_STRING_EQUAL(log->device, "NVIDIA H100 80GB HBM3");
+    g_autoptr(RhLinksFit) fit = rh_links_fit(logs, p, 0.2, "2026-11-22", 0, NULL);
+    CU_ASSERT_TRUE_FATAL(fit && fit->facts->len == 2);
+    const RhFittedFact *host = fact_of(fit, "host.bandwidth"),
+                       *nvlink = fact_of(fit, "nvlink.efficiency");
+    CU_ASSERT_TRUE_FATAL(host && nvlink);
+    RH_CHECK_CLOSE(host->fact.value, 55.23e9, 1e-9);
+    CU_ASSERT_TRUE(host->fact.tag == RH_TAG_MEASURED && host->fact.low == 55.20e9);
+    RH_CHECK_CLOSE(nvlink->fact.value, 371.475 / 450, 1e-9);
+    g_autofree char *profile = rh_links_fit_profile(fit);
+    g_autoptr(RhJson) doc = rh_json_parse("p.json", profile, strlen(profile), NULL);
+    CU_ASSERT_TRUE(doc && rh_platform_apply_profile_json(p, doc, NULL));
+}
+
+/* OSU's sizes are of a rank's part where MPI counts so. */
+static void tables_of_osu_have_the_place_that_is_said_for_them(void)
+{
+    static const struct {
+        const char *text;
+        RhTimed due;
+    } tables[] = {
+        {"# OSU MPI-CUDA Latency Test v7.5\n# Datatype: MPI_CHAR.\n# Size       Avg Latency(us)\n"
+         "0 0.95\n1024 2.75\n",
+         {RH_OP_SHIFT, true, 2, 2, 1024, 2.75e-6, 6}},
+        {"# OSU MPI-CUDA Allreduce Latency Test v5.9\n# Size Avg Latency(us) Min Latency(us)\n"
+         "16777216 8630.58 8619.50\n",
+         {RH_OP_ALL_REDUCE, false, 2, 2, 16777216, 8630.58e-6, 4}},
+        {"# OSU MPI Allgather Latency Test v7.2\n# Size Avg Latency(us)\n[junk] 1 2\n64 9.5\n",
+         {RH_OP_ALL_GATHER, false, 2, 2, 128, 9.5e-6, 5}},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(tables); i++) {
+        const RhTimed *due = &tables[i].due;
+        g_autofree char *text = g_strconcat("# ranks=2 nodes=2\n", tables[i].text, NULL);
+        g_autoptr(RhMeasured) log = rh_measured_parse("osu.txt", text, NULL);
+        CU_ASSERT_TRUE_FATAL(log && log->rows->len == 1);
+        const RhTimed *row = row_at(log, 0);
+        CU_ASSERT_TRUE(row->op == due->op && row->message == due->message);
+        CU_ASSERT_TRUE(row->bytes == due->bytes && row->line == due->line && row->nodes == 2);
+        RH_CHECK_CLOSE(row->seconds, due->seconds, 1e-12);
+        g_autoptr(GError) error = NULL; /* without its place */
+        g_autoptr(RhMeasured) bare = rh_measured_parse("osu.txt", tables[i].text, &error);
+        CU_ASSERT_TRUE(!bare && g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    }
+}
+
+/* A message launches nothing: latency and rate alone, as a ping-pong tells them. */
+static void messages_of_osu_tell_the_network(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
+    g_autoptr(GString) text = g_string_new("# ranks=2 nodes=2\n# OSU MPI-CUDA Latency Test v7.5\n"
+                                           "# Size       Avg Latency(us)\n");
+    double hop_s = rh_platform_route_latency_s(p, 0, 8) - p->nic_latency_s.value;
+    for (double bytes = 64; bytes <= 1 << 26; bytes *= 2)
+        g_string_append_printf(text, "%.0f %.3f\n", bytes, 1e6 * (9e-6 + hop_s + bytes / 40e9));
+    g_string_append(text, "# OSU MPI-CUDA Bandwidth Test v7.5\n# Size Bandwidth (MB/s)\n"
+                          "4194304 41000.0\n");
+    g_autoptr(GPtrArray) logs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_measured_free);
+    g_ptr_array_add(logs, rh_measured_parse("osu.txt", text->str, NULL));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g_ptr_array_index(logs, 0));
+    g_autoptr(RhLinksFit) fit = rh_links_fit(logs, p, 0.2, "2026-11-22", 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    const RhFittedFact *latency = fact_of(fit, "nic.latency"),
+                       *efficiency = fact_of(fit, "nic.efficiency");
+    CU_ASSERT_TRUE_FATAL(latency && efficiency && fit->facts->len == 2);
+    RH_CHECK_CLOSE(latency->fact.value, 9e-6, 1e-3);
+    RH_CHECK_CLOSE(efficiency->fact.value, 40.0 / 50, 1e-3);
+    CU_ASSERT_TRUE(fit->notes->len >= 1); /* the rate says 0.82 */
+}
+
+static void wrong_benchmarks_are_refused_where_they_are_wrong(void)
+{
+    static const struct {
+        const char *text, *where;
+    } wrong[] = {
+        {"# OSU MPI Latency Test v7\n# Size Latency (us)\n1 2\n", "t.txt:3:1: "},
+        {"# ranks=3 nodes=2\n# OSU MPI Allreduce Latency Test v7\n# Size Latency (us)\n1 2\n",
+         "t.txt:4:1: "},
+        {"# ranks=x nodes=2\n# OSU MPI Latency Test v7\n", "t.txt:1:3: "},
+        {"# ranks=2 nodes=1\n# OSU MPI Latency Test v7\n# Size Latency (us)\n1 fast\n",
+         "t.txt:4:3: "},
+        {"Running host_to_device_memcpy_ce.\nmemcpy CE bandwidth (GB/s)\n   0  1\n 0  1.0  x\n",
+         "t.txt:4:10: "},
+        {"Running host_to_device_memcpy_ce.\nmemcpy CE bandwidth (GB/s)\n   0  1\n 0  1.0\n",
+         "t.txt:4:8: "},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhMeasured) log = rh_measured_parse("t.txt", wrong[i].text, &error);
+        CU_ASSERT_PTR_NULL(log);
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+        CU_ASSERT_TRUE(error && g_str_has_prefix(error->message, wrong[i].where));
+    }
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -278,6 +406,12 @@ int main(void)
         {"a profile of links is laid over its platform",
          a_profile_of_links_is_laid_over_its_platform},
         {"logs of something else are refused", logs_of_something_else_are_refused},
+        {"rates of copies are measured constants", rates_of_copies_are_measured_constants},
+        {"tables of OSU have the place that is said for them",
+         tables_of_osu_have_the_place_that_is_said_for_them},
+        {"messages of OSU tell the network", messages_of_osu_tell_the_network},
+        {"wrong benchmarks are refused where they are wrong",
+         wrong_benchmarks_are_refused_where_they_are_wrong},
         {NULL, NULL}};
     return rh_test_main("links_fit", tests);
 }

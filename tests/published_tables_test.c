@@ -65,22 +65,25 @@ static void collectives_of_tables_have_their_place_and_bytes(void)
     } files[] = {
         {"nccl_perf.csv",
          NCCL_HEADER NCCL "half,8,268435456,1.4015\n" NCCL "int8,8,512,0.01\n",
-         {RH_OP_ALL_GATHER, 8, 1, 536870912, 1.4015e-3, 2},
+         {RH_OP_ALL_GATHER, false, 8, 1, 536870912, 1.4015e-3, 2},
          2},
         {"x/all_reduce.csv",
          APEX "H100,1,8,half,128,21.0\nH100,1,8,half,0,14.0\n",
-         {RH_OP_ALL_REDUCE, 8, 1, 131072, 21e-6, 2},
+         {RH_OP_ALL_REDUCE, false, 8, 1, 131072, 21e-6, 2},
          1},
-        {"x/sendrecv.csv", APEX "H100,2,1,half,2,7.0\n", {RH_OP_SHIFT, 2, 2, 2048, 7e-6, 2}, 1},
+        {"x/sendrecv.csv",
+         APEX "H100,2,1,half,2,7.0\n",
+         {RH_OP_SHIFT, false, 2, 2, 2048, 7e-6, 2},
+         1},
         {"all_reduce.csv",
          VIDUR "0.038,0,16,2048,all_reduce,8\n",
-         {RH_OP_ALL_REDUCE, 16, 2, 2048, 38e-6, 2},
+         {RH_OP_ALL_REDUCE, false, 16, 2, 2048, 38e-6, 2},
          1},
         {"custom.csv",
          "version,device,op_name,allreduce_dtype,num_gpus,message_size,latency,backend\n"
          "0.24.0,H,all_reduce,bfloat16,2,128,0.004,vllm_graph\n"
          "0.24.0,H,all_reduce,bfloat16,2,128,0.02,vllm_eager\n",
-         {RH_OP_ALL_REDUCE, 2, 1, 256, 4e-6, 2},
+         {RH_OP_ALL_REDUCE, false, 2, 1, 256, 4e-6, 2},
          1},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(files); i++) {

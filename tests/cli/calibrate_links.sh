@@ -40,3 +40,7 @@ echo "exit $?"
 } >gemm_perf.csv
 rehearse calibrate --from gemm_perf.csv 2>&1
 echo "exit $?"
+# Copies, and messages of MPI.
+rehearse calibrate -p dgx-h100 --from "$CASES/../../fuzz/corpus/logs/nvbandwidth"
+rehearse calibrate -p dgx-h100:2 --from "$CASES/../../fuzz/corpus/logs/osu" 2>&1
+echo "exit $?"
