@@ -231,14 +231,17 @@ static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhQuotient
     return hops;
 }
 
-/* NULL where the engine merges what is not alike. */
+/* NULL where the engine merges what is not alike, and beyond the deadline, which is looked at before
+ * each thing that takes long on a million GPUs. */
 static RhHop *hops_new(const Calls *c)
 {
     const RhPlatform *platform = c->screen->c->platform;
+    RhDeadline deadline = c->screen->deadline;
     g_autoptr(RhProgram) program = each_once(c);
     g_autoptr(RhTraffic) traffic = rh_traffic_new(program, platform, false, c->screen->alone, NULL);
-    g_autoptr(RhFold) fold = traffic ? rh_fold_exact(traffic) : NULL;
-    if (!fold)
+    bool goes_on = traffic && !rh_deadline_passed(deadline);
+    g_autoptr(RhFold) fold = goes_on ? rh_fold_exact(traffic) : NULL;
+    if (!fold || rh_deadline_passed(deadline))
         return NULL;
     g_autoptr(RhQuotient) quotient = rh_quotient_new(traffic, fold);
     return quotient->weights_rounded ? NULL : hops_of(c, traffic, quotient);
