@@ -106,7 +106,9 @@ static void append_operators(GString *out, const RhModel *m, int64_t sequence)
                              .microbatch = 1,
                              .dtype = RH_DTYPE_BF16,
                              .flash = true,
-                             .fused_norms = true}};
+                             .fused_norms = true,
+                             .fused_softmax = true,
+                             .fused_elementwise = true}};
     rh_table_rowf(table, "kernel|shape|FLOP|bytes");
     add_block(&o, "embedding", NULL, RH_BLOCK_EMBEDDING, 1);
     for (int kind = 0; kind < m->kinds_count; kind++) {

@@ -118,8 +118,9 @@ RH_KNOB(RhPartition, partition, .key = "partition", .names = partition_names,
         .high = RH_PARTITION_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
         .title = title_partition, .variant = true, .walk = 65, .next = next_partition,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "partition=work",
-        .about = "layers to stages: even; parameters (as DeepSpeed) or work (FLOPs, the head among "
-                 "them), the heaviest stage as light as can be")
+        .about =
+            "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "
+            "DeepSpeed) or work (FLOPs, the head among them), the heaviest as light as can be")
 RH_KNOB(int32_t, stage_layers_count, .key = "stages", .json = "stage_layers", .list = true,
         .title = title_stages, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "stages=15-16x6-15",

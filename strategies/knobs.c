@@ -7,7 +7,7 @@
 #include "strategies/partition.h"
 #include "strategies/stages.h"
 
-static const char *const partition_names[] = {"even", "parameters", "work", NULL};
+static const char *const partition_names[] = {"even", "parameters", "work", "uniform", NULL};
 static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const context_names[] = {"ring", "gather", NULL};

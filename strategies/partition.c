@@ -1,6 +1,9 @@
 /* Which layers each chunk of a pipeline holds, where the layout does not name them.
  *
- * partition=parameters is what DeepSpeed's PipelineModule does by default (partition_method
+ * partition=uniform deals out the modules of a model as DeepSpeed's partition_method "uniform" does, and
+ * Aleph Alpha's trainer (github.com/Aleph-Alpha/scaling, pipeline_partitioning.py): the embedding, each
+ * layer, the final norm and the head are a module each, and the first chunks have one more where they
+ * do not divide. partition=parameters is what DeepSpeed's PipelineModule does by default (partition_method
  * "parameters", deepspeed/runtime/pipe/module.py); =work weighs a layer by its FLOPs instead, the
  * head among them. Both keep the heaviest chunk as light as it can be, and among such splits each
  * chunk as near to an equal share of what is left as that allows. */
@@ -24,6 +27,21 @@ static int32_t even_layers(int32_t layers, int32_t chunks, int32_t g)
     return base + extra;
 }
 
+#define MODULES_BEFORE 1 /* the embedding */
+#define MODULES_BEHIND 2 /* final norm, head */
+
+/* A layer for each chunk at least, wherever modules would leave it none. */
+static void uniform_layers(int32_t layers, int32_t chunks, int32_t *of)
+{
+    int32_t modules = MODULES_BEFORE + layers + MODULES_BEHIND, left = layers;
+    for (int32_t g = 0; g < chunks; g++) {
+        int32_t many = modules / chunks + (g < modules % chunks);
+        many -= (g == 0 ? MODULES_BEFORE : 0) + (g == chunks - 1 ? MODULES_BEHIND : 0);
+        of[g] = CLAMP(g == chunks - 1 ? left : many, 1, left - (chunks - 1 - g));
+        left -= of[g];
+    }
+}
+
 /* --- what layers weigh --- */
 
 static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKind *kind,
@@ -34,7 +52,9 @@ static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKin
                      .sequence = c->job.sequence,
                      .dtype = c->job.recipe->dtype,
                      .flash = c->stack->flash_attention,
-                     .fused_norms = c->stack->fused_norms};
+                     .fused_norms = c->stack->fused_norms,
+                     .fused_softmax = c->stack->fused_softmax,
+                     .fused_elementwise = c->stack->fused_elementwise};
     if (partition == RH_PARTITION_PARAMETERS) {
         RhParams p = rh_block_params(c->model, kind, block, &whole);
         return p.sharded + p.replicated + p.experts;
@@ -123,6 +143,11 @@ static void fill(const Weights *w, int32_t *layers)
 void rh_partition_layers(const RhCase *c, const RhLayout *l, int32_t *layers)
 {
     int32_t chunks = l->pp * l->vpp, count = c->model->layers_count;
+    if (l->stage_layers_count != chunks && l->partition == RH_PARTITION_UNIFORM &&
+        chunks <= count) {
+        uniform_layers(count, chunks, layers);
+        return;
+    }
     if (l->stage_layers_count != chunks && l->partition != RH_PARTITION_EVEN && chunks <= count) {
         double head;
         g_autofree double *sums = sums_new(c, l->partition, &head);

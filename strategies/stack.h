@@ -16,6 +16,10 @@ typedef struct {
     const char *about;
     bool flash_attention;
     bool fused_norms;
+    bool fused_softmax;     /* of attention that is not fused */
+    bool fused_elementwise; /* rotation, activations, and the sum of gradients of micro-batches */
+    bool fused_loss;        /* cross-entropy out of the logits as they are, without fp32 copies */
+    bool whole_logits;      /* tensor ranks gather the logits, and each has the loss of all words */
     bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
     bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
@@ -25,10 +29,18 @@ typedef struct {
     uint32_t schedules;     /* that it runs: bits of RhPipelineKind; 0: all there are */
     uint32_t zero_unstaged; /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
-    bool second_shards;     /* ZeRO-3's weights may be shared out over few replicas, too */
-    RhFact attention_frac;  /* rate of its fused attention over the device's, which is of the newest
+    bool stops_early;       /* recomputation ends with the last tensor that backward reads: the last
+                               GEMM of a block is not run again */
+    bool
+        late_exchange; /* gradients are all-reduced whole, in fp32, when all of a step are in, and what
+                               ZeRO-1 shares out is gathered before the next step begins: neither
+                               runs beside anything */
+    bool second_shards;    /* ZeRO-3's weights may be shared out over few replicas, too */
+    RhFact attention_frac; /* rate of its fused attention over the device's, which is of the newest
                               generation; 0: the device's */
-    RhFact kernel_gap_s;    /* after each kernel: launch gap and host-bound share */
+    RhFact gemm_frac; /* rate of its GEMM library over the device's, whose tables are of the newest
+                         release; 0: the device's */
+    RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
                                  efficiency */

@@ -19,6 +19,7 @@ static const struct {
     double low, high; /* plausible, and 0 where that has a meaning */
 } facts[] = {
     {"attention", RH_QUANTITY_FRAC, offsetof(RhStack, attention_frac), 0.01, 2},
+    {"gemm", RH_QUANTITY_FRAC, offsetof(RhStack, gemm_frac), 0.01, 2},
     {"kernel_gap", RH_QUANTITY_S, offsetof(RhStack, kernel_gap_s), 0, 1e-3},
     {"nvlink", RH_QUANTITY_FRAC, offsetof(RhStack, nvlink_training_frac), 0.01, 2},
     {"nic", RH_QUANTITY_FRAC, offsetof(RhStack, nic_training_frac), 0.01, 1},
@@ -34,10 +35,16 @@ static const struct {
 } flags[] = {
     {"flash_attention", offsetof(RhStack, flash_attention)},
     {"fused_norms", offsetof(RhStack, fused_norms)},
+    {"fused_softmax", offsetof(RhStack, fused_softmax)},
+    {"fused_elementwise", offsetof(RhStack, fused_elementwise)},
+    {"fused_loss", offsetof(RhStack, fused_loss)},
+    {"whole_logits", offsetof(RhStack, whole_logits)},
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
     {"even_stages", offsetof(RhStack, even_stages)},
+    {"late_exchange", offsetof(RhStack, late_exchange)},
+    {"stops_early", offsetof(RhStack, stops_early)},
     {"second_shards", offsetof(RhStack, second_shards)},
 };
 

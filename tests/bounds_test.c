@@ -242,7 +242,8 @@ static bool mixture_free(const RhModel *m)
 /* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
 static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *spread)
 {
-    static const char *const stacks[] = {"megatron", "megatron-2021", "bare", "lab"};
+    static const char *const stacks[] = {"megatron", "megatron-2021", "bare",
+                                         "lab",      "aleph-eager",   "llm-foundry"};
     int32_t gpus, layers = DRAW(rng, 1, 2, 4, 6, 12, 24), heads = DRAW(rng, 6, 8, 24);
     g_autofree char *platform = draw_platform(rng, &gpus);
     g_autofree char *question = NULL;
@@ -254,6 +255,7 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     k.model->tied_embeddings = draw(rng, 2);
     k.c.model = k.model;
     train_kit_runs_all(&k);
+    k.stack->expert_parallel = true;
     if (draw(rng, 4) == 0)
         k.c.job.recipe = &rh_recipe_fp8_block;
     if (mixture_free(k.model) && draw(rng, 4) == 0)

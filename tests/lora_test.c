@@ -25,7 +25,9 @@ static RhShard shard_of(int32_t tp, RhLora lora)
                      .sequence_parallel = tp > 1,
                      .dtype = RH_DTYPE_BF16,
                      .flash = true,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
 }
 
 static RhModel *llama(void)

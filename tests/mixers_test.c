@@ -55,7 +55,9 @@ static RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch)
                      .microbatch = microbatch,
                      .dtype = RH_DTYPE_BF16,
                      .flash = true,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
 }
 
 static GArray *kernels_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
@@ -142,7 +144,7 @@ static void scans_do_the_flops_of_their_chunked_form(void)
         const ScanRow *r = &rows[i];
         g_autoptr(RhModel) m = load(r->config);
         RhShard shard = shard_of(1, 2048, 1), eager = shard;
-        eager.fused_norms = false;
+        eager.fused_norms = eager.fused_softmax = eager.fused_elementwise = false;
         RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
         RH_CHECK_CLOSE(f.weights, r->weights, 1e-14);
         RH_CHECK_CLOSE(f.pairs, r->recurrence, 1e-14);
@@ -236,7 +238,7 @@ static void a_fused_mamba_keeps_two_tensors(void)
 {
     g_autoptr(RhModel) m = load(MAMBA);
     RhShard fused = shard_of(2, 1024, 1), eager = fused;
-    eager.fused_norms = false;
+    eager.fused_norms = eager.fused_softmax = eager.fused_elementwise = false;
     double in = (2 * 4096 + 2 * 1024 + 64) / 2.0, out = 4096 / 2.0, taps = 6144 / 2.0;
     RhActivation a = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &fused);
     RhActivation b = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);

@@ -83,7 +83,9 @@ static RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch)
                      .microbatch = microbatch,
                      .dtype = RH_DTYPE_BF16,
                      .flash = true,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
 }
 
 static const RhLayerKind *kind_for(const RhModel *m, RhBlock block)
@@ -543,7 +545,7 @@ static void bytes_grow_with_the_micro_batch(void)
         for (int form = 0; form < 4; form++) {
             RhShard one = shard_of(2, 1024, 1);
             one.flash = (form & 1) != 0;
-            one.fused_norms = (form & 2) != 0;
+            one.fused_norms = one.fused_softmax = one.fused_elementwise = (form & 2) != 0;
             RhShard two = one;
             two.microbatch = 2;
             for (size_t b = 0; b < G_N_ELEMENTS(BLOCKS); b++)
@@ -604,7 +606,7 @@ static void every_eager_norm_keeps_its_copies(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(RhModel) m = load(rows[i].model);
         RhShard fused = shard_of(1, 1024, 1), eager = fused;
-        eager.fused_norms = false;
+        eager.fused_norms = eager.fused_softmax = eager.fused_elementwise = false;
         RhActivation a = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &fused);
         RhActivation b = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);
         RH_CHECK_CLOSE(b.kept - a.kept, 8 * 1024 * rows[i].elements, 1e-12);

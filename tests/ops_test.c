@@ -20,7 +20,9 @@ static RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch, bool f
                      .microbatch = microbatch,
                      .dtype = RH_DTYPE_BF16,
                      .flash = flash,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
 }
 
 static const RhLayerKind *kind_for(const RhModel *m, RhBlock block)
@@ -277,7 +279,7 @@ static void eager_frameworks_launch_more_kernels_and_move_more_bytes(void)
 {
     g_autoptr(RhModel) m = llama_like();
     RhShard fused = shard_of(1, 2048, 1, true), eager = fused;
-    eager.fused_norms = false;
+    eager.fused_norms = eager.fused_softmax = eager.fused_elementwise = false;
     Sum f = {0}, e = {0};
     for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
         f.kernels += sum_block(m, block, RH_PASS_FORWARD, &fused).kernels;
@@ -336,7 +338,8 @@ static void activation_bytes_of_llama_have_the_form_of_fused_kernels(void)
         RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_NONE, &shard), form, 1e-14);
         RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_SELECTIVE, &shard), form - s * 4 * 16 / tp,
                        1e-14);
-        shard.fused_norms = false; /* fp32 copies in both norms, SiLU's output */
+        shard.fused_norms = shard.fused_softmax = shard.fused_elementwise =
+            false; /* fp32 copies in both norms, SiLU's output */
         RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_NONE, &shard), form + s * (16 * h + 2 * f) / tp,
                        1e-14);
     }

@@ -22,7 +22,9 @@ static RhShard shard_of(int64_t sequence, const RhRecipe *recipe)
                      .dtype = RH_DTYPE_BF16,
                      .recipe = recipe,
                      .flash = true,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
 }
 
 static const RhBlock BLOCKS[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};

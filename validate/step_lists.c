@@ -131,7 +131,9 @@ static bool add_decode(GArray *list, const Decode *d, GError **error)
                      .microbatch = d->batch,
                      .dtype = RH_DTYPE_BF16,
                      .flash = true,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
     if (!model)
         return false;
     for (int32_t layer = 0; layer < d->layers; layer++)

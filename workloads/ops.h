@@ -99,10 +99,17 @@ typedef struct {
     const RhDocuments *documents;
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
     /* Which of an operator's forms the stack chooses: */
-    bool flash;         /* fused attention kernel; false = GEMM + softmax + GEMM */
-    bool fused_norms;   /* false: eager framework, each elementwise step its own kernel */
-    bool sends_once;    /* a token goes once to a rank that has several of its experts */
-    bool shared_beside; /* the shared expert runs while tokens are on their way */
+    bool flash;        /* fused attention kernel; false = GEMM + softmax + GEMM */
+    bool stops_early;  /* what is run again ends with the last tensor that backward reads */
+    bool fused_loss;   /* one kernel makes the loss of logits as they are, and keeps nothing else */
+    bool whole_logits; /* the loss is over the whole vocabulary on every tensor rank */
+    bool fused_norms;  /* false: each step of a norm is a kernel of its own */
+    bool fused_softmax; /* of unfused attention: mask, scale, softmax and dropout as one kernel */
+    bool
+        fused_elementwise; /* the same of rotation and activations; and whether gradients of weights
+                               are added by the GEMM that makes them */
+    bool sends_once;       /* a token goes once to a rank that has several of its experts */
+    bool shared_beside;    /* the shared expert runs while tokens are on their way */
 } RhShard;
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,

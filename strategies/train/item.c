@@ -171,7 +171,8 @@ static void block_forward(RhWeave *w, RhBlock kind, const RhBlockPieces *b, bool
     } else {
         rh_weave_kernels(w, label, RH_PARTS(&b->sequence_forward));
         seam(w, RH_SEAM_FORWARD_IN);
-        weave_tensor(w, label, &b->tensor_forward);
+        bool again = w->phase == RH_PHASE_RECOMPUTE;
+        weave_tensor(w, label, again ? &b->tensor_again : &b->tensor_forward);
     }
     if (output)
         seam(w, RH_SEAM_FORWARD_OUT);
@@ -185,10 +186,13 @@ static void block_weight(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
     rh_weave_kernels(w, rh_block_name(kind), RH_PARTS(&b->weight));
 }
 
-/* Modules that begin with the block's input; nobody needs the output. */
+/* Modules that begin with the block's input; nobody needs the output. A whole layer has been run again by
+ * now. */
 static void block_again(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
 {
     const char *label = rh_block_name(kind);
+    if (w->layout->recompute == RH_RECOMPUTE_FULL)
+        return;
     w->phase = RH_PHASE_RECOMPUTE;
     w->summed = false;
     rh_weave_kernels(w, label, RH_PARTS(&b->sequence_again));

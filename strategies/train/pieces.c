@@ -108,7 +108,9 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
     bool some = kind != NULL && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
     bool from_input = rh_block_replays_whole(pieces->c->model, kind, block, &pieces->shard);
     RhPass replay = some ? RH_PASS_RECOMPUTE_SELECTIVE : RH_PASS_NONE;
-    RhPass outer = from_input ? replay : RH_PASS_NONE, inner = from_input ? RH_PASS_NONE : replay;
+    bool full = kind != NULL && modules == RH_RECOMPUTE_FULL;
+    RhPass outer = full ? RH_PASS_RECOMPUTE_FULL : from_input ? replay : RH_PASS_NONE;
+    RhPass inner = from_input ? RH_PASS_NONE : replay;
     /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
      * the data pass. */
     return (RhBlockPieces){
@@ -156,7 +158,12 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
             c->job.documents.runs_count > 0 && !c->job.documents.padded ? &c->job.documents : NULL,
         .load = &c->job.load,
         .flash = c->stack->flash_attention,
-        .fused_norms = c->stack->fused_norms};
+        .stops_early = c->stack->stops_early,
+        .fused_loss = c->stack->fused_loss,
+        .whole_logits = c->stack->whole_logits,
+        .fused_norms = c->stack->fused_norms,
+        .fused_softmax = c->stack->fused_softmax,
+        .fused_elementwise = c->stack->fused_elementwise};
     for (int k = 0; k < c->model->kinds_count; k++) {
         p->mixer[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_MIXER);
         p->ffn[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_FFN);

@@ -24,7 +24,7 @@ typedef struct RhPiece {
 } RhPiece;
 
 /* Forward and backward of one block, by part. Modules that are run again do so in `sequence_again` and
- * `tensor_again`, from the block's input; those within the tensor part in `data`. */
+ * `tensor_again`, from the block's input, as whole layers are; those within the tensor part in `data`. */
 typedef struct {
     RhPiece sequence_forward, tensor_forward;
     RhPiece sequence_again, tensor_again;

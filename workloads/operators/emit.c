@@ -136,7 +136,10 @@ void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps)
 void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, double elements,
                         bool backward)
 {
-    bool fused = ops->shard->fused_norms;
+    const RhShard *shard = ops->shard;
+    bool fused = cls == RH_KERNEL_NORM      ? shard->fused_norms
+                 : cls == RH_KERNEL_SOFTMAX ? shard->fused_softmax
+                                            : shard->fused_elementwise;
     double per_element = fused ? (backward ? stream->fused_backward : stream->fused_forward)
                                : (backward ? stream->eager_backward : stream->eager_forward);
     rh_ops_stream(ops, cls, per_element * elements * ops->element_bytes / 2,
@@ -152,7 +155,7 @@ static void weight_gradient(RhOps *ops, int64_t rows, int64_t columns, bool line
     rh_ops_gemm(ops, 1, rows, columns, ops->tokens);
     if (linear)
         make_linear(ops, (double)ops->tokens * (double)(rows + columns));
-    if (ops->shard->fused_norms) {
+    if (ops->shard->fused_elementwise) {
         RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
         gemm->bytes += (rh_ops_added_gradient_bytes(ops) - ops->element_bytes) * entries;
         return;

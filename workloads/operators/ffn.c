@@ -61,11 +61,12 @@ static void activation(RhOps *ops, const Widths *w, bool backward)
     rh_ffn_activation(ops, (double)ops->tokens * (double)w->down, backward);
 }
 
-static void forward(RhOps *ops, const Widths *w)
+static void forward(RhOps *ops, const Widths *w, bool again)
 {
     rh_ops_linear_gathered(ops, w->up, ops->model->hidden);
     activation(ops, w, false);
-    rh_ops_linear_summed(ops, ops->model->hidden, w->down);
+    if (!again || !ops->shard->stops_early) /* backward does not read what the second GEMM makes */
+        rh_ops_linear_summed(ops, ops->model->hidden, w->down);
 }
 
 static void kernels(RhOps *ops, RhPass pass)
@@ -74,10 +75,12 @@ static void kernels(RhOps *ops, RhPass pass)
     int64_t h = ops->model->hidden;
     switch (pass) {
     case RH_PASS_FORWARD:
-    case RH_PASS_RECOMPUTE_FULL:
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
-        forward(ops, &w);
+        forward(ops, &w, false);
+        break;
+    case RH_PASS_RECOMPUTE_FULL:
+        forward(ops, &w, true);
         break;
     case RH_PASS_BACKWARD_DATA:
         rh_ops_linear_gathered(ops, w.down, h);
@@ -94,7 +97,7 @@ static void kernels(RhOps *ops, RhPass pass)
         break;
     case RH_PASS_RECOMPUTE_SELECTIVE:
         if (rh_ops_replays(ops, RH_RECOMPUTE_FFN))
-            forward(ops, &w);
+            forward(ops, &w, true);
         break;
     case RH_PASS_NONE:
     case RH_PASS_LAST:
@@ -110,7 +113,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
     double down = n * (double)w.down, up = n * (double)w.up;
-    bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
+    bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_elementwise;
     double into_activation = e * (wide + down), inside = e * (down + up);
     double out_of_activation = e * (up + wide) + rh_ops_gathered_bytes(ops);
     double kept = e * (up + (eager_gate ? down : 0)) + rh_ops_kept_bytes(ops) * down;

@@ -1,11 +1,16 @@
 /* Logits and cross-entropy. The vocabulary is cut over the tensor-parallel ranks (Megatron-LM,
- * arXiv 1909.08053, section 3); the final norm before it is the block's SEQUENCE part. */
+ * arXiv 1909.08053, section 3), and the loss with it, or else every rank gathers all logits; the final norm before it is the block's SEQUENCE part. */
 #include "workloads/operators/operator.h"
 
 /* Per logit, counted: forward casts to fp32 and reads that to write the softmax; backward turns the
- * softmax into the gradient in place and writes it cast. */
-#define LOGIT_FORWARD_BYTES  (RH_READ + RH_FP32 + RH_FP32 + RH_FP32)
-#define LOGIT_BACKWARD_BYTES (RH_FP32 + RH_FP32 + RH_WRITE)
+ * softmax into the gradient in place and writes it cast. Fused: forward reads logits alone, backward
+ * reads them again and writes the gradient (github.com/Dao-AILab/flash-attention, csrc/xentropy). */
+static double logit_bytes(const RhOps *ops, bool backward)
+{
+    if (ops->shard->fused_loss)
+        return backward ? RH_READ + RH_WRITE : RH_READ;
+    return backward ? RH_FP32 + RH_FP32 + RH_WRITE : RH_READ + RH_FP32 + RH_FP32 + RH_FP32;
+}
 
 static double matrix_entries(const RhOps *ops)
 {
@@ -18,6 +23,13 @@ static RhParams params(const RhOps *ops)
     return (RhParams){.sharded = matrix_entries(ops)};
 }
 
+/* Of which this rank has the loss. */
+static double loss_logits(const RhOps *ops)
+{
+    int32_t parts = ops->shard->whole_logits ? ops->shard->tp : 1;
+    return (double)ops->tokens * (double)rh_ops_vocab(ops) * parts;
+}
+
 static RhFlops flops(const RhOps *ops)
 {
     return (RhFlops){.weights = 2 * (double)ops->tokens * matrix_entries(ops)};
@@ -26,14 +38,14 @@ static RhFlops flops(const RhOps *ops)
 static void kernels(RhOps *ops, RhPass pass)
 {
     int64_t h = ops->model->hidden, v = rh_ops_vocab(ops);
-    double logits = (double)ops->tokens * (double)v;
+    double logits = loss_logits(ops);
     if (!rh_pass_trains(pass)) { /* of each sequence the last token alone; sampling is left out */
         rh_ops_gemm(ops, 1, ops->sequences, v, h);
     } else if (pass == RH_PASS_FORWARD) {
         rh_ops_gemm(ops, 1, ops->tokens, v, h);
-        rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, LOGIT_FORWARD_BYTES * logits, 1);
+        rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, logit_bytes(ops, false) * logits, 1);
     } else if (pass == RH_PASS_BACKWARD_DATA) {
-        rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, LOGIT_BACKWARD_BYTES * logits, 1);
+        rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, logit_bytes(ops, true) * logits, 1);
         rh_ops_gemm(ops, 1, ops->tokens, h, v);
     } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
         rh_ops_weight_gradient(ops, v, h);
@@ -42,14 +54,20 @@ static void kernels(RhOps *ops, RhPass pass)
 
 /* Kept: the softmax in fp32, from which backward starts (4 s b V / t; Korthikanti et al. 2022,
  * arXiv 2205.05198, section 4.3). While the head runs, the logits in `e` bytes and their fp32 copy
- * live too: 10 B a logit at the peak. */
+ * live too: 10 B a logit at the peak. Gathered logits are not this rank's own and their gradient is cut
+ * apart again: they are kept with the softmax, and backward has the gradient of all in fp32 beside it. A fused
+ * loss keeps the logits themselves, and a number each token. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, gathered = rh_ops_gathered_bytes(ops);
-    double logits = (double)ops->tokens * (double)rh_ops_vocab(ops);
-    return (RhOperatorBytes){.kept = RH_FP32 * logits,
-                             .forward = (e + RH_FP32) * logits + gathered,
-                             .backward = e * (logits + rh_ops_hidden_elements(ops)) + gathered};
+    double logits = loss_logits(ops), hidden = e * rh_ops_hidden_elements(ops);
+    bool whole = ops->shard->whole_logits;
+    if (ops->shard->fused_loss)
+        return (RhOperatorBytes){
+            .kept = e * logits, .forward = gathered, .backward = e * logits + hidden + gathered};
+    return (RhOperatorBytes){.kept = (RH_FP32 + (whole ? e : 0)) * logits,
+                             .forward = (RH_FP32 + (whole ? 0 : e)) * logits + gathered,
+                             .backward = ((whole ? RH_FP32 : 0) + e) * logits + hidden + gathered};
 }
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])

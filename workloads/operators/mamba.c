@@ -106,7 +106,7 @@ static void backward(RhOps *ops, const Widths *w)
     RhScanStep steps[3], scores = {2 * (double)w->scan.chunk * (double)w->keys, 0};
     steps_of(ops, w, steps);
     rh_ops_linear(ops, ops->tokens, w->values, ops->model->hidden);
-    if (ops->shard->fused_norms) {
+    if (ops->shard->fused_elementwise) {
         rh_scan_convolve(ops, (double)w->channels, false);
         rh_scan_gated_norm(ops, outputs, false);
     }
@@ -149,7 +149,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
     double states = n * rh_scan_state_bytes(&w.scan), gathered = rh_ops_gathered_bytes(ops);
     double copies = rh_ops_norm_copies(ops) * (double)w.values;
-    double between = ops->shard->fused_norms ? 0 : e * (double)(w.channels + w.values) + copies;
+    double between =
+        ops->shard->fused_elementwise ? 0 : e * (double)(w.channels + w.values) + copies;
     double gradients = e * (n * (double)(w.in + w.values) + wide);
     return (RhOperatorBytes){.kept = n * (e * (double)(w.in + w.values) + between),
                              .forward = e * wide + gathered + states,

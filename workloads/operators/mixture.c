@@ -184,7 +184,7 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
 {
     int64_t busy = busy_experts(r);
     double tokens = (double)r->tokens, entries = (double)busy * (double)rows * (double)columns;
-    bool fused = ops->shard->fused_norms;
+    bool fused = ops->shard->fused_elementwise;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
                        .dtype = (uint8_t)rh_ops_linear_dtype(ops),
                        .batch = busy,
@@ -417,7 +417,11 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
     g_return_if_fail(e != NULL && e->experts > 0 && out != NULL);
     RhModel model = {.hidden = e->hidden};
     RhLayerKind kind = {.ffn_gated = true};
-    RhShard shard = {.tp = 1, .dtype = e->dtype, .fused_norms = true};
+    RhShard shard = {.tp = 1,
+                     .dtype = e->dtype,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
     RhOps ops = {.model = &model,
                  .kind = &kind,
                  .shard = &shard,
@@ -453,7 +457,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double gated = ops->kind->shared_gate ? rh_ops_sequence_elements(ops) : 0;
     double wide = r.spread ? r.come * (double)r.in : rh_ops_hidden_elements(ops);
     double gathered = r.spread ? 0 : rh_ops_gathered_bytes(ops);
-    bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_norms;
+    bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_elementwise;
     double choice = RH_FP32 * ops->sequence_rows * (double)ops->kind->experts;
     double operand = rh_ops_kept_bytes(ops); /* the router's own input is kept wide */
     double wide_input = (e - operand) * rh_ops_sequence_elements(ops);

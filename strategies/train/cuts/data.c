@@ -24,7 +24,14 @@ static void close(RhScriptWriter *w, const RhSlotKind *slot)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (acts(w, cls) && slot->last && rh_slot_ends(slot->pass))
-            rh_gradients_flush(w, (RhParamsClass)cls, RH_OP_ALL_REDUCE);
+            rh_gradients_close(w, (RhParamsClass)cls, RH_OP_ALL_REDUCE);
 }
 
-const RhCut rh_cut_data = {.name = "dp", .after_item = after_item, .close = close};
+static void end(RhScriptWriter *w)
+{
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (acts(w, cls) && rh_gradients_end(w, (RhParamsClass)cls))
+            rh_script_wait(w, RH_LANE_DP);
+}
+
+const RhCut rh_cut_data = {.name = "dp", .after_item = after_item, .close = close, .end = end};

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#define LATE_BYTES 4.0 /* fp32, whatever they are kept in */
+
 double rh_bucket_params(const RhCase *c, const RhLayout *layout, RhParamsClass cls)
 {
     return fmax(c->stack->bucket_params.value,
@@ -39,18 +41,38 @@ void rh_gradients_sum_shares(RhScriptWriter *w, RhParamsClass cls, double params
              "sum shares of gradients");
 }
 
-void rh_gradients_flush(RhScriptWriter *w, RhParamsClass cls, RhOp op)
+static bool is_late(const RhScriptWriter *w)
 {
-    double params = w->collected.of[cls];
-    rh_gradients_reduce(w, cls, op, rh_gradient_bytes(w->script->pieces->c) * params, 0);
+    return w->script->pieces->c->stack->late_exchange;
+}
+
+static void flush(RhScriptWriter *w, RhParamsClass cls, RhOp op, double params)
+{
+    double bytes = is_late(w) ? LATE_BYTES : rh_gradient_bytes(w->script->pieces->c);
+    rh_gradients_reduce(w, cls, op, bytes * params, 0);
     if (op == RH_OP_REDUCE_SCATTER)
         rh_gradients_sum_shares(w, cls, params);
-    w->collected.of[cls] = 0;
+    w->collected.of[cls] -= params;
+}
+
+void rh_gradients_close(RhScriptWriter *w, RhParamsClass cls, RhOp op)
+{
+    if (!is_late(w))
+        flush(w, cls, op, w->collected.of[cls]);
 }
 
 void rh_gradients_collect(RhScriptWriter *w, RhParamsClass cls, double params, RhOp op)
 {
     w->collected.of[cls] += params;
     if (w->collected.of[cls] >= rh_bucket_params(w->script->pieces->c, w->script->layout, cls))
-        rh_gradients_flush(w, cls, op);
+        rh_gradients_close(w, cls, op);
+}
+
+bool rh_gradients_end(RhScriptWriter *w, RhParamsClass cls)
+{
+    double bucket = rh_bucket_params(w->script->pieces->c, w->script->layout, cls);
+    bool sends = is_late(w) && w->collected.of[cls] > 0;
+    while (sends && w->collected.of[cls] > 0)
+        flush(w, cls, RH_OP_ALL_REDUCE, fmin(bucket, w->collected.of[cls]));
+    return sends;
 }

@@ -74,17 +74,26 @@ static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
     return true;
 }
 
+/* All logits on every rank, in the weights' 2 bytes, or what their loss needs of the others. */
+static void share_logits(RhWeave *w)
+{
+    const RhShard *shard = &w->pieces->shard;
+    double tokens = (double)rh_shard_tokens(shard), words = (double)w->pieces->c->model->vocab;
+    rh_weave_continue_after(
+        w, shard->whole_logits
+               ? collective(w, RH_OP_ALL_GATHER, RH_WEIGHT_BYTES * tokens * words, "gather logits")
+               : collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));
+}
+
 /* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.
  * Head: cross-entropy needs the maximum, the predicted logit and the sum of exponentials over all
  * of it, fp32 a token. */
 static void forward_out(RhWeave *w)
 {
-    double tokens = (double)rh_shard_tokens(&w->pieces->shard);
     if (in_steps(&w->at->tensor_forward, RH_EXCHANGE_ROWS_OUT))
         rh_weave_continue_after(w, w->step_brings);
     else if (w->block == RH_BLOCK_HEAD)
-        rh_weave_continue_after(
-            w, collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));
+        share_logits(w);
     else
         rh_weave_continue_after(
             w, sum_out(w, w->block == RH_BLOCK_EMBEDDING ? "sum embeddings" : "sum activations"));

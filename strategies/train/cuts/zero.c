@@ -80,6 +80,8 @@ static void begin(RhScriptWriter *w)
                 i + 1 == s->items->len)
                 gather_bucket(w, cls, bucket, i, &sent);
         }
+    if (s->pieces->c->stack->late_exchange && sent > 0)
+        w->begin_of_item[0] = sent - 1;
 }
 
 /* Backward from the second shares, where there are any. */
@@ -134,7 +136,14 @@ static void close(RhScriptWriter *w, const RhSlotKind *slot)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (stage_of_sharding(w, cls) == 1 && slot->last && rh_slot_ends(slot->pass))
-            rh_gradients_flush(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
+            rh_gradients_close(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
+}
+
+static void end(RhScriptWriter *w)
+{
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        if (stage_of_sharding(w, cls) == 1 && rh_gradients_end(w, (RhParamsClass)cls))
+            rh_script_wait(w, RH_LANE_DP);
 }
 
 /* Groups of `size` replicas, as neighbours as can be, `within` of which they are. */
@@ -174,4 +183,5 @@ const RhCut rh_cut_zero = {.name = "zero",
                            .begin = begin,
                            .before_item = before_item,
                            .after_item = after_item,
-                           .close = close};
+                           .close = close,
+                           .end = end};

@@ -1,0 +1,192 @@
+/* Habits of a stack: what they do to a step. */
+#include <string.h>
+
+#include "sim/collective/collective.h"
+#include "sim/engine/apart.h"
+#include "sim/engine/traffic.h"
+#include "strategies/partition.h"
+#include "strategies/search/screen.h"
+#include "strategies/train/memory.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+#include "workloads/ops.h"
+
+static double step_s(const TrainKit *k, const RhLayout *l, bool unfolded)
+{
+    RhEngineOptions options = {.unfolded = unfolded};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
+    g_assert_no_error(error);
+    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->c.platform, &options, &error);
+    g_assert_no_error(error);
+    return run->step_time_s;
+}
+
+/* All exchanges of a lane in role 0, one after another, nothing else under way; their bytes. */
+static double exchanges_s(const TrainKit *k, const RhProgram *p, RhLane lane, RhOp op,
+                          double *bytes)
+{
+    double sum_s = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *task = rh_program_task(p, (int32_t)i);
+        if (task->kind != RH_TASK_COLLECTIVE || task->lane != lane)
+            continue;
+        CU_ASSERT_EQUAL(task->op, op);
+        *bytes += task->bytes;
+        g_autofree int32_t *nodes = rh_train_group_nodes(&k->c, p, task->group, 0);
+        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, nodes, NULL);
+        sum_s += rh_schedule_time_s(steps, p, k->c.platform, task->group, -1);
+    }
+    return sum_s;
+}
+
+/* A late exchange hides behind nothing: a step of one stage is longer by all of it. Gradients travel as
+ * fp32, also where they are kept in 2 bytes, and whole, also where the optimizer is shared out. */
+static void a_late_exchange_is_borne_whole(void)
+{
+    static const char *const layouts[] = {"dp16,zero0,mb2", "dp16,zero1,mb2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:2", "bare", 64, 1024);
+        train_kit_runs_all(&k);
+        k.stack->late_exchange = true;
+        k.stack->gradient_bytes = 2;
+        RhLayout l = train_layout(&k, layouts[i]);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        RhStageMemory held = rh_stage_memory(pieces, &l, 0);
+        double psi = rh_held_sum(&held.params), sent = 0, brought = 0;
+        double exchange_s = exchanges_s(&k, p, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent);
+        exchange_s += exchanges_s(&k, p, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
+        RH_CHECK_CLOSE(sent, 4 * psi, 1e-12);
+        RH_CHECK_CLOSE(brought, l.zero * 2 * psi, 1e-12);
+        double late_s = step_s(&k, &l, false);
+        RH_CHECK_CLOSE(late_s, step_s(&k, &l, true), 1e-6);
+        g_autoptr(RhPlatform) quick = rh_platform_copy(k.platform);
+        CU_ASSERT_TRUE(rh_platform_set(quick, "nic.bandwidth", "1000TB/s", NULL));
+        CU_ASSERT_TRUE(rh_platform_set(quick, "nvlink.bandwidth", "1000TB/s", NULL));
+        CU_ASSERT_TRUE(rh_platform_set(quick, "nic.latency", "0s", NULL));
+        CU_ASSERT_TRUE(rh_platform_set(quick, "nvlink.latency", "0s", NULL));
+        k.c.platform = quick;
+        double rest_s = exchanges_s(&k, p, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent) +
+                        exchanges_s(&k, p, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
+        RH_CHECK_CLOSE(late_s - step_s(&k, &l, false), exchange_s - rest_s, 1e-6);
+        k.c.platform = k.platform;
+        k.stack->late_exchange = false;
+        CU_ASSERT_TRUE(step_s(&k, &l, false) < late_s - exchange_s / 4);
+    }
+}
+
+/* Modules are dealt out as they stand: the embedding, layers, the norm, the head. */
+static void uniform_chunks_count_the_ends(void)
+{
+    static const struct {
+        const char *layout, *layers;
+        int32_t of;
+    } rows[] = {{"pp2", "21 19", 40},
+                {"pp4", "15 16 16 13", 60},
+                {"pp8", "10 11 11 10 10 10 10 8", 80},
+                {"pp2,vpp2", "10 11 11 8", 40}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("llama-2-13b", "dgx-a100:1", "bare", 64, 1024);
+        g_autofree char *count = g_strdup_printf("%d", rows[i].of);
+        g_assert(rh_model_set(k.model, "layers", count, NULL));
+        RhLayout l = rh_layout_default();
+        g_assert(rh_layout_parse(rows[i].layout, &l, NULL));
+        l.partition = RH_PARTITION_UNIFORM;
+        int32_t layers[16];
+        rh_partition_layers(&k.c, &l, layers);
+        g_autoptr(GString) said = g_string_new(NULL);
+        for (int32_t g = 0; g < l.pp * l.vpp; g++)
+            g_string_append_printf(said, "%s%d", g ? " " : "", layers[g]);
+        CU_ASSERT_STRING_EQUAL(said->str, rows[i].layers);
+    }
+}
+
+static RhShard shard_of(int32_t tp)
+{
+    return (RhShard){.tp = tp,
+                     .sequence = 2048,
+                     .microbatch = 2,
+                     .dtype = RH_DTYPE_BF16,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
+}
+
+static double flops_of(const RhModel *m, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    double sum = 0;
+    rh_block_pass(m, &m->kinds[0], RH_BLOCK_FFN, RH_PART_TENSOR, pass, shard, kernels, NULL);
+    for (guint i = 0; i < kernels->len; i++)
+        sum += g_array_index(kernels, RhKernel, i).flops;
+    return sum;
+}
+
+/* Without its last GEMM: of a gated network a third of the multiplications. */
+static void recomputation_may_stop_early(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.2-1b", NULL);
+    RhShard shard = shard_of(1);
+    double forward = flops_of(m, RH_PASS_FORWARD, &shard), tokens = 2 * 2048;
+    CU_ASSERT_EQUAL(flops_of(m, RH_PASS_RECOMPUTE_FULL, &shard), forward);
+    shard.stops_early = true;
+    double last = 2 * tokens * (double)m->hidden * (double)m->kinds[0].ffn_width;
+    RH_CHECK_CLOSE(forward - flops_of(m, RH_PASS_RECOMPUTE_FULL, &shard), last, 1e-12);
+    CU_ASSERT_EQUAL(flops_of(m, RH_PASS_FORWARD, &shard), forward);
+
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:1", "bare", 16, 1024);
+    train_kit_runs_all(&k);
+    RhLayout full = train_layout(&k, "dp8,recompute=full"), none = train_layout(&k, "dp8");
+    double whole_s = step_s(&k, &full, false), kept_s = step_s(&k, &none, false);
+    k.stack->stops_early = true;
+    CU_ASSERT_TRUE(step_s(&k, &full, false) < whole_s);
+    CU_ASSERT_EQUAL(step_s(&k, &none, false), kept_s);
+}
+
+/* A head's bytes: cut logits as softmax in fp32, 4 B; gathered ones 6 B of all words, 12 B at the peak of
+ * backward; a fused loss keeps the logits themselves, 2 B. */
+static void losses_keep_what_their_kernels_need(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
+    RhShard cut = shard_of(4), whole = cut, fused = cut;
+    whole.whole_logits = true;
+    fused.fused_loss = true;
+    double tokens = 2 * 2048, V = 32256 /* 32,000 padded to 4 x 128 */,
+           hidden = tokens * (double)m->hidden;
+    RhActivation a = rh_block_activation_bytes(m, NULL, RH_BLOCK_HEAD, &cut);
+    RhActivation b = rh_block_activation_bytes(m, NULL, RH_BLOCK_HEAD, &whole);
+    RhActivation c = rh_block_activation_bytes(m, NULL, RH_BLOCK_HEAD, &fused);
+    RH_CHECK_CLOSE(b.kept - a.kept, tokens * V * (6 - 4.0 / 4), 1e-12);
+    RH_CHECK_CLOSE(a.kept - c.kept, tokens * V * (4 - 2) / 4, 1e-12);
+    RH_CHECK_CLOSE(b.kept + b.backward, a.kept - tokens * V + tokens * V * 12 + 2 * hidden, 1e-12);
+    RH_CHECK_CLOSE(c.kept + c.backward, a.kept - tokens * V + tokens * V + 2 * hidden, 1e-12);
+}
+
+/* Rates of the stack's kernels are shares of the device's, and what the user says stands. */
+static void a_librarys_rate_is_the_stacks(void)
+{
+    g_autoptr(RhPlatform) bare = rh_platform_load("dgx-h100", NULL);
+    const RhStack *old = rh_stack_by_name("llm-foundry-h100");
+    CU_ASSERT_TRUE(old->gemm_frac.value > 0 && old->gemm_frac.value < 1);
+    g_autoptr(RhPlatform) seen = rh_stack_platform(old, bare);
+    const RhFact *is = seen->device->curves.gemm_peak_frac,
+                 *was = bare->device->curves.gemm_peak_frac;
+    RH_CHECK_CLOSE(is[RH_DTYPE_BF16].value, old->gemm_frac.value * was[RH_DTYPE_BF16].value, 1e-12);
+    CU_ASSERT_TRUE(seen->device->rates.tile_s_per_k[RH_DTYPE_BF16][0] >
+                   bare->device->rates.tile_s_per_k[RH_DTYPE_BF16][0]);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "habits", (RhTest[]){
+                      {"a_late_exchange_is_borne_whole", a_late_exchange_is_borne_whole},
+                      {"uniform_chunks_count_the_ends", uniform_chunks_count_the_ends},
+                      {"recomputation_may_stop_early", recomputation_may_stop_early},
+                      {"losses_keep_what_their_kernels_need", losses_keep_what_their_kernels_need},
+                      {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},
+                      {0},
+                  });
+}
