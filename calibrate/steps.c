@@ -194,6 +194,7 @@ static bool read_row(const Reading *r, const char *text)
     step.source = g_intern_string(cells[CELL_SOURCE]);
     step.table = g_intern_string(cells[CELL_TABLE]);
     step.apart = g_intern_string(cells[CELL_APART]);
+    step.habits = g_hash_table_lookup(r->steps->habits, step.source);
     if (!g_hash_table_contains(r->steps->sources, step.source))
         return fail_cell(r, CELL_SOURCE, step.source, "has no line \"# source.NAME=...\" above");
     if (!read_model(r, cells[CELL_MODEL], &step) ||
@@ -208,22 +209,36 @@ static bool read_row(const Reading *r, const char *text)
     return true;
 }
 
-/* "# source.NAME=text", "# network.NAME=why", "# model.NAME=shape"; other remarks are left alone.
- */
-static void read_comment(const Reading *r, const char *text)
+static bool read_habits(const Reading *r, const char *source, const char *stack)
+{
+    const RhStack *known = rh_stack_by_name(stack);
+    if (!known)
+        return rh_fail(r->error, RH_ERROR_INPUT,
+                       "%s:%d: there is no stack \"%s\"\nhelp: rehearse show stacks",
+                       r->steps->name, r->line, stack);
+    g_hash_table_insert(r->steps->habits, (void *)g_intern_string(source), (void *)known);
+    return true;
+}
+
+/* "# source.NAME=text", "# network.NAME=why", "# stack.NAME=stack", "# model.NAME=shape"; other
+ * remarks are left alone. */
+static bool read_comment(const Reading *r, const char *text)
 {
     g_autofree char *line = g_strstrip(g_strdup(text + 1));
     char *equals = strchr(line, '=');
     if (!equals)
-        return;
+        return true;
     *equals = 0;
     if (g_str_has_prefix(line, "source."))
         g_hash_table_insert(r->steps->sources, (void *)g_intern_string(line + strlen("source.")),
                             g_strdup(equals + 1));
     else if (g_str_has_prefix(line, "network."))
         g_ptr_array_add(r->steps->networks, (void *)g_intern_string(line + strlen("network.")));
+    else if (g_str_has_prefix(line, "stack."))
+        return read_habits(r, line + strlen("stack."), equals + 1);
     else if (g_str_has_prefix(line, "model."))
         g_hash_table_insert(r->shapes, g_strdup(line + strlen("model.")), g_strdup(equals + 1));
+    return true;
 }
 
 static bool read_header(const Reading *r, const char *text)
@@ -243,9 +258,10 @@ static bool read_lines(Reading *r, const char *text)
         r->line = i + 1;
         if (*line == 0)
             continue;
-        if (*line == '#')
-            read_comment(r, line);
-        else if (!(headed ? read_row(r, line) : read_header(r, line)))
+        bool good = *line == '#' ? read_comment(r, line)
+                    : headed     ? read_row(r, line)
+                                 : read_header(r, line);
+        if (!good)
             return false;
         headed = headed || *line != '#';
     }
@@ -269,6 +285,7 @@ static RhSteps *steps_new(const char *name)
     steps->models = g_ptr_array_new_with_free_func((GDestroyNotify)rh_model_free);
     steps->platforms = g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
     steps->networks = g_ptr_array_new();
+    steps->habits = g_hash_table_new(NULL, NULL);
     steps->sources = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     return steps;
 }
@@ -304,6 +321,7 @@ void rh_steps_free(RhSteps *steps)
     g_ptr_array_unref(steps->models);
     g_ptr_array_unref(steps->platforms);
     g_ptr_array_unref(steps->networks);
+    g_hash_table_destroy(steps->habits);
     g_hash_table_destroy(steps->sources);
     g_free(steps);
 }

@@ -5,6 +5,9 @@
  *     # rehearse.steps/1
  *     # source.NAME=who measured it, where it stands, when
  *     # network.NAME=why that source's share of its NICs is its own, and not the stack's
+ *     # network.NAME/TABLE=the same of one of its tables
+ *     # stack.NAME=the stack whose habits its runs have (strategies/stack.h); the fitted one's where
+ *       there is no such line. Its constants are the fitted one's
  *     # model.NAME=llama layers=40 hidden=5120 heads=40 ffn=13824 vocab=128000
  *     source,table,model,platform,gpus,...                      the header, RH_STEPS_HEADER
  *     aleph,13B_64,aleph-13b,dgx-a100:8,64,2048,2048,bf16,tp2 pp2 dp16 mb1
@@ -32,6 +35,7 @@ typedef struct {
     const RhPlatform *platform; /* the table's; bare, no stack's view */
     RhJob job;
     RhLayout layout;
+    const RhStack *habits; /* NULL: the fitted stack's */
     bool flash_attention, fused_norms;
     const char *apart;  /* interned; "" takes part in fits */
     bool out_of_memory; /* the run died; then seconds is 0 */
@@ -47,7 +51,9 @@ typedef struct {
     GPtrArray *models;    /* RhModel*, owned */
     GPtrArray *platforms; /* RhPlatform*, owned */
     GHashTable *sources;  /* interned name -> owned text */
-    GPtrArray *networks;  /* const char*, interned: sources whose network is their own */
+    GHashTable *habits;   /* interned name of a source -> const RhStack* */
+    GPtrArray
+        *networks; /* const char*, interned: SOURCE or SOURCE/TABLE whose network is its own */
 } RhSteps;
 
 /* Does the text begin as such a table? */

@@ -299,7 +299,7 @@ static void add_constants(RhStepsFit *fit, const RhStepModel *start, const RhSte
         add_constant(fit, start, t, "sustained_clock", m->clocks[i].device, RH_QUANTITY_FRAC, false,
                      &m->clocks[i].clock_frac);
     for (int32_t i = 0; i < m->networks_count; i++)
-        add_constant(fit, start, t, RH_STEP_NIC_KEY, m->networks[i].source, RH_QUANTITY_FRAC, false,
+        add_constant(fit, start, t, RH_STEP_NIC_KEY, m->networks[i].name, RH_QUANTITY_FRAC, false,
                      &m->networks[i].nic_frac);
 }
 

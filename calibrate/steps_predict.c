@@ -68,12 +68,20 @@ void rh_step_model_refresh(RhStepModel *model)
     }
 }
 
-static int32_t network_of(const RhStepModel *model, const char *source)
+static int32_t network_named(const RhStepModel *model, const char *name)
 {
     for (int32_t i = 0; i < model->networks_count; i++)
-        if (model->networks[i].source == source)
+        if (strcmp(model->networks[i].name, name) == 0)
             return i;
     return -1;
+}
+
+/* Its table's own, or else its source's; -1: the stack's. */
+static int32_t network_of(const RhStepModel *model, const RhStep *step)
+{
+    g_autofree char *name = g_strdup_printf("%s/%s", step->source, step->table);
+    int32_t of_table = network_named(model, name);
+    return of_table >= 0 ? of_table : network_named(model, step->source);
 }
 
 RhStepModel *rh_step_model_new(const RhSteps *steps, const char *stack, GError **error)
@@ -104,14 +112,28 @@ void rh_step_model_free(RhStepModel *model)
     g_free(model);
 }
 
+/* What is varied of a stack, or stands beside that: its facts. */
+static void take_constants(RhStack *stack, const RhStack *from)
+{
+    stack->kernel_gap_s = from->kernel_gap_s;
+    stack->nvlink_training_frac = from->nvlink_training_frac;
+    stack->nic_training_frac = from->nic_training_frac;
+    stack->straggler_frac = from->straggler_frac;
+    stack->optimizer_bytes = from->optimizer_bytes;
+    stack->bucket_params = from->bucket_params;
+    stack->bucket_params_per_replica = from->bucket_params_per_replica;
+    stack->reserve_bytes = from->reserve_bytes;
+}
+
 /* The row's case under the model's constants and its own kernels; `stack` is filled in. */
 static RhCase case_of(const RhStepModel *model, const RhStep *step, RhStack *stack)
 {
     guint at = 0;
     gboolean found = g_ptr_array_find(model->steps->platforms, step->platform, &at);
     g_assert(found);
-    at += (guint)(1 + network_of(model, step->source)) * model->steps->platforms->len;
-    *stack = model->stack;
+    at += (guint)(1 + network_of(model, step)) * model->steps->platforms->len;
+    *stack = step->habits ? *step->habits : model->stack;
+    take_constants(stack, &model->stack);
     stack->flash_attention = step->flash_attention;
     stack->fused_norms = step->fused_norms;
     return (RhCase){step->model, g_ptr_array_index(model->views, at), stack, step->job};

@@ -13,10 +13,10 @@ typedef struct {
     RhFact clock_frac;
 } RhStepClock;
 
-/* What share of its NICs the runs of one source reached, where the table says that it is a matter
- * of that source ("# network.NAME=why") and not of the stack. */
+/* What share of its NICs the runs of one source, or of one of its tables, reached, where the file
+ * says that it is a matter of those ("# network.NAME=why") and not of the stack. */
 typedef struct {
-    const char *source; /* interned */
+    const char *name; /* interned: SOURCE, or SOURCE/TABLE */
     RhFact nic_frac;
 } RhStepNetwork;
 

@@ -37,7 +37,7 @@ double rh_report_exposed_frac(const RhRehearsal *r)
 static const struct {
     double from_frac;
     int runs, out_of_memory;
-} memory_record[] = {{0, 95, 11}, {RH_ROOM_FRAC, 17, 13}, {1.0, 15, 11}, {1.1, 116, 113}};
+} memory_record[] = {{0, 101, 11}, {RH_ROOM_FRAC, 14, 10}, {1.0, 14, 13}, {1.1, 114, 114}};
 
 char *rh_report_memory_record(const RhRehearsal *r)
 {

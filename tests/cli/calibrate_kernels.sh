@@ -7,7 +7,7 @@ echo "exit $?"
 rehearse check gpu.json
 job=(-w llama-3.2-1b --global-batch 8 --seq 2048)
 rehearse plan "${job[@]}" -p dgx-h200 --quick --profile gpu.json -o plan.json | tail -n 5
-rehearse explain plan.json --term compute | grep -A3 '^    launch'
+rehearse explain plan.json --term compute | grep -A3 '^    launch  '
 head -c 9000 "$raw" >cut.csv
 rehearse calibrate --from cut.csv --device h200-sxm --holdout 0% | tail -n 2
 echo "exit $?"
