@@ -19,6 +19,7 @@
     ROW(TABLE, "table")       /* the table it stands in, all versions together */                  \
     ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */    \
     ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \
+    ROW(SET, "set")           /* "nic.efficiency=0.5": a fact of the row's own cluster */          \
     ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                    \
     ROW(STACK, "stack")                                                                            \
     ROW(RECIPE, "recipe")                                                                          \

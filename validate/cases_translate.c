@@ -213,17 +213,25 @@ static char *platform_text(Way *w)
                            (gpus + one->gpus_per_node - 1) / one->gpus_per_node);
 }
 
+/* "nic.efficiency=0.5" */
+static bool set_fact(RhPlatform *platform, const char *said, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(said, "=", 2);
+    return !said[0] || rh_platform_set(platform, parts[0], parts[1] ? parts[1] : "", error);
+}
+
 static bool say_platform(Way *w)
 {
     GError *local = NULL;
+    const char *said = says(w, RH_CASE_SAYS_SET), *own = said ? said : "";
     g_autofree char *text = platform_text(w);
     if (!text)
         return false;
-    g_autofree char *key = g_strconcat(w->out->c.stack->name, " on ", text, NULL);
+    g_autofree char *key = g_strjoin(" ", w->out->c.stack->name, "on", text, own, NULL);
     RhPlatform *view = g_hash_table_lookup(w->t->platforms, key);
     if (!view) {
         g_autoptr(RhPlatform) bare = rh_platform_load(text, &local);
-        if (!bare)
+        if (!bare || !set_fact(bare, own, &local))
             return give_up_with(w, "platform: ", local);
         view = rh_stack_platform(w->out->c.stack, bare);
         g_hash_table_insert(w->t->platforms, g_steal_pointer(&key), view);
