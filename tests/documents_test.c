@@ -106,7 +106,9 @@ static void kernels_do_the_flops_of_the_documents_pairs(void)
                      .microbatch = 2,
                      .dtype = RH_DTYPE_BF16,
                      .flash = true,
-                     .fused_norms = true};
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
     RhShard packed = plain, whole = plain;
     packed.documents = &eight;
     whole.documents = &one;
