@@ -101,7 +101,7 @@ static double slowed_s(const Terms *t, int32_t s)
 {
     const RhFlows *f = t->flows[s];
     Beside lanes = beside(t, s);
-    double fill = fill_s(t, s), work = t->m * t->spans->work_s[s], drain = drain_s(t, s);
+    double fill = fill_s(t, s), work = t->prices->work_s[s], drain = drain_s(t, s);
     double idle = fill + (work - t->m * t->spans->kernels_s[s]), after = f->end_s + f->optimizer_s;
     double here = fill + work + after + t->share * left_s(&lanes, idle + after);
     if (t->p == 1)
@@ -129,7 +129,7 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
     double after = t->flows[s]->end_s + t->flows[s]->optimizer_s;
     for (int32_t i = s; i < end; i++) {
-        double fill = fill_s(t, i), work = fill + t->m * spans->work_s[i];
+        double fill = fill_s(t, i), work = fill + prices->work_s[i];
         double back = t->p > 1 ? work - prices->behind_back_s[i] + drain_s(t, i) : 0;
         l.turn_s = rh_later(l.turn_s, fill + prices->before_last_s[i]);
         int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, i, t->v - 1);

@@ -279,13 +279,19 @@ static RhProgram *build_entry(int32_t index, void *user, GError **error)
                           error);
 }
 
+/* Timers and flows agree but for rounding, which long steps may make larger: where exchanges of many
+ * micro-batches share links with messages, a kernel gap longer by 1e-9 moved a step (DualPipeV, 16 stages
+ * of 128 ranks, 120 micro-batches, hgx-h800:256) by 5e-7, one longer by 1e-6 by 1.7e-3, and flows for
+ * timers by 5e-4. */
+#define AGREEMENT_FRAC 5e-3
+
 static void replace_entry(Funnel *f, guint i, const RhRun *run)
 {
     RhRehearsal *old = f->race->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
     rh_account_run(f->c, r, run);
     r->bound_closed_s = old->bound_closed_s;
     r->bound_segment_s = old->bound_segment_s;
-    if (fabs(r->step_time_s / old->step_time_s - 1) > 1e-6 && !f->failed)
+    if (fabs(r->step_time_s / old->step_time_s - 1) > AGREEMENT_FRAC && !f->failed)
         rh_fail(&f->failed, RH_ERROR_INTERNAL,
                 "a step of %.9g s with idle communication as timers takes %.9g s with flows",
                 old->step_time_s, r->step_time_s);

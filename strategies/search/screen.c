@@ -128,16 +128,17 @@ static void times_free(void *data)
 {
     RhItemTimes *times = data;
     g_hash_table_destroy(times->task_s);
+    g_hash_table_destroy(times->pair_s);
     g_free(times);
 }
 
-static guint spans_hash(const void *data)
+guint rh_pair_hash(const void *data)
 {
     const int32_t *key = data;
     return (guint)key[0] * 31 + (guint)key[1];
 }
 
-static gboolean spans_equal(const void *a, const void *b)
+gboolean rh_pair_equal(const void *a, const void *b)
 {
     return memcmp(a, b, 2 * sizeof(int32_t)) == 0;
 }
@@ -147,6 +148,7 @@ static void prices_free(void *data)
     RhPrices *p = data;
     g_free(p->before_last_s);
     g_free(p->behind_back_s);
+    g_free(p->work_s);
     g_free(p->path_s);
     g_array_unref(p->longest);
     g_free(p);
@@ -160,6 +162,7 @@ static void spans_free(void *data)
     g_free(s->fill_s);
     g_free(s->drain_s);
     g_free(s->work_s);
+    g_free(s->pair_s);
     g_free(s->kernels_s);
     g_free(s);
 }
@@ -169,10 +172,10 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
     RhShardCost *s = g_new0(RhShardCost, 1);
     s->layout = *layout;
     s->pieces = rh_pieces_new(c, layout);
-    s->chunk_times = g_hash_table_new_full(spans_hash, spans_equal, g_free, g_free);
+    s->chunk_times = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, times_free);
-    s->spans = g_hash_table_new_full(spans_hash, spans_equal, g_free, spans_free);
+    s->spans = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, spans_free);
     s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_rooms_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
     return s;
@@ -347,6 +350,23 @@ static double back_s(const RhChunkTimes *chunk)
     return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
 }
 
+/* Of every forward's chunk beside every backward's, per stage. */
+static double *pairs_new(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
+                         const RhNet *net)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(&shard->layout);
+    int32_t p = (int32_t)net->skeleton->roles->len, v = split->chunks / p;
+    double *pair_s = g_new(double, (gsize)p *(gsize)v *(gsize)v);
+    for (int32_t i = 0; i < p * v * v; i++) {
+        int32_t stage = i / (v * v);
+        int32_t forward = rh_pipeline_model_chunk(schedule, p, stage, i / v % v);
+        int32_t backward = rh_pipeline_model_chunk(schedule, p, stage, i % v);
+        pair_s[i] = rh_screen_pair_s(screen, shard, net, stage, split->content[forward],
+                                     split->content[backward]);
+    }
+    return pair_s;
+}
+
 static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                           const RhNet *net)
 {
@@ -368,70 +388,17 @@ static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *s
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
     }
     s->forward_all_s = s->fill_s[split->chunks];
+    if (rh_pipeline_of(&shard->layout)->pairs)
+        s->pair_s = pairs_new(screen, shard, split, net);
     s->prices = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, prices_free);
     return s;
-}
-
-/* Lane time of stage s in the slots counted: [chunk][pass]. */
-static double price_slots(const RhSpans *spans, const RhShape *shape, int32_t s,
-                          const int32_t *counts)
-{
-    double sum = 0;
-    counts += (int64_t)s * shape->v * RH_SLOT_PASSES;
-    for (int32_t c = 0; c < shape->v; c++) {
-        int32_t g = rh_pipeline_model_chunk(shape->schedule, shape->p, s, c);
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            sum += counts[c * RH_SLOT_PASSES + pass] * spans->chunk[g]->least[pass].busy_s;
-    }
-    return sum;
-}
-
-static double price_path(const RhSpans *spans, const RhShape *shape, const RhPathCount *counts)
-{
-    double sum = 0;
-    for (int32_t g = 0; g < shape->p * shape->v; g++)
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            const RhPathCount *count = &counts[g * RH_SLOT_PASSES + pass];
-            sum += count->on * spans->chunk[g]->least[pass].busy_s +
-                   count->sent * spans->chunk[g]->least[pass].out_s;
-        }
-    return sum;
-}
-
-static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
-{
-    RhPrices *prices = g_new0(RhPrices, 1);
-    int64_t entries = (int64_t)shape->p * shape->v * RH_SLOT_PASSES;
-    prices->before_last_s = g_new(double, shape->p);
-    prices->behind_back_s = g_new(double, shape->p);
-    prices->path_s = g_new(double, shape->paths_count + 1);
-    prices->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
-    for (int32_t s = 0; s < shape->p; s++) {
-        prices->before_last_s[s] = price_slots(spans, shape, s, shape->before_last);
-        prices->behind_back_s[s] = price_slots(spans, shape, s, shape->behind_back);
-    }
-    for (int32_t i = 0; i < shape->paths_count; i++)
-        prices->path_s[i] = price_path(spans, shape, shape->paths + i * entries);
-    return prices;
-}
-
-const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape)
-{
-    if (spans->prices_shape == shape)
-        return spans->prices_last;
-    RhPrices *found = g_hash_table_lookup(spans->prices, shape);
-    if (!found)
-        g_hash_table_insert(spans->prices, (void *)(uintptr_t)shape,
-                            found = prices_new(spans, shape));
-    spans->prices_shape = shape;
-    return spans->prices_last = found;
 }
 
 RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net)
 {
     int32_t key[] = {split->id, net->placement_key};
-    if (shard == screen->spans_last.shard && spans_equal(key, screen->spans_last.key))
+    if (shard == screen->spans_last.shard && rh_pair_equal(key, screen->spans_last.key))
         return screen->spans_last.value;
     RhSpans *found = g_hash_table_lookup(shard->spans, key);
     if (!found)

@@ -77,6 +77,7 @@ typedef struct {
 typedef struct {
     RhItemTime of[RH_ITEM_KINDS][RH_SLOT_PASSES];
     GHashTable *task_s; /* GArray* of an item's or a pair's tasks -> double[]: each alone; owned */
+    GHashTable *pair_s; /* contents of two chunks -> double: rh_screen_pair_s; owned */
 } RhItemTimes;
 
 /* What a chunk's passes take. The least that the closed form may count, until the lane is free and the
@@ -94,6 +95,7 @@ typedef struct {
     /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
     double *work_s, *kernels_s;  /* per stage: lane time, kernels of one micro-batch, all chunks */
+    double *pair_s;              /* as RhShape.pairs; NULL: no pairs */
     double forward_all_s;        /* every chunk once */
     GHashTable *prices;          /* RhShape* -> RhPrices*, owned */
     const RhShape *prices_shape; /* asked for last */
@@ -109,6 +111,7 @@ typedef struct {
 /* A shape at a span's costs, messages apart. */
 typedef struct RhPrices {
     double *before_last_s, *behind_back_s; /* per stage */
+    double *work_s;                        /* per stage: lane time of all its slots */
     double *path_s;                        /* per path */
     GArray *longest;                       /* RhLongest: few stages' scripts go with one price */
 } RhPrices;
@@ -247,6 +250,10 @@ struct RhScreen {
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 
+/* Of keys of two int32_t. */
+guint rh_pair_hash(const void *key);
+gboolean rh_pair_equal(const void *a, const void *b);
+
 /* All that a bound reads of a layout, looked up at once. */
 typedef struct {
     RhShardCost *shard;
@@ -285,17 +292,20 @@ const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, co
                                         int32_t stage);
 
 /* screen_pair.c: two halves of a pair in a stage. When its lanes are free, and since when they have been
- * busy (infinity: not known); what each half waits for, and when its last kernel ended. */
+ * busy (infinity: not known; NULL: none holds SMs); what each half waits for, and when its last kernel ended. */
 typedef struct {
     double *free_s, *since_s; /* by lane */
     double pending_s[2], last_s[2];
 } RhTurns;
-/* Runs a list of tasks, those of its half 0 in half `first`. `ends_s` has room for each. */
-void rh_turns_run(const RhScreen *screen, const RhItemTimes *times, GArray *tasks, int first,
-                  RhTurns *turns, double *ends_s);
-/* What the list leaves to wait for. */
-void rh_turns_leave(RhTurns *turns, int half, const int32_t *left, int32_t left_count,
-                    const double *ends_s);
+/* The next items of both, or of one alone; `ends_s` is rh_turns_room's. */
+void rh_turns_pair(const RhScreen *screen, const RhItemTimes *times, const RhItems *items,
+                   const RhPairWalk *walk, int32_t forward, int32_t backward, RhTurns *turns,
+                   double *ends_s);
+double *rh_turns_room(const RhItems *items); /* the caller frees */
+/* A pair on a stage at rest until the compute lane is free, of chunks of these contents; no kernel slowed
+ * down. */
+double rh_screen_pair_s(RhScreen *screen, RhShardCost *shard, const RhNet *net, int32_t stage,
+                        int32_t forward, int32_t backward);
 void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at,
                        RhItemTimes *times, const RhItems *items);
 double rh_item_kernels_s(const RhItemPass *pass); /* of all of them, one after another */

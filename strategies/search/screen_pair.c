@@ -46,6 +46,7 @@ void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at
 {
     Timer t = {screen, net, at, times};
     times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     if (!items->whole[RH_ITEM_HEAD].tasks)
         return;
     for (int item = 0; item < RH_ITEM_KINDS; item++) {
@@ -62,6 +63,8 @@ void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at
 static double beside_s(const RhScreen *screen, const RhTurns *turns, double t, double work_s)
 {
     double now = t, left = work_s;
+    if (!turns->since_s)
+        return work_s;
     while (left > 0) {
         double next = (double)INFINITY;
         int busy = 0;
@@ -96,8 +99,8 @@ static double start_s(const RhTurns *turns, const RhItemTask *task, int half, co
     return start;
 }
 
-void rh_turns_run(const RhScreen *screen, const RhItemTimes *times, GArray *tasks, int first,
-                  RhTurns *turns, double *ends_s)
+static void run_list(const RhScreen *screen, const RhItemTimes *times, GArray *tasks, int first,
+                     RhTurns *turns, double *ends_s)
 {
     const double *seconds = g_hash_table_lookup(times->task_s, tasks);
     double last_s[] = {turns->last_s[0], turns->last_s[1]};
@@ -105,11 +108,13 @@ void rh_turns_run(const RhScreen *screen, const RhItemTimes *times, GArray *task
         const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
         int half = first + task->half;
         double start = start_s(turns, task, half, ends_s);
-        double *free_s = &turns->free_s[task->lane], *since_s = &turns->since_s[task->lane];
+        double *free_s = &turns->free_s[task->lane];
         if (task->lane == RH_LANE_COMPUTE) {
             ends_s[i] = last_s[half] = start + beside_s(screen, turns, start, seconds[i]);
         } else {
-            *since_s = start > *free_s ? start : rh_earlier(*since_s, start);
+            if (turns->since_s)
+                turns->since_s[task->lane] =
+                    start > *free_s ? start : rh_earlier(turns->since_s[task->lane], start);
             ends_s[i] = start + seconds[i];
         }
         *free_s = ends_s[i];
@@ -118,12 +123,75 @@ void rh_turns_run(const RhScreen *screen, const RhItemTimes *times, GArray *task
     turns->last_s[1] = last_s[1];
 }
 
-void rh_turns_leave(RhTurns *turns, int half, const int32_t *left, int32_t left_count,
-                    const double *ends_s)
+static void leave(RhTurns *turns, int half, const int32_t *left, int32_t left_count,
+                  const double *ends_s)
 {
     double pending = 0;
     for (int32_t i = 0; i < left_count; i++)
         pending =
             rh_later(pending, left[i] == RH_ITEM_ENTRY ? turns->pending_s[half] : ends_s[left[i]]);
     turns->pending_s[half] = pending;
+}
+
+void rh_turns_pair(const RhScreen *screen, const RhItemTimes *times, const RhItems *items,
+                   const RhPairWalk *walk, int32_t forward, int32_t backward, RhTurns *turns,
+                   double *ends_s)
+{
+    if (forward >= 0 && backward >= 0) {
+        const RhItemPair *pair = &items->pair[walk->kinds[0][forward]][walk->kinds[1][backward]];
+        run_list(screen, times, pair->tasks, 0, turns, ends_s);
+        for (int half = 0; half < 2; half++)
+            leave(turns, half, pair->half[half].left, pair->half[half].left_count, ends_s);
+        return;
+    }
+    int half = backward >= 0;
+    const RhItemPass *pass = half ? &items->whole[walk->kinds[1][backward]]
+                                  : &items->pass[walk->kinds[0][forward]][RH_SLOT_FORWARD];
+    run_list(screen, times, pass->tasks, half, turns, ends_s);
+    leave(turns, half, pass->left, pass->left_count, ends_s);
+}
+
+double *rh_turns_room(const RhItems *items)
+{
+    guint most = 0;
+    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
+        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+            most = MAX(most, items->pair[f][b].tasks ? items->pair[f][b].tasks->len : 0);
+    for (int item = 0; item < RH_ITEM_KINDS; item++)
+        most = MAX(most, items->whole[item].tasks ? items->whole[item].tasks->len : 0);
+    return g_new(double, most + 1);
+}
+
+/* --- the closed form's --- */
+
+static double pair_alone_s(RhScreen *screen, RhShardCost *shard, const RhItemTimes *times,
+                           const RhChunkItems *forward, const RhChunkItems *backward)
+{
+    const RhItems *items = rh_screen_items(shard);
+    g_autofree int *kinds = g_new(int, forward->count + backward->count + 4);
+    g_autofree double *ends_s = rh_turns_room(items);
+    double free_s[RH_LANE_LAST] = {0};
+    RhTurns turns = {.free_s = free_s};
+    RhPairWalk walk = {.kinds = {kinds, kinds + forward->count + 2}};
+    walk.count[0] = rh_chunk_kinds(shard->pieces, forward, kinds);
+    walk.count[1] = rh_chunk_kinds(shard->pieces, backward, kinds + forward->count + 2);
+    for (int32_t f, b; rh_pair_next(&walk, &f, &b);)
+        rh_turns_pair(screen, times, items, &walk, f, b, &turns, ends_s);
+    return free_s[RH_LANE_COMPUTE];
+}
+
+double rh_screen_pair_s(RhScreen *screen, RhShardCost *shard, const RhNet *net, int32_t stage,
+                        int32_t forward, int32_t backward)
+{
+    int32_t key[] = {forward, backward};
+    const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
+    double *found = g_hash_table_lookup(times->pair_s, key);
+    if (!found) {
+        found = g_new(double, 1);
+        *found = pair_alone_s(screen, shard, times,
+                              &g_array_index(screen->contents, RhChunkItems, forward),
+                              &g_array_index(screen->contents, RhChunkItems, backward));
+        g_hash_table_insert(times->pair_s, g_memdup2(key, sizeof key), found);
+    }
+    return *found;
 }

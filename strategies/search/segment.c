@@ -222,18 +222,7 @@ static void run_pair_items(const Graph *g, Stage *s, const RhSlot *slots, RhStep
             run_to_item(g, s, &steps[0], turns, 0);
         for (int32_t i = 1; b >= 0 && i <= slots[0].beside; i++)
             run_to_item(g, s, &steps[i], turns, 1);
-        if (f >= 0 && b >= 0) {
-            const RhItemPair *pair = &items->pair[walk.kinds[0][f]][walk.kinds[1][b]];
-            rh_turns_run(g->screen, s->times, pair->tasks, 0, turns, g->ends_s);
-            for (int half = 0; half < 2; half++)
-                rh_turns_leave(turns, half, pair->half[half].left, pair->half[half].left_count,
-                               g->ends_s);
-        } else {
-            const RhItemPass *pass = b >= 0 ? &items->whole[walk.kinds[1][b]]
-                                            : &items->pass[walk.kinds[0][f]][RH_SLOT_FORWARD];
-            rh_turns_run(g->screen, s->times, pass->tasks, b >= 0, turns, g->ends_s);
-            rh_turns_leave(turns, b >= 0, pass->left, pass->left_count, g->ends_s);
-        }
+        rh_turns_pair(g->screen, s->times, items, &walk, f, b, turns, g->ends_s);
     }
     for (int32_t i = 0; i <= slots[0].beside; i++)
         run_to_item(g, s, &steps[i], turns, i > 0);
@@ -386,18 +375,6 @@ static void graph_run(Graph *g)
     }
 }
 
-/* Of the longest pair, or item. */
-static double *tasks_room(const RhItems *items)
-{
-    guint most = 0;
-    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
-        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
-            most = MAX(most, items->pair[f][b].tasks ? items->pair[f][b].tasks->len : 0);
-    for (int item = 0; item < RH_ITEM_KINDS; item++)
-        most = MAX(most, items->whole[item].tasks ? items->whole[item].tasks->len : 0);
-    return g_new(double, most + 1);
-}
-
 static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
 {
     size_t pp = (size_t)g->l->pp, cells = (size_t)g->chunks * (size_t)g->m;
@@ -405,7 +382,7 @@ static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
     g_autofree RhSlot *slots = g_new(RhSlot, pp * (size_t)g->total);
     g_autofree int32_t *done = g_new0(int32_t, pp * (size_t)g->l->vpp * RH_SLOT_PASSES);
     g_autofree double *arrivals = g_new(double, 2 * cells),
-                      *ends = tasks_room(rh_screen_items(shard));
+                      *ends = rh_turns_room(rh_screen_items(shard));
     for (size_t i = 0; i < 2 * cells; i++)
         arrivals[i] = i < (size_t)g->m ? 0 : (double)NAN;
     g->stages = stages;

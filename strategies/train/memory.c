@@ -96,8 +96,7 @@ static void add(RhInFlight *sum, const RhInFlight *each, int32_t times)
     sum->working += times * each->working;
 }
 
-/* Kinds of a chunk's items, in forward order; returns how many. */
-static int32_t list_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds)
+int32_t rh_chunk_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds)
 {
     int32_t count = 0;
     if (items->embedding)
@@ -124,8 +123,8 @@ static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *f
     RhPairWalk walk = {.kinds = {kinds, behind}};
     RhInFlight fullest = {0}, kept = backward->kept;
     int32_t f, b;
-    walk.count[0] = list_kinds(pieces, &forward->items, kinds);
-    walk.count[1] = list_kinds(pieces, &backward->items, behind);
+    walk.count[0] = rh_chunk_kinds(pieces, &forward->items, kinds);
+    walk.count[1] = rh_chunk_kinds(pieces, &backward->items, behind);
     while (rh_pair_next(&walk, &f, &b)) {
         RhActivation ahead = {0}, back = {0};
         if (f >= 0)

@@ -30,6 +30,8 @@ typedef struct {
     RhChunkItems items;
 } RhChunkMemory;
 
+/* Kinds of its items, in forward order; there is room for two more than its layers. Returns how many. */
+int32_t rh_chunk_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds);
 RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *layout,
                               const RhChunkItems *items);
 /* Per model chunk, pp x vpp entries; caller frees. */

@@ -91,6 +91,17 @@ static void note_behind_back(RhShape *s, int32_t stage, const RhSlot *slots)
         count_slots(behind, slots, i - 1, i);
 }
 
+static void note_pairs(RhShape *s, int32_t stage, const RhSlot *slots)
+{
+    int32_t *alone = s->alone + (int64_t)stage * s->v * RH_SLOT_PASSES;
+    int32_t *pairs = s->pairs + (int64_t)stage * s->v * s->v;
+    for (int64_t i = 0; i < s->slots_count; i += 1 + slots[i].beside)
+        if (slots[i].beside)
+            pairs[slots[i].chunk * s->v + slots[i + 1].chunk]++;
+        else
+            count_slots(alone, slots, i, i + 1);
+}
+
 /* --- critical paths --- */
 
 /* A slot of the graph, and where its latest input came from. */
@@ -363,6 +374,10 @@ RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, 
 {
     RhShape *s = shape_alloc(schedule, p, v, walked(schedule, p, v, m));
     s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
+    if (schedule->pairs && s->m == m) {
+        s->alone = g_new0(int32_t, (gsize)p * (gsize)v * RH_SLOT_PASSES);
+        s->pairs = g_new0(int32_t, (gsize)p * (gsize)v * (gsize)v);
+    }
     bool paths = p > 1 && s->m == m && p * s->slots_count <= PATH_SLOTS_MAX;
     g_autofree RhSlot *slots = g_new(RhSlot, (gsize)(paths ? p : 1) * (gsize)s->slots_count);
     for (int32_t stage = 0; stage < p; stage++) {
@@ -372,6 +387,8 @@ RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, 
         s->moments_first[stage + 1] = (int32_t)s->moments->len;
         note_before_last(s, stage, own);
         note_behind_back(s, stage, own);
+        if (s->pairs)
+            note_pairs(s, stage, own);
     }
     if (paths)
         find_paths(s, slots);
@@ -391,6 +408,8 @@ void rh_shape_free(RhShape *s)
     g_free(s->before_last);
     g_free(s->behind_back);
     g_free(s->back_chunk);
+    g_free(s->alone);
+    g_free(s->pairs);
     g_free(s->paths);
     g_free(s->path_messages);
     g_array_unref(s->path_slots);

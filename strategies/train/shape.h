@@ -46,6 +46,9 @@ typedef struct {
      * whose output goes to the stage before. */
     int32_t *before_last, *behind_back;
     int32_t *back_chunk; /* per stage: the chunk of that one */
+    /* Of a schedule with pairs, if all of it was walked, else NULL: slots that run alone, as above; and
+     * pairs, [(stage * v + chunk of the forward) * v + chunk of the backward]. */
+    int32_t *alone, *pairs;
     /* Critical paths of the schedule under a few plain costs, each from the first slot to the last:
      * [(path * p * v + model chunk) * RH_SLOT_PASSES + pass]. */
     int32_t paths_count;
