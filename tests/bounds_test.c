@@ -97,6 +97,27 @@ static void known_counter_examples_hold(void)
     }
 }
 
+/* What a slot leaves on a lane meets the first layers of the next one: backward begins with experts here,
+ * forward with dense layers. */
+static void layers_of_two_kinds_hold_in_their_order(void)
+{
+    static const char *const layouts[] = {
+        "tp2,pp2,dp4,zero0,schedule=zb-h1,sp=off,stages=5-1",
+        "tp2,pp2,dp4,zero0,schedule=1f1b,sp=off,stages=5-1",
+        "tp2,pp2,dp4,zero0,schedule=zb-h1,sp=off,stages=4-2,recompute=selective"};
+    g_auto(TrainKit) k =
+        train_kit("deepseek-v3", "h100-sxm:4x4,nvlink:10GB/s,ib:400Gb/s,nics:1", "bare", 48, 768);
+    static const char *const sets[][2] = {
+        {"layers", "6"}, {"n_group", "4"}, {"experts", "64"}, {"topk_group", "2"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(sets); i++)
+        g_assert(rh_model_set(k.model, sets[i][0], sets[i][1], NULL));
+    train_kit_runs_all(&k);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        check(&k.c, "deepseek-v3 of 6 layers", &l);
+    }
+}
+
 /* Parameters gathered further ahead. */
 static void prefetch_of_any_depth_holds(void)
 {
@@ -409,15 +430,17 @@ int main(void)
 {
     return rh_test_main(
         "bounds",
-        (RhTest[]){{"known_counter_examples_hold", known_counter_examples_hold},
-                   {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
-                   {"straddling_tensor_groups_are_bounded_within_a_tenth",
-                    straddling_tensor_groups_are_bounded_within_a_tenth},
-                   {"with_nothing_shared_the_graph_is_the_rehearsal",
-                    with_nothing_shared_the_graph_is_the_rehearsal},
-                   {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
-                   {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
-                    a_knob_is_in_every_key_unless_its_row_says_otherwise},
-                   {"drawn_layouts_hold", drawn_layouts_hold},
-                   {0}});
+        (RhTest[]){
+            {"known_counter_examples_hold", known_counter_examples_hold},
+            {"layers_of_two_kinds_hold_in_their_order", layers_of_two_kinds_hold_in_their_order},
+            {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
+            {"straddling_tensor_groups_are_bounded_within_a_tenth",
+             straddling_tensor_groups_are_bounded_within_a_tenth},
+            {"with_nothing_shared_the_graph_is_the_rehearsal",
+             with_nothing_shared_the_graph_is_the_rehearsal},
+            {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
+            {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
+             a_knob_is_in_every_key_unless_its_row_says_otherwise},
+            {"drawn_layouts_hold", drawn_layouts_hold},
+            {0}});
 }

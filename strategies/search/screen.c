@@ -283,20 +283,27 @@ const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
 
 /* --- spans --- */
 
-static RhItemTime chunk_time(const RhItemTimes *times, const RhSplit *split, int32_t g, int pass,
-                             int kinds_count)
+/* Item i of a chunk in the order of the pass: backward runs from the head to the embedding. */
+static int item_at(const RhChunkItems *items, const RhModel *model, int pass, int32_t i)
+{
+    int32_t last = items->embedding + items->count + items->head - 1;
+    int32_t at = (pass == RH_SLOT_FORWARD ? i : last - i) - items->embedding;
+    return at < 0               ? RH_ITEM_EMBEDDING
+           : at == items->count ? RH_ITEM_HEAD
+                                : model->kind_of_layer[items->first + at];
+}
+
+/* What the lanes still hold when the chunk begins meets its first items, so their order counts. */
+static RhItemTime chunk_time(const RhItemTimes *times, const RhChunkItems *items,
+                             const RhModel *model, int pass)
 {
     RhItemTime sum = RH_ITEM_TIME_NONE;
-    bool ahead = pass == RH_SLOT_FORWARD;
-    int edges[] = {RH_ITEM_EMBEDDING, RH_ITEM_HEAD};
-    for (int edge = 0; edge < 2; edge++) { /* backward runs from the head to the embedding */
-        int item = edges[ahead ? edge : 1 - edge];
-        if (edge == 1)
-            for (int k = 0; k < kinds_count; k++)
-                if (split->kinds[g][k])
-                    sum = rh_item_time_add(sum, times->of[k][pass], split->kinds[g][k]);
-        if (item == RH_ITEM_EMBEDDING ? g == 0 : g == split->chunks - 1)
-            sum = rh_item_time_add(sum, times->of[item][pass], 1);
+    int32_t count = items->embedding + items->count + items->head;
+    for (int32_t i = 0, same; i < count; i += same) {
+        int item = item_at(items, model, pass, i);
+        for (same = 1; i + same < count && item_at(items, model, pass, i + same) == item; same++)
+            ;
+        sum = rh_item_time_add(sum, times->of[item][pass], same);
     }
     return sum;
 }
@@ -334,9 +341,11 @@ static const RhChunkTimes *chunk_times(RhScreen *screen, RhShardCost *shard, con
     RhChunkTimes *found = g_hash_table_lookup(shard->chunk_times, key);
     if (!found) {
         const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
+        const RhChunkItems *items =
+            &g_array_index(screen->contents, RhChunkItems, split->content[g]);
         found = g_new(RhChunkTimes, 1);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            found->of[pass] = chunk_time(times, split, g, pass, screen->c->model->kinds_count);
+            found->of[pass] = chunk_time(times, items, screen->c->model, pass);
             note_least(found, shard, split, g, pass);
         }
         g_hash_table_insert(shard->chunk_times, g_memdup2(key, sizeof key), found);
