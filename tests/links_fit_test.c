@@ -147,7 +147,8 @@ static void lines_put_in_are_the_segments_found(void)
             double seconds = HUGE_VAL;
             for (int i = 0; i < lines; i++)
                 seconds = fmin(seconds, fixed_s[i] + bytes / rate[i]);
-            points[count++] = (RhSegmentPoint){bytes, seconds * (count % 2 ? 1.004 : 0.996)};
+            points[count] = (RhSegmentPoint){bytes, seconds * (count % 2 ? 1.004 : 0.996)};
+            count++;
         }
         CU_ASSERT_EQUAL_FATAL(rh_segments_find(points, count, found), lines);
         for (int i = 0; i < lines; i++) {
