@@ -204,7 +204,7 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     l.microbatch = DRAW(rng, 1, 1, 2, 4);
     l.zero = draw(rng, 4);
     if (c->model->kinds[c->model->kinds_count - 1].experts > 0 && draw(rng, 4) > 0) {
-        l.ep = DRAW(rng, 1, 2, 4, 8, 16, 32);
+        l.ep = DRAW(rng, 2, 2, 4, 4, 8, 16, 32);
         l.etp = DRAW(rng, 0, 0, 1, 2);
         l.dispatch = (RhDispatch)draw(rng, RH_DISPATCH_LAST);
         l.overlap = (RhOverlap)draw(rng, RH_OVERLAP_LAST);
@@ -317,7 +317,7 @@ static void drawn_layouts_hold(void)
     g_autoptr(GArray) closed = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
     gsl_rng_set(rng, more ? (unsigned long)g_get_real_time() : 20261122);
-    while (seen < wanted)
+    while (seen < wanted || (spread <= wanted / 20 && seen < 4 * wanted))
         seen += ask(rng, closed, segment, &spread);
     gsl_rng_free(rng);
     g_array_sort(closed, ascending);
