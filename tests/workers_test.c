@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "sim/engine/nursery.h"
 #include "sim/engine/workers.h"
 #include "tests/testkit.h"
 
@@ -72,13 +73,24 @@ static void record_clear(Record *record)
         g_free(record->texts[i]);
 }
 
-static void every_fate_is_told(int32_t jobs)
+static GByteArray *meet_noted_fate(const void *item, void *user, GError **error)
+{
+    return meet_fate(*(const int32_t *)item, user, error);
+}
+
+static void every_fate_is_told(int32_t jobs, bool in_nursery)
 {
     Record r;
     record_init(&r);
     RhWorkers workers = {
         .count = ITEMS, .jobs = jobs, .perform = meet_fate, .answer = note, .user = &r};
-    rh_workers_run(&workers);
+    g_autoptr(RhNursery) nursery =
+        rh_nursery_new(&(RhNurseryWork){meet_noted_fate, sizeof(int32_t), NULL, &r});
+    static const int32_t notes[ITEMS] = {0, 1, 2, 3, 4, 5};
+    if (in_nursery)
+        rh_nursery_run(nursery, &workers, notes, NULL);
+    else
+        rh_workers_run(&workers);
     CU_ASSERT_EQUAL(r.answers, ITEMS);
     CU_ASSERT_EQUAL(r.codes[DOES_WELL], 0);
     CU_ASSERT_STRING_EQUAL(r.texts[DOES_WELL], "item 0");
@@ -98,8 +110,67 @@ static void every_fate_is_told(int32_t jobs)
 
 static void fates_do_not_depend_on_jobs(void)
 {
-    every_fate_is_told(1);
-    every_fate_is_told(4);
+    every_fate_is_told(1, false);
+    every_fate_is_told(4, false);
+}
+
+static void fates_in_a_nursery_are_the_same(void)
+{
+    every_fate_is_told(1, true);
+    every_fate_is_told(4, true);
+}
+
+/* What a nursery was told, and whether it is to be lost. */
+typedef struct {
+    char told[16];
+    bool *lost; /* shared with the children */
+} Nursed;
+
+static void hear(const void *news, size_t length, void *user)
+{
+    memcpy(((Nursed *)user)->told, news, length);
+}
+
+static GByteArray *say_told(const void *item, void *user, GError **error)
+{
+    (void)error;
+    const Nursed *n = user;
+    if (!*n->lost) {
+        *n->lost = true;
+        kill(getppid(), SIGKILL); /* the nursery */
+        g_usleep(60 * G_USEC_PER_SEC);
+    }
+    char *text = g_strdup_printf("%d %s", *(const int32_t *)item, n->told);
+    return g_byte_array_new_take((guint8 *)text, strlen(text));
+}
+
+static void nursery_round(RhNursery *nursery, const char *news, const char *last)
+{
+    Record r = {0};
+    static const int32_t notes[] = {7, 8, 9};
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    g_byte_array_append(bytes, (const guint8 *)news, (guint)strlen(news) + 1);
+    rh_nursery_run(nursery, &(RhWorkers){.count = 3, .jobs = 2, .answer = note, .user = &r}, notes,
+                   bytes);
+    CU_ASSERT_EQUAL(r.answers, 3);
+    CU_ASSERT_STRING_EQUAL(r.texts[2], last);
+    for (int i = 0; i < ITEMS; i++)
+        g_free(r.texts[i]);
+}
+
+static void a_nursery_is_told_news_and_may_be_lost(void)
+{
+    Nursed n = {"nothing", mmap(NULL, sizeof(bool), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    CU_ASSERT_FATAL(n.lost != MAP_FAILED);
+    *n.lost = true; /* not yet */
+    g_autoptr(RhNursery) nursery =
+        rh_nursery_new(&(RhNurseryWork){say_told, sizeof(int32_t), hear, &n});
+    nursery_round(nursery, "news", "9 news");
+    nursery_round(nursery, "more", "9 more");
+    *n.lost = false;
+    nursery_round(nursery, "lost", "9 nothing"); /* what the caller knew itself */
+    munmap(n.lost, sizeof(bool));
 }
 
 static GByteArray *take_long(int32_t item, void *user, GError **error)
@@ -205,11 +276,14 @@ int main(void)
 {
     return rh_test_main(
         "workers",
-        (const RhTest[]){{"fates_do_not_depend_on_jobs", fates_do_not_depend_on_jobs},
-                         {"without_descriptors_the_answer_names_them",
-                          without_descriptors_the_answer_names_them},
-                         {"few_descriptors_mean_fewer_workers", few_descriptors_mean_fewer_workers},
-                         {"who_waits_hears_of_it_each_second", who_waits_hears_of_it_each_second},
-                         {"the_time_is_kept", the_time_is_kept},
-                         {0}});
+        (const RhTest[]){
+            {"fates_do_not_depend_on_jobs", fates_do_not_depend_on_jobs},
+            {"fates_in_a_nursery_are_the_same", fates_in_a_nursery_are_the_same},
+            {"a_nursery_is_told_news_and_may_be_lost", a_nursery_is_told_news_and_may_be_lost},
+            {"without_descriptors_the_answer_names_them",
+             without_descriptors_the_answer_names_them},
+            {"few_descriptors_mean_fewer_workers", few_descriptors_mean_fewer_workers},
+            {"who_waits_hears_of_it_each_second", who_waits_hears_of_it_each_second},
+            {"the_time_is_kept", the_time_is_kept},
+            {0}});
 }

@@ -16,3 +16,7 @@ double rh_alone_time_s(RhAloneTimes *times, RhOp op, RhAlgo algo, int32_t member
                        const int32_t *gpus, double bytes);
 /* How many were worked out. */
 int32_t rh_alone_times_made(const RhAloneTimes *times);
+/* What was worked out behind the first `from`, appended as bytes; and taken over by another process's
+ * table of the same platform. */
+void rh_alone_times_give(const RhAloneTimes *times, int32_t from, GByteArray *bytes);
+void rh_alone_times_take(RhAloneTimes *times, const void *bytes, size_t length);

@@ -1,10 +1,12 @@
 #include "sim/engine/apart.h"
 
+#include <string.h>
+
 #include "base/error.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/nursery.h"
 
 typedef struct {
-    RhBuildFunc build;
+    RhBuildFunc build; /* where no notes say what is built */
     const RhPlatform *platform;
     const RhEngineOptions *options;
     void *user;
@@ -85,4 +87,81 @@ RhRun *rh_rehearse_apart(const RhProgram *p, const RhPlatform *platform,
     if (failure)
         g_propagate_error(error, failure);
     return run;
+}
+
+/* --- from notes --- */
+
+struct RhApart {
+    RhBuildNoteFunc build;
+    size_t note_bytes;
+    const RhPlatform *platform;
+    RhAloneTimes *alone;
+    int32_t alone_told;
+    void *user;
+    RhNursery *nursery;
+};
+
+/* An item's note, and its caller's behind it. */
+static const void *note_in(const void *note)
+{
+    return (const uint8_t *)note + sizeof(RhEngineOptions);
+}
+
+static GByteArray *perform_note(const void *note, void *user, GError **error)
+{
+    const RhApart *a = user;
+    RhEngineOptions options;
+    memcpy(&options, note, sizeof options);
+    options.alone = a->alone;
+    const RhProgram *p = a->build(note_in(note), a->user, error);
+    const RhRun *run = p ? rh_engine_run(p, a->platform, &options, error) : NULL;
+    return run ? rh_run_pack(run) : NULL;
+}
+
+static void hear(const void *news, size_t length, void *user)
+{
+    rh_alone_times_take(((RhApart *)user)->alone, news, length);
+}
+
+RhApart *rh_apart_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
+                      RhAloneTimes *alone, void *user)
+{
+    g_return_val_if_fail(build && platform && alone, NULL);
+    RhApart *a = g_new(RhApart, 1);
+    *a = (RhApart){build, note_bytes, platform, alone, rh_alone_times_made(alone), user, NULL};
+    a->nursery = rh_nursery_new(
+        &(RhNurseryWork){perform_note, sizeof(RhEngineOptions) + note_bytes, hear, a});
+    return a;
+}
+
+void rh_apart_free(RhApart *apart)
+{
+    if (!apart)
+        return;
+    rh_nursery_free(apart->nursery);
+    g_free(apart);
+}
+
+void rh_apart_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+                  const RhEngineOptions *options, RhRun **out, GError **errors,
+                  void (*progress)(int32_t done, void *user), void *user)
+{
+    g_return_if_fail(a && options && out && errors);
+    Many many = {
+        .options = options, .user = user, .out = out, .errors = errors, .progress = progress};
+    RhWorkers workers = {.count = count,
+                         .jobs = CLAMP(jobs, 1, MAX(count, 1)),
+                         .timeout_s = options->timeout_s,
+                         .answer = answer,
+                         .waiting = tell,
+                         .user = &many};
+    g_autoptr(GByteArray) all = g_byte_array_new(), news = g_byte_array_new();
+    for (int32_t i = 0; i < count; i++) {
+        g_byte_array_append(all, (const guint8 *)options, sizeof *options);
+        g_byte_array_append(all, (const guint8 *)notes + (size_t)i * a->note_bytes,
+                            (guint)a->note_bytes);
+    }
+    rh_alone_times_give(a->alone, a->alone_told, news);
+    a->alone_told = rh_alone_times_made(a->alone);
+    rh_nursery_run(a->nursery, &workers, all->data, news);
 }

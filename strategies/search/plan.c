@@ -39,6 +39,7 @@ typedef struct {
     GArray *space;    /* RhLayout, of the space what fits or nearly does */
     GArray *memories; /* RhTrainMemory, of each of them */
     RhScreen *screen;
+    RhApart *apart; /* where rehearsals run */
     RhRoom room;
     Race main, fuller; /* what keeps within the room, and what fits but fills more */
     Race *race;        /* the one that is run */
@@ -194,10 +195,9 @@ static bool beaten_by_kind(const Funnel *f, const RhCandidate *c)
     return same >= 0 && c->key >= worth_of(f, f->race->entries->pdata[same]);
 }
 
-static RhProgram *build_item(int32_t index, void *user, GError **error)
+static RhProgram *build_noted(const void *layout, void *user, GError **error)
 {
-    const Funnel *f = user;
-    return rh_train_build(f->c, layout_at(f, g_array_index(f->batch, int32_t, index)), error);
+    return rh_train_build(user, layout, error);
 }
 
 /* No room for the rehearsal, which was tried twice: left out, and said so. */
@@ -260,9 +260,11 @@ static void rehearse_batch(Funnel *f)
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
-    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f), .alone = f->screen->alone};
-    rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_item, f->c->platform, &options, f, runs,
-                           errors, report_item);
+    g_autofree RhLayout *layouts = g_new(RhLayout, n);
+    for (guint i = 0; i < n; i++)
+        layouts[i] = *layout_at(f, g_array_index(f->batch, int32_t, i));
+    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
+    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, report_item, f);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);
@@ -270,13 +272,6 @@ static void rehearse_batch(Funnel *f)
     }
     g_array_set_size(f->batch, 0);
     g_array_set_size(f->bounds, 0);
-}
-
-static RhProgram *build_entry(int32_t index, void *user, GError **error)
-{
-    const Funnel *f = user;
-    return rh_train_build(f->c, &((const RhRehearsal *)f->race->entries->pdata[index])->layout,
-                          error);
 }
 
 /* Timers and flows agree but for rounding, which long steps may make larger: where exchanges of many
@@ -308,10 +303,11 @@ static void perform_printed(Funnel *f)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
-    RhEngineOptions options = {
-        .collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f), .alone = f->screen->alone};
-    rh_rehearse_apart_many((int32_t)n, jobs_of(f), build_entry, f->c->platform, &options, f, runs,
-                           errors, NULL);
+    g_autofree RhLayout *layouts = g_new(RhLayout, n);
+    for (guint i = 0; i < n; i++)
+        layouts[i] = ((const RhRehearsal *)f->race->entries->pdata[i])->layout;
+    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
+    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, NULL, f);
     for (guint i = 0; i < n; i++) {
         if (runs[i])
             replace_entry(f, i, runs[i]);
@@ -475,6 +471,8 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(RhPlan) plan = plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
+    g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
+                                            screen->alone, (void *)(uintptr_t)c);
     g_autoptr(GArray) space = g_array_new(FALSE, FALSE, sizeof(RhLayout));
     g_autoptr(GArray) memories = g_array_new(FALSE, FALSE, sizeof(RhTrainMemory));
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
@@ -489,6 +487,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
                 .space = space,
                 .memories = memories,
                 .screen = screen,
+                .apart = apart,
                 .room = rh_room(c, o.constraints, o.constraints_count),
                 .main = {heap, plan->entries, o.top, BATCH, (double)INFINITY},
                 .fuller = {fuller_heap, fuller, 1, FULLER_BATCH, (double)INFINITY},

@@ -1,0 +1,27 @@
+#pragma once
+/* A process forked while its caller is small, from which workers are forked in the caller's stead.
+ *
+ * A fork copies the page tables of all that its process holds: a search comes to hold half a gigabyte and
+ * has hundreds of rehearsals performed, each shorter than its fork would be. What the caller has learnt
+ * since the nursery was made its workers know from notes alone, an item's and what all are told. */
+#include "sim/engine/workers.h"
+
+typedef struct {
+    /* In a worker: as RhWorkers.perform, of an item's note. */
+    GByteArray *(*perform)(const void *note, void *user, GError **error);
+    size_t note_bytes; /* of each */
+    /* In the nursery, before it forks workers: what they are told besides; may be NULL. */
+    void (*hear)(const void *news, size_t length, void *user);
+    void *user; /* as it was when the nursery was made */
+} RhNurseryWork;
+
+typedef struct RhNursery RhNursery;
+
+/* Where the machine lends no further process, the caller forks its workers itself. */
+RhNursery *rh_nursery_new(const RhNurseryWork *work);
+void rh_nursery_free(RhNursery *nursery);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhNursery, rh_nursery_free)
+/* rh_workers_run with the nursery's work in place of workers->perform; answers and waiting are the
+ * caller's as there. `notes` has one for each item, one behind another. */
+void rh_nursery_run(RhNursery *nursery, const RhWorkers *workers, const void *notes,
+                    const GByteArray *news);
