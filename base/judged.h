@@ -39,6 +39,7 @@ typedef struct {
 
 typedef struct {
     char *file;       /* owned */
+    bool shipped;     /* the tree's own rows, of more than one file */
     GArray *rows;     /* RhJudgedRow, in the order of the file */
     GPtrArray *notes; /* owned texts */
 } RhJudged;

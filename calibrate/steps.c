@@ -220,7 +220,7 @@ static bool read_habits(const Reading *r, const char *source, const char *stack)
     return true;
 }
 
-/* "# source.NAME=text", "# network.NAME=why", "# stack.NAME=stack", "# model.NAME=shape"; other
+/* "# source.NAME=text", "# title.NAME=text", "# network.NAME=why", "# stack.NAME=stack", "# model.NAME=shape"; other
  * remarks are left alone. */
 static bool read_comment(const Reading *r, const char *text)
 {
@@ -231,6 +231,9 @@ static bool read_comment(const Reading *r, const char *text)
     *equals = 0;
     if (g_str_has_prefix(line, "source."))
         g_hash_table_insert(r->steps->sources, (void *)g_intern_string(line + strlen("source.")),
+                            g_strdup(equals + 1));
+    else if (g_str_has_prefix(line, "title."))
+        g_hash_table_insert(r->steps->titles, (void *)g_intern_string(line + strlen("title.")),
                             g_strdup(equals + 1));
     else if (g_str_has_prefix(line, "network."))
         g_ptr_array_add(r->steps->networks, (void *)g_intern_string(line + strlen("network.")));
@@ -287,6 +290,7 @@ static RhSteps *steps_new(const char *name)
     steps->networks = g_ptr_array_new();
     steps->habits = g_hash_table_new(NULL, NULL);
     steps->sources = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+    steps->titles = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
     return steps;
 }
 
@@ -323,6 +327,7 @@ void rh_steps_free(RhSteps *steps)
     g_ptr_array_unref(steps->networks);
     g_hash_table_destroy(steps->habits);
     g_hash_table_destroy(steps->sources);
+    g_hash_table_destroy(steps->titles);
     g_free(steps);
 }
 

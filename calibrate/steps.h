@@ -4,6 +4,7 @@
  *
  *     # rehearse.steps/1
  *     # source.NAME=who measured it, where it stands, when
+ *     # title.NAME=what its rows go by elsewhere (validate/data/published.json)
  *     # network.NAME=why that source's share of its NICs is its own, and not the stack's
  *     # network.NAME/TABLE=the same of one of its tables
  *     # stack.NAME=the stack whose habits its runs have (strategies/stack.h); the fitted one's where
@@ -51,6 +52,7 @@ typedef struct {
     GPtrArray *models;    /* RhModel*, owned */
     GPtrArray *platforms; /* RhPlatform*, owned */
     GHashTable *sources;  /* interned name -> owned text */
+    GHashTable *titles;   /* interned name -> owned text; of sources that have one */
     GHashTable *habits;   /* interned name of a source -> const RhStack* */
     GPtrArray
         *networks; /* const char*, interned: SOURCE or SOURCE/TABLE whose network is its own */

@@ -146,21 +146,20 @@ static int run(const RhArguments *a, GError **error)
         rh_fail(error, RH_ERROR_USAGE, "--run %s: step is what can be run", a->measure);
         return 2;
     }
-    if ((a->suite != NULL) + (a->measure != NULL) + (a->cases != NULL) != 1) {
-        g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
-        rh_fail(error, RH_ERROR_USAGE,
-                "validate needs one of --cases FILE.csv, --suite NAME and --run step\n"
-                "note: suites: %s",
-                list);
+    if ((a->suite != NULL) + (a->measure != NULL) + (a->cases != NULL) > 1) {
+        rh_fail(
+            error, RH_ERROR_USAGE,
+            "validate takes one of --cases FILE.csv, --suite NAME and --run step, or none: then "
+            "the published runs it comes with");
         return 2;
     }
-    if (a->tolerance_frac > 0 && !a->cases) {
+    if (a->tolerance_frac > 0 && (a->suite || a->measure)) {
         rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
         return 2;
     }
-    return a->cases     ? rh_validate_cases(a, error)
+    return a->suite     ? run_suite(a, error)
            : a->measure ? run_step(a, error)
-                        : run_suite(a, error);
+                        : rh_validate_cases(a, error);
 }
 
 static const RhOption own[] = {
@@ -199,21 +198,23 @@ const RhCommand rh_command_validate = {
     .name = "validate",
     .operands = "",
     .summary = "how far off are the predictions?",
-    .about = "Rehearses programs, performs the same programs for real with MPI in a network\n"
-             "lab on this machine (network namespaces, veth, token buckets), and lays one\n"
-             "over the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when\n"
+    .about = "By itself it predicts training runs that others measured and published, which it\n"
+             "comes with; --cases FILE.csv predicts those of a file: model, GPU, layout and\n"
+             "step time, a row each, plain or gzipped; a row without a time ran out of memory.\n"
+             "What cannot be said is skipped with its reason. Rows that a constant was fitted\n"
+             "to and rows typed from memory are told apart.\n\n"
+             "--suite rehearses programs, performs the same for real with MPI in a network lab\n"
+             "on this machine (network namespaces, veth, token buckets), and lays one over\n"
+             "the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when\n"
              "a bar is missed or a case could not be performed; those are told by name.\n\n"
              "Beside our error stand those of others: `fluid`, the same rehearsal with links\n"
              "shared as a fluid; `alpha-beta`, the longest path without any sharing; and with\n"
              "--controls SMPI, the same program and MPI calls in SimGrid's SMPI, and the times\n"
              "that MPI's own collectives take in place of the programs' schedules.\n\n"
-             "--cases FILE.csv predicts runs that others measured: model, GPU, layout and step\n"
-             "time, a row each, plain or gzipped; a row without a time ran out of memory. What\n"
-             "cannot be said is skipped with its reason. Rows that a constant was fitted to\n"
-             "and rows typed from memory are told apart.\n\n"
              "--run step times the kernels of one rank's steps on a GPU, alone and as a whole,\n"
              "and compares them with the device: training shards, decode steps, experts.\n",
-    .examples = "rehearse validate --cases runs.csv --tolerance 10%\n"
+    .examples = "rehearse validate\n"
+                "rehearse validate --cases runs.csv --tolerance 10%\n"
                 "rehearse validate --suite mpi-quick\n"
                 "rehearse validate --run step --from gpu --profile h200.json\n"
                 "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"

@@ -48,7 +48,8 @@ int rh_validate_cases(const RhArguments *a, GError **error)
                               .timeout_s = rh_terminal_left_s(a->timeout_s),
                               .only = a->only,
                               .progress = progress};
-    g_autoptr(RhCaseTable) table = rh_case_table_load(a->cases, error);
+    g_autoptr(RhCaseTable) table =
+        a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
     g_autoptr(RhJudged) judged = table ? rh_cases_judge(table, &options, error) : NULL;
     rh_terminal_progress_end();
     if (!judged)

@@ -123,9 +123,11 @@ static void append_worst(GString *out, const RhJudged *judged, bool verbose)
                   verbose ? "all, worst first" : "the worst");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
         const RhJudgedRow *r = g_ptr_array_index(rows, i);
+        const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
         g_autofree char *what = g_strdup_printf("%s %s %.60s", r->model, r->device, r->strategy);
-        g_autofree char *cut = verbose ? g_strdup(what) : g_strndup(what, 40);
-        rh_table_rowf(table, "%d|%.4g s|%.4g s|%+.1f %%|%s", r->line, r->measured_s, r->predicted_s,
+        g_autofree char *cut =
+            verbose ? g_strdup(what) : g_strndup(what, judged->shipped ? 24 : 40);
+        rh_table_rowf(table, "%s|%.4g s|%.4g s|%+.1f %%|%s", place, r->measured_s, r->predicted_s,
                       100 * rh_judged_error_frac(r), cut);
     }
     rh_table_append(table, out, "");
@@ -316,7 +318,10 @@ char *rh_report_judged_markdown(const RhJudged *judged)
     GString *out = g_string_new(NULL);
     RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
     g_autofree char *name = g_path_get_basename(judged->file);
-    g_string_append_printf(out, "`rehearse validate --cases %s`\n\n", name);
+    if (judged->shipped)
+        g_string_append(out, "`rehearse validate`\n\n");
+    else
+        g_string_append_printf(out, "`rehearse validate --cases %s`\n\n", name);
     append_answer(out, judged, &all);
     g_string_append(
         out,

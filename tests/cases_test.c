@@ -265,6 +265,39 @@ static void what_cannot_be_said_is_not_guessed(void)
                   "spiral");
 }
 
+/* --- the tree's own tables --- */
+
+/* A row of the table that constants are fitted to has, as a row of runs, the very layout it has there. */
+static void rows_fitted_to_are_said_alike(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table = rh_case_table_published(&error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    g_autoptr(RhTranslator) t = rh_translator_new(&error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    guint steps = table->steps->rows->len, others = table->rows->len - steps, timed = 0;
+    for (guint i = 0; i < table->rows->len; i++) {
+        const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
+        RhTranslated said;
+        g_autofree char *why = rh_translate(t, row, &said);
+        timed += !why && said.measured_s > 0;
+        if (i >= others && !why) {
+            const RhStep *step = &g_array_index(table->steps->rows, RhStep, i - others);
+            g_autofree char *of_step = rh_layout_format(&step->layout);
+            bool same = *step->apart || strcmp(of_step, said.strategy) == 0;
+            if (!same)
+                fprintf(stderr, "    line %d: %s\n    said: %s\n", step->line, of_step,
+                        said.strategy);
+            CU_ASSERT_TRUE(same);
+        }
+        if (why)
+            fprintf(stderr, "    %s:%d: %s\n", row->file, row->line, why);
+        CU_ASSERT_PTR_NULL(why);
+        rh_translated_clear(&said);
+    }
+    CU_ASSERT_TRUE(timed >= 400);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -284,5 +317,6 @@ int main(void)
             {"adapters_are_read_from_the_note", adapters_are_read_from_the_note},
             {"a_rate_is_a_time", a_rate_is_a_time},
             {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},
+            {"rows_fitted_to_are_said_alike", rows_fitted_to_are_said_alike},
             {0}});
 }

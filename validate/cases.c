@@ -195,10 +195,9 @@ static const char *rivals_of(const RhCaseRow *row)
     return g_intern_string(text->str);
 }
 
-static RhJudgedRow judged_row(const RhCaseTable *table, const RhCaseRow *row, const RhTranslated *t,
-                              char *why)
+static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char *why)
 {
-    RhJudgedRow r = {.id = g_strdup_printf("%s:%d", table->csv->name, row->line),
+    RhJudgedRow r = {.id = g_strdup_printf("%s:%d", row->file, row->line),
                      .line = row->line,
                      .source = g_intern_string(row->text[RH_CASE_SOURCE]),
                      .table = t->table,
@@ -267,7 +266,7 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
             continue;
         char *why = rh_translate(translator, row, &t);
         g_array_append_val(b->translated, t);
-        RhJudgedRow r = judged_row(table, row, &t, why);
+        RhJudgedRow r = judged_row(row, &t, why);
         r.fitted = !why && (t.fitted || took_part(&fitted, &t));
         g_array_append_val(judged->rows, r);
         if (why || g_hash_table_contains(b->item_of, t.key))
@@ -293,7 +292,8 @@ RhJudged *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options
     g_autoptr(RhTranslator) translator = rh_translator_new(error);
     if (!translator)
         return NULL;
-    RhJudged *judged = rh_judged_new(table->csv->name);
+    RhJudged *judged = rh_judged_new(table->name);
+    judged->shipped = table->steps != NULL;
     Batch b = {.options = options,
                .translated = g_array_new(FALSE, TRUE, sizeof(RhTranslated)),
                .items = g_array_new(FALSE, FALSE, sizeof(guint)),

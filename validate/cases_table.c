@@ -71,6 +71,7 @@ static bool check_header(const RhCsv *csv, GError **error)
 static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells, RhCaseRow *row,
                      GError **error)
 {
+    row->file = csv->name;
     row->line = cells->line;
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
         row->text[i] = at[i] < 0 ? "" : g_strstrip(cells->cells[at[i]]);
@@ -92,6 +93,7 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
 {
     g_autoptr(RhCaseTable) table = g_new0(RhCaseTable, 1);
     int32_t at[RH_CASE_COLUMNS_LAST];
+    table->name = g_strdup(csv->name);
     table->csv = csv;
     table->rows = g_array_new(FALSE, TRUE, sizeof(RhCaseRow));
     if (!check_header(csv, error))
@@ -124,6 +126,8 @@ void rh_case_table_free(RhCaseTable *table)
     if (!table)
         return;
     rh_csv_free(table->csv);
+    rh_steps_free(table->steps);
+    g_free(table->name);
     g_array_unref(table->rows);
     g_free(table);
 }

@@ -2,6 +2,7 @@
 /* Tables of measured training runs, as people publish them: CSV with a header (base/csv.h), a row a
  * run. Columns in any order; those a table lacks are empty. docs/validation.md has the list. */
 #include "base/csv.h"
+#include "calibrate/steps.h"
 
 /* ROW(enum's word, name in the header) */
 #define RH_CASE_COLUMNS(ROW)                                                                       \
@@ -46,19 +47,26 @@ RhCaseColumn rh_case_column_by_name(const char *name); /* LAST: no such column *
 
 /* A row as read: numbers are checked, 0 where the cell is empty. Texts are the table's. */
 typedef struct {
+    const char *file; /* borrowed: of the table, or of the file it was read from */
     int32_t line;
+    const RhModel *model;                   /* NULL: what its name and sizes say */
     const char *text[RH_CASE_COLUMNS_LAST]; /* "" where the cell is empty */
     int64_t whole[RH_CASE_COLUMNS_LAST];    /* of columns that hold whole numbers */
     double step_s, tflops;
 } RhCaseRow;
 
 typedef struct {
-    RhCsv *csv;   /* owned */
-    GArray *rows; /* RhCaseRow */
+    char *name;     /* owned: what it is called in reports */
+    RhCsv *csv;     /* owned */
+    RhSteps *steps; /* owned; NULL: it has no rows of such a table */
+    GArray *rows;   /* RhCaseRow */
 } RhCaseTable;
 
 /* RH_ERROR_INPUT with file:line:col and how to mend it; RH_ERROR_IO. */
 RhCaseTable *rh_case_table_load(const char *path, GError **error);
 RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **error);
+/* The tree's own: validate/data/published-runs.csv, and the rows of calibrate/data/published-steps.csv
+ * as rows like those (validate/cases_published.c). RH_ERROR_INPUT, RH_ERROR_IO. */
+RhCaseTable *rh_case_table_published(GError **error);
 void rh_case_table_free(RhCaseTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseTable, rh_case_table_free)

@@ -164,6 +164,11 @@ static bool say_model(Way *w)
     GError *local = NULL;
     const char *name = says(w, RH_CASE_SAYS_MODEL);
     g_autoptr(GString) key = g_string_new(NULL);
+    if (w->row->model) {
+        w->out->c.model = w->row->model;
+        w->model_key = g_strdup(w->row->model->name);
+        return true;
+    }
     if (!name)
         name = catalogue_model(cell(w, RH_CASE_MODEL));
     if (!name)

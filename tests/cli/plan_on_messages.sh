@@ -13,8 +13,6 @@ rehearse simulate "${job[@]}" -s tp2,pp2 --profile profile.json -o a.trace.json.
 rehearse simulate "${job[@]}" -s tp2,pp2 -o b.trace.json.gz | head -n 1
 rehearse compare a.trace.json.gz b.trace.json.gz | head -n 8
 rehearse validate --lab lab-star | tail -n 2
-rehearse validate 2>&1
-echo "exit $?"
 rehearse validate --suite mpi-large 2>&1
 echo "exit $?"
 rehearse calibrate -p lab-star --from profile.json 2>&1

@@ -24,5 +24,7 @@ rehearse validate --cases serving.csv 2>&1
 echo "exit $?"
 rehearse validate --suite mpi-quick --tolerance 10% 2>&1
 echo "exit $?"
-rehearse validate 2>&1
+rehearse validate --only SimuMax 2>&1
+echo "exit $?"
+rehearse validate --suite mpi-quick --run step 2>&1
 echo "exit $?"

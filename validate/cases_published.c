@@ -1,0 +1,99 @@
+#include <string.h>
+
+#include "base/data.h"
+#include "strategies/knobs.h"
+#include "validate/cases_table.h"
+
+#define NAME "published runs"
+
+static void say(RhCaseRow *row, RhCaseColumn column, const char *text)
+{
+    row->text[column] = g_intern_string(text);
+}
+
+static void say_whole(RhCaseRow *row, RhCaseColumn column, int64_t value)
+{
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+    row->whole[column] = value;
+    say(row, column, text);
+}
+
+static void say_knob(RhCaseRow *row, RhCaseColumn column, const char *key, const RhLayout *layout)
+{
+    g_autofree char *text = rh_knob_cell(rh_knob_find(key, strlen(key)), layout);
+    say(row, column, text);
+}
+
+/* A table of steps names a model after its source where others have another of that name. */
+static const char *bare_name(const RhStep *step)
+{
+    size_t length = strlen(step->source);
+    const char *name = step->model->name;
+    return strncmp(name, step->source, length) == 0 && name[length] == '-' ? name + length + 1
+                                                                           : name;
+}
+
+static void say_job(RhCaseRow *row, const RhStep *step, const char *title)
+{
+    g_autofree char *note = g_strdup_printf(
+        "%s; table=%s; attention=%s; norms=%s;", step->apart, step->table,
+        step->flash_attention ? "flash" : "unfused", step->fused_norms ? "fused" : "eager");
+    row->model = step->model;
+    row->step_s = step->seconds;
+    say(row, RH_CASE_SOURCE, title);
+    say(row, RH_CASE_MODEL, bare_name(step));
+    say(row, RH_CASE_GPU, step->platform->device->name);
+    say(row, RH_CASE_PRECISION, step->job.recipe->name);
+    say(row, RH_CASE_NOTE, note);
+    say_whole(row, RH_CASE_GPUS, step->job.gpus);
+    say_whole(row, RH_CASE_SEQ, step->job.sequence);
+    say_whole(row, RH_CASE_GLOBAL_BATCH, step->job.global_batch);
+}
+
+static void say_layout(RhCaseRow *row, const RhLayout *layout)
+{
+    const struct {
+        RhCaseColumn column;
+        int32_t value;
+    } wholes[] = {{RH_CASE_TP, layout->tp},  {RH_CASE_PP, layout->pp},
+                  {RH_CASE_DP, layout->dp},  {RH_CASE_CP, layout->cp},
+                  {RH_CASE_EP, layout->ep},  {RH_CASE_MICROBATCH, layout->microbatch},
+                  {RH_CASE_VPP, layout->vpp}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wholes); i++)
+        say_whole(row, wholes[i].column, wholes[i].value);
+    say_knob(row, RH_CASE_RECOMPUTE, "recompute", layout);
+    say_knob(row, RH_CASE_ZERO, "zero", layout);
+    say(row, RH_CASE_SEQPAR, layout->sequence_parallel ? "1" : "0");
+}
+
+/* As whoever publishes would have written it: what its words mean is said by the same rules. */
+static RhCaseRow row_of(const RhSteps *steps, const RhStep *step)
+{
+    const char *title = g_hash_table_lookup(steps->titles, step->source);
+    RhCaseRow row = {.file = "published-steps.csv", .line = step->line};
+    for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
+        row.text[i] = "";
+    say_job(&row, step, title ? title : step->source);
+    say_layout(&row, &step->layout);
+    return row;
+}
+
+RhCaseTable *rh_case_table_published(GError **error)
+{
+    g_autofree char *runs =
+        g_build_filename(rh_data_dir(), "validate", "data", "published-runs.csv", NULL);
+    g_autofree char *steps =
+        g_build_filename(rh_data_dir(), "calibrate", "data", "published-steps.csv", NULL);
+    g_autoptr(RhCaseTable) table = rh_case_table_load(runs, error);
+    if (!table || !(table->steps = rh_steps_load(steps, error)))
+        return NULL;
+    for (guint i = 0; i < table->rows->len; i++)
+        g_array_index(table->rows, RhCaseRow, i).file = "published-runs.csv";
+    for (guint i = 0; i < table->steps->rows->len; i++) {
+        RhCaseRow row = row_of(table->steps, &g_array_index(table->steps->rows, RhStep, i));
+        g_array_append_val(table->rows, row);
+    }
+    g_free(table->name);
+    table->name = g_strdup(NAME);
+    return g_steal_pointer(&table);
+}
