@@ -2,6 +2,7 @@
 /* Text that people and programs of theirs write: tables, layouts, names and words. */
 #include <glib.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The whole file, unwrapped where it is gzipped: UTF-8 without control characters but tabs and ends
  * of line, at most 64 MiB; a byte order mark is taken off. Caller frees. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:COLUMN. */
@@ -14,3 +15,6 @@ char *rh_text_plain(const char *text);
 /* The same checks of text that is already here; `name` stands in messages. Returns where it begins
  * behind a byte order mark, borrowed; NULL when it fails. */
 const char *rh_text_check(const char *name, const char *text, size_t length, GError **error);
+/* The same of one line of a file, its number from 1. */
+bool rh_text_check_line(const char *name, int64_t line, const char *text, size_t length,
+                        GError **error);

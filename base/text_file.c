@@ -25,18 +25,17 @@ static const char *flaw_at(const char *c, size_t left)
     return g_unichar_iscntrl(u) ? "a control character" : NULL;
 }
 
-const char *rh_text_check(const char *name, const char *text, size_t length, GError **error)
+static const char *check_from(const char *name, int64_t line, const char *start, size_t length,
+                              GError **error)
 {
-    const char *start = length >= strlen(MARK) && memcmp(text, MARK, strlen(MARK)) == 0
-                            ? text + strlen(MARK)
-                            : text,
-               *end = text + length;
-    size_t line = 1, column = 1;
+    const char *end = start + length;
+    size_t column = 1;
     for (const char *c = start; c < end; column++) {
         const char *flaw = flaw_at(c, (size_t)(end - c));
         if (flaw) {
-            rh_fail(error, RH_ERROR_INPUT, "%s:%zu:%zu: %s\nhelp: save it as UTF-8", name, line,
-                    column, flaw);
+            rh_fail(error, RH_ERROR_INPUT,
+                    "%s:%" G_GINT64_FORMAT ":%zu: %s\nhelp: save it as UTF-8", name, line, column,
+                    flaw);
             return NULL;
         }
         if (*c == '\n') {
@@ -46,6 +45,19 @@ const char *rh_text_check(const char *name, const char *text, size_t length, GEr
         c = g_utf8_next_char(c);
     }
     return start;
+}
+
+const char *rh_text_check(const char *name, const char *text, size_t length, GError **error)
+{
+    size_t mark =
+        length >= strlen(MARK) && memcmp(text, MARK, strlen(MARK)) == 0 ? strlen(MARK) : 0;
+    return check_from(name, 1, text + mark, length - mark, error);
+}
+
+bool rh_text_check_line(const char *name, int64_t line, const char *text, size_t length,
+                        GError **error)
+{
+    return check_from(name, line, text, length, error) != NULL;
 }
 
 /* What gzip wrapped, NUL added; *text and *length change. */
