@@ -7,6 +7,7 @@
  *     planning                   strategies/search/plan.h (rehearses in processes of their own)
  *     one layout, rehearsed      strategies/search/rehearse.h (in a process of its own)
  *     several jobs on a fabric   sim/engine/session.h (in this process), sim/engine/together.h
+ *     requests of a service      workloads/requests.h
  *
  * Errors are GErrors of domain RH_ERROR (base/error.h) with messages ready to print. Quantities are
  * SI, with the unit in the name. Call gsl_set_error_handler_off() first: GSL aborts otherwise.
@@ -24,3 +25,4 @@
 #include "strategies/stack.h"
 #include "strategies/train/train.h"
 #include "workloads/model.h"
+#include "workloads/requests.h"

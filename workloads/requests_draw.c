@@ -1,0 +1,85 @@
+/* Requests drawn at random (Mersenne twister of GSL, seeded). */
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+#include <math.h>
+
+#include "workloads/requests.h"
+
+/* Streams of one seed, told apart by adding to it; primes, so that neighbours of seeds rarely meet. */
+#define SEED_ARRIVALS 0
+#define SEED_LENGTHS  1000003
+
+static gsl_rng *rng_new(uint64_t seed, unsigned long stream)
+{
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    /* GSL reads 32 bits of a seed, and 0 as its default. */
+    gsl_rng_set(rng, (unsigned long)((seed ^ (seed >> 32)) & 0xffffffffu) + 1 + stream);
+    return rng;
+}
+
+/* Time at which a rate that goes linearly from a to b, `count` requests long, has brought s of them:
+ * the inverse of s = a t + (b - a) t^2 / (2 T), T = 2 count / (a + b); behind T the rate stays b. */
+static double ramp_time_s(const RhRequestsPlan *plan, double count, double s)
+{
+    double a = plan->rate_per_s, b = plan->rate_end_per_s, end_s = 2 * count / (a + b);
+    if (s >= count)
+        return end_s + (s - count) / b;
+    if (s <= 0)
+        return 0;
+    return 2 * s / (a + sqrt(a * a + 2 * s * (b - a) / end_s));
+}
+
+/* The next arrival's place on the axis of requests: of unit rate. */
+static double gap(const RhRequestsPlan *plan, gsl_rng *rng)
+{
+    switch (plan->arrival) {
+    case RH_ARRIVAL_BURST:
+        return 0;
+    case RH_ARRIVAL_EVEN:
+        return 1;
+    case RH_ARRIVAL_GAMMA:
+        return gsl_ran_gamma(rng, plan->burstiness, 1 / plan->burstiness);
+    case RH_ARRIVAL_POISSON:
+    case RH_ARRIVAL_RAMP:
+        break;
+    }
+    return gsl_ran_exponential(rng, 1);
+}
+
+void rh_requests_arrive(RhRequests *requests, const RhRequestsPlan *plan)
+{
+    gsl_rng *rng = rng_new(plan->seed, SEED_ARRIVALS);
+    double s = 0;
+    for (guint i = 0; i < requests->list->len; i++) {
+        RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+        q->t_s = plan->arrival == RH_ARRIVAL_BURST  ? 0
+                 : plan->arrival == RH_ARRIVAL_RAMP ? ramp_time_s(plan, requests->list->len, s)
+                                                    : s / plan->rate_per_s;
+        s += gap(plan, rng);
+    }
+    gsl_rng_free(rng);
+    requests->timed = true;
+}
+
+static int32_t length(RhLengthRange range, gsl_rng *rng)
+{
+    double share =
+        gsl_rng_uniform(rng); /* drawn also where there is no choice: one stream for all */
+    return range.low + (int32_t)floor(share * ((double)range.high - range.low + 1));
+}
+
+RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
+{
+    RhRequests *requests = rh_requests_new("drawn");
+    gsl_rng *rng = rng_new(plan->seed, SEED_LENGTHS);
+    g_array_set_size(requests->list, (guint)plan->count);
+    for (int32_t i = 0; i < plan->count; i++) {
+        RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+        *q = (RhRequest){.session = -1};
+        q->input_tokens = length(plan->input, rng);
+        q->output_tokens = length(plan->output, rng);
+    }
+    gsl_rng_free(rng);
+    rh_requests_arrive(requests, plan);
+    return requests;
+}
