@@ -1,0 +1,256 @@
+#include "strategies/serve/outcome.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define Z95         1.959963984540054 /* of the normal distribution, 97.5 % */
+#define BATCHES     20                /* of batch means: 10 to 30 (Schmeiser 1982) */
+#define T95         2.093024054408263 /* Student's t, 19 degrees of freedom, 97.5 % */
+#define BATCH_LEAST 10                /* fewer values in a batch tell nothing of neighbours */
+
+const char *rh_metric_name(RhMetric metric)
+{
+    static const char *const names[] = {"ttft", "tpot", "tbt", "e2e"};
+    return names[metric];
+}
+
+const char *rh_metric_about(RhMetric metric)
+{
+    static const char *const abouts[] = {"time to the first token", "time per further token",
+                                         "gap between two tokens", "time to the last token"};
+    return abouts[metric];
+}
+
+const char *rh_ttft_part_name(RhTtftPart part)
+{
+    static const char *const names[] = {"queue", "prefill", "interference", "transfer"};
+    return names[part];
+}
+
+double rh_served_metric_s(const RhServed *s, RhMetric metric)
+{
+    switch (metric) {
+    case RH_METRIC_TTFT:
+        return s->t_first_s - s->t_arrive_s;
+    case RH_METRIC_TPOT:
+        return s->output_tokens > 1 ? (s->t_end_s - s->t_first_s) / (s->output_tokens - 1)
+                                    : (double)NAN;
+    case RH_METRIC_TBT:
+        return s->output_tokens > 1 ? s->tbt_max_s : (double)NAN;
+    case RH_METRIC_E2E:
+        return s->t_end_s - s->t_arrive_s;
+    case RH_METRIC_LAST:
+        break;
+    }
+    g_return_val_if_reached((double)NAN);
+}
+
+double rh_served_ttft_part_s(const RhServed *s, RhTtftPart part)
+{
+    switch (part) {
+    case RH_TTFT_QUEUE:
+        return s->t_admit_s - s->t_arrive_s;
+    case RH_TTFT_PREFILL:
+        return s->t_first_s - s->t_admit_s - s->t_stall_s - s->t_transfer_s;
+    case RH_TTFT_INTERFERENCE:
+        return s->t_stall_s;
+    case RH_TTFT_TRANSFER:
+        return s->t_transfer_s;
+    case RH_TTFT_LAST:
+        break;
+    }
+    g_return_val_if_reached((double)NAN);
+}
+
+/* --- estimates --- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Between the two nearest ranks, as numpy.percentile does. */
+static double quantile(const double *sorted, size_t count, double share)
+{
+    double place = share * (double)(count - 1);
+    size_t below = (size_t)floor(place);
+    double part = place - (double)below;
+    return below + 1 < count ? sorted[below] + part * (sorted[below + 1] - sorted[below])
+                             : sorted[count - 1];
+}
+
+/* The variance of means of batches of neighbours; NaN where there are too few values. `at_most` is NaN
+ * for the values themselves, else they count 1 when at most that. */
+static double batch_variance(const double *values, size_t count, double at_most)
+{
+    size_t size = count / BATCHES, from = count - size * BATCHES;
+    double sum = 0, squares = 0;
+    if (size < BATCH_LEAST)
+        return (double)NAN;
+    for (size_t b = 0; b < BATCHES; b++) {
+        double mean = 0;
+        for (size_t i = 0; i < size; i++) {
+            double x = values[from + b * size + i];
+            mean += (isnan(at_most) ? x : x <= at_most) / (double)size;
+        }
+        sum += mean;
+        squares += mean * mean;
+    }
+    return fmax(0, squares - sum * sum / BATCHES) / (BATCHES - 1);
+}
+
+static RhEstimate estimate_mean(const double *values, size_t count)
+{
+    double sum = 0, squares = 0, n = (double)count;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - sum / n) * (values[i] - sum / n);
+    double batches = batch_variance(values, count, (double)NAN);
+    double half = !isnan(batches) ? T95 * sqrt(batches / BATCHES)
+                  : count > 1     ? Z95 * sqrt(squares / (n - 1) / n)
+                                  : (double)NAN;
+    return (RhEstimate){sum / n, sum / n - half, sum / n + half};
+}
+
+/* How much more the share below the quantile varies than that of independent values would. */
+static double inflation(const double *values, size_t count, double share, double value)
+{
+    double batches = batch_variance(values, count, value);
+    double size = (double)(count / BATCHES);
+    return isnan(batches) ? 1 : fmax(1, batches * size / (share * (1 - share)));
+}
+
+/* The share of the values below a quantile is normal about `share`: order statistics that far away. */
+static RhEstimate estimate_quantile(const double *values, const double *sorted, size_t count,
+                                    double share)
+{
+    double value = quantile(sorted, count, share), n = (double)count;
+    double wide = inflation(values, count, share, value);
+    double half = Z95 * sqrt(n * share * (1 - share) * wide);
+    double low = floor(n * share - half) - 1, high = ceil(n * share + half);
+    return (RhEstimate){value, low < 0 ? (double)NAN : sorted[(size_t)low],
+                        high > n - 1 ? (double)NAN : sorted[(size_t)high]};
+}
+
+RhSpread rh_spread(const double *values, size_t count)
+{
+    const RhEstimate none = {(double)NAN, (double)NAN, (double)NAN};
+    if (count == 0)
+        return (RhSpread){0, none, none, none, none};
+    RhSpread spread = {.count = (int64_t)count, .mean = estimate_mean(values, count)};
+    g_autofree double *sorted = g_memdup2(values, count * sizeof *values);
+    qsort(sorted, count, sizeof *sorted, ascending);
+    spread.p50 = estimate_quantile(values, sorted, count, 0.5);
+    spread.p90 = estimate_quantile(values, sorted, count, 0.9);
+    spread.p99 = estimate_quantile(values, sorted, count, 0.99);
+    return spread;
+}
+
+/* Bins are narrow, but what they hold is not known in its order: no interval. */
+static double gap_quantile_s(const int64_t *gaps, int64_t count, double share)
+{
+    int64_t below = 0, rank = (int64_t)ceil(share * (double)count);
+    for (int32_t bin = 0; bin < RH_GAP_BINS; bin++) {
+        below += gaps[bin];
+        if (below >= rank)
+            return rh_gap_s(bin);
+    }
+    return (double)NAN;
+}
+
+static RhSpread spread_of_gaps(const RhServiceResult *result)
+{
+    int64_t count = 0;
+    double sum_s = 0;
+    for (int32_t bin = 0; bin < RH_GAP_BINS; bin++) {
+        count += result->gaps[bin];
+        sum_s += (double)result->gaps[bin] * rh_gap_s(bin);
+    }
+    if (count == 0)
+        return rh_spread(NULL, 0);
+    return (RhSpread){count,
+                      {sum_s / (double)count, (double)NAN, (double)NAN},
+                      {gap_quantile_s(result->gaps, count, 0.5), (double)NAN, (double)NAN},
+                      {gap_quantile_s(result->gaps, count, 0.9), (double)NAN, (double)NAN},
+                      {gap_quantile_s(result->gaps, count, 0.99), (double)NAN, (double)NAN}};
+}
+
+/* --- the outcome --- */
+
+/* One number of each request that was done, in order; those that have none are passed over. */
+static RhSpread spread_of(const RhServiceResult *result, double (*of)(const RhServed *, int),
+                          int what)
+{
+    g_autofree double *values = g_new(double, MAX(result->served->len, 1));
+    size_t count = 0;
+    for (guint i = 0; i < result->served->len; i++) {
+        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        double x = s->outcome == RH_SERVED_DONE ? of(s, what) : (double)NAN;
+        if (!isnan(x))
+            values[count++] = x;
+    }
+    return rh_spread(values, count);
+}
+
+static double metric_of(const RhServed *s, int metric)
+{
+    return rh_served_metric_s(s, (RhMetric)metric);
+}
+
+static double part_of(const RhServed *s, int part)
+{
+    return rh_served_ttft_part_s(s, (RhTtftPart)part);
+}
+
+static bool keeps_all(const RhServed *s, const RhSlos *slos)
+{
+    if (s->outcome != RH_SERVED_DONE)
+        return false;
+    for (int32_t k = 0; k < slos->count; k++)
+        if (rh_served_metric_s(s, slos->list[k].metric) > slos->list[k].limit_s)
+            return false;
+    return true;
+}
+
+static void count_requests(const RhServiceResult *result, const RhSlos *slos, RhOutcome *out)
+{
+    int64_t met = 0;
+    out->requests_count = result->served->len;
+    for (guint i = 0; i < result->served->len; i++) {
+        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        out->completed_count += s->outcome == RH_SERVED_DONE;
+        out->refused_count += s->outcome == RH_SERVED_REFUSED;
+        out->unfinished_count += s->outcome == RH_SERVED_UNFINISHED;
+        out->preempted_count += s->preempted_count;
+        out->tokens_in += s->outcome == RH_SERVED_DONE ? s->input_tokens : 0;
+        out->tokens_out += s->outcome == RH_SERVED_DONE ? s->output_tokens : 0;
+        met += keeps_all(s, slos);
+    }
+    out->slo_met_frac = out->requests_count ? (double)met / (double)out->requests_count : 1;
+    out->goodput_per_s = result->duration_s > 0 ? (double)met / result->duration_s : 0;
+}
+
+RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
+{
+    static const RhSlos no_slos = {0};
+    RhOutcome out = {.duration_s = result->duration_s, .slos_kept = true, .slos_kept_surely = true};
+    double per_s = result->duration_s > 0 ? 1 / result->duration_s : 0;
+    slos = slos ? slos : &no_slos;
+    count_requests(result, slos, &out);
+    out.tokens_per_s = (double)out.tokens_out * per_s;
+    out.tokens_per_s_per_gpu = out.tokens_per_s / MAX(result->gpus, 1);
+    out.request_rate_per_s = (double)out.completed_count * per_s;
+    for (int m = 0; m < RH_METRIC_LAST; m++)
+        out.metrics[m] =
+            m == RH_METRIC_TBT ? spread_of_gaps(result) : spread_of(result, metric_of, m);
+    for (int p = 0; p < RH_TTFT_LAST; p++)
+        out.ttft_parts[p] = spread_of(result, part_of, p);
+    for (int32_t k = 0; k < slos->count; k++) {
+        out.verdicts[k] = rh_slo_judge(&slos->list[k], result);
+        out.slos_kept &= out.verdicts[k].kept;
+        out.slos_kept_surely &= out.verdicts[k].kept_surely;
+    }
+    return out;
+}

@@ -1,0 +1,95 @@
+#pragma once
+/* Figures of a service's records: what docs/model-serving.md defines, once, for every report.
+ *
+ *     RhSlos slos = {0};
+ *     rh_slos_parse(&slos, RH_METRIC_TTFT, "p99<5s,mean<500ms", &error);
+ *     RhOutcome outcome = rh_outcome(result, &slos);
+ *     ... outcome.metrics[RH_METRIC_TTFT].p99.value, outcome.slo_met_frac ... */
+#include <stdbool.h>
+
+#include "strategies/serve/served.h"
+
+typedef enum {
+    RH_METRIC_TTFT, /* sent until the first token */
+    RH_METRIC_TPOT, /* first token until the last, over the tokens but one */
+    RH_METRIC_TBT,  /* gap between two tokens of a request */
+    RH_METRIC_E2E,  /* sent until the last token */
+    RH_METRIC_LAST
+} RhMetric;
+const char *rh_metric_name(RhMetric metric);  /* "ttft" */
+const char *rh_metric_about(RhMetric metric); /* "time to the first token" */
+
+/* Of the time to the first token; they sum to it. */
+typedef enum {
+    RH_TTFT_QUEUE,        /* sent until first scheduled */
+    RH_TTFT_PREFILL,      /* iterations that worked on its prompt */
+    RH_TTFT_INTERFERENCE, /* iterations that did not, once it was scheduled */
+    RH_TTFT_TRANSFER,     /* keys and values on their way */
+    RH_TTFT_LAST
+} RhTtftPart;
+const char *rh_ttft_part_name(RhTtftPart part);
+
+/* A figure and its 95 % interval; NaN: unknown, or open on that side. */
+typedef struct {
+    double value, low, high;
+} RhEstimate;
+
+typedef struct {
+    int64_t count; /* 0: all others are NaN */
+    RhEstimate mean, p50, p90, p99;
+} RhSpread;
+
+/* `values` in the order in which they came to be. The interval of the mean is that of
+ * batch means; of a quantile, that of order statistics, widened as neighbours are alike. */
+RhSpread rh_spread(const double *values, size_t count);
+
+/* A service level: "p99<5s" is kept when at least 99 % of the requests (of TBT: of the gaps) keep
+ * below 5 s. */
+typedef struct {
+    RhMetric metric;
+    double share; /* 0.99; 0: the mean */
+    double limit_s;
+} RhSlo;
+
+#define RH_SLOS_MAX 16
+typedef struct {
+    int32_t count;
+    RhSlo list[RH_SLOS_MAX];
+} RhSlos;
+
+/* Appends what "p99<5s" or "p90<300ms,mean<200ms" says. RH_ERROR_USAGE; *slos is then as it was. */
+bool rh_slos_parse(RhSlos *slos, RhMetric metric, const char *text, GError **error);
+char *rh_slo_text(const RhSlo *slo); /* "ttft p99<5 s"; caller frees */
+
+/* How a level was kept. */
+typedef struct {
+    double measured;  /* share within the limit, or the mean, s; NaN: nothing to judge by */
+    double margin;    /* 95 %: half the width of what `measured` may be */
+    bool kept;        /* as measured */
+    bool kept_surely; /* also at the bad end of its interval */
+} RhSloVerdict;
+
+/* Requests that were refused or left unfinished break every quantile; a mean is of those done. */
+RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhServiceResult *result);
+
+typedef struct {
+    int64_t requests_count, completed_count, refused_count, unfinished_count, preempted_count;
+    int64_t tokens_in, tokens_out; /* of completed requests */
+    double duration_s;
+    double tokens_per_s; /* generated */
+    double tokens_per_s_per_gpu;
+    double request_rate_per_s; /* completed */
+    double
+        slo_met_frac; /* of all requests, those that keep every limit of theirs; 1 without levels */
+    double goodput_per_s; /* these, per second */
+    RhSpread metrics[RH_METRIC_LAST];
+    RhSpread ttft_parts[RH_TTFT_LAST];
+    RhSloVerdict verdicts[RH_SLOS_MAX]; /* of the levels, in their order */
+    bool slos_kept, slos_kept_surely;
+} RhOutcome;
+
+RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos);
+
+/* Of one request; NaN where it has none. TBT is its longest gap. */
+double rh_served_metric_s(const RhServed *served, RhMetric metric);
+double rh_served_ttft_part_s(const RhServed *served, RhTtftPart part);

@@ -1,0 +1,24 @@
+#include "strategies/serve/served.h"
+
+#include <math.h>
+
+void rh_service_result_free(RhServiceResult *result)
+{
+    if (!result)
+        return;
+    if (result->served)
+        g_array_unref(result->served);
+    g_free(result);
+}
+
+int32_t rh_gap_bin(double gap_s)
+{
+    if (!(gap_s > RH_GAP_LEAST_S))
+        return 0;
+    return (int32_t)fmin(1 + log(gap_s / RH_GAP_LEAST_S) / log(RH_GAP_RATIO), RH_GAP_BINS - 1);
+}
+
+double rh_gap_s(int32_t bin)
+{
+    return RH_GAP_LEAST_S * pow(RH_GAP_RATIO, bin - 0.5);
+}

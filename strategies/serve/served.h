@@ -1,0 +1,46 @@
+#pragma once
+/* What became of each request that a service was sent. Metrics are defined in docs/model-serving.md. */
+#include <glib.h>
+#include <stdint.h>
+
+typedef enum {
+    RH_SERVED_UNFINISHED,
+    RH_SERVED_DONE,
+    RH_SERVED_REFUSED, /* longer than what the model or its cache can hold */
+} RhServedOutcome;
+
+/* Seconds from the beginning of the simulation. */
+typedef struct {
+    double t_arrive_s;   /* sent by the client */
+    double t_admit_s;    /* first scheduled; NaN: never */
+    double t_first_s;    /* first token at the client; NaN: never */
+    double t_end_s;      /* last token at the client; NaN: never */
+    double t_stall_s;    /* of the time to the first token: behind others' prompts, once admitted */
+    double t_transfer_s; /* of it: keys and values on their way to where tokens are decoded */
+    double tbt_max_s;    /* the longest gap between two of its tokens */
+    int32_t input_tokens, output_tokens, preempted_count, replica;
+    RhServedOutcome outcome;
+} RhServed;
+
+/* Gaps between tokens, as counts in bins of equal ratio. */
+#define RH_GAP_BINS    2048
+#define RH_GAP_LEAST_S 1e-5
+#define RH_GAP_RATIO   1.01
+
+typedef struct {
+    GArray *served; /* RhServed, in the order of the requests */
+    double duration_s;
+    int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
+    int64_t tokens_in, tokens_out;
+    double kv_peak_frac,
+        busy_frac; /* of blocks, of the fullest replica; of time, of the mean one */
+    int32_t gpus;
+    int64_t gaps[RH_GAP_BINS];
+} RhServiceResult;
+
+void rh_service_result_free(RhServiceResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServiceResult, rh_service_result_free)
+
+/* The bin of a gap; and the gap in the middle of a bin. */
+int32_t rh_gap_bin(double gap_s);
+double rh_gap_s(int32_t bin);
