@@ -180,10 +180,13 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
                                             (int32_t)rh_train_microbatches(&k->c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
-    g_autofree RhInFlight *peaks = rh_stage_peaks_new(pieces, chunks, shape);
+    g_autofree const RhChunkMemory **each = g_new(const RhChunkMemory *, layout->pp * layout->vpp);
+    for (int32_t g = 0; g < layout->pp * layout->vpp; g++)
+        each[g] = &chunks[g];
     double peak = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, peaks, layout, stage);
+        RhInFlight in_flight = rh_stage_peak(pieces, each, shape, stage);
+        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &in_flight, layout, stage);
         check_stage(p, &m, text);
         peak = fmax(peak, m.peak_bytes);
     }
@@ -191,6 +194,11 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     RH_CHECK_CLOSE(worst.peak_bytes, peak, TOLERANCE);
     RH_CHECK_CLOSE(rh_ledger_walk(p, worst.stage, RH_MEMORY_TIER_HBM).peak_bytes, peak, TOLERANCE);
     g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
+    RhTrainMemory within;
+    CU_ASSERT_FALSE(
+        rh_screen_memory_within(screen, layout, worst.peak_bytes * (1 - 1e-9), &within));
+    CU_ASSERT_TRUE(rh_screen_memory_within(screen, layout, worst.peak_bytes, &within));
+    CU_ASSERT_EQUAL(within.peak_bytes, worst.peak_bytes);
     CU_ASSERT_EQUAL(rh_screen_memory(screen, layout).peak_bytes, worst.peak_bytes);
     CU_ASSERT_EQUAL(rh_screen_tasks(screen, layout), p->tasks->len);
 }

@@ -20,30 +20,41 @@ char *rh_advice_memory_reason(const RhTrainMemory *m, double limit_bytes)
                            rh_memory_name((RhMemoryUse)largest));
 }
 
-/* The space of a changed question: is any layout legal, and what is the least memory one needs? */
+/* The space of a changed question: what is the least memory that a layout needs, where that is not above
+ * the first `peak_bytes`? */
 typedef struct {
     RhScreen *screen;
-    int64_t legal;
-    double peak_bytes;
+    bool some;         /* one needs no more */
+    double peak_bytes; /* the least so far */
 } Least;
 
 static bool take_least(const RhLayout *layout, void *user)
 {
     Least *least = user;
-    least->legal++;
-    least->peak_bytes = fmin(least->peak_bytes, rh_screen_memory(least->screen, layout).peak_bytes);
+    RhTrainMemory m;
+    if (rh_screen_memory_within(least->screen, layout, least->peak_bytes, &m)) {
+        least->peak_bytes = m.peak_bytes;
+        least->some = true;
+    }
     return true;
 }
 
+/* INFINITY where every layout needs more than `most_bytes`. */
 static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
-                         int64_t *legal)
+                         double most_bytes)
 {
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
-    Least least = {screen, 0, (double)INFINITY};
+    Least least = {screen, false, most_bytes};
     rh_space_walk(c, o->constraints, o->constraints_count, deadline, take_least, &least);
-    *legal = least.legal;
-    return least.peak_bytes;
+    return least.some ? least.peak_bytes : (double)INFINITY;
+}
+
+static bool count_one(const RhLayout *layout, void *user)
+{
+    (void)layout;
+    ++*(int64_t *)user;
+    return true;
 }
 
 void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
@@ -57,10 +68,8 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
         if (o->constraints[i].knob && o->constraints[i].relation == 0)
             rh_knob_store(o->constraints[i].knob, &probe, (int32_t)o->constraints[i].value);
     rh_train_complete(c, &probe);
-    int64_t legal;
-    RhPlanOptions free_options = *o;
-    free_options.constraints_count = 0;
-    least_peak(c, &free_options, deadline, &legal);
+    int64_t legal = 0;
+    rh_space_walk(c, NULL, 0, deadline, count_one, &legal);
     if (!rh_train_legal(c, &probe, &why) && legal > 0) {
         rh_fail(error, RH_ERROR_USAGE, "%s", why->message);
         return;
@@ -110,7 +119,6 @@ static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
 {
     g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
     RhCase changed = *s->c;
-    int64_t legal;
     changed.platform = wider;
     if (kind == RH_CHANGE_SEQUENCE)
         changed.job.sequence = value;
@@ -121,8 +129,7 @@ static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
         changed.job.gpus = (int32_t)value;
         wider->nodes_count = MAX(wider->nodes_count, (changed.job.gpus + each - 1) / each);
     }
-    double peak = least_peak(&changed, s->o, s->deadline, &legal);
-    return peak > most_bytes(&changed, s->o) ? (double)INFINITY : peak;
+    return least_peak(&changed, s->o, s->deadline, most_bytes(&changed, s->o));
 }
 
 /* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
@@ -167,11 +174,10 @@ static bool try_constraints(Search *s, const RhConstraint *left, int32_t count,
                             RhSmallestChange change)
 {
     RhPlanOptions o = *s->o;
-    int64_t legal;
     o.constraints = left;
     o.constraints_count = count;
-    change.peak_bytes = least_peak(s->c, &o, s->deadline, &legal);
-    if (change.peak_bytes > most_bytes(s->c, &o))
+    change.peak_bytes = least_peak(s->c, &o, s->deadline, most_bytes(s->c, &o));
+    if (isinf(change.peak_bytes))
         return false;
     Change found = {0, change};
     g_array_append_val(s->changes, found);

@@ -94,6 +94,14 @@ static inline double drain_s(const Terms *t, int32_t s)
     return t->spans->drain_s[g] + messages + t->after_s;
 }
 
+/* All slots are done, and what the stage does `after`; or what goes back is. */
+static inline double slots_s(const Terms *t, int32_t s, double after)
+{
+    double work = fill_s(t, s) + t->prices->work_s[s];
+    double back = t->p > 1 ? work - t->prices->behind_back_s[s] + drain_s(t, s) : 0;
+    return rh_later(work + after, back);
+}
+
 /* Six lanes at most (ten, where the schedule turns) hold `share` of the SMs each. While their shares are
  * no more than all, an idle second more never makes the sum less, so the least idle time gives a bound.
  */
@@ -129,13 +137,12 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
     double after = t->flows[s]->end_s + t->flows[s]->optimizer_s;
     for (int32_t i = s; i < end; i++) {
-        double fill = fill_s(t, i), work = fill + prices->work_s[i];
-        double back = t->p > 1 ? work - prices->behind_back_s[i] + drain_s(t, i) : 0;
+        double fill = fill_s(t, i);
         l.turn_s = rh_later(l.turn_s, fill + prices->before_last_s[i]);
         int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, i, t->v - 1);
         double here = t->turns ? i * t->next_s : (t->p - 1 - i) * t->back_s;
         l.through_s = rh_later(l.through_s, first - spans->drain_s[g + 1] + here);
-        l.work_s = rh_later(l.work_s, rh_later(work + after, back));
+        l.work_s = rh_later(l.work_s, slots_s(t, i, after));
     }
     return l;
 }
@@ -192,27 +199,43 @@ static void price_messages(Terms *t, double bytes)
         rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));
 }
 
+/* Without what scripts communicate. */
+static Terms terms_of_work(RhScreen *screen, const RhLayout *l, const RhTables *tables)
+{
+    int32_t most_lanes = tables->shape->schedule->turns ? 10 : 6;
+    Terms t = {.screen = screen,
+               .spans = tables->spans,
+               .shape = tables->shape,
+               .prices = tables->prices,
+               .net = tables->net,
+               .p = l->pp,
+               .v = l->vpp,
+               .turns = tables->shape->schedule->turns,
+               .m = tables->shape->m,
+               .share = tables->net->uniform ? rh_earlier(screen->held_frac, 1.0 / most_lanes) : 0};
+    price_messages(&t, tables->shard->pieces->message_bytes);
+    return t;
+}
+
 static Terms terms_of(RhScreen *screen, const RhLayout *l)
 {
     RhTables tables = rh_screen_tables(screen, l);
-    int32_t most_lanes = tables.shape->schedule->turns ? 10 : 6;
-    Terms t = {.screen = screen,
-               .spans = tables.spans,
-               .shape = tables.shape,
-               .prices = tables.prices,
-               .net = tables.net,
-               .set = tables.flows,
-               .flows = tables.flows->of_stage,
-               .p = l->pp,
-               .v = l->vpp,
-               .turns = tables.shape->schedule->turns,
-               .m = tables.shape->m,
-               .share = tables.net->uniform ? rh_earlier(screen->held_frac, 1.0 / most_lanes) : 0,
-               .begin_s = tables.flows->of_stage[0]->first_wait_s,
-               .after_s =
-                   tables.flows->of_stage[0]->end_s + tables.flows->of_stage[0]->optimizer_s};
-    price_messages(&t, tables.shard->pieces->message_bytes);
+    Terms t = terms_of_work(screen, l, &tables);
+    t.set = rh_screen_flow_set(screen, l);
+    t.flows = t.set->of_stage;
+    t.begin_s = t.flows[0]->first_wait_s;
+    t.after_s = t.flows[0]->end_s + t.flows[0]->optimizer_s;
     return t;
+}
+
+double rh_screen_work_s(RhScreen *screen, const RhLayout *l)
+{
+    RhTables tables = rh_screen_tables(screen, l);
+    Terms t = terms_of_work(screen, l, &tables);
+    double worst = 0;
+    for (int32_t s = 0; s < t.p; s++)
+        worst = rh_later(worst, slots_s(&t, s, 0));
+    return worst;
 }
 
 /* The latest of `worst` and of the sums over stages. */

@@ -2,6 +2,7 @@
 
 #include "strategies/search/account.h"
 #include "strategies/search/advice.h"
+#include "strategies/search/screen.h"
 
 #define MISSES_MAX 3
 
@@ -56,18 +57,27 @@ static void add(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *
     insert(misses, layout, memory, bound_s);
 }
 
+/* What is not below this is no near miss, or not among the quickest. */
+static double worth_s(const RhPlan *plan)
+{
+    const GPtrArray *misses = plan->near_misses;
+    return misses->len == MISSES_MAX ? ((const RhNearMiss *)misses->pdata[MISSES_MAX - 1])->bound_s
+                                     : ((const RhRehearsal *)plan->entries->pdata[0])->step_time_s;
+}
+
 void rh_near_misses(const RhCase *c, RhScreen *screen, const GArray *space, const GArray *memories,
                     double most_bytes, RhPlan *plan)
 {
-    const RhRehearsal *best = plan->entries->pdata[0];
     for (guint i = 0; i < memories->len; i++) {
         const RhTrainMemory *memory = &g_array_index(memories, RhTrainMemory, i);
         const RhLayout *layout = &g_array_index(space, RhLayout, i);
         if (memory->peak_bytes <= most_bytes ||
             memory->peak_bytes > (1 + RH_NEAR_FRAC) * most_bytes)
             continue;
+        if (rh_screen_work_s(screen, layout) * rh_straggler_factor(c) >= worth_s(plan))
+            continue;
         double bound_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
-        if (bound_s < best->step_time_s)
+        if (bound_s < worth_s(plan))
             add(plan->near_misses, layout, memory, bound_s);
     }
     for (guint k = 0; k < plan->near_misses->len; k++) {

@@ -1,5 +1,5 @@
-/* The funnel. Candidates are taken best bound first: one met with the sums of its closed form gets the
- * whole of it and goes back, one met with that its segment bound; one met with its segment bound joins
+/* The funnel. Candidates are taken best bound first: one met with the work of its slots gets the sums of
+ * its closed form and goes back, one met with these the whole of it, one met with that its segment bound; one met with its segment bound joins
  * the batch that is rehearsed. The search ends when no bound left is below (1 - gap) x the K-th best
  * rehearsal. */
 #include "strategies/search/plan.h"
@@ -87,27 +87,27 @@ static void enter(Funnel *f, int32_t i)
 {
     double peak = memory_at(f, i)->peak_bytes;
     Race *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
-    double key = by_memory(f) ? peak : rh_screen_sums_s(f->screen, layout_at(f, i));
+    double key = by_memory(f) ? peak : rh_screen_work_s(f->screen, layout_at(f, i));
     f->plan->fit_count++;
     f->plan->screened_count++;
     f->plan->roomy_count += race == &f->main;
-    rh_heap_push(race->heap, (RhCandidate){i, key, by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_SUMS});
+    rh_heap_push(race->heap, (RhCandidate){i, key, by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
 }
 
-/* Memory of a layout; its closed-form bound where it fits. What neither fits nor nearly does is
+/* Memory of a layout; the work of its slots where it fits. What neither fits nor nearly does is
  * forgotten. */
 static bool screen_one(const RhLayout *l, void *user)
 {
     Funnel *f = user;
-    RhTrainMemory m = rh_screen_memory(f->screen, l);
+    RhTrainMemory m;
     if (f->plan->legal_count++ % 64 == 0)
         report(f, "fit", f->plan->fit_count, f->plan->legal_count);
-    if (m.peak_bytes <= (1 + RH_NEAR_FRAC) * f->room.most_bytes) {
+    if (rh_screen_memory_within(f->screen, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
         g_array_append_vals(f->space, l, 1);
         g_array_append_val(f->memories, m);
+        if (m.peak_bytes <= f->room.most_bytes)
+            enter(f, (int32_t)f->space->len - 1);
     }
-    if (m.peak_bytes <= f->room.most_bytes)
-        enter(f, (int32_t)f->space->len - 1);
     return !out_of_time(f);
 }
 
@@ -341,18 +341,20 @@ static void leave_out(Funnel *f, const RhCandidate *c)
 /* The next better bound of a candidate, with which it goes back. */
 static void refine(Funnel *f, RhCandidate c)
 {
-    const RhLayout *l = layout_at(f, c.layout);
-    c.kind = c.kind == RH_KEY_SUMS ? RH_KEY_CLOSED : RH_KEY_SEGMENT;
+    static double (*const bound_s[])(RhScreen *,
+                                     const RhLayout *) = {[RH_KEY_SUMS] = rh_screen_sums_s,
+                                                          [RH_KEY_CLOSED] = rh_screen_bound_s,
+                                                          [RH_KEY_SEGMENT] = rh_screen_segment_s};
+    c.kind++;
     f->plan->segments_count += c.kind == RH_KEY_SEGMENT;
-    c.key = fmax(c.key,
-                 (c.kind == RH_KEY_CLOSED ? rh_screen_bound_s : rh_screen_segment_s)(f->screen, l));
+    c.key = fmax(c.key, bound_s[c.kind](f->screen, layout_at(f, c.layout)));
     rh_heap_push(f->race->heap, c);
 }
 
 static void take(Funnel *f, RhCandidate c)
 {
     const RhLayout *l = layout_at(f, c.layout);
-    if (c.kind != RH_KEY_SUMS && beaten_by_kind(f, &c))
+    if (c.kind >= RH_KEY_CLOSED && beaten_by_kind(f, &c))
         return;
     if (c.kind != RH_KEY_SEGMENT) {
         refine(f, c);
@@ -407,7 +409,7 @@ static void fill_with_bounds(Funnel *f)
 static double least_left(Funnel *f)
 {
     GArray *heap = f->main.heap;
-    while (heap->len > 0 && rh_heap_top(heap)->kind == RH_KEY_SUMS && !out_of_time(f))
+    while (heap->len > 0 && rh_heap_top(heap)->kind < RH_KEY_CLOSED && !out_of_time(f))
         refine(f, rh_heap_pop(heap));
     return rh_heap_least(heap);
 }

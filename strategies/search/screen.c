@@ -479,10 +479,8 @@ RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
 RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
 {
     RhScreenKey key = key_of(s, l);
-    RhTables t = {.shard = shard_of(s, l, &key),
-                  .shape = shape_of(s, l, &key),
-                  .net = net_of(s, l, &key),
-                  .flows = flows_of(s, l, &key)};
+    RhTables t = {
+        .shard = shard_of(s, l, &key), .shape = shape_of(s, l, &key), .net = net_of(s, l, &key)};
     t.spans = rh_screen_spans(s, t.shard, split_of(s, l, &key), t.net);
     t.prices = rh_screen_prices(t.spans, t.shape);
     return t;

@@ -66,12 +66,19 @@ typedef struct {
     GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
 } RhShardCost;
 
+/* In flight when a stage is fullest. */
+typedef struct {
+    RhInFlight in_flight;
+    bool known; /* it was asked for */
+} RhStagePeak;
+
 /* Memory of a shard on a split. */
 typedef struct {
-    RhStageHeld *held;          /* per stage */
-    GHashTable *peaks;          /* RhShape* -> RhInFlight, per stage; owned */
-    const RhShape *peaks_shape; /* asked for last */
-    const RhInFlight *peaks_last;
+    const RhChunkMemory **chunks; /* per model chunk; the shard's */
+    RhStageHeld *held;            /* per stage */
+    GHashTable *peaks;            /* RhShape* -> RhStagePeak, per stage; owned */
+    const RhShape *peaks_shape;   /* asked for last */
+    RhStagePeak *peaks_last;
 } RhRooms;
 
 typedef struct {
@@ -254,12 +261,11 @@ struct RhScreen {
 guint rh_pair_hash(const void *key);
 gboolean rh_pair_equal(const void *a, const void *b);
 
-/* All that a bound reads of a layout, looked up at once. */
+/* All that a bound reads of a layout, but what scripts communicate, looked up at once. */
 typedef struct {
     RhShardCost *shard;
     const RhShape *shape;
     const RhNet *net;
-    const RhFlowSet *flows;
     RhSpans *spans;
     const RhPrices *prices;
 } RhTables;
@@ -267,7 +273,13 @@ RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
 /* The closed form without critical paths and the busiest link, which take the most time where nobody
  * asked for them before: rh_screen_bound_s is never below. */
 double rh_screen_sums_s(RhScreen *screen, const RhLayout *layout);
-/* rh_train_memory with the tables at hand. */
+/* What a layout's slots take with the messages of one micro-batch, all else for nothing: scripts, which
+ * take the most time to make, are not asked for. rh_screen_sums_s is never below. */
+double rh_screen_work_s(RhScreen *screen, const RhLayout *layout);
+/* rh_train_memory with the tables at hand; of the fullest stage. False where a stage needs more than
+ * `most_bytes`: then *out is left alone, and of stages behind that nothing was asked. */
+bool rh_screen_memory_within(RhScreen *screen, const RhLayout *layout, double most_bytes,
+                             RhTrainMemory *out);
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
 /* rh_train_tasks likewise. */
 double rh_screen_tasks(RhScreen *screen, const RhLayout *layout);

@@ -6,6 +6,7 @@ void rh_rooms_free(void *data)
     RhRooms *r = data;
     g_hash_table_destroy(r->peaks);
     g_free(r->held);
+    g_free(r->chunks);
     g_free(r);
 }
 
@@ -22,16 +23,6 @@ static const RhChunkMemory *chunk_memory(const RhScreen *s, RhShardCost *shard, 
     return shard->chunk_memory->pdata[content];
 }
 
-/* Per model chunk; the caller frees. */
-static RhChunkMemory *chunks_of(const RhScreen *s, RhShardCost *shard, const RhSplit *split,
-                                const RhLayout *l)
-{
-    RhChunkMemory *chunks = g_new(RhChunkMemory, split->chunks);
-    for (int32_t g = 0; g < split->chunks; g++)
-        chunks[g] = *chunk_memory(s, shard, split->content[g], l);
-    return chunks;
-}
-
 /* Layouts come in the order of the space: what is asked for no more is a long stretch behind. */
 #define ROOMS_STAGES_MAX 400000 /* of all rooms together */
 
@@ -45,40 +36,83 @@ static void forget_rooms(RhScreen *s)
     s->rooms_stages = 0;
 }
 
+static RhStageHeld *held_new(const RhChunkMemory *const *chunks, const RhLayout *l)
+{
+    g_autofree RhChunkMemory *in_a_row = g_new(RhChunkMemory, l->pp * l->vpp);
+    for (int32_t g = 0; g < l->pp * l->vpp; g++)
+        in_a_row[g] = *chunks[g];
+    return rh_stage_held_new(in_a_row, l);
+}
+
 static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split, const RhLayout *l)
 {
     RhRooms *rooms = g_new0(RhRooms, 1);
-    g_autofree RhChunkMemory *chunks = chunks_of(s, shard, split, l);
     if (s->rooms_stages > ROOMS_STAGES_MAX)
         forget_rooms(s);
     s->rooms_stages += l->pp;
-    rooms->held = rh_stage_held_new(chunks, l);
+    rooms->chunks = g_new(const RhChunkMemory *, split->chunks);
+    for (int32_t g = 0; g < split->chunks; g++)
+        rooms->chunks[g] = chunk_memory(s, shard, split->content[g], l);
+    rooms->held = held_new(rooms->chunks, l);
     rooms->peaks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, rooms);
     return rooms;
 }
 
-static RhInFlight *peaks_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
-                             const RhLayout *l, RhRooms *rooms, const RhShape *shape)
+/* Per stage, of which some may be known. */
+static RhStagePeak *peaks_of(RhRooms *rooms, const RhShape *shape)
 {
-    g_autofree RhChunkMemory *chunks = chunks_of(s, shard, split, l);
-    RhInFlight *peaks = rh_stage_peaks_new(shard->pieces, chunks, shape);
-    g_hash_table_insert(rooms->peaks, (void *)(uintptr_t)shape, peaks);
-    return peaks;
+    if (rooms->peaks_shape == shape)
+        return rooms->peaks_last;
+    RhStagePeak *peaks = g_hash_table_lookup(rooms->peaks, shape);
+    if (!peaks)
+        g_hash_table_insert(rooms->peaks, (void *)(uintptr_t)shape,
+                            peaks = g_new0(RhStagePeak, shape->p));
+    rooms->peaks_shape = shape;
+    return rooms->peaks_last = peaks;
+}
+
+/* Does no stage need more from step to step alone? */
+static bool holds_within(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l,
+                         double most_bytes)
+{
+    static const RhInFlight none;
+    for (int32_t stage = 0; stage < l->pp; stage++)
+        if (rh_train_memory_of_stage(pieces, held, &none, l, stage).peak_bytes > most_bytes)
+            return false;
+    return true;
+}
+
+bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
+{
+    RhShardCost *shard = rh_screen_shard(s, l);
+    const RhPieces *pieces = shard->pieces;
+    const RhSplit *split = rh_screen_split(s, l);
+    RhTrainMemory worst = {0};
+    RhRooms *rooms = g_hash_table_lookup(shard->rooms, split);
+    if (!rooms)
+        rooms = rooms_new(s, shard, split, l);
+    if (isfinite(most_bytes) && !holds_within(pieces, rooms->held, l, most_bytes))
+        return false;
+    const RhShape *shape = rh_screen_shape(s, l);
+    RhStagePeak *peaks = peaks_of(rooms, shape);
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        if (!peaks[stage].known)
+            peaks[stage] = (RhStagePeak){rh_stage_peak(pieces, rooms->chunks, shape, stage), true};
+        RhTrainMemory m =
+            rh_train_memory_of_stage(pieces, rooms->held, &peaks[stage].in_flight, l, stage);
+        if (m.peak_bytes > most_bytes)
+            return false;
+        if (m.peak_bytes > worst.peak_bytes)
+            worst = m;
+    }
+    *out = worst;
+    return true;
 }
 
 RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
 {
-    RhShardCost *shard = rh_screen_shard(s, l);
-    const RhShape *shape = rh_screen_shape(s, l);
-    const RhSplit *split = rh_screen_split(s, l);
-    RhRooms *rooms = g_hash_table_lookup(shard->rooms, split);
-    if (!rooms)
-        rooms = rooms_new(s, shard, split, l);
-    if (rooms->peaks_shape != shape) {
-        const RhInFlight *peaks = g_hash_table_lookup(rooms->peaks, shape);
-        rooms->peaks_last = peaks ? peaks : peaks_new(s, shard, split, l, rooms, shape);
-        rooms->peaks_shape = shape;
-    }
-    return rh_train_memory_with(shard->pieces, rooms->held, rooms->peaks_last, l);
+    RhTrainMemory m = {0};
+    rh_screen_memory_within(s, l, (double)INFINITY, &m);
+    return m;
 }

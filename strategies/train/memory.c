@@ -142,35 +142,26 @@ static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *f
 
 /* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
  * each. */
-static RhInFlight peak_of_stage(const RhPieces *pieces, const RhChunkMemory *chunks,
-                                const RhShape *shape, int32_t stage)
+RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
+                         const RhShape *shape, int32_t stage)
 {
     RhInFlight peak = {0};
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
         const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
         const int32_t *kept = &g_array_index(shape->kept, int32_t, moment->kept_first);
         int32_t own = rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk);
-        RhInFlight now = chunks[own].fullest[moment->pass];
+        RhInFlight now = chunks[own]->fullest[moment->pass];
         if (moment->beside >= 0)
             now = fullest_of_pair(
-                pieces, &chunks[own],
-                &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)]);
+                pieces, chunks[own],
+                chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)]);
         for (int32_t c = 0; c < shape->v; c++)
-            add(&now, &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)].kept,
+            add(&now, &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)]->kept,
                 kept[c] - (c == moment->chunk) - (c == moment->beside));
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }
     return peak;
-}
-
-RhInFlight *rh_stage_peaks_new(const RhPieces *pieces, const RhChunkMemory *chunks,
-                               const RhShape *shape)
-{
-    RhInFlight *peaks = g_new(RhInFlight, shape->p);
-    for (int32_t stage = 0; stage < shape->p; stage++)
-        peaks[stage] = peak_of_stage(pieces, chunks, shape, stage);
-    return peaks;
 }
 
 /* --- stages --- */
@@ -224,31 +215,19 @@ RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t
 }
 
 RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
-                                       const RhInFlight *peaks, const RhLayout *l, int32_t stage)
+                                       const RhInFlight *peak, const RhLayout *l, int32_t stage)
 {
     RhStageMemory fixed = stage_memory(pieces, &held[stage], l);
     RhTrainMemory m = {.stage = stage};
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.at_peak_bytes[use] = fixed.fixed_bytes[use];
-    m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peaks[stage].activations;
-    m.at_peak_bytes[RH_MEMORY_LOGITS] += peaks[stage].logits;
-    m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peaks[stage].working;
+    m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peak->activations;
+    m.at_peak_bytes[RH_MEMORY_LOGITS] += peak->logits;
+    m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.peak_bytes += m.at_peak_bytes[use];
     m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes; /* no cut holds anything elsewhere */
     return m;
-}
-
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhStageHeld *held,
-                                   const RhInFlight *peaks, const RhLayout *l)
-{
-    RhTrainMemory worst = {0};
-    for (int32_t stage = 0; stage < l->pp; stage++) {
-        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, peaks, l, stage);
-        if (m.peak_bytes > worst.peak_bytes)
-            worst = m;
-    }
-    return worst;
 }
 
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
@@ -258,8 +237,17 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
                                             (int32_t)rh_train_microbatches(c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
-    g_autofree RhInFlight *peaks = rh_stage_peaks_new(pieces, chunks, shape);
-    return rh_train_memory_with(pieces, held, peaks, layout);
+    g_autofree const RhChunkMemory **each = g_new(const RhChunkMemory *, layout->pp * layout->vpp);
+    RhTrainMemory worst = {0};
+    for (int32_t g = 0; g < layout->pp * layout->vpp; g++)
+        each[g] = &chunks[g];
+    for (int32_t stage = 0; stage < layout->pp; stage++) {
+        RhInFlight peak = rh_stage_peak(pieces, each, shape, stage);
+        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &peak, layout, stage);
+        if (m.peak_bytes > worst.peak_bytes)
+            worst = m;
+    }
+    return worst;
 }
 
 double rh_train_memory_capacity(const RhCase *c)

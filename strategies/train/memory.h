@@ -44,15 +44,13 @@ typedef struct {
 } RhStageHeld;
 /* Per stage; caller frees. */
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *layout);
-/* Per stage: in flight when it is fullest. Caller frees. */
-RhInFlight *rh_stage_peaks_new(const RhPieces *pieces, const RhChunkMemory *chunks,
-                               const RhShape *shape);
-/* One stage; the worst stage. Tables as above, of this layout. */
+/* In flight when the stage is fullest; `chunks` per model chunk. */
+RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
+                         const RhShape *shape, int32_t stage);
+/* One stage; `peak` is its rh_stage_peak. */
 RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
-                                       const RhInFlight *peaks, const RhLayout *layout,
+                                       const RhInFlight *peak, const RhLayout *layout,
                                        int32_t stage);
-RhTrainMemory rh_train_memory_with(const RhPieces *pieces, const RhStageHeld *held,
-                                   const RhInFlight *peaks, const RhLayout *layout);
 
 /* What a stage holds from step to step. */
 typedef struct {
