@@ -117,6 +117,7 @@ RH_KNOB(RhOrder, order, .key = "order", .names = order_names, .low = 1, .high = 
 RH_KNOB(RhPartition, partition, .key = "partition", .names = partition_names,
         .high = RH_PARTITION_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
         .title = title_partition, .variant = true, .walk = 65, .next = next_partition,
+        .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp),
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "partition=work",
         .about =
             "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "

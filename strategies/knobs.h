@@ -17,6 +17,15 @@ typedef enum {
     RH_COMMON_SCRIPTS = 1 << 4, /* what is communicated around items, for one micro-batch or more */
 } RhCommon;
 
+/* Places in the table. */
+enum {
+#define RH_KNOB(type, field, ...) RH_KNOB_AT_##field,
+#include "strategies/knob_rows.h"
+#undef RH_KNOB
+    RH_KNOB_AT_LAST
+};
+#define RH_KNOB_BIT(field) (UINT64_C(1) << RH_KNOB_AT_##field)
+
 typedef struct RhKnob {
     const char *key;          /* in the text form and on the command line: "mb" */
     const char *json;         /* in JSON and CSV, where that differs: "microbatch" */
@@ -51,6 +60,9 @@ typedef struct RhKnob {
     int32_t walk;
     bool (*next)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
                  int32_t *value);
+    /* RH_KNOB_BIT of those that `next` looks at, where its answers take long: the values are then listed
+     * once for all that these say. 0: they are asked for each time. */
+    uint64_t given;
 
     const char *example, *about; /* for `show strategies` */
 } RhKnob;

@@ -1,5 +1,6 @@
 /* Which layouts are legal, and their canonical form. */
 #include "base/error.h"
+#include "strategies/knobs.h"
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
@@ -318,21 +319,66 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
     return true;
 }
 
-bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
+/* Degrees are below 2^20 each, and three of them are at most what the fourth leaves. */
+static bool ranks_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    /* Degrees are below 2^20 each, and three of them are at most what the fourth leaves. */
     double product = (double)l->tp * l->pp * l->dp * l->cp;
     int64_t ranks = product < 1e18 ? (int64_t)product : G_MAXINT64;
+    if (ranks == c->job.gpus)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
+                   l->pp, l->dp, l->cp, ranks, c->job.gpus);
+}
+
+static bool cut_legal(const RhCut *cut, const RhCase *c, const RhLayout *l, GError **error)
+{
+    return (!cut->grid_legal || cut->grid_legal(c, l, error)) &&
+           (!cut->legal || cut->legal(c, l, error));
+}
+
+bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
     if (!rh_train_job_legal(c, error))
         return false;
     for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, error))
+        if (!cut_legal(rh_cuts[i], c, l, error))
             return false;
-    if (ranks != c->job.gpus)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
-                       l->pp, l->dp, l->cp, ranks, c->job.gpus);
-    return recompute_legal(c, l, error) && adapters_legal(c, l, error) &&
-           documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
-           pipeline_legal(c, l, error);
+    return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
+           adapters_legal(c, l, error) && documents_legal(c, l, error) &&
+           stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
 }
+
+/* --- the same rules by what they look at, for a space that is walked --- */
+
+static bool grid_legal(const RhCase *c, const RhLayout *l)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->grid_legal && !rh_cuts[i]->grid_legal(c, l, NULL))
+            return false;
+    return ranks_legal(c, l, NULL) && documents_legal(c, l, NULL);
+}
+
+static bool slots_legal(const RhCase *c, const RhLayout *l)
+{
+    return rh_stack_runs(c->stack, l->schedule) && batch_legal(c, l, NULL) &&
+           pipeline_legal(c, l, NULL);
+}
+
+static bool rest_legal(const RhCase *c, const RhLayout *l)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, NULL))
+            return false;
+    return recompute_legal(c, l, NULL) && adapters_legal(c, l, NULL) && stack_legal(c, l, NULL);
+}
+
+#define GRID                                                                                       \
+    (RH_KNOB_BIT(tp) | RH_KNOB_BIT(pp) | RH_KNOB_BIT(dp) | RH_KNOB_BIT(cp) |                       \
+     RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
+#define SLOTS                                                                                      \
+    (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(vpp) |                   \
+     RH_KNOB_BIT(stage_layers_count))
+
+const RhTrainRules rh_train_rules[] = {
+    {GRID, grid_legal}, {SLOTS, slots_legal}, {~UINT64_C(0), rest_legal}, {0}};

@@ -16,6 +16,14 @@ bool rh_train_job_legal(const RhCase *c, GError **error);
  * not. */
 bool rh_train_legal(const RhCase *c, const RhLayout *layout, GError **error);
 
+/* rh_train_legal's rules but for the job's, by the knobs that they look at (RH_KNOB_BIT): who walks over
+ * layouts knob by knob asks each as soon as it can. Together they refuse what it does. */
+typedef struct {
+    uint64_t given;
+    bool (*legal)(const RhCase *c, const RhLayout *layout);
+} RhTrainRules;
+extern const RhTrainRules rh_train_rules[]; /* the last has no function */
+
 /* The layout in canonical form: a knob without effect takes its default (sp off at tp1, order at
  * dp1 or pp1, zero at dp1 ...), so that equal layouts compare equal. */
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout);

@@ -78,7 +78,7 @@ static bool layer_legal(const RhCase *c, const RhLayout *l, const RhLayerKind *k
     return true;
 }
 
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (l->cp % l->ulysses != 0) {
         g_autofree char *degrees = error ? rh_divisors_text(l->cp, l->cp) : NULL;
@@ -105,4 +105,4 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_context = {.name = "cp", .legal = legal, .exchange = exchange};
+const RhCut rh_cut_context = {.name = "cp", .grid_legal = grid_legal, .exchange = exchange};

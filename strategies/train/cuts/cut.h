@@ -22,7 +22,10 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    /* May be NULL: every degree is. Else false with RH_ERROR_USAGE, the fact and what is legal. */
+    /* Either may be NULL: nothing is refused. Else false with RH_ERROR_USAGE, the fact and what is legal.
+     * grid_legal looks at the degrees of the grid alone (tp, pp, dp, cp and its parts, ep, etp), so that a
+     * search need not look at what lies behind them. */
+    bool (*grid_legal)(const RhCase *c, const RhLayout *layout, GError **error);
     bool (*legal)(const RhCase *c, const RhLayout *layout, GError **error);
     /* May be NULL: nothing inside items. */
     void (*seam)(RhWeave *w, RhSeam seam);

@@ -99,7 +99,7 @@ static bool experts_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int32_t etp = rh_train_expert_tensor(l);
     int64_t ranks = (int64_t)l->tp * l->cp * l->dp, both = (int64_t)l->ep * etp;
@@ -118,6 +118,13 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
                        "note: etp, and ep x etp, must divide tp, or tp x a divisor of cp, or "
                        "tp x cp x a divisor of dp",
                        l->ep, etp, ranks, l->tp, l->cp, l->dp);
+    return true;
+}
+
+static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (!rh_train_spreads_experts(l))
+        return true;
     if (l->tp > 1 && !l->sequence_parallel)
         return rh_fail(error, RH_ERROR_USAGE,
                        "ep=%d with tp=%d needs sp=on: ranks send the tokens of their sequence part",
@@ -141,4 +148,5 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_expert = {.name = "ep", .legal = legal, .exchange = exchange};
+const RhCut rh_cut_expert = {
+    .name = "ep", .grid_legal = grid_legal, .legal = legal, .exchange = exchange};

@@ -141,7 +141,7 @@ static void seam(RhWeave *w, RhSeam at)
 }
 
 /* Groups stay in a node, and every matrix cuts evenly. */
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     const RhPlatform *p = c->platform;
     if (l->tp > p->gpus_per_node)
@@ -170,6 +170,11 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
             return rh_fail(error, RH_ERROR_USAGE,
                            "tp=%d does not divide the ffn width %" G_GINT64_FORMAT, l->tp, width);
     }
+    return true;
+}
+
+static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+{
     if (l->sequence_parallel && !c->stack->sequence_parallel)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on: the stack %s has no sequence parallelism\nnote: legal sp: off",
@@ -186,4 +191,5 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_tensor = {.name = "tp", .legal = legal, .seam = seam, .exchange = exchange};
+const RhCut rh_cut_tensor = {
+    .name = "tp", .grid_legal = grid_legal, .legal = legal, .seam = seam, .exchange = exchange};
