@@ -96,7 +96,7 @@ static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard
                    .sequences = shard->microbatch,
                    .decoding = decoding,
                    .queries = queries,
-                   .keys = shard->sequence,
+                   .keys = shard->sequence + (pass == RH_PASS_PREFILL ? shard->cached : 0),
                    .tokens = tokens,
                    .sequence_rows =
                        (double)tokens / (shard->sequence_parallel ? MAX(shard->tp, 1) : 1),
@@ -334,4 +334,13 @@ bool rh_kind_takes_documents(const RhLayerKind *kind)
 double rh_model_flops_per_token(const RhModel *m, int64_t s)
 {
     return rh_model_tuned_flops_per_token(m, s, &(RhLora){0});
+}
+
+RhCacheBytes rh_block_cache_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                                  const RhShard *shard)
+{
+    const RhOperator *pair[2];
+    operators_of(model, kind, block, pair);
+    RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_DECODE);
+    return pair[1] && pair[1]->cache ? pair[1]->cache(&ops) : (RhCacheBytes){0};
 }

@@ -29,7 +29,8 @@ typedef enum {
 } RhBlock;
 typedef enum { RH_PART_NONE, RH_PART_SEQUENCE, RH_PART_TENSOR } RhPart;
 /* RECOMPUTE_* are the forward kernels replayed before backward: all of the block, or those of the
- * shard's modules. PREFILL reads whole prompts and keeps nothing for a backward pass; DECODE is one
+ * shard's modules. PREFILL reads prompts, or the next tokens of them, and keeps nothing for a backward
+ * pass; DECODE is one
  * token of each sequence, whose keys and values lie in a cache. */
 typedef enum {
     RH_PASS_NONE,
@@ -88,11 +89,13 @@ typedef struct {
     bool sequence_parallel;
     bool tensor_overlap; /* collectives of tensor ranks go in steps, beside the linear layers' */
     int64_t sequence;    /* s of the whole sample; DECODE: tokens in each cache, the new one too */
+    int64_t cached;      /* PREFILL: tokens of the same prompt that lie before these, in a cache */
     int64_t microbatch;  /* b */
     /* What is run again before backward: of rh_block_activation_bytes and RECOMPUTE_SELECTIVE. */
     RhRecompute recompute;
     RhLora lora;   /* of a rank above 0: weights are frozen, adapters beside some are trained */
     RhDtype dtype; /* bf16 or fp16 */
+    double cache_bytes;     /* of an element of keys and values in a cache; 0: as of `dtype` */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     /* That packed samples are made of, which do not see one another; NULL: a sample is one. */
@@ -205,6 +208,14 @@ double rh_model_documents_flops_per_token(const RhModel *model, int64_t s, const
                                           const RhDocuments *documents);
 /* Do layers of this kind look at the tokens of a sample's documents alone? */
 bool rh_kind_takes_documents(const RhLayerKind *kind);
+
+/* Bytes that serving keeps of a sequence for the block, on one rank: for each of its tokens, and however
+ * long it is. A layer with a window keeps the window. */
+typedef struct {
+    double token, sequence;
+} RhCacheBytes;
+RhCacheBytes rh_block_cache_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                                  const RhShard *shard);
 
 /* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
  * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */

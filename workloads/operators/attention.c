@@ -156,6 +156,12 @@ static RhOperatorBytes bytes(const RhOps *ops)
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
 }
 
+static RhCacheBytes cache(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    return rh_ops_cached(ops, (double)((ops->kind->keys_as_values ? 1 : 2) * w.kv));
+}
+
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     Widths w = widths_of(ops);
@@ -172,6 +178,7 @@ const RhOperator rh_attention = {.name = "attention",
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
+                                 .cache = cache,
                                  .linears = linears,
                                  .modules = RH_RECOMPUTE_CORE,
                                  .in_steps = true,
@@ -186,6 +193,7 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .cache = cache,
                                        .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true,
@@ -199,6 +207,7 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .flops = flops,
                                        .kernels = kernels,
                                        .bytes = bytes,
+                                       .cache = cache,
                                        .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true};
@@ -210,6 +219,7 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .flops = flops,
                                            .kernels = kernels,
                                            .bytes = bytes,
+                                           .cache = cache,
                                            .linears = linears,
                                            .modules = RH_RECOMPUTE_CORE,
                                            .in_steps = true,

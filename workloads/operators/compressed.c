@@ -235,8 +235,10 @@ static void forward(RhOps *ops, const Widths *w, const Matrix *m, int count)
     for (int i = 0; i < count - 2; i++)
         gemm(ops, &m[i], false);
     between(ops, w, false);
+    guint first = ops->out->len;
     indexer(ops, false);
     core(ops, w, false);
+    rh_ops_mark_core(ops, first);
     gemm(ops, &m[count - 2], false);
     gemm(ops, &m[count - 1], false);
 }
@@ -304,6 +306,16 @@ static RhOperatorBytes bytes(const RhOps *ops)
                                  e * (2 * n * (double)w.q + wide) + rh_ops_gathered_bytes(ops)};
 }
 
+/* Keys, which are values, of a window; entries that stand for r tokens, and the indexer's of them. */
+static RhCacheBytes cache(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    RhCacheBytes kept = rh_ops_cached(ops, kind->head_size);
+    if (kind->compress > 0)
+        kept.token += ops->element_bytes * (kind->head_size + kind->index_size) / kind->compress;
+    return kept;
+}
+
 const RhOperator rh_compressed_attention = {.name = "compressed attention",
                                             .resolve = resolve,
                                             .shape = shape,
@@ -311,4 +323,5 @@ const RhOperator rh_compressed_attention = {.name = "compressed attention",
                                             .flops = flops,
                                             .kernels = kernels,
                                             .bytes = bytes,
+                                            .cache = cache,
                                             .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP};

@@ -31,7 +31,10 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
     double own = heads * (double)(core->key + core->value);
     double others =
         (double)core->kv_heads * (double)(core->key + (core->values_in_keys ? 0 : core->value));
-    double touched = tokens * own + (double)(ops->sequences * block->rows) * others;
+    double read = (double)(ops->sequences * block->rows) * others;
+    if (!rh_pass_trains(pass) && ops->shard->cache_bytes > 0)
+        read *= ops->shard->cache_bytes / ops->element_bytes;
+    double touched = tokens * own + read;
     double statistics = rh_pass_trains(pass) ? STATISTICS_BYTES * tokens * heads : 0;
     RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
                        .dtype = (uint8_t)ops->shard->dtype,
@@ -49,11 +52,17 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
     g_array_append_val(ops->out, kernel);
 }
 
+/* Of keys and values by a chunk of a prompt: its own, and those in the cache that it may see. */
+static int64_t rows_read(const RhOps *ops)
+{
+    return MIN(ops->keys, ops->queries + rh_ops_reach(ops));
+}
+
 RhCoreBlock rh_core_whole(const RhOps *ops)
 {
     int64_t reach = rh_ops_reach(ops);
     return (RhCoreBlock){!ops->decoding && !ops->kind->both_ways, ops->queries, reach,
-                         ops->decoding ? reach : ops->queries, rh_ops_visible_pairs(ops)};
+                         ops->decoding ? reach : rows_read(ops), rh_ops_visible_pairs(ops)};
 }
 
 /* The kernel that was added last sees documents apart: as many squares as there are of the length of
@@ -99,10 +108,12 @@ static void unfused(RhOps *ops, const RhCore *core, bool backward)
 
 void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass)
 {
+    guint first = ops->out->len;
     if (ops->shard->flash || !rh_pass_trains(pass))
         fused(ops, core, pass);
     else
         unfused(ops, core, pass == RH_PASS_BACKWARD_DATA);
+    rh_ops_mark_core(ops, first);
 }
 
 /* --- Bytes: Korthikanti et al. 2022 (arXiv 2205.05198), and fused attention --- */

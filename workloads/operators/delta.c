@@ -156,10 +156,17 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = gradients + gathered + 2 * states};
 }
 
+static RhCacheBytes cache(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    return rh_scan_cache(ops, &w.scan, (double)w.channels);
+}
+
 const RhOperator rh_delta_net = {.name = "gated DeltaNet",
                                  .shape = shape,
                                  .params = params,
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
+                                 .cache = cache,
                                  .modules = RH_RECOMPUTE_SCAN_NORM};

@@ -125,6 +125,12 @@ void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k)
         rh_ops_exchange(ops, (RhExchange){0});
 }
 
+void rh_ops_mark_core(RhOps *ops, guint first)
+{
+    for (guint i = first; i < ops->out->len; i++)
+        g_array_index(ops->out, RhKernel, i).core = true;
+}
+
 void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps)
 {
     RhKernel kernel = {

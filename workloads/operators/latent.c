@@ -178,10 +178,13 @@ static void assembly(RhOps *ops, const Widths *w, bool backward)
                        (double)ops->tokens * (double)(w->q + w->v), backward);
 }
 
+/* Keys and values come out of the latents, also of tokens that only a cache has. */
 static void over_keys(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhCore core = core_of(ops, w);
-    rh_ops_linear(ops, ops->tokens, w->up, ops->kind->kv_rank);
+    int64_t before = ops->sequences * (ops->keys - ops->queries);
+    bool chunk = pass == RH_PASS_PREFILL && ops->shard->cached > 0;
+    rh_ops_linear(ops, ops->tokens + (chunk ? before : 0), w->up, ops->kind->kv_rank);
     assembly(ops, w, false);
     rh_core_kernels(ops, &core, pass);
 }
@@ -231,11 +234,13 @@ static void forward(RhOps *ops, RhPass pass)
         rh_ops_linear(ops, ops->tokens, matrices[i].out, matrices[i].in);
     latent_norms(ops, false);
     rotation(ops, &w, false);
+    guint core = ops->out->len;
     indexer(ops, false);
     if (pass == RH_PASS_DECODE || is_sparse(ops))
         over_latents(ops, &w, pass);
     else
         over_keys(ops, &w, pass);
+    rh_ops_mark_core(ops, core);
     rh_ops_linear_summed(ops, ops->model->hidden, w.v);
 }
 
@@ -360,6 +365,17 @@ static RhOperatorBytes bytes(const RhOps *ops)
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
 }
 
+/* The latent, the rotated part of keys, and the indexer's key: whole on every rank. Sparse attention
+ * chooses among all tokens, so that none is let go. */
+static RhCacheBytes cache(const RhOps *ops)
+{
+    RhLayerKind kind = *ops->kind;
+    RhOps all = *ops;
+    kind.window_tokens = 0;
+    all.kind = &kind;
+    return rh_ops_cached(&all, kind.kv_rank + kind.rope_size + kind.index_size);
+}
+
 const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .resolve = resolve,
                                         .shape = shape,
@@ -367,6 +383,7 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .cache = cache,
                                         .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
                                         .in_steps = true,
                                         .rings = true,
@@ -380,6 +397,7 @@ const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
                                         .flops = flops,
                                         .kernels = kernels,
                                         .bytes = bytes,
+                                        .cache = cache,
                                         .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
                                         .in_steps = true,
                                         .gathers_operands = true};

@@ -157,9 +157,16 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = gradients + gathered + 2 * states};
 }
 
+static RhCacheBytes cache(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    return rh_scan_cache(ops, &w.scan, (double)w.channels);
+}
+
 const RhOperator rh_mamba = {.name = "mamba",
                              .shape = shape,
                              .params = params,
                              .flops = flops,
                              .kernels = kernels,
-                             .bytes = bytes};
+                             .bytes = bytes,
+                             .cache = cache};

@@ -56,6 +56,7 @@ struct RhOperator {
     RhFlops (*flops)(const RhOps *ops);   /* NULL: none that count */
     void (*kernels)(RhOps *ops, RhPass pass);
     RhOperatorBytes (*bytes)(const RhOps *ops);
+    RhCacheBytes (*cache)(const RhOps *ops); /* NULL: serving keeps nothing of it */
     /* All its linear layers; NULL: not known, or there is none. Returns how many. */
     int (*linears)(const RhOps *ops, RhLinear linears[RH_LINEARS_MAX]);
     bool (*takes_whole)(const RhOps *ops); /* rh_block_takes_whole; NULL: it does */
@@ -94,6 +95,8 @@ bool rh_ops_replays(const RhOps *ops, RhRecompute module);
 /* A block that is run again from its input keeps that wide, whatever its linear layers would: bytes
  * beyond what the norm keeps of it. */
 double rh_ops_wide_input_bytes(const RhOps *ops);
+/* Of so many elements a token in the cache's format: for every token, or for those of a window. */
+RhCacheBytes rh_ops_cached(const RhOps *ops, double elements);
 /* Is this a forward pass? In training alone it has dropout, and keeps for backward. */
 bool rh_pass_is_forward(RhPass pass);
 bool rh_pass_trains(RhPass pass);
@@ -153,6 +156,8 @@ double rh_ops_kept_copy_bytes(const RhOps *ops); /* where it is kept wide for ot
 void rh_ops_cast(RhOps *ops, double elements);
 /* Gradient of a bias of `columns` entries. */
 void rh_ops_bias_gradient(RhOps *ops, int64_t columns);
+/* The kernels from the `first` on are the core's, or there for it alone (RhKernel.core). */
+void rh_ops_mark_core(RhOps *ops, guint first);
 /* `bytes` of traffic as `steps` equal kernels. */
 void rh_ops_stream(RhOps *ops, RhKernelClass cls, double bytes, int steps);
 void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, double elements,

@@ -47,10 +47,16 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = result + fmax(a.backward, f.backward)};
 }
 
+static RhCacheBytes cache(const RhOps *ops)
+{
+    return rh_attention.cache(ops);
+}
+
 const RhOperator rh_parallel = {.name = "attention and ffn",
                                 .shape = shape,
                                 .params = params,
                                 .flops = flops,
                                 .kernels = kernels,
                                 .bytes = bytes,
+                                .cache = cache,
                                 .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_FFN};

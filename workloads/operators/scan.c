@@ -18,6 +18,7 @@ void rh_scan_steps(RhOps *ops, const RhScan *scan, const RhScanStep *steps, int 
         RhKernel kernel = {.cls = RH_KERNEL_SCAN,
                            .dtype = (uint8_t)ops->shard->dtype,
                            .causal = true,
+                           .core = true,
                            .heads = (int32_t)scan->heads,
                            .kv_heads = (int32_t)scan->groups,
                            .v_head = (int32_t)scan->value,
@@ -42,6 +43,12 @@ void rh_scan_decode(RhOps *ops, const RhScan *scan, double flops)
     double columns = (double)(2 * scan->groups * scan->key + 2 * scan->heads * scan->value);
     RhScanStep step = {flops, 2 * state + ops->element_bytes * columns};
     rh_scan_steps(ops, scan, &step, 1, 1);
+}
+
+RhCacheBytes rh_scan_cache(const RhOps *ops, const RhScan *scan, double channels)
+{
+    double state = RH_FP32 * (double)(scan->heads * scan->key * scan->value);
+    return (RhCacheBytes){.sequence = state + ops->element_bytes * channels * ops->kind->conv_size};
 }
 
 double rh_scan_convolution_flops(const RhOps *ops, double channels)

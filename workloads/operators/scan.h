@@ -20,6 +20,8 @@ void rh_scan_steps(RhOps *ops, const RhScan *scan, const RhScanStep *steps, int 
                    double times);
 /* A token of each sequence on its state, which is read and written; `flops` a token. */
 void rh_scan_decode(RhOps *ops, const RhScan *scan, double flops);
+/* The state of a sequence, and the tokens that the next convolution looks back to. */
+RhCacheBytes rh_scan_cache(const RhOps *ops, const RhScan *scan, double channels);
 /* A depthwise convolution of so many channels with its activation; backward, the data's gradient. */
 void rh_scan_convolve(RhOps *ops, double channels, bool backward);
 /* ... and the gradient of its taps. */

@@ -23,6 +23,13 @@ int64_t rh_ops_reach(const RhOps *ops)
     return window > 0 ? MIN(window, ops->keys) : ops->keys;
 }
 
+/* Of the q-th to last tokens of a prompt, each sees itself and what lies before, `reach` at most. */
+static double chunk_pairs(double queries, double cached, double reach)
+{
+    double growing = CLAMP(reach - cached, 0, queries); /* queries that see all there is */
+    return growing * (cached + 0.5 * growing) + (queries - growing) * reach;
+}
+
 double rh_ops_visible_pairs(const RhOps *ops)
 {
     double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
@@ -31,6 +38,8 @@ double rh_ops_visible_pairs(const RhOps *ops)
                                   ops->kind->both_ways);
     if (ops->kind->both_ways && !ops->decoding)
         return s * s / MAX(ops->shard->cp, 1);
+    if (ops->shard->cached > 0 && !ops->decoding && ops->keys > ops->queries)
+        return chunk_pairs((double)ops->queries, (double)ops->shard->cached, w);
     /* Context parallel: every rank has a half from the front and one from the back of the sequence,
      * so that all see equally many pairs. */
     return ops->decoding ? w : (s * w - 0.5 * w * w) / MAX(ops->shard->cp, 1);
@@ -54,6 +63,14 @@ double rh_ops_normed_input_bytes(const RhOps *ops)
     double each = in_layer ? rh_ops_kept_bytes(ops) : ops->element_bytes;
     bool again = in_layer && rh_ops_replays(ops, RH_RECOMPUTE_NORM);
     return again ? 0 : each * rh_ops_sequence_elements(ops);
+}
+
+RhCacheBytes rh_ops_cached(const RhOps *ops, double elements)
+{
+    double wide = ops->shard->cache_bytes > 0 ? ops->shard->cache_bytes : ops->element_bytes;
+    double window = (double)ops->kind->window_tokens;
+    return window > 0 ? (RhCacheBytes){.sequence = wide * elements * window}
+                      : (RhCacheBytes){.token = wide * elements};
 }
 
 bool rh_pass_is_forward(RhPass pass)
