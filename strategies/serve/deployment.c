@@ -1,0 +1,197 @@
+#include "strategies/serve/deployment.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/serve/router.h"
+#include "strategies/serve/server.h"
+
+static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
+
+#define DEGREE_MAX 1024
+#define COUNT_MAX  (1 << 20)
+
+const RhPoolKey rh_pool_keys[] = {
+    {"tp", "tp4", "tensor parallel: each matrix over 4 GPUs", 1, DEGREE_MAX, 1,
+     offsetof(RhPool, tp), NULL},
+    {"pp", "pp2", "pipeline parallel: the layers over 2 stages", 1, DEGREE_MAX, 1,
+     offsetof(RhPool, pp), NULL},
+    {"ep", "ep8", "expert parallel: a mixture's experts over 8 GPUs of the server", 1, DEGREE_MAX,
+     1, offsetof(RhPool, ep), NULL},
+    {"dp", "dp8",
+     "attention data parallel: 8 groups of sequences in one server, which share experts", 1,
+     DEGREE_MAX, 1, offsetof(RhPool, dp), NULL},
+    {"replicas", "replicas=2", "servers beside one another, behind the router", 1, COUNT_MAX, 1,
+     offsetof(RhPool, replicas), NULL},
+    {"batch", "batch=256", "sequences of a server at once, at most (vLLM: max_num_seqs)", 0,
+     COUNT_MAX, 0, offsetof(RhPool, batch), NULL},
+    {"chunk", "chunk=8192", "tokens of an iteration, at most (vLLM: max_num_batched_tokens)", 0,
+     COUNT_MAX, 0, offsetof(RhPool, chunk), NULL},
+    {"kv", "kv=fp8", "format of cached keys and values; auto: the server's", 0, RH_CACHE_LAST - 1,
+     RH_CACHE_AUTO, offsetof(RhPool, cache), cache_names},
+    {0}};
+
+static int32_t *field_of(RhPool *pool, const RhPoolKey *key)
+{
+    return (int32_t *)(void *)((char *)pool + key->offset);
+}
+
+RhDeployment rh_deployment_default(void)
+{
+    RhDeployment d = {
+        .server = g_intern_static_string("vllm"), .router = rh_routers[0]->name, .pools_count = 1};
+    for (int p = 0; p < RH_POOLS_MAX; p++)
+        for (const RhPoolKey *key = rh_pool_keys; key->key; key++)
+            *field_of(&d.pools[p], key) = key->otherwise;
+    return d;
+}
+
+static bool fail_key(const char *word, GError **error)
+{
+    static const char *keys[G_N_ELEMENTS(rh_pool_keys) + 2] = {"server", "router"};
+    for (size_t i = 0; rh_pool_keys[i].key; i++)
+        keys[i + 2] = rh_pool_keys[i].key;
+    const char *near = rh_nearest_name(word, keys);
+    g_autofree char *list = g_strjoinv(" ", (char **)keys);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "unknown key of a deployment \"%s\"%s%s%s\nnote: keys: %s", word,
+                   near ? "\nhelp: a key with a similar name exists: \"" : "", near ? near : "",
+                   near ? "\"" : "", list);
+}
+
+static bool read_name(const RhPoolKey *key, const char *text, int32_t *value, GError **error)
+{
+    for (int32_t i = 0; key->names[i]; i++)
+        if (strcmp(key->names[i], text) == 0) {
+            *value = i;
+            return true;
+        }
+    g_autofree char *legal = g_strjoinv(", ", (char **)key->names);
+    return rh_fail(error, RH_ERROR_USAGE, "%s cannot be \"%s\"\nhelp: one of %s", key->key, text,
+                   legal);
+}
+
+static bool read_value(const RhPoolKey *key, const char *text, int32_t *value, GError **error)
+{
+    char *end;
+    errno = 0;
+    gint64 number = g_ascii_strtoll(text, &end, 10);
+    if (key->names)
+        return read_name(key, text, value, error);
+    if (!g_ascii_isdigit(*text) || *end || errno || number < key->low || number > key->high)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s cannot be \"%s\"\nhelp: a whole number from %d to %d, as in %s",
+                       key->key, text, key->low, key->high, key->example);
+    *value = (int32_t)number;
+    return true;
+}
+
+/* "server" and "router" are of the whole deployment; NULL: it is neither. */
+static bool read_word(const char *key, const char *text, RhDeployment *d, bool *taken,
+                      GError **error)
+{
+    bool server = strcmp(key, "server") == 0, router = strcmp(key, "router") == 0;
+    *taken = server || router;
+    if (!*taken)
+        return true;
+    const char *const *names = server ? rh_server_names() : rh_router_names();
+    if (!g_strv_contains(names, text)) {
+        g_autofree char *legal = g_strjoinv(", ", (char **)names);
+        return rh_fail(error, RH_ERROR_USAGE, "there is no %s \"%s\"\nhelp: one of %s", key, text,
+                       legal);
+    }
+    *(server ? &d->server : &d->router) = g_intern_string(text);
+    return true;
+}
+
+static bool read_item(char *item, RhDeployment *d, RhPool *pool, uint32_t *seen, GError **error)
+{
+    char *equals = strchr(item, '=');
+    size_t length = equals ? (size_t)(equals - item) : strcspn(item, "0123456789");
+    g_autofree char *word = g_strndup(item, length);
+    const char *text = equals ? equals + 1 : item + length;
+    bool taken;
+    if (!read_word(word, text, d, &taken, error) || taken)
+        return taken && !(error && *error);
+    for (const RhPoolKey *key = rh_pool_keys; key->key; key++) {
+        if (strcmp(key->key, word) != 0)
+            continue;
+        uint32_t bit = 1u << (key - rh_pool_keys);
+        if (*seen & bit)
+            return rh_fail(error, RH_ERROR_USAGE, "%s is given twice", word);
+        *seen |= bit;
+        return read_value(key, text, field_of(pool, key), error);
+    }
+    return fail_key(word, error);
+}
+
+static bool read_pool(const char *text, RhDeployment *d, RhPool *pool, GError **error)
+{
+    g_auto(GStrv) items = g_strsplit(text, ",", -1);
+    uint32_t seen = 0;
+    for (int i = 0; items[i]; i++) {
+        if (!*g_strstrip(items[i]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "a key is missing\nhelp: write a deployment as in "
+                           "tp4,replicas=2,batch=256");
+        if (!read_item(items[i], d, pool, &seen, error))
+            return false;
+    }
+    return true;
+}
+
+bool rh_deployment_parse(const char *text, RhDeployment *deployment, GError **error)
+{
+    RhDeployment d = *deployment;
+    g_auto(GStrv) pools = g_strsplit(text, "/", -1);
+    guint count = g_strv_length(pools);
+    if (count < 1 || count > RH_POOLS_MAX)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a deployment has one pool, or two with a slash between them\n"
+                       "help: tp4,replicas=2, or tp4,replicas=2/tp8 to read prompts on the first");
+    d.pools_count = (int32_t)count;
+    GError *local = NULL;
+    for (guint i = 0; i < count; i++)
+        if (!read_pool(pools[i], &d, &d.pools[i], &local)) {
+            g_propagate_error(error, local);
+            return false;
+        }
+    *deployment = d;
+    return true;
+}
+
+static void put(GString *s, const char *key, bool equals, const char *value)
+{
+    bool first = s->len == 0 || s->str[s->len - 1] == '/';
+    g_string_append_printf(s, "%s%s%s%s", first ? "" : ",", key, equals ? "=" : "", value);
+}
+
+char *rh_deployment_format(const RhDeployment *d)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    put(s, "server", true, d->server);
+    if (d->router != rh_routers[0]->name)
+        put(s, "router", true, d->router);
+    for (int p = 0; p < d->pools_count; p++) {
+        if (p > 0)
+            g_string_append_c(s, '/');
+        RhPool pool = d->pools[p];
+        for (const RhPoolKey *key = rh_pool_keys; key->key; key++) {
+            int32_t value = *field_of(&pool, key);
+            g_autofree char *number = g_strdup_printf("%d", value);
+            bool degree = g_ascii_isdigit(key->example[strlen(key->key)]);
+            if (value != key->otherwise || key == rh_pool_keys)
+                put(s, key->key, !degree, key->names ? key->names[value] : number);
+        }
+    }
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}
+
+int32_t rh_deployment_gpus(const RhDeployment *d)
+{
+    int32_t gpus = 0;
+    for (int p = 0; p < d->pools_count; p++)
+        gpus += rh_pool_gpus(&d->pools[p]) * d->pools[p].replicas;
+    return gpus;
+}

@@ -1,0 +1,51 @@
+#pragma once
+/* A deployment: how a model is served on a cluster. Plain data.
+ *
+ * Text form: "server=vllm,tp4,replicas=2,batch=256,chunk=8192,kv=fp8"; keys left out take their
+ * defaults, those of the server where it has its own (0 here). Two pools with a slash between them
+ * are disaggregated: the first reads prompts, the second makes tokens: "tp4,replicas=2/tp8". */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RH_POOLS_MAX 2
+
+typedef enum { RH_CACHE_AUTO, RH_CACHE_BF16, RH_CACHE_FP8, RH_CACHE_LAST } RhCacheFormat;
+
+/* Like replicas of one server, each with its share of the model on tp x pp GPUs. */
+typedef struct {
+    int32_t tp, pp, ep;
+    int32_t dp; /* replicas of attention in one server, which share its experts */
+    int32_t replicas;
+    int32_t batch; /* sequences at once at most; 0: the server's default */
+    int32_t chunk; /* tokens of an iteration at most; 0: the server's default */
+    int32_t cache; /* RhCacheFormat; AUTO: the server's default */
+} RhPool;
+
+typedef struct {
+    const char *server; /* interned: a name of servers/ */
+    const char *router; /* interned */
+    int32_t pools_count;
+    RhPool pools[RH_POOLS_MAX];
+} RhDeployment;
+
+RhDeployment rh_deployment_default(void);
+/* RH_ERROR_USAGE with near keys and legal values; *deployment is whole or as it was. */
+bool rh_deployment_parse(const char *text, RhDeployment *deployment, GError **error);
+/* The text form, defaults left out; caller frees. */
+char *rh_deployment_format(const RhDeployment *deployment);
+/* Of all pools. */
+int32_t rh_deployment_gpus(const RhDeployment *deployment);
+static inline int32_t rh_pool_gpus(const RhPool *pool)
+{
+    return pool->tp * pool->pp * pool->dp; /* of one replica */
+}
+
+/* The keys, for help and completions: NULL-ended. */
+typedef struct {
+    const char *key, *example, *about;
+    int32_t low, high, otherwise;
+    size_t offset;            /* in RhPool */
+    const char *const *names; /* of values; NULL: a number */
+} RhPoolKey;
+extern const RhPoolKey rh_pool_keys[];

@@ -1,0 +1,409 @@
+#include "strategies/serve/iteration.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "platforms/profile.h"
+#include "sim/collective/collective.h"
+#include "workloads/ops.h"
+
+/* Times of decoding lie on a grid of contexts, four to an octave, and on a line between them, so that a
+ * run of iterations is a sum of lines. */
+#define NODES_PER_OCTAVE 4
+#define NODES            128 /* up to 2^32 tokens */
+
+struct RhIterations {
+    const RhModel *model;
+    const RhServer *server;
+    RhPlatform *platform;
+    RhPool pool;
+    RhShard shard;
+    int32_t layers[RH_LAYER_KINDS_MAX];
+    GArray *tokens_s;    /* double by tokens; NaN: not asked yet */
+    GArray *logits_s;    /* by sequences */
+    GPtrArray *decode_s; /* by sequences: NODES doubles; NULL */
+    GArray *kernels;     /* RhKernel: work space */
+    double weight_bytes, token_bytes, sequence_bytes;
+};
+
+/* --- Sums over the model --- */
+
+typedef enum { RH_KERNELS_EACH_TOKEN, RH_KERNELS_CORE } RhKernelsOf;
+
+static double kernels_s(const RhIterations *it, RhKernelsOf of)
+{
+    double s = 0;
+    for (guint i = 0; i < it->kernels->len; i++) {
+        const RhKernel *k = &g_array_index(it->kernels, RhKernel, i);
+        if (k->core == (of == RH_KERNELS_CORE))
+            s += rh_kernel_time_s(it->platform->device, k);
+    }
+    return s;
+}
+
+static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, RhPass pass,
+                      const RhShard *shard, RhKernelsOf of)
+{
+    g_array_set_size(it->kernels, 0);
+    rh_block_kernels(it->model, kind, block, RH_PART_SEQUENCE, pass, shard, it->kernels);
+    rh_block_kernels(it->model, kind, block, RH_PART_TENSOR, pass, shard, it->kernels);
+    return kernels_s(it, of);
+}
+
+static double layers_s(RhIterations *it, RhPass pass, const RhShard *shard, RhKernelsOf of)
+{
+    double s = 0;
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        const RhLayerKind *kind = &it->model->kinds[k];
+        if (it->layers[k] > 0)
+            s += it->layers[k] * (block_s(it, kind, RH_BLOCK_MIXER, pass, shard, of) +
+                                  block_s(it, kind, RH_BLOCK_FFN, pass, shard, of));
+    }
+    return s;
+}
+
+/* --- What tensor ranks exchange --- */
+
+static double exchange_s(const RhIterations *it, RhOp op, double bytes)
+{
+    int32_t ranks = it->pool.tp, each = it->platform->gpus_per_node;
+    if (ranks <= 1 || bytes <= 0)
+        return 0;
+    g_autofree int32_t *nodes = g_new(int32_t, ranks);
+    for (int32_t i = 0; i < ranks; i++)
+        nodes[i] = i / each;
+    RhAlgo algo = rh_collective_choose(op, ranks, nodes, bytes, it->platform, NULL);
+    return rh_collective_estimate_s(op, algo, ranks, nodes, bytes, it->platform) +
+           it->platform->collective_launch_s.value;
+}
+
+/* Blocks that work on whole rows sum their outputs over the tensor ranks. */
+static int32_t sums_of(const RhIterations *it, const RhLayerKind *kind)
+{
+    bool mixer = kind->mixer && rh_block_takes_whole(it->model, kind, RH_BLOCK_MIXER, &it->shard),
+         ffn = kind->ffn && rh_block_takes_whole(it->model, kind, RH_BLOCK_FFN, &it->shard);
+    return mixer + ffn;
+}
+
+static double sums_s(const RhIterations *it, int32_t tokens)
+{
+    int32_t sums = 1; /* of the embedding, whose words are spread */
+    for (int32_t k = 0; k < it->model->kinds_count; k++)
+        sums += it->layers[k] * sums_of(it, &it->model->kinds[k]);
+    double bytes = (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
+    return sums * exchange_s(it, RH_OP_ALL_REDUCE, bytes);
+}
+
+/* --- Parts of an iteration --- */
+
+static RhShard prompt_shard(const RhIterations *it, int32_t tokens, int32_t cached)
+{
+    RhShard shard = it->shard;
+    shard.microbatch = 1;
+    shard.sequence = tokens;
+    shard.cached = cached;
+    return shard;
+}
+
+static RhShard decode_shard(const RhIterations *it, int32_t sequences, int64_t context)
+{
+    RhShard shard = it->shard;
+    shard.microbatch = sequences;
+    shard.sequence = context;
+    return shard;
+}
+
+static double *remembered(GArray *table, int32_t i)
+{
+    static const double unknown = (double)NAN;
+    while (table->len <= (guint)i)
+        g_array_append_val(table, unknown);
+    return &g_array_index(table, double, i);
+}
+
+/* What every token asks for alike, of so many. */
+static double tokens_s(RhIterations *it, int32_t tokens)
+{
+    double *known = remembered(it->tokens_s, tokens);
+    if (tokens > 0 && isnan(*known)) {
+        RhShard shard = prompt_shard(it, tokens, 0);
+        double s =
+            layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
+            block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
+            sums_s(it, tokens);
+        *remembered(it->tokens_s, tokens) = s;
+        return s;
+    }
+    return tokens > 0 ? *known : 0;
+}
+
+/* The head, of the last token of so many sequences; every rank has its words' logits, which one
+ * gathers. */
+static double logits_s(RhIterations *it, int32_t sequences)
+{
+    double *known = remembered(it->logits_s, sequences);
+    if (sequences > 0 && isnan(*known)) {
+        RhShard shard = decode_shard(it, sequences, 1);
+        double bytes = (double)sequences * (double)it->model->vocab;
+        double s = block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
+                   exchange_s(it, RH_OP_ALL_GATHER, bytes * rh_dtype_bytes(it->shard.dtype));
+        *known = s;
+        return s;
+    }
+    return sequences > 0 ? *known : 0;
+}
+
+static double chunk_s(RhIterations *it, const RhChunk *chunk)
+{
+    RhShard shard = prompt_shard(it, chunk->tokens, chunk->cached);
+    return layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_CORE);
+}
+
+static int64_t node_context(int32_t node)
+{
+    int32_t octave = node / NODES_PER_OCTAVE, part = node % NODES_PER_OCTAVE;
+    return (INT64_C(1) << octave) * (NODES_PER_OCTAVE + part) / NODES_PER_OCTAVE;
+}
+
+/* The last node at or below a context of at least NODES_PER_OCTAVE tokens. */
+static int32_t node_below(double context)
+{
+    int exponent;
+    double mantissa = frexp(fmax(context, NODES_PER_OCTAVE), &exponent); /* in [0.5, 1) */
+    int32_t part = (int32_t)((mantissa - 0.5) * 2 * NODES_PER_OCTAVE);
+    return MIN((exponent - 1) * NODES_PER_OCTAVE + part, NODES - 2);
+}
+
+static double node_s(RhIterations *it, int32_t sequences, int32_t node)
+{
+    if ((guint)sequences >= it->decode_s->len)
+        g_ptr_array_set_size(it->decode_s, sequences + 1);
+    double *row = g_ptr_array_index(it->decode_s, sequences);
+    if (!row) {
+        row = g_new(double, NODES);
+        for (int i = 0; i < NODES; i++)
+            row[i] = (double)NAN;
+        g_ptr_array_index(it->decode_s, sequences) = row;
+    }
+    if (isnan(row[node])) {
+        RhShard shard = decode_shard(it, sequences, node_context(node));
+        row[node] = layers_s(it, RH_PASS_DECODE, &shard, RH_KERNELS_CORE);
+    }
+    return row[node];
+}
+
+/* A line: seconds at this mean context, and for each token more; *until: where it ends. */
+static double decode_line(RhIterations *it, int32_t sequences, double context, double *slope,
+                          double *until)
+{
+    int32_t node = node_below(context);
+    double low = (double)node_context(node), high = (double)node_context(node + 1);
+    double at_low = node_s(it, sequences, node), at_high = node_s(it, sequences, node + 1);
+    *slope = (at_high - at_low) / (high - low);
+    *until = high;
+    return at_low + *slope * (context - low);
+}
+
+static double host_s(const RhIterations *it, int32_t sequences)
+{
+    const RhServer *s = it->server;
+    return s->step_s.value + s->rank_step_s.value * log2(it->pool.tp) +
+           s->sequence_s.value * sequences;
+}
+
+static double with_host(const RhIterations *it, double device_s, int32_t sequences)
+{
+    double host = host_s(it, sequences);
+    return it->server->host_beside ? fmax(device_s, host) : device_s + host;
+}
+
+/* --- Iterations --- */
+
+typedef struct {
+    double tokens_s, logits_s, chunks_s, decode_s;
+    int32_t sequences;
+    bool prompts;
+} Parts;
+
+static Parts parts_of(RhIterations *it, const RhBatch *b)
+{
+    Parts p = {.sequences = b->decodes + b->ended, .prompts = b->chunks_count > 0};
+    int32_t tokens = b->decodes;
+    double slope, until;
+    for (int32_t i = 0; i < b->chunks_count; i++) {
+        tokens += b->chunks[i].tokens;
+        p.chunks_s += chunk_s(it, &b->chunks[i]);
+    }
+    p.tokens_s = tokens_s(it, tokens);
+    p.logits_s = logits_s(it, p.sequences);
+    if (b->decodes > 0)
+        p.decode_s = decode_line(it, b->decodes, (double)b->contexts / b->decodes, &slope, &until);
+    return p;
+}
+
+static double device_s(const RhIterations *it, const Parts *p)
+{
+    double by_prompts = p->tokens_s + p->chunks_s;
+    return (p->prompts ? by_prompts / it->server->prompt_frac.value : by_prompts) + p->logits_s +
+           p->decode_s;
+}
+
+double rh_iteration_s(RhIterations *it, const RhBatch *batch)
+{
+    Parts p = parts_of(it, batch);
+    return with_host(it, device_s(it, &p), p.sequences);
+}
+
+RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts)
+{
+    double slope, until, mean = (double)contexts / decodes;
+    double device = tokens_s(it, decodes) + logits_s(it, decodes) +
+                    decode_line(it, decodes, mean, &slope, &until);
+    RhDecodeRun run = {.growth_s = slope,
+                       .steps = (int32_t)fmin(fmax(ceil(until - mean), 1), 1 << 20)};
+    run.first_s = with_host(it, device, decodes);
+    double host = host_s(it, decodes);
+    if (it->server->host_beside && device < host) { /* flat until the kernels take longer */
+        run.growth_s = 0;
+        if (slope > 0)
+            run.steps = (int32_t)fmin(run.steps, fmax(ceil((host - device) / slope), 1));
+    }
+    return run;
+}
+
+RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch)
+{
+    Parts p = parts_of(it, batch);
+    RhCost *root = rh_cost_new("iteration", rh_iteration_s(it, batch), "");
+    double slower = p.prompts ? 1 / it->server->prompt_frac.value : 1;
+    rh_cost_add(root, "every token", p.tokens_s * slower, "kernels and sums of all layers");
+    rh_cost_add(root, "attention of prompts", p.chunks_s * slower, "");
+    rh_cost_add(root, "attention of tokens", p.decode_s, "");
+    rh_cost_add(root, "logits", p.logits_s, "");
+    rh_cost_add(root, "host", root->value_s - device_s(it, &p), it->server->step_s.source);
+    return root;
+}
+
+/* --- Memory --- */
+
+static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    RhParams p = rh_block_params(it->model, kind, block, &it->shard);
+    double wide = rh_dtype_bytes(it->shard.dtype);
+    double linear = kind && it->shard.recipe ? it->shard.recipe->operand_bytes : wide;
+    return (p.sharded + p.experts) * linear + p.replicated * wide;
+}
+
+static void sum_memory(RhIterations *it)
+{
+    const RhModel *m = it->model;
+    it->weight_bytes = params_bytes(it, NULL, RH_BLOCK_EMBEDDING);
+    if (!m->tied_embeddings)
+        it->weight_bytes += params_bytes(it, NULL, RH_BLOCK_HEAD);
+    for (int32_t k = 0; k < m->kinds_count; k++) {
+        static const RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
+        for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++) {
+            RhCacheBytes kept = rh_block_cache_bytes(m, &m->kinds[k], blocks[b], &it->shard);
+            it->weight_bytes += it->layers[k] * params_bytes(it, &m->kinds[k], blocks[b]);
+            it->token_bytes += it->layers[k] * kept.token;
+            it->sequence_bytes += it->layers[k] * kept.sequence;
+        }
+    }
+}
+
+double rh_iterations_weight_bytes(const RhIterations *it)
+{
+    return it->weight_bytes;
+}
+
+double rh_iterations_token_bytes(const RhIterations *it)
+{
+    return it->token_bytes;
+}
+
+double rh_iterations_sequence_bytes(const RhIterations *it)
+{
+    return it->sequence_bytes;
+}
+
+const RhPlatform *rh_iterations_platform(const RhIterations *it)
+{
+    return it->platform;
+}
+
+/* --- Making --- */
+
+static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const RhLayerKind *kind = rh_model_attention_kind(s->model);
+    if (rh_pool_gpus(pool) > rh_platform_gpus(s->platform))
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs for a replica, and %s has %d",
+                       rh_pool_gpus(pool), s->platform->name, rh_platform_gpus(s->platform));
+    if (kind->heads > 0 && kind->heads % pool->tp != 0)
+        return rh_fail(error, RH_ERROR_USAGE, "tp%d does not divide %d attention heads", pool->tp,
+                       kind->heads);
+    if (pool->pp > 1 || pool->dp > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s of a server is not simulated yet\nhelp: use tp, and replicas",
+                       pool->pp > 1 ? "pp" : "dp");
+    if (pool->ep != 1 && pool->ep != pool->tp)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks",
+                       pool->ep, pool->tp);
+    return true;
+}
+
+static RhShard shard_of(const RhServing *s, const RhPool *pool)
+{
+    RhCacheFormat cache =
+        pool->cache != RH_CACHE_AUTO ? (RhCacheFormat)pool->cache : s->server->cache;
+    return (RhShard){.tp = pool->tp,
+                     .ep = pool->ep,
+                     .etp = pool->ep > 1 ? 1 : 0,
+                     .sequence = 1,
+                     .microbatch = 1,
+                     .dtype = s->recipe->dtype,
+                     .recipe = s->recipe,
+                     .cache_bytes = cache == RH_CACHE_FP8 ? 1 : 0,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true,
+                     .fused_loss = true};
+}
+
+RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (!check_pool(s, pool, error))
+        return NULL;
+    g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
+    const char *profile = rh_server_profile(s->server, platform->device->name);
+    if (profile && !platform->profile && !rh_platform_apply_profile(platform, profile, error))
+        return NULL;
+    RhIterations *it = g_new0(RhIterations, 1);
+    it->model = s->model;
+    it->server = s->server;
+    it->platform = g_steal_pointer(&platform);
+    it->pool = *pool;
+    it->shard = shard_of(s, pool);
+    for (int32_t l = 0; l < s->model->layers_count; l++)
+        it->layers[s->model->kind_of_layer[l]]++;
+    it->tokens_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->logits_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->decode_s = g_ptr_array_new_with_free_func(g_free);
+    it->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    sum_memory(it);
+    return it;
+}
+
+void rh_iterations_free(RhIterations *it)
+{
+    if (!it)
+        return;
+    rh_platform_free(it->platform);
+    g_array_unref(it->tokens_s);
+    g_array_unref(it->logits_s);
+    g_ptr_array_unref(it->decode_s);
+    g_array_unref(it->kernels);
+    g_free(it);
+}

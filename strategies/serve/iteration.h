@@ -1,0 +1,68 @@
+#pragma once
+/* What an iteration of a server takes: one pass over the model for a batch of prompts, parts of
+ * prompts, and one token each of sequences that are being continued.
+ *
+ *   T = tokens(n) + logits(r) + sum of chunks + decode(b, contexts) + host
+ *
+ * from the kernels of operators (RH_PASS_PREFILL, RH_PASS_DECODE) on one rank, and what tensor ranks
+ * exchange. What is done to every token alike depends on their number; attention on whose tokens they
+ * are. All parts are remembered, so that an iteration costs a few look-ups. Formulas:
+ * docs/model-serving.md. */
+#include <stdint.h>
+
+#include "base/cost.h"
+#include "platforms/platform.h"
+#include "strategies/serve/server.h"
+#include "workloads/model.h"
+#include "workloads/recipe.h"
+
+/* What is served, on what, by what: borrowed pointers that outlive it. `platform` is as described; the
+ * server's profile is laid over a copy. */
+typedef struct {
+    const RhModel *model;
+    const RhRecipe *recipe; /* of weights and linear layers */
+    const RhPlatform *platform;
+    const RhServer *server;
+} RhServing;
+
+typedef struct RhIterations RhIterations;
+
+/* Tokens of one prompt, behind `cached` ones that are in the cache. */
+typedef struct {
+    int32_t cached, tokens;
+} RhChunk;
+
+/* A batch. `contexts`: of the sequences that are continued, all cached tokens together, the new ones
+ * among them. */
+typedef struct {
+    int32_t decodes;
+    int64_t contexts;
+    const RhChunk *chunks;
+    int32_t chunks_count;
+    int32_t ended; /* of the chunks, those that end their prompt: each gives a token */
+} RhBatch;
+
+/* Iterations that differ by their contexts alone, each sequence one token longer each time: the j-th
+ * takes first_s + j growth_s, for j < steps. */
+typedef struct {
+    double first_s, growth_s;
+    int32_t steps;
+} RhDecodeRun;
+
+/* RH_ERROR_USAGE: the pool cannot be on this platform, or cuts what does not divide. */
+RhIterations *rh_iterations_new(const RhServing *serving, const RhPool *pool, GError **error);
+void rh_iterations_free(RhIterations *iterations);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhIterations, rh_iterations_free)
+
+double rh_iteration_s(RhIterations *it, const RhBatch *batch);
+/* Of `decodes` sequences with so many cached tokens together. At least one step. */
+RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts);
+/* The same number as rh_iteration_s, as a tree. Caller frees. */
+RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch);
+
+/* One rank: bytes of weights; of keys and values of one token; and for a sequence however long (states
+ * of linear mixers). */
+double rh_iterations_weight_bytes(const RhIterations *it);
+double rh_iterations_token_bytes(const RhIterations *it);
+double rh_iterations_sequence_bytes(const RhIterations *it);
+const RhPlatform *rh_iterations_platform(const RhIterations *it); /* with the server's profile */

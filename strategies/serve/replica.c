@@ -1,0 +1,342 @@
+/* Sequences and blocks: who waits, is in, is put out. What an iteration does is in replica_run.c. */
+#include <math.h>
+
+#include "strategies/serve/replica_private.h"
+#include "strategies/serve/scheduler.h"
+
+typedef struct {
+    int64_t admission;
+    int32_t sequence;
+} Admitted;
+
+RhReplica *rh_replica_new(const RhReplicaSpec *spec)
+{
+    RhReplica *r = g_new0(RhReplica, 1);
+    r->spec = *spec;
+    r->reserves = spec->server->scheduler->reserves;
+    r->sequences = g_array_new(FALSE, TRUE, sizeof(RhSequence));
+    g_queue_init(&r->waiting);
+    r->reading = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    r->endings = g_array_new(FALSE, FALSE, sizeof(RhEnding));
+    r->admitted = g_array_new(FALSE, FALSE, sizeof(Admitted));
+    r->planned = g_array_new(FALSE, FALSE, sizeof(RhPlanned));
+    r->chunks = g_array_new(FALSE, FALSE, sizeof(RhChunk));
+    r->waves = g_array_new(FALSE, FALSE, sizeof(RhWave));
+    r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
+    r->crossing = g_new0(int32_t, spec->server->block_tokens);
+    return r;
+}
+
+void rh_replica_free(RhReplica *r)
+{
+    if (!r)
+        return;
+    GArray *arrays[] = {r->sequences, r->reading, r->endings, r->admitted,
+                        r->planned,   r->chunks,  r->waves,   r->longest};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    g_queue_clear(&r->waiting);
+    g_free(r->crossing);
+    g_free(r);
+}
+
+/* --- Blocks --- */
+
+int32_t rh_replica_blocks_of(const RhReplica *r, int32_t tokens)
+{
+    int32_t each = r->spec.server->block_tokens;
+    return (tokens + each - 1) / each;
+}
+
+int32_t rh_replica_next_blocks(const RhReplica *r)
+{
+    return r->reserves ? 0 : r->crossing[r->steps % r->spec.server->block_tokens];
+}
+
+/* Those that are continued go first. */
+int32_t rh_replica_free_blocks(const RhReplica *r)
+{
+    return r->spec.blocks - r->used_blocks - rh_replica_next_blocks(r);
+}
+
+int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s)
+{
+    return s->continued && !r->reserves ? rh_replica_blocks_of(r, (int32_t)(s->base + r->steps))
+                                        : s->blocks;
+}
+
+static void use(RhReplica *r, int32_t blocks)
+{
+    r->used_blocks += blocks;
+    r->peak_blocks = MAX(r->peak_blocks, r->used_blocks);
+}
+
+static int32_t place_of(const RhReplica *r, int64_t base)
+{
+    int64_t each = r->spec.server->block_tokens;
+    return (int32_t)(((-base % each) + each) % each);
+}
+
+/* --- Coming and waiting --- */
+
+int32_t rh_replica_longest(const RhReplica *r, int32_t sequence)
+{
+    const RhSequence *s = rh_replica_sequence(r, sequence);
+    return s->input + s->output;
+}
+
+bool rh_replica_take(RhReplica *r, int32_t request, bool read)
+{
+    const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
+    int32_t output = r->spec.prompts_only ? 1 : served->output_tokens;
+    RhSequence s = {.request = request,
+                    .input = served->input_tokens,
+                    .output = output,
+                    .prompt = served->input_tokens,
+                    .read = read ? served->input_tokens : 0,
+                    .made = read ? 1 : 0};
+    int32_t blocks = rh_replica_blocks_of(r, s.input + s.output);
+    if (blocks > r->spec.blocks)
+        return false;
+    g_array_append_val(r->sequences, s);
+    g_queue_push_tail(&r->waiting, GINT_TO_POINTER((gint)r->sequences->len - 1));
+    r->promised += blocks;
+    return true;
+}
+
+int32_t rh_replica_waiting(const RhReplica *r)
+{
+    return g_queue_is_empty((GQueue *)&r->waiting)
+               ? -1
+               : GPOINTER_TO_INT(g_queue_peek_head((GQueue *)&r->waiting));
+}
+
+int32_t rh_replica_outstanding(const RhReplica *r)
+{
+    return (int32_t)g_queue_get_length((GQueue *)&r->waiting) + r->running;
+}
+
+int64_t rh_replica_promised_blocks(const RhReplica *r)
+{
+    return r->promised;
+}
+
+/* --- In --- */
+
+int32_t rh_replica_reading(const RhReplica *r, int32_t i)
+{
+    return i < (int32_t)r->reading->len ? g_array_index(r->reading, int32_t, i) : -1;
+}
+
+int32_t rh_replica_running(const RhReplica *r)
+{
+    return r->running;
+}
+
+int32_t rh_replica_continued(const RhReplica *r)
+{
+    return (int32_t)r->endings->len;
+}
+
+int32_t rh_replica_unread(const RhReplica *r, int32_t sequence)
+{
+    const RhSequence *s = rh_replica_sequence(r, sequence);
+    return s->prompt - s->read;
+}
+
+const RhPool *rh_replica_pool(const RhReplica *r)
+{
+    return &r->spec.pool;
+}
+
+bool rh_replica_admit(RhReplica *r, int32_t tokens)
+{
+    int32_t i = rh_replica_waiting(r);
+    if (i < 0 || r->running >= r->spec.pool.batch)
+        return false;
+    RhSequence *s = rh_replica_sequence(r, i);
+    bool read = s->read == s->prompt; /* elsewhere; its blocks come with it */
+    int32_t blocks = r->reserves ? rh_replica_blocks_of(r, s->input + s->output)
+                                 : rh_replica_blocks_of(r, read ? s->prompt + 1 : tokens);
+    if (blocks > rh_replica_free_blocks(r))
+        return false;
+    g_queue_pop_head(&r->waiting);
+    if (r->reserves || read) {
+        s->blocks = r->reserves ? blocks : rh_replica_blocks_of(r, s->prompt);
+        use(r, s->blocks);
+    }
+    s->admission = ++r->admissions;
+    Admitted entry = {s->admission, i};
+    g_array_append_val(r->admitted, entry);
+    r->running++;
+    RhServed *served = rh_replica_served(r, i);
+    if (isnan(served->t_admit_s))
+        served->t_admit_s = r->t_begin_s;
+    if (read)
+        rh_replica_join(r, i, r->t_begin_s);
+    else
+        g_array_append_val(r->reading, i);
+    return true;
+}
+
+bool rh_replica_chunk(RhReplica *r, int32_t sequence, int32_t tokens)
+{
+    RhSequence *s = rh_replica_sequence(r, sequence);
+    int32_t more = r->reserves ? 0 : rh_replica_blocks_of(r, s->read + tokens) - s->blocks;
+    if (more > rh_replica_free_blocks(r))
+        return false;
+    s->blocks += more;
+    use(r, more);
+    RhPlanned planned = {sequence, tokens};
+    RhChunk chunk = {s->read, tokens};
+    g_array_append_val(r->planned, planned);
+    g_array_append_val(r->chunks, chunk);
+    return true;
+}
+
+void rh_replica_stop_reading(RhReplica *r, int32_t sequence)
+{
+    for (guint i = 0; i < r->reading->len; i++)
+        if (g_array_index(r->reading, int32_t, i) == sequence) {
+            g_array_remove_index(r->reading, i);
+            return;
+        }
+}
+
+/* --- Continued: a heap of endings --- */
+
+static RhEnding *ending(const RhReplica *r, guint i)
+{
+    return &g_array_index(r->endings, RhEnding, i);
+}
+
+static bool ends_before(const RhEnding *a, const RhEnding *b)
+{
+    return a->last < b->last || (a->last == b->last && a->sequence < b->sequence);
+}
+
+static void swap(RhReplica *r, guint a, guint b)
+{
+    RhEnding kept = *ending(r, a);
+    *ending(r, a) = *ending(r, b);
+    *ending(r, b) = kept;
+}
+
+static void settle(RhReplica *r, guint i)
+{
+    while (i > 0 && ends_before(ending(r, i), ending(r, (i - 1) / 2))) {
+        swap(r, i, (i - 1) / 2);
+        i = (i - 1) / 2;
+    }
+    for (guint child = 2 * i + 1; child < r->endings->len; child = 2 * i + 1) {
+        if (child + 1 < r->endings->len && ends_before(ending(r, child + 1), ending(r, child)))
+            child++;
+        if (!ends_before(ending(r, child), ending(r, i)))
+            return;
+        swap(r, i, child);
+        i = child;
+    }
+}
+
+RhEnding rh_replica_first_ending(const RhReplica *r)
+{
+    return *ending(r, 0);
+}
+
+void rh_replica_drop_ending(RhReplica *r, guint i)
+{
+    g_array_remove_index_fast(r->endings, i);
+    if (i < r->endings->len)
+        settle(r, i);
+}
+
+void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
+{
+    RhSequence *s = rh_replica_sequence(r, sequence);
+    s->continued = true;
+    s->base = s->prompt - r->steps;
+    s->joined = r->steps;
+    s->t_joined_s = t_s;
+    r->stored += s->prompt;
+    r->crossing[place_of(r, s->base)]++;
+    RhEnding e = {r->steps + s->output - s->made, sequence};
+    g_array_append_val(r->endings, e);
+    settle(r, r->endings->len - 1);
+    RhWave wave = {t_s, 1},
+           *last = r->waves->len > 0 ? &g_array_index(r->waves, RhWave, r->waves->len - 1) : NULL;
+    if (last && last->t_s >= t_s)
+        last->count++;
+    else
+        g_array_append_val(r->waves, wave);
+}
+
+void rh_replica_part(RhReplica *r, int32_t sequence)
+{
+    RhSequence *s = rh_replica_sequence(r, sequence);
+    s->continued = false;
+    r->stored -= s->base + r->steps;
+    r->crossing[place_of(r, s->base)]--;
+}
+
+void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks)
+{
+    RhSequence *s = rh_replica_sequence(r, sequence);
+    r->used_blocks -= blocks;
+    r->running--;
+    s->blocks = 0;
+    s->admission = 0;
+}
+
+/* --- Put out --- */
+
+/* The one that came in last; -1: none is in. */
+static int32_t latest(RhReplica *r)
+{
+    while (r->admitted->len > 0) {
+        Admitted *entry = &g_array_index(r->admitted, Admitted, r->admitted->len - 1);
+        if (rh_replica_sequence(r, entry->sequence)->admission == entry->admission)
+            return entry->sequence;
+        g_array_set_size(r->admitted, r->admitted->len - 1);
+    }
+    return -1;
+}
+
+static void forget_wave(RhReplica *r)
+{
+    RhWave *last = &g_array_index(r->waves, RhWave, r->waves->len - 1);
+    if (--last->count == 0)
+        g_array_set_size(r->waves, r->waves->len - 1);
+}
+
+/* Recomputed later: what it has made becomes part of its prompt. */
+static void put_out(RhReplica *r, int32_t sequence)
+{
+    RhSequence *s = rh_replica_sequence(r, sequence);
+    int32_t blocks = rh_replica_held_blocks(r, s);
+    if (s->continued) {
+        s->tbt_max_s = rh_replica_longest_gap_s(r, s);
+        s->t_joined_s = MAX(s->t_joined_s, g_array_index(r->waves, RhWave, 0).t_s);
+        for (guint i = 0; i < r->endings->len; i++)
+            if (ending(r, i)->sequence == sequence) {
+                s->made = s->output - (int32_t)(ending(r, i)->last - r->steps);
+                rh_replica_drop_ending(r, i);
+                break;
+            }
+        rh_replica_part(r, sequence);
+        forget_wave(r);
+        s->prompt = s->input + s->made;
+    } else {
+        rh_replica_stop_reading(r, sequence);
+    }
+    rh_replica_leave(r, sequence, blocks);
+    s->read = 0;
+    rh_replica_served(r, sequence)->preempted_count++;
+    r->counts.preempted++;
+    g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
+}
+
+void rh_replica_make_room(RhReplica *r)
+{
+    while (rh_replica_free_blocks(r) < 0)
+        put_out(r, latest(r));
+}

@@ -1,0 +1,74 @@
+#pragma once
+/* A replica: one server with its waiting and running sequences and its cache, in blocks.
+ *
+ * Time is the service's (service.h): it gives the replica sequences, asks it to begin an iteration, or a
+ * run of like ones, and tells it when that has ended. A sequence waits, is in (its prompt is read chunk
+ * by chunk), is continued token by token, and ends; where the cache runs out, the one that came in last
+ * is put out and begins again, with what it has made as part of its prompt. A run of iterations without
+ * chunks costs as much as one. */
+#include "strategies/serve/iteration.h"
+#include "strategies/serve/served.h"
+
+typedef struct RhReplica RhReplica;
+
+/* What a replica is made of. The lists are borrowed: `served` (of RhServed, by request) is filled in,
+ * `gaps` are counted. */
+typedef struct {
+    RhIterations *iterations; /* borrowed; replicas of a pool share it */
+    const RhServer *server;
+    RhPool pool;    /* batch and chunk settled */
+    int32_t blocks; /* of the cache */
+    int32_t number; /* written to RhServed.replica */
+    GArray *served;
+    int64_t *gaps;
+    bool each_iteration; /* no runs of several */
+    bool prompts_only;   /* a sequence leaves with its first token */
+} RhReplicaSpec;
+
+RhReplica *rh_replica_new(const RhReplicaSpec *spec);
+void rh_replica_free(RhReplica *replica);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhReplica, rh_replica_free)
+
+/* A request comes, to be read from its first token on; or, `read`, with its prompt in the cache of
+ * another and its first token made. False: it never fits the cache. */
+bool rh_replica_take(RhReplica *replica, int32_t request, bool read);
+/* Begins work; the time until its end, or 0 when there is nothing to do. */
+double rh_replica_begin(RhReplica *replica, double t_s);
+/* A request came at t_s: a run ends with the iteration that is under way then. The time from the run's
+ * beginning until its end. */
+double rh_replica_cut(RhReplica *replica, double t_s);
+/* Work has ended; requests that ended or left are appended to `ended` (GArray of int32_t). */
+void rh_replica_end(RhReplica *replica, double t_s, GArray *ended);
+
+bool rh_replica_busy(const RhReplica *replica);
+double rh_replica_begun_s(const RhReplica *replica); /* the work under way */
+int32_t rh_replica_outstanding(const RhReplica *replica);
+/* Blocks that its requests hold, or will hold when their prompts are in. */
+int64_t rh_replica_promised_blocks(const RhReplica *replica);
+
+typedef struct {
+    int64_t iterations_stepped, iterations_skipped, tokens_in, tokens_out, preempted;
+    double busy_s, kv_peak_frac;
+} RhReplicaCounts;
+RhReplicaCounts rh_replica_counts(const RhReplica *replica);
+
+/* --- For schedulers --- */
+
+/* The sequence that waits first; -1: none does. */
+int32_t rh_replica_waiting(const RhReplica *replica);
+/* The i-th of those that are in and whose prompt is not read; -1: there are no more. */
+int32_t rh_replica_reading(const RhReplica *replica, int32_t i);
+int32_t rh_replica_running(const RhReplica *replica);   /* sequences that are in */
+int32_t rh_replica_continued(const RhReplica *replica); /* of these, with their prompt read */
+/* Tokens of its prompt that are still to be read; and all it will ever have in the cache. */
+int32_t rh_replica_unread(const RhReplica *replica, int32_t sequence);
+int32_t rh_replica_longest(const RhReplica *replica, int32_t sequence);
+int32_t rh_replica_free_blocks(const RhReplica *replica);
+/* Blocks for so many tokens. */
+int32_t rh_replica_blocks_of(const RhReplica *replica, int32_t tokens);
+const RhPool *rh_replica_pool(const RhReplica *replica);
+/* Takes the first waiting sequence in, with blocks for so many of its tokens. False, and nothing
+ * changes, when the batch or the cache is full. */
+bool rh_replica_admit(RhReplica *replica, int32_t tokens);
+/* The next iteration reads so many more tokens of its prompt. False: the cache has no room. */
+bool rh_replica_chunk(RhReplica *replica, int32_t sequence, int32_t tokens);

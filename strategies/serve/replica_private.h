@@ -1,0 +1,95 @@
+#pragma once
+/* Inside a replica. Private to replica*.c. */
+#include "strategies/serve/replica.h"
+
+/* Continued sequences have one token more in the cache with every iteration, so nothing of theirs is
+ * written in one: `steps` counts these iterations, and a sequence has base + steps tokens. */
+typedef struct {
+    int32_t request;
+    int32_t input, output; /* of the request */
+    int32_t prompt, read;  /* to be read: the input, and what was made before it was put out */
+    int32_t made;          /* tokens */
+    int32_t blocks;        /* while its prompt is read, or for good where they are reserved */
+    bool continued;
+    int64_t base, joined;     /* once it is continued: see above; steps at that moment */
+    int64_t admission;        /* of its latest admission; 0: it is not in */
+    double t_joined_s, own_s; /* last token by a prompt; time of iterations that read its prompt */
+    double tbt_max_s;
+} RhSequence;
+
+typedef struct {
+    int64_t last; /* the step that makes its last token */
+    int32_t sequence;
+} RhEnding;
+
+typedef struct {
+    int32_t sequence, tokens;
+} RhPlanned;
+
+/* So many of the continued sequences had their latest token at this time. */
+typedef struct {
+    double t_s;
+    int32_t count;
+} RhWave;
+
+/* The longest gap since a step: later ones are shorter. */
+typedef struct {
+    int64_t step;
+    double gap_s, t_s; /* it ended then */
+} RhLongest;
+
+struct RhReplica {
+    RhReplicaSpec spec;
+    bool reserves;
+    GArray *sequences; /* RhSequence, all that ever came */
+    GQueue waiting;    /* GINT_TO_POINTER(sequence) */
+    GArray *reading;   /* int32_t, in the order of admission */
+    GArray *endings;   /* RhEnding: a heap, first the one that ends first */
+    GArray *admitted;  /* {admission, sequence}: old entries stay until they are met */
+    GArray *planned;   /* RhPlanned: chunks of the iteration */
+    GArray *chunks;    /* RhChunk: the same, for its time */
+    GArray *waves;     /* RhWave */
+    GArray *longest;   /* RhLongest */
+    int32_t *crossing; /* per place in a block: continued sequences that begin a block when `steps`
+                            is there */
+    int64_t steps, admissions, stored; /* stored: tokens of all continued sequences in the cache */
+    int32_t running, used_blocks, peak_blocks;
+    int64_t promised; /* blocks */
+    /* Under way: */
+    bool busy, continues;
+    double t_begin_s;
+    RhDecodeRun run;
+    RhReplicaCounts counts;
+};
+
+static inline RhSequence *rh_replica_sequence(const RhReplica *r, int32_t i)
+{
+    return &g_array_index(r->sequences, RhSequence, i);
+}
+static inline RhServed *rh_replica_served(const RhReplica *r, int32_t i)
+{
+    return &g_array_index(r->spec.served, RhServed, rh_replica_sequence(r, i)->request);
+}
+static inline double rh_run_s(const RhDecodeRun *run, int32_t steps)
+{
+    return steps * (run->first_s + 0.5 * (steps - 1) * run->growth_s);
+}
+
+/* Its prompt is in the cache: it is continued from now on. */
+void rh_replica_join(RhReplica *r, int32_t sequence, double t_s);
+/* The longest gap between its tokens so far. */
+double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s);
+/* Takes it from those that are continued. */
+void rh_replica_part(RhReplica *r, int32_t sequence);
+/* Of those whose prompt is being read. */
+void rh_replica_stop_reading(RhReplica *r, int32_t sequence);
+/* Out of the running ones, its blocks free. */
+void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks);
+/* Blocks that continued sequences begin with their next token. */
+int32_t rh_replica_next_blocks(const RhReplica *r);
+int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
+/* Puts out those that came last until all others can have one token more. */
+void rh_replica_make_room(RhReplica *r);
+/* The sequence that ends first; it must be there. */
+RhEnding rh_replica_first_ending(const RhReplica *r);
+void rh_replica_drop_ending(RhReplica *r, guint i);

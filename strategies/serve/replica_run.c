@@ -1,0 +1,241 @@
+/* Iterations of a replica: what they take, and what is true when they have ended. */
+#include <math.h>
+
+#include "strategies/serve/replica_private.h"
+#include "strategies/serve/scheduler.h"
+
+/* How many iterations the cache has blocks for. */
+static int32_t steps_with_room(const RhReplica *r, int32_t most)
+{
+    int32_t each = r->spec.server->block_tokens, continued = rh_replica_continued(r);
+    if (r->reserves || continued == 0)
+        return most;
+    int64_t room = rh_replica_free_blocks(r) + rh_replica_next_blocks(r), whole = room / continued;
+    if (whole * each >= most)
+        return most;
+    int64_t steps = whole * each, left = room - whole * continued;
+    while (steps < most && left >= r->crossing[(r->steps + steps) % each])
+        left -= r->crossing[(r->steps + steps++) % each];
+    return (int32_t)steps;
+}
+
+static int32_t ended_prompts(const RhReplica *r)
+{
+    int32_t ended = 0;
+    for (guint i = 0; i < r->planned->len; i++) {
+        const RhPlanned *p = &g_array_index(r->planned, RhPlanned, i);
+        ended += rh_replica_unread(r, p->sequence) == p->tokens;
+    }
+    return ended;
+}
+
+static void plan_time(RhReplica *r)
+{
+    int32_t continued = r->continues ? rh_replica_continued(r) : 0;
+    RhBatch batch = {.decodes = continued,
+                     .contexts = continued > 0 ? r->stored + continued : 0,
+                     .chunks = (const RhChunk *)(const void *)r->chunks->data,
+                     .chunks_count = (int32_t)r->chunks->len,
+                     .ended = ended_prompts(r)};
+    if (r->chunks->len > 0) {
+        r->run = (RhDecodeRun){rh_iteration_s(r->spec.iterations, &batch), 0, 1};
+        return;
+    }
+    int64_t most = rh_replica_first_ending(r).last - r->steps;
+    r->run = rh_iteration_run(r->spec.iterations, continued, batch.contexts);
+    int32_t steps = steps_with_room(r, (int32_t)MIN(most, r->run.steps));
+    r->run.steps = r->spec.each_iteration ? 1 : MAX(steps, 1);
+}
+
+double rh_replica_begin(RhReplica *r, double t_s)
+{
+    g_array_set_size(r->planned, 0);
+    g_array_set_size(r->chunks, 0);
+    r->t_begin_s = t_s;
+    rh_replica_make_room(r);
+    r->continues = r->spec.server->scheduler->plan(r) && rh_replica_continued(r) > 0;
+    r->busy = r->continues || r->planned->len > 0;
+    if (!r->busy)
+        return 0;
+    plan_time(r);
+    return rh_run_s(&r->run, r->run.steps);
+}
+
+double rh_replica_cut(RhReplica *r, double t_s)
+{
+    int32_t low = 1, high = r->run.steps;
+    while (low < high) { /* the fewest that last until then */
+        int32_t middle = low + (high - low) / 2;
+        if (r->t_begin_s + rh_run_s(&r->run, middle) >= t_s)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    r->run.steps = low;
+    return rh_run_s(&r->run, low);
+}
+
+/* --- Gaps between tokens --- */
+
+static void count_gap(RhReplica *r, double gap_s, int64_t times)
+{
+    if (r->spec.gaps && times > 0)
+        r->spec.gaps[rh_gap_bin(gap_s)] += times;
+}
+
+static void keep_longest(RhReplica *r, int64_t step, double gap_s, double t_s)
+{
+    while (r->longest->len > 0 &&
+           g_array_index(r->longest, RhLongest, r->longest->len - 1).gap_s <= gap_s)
+        g_array_set_size(r->longest, r->longest->len - 1);
+    RhLongest entry = {step, gap_s, t_s};
+    g_array_append_val(r->longest, entry);
+}
+
+/* The first step of a run ends the wait since each wave's last token; those after it take as long as
+ * they take. */
+static void count_gaps(RhReplica *r)
+{
+    double t_s = r->t_begin_s + r->run.first_s;
+    const RhWave *waves = (const RhWave *)(const void *)r->waves->data;
+    for (guint i = 0; i < r->waves->len; i++)
+        count_gap(r, t_s - waves[i].t_s, waves[i].count);
+    keep_longest(r, r->steps + 1, t_s - waves[0].t_s, t_s);
+    int32_t steps = r->run.steps, continued = rh_replica_continued(r);
+    for (int32_t j = 1; j < steps; j++)
+        count_gap(r, r->run.first_s + j * r->run.growth_s, continued);
+    if (steps > 1)
+        keep_longest(r, r->steps + steps, r->run.first_s + (steps - 1) * r->run.growth_s,
+                     r->t_begin_s + rh_run_s(&r->run, steps));
+}
+
+double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s)
+{
+    const RhLongest *all = (const RhLongest *)(const void *)r->longest->data;
+    guint low = 0, high = r->longest->len;
+    while (low < high) { /* the first behind its joining */
+        guint middle = low + (high - low) / 2;
+        if (all[middle].step > s->joined)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == r->longest->len)
+        return s->tbt_max_s;
+    double gap_s = fmin(all[low].gap_s, all[low].t_s - s->t_joined_s);
+    if (low + 1 < r->longest->len)
+        gap_s = fmax(gap_s, all[low + 1].gap_s);
+    return fmax(s->tbt_max_s, gap_s);
+}
+
+/* --- The end of an iteration --- */
+
+static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *ended)
+{
+    RhSequence *s = rh_replica_sequence(r, i);
+    RhServed *served = rh_replica_served(r, i);
+    const RhServer *server = r->spec.server;
+    rh_replica_leave(r, i, blocks);
+    r->promised -= rh_replica_blocks_of(r, s->input + s->output);
+    g_array_append_val(ended, s->request);
+    served->replica = r->spec.number;
+    if (r->spec.prompts_only && served->output_tokens > 1)
+        return;
+    served->outcome = RH_SERVED_DONE;
+    served->t_end_s = t_s + server->first_s.value;
+    served->tbt_max_s = s->made > 1 ? rh_replica_longest_gap_s(r, s) : 0;
+    int32_t first = MIN(server->stream_tokens, served->output_tokens);
+    if (first > 1) /* the client's first message has so many */
+        served->t_first_s +=
+            (served->t_end_s - served->t_first_s) * (first - 1) / MAX(served->output_tokens - 1, 1);
+}
+
+static void end_prompt(RhReplica *r, int32_t i, double t_s, GArray *ended)
+{
+    RhSequence *s = rh_replica_sequence(r, i);
+    RhServed *served = rh_replica_served(r, i);
+    rh_replica_stop_reading(r, i);
+    if (s->made == 0) {
+        served->t_first_s = t_s + r->spec.server->first_s.value;
+        served->t_stall_s = fmax(t_s - served->t_admit_s - s->own_s, 0);
+    } else { /* it was put out after its last token */
+        s->tbt_max_s = fmax(s->tbt_max_s, t_s - s->t_joined_s);
+        count_gap(r, t_s - s->t_joined_s, 1);
+    }
+    s->made++;
+    r->counts.tokens_out++;
+    if (s->made == s->output)
+        finish(r, i, s->blocks, t_s, ended);
+    else
+        rh_replica_join(r, i, t_s);
+}
+
+static void end_chunks(RhReplica *r, double t_s, GArray *ended)
+{
+    for (guint c = 0; c < r->planned->len; c++) {
+        RhPlanned p = g_array_index(r->planned, RhPlanned, c);
+        RhSequence *s = rh_replica_sequence(r, p.sequence);
+        s->read += p.tokens;
+        s->own_s += t_s - r->t_begin_s;
+        r->counts.tokens_in += p.tokens;
+        if (s->read == s->prompt)
+            end_prompt(r, p.sequence, t_s, ended);
+    }
+}
+
+static void end_steps(RhReplica *r, double t_s, GArray *ended)
+{
+    int32_t each = r->spec.server->block_tokens, continued = rh_replica_continued(r);
+    int32_t steps = r->run.steps;
+    count_gaps(r);
+    if (!r->reserves) {
+        r->used_blocks += continued * (steps / each);
+        for (int32_t j = 0; j < steps % each; j++)
+            r->used_blocks += r->crossing[(r->steps + j) % each];
+        r->peak_blocks = MAX(r->peak_blocks, r->used_blocks);
+    }
+    r->steps += steps;
+    r->stored += (int64_t)continued * steps;
+    r->counts.tokens_out += (int64_t)continued * steps;
+    while (rh_replica_continued(r) > 0 && rh_replica_first_ending(r).last == r->steps) {
+        int32_t i = rh_replica_first_ending(r).sequence;
+        RhSequence *s = rh_replica_sequence(r, i);
+        s->made = s->output;
+        rh_replica_drop_ending(r, 0);
+        int32_t blocks = rh_replica_held_blocks(r, s);
+        rh_replica_part(r, i);
+        finish(r, i, blocks, t_s, ended);
+    }
+    g_array_set_size(r->waves, 0);
+    RhWave wave = {t_s, rh_replica_continued(r)};
+    if (wave.count > 0)
+        g_array_append_val(r->waves, wave);
+}
+
+void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
+{
+    r->counts.iterations_stepped++;
+    r->counts.iterations_skipped += r->run.steps - 1;
+    r->counts.busy_s += t_s - r->t_begin_s;
+    if (r->continues)
+        end_steps(r, t_s, ended);
+    end_chunks(r, t_s, ended);
+    r->busy = false;
+}
+
+bool rh_replica_busy(const RhReplica *r)
+{
+    return r->busy;
+}
+
+double rh_replica_begun_s(const RhReplica *r)
+{
+    return r->t_begin_s;
+}
+
+RhReplicaCounts rh_replica_counts(const RhReplica *r)
+{
+    RhReplicaCounts counts = r->counts;
+    counts.kv_peak_frac = r->spec.blocks > 0 ? (double)r->peak_blocks / r->spec.blocks : 0;
+    return counts;
+}

@@ -1,0 +1,16 @@
+#pragma once
+/* A scheduler: which sequences an iteration works on. One file and a row each (schedulers.c); states and
+ * moves of sequences are the replica's (replica.h). */
+#include "strategies/serve/replica.h"
+
+struct RhScheduler {
+    const char *name, *about;
+    /* Takes waiting sequences in (rh_replica_admit) and lists the chunks of the next iteration
+     * (rh_replica_chunk); returns whether sequences are continued in it, too. */
+    bool (*plan)(RhReplica *replica);
+    bool
+        reserves; /* a sequence has blocks for all its tokens once it is in: none is ever put out */
+};
+
+extern const RhScheduler *const rh_schedulers[]; /* NULL-ended */
+const RhScheduler *rh_scheduler_by_name(const char *name);

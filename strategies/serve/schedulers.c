@@ -1,0 +1,80 @@
+/* The schedulers: what an iteration works on. */
+#include <string.h>
+
+#include "strategies/serve/scheduler.h"
+
+/* Chunks of prompts for so many tokens, first of those that are in, then of those that wait; a prompt
+ * that does not fit is cut where `cuts`, or waits for an iteration of its own. Returns the tokens. */
+static int32_t read_prompts(RhReplica *r, int32_t budget, bool cuts)
+{
+    int32_t left = budget;
+    for (int32_t i = 0, sequence; left > 0 && (sequence = rh_replica_reading(r, i)) >= 0; i++) {
+        int32_t tokens = MIN(rh_replica_unread(r, sequence), left);
+        if (!rh_replica_chunk(r, sequence, tokens))
+            return budget - left;
+        left -= tokens;
+    }
+    for (int32_t sequence; left > 0 && (sequence = rh_replica_waiting(r)) >= 0;) {
+        int32_t unread = rh_replica_unread(r, sequence), tokens = MIN(unread, left);
+        bool alone = left == budget;
+        if (!cuts)
+            tokens = unread;
+        if ((tokens > left && !alone) || !rh_replica_admit(r, tokens))
+            break;
+        if (tokens > 0)
+            rh_replica_chunk(r, sequence, tokens);
+        left -= MIN(tokens, left);
+    }
+    return budget - left;
+}
+
+/* vLLM v1: all that run have a token, prompts have what the budget leaves, cut where it ends; first
+ * come, first served (docs.vllm.ai, "Optimization and Tuning", chunked prefill). */
+static bool plan_mixed(RhReplica *r)
+{
+    read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_continued(r), true);
+    return true;
+}
+
+/* SGLang: prompts go first, and iterations that read them do nothing else (Zheng et al. 2024, arXiv
+ * 2312.07104; chunked prefill without mixing is its default). */
+static bool plan_prompts_first(RhReplica *r)
+{
+    return read_prompts(r, rh_replica_pool(r)->chunk, true) == 0;
+}
+
+/* Orca (Yu et al., OSDI 2022): whole prompts join the batch between any two iterations. */
+static bool plan_whole(RhReplica *r)
+{
+    read_prompts(r, rh_replica_pool(r)->chunk, false);
+    return true;
+}
+
+/* All of a batch begin together, and the next begins when the last of it has ended. */
+static bool plan_static(RhReplica *r)
+{
+    if (rh_replica_running(r) > 0 && rh_replica_reading(r, 0) < 0)
+        return true;
+    read_prompts(r, INT32_MAX, true);
+    return false;
+}
+
+static const RhScheduler rows[] = {
+    {"vllm", "tokens of all that run, and chunks of prompts beside them", plan_mixed, false},
+    {"sglang", "prompts first, alone; then tokens of all that run", plan_prompts_first, false},
+    {"trtllm", "in flight: as vllm, with the cache reserved for the whole answer", plan_mixed,
+     true},
+    {"orca", "whole prompts beside tokens, with the cache reserved for the whole answer",
+     plan_whole, true},
+    {"static", "a batch begins when the one before it has ended", plan_static, true},
+};
+
+const RhScheduler *const rh_schedulers[] = {&rows[0], &rows[1], &rows[2], &rows[3], &rows[4], NULL};
+
+const RhScheduler *rh_scheduler_by_name(const char *name)
+{
+    for (int i = 0; rh_schedulers[i]; i++)
+        if (strcmp(rh_schedulers[i]->name, name) == 0)
+            return rh_schedulers[i];
+    return NULL;
+}

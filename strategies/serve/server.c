@@ -1,0 +1,183 @@
+#include "strategies/serve/server.h"
+
+#include <string.h>
+
+#include "base/data.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "strategies/serve/scheduler.h"
+
+static char *folder(void)
+{
+    return g_build_filename(rh_data_dir(), "strategies", "serve", "servers", NULL);
+}
+
+static const struct {
+    const char *key;
+    RhQuantity kind;
+    size_t offset;
+    double low, high; /* plausible, and 0 */
+} facts[] = {
+    {"step", RH_QUANTITY_S, offsetof(RhServer, step_s), 0, 1},
+    {"rank_step", RH_QUANTITY_S, offsetof(RhServer, rank_step_s), 0, 1},
+    {"sequence", RH_QUANTITY_S, offsetof(RhServer, sequence_s), 0, 0.1},
+    {"prompt_rate", RH_QUANTITY_FRAC, offsetof(RhServer, prompt_frac), 0.1, 2},
+    {"admit", RH_QUANTITY_S, offsetof(RhServer, admit_s), 0, 10},
+    {"first", RH_QUANTITY_S, offsetof(RhServer, first_s), 0, 10},
+    {"memory", RH_QUANTITY_FRAC, offsetof(RhServer, memory_frac), 0.01, 1},
+    {"reserve", RH_QUANTITY_BYTES, offsetof(RhServer, reserve_bytes), 0, 1e12},
+};
+
+static const struct {
+    const char *key;
+    size_t offset;
+    int64_t low, high;
+} counts[] = {
+    {"block", offsetof(RhServer, block_tokens), 1, 1 << 20},
+    {"batch", offsetof(RhServer, batch), 1, 1 << 20},
+    {"chunk", offsetof(RhServer, chunk), 1, 1 << 24},
+    {"stream", offsetof(RhServer, stream_tokens), 1, 1 << 20},
+};
+
+static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
+        if (rh_json_has(root, facts[i].key)) {
+            RhRange range = {.low = facts[i].low, .high = facts[i].high, .zero = true};
+            *(RhFact *)(void *)((char *)s + facts[i].offset) =
+                rh_json_fact_within(doc, root, facts[i].key, facts[i].kind, &range);
+        }
+}
+
+/* "block": {"value": 16, "source": "..."} */
+static const RhJsonNode *sourced(RhJson *doc, const RhJsonNode *root, const char *key)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, key);
+    if (node)
+        rh_json_string(doc, node, "source");
+    return node;
+}
+
+static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
+        const RhJsonNode *node = sourced(doc, root, counts[i].key);
+        if (node)
+            *(int32_t *)(void *)((char *)s + counts[i].offset) =
+                (int32_t)rh_json_int(doc, node, "value", counts[i].low, counts[i].high);
+    }
+    const RhJsonNode *beside = sourced(doc, root, "host_beside");
+    if (beside)
+        s->host_beside = rh_json_bool_or(doc, beside, "value", false);
+    const RhJsonNode *cache = sourced(doc, root, "kv");
+    if (cache) {
+        const char *name = rh_json_string(doc, cache, "value");
+        s->cache = strcmp(name, "fp8") == 0    ? RH_CACHE_FP8
+                   : strcmp(name, "bf16") == 0 ? RH_CACHE_BF16
+                                               : RH_CACHE_AUTO;
+        if (s->cache == RH_CACHE_AUTO && strcmp(name, "auto") != 0)
+            rh_json_problem(doc, cache, "auto, bf16 or fp8", "\"%s\" is no format of a cache",
+                            name);
+    }
+    const RhJsonNode *scheduler = sourced(doc, root, "scheduler");
+    if (scheduler) {
+        const char *name = rh_json_string(doc, scheduler, "value");
+        s->scheduler = rh_scheduler_by_name(name);
+        if (!s->scheduler)
+            rh_json_problem(doc, scheduler, NULL, "there is no scheduler \"%s\"", name);
+    }
+}
+
+static void read_profiles(RhJson *doc, const RhJsonNode *root, RhServer *s)
+{
+    const RhJsonNode *list = rh_json_object_or_null(doc, root, "profiles");
+    if (!list)
+        return;
+    s->profiles_count = 0;
+    for (const RhJsonNode *member = rh_json_first(list); member; member = rh_json_next(member)) {
+        if (s->profiles_count == RH_SERVER_PROFILES_MAX) {
+            rh_json_problem(doc, member, NULL, "more than %d profiles", RH_SERVER_PROFILES_MAX);
+            return;
+        }
+        const char *device = g_intern_string(rh_json_key(member));
+        s->profiles[s->profiles_count].device = device;
+        s->profiles[s->profiles_count++].profile = rh_json_string(doc, list, device);
+    }
+}
+
+static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **error)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    const char *base = rh_json_string_or(doc, root, "derives", NULL);
+    const RhServer *known = base && strcmp(base, name) != 0 ? rh_server_by_name(base) : NULL;
+    if (known)
+        *s = *known;
+    else if (base)
+        rh_json_problem(doc, root, NULL, "there is no server \"%s\" to derive from", base);
+    s->name = rh_json_string(doc, root, "name");
+    s->about = rh_json_string(doc, root, "about");
+    if (strcmp(s->name, name) != 0)
+        rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
+    read_facts(doc, root, s);
+    read_choices(doc, root, s);
+    read_profiles(doc, root, s);
+    if (!s->scheduler || s->batch < 1 || s->chunk < 1 || s->block_tokens < 1 ||
+        !s->memory_frac.source || !s->prompt_frac.source)
+        rh_json_problem(doc, root, NULL,
+                        "a server needs scheduler, batch, chunk, block, memory and prompt_rate, or "
+                        "one to derive from");
+    return rh_json_finish(doc, error);
+}
+
+RhServer *rh_server_load(const char *name, GError **error)
+{
+    g_autofree char *file = g_strconcat(name, ".json", NULL);
+    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autofree RhServer *server = g_new0(RhServer, 1);
+    server->stream_tokens = 1;
+    return doc && read_server(doc, name, server, error) ? g_steal_pointer(&server) : NULL;
+}
+
+const RhServer *rh_server_by_name(const char *name)
+{
+    static GMutex lock;
+    static GHashTable *read; /* name -> RhServer* */
+    if (!g_strv_contains(rh_server_names(), name))
+        return NULL;
+    g_mutex_lock(&lock);
+    if (!read)
+        read = g_hash_table_new(g_str_hash, g_str_equal);
+    RhServer *found = g_hash_table_lookup(read, name);
+    g_mutex_unlock(&lock);
+    if (found)
+        return found;
+    found = rh_server_load(name, NULL); /* unlocked: it asks for the one it derives from */
+    g_mutex_lock(&lock);
+    if (found)
+        g_hash_table_insert(read, (void *)found->name, found);
+    g_mutex_unlock(&lock);
+    return found;
+}
+
+static const char *const *read_names(void)
+{
+    g_autofree char *path = folder();
+    return rh_data_names(path);
+}
+
+const char *const *rh_server_names(void)
+{
+    static const char *const *names;
+    if (g_once_init_enter(&names))
+        g_once_init_leave(&names, read_names());
+    return names;
+}
+
+const char *rh_server_profile(const RhServer *server, const char *device)
+{
+    for (int32_t i = 0; i < server->profiles_count; i++)
+        if (strcmp(server->profiles[i].device, device) == 0)
+            return server->profiles[i].profile;
+    return NULL;
+}

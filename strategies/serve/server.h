@@ -1,0 +1,46 @@
+#pragma once
+/* The software that serves a model, of one version: its scheduler, and what it adds to the hardware.
+ *
+ * A file each (strategies/serve/servers/NAME.json), which may derive from another; every number is a
+ * fact. A server never knows a model or a deployment. What its kernels take is in the profiles of
+ * devices that it names. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+#include "strategies/serve/deployment.h"
+
+typedef struct RhScheduler RhScheduler;
+
+#define RH_SERVER_PROFILES_MAX 16
+
+typedef struct {
+    const char *name, *about;
+    const RhScheduler *scheduler;
+    RhFact step_s;         /* of each iteration, beside its kernels: the host's share that shows */
+    RhFact rank_step_s;    /* more for each doubling of tensor ranks */
+    RhFact sequence_s;     /* more for each sequence that an iteration makes a token of */
+    RhFact prompt_frac;    /* rate of kernels in iterations that read prompts, over that of kernels
+                              timed one by one: clocks fall under their power */
+    RhFact admit_s;        /* from a request's arrival until it can be scheduled */
+    RhFact first_s;        /* from an iteration's end until the client has its tokens */
+    RhFact memory_frac;    /* of the device's memory that the server takes */
+    RhFact reserve_bytes;  /* of that, neither weights nor cache: activations, buffers, graphs */
+    int32_t block_tokens;  /* of the cache */
+    int32_t batch, chunk;  /* defaults of a deployment */
+    int32_t stream_tokens; /* the client is sent so many at a time */
+    RhCacheFormat cache;   /* default; AUTO: as the model's activations */
+    bool host_beside;      /* the host works beside the kernels: the slower of the two counts */
+    int32_t profiles_count;
+    struct {
+        const char *device, *profile; /* interned */
+    } profiles[RH_SERVER_PROFILES_MAX];
+} RhServer;
+
+/* NULL when unknown, or when its file is not well formed. Owned by the module. */
+const RhServer *rh_server_by_name(const char *name);
+/* The same with what is wrong: RH_ERROR_INPUT with positions. */
+RhServer *rh_server_load(const char *name, GError **error);
+const char *const *rh_server_names(void); /* sorted, NULL-ended */
+/* The profile that tells what its kernels take on this device; NULL: the device's own facts do. */
+const char *rh_server_profile(const RhServer *server, const char *device);

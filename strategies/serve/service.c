@@ -1,0 +1,363 @@
+#include "strategies/serve/service.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "sim/events.h"
+#include "strategies/serve/replica.h"
+#include "strategies/serve/router.h"
+#include "strategies/serve/scheduler.h"
+
+#define MIB 1048576.0
+
+typedef struct {
+    RhPool pool; /* settled */
+    RhIterations *iterations;
+    RhServiceRoom room;
+    RhReplica **replicas;
+    int64_t turn;
+} Stage;
+
+struct RhService {
+    RhServing serving;
+    RhDeployment deployment;
+    const RhRouter *router;
+    Stage stages[RH_POOLS_MAX];
+};
+
+/* --- Making: what fits --- */
+
+static RhPool settled(const RhPool *pool, const RhServer *server)
+{
+    RhPool p = *pool;
+    p.batch = p.batch > 0 ? p.batch : server->batch;
+    p.chunk = p.chunk > 0 ? p.chunk : server->chunk;
+    return p;
+}
+
+static RhServiceRoom room_of(const RhServing *s, const Stage *stage)
+{
+    const RhPlatform *platform = rh_iterations_platform(stage->iterations);
+    RhServiceRoom room = {.capacity_bytes = platform->device->hbm_bytes.value,
+                          .weight_bytes = rh_iterations_weight_bytes(stage->iterations),
+                          .reserve_bytes = s->server->reserve_bytes.value};
+    double states = rh_iterations_sequence_bytes(stage->iterations) * stage->pool.batch;
+    double left = room.capacity_bytes * s->server->memory_frac.value - room.weight_bytes -
+                  room.reserve_bytes - states;
+    double block = rh_iterations_token_bytes(stage->iterations) * s->server->block_tokens;
+    room.cache_bytes = fmax(left, 0);
+    room.blocks = (int32_t)fmin(block > 0 ? room.cache_bytes / block : 1 << 30, 1 << 30);
+    room.tokens = (int64_t)room.blocks * s->server->block_tokens;
+    return room;
+}
+
+static bool open_stage(RhService *service, int32_t p, GError **error)
+{
+    Stage *stage = &service->stages[p];
+    const RhServing *s = &service->serving;
+    stage->pool = settled(&service->deployment.pools[p], s->server);
+    stage->iterations = rh_iterations_new(s, &stage->pool, error);
+    if (!stage->iterations)
+        return false;
+    stage->room = room_of(s, stage);
+    if (stage->room.blocks > 0)
+        return true;
+    double states = rh_iterations_sequence_bytes(stage->iterations) * stage->pool.batch;
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "%s on tp%d leaves no room for a cache: a GPU has %.1f GiB, %s takes %.0f %% of "
+                   "them, weights are %.1f GiB, states of %d sequences %.1f, the rest %.1f\n"
+                   "help: more GPUs for a replica (tp), or weights in a narrower format",
+                   s->model->name, stage->pool.tp, stage->room.capacity_bytes / (1024 * MIB),
+                   s->server->name, 100 * s->server->memory_frac.value,
+                   stage->room.weight_bytes / (1024 * MIB), stage->pool.batch,
+                   states / (1024 * MIB), stage->room.reserve_bytes / (1024 * MIB));
+}
+
+RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GError **error)
+{
+    g_autoptr(RhService) service = g_new0(RhService, 1);
+    service->serving = *serving;
+    service->deployment = *d;
+    service->router = rh_router_by_name(d->router);
+    if (rh_deployment_gpus(d) > rh_platform_gpus(serving->platform)) {
+        rh_fail(error, RH_ERROR_USAGE, "the deployment is of %d GPUs, and %s has %d",
+                rh_deployment_gpus(d), serving->platform->name,
+                rh_platform_gpus(serving->platform));
+        return NULL;
+    }
+    for (int32_t p = 0; p < d->pools_count; p++)
+        if (!open_stage(service, p, error))
+            return NULL;
+    return g_steal_pointer(&service);
+}
+
+void rh_service_free(RhService *service)
+{
+    for (int p = 0; service && p < RH_POOLS_MAX; p++)
+        rh_iterations_free(service->stages[p].iterations);
+    g_free(service);
+}
+
+RhServiceRoom rh_service_room(const RhService *service, int32_t pool)
+{
+    return service->stages[pool].room;
+}
+
+RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
+{
+    return service->stages[pool].iterations;
+}
+
+/* --- Running --- */
+
+typedef enum { SENT, COMES, ENDS, MOVED } EventKind;
+
+/* Replicas are numbered through all pools. */
+typedef struct {
+    RhService *service;
+    const RhRequests *requests;
+    const RhClient *client;
+    RhServiceResult *result;
+    RhEvents *events;
+    int32_t next;        /* request to be sent, of a closed loop */
+    int32_t *request_at; /* by request: the replica that it goes to */
+    int64_t *end_of;     /* by replica: number of the event that ends its work */
+    GArray *ended;       /* int32_t: work space */
+} Clock;
+
+static Stage *stage_of(const Clock *c, int32_t replica, int32_t *inside)
+{
+    RhService *s = c->service;
+    bool first = replica < s->stages[0].pool.replicas;
+    *inside = first ? replica : replica - s->stages[0].pool.replicas;
+    return &s->stages[first ? 0 : 1];
+}
+
+static RhReplica *replica_of(const Clock *c, int32_t replica)
+{
+    int32_t inside;
+    Stage *stage = stage_of(c, replica, &inside);
+    return stage->replicas[inside];
+}
+
+static RhServed *served_of(const Clock *c, int32_t request)
+{
+    return &g_array_index(c->result->served, RhServed, request);
+}
+
+static void send(Clock *c, int32_t request, double t_s)
+{
+    rh_events_add(c->events, t_s, SENT, request);
+}
+
+/* Of a closed loop: a client that has its answer asks the next question. */
+static void ask_next(Clock *c, double t_s)
+{
+    if (c->client->at_once > 0 && c->next < (int32_t)c->requests->list->len)
+        send(c, c->next++, t_s + c->client->turnaround_s);
+}
+
+static void work(Clock *c, int32_t number, double t_s)
+{
+    RhReplica *r = replica_of(c, number);
+    double s = rh_replica_begin(r, t_s);
+    if (rh_replica_busy(r))
+        c->end_of[number] = rh_events_add(c->events, t_s + s, ENDS, number);
+}
+
+static void refuse(Clock *c, int32_t request, double t_s)
+{
+    served_of(c, request)->outcome = RH_SERVED_REFUSED;
+    ask_next(c, t_s);
+}
+
+static void route(Clock *c, int32_t request, int32_t pool, double t_s, EventKind kind)
+{
+    Stage *stage = &c->service->stages[pool];
+    int32_t chosen =
+        c->service->router->choose(stage->replicas, stage->pool.replicas, stage->turn++);
+    c->request_at[request] = chosen + (pool > 0 ? c->service->stages[0].pool.replicas : 0);
+    rh_events_add(c->events, t_s, kind, request);
+}
+
+static void on_sent(Clock *c, int32_t request, double t_s)
+{
+    served_of(c, request)->t_arrive_s = t_s;
+    route(c, request, 0, t_s + c->service->serving.server->admit_s.value, COMES);
+}
+
+/* A run under way ends with its current iteration, so that the newcomer is seen after it. */
+static void on_comes(Clock *c, int32_t request, double t_s, bool read)
+{
+    int32_t number = c->request_at[request];
+    RhReplica *r = replica_of(c, number);
+    if (!rh_replica_take(r, request, read)) {
+        refuse(c, request, t_s);
+        return;
+    }
+    if (!rh_replica_busy(r)) {
+        work(c, number, t_s);
+        return;
+    }
+    double begun_s = rh_replica_begun_s(r), s = rh_replica_cut(r, t_s);
+    c->end_of[number] = rh_events_add(c->events, begun_s + s, ENDS, number);
+}
+
+/* Keys and values of a prompt go to where its tokens are made. */
+static double move_s(const Clock *c, int32_t request)
+{
+    const Stage *from = &c->service->stages[0];
+    const RhPlatform *p = rh_iterations_platform(from->iterations);
+    double bytes =
+        rh_iterations_token_bytes(from->iterations) * served_of(c, request)->input_tokens;
+    double rate = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value * p->nics_per_node /
+                  p->gpus_per_node;
+    return p->nic_latency_s.value + bytes / rate;
+}
+
+static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
+{
+    RhServed *served = served_of(c, request);
+    bool moves = number < c->service->stages[0].pool.replicas &&
+                 c->service->deployment.pools_count > 1 && served->output_tokens > 1;
+    if (moves) {
+        served->t_transfer_s = move_s(c, request);
+        route(c, request, 1, t_s + served->t_transfer_s, MOVED);
+    } else {
+        ask_next(c, served->t_end_s);
+    }
+}
+
+static void on_ends(Clock *c, const RhTimedEvent *event)
+{
+    int32_t number = event->who;
+    if (c->end_of[number] != event->number)
+        return; /* cut short since */
+    g_array_set_size(c->ended, 0);
+    rh_replica_end(replica_of(c, number), event->t_s, c->ended);
+    for (guint i = 0; i < c->ended->len; i++)
+        on_left(c, g_array_index(c->ended, int32_t, i), number, event->t_s);
+    work(c, number, event->t_s);
+}
+
+static void run_events(Clock *c)
+{
+    RhTimedEvent event;
+    while (rh_events_next(c->events, &event)) {
+        if (event.kind == SENT)
+            on_sent(c, event.who, event.t_s);
+        else if (event.kind == ENDS)
+            on_ends(c, &event);
+        else
+            on_comes(c, event.who, event.t_s, event.kind == MOVED);
+    }
+}
+
+/* --- Before and after --- */
+
+static void begin(Clock *c)
+{
+    const GArray *list = c->requests->list;
+    for (guint i = 0; i < list->len; i++) {
+        const RhRequest *request = &g_array_index(list, RhRequest, i);
+        RhServed served = {.t_admit_s = (double)NAN,
+                           .t_first_s = (double)NAN,
+                           .t_end_s = (double)NAN,
+                           .input_tokens = request->input_tokens,
+                           .output_tokens = request->output_tokens,
+                           .replica = -1};
+        g_array_append_val(c->result->served, served);
+        if (c->client->at_once == 0)
+            send(c, (int32_t)i, request->t_s);
+    }
+    for (; c->client->at_once > 0 && c->next < MIN(c->client->at_once, (int32_t)list->len);
+         c->next++)
+        send(c, c->next, 0);
+}
+
+static void open_replicas(Clock *c)
+{
+    int32_t number = 0;
+    for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
+        Stage *stage = &c->service->stages[p];
+        stage->turn = 0;
+        stage->replicas = g_new0(RhReplica *, stage->pool.replicas);
+        for (int32_t i = 0; i < stage->pool.replicas; i++, number++) {
+            RhReplicaSpec spec = {.iterations = stage->iterations,
+                                  .server = c->service->serving.server,
+                                  .pool = stage->pool,
+                                  .blocks = stage->room.blocks,
+                                  .number = number,
+                                  .served = c->result->served,
+                                  .gaps = c->result->gaps,
+                                  .each_iteration = c->client->each_iteration,
+                                  .prompts_only = p == 0 && c->service->deployment.pools_count > 1};
+            stage->replicas[i] = rh_replica_new(&spec);
+        }
+    }
+    c->end_of = g_new0(int64_t, number);
+}
+
+static void close_replicas(Clock *c)
+{
+    RhServiceResult *result = c->result;
+    int32_t replicas = 0;
+    double busy_s = 0;
+    for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
+        Stage *stage = &c->service->stages[p];
+        for (int32_t i = 0; i < stage->pool.replicas; i++, replicas++) {
+            RhReplicaCounts counts = rh_replica_counts(stage->replicas[i]);
+            result->iterations_stepped += counts.iterations_stepped;
+            result->iterations_skipped += counts.iterations_skipped;
+            result->tokens_in += counts.tokens_in;
+            result->tokens_out += counts.tokens_out;
+            result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
+            busy_s += counts.busy_s;
+            rh_replica_free(stage->replicas[i]);
+        }
+        g_clear_pointer(&stage->replicas, g_free);
+    }
+    if (result->duration_s > 0)
+        result->busy_frac = busy_s / (result->duration_s * replicas);
+}
+
+static void sum_up(Clock *c)
+{
+    double first_s = HUGE_VAL, last_s = 0;
+    for (guint i = 0; i < c->result->served->len; i++) {
+        const RhServed *served = served_of(c, (int32_t)i);
+        first_s = fmin(first_s, served->t_arrive_s);
+        if (served->outcome == RH_SERVED_DONE)
+            last_s = fmax(last_s, served->t_end_s);
+    }
+    c->result->duration_s = fmax(last_s - first_s, 0);
+    c->result->gpus = rh_deployment_gpus(&c->service->deployment);
+    close_replicas(c);
+}
+
+RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
+                                const RhClient *client, GError **error)
+{
+    if (requests->list->len == 0) {
+        rh_fail(error, RH_ERROR_INPUT, "there is no request to be served");
+        return NULL;
+    }
+    RhServiceResult *result = g_new0(RhServiceResult, 1);
+    result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
+    g_autoptr(RhEvents) events = rh_events_new();
+    g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    g_autofree int32_t *request_at = g_new0(int32_t, requests->list->len);
+    Clock c = {.service = service,
+               .requests = requests,
+               .client = client,
+               .result = result,
+               .events = events,
+               .request_at = request_at,
+               .ended = ended};
+    open_replicas(&c);
+    begin(&c);
+    run_events(&c);
+    sum_up(&c);
+    g_free(c.end_of);
+    return result;
+}

@@ -1,0 +1,38 @@
+#pragma once
+/* A service: clients, a router, replicas in pools, and what became of every request.
+ *
+ * One simulated clock: arrivals, ends of iterations and of transfers are events (sim/events.h) that drive
+ * schedulers, which are policies. The same inputs give the same bytes. */
+#include "strategies/serve/iteration.h"
+#include "strategies/serve/served.h"
+#include "workloads/requests.h"
+
+typedef struct RhService RhService;
+
+/* How requests come. `at_once` above 0: a closed loop of so many clients, who send the requests in their
+ * order, the next one `turnaround_s` after the last has ended; their arrival times say nothing. */
+typedef struct {
+    int32_t at_once;
+    double turnaround_s;
+    bool
+        each_iteration; /* is performed, and none is told by the closed form of a run: for checks */
+} RhClient;
+
+/* Borrows what the serving borrows. RH_ERROR_USAGE: a pool that cannot be. RH_ERROR_NO_ANSWER: weights
+ * leave no room for a cache, with the numbers. */
+RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployment, GError **error);
+void rh_service_free(RhService *service);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
+
+/* All requests, from an empty service until the last has ended. Caller frees. */
+RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
+                                const RhClient *client, GError **error);
+
+/* Of one GPU of a pool. */
+typedef struct {
+    double capacity_bytes, weight_bytes, reserve_bytes, cache_bytes; /* the cache: what is left */
+    int32_t blocks;
+    int64_t tokens; /* that the blocks hold */
+} RhServiceRoom;
+RhServiceRoom rh_service_room(const RhService *service, int32_t pool);
+RhIterations *rh_service_iterations(const RhService *service, int32_t pool); /* borrowed */

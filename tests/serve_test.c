@@ -1,0 +1,379 @@
+/* Serving: iterations from kernels, runs from iterations, services from runs. */
+#include <math.h>
+#include <string.h>
+
+#include "strategies/serve/service.h"
+#include "tests/testkit.h"
+#include "workloads/ops.h"
+
+typedef struct {
+    RhModel *model;
+    RhPlatform *platform;
+    RhServing serving;
+    RhDeployment deployment;
+} Setting;
+
+static Setting setting_of(const char *model, const char *platform, const char *deployment)
+{
+    Setting s = {.model = rh_model_load(model, NULL),
+                 .platform = rh_platform_load(platform, NULL),
+                 .deployment = rh_deployment_default()};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s.model);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s.platform);
+    CU_ASSERT_TRUE_FATAL(rh_deployment_parse(deployment, &s.deployment, NULL));
+    s.serving =
+        (RhServing){s.model, &rh_recipe_bf16, s.platform, rh_server_by_name(s.deployment.server)};
+    return s;
+}
+
+static void close_setting(Setting *s)
+{
+    rh_model_free(s->model);
+    rh_platform_free(s->platform);
+}
+
+static RhServiceResult *serve(const Setting *s, const RhRequests *requests, const RhClient *client)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhService) service = rh_service_new(&s->serving, &s->deployment, &error);
+    if (error)
+        printf("\n%s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+    RhServiceResult *result = rh_service_run(service, requests, client, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+    return result;
+}
+
+static RhRequests *drawn(int32_t count, double rate, int32_t input, int32_t output)
+{
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_POISSON,
+                           .rate_per_s = rate,
+                           .count = count,
+                           .input = {input / 2, input},
+                           .output = {output / 2, output},
+                           .seed = 3};
+    return rh_requests_draw(&plan);
+}
+
+static const RhServed *at(const RhServiceResult *r, guint i)
+{
+    return &g_array_index(r->served, RhServed, i);
+}
+
+/* --- Operators --- */
+
+static double sum_of(const RhModel *m, RhPass pass, int64_t tokens, int64_t cached, bool core,
+                     double (*figure)(const RhKernel *))
+{
+    RhShard shard = {.tp = 1,
+                     .sequence = tokens,
+                     .cached = cached,
+                     .microbatch = 1,
+                     .dtype = RH_DTYPE_BF16,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_elementwise = true};
+    if (pass == RH_PASS_DECODE) {
+        shard.microbatch = tokens;
+        shard.sequence = cached;
+    }
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &shard, kernels);
+    double sum = 0;
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *k = &g_array_index(kernels, RhKernel, i);
+        sum += k->core == core ? figure(k) : 0;
+    }
+    return sum;
+}
+
+static double flops_of(const RhKernel *k)
+{
+    return k->flops;
+}
+
+static double bytes_of(const RhKernel *k)
+{
+    return k->bytes;
+}
+
+/* A prompt read in chunks has the pairs of one read at once. */
+static void chunks_add_up(void)
+{
+    static const char *const models[] = {"llama-3.1-8b", "mistral-7b", "gpt-oss-20b"};
+    for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
+        g_autoptr(RhModel) m = rh_model_load(models[i], NULL);
+        double whole = sum_of(m, RH_PASS_PREFILL, 9000, 0, true, flops_of), chunks = 0;
+        for (int64_t from = 0; from < 9000; from += 1000)
+            chunks += sum_of(m, RH_PASS_PREFILL, 1000, from, true, flops_of);
+        CU_ASSERT_DOUBLE_EQUAL(chunks / whole, 1, 1e-3);
+    }
+}
+
+/* What each token asks for does not know whether it is a prompt's. */
+static void tokens_are_tokens(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    CU_ASSERT_DOUBLE_EQUAL(sum_of(m, RH_PASS_PREFILL, 96, 0, false, bytes_of),
+                           sum_of(m, RH_PASS_DECODE, 96, 4000, false, bytes_of), 1e-3);
+}
+
+/* 2 x 8 heads x 128 columns x 2 bytes x 32 layers; of DeepSeek-V3 (512 + 64) x 2 bytes x 61. */
+static void caches_are_counted(void)
+{
+    static const struct {
+        const char *model;
+        int32_t tp;
+        double bytes;
+    } rows[] = {{"llama-3.1-8b", 1, 131072},
+                {"llama-3.1-8b", 2, 65536},
+                {"llama-3.1-8b", 16, 16384}, /* a key-value head each, at least */
+                {"deepseek-v3", 8, 70272}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = rh_model_load(rows[i].model, NULL);
+        RhShard shard = {.tp = rows[i].tp, .sequence = 1, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+        double bytes = 0;
+        for (int32_t l = 0; l < m->layers_count; l++)
+            bytes += rh_block_cache_bytes(m, &m->kinds[m->kind_of_layer[l]], RH_BLOCK_MIXER, &shard)
+                         .token;
+        CU_ASSERT_DOUBLE_EQUAL(bytes, rows[i].bytes, 1e-6);
+    }
+}
+
+/* --- Services --- */
+
+static const char *const servers[] = {"vllm", "sglang", "trtllm", "orca", "static"};
+
+/* Every request ends, tokens out are those asked for, and none comes before its time. */
+static void everything_is_served(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(servers); i++) {
+        g_autofree char *text = g_strdup_printf("server=%s,tp1,replicas=2,batch=16", servers[i]);
+        Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", text);
+        g_autoptr(RhRequests) requests = drawn(200, 20, 2000, 300);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        int64_t in = 0, out = 0;
+        for (guint k = 0; k < r->served->len; k++) {
+            const RhServed *q = at(r, k);
+            CU_ASSERT_EQUAL(q->outcome, RH_SERVED_DONE);
+            CU_ASSERT_TRUE(q->t_arrive_s < q->t_admit_s && q->t_admit_s < q->t_first_s &&
+                           q->t_first_s < q->t_end_s);
+            CU_ASSERT_TRUE(q->tbt_max_s * (q->output_tokens - 1) >=
+                           (q->t_end_s - q->t_first_s) * (1 - 1e-9));
+            in += q->input_tokens;
+            out += q->output_tokens;
+        }
+        CU_ASSERT_EQUAL(r->tokens_in, in);
+        CU_ASSERT_EQUAL(r->tokens_out, out);
+        close_setting(&s);
+    }
+}
+
+static int64_t gaps_of(const RhServiceResult *r)
+{
+    int64_t gaps = 0;
+    for (int i = 0; i < RH_GAP_BINS; i++)
+        gaps += r->gaps[i];
+    return gaps;
+}
+
+/* Where the cache is short, sequences are put out and come back; tokens are made once each. */
+static void the_cache_runs_out(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,batch=256");
+    rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
+    g_autoptr(RhRequests) requests = drawn(100, 1000, 200, 900);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    int64_t out = 0, put_out = 0;
+    for (guint k = 0; k < r->served->len; k++) {
+        CU_ASSERT_EQUAL(at(r, k)->outcome, RH_SERVED_DONE);
+        out += at(r, k)->output_tokens;
+        put_out += at(r, k)->preempted_count;
+    }
+    CU_ASSERT_TRUE(put_out > 0);
+    CU_ASSERT_TRUE(r->kv_peak_frac > 0.9 && r->kv_peak_frac <= 1);
+    CU_ASSERT_EQUAL(r->tokens_out, out);
+    CU_ASSERT_EQUAL(gaps_of(r), out - 100);
+    close_setting(&s);
+}
+
+/* A run of iterations told by its closed form is what its iterations are, to rounding. */
+static void runs_are_iterations(void)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(servers); i++) {
+        g_autofree char *text = g_strdup_printf("server=%s,tp2,replicas=2,batch=64", servers[i]);
+        Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", text);
+        rh_platform_set(s.platform, "device.hbm", "17GiB", NULL);
+        g_autoptr(RhRequests) requests = drawn(120, 30, 1500, 700);
+        g_autoptr(RhServiceResult) runs = serve(&s, requests, &(RhClient){0});
+        g_autoptr(RhServiceResult) each = serve(&s, requests, &(RhClient){.each_iteration = true});
+        CU_ASSERT_EQUAL(each->iterations_skipped, 0);
+        CU_ASSERT_TRUE(runs->iterations_skipped > runs->iterations_stepped);
+        CU_ASSERT_EQUAL(runs->iterations_skipped + runs->iterations_stepped,
+                        each->iterations_stepped);
+        for (guint k = 0; k < runs->served->len; k++) {
+            CU_ASSERT_DOUBLE_EQUAL(at(runs, k)->t_first_s, at(each, k)->t_first_s, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(at(runs, k)->t_end_s, at(each, k)->t_end_s, 1e-9);
+            CU_ASSERT_DOUBLE_EQUAL(at(runs, k)->tbt_max_s, at(each, k)->tbt_max_s, 1e-9);
+        }
+        close_setting(&s);
+    }
+}
+
+/* The same question, the same bytes. */
+static void answers_repeat(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,replicas=4,router=two-choices");
+    g_autoptr(RhRequests) requests = drawn(300, 60, 1000, 200);
+    g_autoptr(RhServiceResult) a = serve(&s, requests, &(RhClient){0});
+    g_autoptr(RhServiceResult) b = serve(&s, requests, &(RhClient){0});
+    CU_ASSERT_EQUAL(memcmp(a->served->data, b->served->data, sizeof(RhServed) * a->served->len), 0);
+    close_setting(&s);
+}
+
+/* A closed loop has as many under way as there are clients. */
+static void clients_take_turns(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    g_autoptr(RhRequests) requests = drawn(80, 1, 500, 100);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.at_once = 8});
+    for (guint k = 0; k < r->served->len; k++) {
+        int32_t under_way = 0;
+        double t_s = at(r, k)->t_arrive_s;
+        for (guint j = 0; j < r->served->len; j++)
+            under_way += at(r, j)->t_arrive_s <= t_s && at(r, j)->t_end_s > t_s;
+        CU_ASSERT_TRUE(under_way <= 8);
+    }
+    close_setting(&s);
+}
+
+/* What never fits is refused, and all else is served. */
+static void too_long_is_refused(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
+    g_autoptr(RhRequests) requests = rh_requests_new("test");
+    RhRequest fits = {.input_tokens = 100, .output_tokens = 10, .session = -1},
+              never = {.input_tokens = 1000000, .output_tokens = 10, .session = -1};
+    g_array_append_val(requests->list, fits);
+    g_array_append_val(requests->list, never);
+    g_array_append_val(requests->list, fits);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.at_once = 1});
+    CU_ASSERT_EQUAL(at(r, 0)->outcome, RH_SERVED_DONE);
+    CU_ASSERT_EQUAL(at(r, 1)->outcome, RH_SERVED_REFUSED);
+    CU_ASSERT_EQUAL(at(r, 2)->outcome, RH_SERVED_DONE);
+    close_setting(&s);
+}
+
+/* Prompts on one pool, tokens on another: the cache goes over the network in between. */
+static void pools_hand_over(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:2", "tp1,replicas=2/tp2,replicas=2");
+    g_autoptr(RhRequests) requests = drawn(100, 20, 3000, 200);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    for (guint k = 0; k < r->served->len; k++) {
+        const RhServed *q = at(r, k);
+        CU_ASSERT_EQUAL(q->outcome, RH_SERVED_DONE);
+        CU_ASSERT_TRUE(q->replica >= 2 && q->t_transfer_s > 0);
+        /* 128 KiB a token over 50 GB/s at most */
+        CU_ASSERT_TRUE(q->t_transfer_s > q->input_tokens * 131072.0 / 50e9);
+    }
+    CU_ASSERT_EQUAL(r->gpus, 6);
+    close_setting(&s);
+}
+
+/* One at a time, prompts of one length and one token each: a queue M/D/1, whose mean wait is
+ * rho / (2 (1 - rho)) of the time a request takes (Pollaczek 1930, Khinchine 1932). */
+static void a_queue_is_a_queue(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=static,tp1,batch=1");
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                           .count = 2,
+                           .input = {2048, 2048},
+                           .output = {1, 1},
+                           .seed = 1};
+    g_autoptr(RhRequests) two = rh_requests_draw(&plan);
+    g_autoptr(RhServiceResult) pair = serve(&s, two, &(RhClient){0});
+    double each_s = at(pair, 1)->t_end_s - at(pair, 0)->t_end_s;
+    static const double loads[] = {0.3, 0.6, 0.8};
+    for (size_t i = 0; i < G_N_ELEMENTS(loads); i++) {
+        double rho = loads[i], wait_s = 0;
+        plan.arrival = RH_ARRIVAL_POISSON;
+        plan.rate_per_s = rho / each_s;
+        plan.count = 200000;
+        g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        double admit_s = s.serving.server->admit_s.value;
+        for (guint k = 0; k < r->served->len; k++)
+            wait_s += at(r, k)->t_admit_s - at(r, k)->t_arrive_s - admit_s;
+        double theory = rho / (2 * (1 - rho));
+        CU_ASSERT_DOUBLE_EQUAL(wait_s / r->served->len / each_s, theory, 0.03 * theory + 0.005);
+    }
+    close_setting(&s);
+}
+
+/* --- Deployments --- */
+
+static void deployments_are_text(void)
+{
+    static const char *const texts[] = {"server=vllm,tp4",
+                                        "server=sglang,tp2,replicas=3,batch=64,chunk=2048,kv=fp8",
+                                        "server=trtllm,router=kv,tp4,replicas=2/tp8,batch=512"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        RhDeployment d = rh_deployment_default();
+        CU_ASSERT_TRUE_FATAL(rh_deployment_parse(texts[i], &d, NULL));
+        g_autofree char *back = rh_deployment_format(&d);
+        CU_ASSERT_STRING_EQUAL(back, texts[i]);
+    }
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {{"", "one pool"},
+                 {"tp4,,", "a key is missing"},
+                 {"tp4,tp8", "tp is given twice"},
+                 {"tp0", "tp cannot be \"0\""},
+                 {"tp=99999999999999999999", "tp cannot be"},
+                 {"replica=2", "replicas"},
+                 {"server=vlm", "there is no server \"vlm\""},
+                 {"kv=int3", "kv cannot be"},
+                 {"tp1/tp2/tp3", "two with a slash"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        RhDeployment d = rh_deployment_default();
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_FALSE(rh_deployment_parse(wrong[i].text, &d, &error));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, wrong[i].says));
+    }
+}
+
+static void every_server_is_read(void)
+{
+    for (const char *const *name = rh_server_names(); *name; name++) {
+        g_autoptr(GError) error = NULL;
+        g_autofree RhServer *server = rh_server_load(*name, &error);
+        if (error)
+            printf("\n%s\n", error->message);
+        CU_ASSERT_PTR_NOT_NULL(server);
+    }
+}
+
+static const RhTest tests[] = {
+    {"chunks of a prompt add up", chunks_add_up},
+    {"tokens are tokens", tokens_are_tokens},
+    {"caches are counted", caches_are_counted},
+    {"everything is served", everything_is_served},
+    {"the cache runs out", the_cache_runs_out},
+    {"runs are iterations", runs_are_iterations},
+    {"answers repeat", answers_repeat},
+    {"clients take turns", clients_take_turns},
+    {"too long is refused", too_long_is_refused},
+    {"pools hand over", pools_hand_over},
+    {"a queue is a queue", a_queue_is_a_queue},
+    {"deployments are text", deployments_are_text},
+    {"every server is read", every_server_is_read},
+    {NULL, NULL},
+};
+
+int main(void)
+{
+    return rh_test_main("serve", tests);
+}
