@@ -33,6 +33,11 @@ typedef struct {
     double holdout_frac, tolerance_frac;
     int64_t runs;
     bool controls;
+    /* serve-simulate, serve-plan */
+    const char *requests, *lengths, *rate, *arrivals, *ttft, *tpot, *tbt, *e2e;
+    int64_t concurrency, count;
+    double turnaround_s;
+    bool skip_bad;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

@@ -6,20 +6,30 @@
 #include "base/error.h"
 
 /* Options that several commands share. */
+#define INPUT_ROWS                                                                                 \
+    RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",                              \
+              "config.json, a folder holding one, or a name of `rehearse show workloads`",         \
+              .required = true, .unless = "program"),                                              \
+        RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",                          \
+                  "platform file, a name like dgx-h100:8, or one line: "                           \
+                  "\"h100-sxm:8x4,ib:400Gb/s\"",                                                   \
+                  .required = true),                                                               \
+        RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",                              \
+                  "lay measured facts over the platform, as `rehearse calibrate` writes them"),    \
+        RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",                                     \
+                  "override a field of the model, the platform or the job")
+#define DTYPE_ROW                                                                                  \
+    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",                                         \
+              "number formats: all 16 bits, or a recipe of narrow linear layers",                  \
+              .choices = RH_RECIPE_CHOICES, .otherwise = "bf16")
+
 const RhOption rh_options_inputs[] = {
-    RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
-              "config.json, a folder holding one, or a name of `rehearse show workloads`",
-              .required = true, .unless = "program"),
-    RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "platform file, a name like dgx-h100:8, or one line: \"h100-sxm:8x4,ib:400Gb/s\"",
-              .required = true),
-    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
-              "lay measured facts over the platform, as `rehearse calibrate` writes them"),
-    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
-              "override a field of the model, the platform or the job"),
+    INPUT_ROWS,
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
               "training framework, see `rehearse show stacks` (megatron; bare over TCP)"),
     {0}};
+
+const RhOption rh_options_served[] = {INPUT_ROWS, DTYPE_ROW, {0}};
 
 const RhOption rh_options_job[] = {
     RH_OPTION(global_batch, "global-batch", 0, RH_OPTION_INTEGER, "B",
@@ -29,9 +39,7 @@ const RhOption rh_options_job[] = {
               .unless = "program", .low = 1, .high = 1 << 28),
     RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
               .low = 1, .high = 1 << 22),
-    RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",
-              "number formats: all 16 bits, or a recipe of narrow linear layers",
-              .choices = RH_RECIPE_CHOICES, .otherwise = "bf16"),
+    DTYPE_ROW,
     {0}};
 
 const RhOption rh_options_shared[] = {
@@ -57,21 +65,14 @@ const RhOption rh_options_shared[] = {
               .neutral = true),
     {0}};
 
-const RhCommand *const rh_commands[] = {&rh_command_plan,
-                                        &rh_command_simulate,
-                                        &rh_command_explain,
-                                        &rh_command_check,
-                                        &rh_command_show,
-                                        &rh_command_compare,
-                                        &rh_command_calibrate,
-                                        &rh_command_validate,
-                                        &rh_command_completions,
-                                        &rh_command_help,
-                                        NULL};
+const RhCommand *const rh_commands[] = {
+    &rh_command_plan,        &rh_command_simulate,  &rh_command_serve_simulate,
+    &rh_command_explain,     &rh_command_check,     &rh_command_show,
+    &rh_command_compare,     &rh_command_calibrate, &rh_command_validate,
+    &rh_command_completions, &rh_command_help,      NULL};
 
 /* Named in the plan of this program, not in this version. */
-static const char *const later_names[] = {"serve-plan", "serve-simulate", "capacity", "report",
-                                          NULL};
+static const char *const later_names[] = {"serve-plan", "capacity", "report", NULL};
 
 const RhCommand *rh_command_by_name(const char *name)
 {

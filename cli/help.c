@@ -10,7 +10,7 @@ void rh_help_commands(FILE *to)
           "usage: rehearse COMMAND -w WORKLOAD -p PLATFORM [-s STRATEGY] [options]\n\n",
           to);
     for (const RhCommand *const *c = rh_commands; *c; c++)
-        fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
+        fprintf(to, "  %-14s %s\n", (*c)->name, (*c)->summary);
     fputs("\n"
           "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
           "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"

@@ -422,6 +422,27 @@ RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **err
     return rh_inputs_load(&spec, error);
 }
 
+/* One sample of one token: what a job of training must say, and nothing here reads. */
+RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
+{
+    g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
+    g_autofree const char **sets = ended(profile, a->sets);
+    g_autofree const char **argv = ended(NULL, a->recorded);
+    if (!check_sets(a, sets, error) || !rh_outputs_spare_inputs(a, error))
+        return NULL;
+    RhInputsSpec spec = {.workload = a->workload,
+                         .platform = a->platform,
+                         .stack = "bare",
+                         .dtype = a->dtype,
+                         .global_batch = 1,
+                         .sequence = 1,
+                         .gpus = a->gpus,
+                         .seed = a->seed,
+                         .sets = sets,
+                         .argv = argv};
+    return rh_inputs_load(&spec, error);
+}
+
 void rh_inputs_free(RhInputs *in)
 {
     if (!in)

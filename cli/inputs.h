@@ -30,6 +30,8 @@ RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
 /* The same without a model: of a program of so many ranks, on a platform that has room for them. The
  * stack is bare unless one is given. */
 RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks, GError **error);
+/* A model and a platform to serve it on; no stack of training has a part in it. */
+RhInputs *rh_inputs_of_service(const RhArguments *arguments, GError **error);
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 

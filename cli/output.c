@@ -105,7 +105,8 @@ static bool spares(const char *output, const char *input, GError **error)
 
 bool rh_outputs_spare_inputs(const RhArguments *a, GError **error)
 {
-    const char *inputs[] = {a->workload, a->platform, a->profile, a->strategy, a->program};
+    const char *inputs[] = {a->workload, a->platform, a->profile,
+                            a->strategy, a->program,  a->requests};
     g_autoptr(GPtrArray) outputs = g_ptr_array_new();
     g_ptr_array_extend(outputs, a->outputs, NULL, NULL);
     if (a->trace)

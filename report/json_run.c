@@ -30,15 +30,20 @@ static void put_input(RhJsonWriter *w, const char *key, const char *spec, const 
     rh_json_end_object(w);
 }
 
-static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
+void rh_put_hardware(RhJsonWriter *w, const RhQuestion *q)
 {
-    const RhCase *c = q->c;
-    rh_json_begin_object(w, "inputs");
-    put_input(w, "workload", q->workload_spec, c->model->name, c->model->hash);
+    put_input(w, "workload", q->workload_spec, q->c->model->name, q->c->model->hash);
     put_input(w, "platform", q->platform_spec, q->hardware->name, q->hardware->hash);
     put_input(w, "device", NULL, q->hardware->device->name, q->hardware->device->hash);
     if (q->hardware->profile)
         rh_json_put_string(w, "profile", q->hardware->profile);
+}
+
+static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
+{
+    const RhCase *c = q->c;
+    rh_json_begin_object(w, "inputs");
+    rh_put_hardware(w, q);
     rh_json_put_string(w, "stack", c->stack->name);
     rh_json_put_int(w, "global_batch", c->job.global_batch);
     rh_json_put_int(w, "sequence_tokens", c->job.sequence);

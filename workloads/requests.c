@@ -50,3 +50,38 @@ void rh_requests_settle(RhRequests *requests)
         g_hash_table_insert(turns, key, GINT_TO_POINTER(q->turn + 1));
     }
 }
+
+double rh_requests_rate_per_s(const RhRequests *requests)
+{
+    const GArray *list = requests->list;
+    double last_s = list->len ? g_array_index(list, RhRequest, list->len - 1).t_s : 0;
+    return last_s > 0 ? (list->len - 1) / last_s : 0;
+}
+
+void rh_requests_at_rate(RhRequests *requests, double rate_per_s)
+{
+    double stretch = rh_requests_rate_per_s(requests) / rate_per_s;
+    for (guint i = 0; i < requests->list->len; i++)
+        g_array_index(requests->list, RhRequest, i).t_s *= stretch;
+}
+
+void rh_requests_head(RhRequests *requests, int64_t count)
+{
+    if (count < requests->list->len)
+        g_array_set_size(requests->list, (guint)count);
+}
+
+char *rh_requests_hash(const RhRequests *requests)
+{
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+    for (guint i = 0; i < requests->list->len; i++) {
+        const RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+        int32_t numbers[] = {q->input_tokens, q->output_tokens, q->session, q->priority,
+                             q->blocks_count};
+        g_checksum_update(sum, (const guchar *)&q->t_s, sizeof q->t_s);
+        g_checksum_update(sum, (const guchar *)numbers, sizeof numbers);
+    }
+    g_checksum_update(sum, (const guchar *)requests->blocks->data,
+                      (gssize)(requests->blocks->len * sizeof(uint64_t)));
+    return g_strdup(g_checksum_get_string(sum));
+}

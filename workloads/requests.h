@@ -62,6 +62,15 @@ char *rh_requests_formats_text(const char *indent);
 /* Sorts by time (equals stay in order), counts time from the first, and numbers turns. */
 void rh_requests_settle(RhRequests *requests);
 
+/* Stretches time so that the mean rate becomes this; what all come at once stays so. */
+void rh_requests_at_rate(RhRequests *requests, double rate_per_s);
+/* The first `count` of them, or all. */
+void rh_requests_head(RhRequests *requests, int64_t count);
+/* SHA-256 of what was read or drawn, hex; caller frees. */
+char *rh_requests_hash(const RhRequests *requests);
+/* Requests per second between the first and the last; 0 where all come at once. */
+double rh_requests_rate_per_s(const RhRequests *requests);
+
 typedef enum {
     RH_ARRIVAL_BURST,   /* all at once */
     RH_ARRIVAL_EVEN,    /* 1/rate apart */

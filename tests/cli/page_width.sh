@@ -3,7 +3,7 @@
 wide() {
     rehearse "$@" | sed -nE "s/^.{81,}\$/$* is wide: &/p"
 }
-commands=$(rehearse completions bash | grep -oE 'plan simulate [a-z ]*help' | head -n 1)
+commands=$(rehearse completions bash | grep -oE 'plan simulate [a-z -]*help' | head -n 1)
 for command in $commands; do
     wide help "$command"
 done

@@ -1,0 +1,23 @@
+#pragma once
+/* What the options of requests and service levels say: shared by the serve- commands. */
+#include "cli/arguments.h"
+#include "strategies/serve/outcome.h"
+#include "strategies/serve/service.h"
+#include "workloads/requests.h"
+
+typedef struct {
+    RhRequests *list; /* owned */
+    RhClient client;
+    RhSlos slos;
+    RhRequestsPlan plan;   /* how arrivals are drawn; its count and lengths only with --lengths */
+    bool drawn;            /* arrivals are, so that another rate is another draw of `plan` */
+    char *spec, *arrivals; /* for people; owned */
+} RhAsked;
+
+/* Reads or draws the requests. RH_ERROR_USAGE, RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. With
+ * `rate_open` a rate is not needed: arrivals are one a second. */
+RhAsked *rh_asked_of(const RhArguments *arguments, bool rate_open, GError **error);
+void rh_asked_free(RhAsked *asked);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAsked, rh_asked_free)
+/* The same requests at another rate. */
+void rh_asked_at_rate(RhAsked *asked, double rate_per_s);

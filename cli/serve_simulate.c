@@ -1,0 +1,106 @@
+/* rehearse serve-simulate: what do the requests of this trace live through? */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/output.h"
+#include "cli/serve_requests.h"
+#include "cli/terminal.h"
+#include "report/serve.h"
+#include "strategies/serve/server.h"
+
+static bool write_files(const RhArguments *a, const RhServeQuestion *q, const RhServiceResult *r,
+                        const RhOutcome *o, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_CSV
+                                    ? rh_report_serve_csv(q, r)
+                                    : rh_report_serve_json(q, r, o);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+/* The exit status: a level that is broken is a "no". */
+static int answer(const RhArguments *a, const RhServeQuestion *q, const RhServiceResult *r,
+                  GError **error)
+{
+    RhOutcome o = rh_outcome(r, q->slos);
+    RhReportStyle style = {.colored = rh_terminal_colored(),
+                           .verbosity = (int)a->verbosity,
+                           .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_CSV)};
+    if (!write_files(a, q, r, &o, error))
+        return 3;
+    g_autofree char *text =
+        a->json ? rh_report_serve_json(q, r, &o) : rh_report_serve_text(q, r, &o, &style);
+    fputs(text, stdout);
+    return o.slos_kept ? 0 : 1;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
+    RhDeployment deployment = rh_deployment_default();
+    if (!rh_outputs_check(a->outputs, kinds, error) ||
+        !rh_deployment_parse(a->strategy, &deployment, error))
+        return 2;
+    g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
+    g_autoptr(RhAsked) asked = in ? rh_asked_of(a, false, error) : NULL;
+    const RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
+    if (!server)
+        return 3;
+    RhServing serving = {
+        .model = in->model, .recipe = in->c.job.recipe, .platform = in->hardware, .server = server};
+    g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
+    g_autoptr(RhServiceResult) result =
+        service ? rh_service_run(service, asked->list, &asked->client, error) : NULL;
+    if (!result)
+        return 3;
+    g_autofree char *text = rh_deployment_format(&deployment);
+    RhServeQuestion question = {.q = &in->question,
+                                .deployment = text,
+                                .requests = asked->spec,
+                                .arrivals = asked->arrivals,
+                                .list = asked->list,
+                                .slos = &asked->slos};
+    return answer(a, &question, result, error);
+}
+
+static const RhOption own[] = {
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
+              "how it is served, like tp4,replicas=2,batch=256 or server=sglang,tp8",
+              .required = true),
+    {0}};
+static const RhOption *const tables[] = {rh_options_served, own, rh_options_requests,
+                                         rh_options_shared, NULL};
+
+const RhCommand rh_command_serve_simulate = {
+    .name = "serve-simulate",
+    .operands = "",
+    .summary = "what do the requests of a service live through?",
+    .about = "Plays requests against servers on simulated GPUs. A server works in\n"
+             "iterations: pieces of prompts that wait, and one token each of the answers\n"
+             "under way; what goes into one is its scheduler's choice, how long it takes\n"
+             "follows from the kernels of the model.\n\n"
+             "Requests come from a trace, or are drawn with --lengths. They come when the\n"
+             "trace says or at a --rate (an open loop: the queue grows when the service is\n"
+             "too slow), or from --concurrency clients that wait for their answers (a closed\n"
+             "loop, as most benchmarks have it: the rate is then an answer).\n\n"
+             "The table: the time to the first token, and its parts: in the queue, reading\n"
+             "the prompt, behind others' prompts; the time per further token, a request's\n"
+             "mean; the gaps between tokens; the time to the last. With service levels\n"
+             "(--ttft p99<5s) the exit status is 1 when one is broken.\n\n"
+             "Keys of a deployment: tp, pp, ep, dp (degrees), replicas, batch (sequences at\n"
+             "once), chunk (tokens of an iteration), kv (format of the cache), server, router.\n",
+    .examples = "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
+                "    --lengths in=1024,out=256,spread=0.8 --rate 5/s --ttft 'p99<2s'\n"
+                "rehearse serve-simulate -w llama-3.1-8b -p h100-sxm:1x1 -s tp1 \\\n"
+                "    --requests AzureLLMInferenceTrace_conv.csv.gz --rate 3/s -o each.csv\n"
+                "rehearse serve-simulate -w llama-3.1-70b -p dgx-h200 -s tp8 --dtype fp8 \\\n"
+                "    --lengths in=8192,out=1024,spread=0.8 --concurrency 64 --count 640",
+    .tables = tables,
+    .run = run,
+};

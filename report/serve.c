@@ -1,0 +1,133 @@
+/* What the requests of a service lived through, as text. */
+#include "report/serve.h"
+
+#include <math.h>
+
+#include "base/table.h"
+#include "report/format.h"
+
+static char *seconds(double value_s)
+{
+    return isfinite(value_s) ? rh_quantity_format(value_s, RH_QUANTITY_S, 3) : g_strdup("-");
+}
+
+/* "±4 %", of the mean; "" where it is not known. */
+static char *half_width(const RhEstimate *e)
+{
+    double frac = e->value > 0 ? (e->high - e->low) / 2 / e->value : (double)NAN;
+    return isfinite(frac) ? g_strdup_printf("±%.*f %%", frac < 0.095 ? 1 : 0, 100 * frac)
+                          : g_strdup("");
+}
+
+static void add_row(RhTable *t, const char *name, const RhSpread *s)
+{
+    if (s->count == 0)
+        return;
+    g_autofree char *mean = seconds(s->mean.value), *half = half_width(&s->mean),
+                    *p50 = seconds(s->p50.value), *p90 = seconds(s->p90.value),
+                    *p99 = seconds(s->p99.value);
+    rh_table_rowf(t, "%s|%s|%s|%s|%s|%s", name, mean, half, p50, p90, p99);
+}
+
+static void append_metrics(GString *out, const RhOutcome *o)
+{
+    g_autoptr(RhTable) t = rh_table_new("<><>>>");
+    rh_table_rowf(t, "|mean||p50|p90|p99");
+    for (int m = 0; m < RH_METRIC_LAST; m++) {
+        add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m]);
+        for (int p = 0; m == RH_METRIC_TTFT && p < RH_TTFT_LAST; p++) {
+            g_autofree char *name = g_strdup_printf("  %s", rh_ttft_part_name((RhTtftPart)p));
+            if (o->ttft_parts[p].mean.value > 0)
+                add_row(t, name, &o->ttft_parts[p]);
+        }
+    }
+    rh_table_append(t, out, "");
+}
+
+/* "ttft p99<5 s    kept: 99.4 % within" */
+static void append_levels(GString *out, const RhOutcome *o, const RhSlos *slos)
+{
+    g_autoptr(RhTable) t = rh_table_new("<<<");
+    for (int32_t k = 0; k < slos->count; k++) {
+        const RhSlo *slo = &slos->list[k];
+        const RhSloVerdict *v = &o->verdicts[k];
+        g_autofree char *level = rh_slo_text(slo);
+        g_autofree char *mean = slo->share > 0 ? NULL : seconds(v->measured);
+        g_autofree char *within = mean ? g_strdup_printf("the mean is %s", mean)
+                                       : g_strdup_printf("%.4g %% are within", 100 * v->measured);
+        rh_table_rowf(t, "%s|%s|%s", level,
+                      v->kept_surely ? "kept"
+                      : v->kept      ? "kept, perhaps by luck"
+                                     : "BROKEN",
+                      isnan(v->measured) ? "nothing to judge by" : within);
+    }
+    if (slos->count > 0)
+        g_string_append_c(out, '\n');
+    rh_table_append(t, out, "");
+}
+
+static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
+                          const RhOutcome *o)
+{
+    g_autofree char *count = rh_text_count(o->requests_count),
+                    *done = rh_text_count(o->completed_count);
+    g_autofree char *in = rh_text_large((double)o->tokens_in),
+                    *generated = rh_text_large((double)o->tokens_out);
+    g_autofree char *span = seconds(r->duration_s);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_append_printf(line, "%s, %s", q->requests, q->arrivals);
+    if (q->list->skipped_count > 0)
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " malformed line%s left out",
+                               q->list->skipped_count, q->list->skipped_count == 1 ? "" : "s");
+    g_string_append(out, "\nrequests: ");
+    rh_text_wrap(out, line->str, 10, 79);
+    g_string_printf(line, "%s of %s, %s tokens in, %s out, over %s", done, count, in, generated,
+                    span);
+    if (o->refused_count > 0)
+        g_string_append_printf(
+            line, "; %" G_GINT64_FORMAT " refused: too long for the cache or the model",
+            o->refused_count);
+    if (o->unfinished_count > 0)
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " unfinished", o->unfinished_count);
+    if (o->preempted_count > 0)
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " times one was put out and begun again",
+                               o->preempted_count);
+    g_string_append(out, "done:     ");
+    rh_text_wrap(out, line->str, 10, 79);
+}
+
+static void append_servers(GString *out, const RhServiceResult *r)
+{
+    double all = (double)(r->iterations_stepped + r->iterations_skipped);
+    g_autofree char *iterations = rh_text_large(all);
+    g_string_append_printf(out,
+                           "servers:  busy %.3g %% of the time, cache %.3g %% full at its peak, %s "
+                           "iterations\n",
+                           100 * r->busy_frac, 100 * r->kv_peak_frac, iterations);
+}
+
+char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
+                           const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
+    g_autofree char *rate = rh_text_number(o->request_rate_per_s, 3),
+                    *tokens = rh_text_count(llround(o->tokens_per_s)),
+                    *each = rh_text_count(llround(o->tokens_per_s_per_gpu));
+    g_string_append_printf(out, "%s%s requests/s, %s tokens/s%s (%s per GPU)", bold, rate, tokens,
+                           plain, each);
+    if (q->slos->count > 0)
+        g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
+    g_string_append_printf(out, "\n%s on %d GPU%s\n\n", q->deployment, r->gpus,
+                           r->gpus == 1 ? "" : "s");
+    append_metrics(out, o);
+    append_levels(out, o, q->slos);
+    append_counts(out, q, r, o);
+    append_servers(out, r);
+    g_string_append(out,
+                    "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
+    if (!style->saved_as)
+        g_string_append(out,
+                        "next: the same with -o requests.csv: what each request lived through\n");
+    return g_string_free(out, FALSE);
+}

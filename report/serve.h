@@ -1,0 +1,23 @@
+#pragma once
+/* What became of the requests of a service, as text, JSON and CSV. Every function returns a text the
+ * caller frees. Words are defined in docs/model-serving.md. */
+#include "report/report.h"
+#include "strategies/serve/outcome.h"
+#include "workloads/requests.h"
+
+/* What a service was asked; all borrowed. */
+typedef struct {
+    const RhQuestion *q;    /* model, platform, words of the command line */
+    const char *deployment; /* as text, all that is not a default */
+    const char *requests;   /* "conv.csv.gz", or the lengths as they were given */
+    const char *arrivals;   /* "Poisson, 5/s", "as recorded", "64 at a time" */
+    const RhRequests *list;
+    const RhSlos *slos;
+} RhServeQuestion;
+
+char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResult *result,
+                           const RhOutcome *outcome, const RhReportStyle *style);
+char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *result,
+                           const RhOutcome *outcome);
+/* A row per request, in the order of the list. */
+char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult *result);

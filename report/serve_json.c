@@ -1,0 +1,162 @@
+/* What the requests of a service lived through, as JSON and CSV. */
+#include <math.h>
+
+#include "report/json_common.h"
+#include "report/serve.h"
+
+static void put_seconds(RhJsonWriter *w, const char *key, double value)
+{
+    if (isfinite(value))
+        rh_json_put_number(w, key, value);
+    else
+        rh_json_put_null(w, key);
+}
+
+static void put_spread(RhJsonWriter *w, const char *key, const RhSpread *s)
+{
+    rh_json_begin_object(w, key);
+    put_seconds(w, "mean", s->mean.value);
+    put_seconds(w, "p50", s->p50.value);
+    put_seconds(w, "p90", s->p90.value);
+    put_seconds(w, "p99", s->p99.value);
+    put_seconds(w, "mean_low", s->mean.low);
+    put_seconds(w, "mean_high", s->mean.high);
+    put_seconds(w, "p99_low", s->p99.low);
+    put_seconds(w, "p99_high", s->p99.high);
+    rh_json_put_int(w, "count", s->count);
+    rh_json_end_object(w);
+}
+
+static void put_levels(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
+{
+    rh_json_begin_array(w, "service_levels");
+    for (int32_t k = 0; k < slos->count; k++) {
+        const RhSlo *slo = &slos->list[k];
+        const RhSloVerdict *v = &o->verdicts[k];
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "metric", rh_metric_name(slo->metric));
+        if (slo->share > 0)
+            rh_json_put_number(w, "share_frac", slo->share);
+        else
+            rh_json_put_null(w, "share_frac");
+        rh_json_put_number(w, "limit_s", slo->limit_s);
+        put_seconds(w, slo->share > 0 ? "within_frac" : "mean_s", v->measured);
+        put_seconds(w, "margin", v->margin);
+        rh_json_put_bool(w, "kept", v->kept);
+        rh_json_put_bool(w, "kept_surely", v->kept_surely);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_metrics(RhJsonWriter *w, const RhOutcome *o)
+{
+    static const char *const keys[] = {"ttft_s", "tpot_s", "tbt_s", "e2e_s"};
+    for (int m = 0; m < RH_METRIC_LAST; m++)
+        put_spread(w, keys[m], &o->metrics[m]);
+    rh_json_begin_object(w, "ttft_parts_s");
+    for (int p = 0; p < RH_TTFT_LAST; p++)
+        put_spread(w, rh_ttft_part_name((RhTtftPart)p), &o->ttft_parts[p]);
+    rh_json_end_object(w);
+}
+
+void rh_put_outcome(RhJsonWriter *w, const RhServiceResult *r, const RhOutcome *o,
+                    const RhSlos *slos)
+{
+    rh_json_put_int(w, "gpus_count", r->gpus);
+    rh_json_put_int(w, "requests_count", o->requests_count);
+    rh_json_put_int(w, "completed_count", o->completed_count);
+    rh_json_put_int(w, "refused_count", o->refused_count);
+    rh_json_put_int(w, "unfinished_count", o->unfinished_count);
+    rh_json_put_int(w, "preempted_count", o->preempted_count);
+    rh_json_put_number(w, "duration_s", o->duration_s);
+    rh_json_put_number(w, "throughput_tokens_per_s", o->tokens_per_s);
+    rh_json_put_number(w, "throughput_tokens_per_s_per_gpu", o->tokens_per_s_per_gpu);
+    rh_json_put_number(w, "request_rate_per_s", o->request_rate_per_s);
+    put_metrics(w, o);
+    rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
+    rh_json_put_number(w, "busy_frac", r->busy_frac);
+    rh_json_put_number(w, "slo_met_frac", o->slo_met_frac);
+    rh_json_put_number(w, "goodput_per_s", o->goodput_per_s);
+    put_levels(w, o, slos);
+    rh_json_put_int(w, "tokens_in_count", o->tokens_in);
+    rh_json_put_int(w, "tokens_out_count", o->tokens_out);
+    rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
+    rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
+}
+
+void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question)
+{
+    const RhQuestion *q = question->q;
+    rh_json_put_string(w, "schema", "rehearse.serve/1");
+    rh_json_put_string(w, "version", q->version);
+    rh_put_words(w, "argv", q->argv);
+    rh_json_begin_object(w, "inputs");
+    rh_put_hardware(w, q);
+    rh_json_put_string(w, "dtype", q->c->job.recipe->name);
+    g_autofree char *hash = rh_requests_hash(question->list);
+    rh_json_begin_object(w, "requests");
+    rh_json_put_string(w, "spec", question->requests);
+    rh_json_put_string(w, "format", question->list->format);
+    rh_json_put_string(w, "sha256", hash);
+    rh_json_put_string(w, "arrivals", question->arrivals);
+    rh_json_put_int(w, "skipped_count", question->list->skipped_count);
+    rh_json_end_object(w);
+    rh_put_words(w, "sets", q->sets);
+    rh_json_put_int(w, "seed", q->seed);
+    rh_json_end_object(w);
+}
+
+char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *r,
+                           const RhOutcome *o)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_serve_head(w, question);
+    rh_json_put_string(w, "deployment", question->deployment);
+    rh_put_outcome(w, r, o, question->slos);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* --- CSV --- */
+
+static void append_seconds(GString *out, double value)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append_printf(
+        out, ",%s", isfinite(value) ? g_ascii_formatd(text, sizeof text, "%.9g", value) : "");
+}
+
+char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult *r)
+{
+    static const char *const outcomes[] = {[RH_SERVED_UNFINISHED] = "unfinished",
+                                           [RH_SERVED_DONE] = "done",
+                                           [RH_SERVED_REFUSED] = "refused"};
+    GString *out = g_string_new("request,session,input_tokens,output_tokens,outcome,replica,"
+                                "preempted,arrive_s,admit_s,first_s,end_s,ttft_s,tpot_s,tbt_max_s,"
+                                "e2e_s");
+    for (int p = 0; p < RH_TTFT_LAST; p++)
+        g_string_append_printf(out, ",%s_s", rh_ttft_part_name((RhTtftPart)p));
+    g_string_append_c(out, '\n');
+    for (guint i = 0; i < r->served->len; i++) {
+        const RhServed *s = &g_array_index(r->served, RhServed, i);
+        const RhRequest *q = &g_array_index(question->list->list, RhRequest, i);
+        g_string_append_printf(out, "%u,%d,%d,%d,%s,%d,%d", i, q->session, s->input_tokens,
+                               s->output_tokens, outcomes[s->outcome], s->replica,
+                               s->preempted_count);
+        append_seconds(out, s->t_arrive_s);
+        append_seconds(out, s->t_admit_s);
+        append_seconds(out, s->t_first_s);
+        append_seconds(out, s->t_end_s);
+        bool done = s->outcome == RH_SERVED_DONE;
+        static const RhMetric metrics[] = {RH_METRIC_TTFT, RH_METRIC_TPOT, RH_METRIC_TBT,
+                                           RH_METRIC_E2E};
+        for (guint m = 0; m < G_N_ELEMENTS(metrics); m++)
+            append_seconds(out, done ? rh_served_metric_s(s, metrics[m]) : (double)NAN);
+        for (int p = 0; p < RH_TTFT_LAST; p++)
+            append_seconds(out, done ? rh_served_ttft_part_s(s, (RhTtftPart)p) : (double)NAN);
+        g_string_append_c(out, '\n');
+    }
+    return g_string_free(out, FALSE);
+}

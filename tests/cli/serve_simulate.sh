@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Requests drawn and from a trace, open and closed loop, service levels, files; the same bytes again.
+on=(-w llama-3.2-1b -p h100-sxm:1x1 -s tp1)
+rehearse serve-simulate "${on[@]}" --lengths in=1024,out=128,spread=0.8 --rate 20/s --count 400 \
+    --ttft 'p99<500ms,mean<100ms' --tpot 'p90<1ms' -o open.json -o open.csv
+echo "exit $?"
+rehearse serve-simulate "${on[@]}" --lengths in=1024,out=128,spread=0.8 --concurrency 8 --count 80
+cat >trace.csv <<'END'
+# ours
+arrival_s,input_tokens,output_tokens,session,priority
+0,900,20,a,0
+0.001,30,0,b,0
+0.5,700,40,a,1
+nan,1,1,,
+0.2,90000000,10,c,0
+END
+rehearse serve-simulate "${on[@]}" --requests trace.csv --skip-bad -o trace.csv.csv -q
+cut -d, -f1-7 trace.csv.csv
+gzip -nk trace.csv
+rehearse serve-simulate "${on[@]}" --requests trace.csv.gz --skip-bad --arrivals even --rate 120/min -q | tail -n 5
+rehearse serve-simulate "${on[@]}" --lengths in=1024,out=128,spread=0.8 --rate 20/s --count 400 \
+    --ttft 'p99<500ms,mean<100ms' --tpot 'p90<1ms' --json >again.json
+sed 's/"-o",* *//; /again/d' open.json | cmp - again.json && echo same
+sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' open.json | tr '\n' ' '
+echo
+head -n 1 open.csv
+wc -l <open.csv
+for kind in poisson gamma:0.25 burst ramp:40/s; do
+    rehearse serve-simulate "${on[@]}" --lengths in=512,out=16 --rate 20/s --count 200 --arrivals "$kind" |
+        grep -E 'requests/s|first token|^requests'
+done

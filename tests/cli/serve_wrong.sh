@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# What is wrong with requests, rates, service levels and deployments, and how to mend it.
+try() {
+    echo "\$ $*"
+    rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 "$@" 2>&1
+    echo "exit $?"
+}
+drawn=(-s tp1 --lengths in=10,out=5)
+try -s tp1
+try "${drawn[@]}"
+try "${drawn[@]}" --rate 5
+try "${drawn[@]}" --rate 0/s
+try "${drawn[@]}" --rate 5/s --concurrency 4
+try "${drawn[@]}" --concurrency 4 --arrivals even
+try "${drawn[@]}" --rate 5/s --arrivals pareto
+try "${drawn[@]}" --rate 5/s --arrivals gamma
+try "${drawn[@]}" --rate 5/s --arrivals gamma:0
+try "${drawn[@]}" --rate 5/s --arrivals ramp:fast
+try "${drawn[@]}" --rate 5/s --ttft p99
+try "${drawn[@]}" --rate 5/s --tpot 'p99<25'
+try "${drawn[@]}" --rate 5/s -o x.html
+try -s tp1 --lengths in=10 --rate 5/s
+try -s tp1 --lengths in=10,out=0 --rate 5/s
+try -s tp1 --lengths in=10,out=5,spread=2 --rate 5/s
+try -s tp1 --lengths in=10,out=5 --requests t.csv --rate 5/s
+try -s tp2 --lengths in=10,out=5 --rate 5/s
+try -s tp1,btch=4 --lengths in=10,out=5 --rate 5/s
+try -s tp1 --requests nowhere.csv
+printf 'input_tokens,output_tokens\n10,5\n10,-5\n' >t.csv
+try -s tp1 --requests t.csv
+try -s tp1 --requests t.csv --skip-bad
+try -s tp1 --requests t.csv --skip-bad --rate 5/s -o t.csv
+printf 'arrival_s,input_tokens,output_tokens\n0,10,5\n0,10,5\n' >t.csv
+try -s tp1 --requests t.csv --rate 5/s
+printf 'prompt,answer\n10,5\n' >t.csv
+try -s tp1 --requests t.csv
+printf 'ContextTokens,Generated\n10,5\n' >t.csv
+try -s tp1 --requests t.csv --skip-bad
+printf '{"input_tokens": 10, "output_tokens": }\n' >t.jsonl
+try -s tp1 --requests t.jsonl
+printf '\x1f\x8b\x08\x00broken' >t.gz
+try -s tp1 --requests t.gz
