@@ -1,5 +1,6 @@
 /* Bounds hold: closed form <= segment graph <= rehearsal, over everything a layout can say. Draws are
- * seeded; RH_BOUNDS_DRAWS=N draws more by hand, and prints how tight they are. */
+ * seeded; RH_BOUNDS_DRAWS=N draws more by hand, from the clock's seed or RH_BOUNDS_SEED, which it prints,
+ * with how tight they are. */
 #include <gsl/gsl_rng.h>
 #include <math.h>
 #include <stdlib.h>
@@ -309,6 +310,16 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     return legal;
 }
 
+/* Said before anything is drawn, so that what fails, or never ends, can be drawn again. */
+static unsigned long seed_by_hand(void)
+{
+    const char *given = g_getenv("RH_BOUNDS_SEED");
+    guint64 seed = given ? g_ascii_strtoull(given, NULL, 10) : (guint64)g_get_real_time();
+    printf("  RH_BOUNDS_SEED=%" G_GUINT64_FORMAT "\n", seed);
+    fflush(stdout);
+    return (unsigned long)seed;
+}
+
 static void drawn_layouts_hold(void)
 {
     const char *more = g_getenv("RH_BOUNDS_DRAWS");
@@ -316,7 +327,7 @@ static void drawn_layouts_hold(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     g_autoptr(GArray) closed = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
-    gsl_rng_set(rng, more ? (unsigned long)g_get_real_time() : 20261122);
+    gsl_rng_set(rng, more ? seed_by_hand() : 20261122);
     while (seen < wanted || (spread <= wanted / 20 && seen < 4 * wanted))
         seen += ask(rng, closed, segment, &spread);
     gsl_rng_free(rng);
