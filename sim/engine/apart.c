@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/pack.h"
 #include "sim/engine/nursery.h"
 
 typedef struct {
@@ -97,6 +98,7 @@ struct RhApart {
     const RhPlatform *platform;
     RhAloneTimes *alone;
     int32_t alone_told;
+    RhFoldedTable *folded;
     void *user;
     RhNursery *nursery;
 };
@@ -113,22 +115,44 @@ static GByteArray *perform_note(const void *note, void *user, GError **error)
     RhEngineOptions options;
     memcpy(&options, note, sizeof options);
     options.alone = a->alone;
+    options.folded = a->folded;
     const RhProgram *p = a->build(note_in(note), a->user, error);
     const RhRun *run = p ? rh_engine_run(p, a->platform, &options, error) : NULL;
     return run ? rh_run_pack(run) : NULL;
 }
 
+/* Collectives' times, how many bytes these are before them, and folds. */
+static GByteArray *news_of(RhApart *a)
+{
+    GByteArray *news = g_byte_array_new(), *times = g_byte_array_new();
+    rh_alone_times_give(a->alone, a->alone_told, times);
+    a->alone_told = rh_alone_times_made(a->alone);
+    rh_pack(news, &times->len, sizeof times->len);
+    rh_pack(news, times->data, times->len);
+    rh_folded_give(a->folded, news);
+    g_byte_array_unref(times);
+    return news;
+}
+
 static void hear(const void *news, size_t length, void *user)
 {
-    rh_alone_times_take(((RhApart *)user)->alone, news, length);
+    const RhApart *a = user;
+    RhUnpack in = {news, (const uint8_t *)news + length, true};
+    guint times = 0;
+    rh_unpack(&in, &times, sizeof times);
+    g_return_if_fail(in.whole && times <= (size_t)(in.end - in.at));
+    rh_alone_times_take(a->alone, in.at, times);
+    in.at += times;
+    rh_folded_take(a->folded, a->platform, in.at, (size_t)(in.end - in.at));
 }
 
 RhApart *rh_apart_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
-                      RhAloneTimes *alone, void *user)
+                      RhAloneTimes *alone, RhFoldedTable *folded, void *user)
 {
-    g_return_val_if_fail(build && platform && alone, NULL);
+    g_return_val_if_fail(build && platform && alone && folded, NULL);
     RhApart *a = g_new(RhApart, 1);
-    *a = (RhApart){build, note_bytes, platform, alone, rh_alone_times_made(alone), user, NULL};
+    *a = (RhApart){build,  note_bytes, platform, alone, rh_alone_times_made(alone),
+                   folded, user,       NULL};
     a->nursery = rh_nursery_new(
         &(RhNurseryWork){perform_note, sizeof(RhEngineOptions) + note_bytes, hear, a});
     return a;
@@ -155,13 +179,11 @@ void rh_apart_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
                          .answer = answer,
                          .waiting = tell,
                          .user = &many};
-    g_autoptr(GByteArray) all = g_byte_array_new(), news = g_byte_array_new();
+    g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
     for (int32_t i = 0; i < count; i++) {
         g_byte_array_append(all, (const guint8 *)options, sizeof *options);
         g_byte_array_append(all, (const guint8 *)notes + (size_t)i * a->note_bytes,
                             (guint)a->note_bytes);
     }
-    rh_alone_times_give(a->alone, a->alone_told, news);
-    a->alone_told = rh_alone_times_made(a->alone);
     rh_nursery_run(a->nursery, &workers, all->data, news);
 }

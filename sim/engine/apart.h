@@ -24,13 +24,14 @@ void rh_rehearse_apart_many(int32_t count, int32_t jobs, RhBuildFunc build,
  * the caller is small, and know of a program what its note says. */
 typedef struct RhApart RhApart;
 /* build(note, user) makes a program in the child, where all that `user` leads to is as it was when this
- * was called. `platform` and `alone` are borrowed; what `alone` learns, the children are told. */
+ * was called. `platform` and both tables are borrowed; what these learn, the children are told: folds are
+ * theirs then. */
 typedef RhProgram *(*RhBuildNoteFunc)(const void *note, void *user, GError **error);
 RhApart *rh_apart_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
-                      RhAloneTimes *alone, void *user);
+                      RhAloneTimes *alone, RhFoldedTable *folded, void *user);
 void rh_apart_free(RhApart *apart);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhApart, rh_apart_free)
-/* As rh_rehearse_apart_many, of programs from `notes`, one behind another; options->alone is the one
+/* As rh_rehearse_apart_many, of programs from `notes`, one behind another; the options' tables are those
  * that `apart` was made with. `user` is progress's. */
 void rh_apart_run(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
                   const RhEngineOptions *options, RhRun **out, GError **errors,

@@ -17,6 +17,7 @@
 
 #include "platforms/platform.h"
 #include "sim/collective/alone.h"
+#include "sim/engine/folded.h"
 #include "sim/program.h"
 #include "sim/run.h"
 
@@ -31,6 +32,7 @@ typedef struct {
     int32_t steps;       /* how many times to run the program back to back; 0 means 1 */
     double timeout_s;    /* wall clock of the whole call, kept by apart.h; 0 = none */
     RhAloneTimes *alone; /* of this platform, where many rehearsals share them; or NULL; borrowed */
+    const RhFoldedTable *folded; /* of this platform, likewise */
 } RhEngineOptions;
 
 /* In this process, once: another call fails with RH_ERROR_INPUT. */

@@ -218,21 +218,26 @@ static void see(Refine *f, uint64_t colour)
     f->seen_last = colour;
 }
 
-/* How many colours there are of everything; a round that adds none is the last. *ranks counts
- * those of ranks, *tasks what their performers would do. */
-static uint32_t count_colours(Refine *f, uint32_t *ranks, int64_t *tasks)
+/* Colours of ranks, and in *tasks what their performers would do. */
+static uint32_t count_ranks(Refine *f, int64_t *tasks)
 {
+    uint32_t ranks = 0;
     rh_map64_clear(f->seen);
     f->seen_last = 0;
-    *ranks = 0;
     *tasks = 0;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
         see(f, f->rank[place_of(f->traffic, r)]);
-        if (f->seen->used > *ranks && role >= 0)
+        if (f->seen->used > ranks && role >= 0)
             *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
-        *ranks = f->seen->used;
+        ranks = f->seen->used;
     }
+    return ranks;
+}
+
+/* Behind those of ranks: how many colours there are of everything. A round that adds none is the last. */
+static uint32_t count_all(Refine *f)
+{
     for (int32_t i = 0; i < f->links_count; i++)
         see(f, f->link[i]);
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
@@ -278,7 +283,8 @@ typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
 static bool refine(Refine *f, Which which, uint32_t *ranks)
 {
     int64_t tasks;
-    uint32_t before, now = count_colours(f, ranks, &tasks);
+    *ranks = count_ranks(f, &tasks);
+    uint32_t before, now = count_all(f);
     do {
         before = now;
         if (which == REFINE_ALL)
@@ -286,9 +292,10 @@ static bool refine(Refine *f, Which which, uint32_t *ranks)
         refine_ranks(f, which == REFINE_ALL);
         if (which == REFINE_ALL)
             refine_links(f);
-        now = count_colours(f, ranks, &tasks);
+        *ranks = count_ranks(f, &tasks);
         if (which == REFINE_ALL && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
             return false;
+        now = count_all(f);
     } while (now != before);
     return true;
 }
@@ -420,22 +427,17 @@ static RhFold *fold_exactly(Refine *f, uint32_t *wanted)
     return fold;
 }
 
-RhFold *rh_fold_exact(const RhTraffic *traffic)
+RhFold *rh_fold_exact(const RhTraffic *traffic, uint32_t *kinds)
 {
     g_autoptr(Refine) f = refine_new(traffic);
-    uint32_t wanted;
-    return fold_exactly(f, &wanted);
+    return fold_exactly(f, kinds);
 }
 
-static RhFold *fold_by_symmetry(const RhTraffic *t)
+RhFold *rh_fold_merged(const RhTraffic *t, uint32_t wanted)
 {
     g_autoptr(Refine) f = refine_new(t);
-    uint32_t wanted, ranks;
-    RhFold *fold = fold_exactly(f, &wanted);
-    if (fold)
-        return fold;
-    fold = g_new0(RhFold, 1);
-    first_colours(f); /* ranks that meet as their program says */
+    uint32_t ranks;
+    RhFold *fold = g_new0(RhFold, 1);
     refine(f, REFINE_RANKS_ONLY, &ranks);
     for (int32_t l = 0; l < f->links_count; l++)
         f->link[l] = rh_mix64(f->link[l], (uint64_t)l + 59);
@@ -471,7 +473,21 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
 
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
 {
-    return unfolded ? fold_nothing(traffic, error) : fold_by_symmetry(traffic);
+    uint32_t kinds;
+    if (unfolded)
+        return fold_nothing(traffic, error);
+    RhFold *fold = rh_fold_exact(traffic, &kinds);
+    return fold ? fold : rh_fold_merged(traffic, kinds);
+}
+
+void rh_fold_trim(RhFold *fold)
+{
+    g_clear_pointer(&fold->meeting_of_instance, g_free);
+    g_clear_pointer(&fold->meeting_instance, g_free);
+    g_clear_pointer(&fold->instances_count, g_free);
+    g_clear_pointer(&fold->link_hash, g_free);
+    g_clear_pointer(&fold->flow_hash, g_free);
+    g_clear_pointer(&fold->slowness, g_free);
 }
 
 void rh_fold_free(RhFold *fold)

@@ -45,7 +45,11 @@ static inline uint64_t rh_fold_own_hash(RhLink link)
 
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
-/* The same folded, but NULL where ranks would be merged. */
-RhFold *rh_fold_exact(const RhTraffic *traffic);
+/* The same folded, but NULL where ranks would be merged: *kinds says how many there are at least. */
+RhFold *rh_fold_exact(const RhTraffic *traffic, uint32_t *kinds);
+/* What is done then: ranks that meet as their program says, wherever they stand. */
+RhFold *rh_fold_merged(const RhTraffic *traffic, uint32_t kinds);
+/* Lets go of what only a quotient is made from. */
+void rh_fold_trim(RhFold *fold);
 void rh_fold_free(RhFold *fold);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFold, rh_fold_free)

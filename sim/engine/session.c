@@ -26,8 +26,10 @@ struct RhSession {
     RhProgram *joined; /* NULL when there is one job: its program */
     RhJoined *places;  /* per job */
     RhTraffic *traffic;
-    RhFold *fold;
-    RhQuotient *quotient;
+    RhFold *fold_own; /* NULL when the options had one */
+    RhQuotient *quotient_own;
+    const RhFold *fold;
+    const RhQuotient *quotient;
     RhExec *exec;
 };
 
@@ -52,8 +54,8 @@ void rh_session_close(RhSession *s)
     if (!s)
         return;
     rh_exec_free(s->exec);
-    rh_quotient_free(s->quotient);
-    rh_fold_free(s->fold);
+    rh_quotient_free(s->quotient_own);
+    rh_fold_free(s->fold_own);
     rh_traffic_free(s->traffic);
     g_free(s->places);
     rh_program_free(s->joined);
@@ -150,6 +152,28 @@ static const RhProgram *join(RhSession *s, GError **error)
     return s->joined;
 }
 
+/* As a program like this one was folded before. */
+static bool take_fold(RhSession *s, const RhProgram *program)
+{
+    const RhFolded *like = s->options.folded ? rh_folded_find(s->options.folded, program,
+                                                              s->options.alone, &s->traffic)
+                                             : NULL;
+    s->fold = like ? like->fold : NULL;
+    s->quotient = like ? like->quotient : NULL;
+    return like != NULL;
+}
+
+static bool fold(RhSession *s, const RhProgram *program, GError **error)
+{
+    bool unfolded = s->options.unfolded || !rh_exec_folds(s->platform);
+    if (!unfolded && take_fold(s, program))
+        return true;
+    s->traffic = rh_traffic_new(program, s->platform, unfolded, s->options.alone, error);
+    s->fold = s->fold_own = s->traffic ? rh_fold_new(s->traffic, unfolded, error) : NULL;
+    s->quotient = s->quotient_own = s->fold ? rh_quotient_new(s->traffic, s->fold) : NULL;
+    return s->quotient != NULL;
+}
+
 static bool set_stage(RhSession *s, GError **error)
 {
     if (s->exec)
@@ -157,13 +181,8 @@ static bool set_stage(RhSession *s, GError **error)
     if (s->jobs->len == 0)
         return rh_fail(error, RH_ERROR_INPUT, "a session without a program has nothing to run");
     const RhProgram *program = join(s, error);
-    bool unfolded = s->options.unfolded || !rh_exec_folds(s->platform);
-    s->traffic =
-        program ? rh_traffic_new(program, s->platform, unfolded, s->options.alone, error) : NULL;
-    s->fold = s->traffic ? rh_fold_new(s->traffic, unfolded, error) : NULL;
-    if (!s->fold)
+    if (!program || !fold(s, program, error))
         return false;
-    s->quotient = rh_quotient_new(s->traffic, s->fold);
     RhExecInput input = {s->traffic,  s->fold,   s->quotient,
                          &s->options, s->places, (int32_t)s->jobs->len};
     s->exec = rh_exec_new(&input, error);
@@ -308,7 +327,7 @@ GArray *rh_session_meetings(RhSession *s)
 {
     GArray *links = g_array_new(FALSE, FALSE, sizeof(RhSessionLink));
     g_array_set_clear_func(links, clear_link);
-    for (uint32_t i = 0; s->exec && i < s->quotient->links->len; i++) {
+    for (uint32_t i = 0; s->exec && s->fold_own && i < s->quotient->links->len; i++) {
         const RhQuotientLink *link = AT(s->quotient->links, RhQuotientLink, i);
         RhSessionLink met = {.met = rh_exec_link_met(s->exec, (int32_t)i)};
         if (met.met == 0)

@@ -39,7 +39,7 @@ static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, int32_t index)
     int32_t *peer = rh_map64_at(map, key, -1);
     if (*peer < 0) {
         *peer = (int32_t)t->peers->len;
-        RhPeer new_peer = {role, copies ? 0 : task->peer_delta, -1};
+        RhPeer new_peer = {key, role, copies ? 0 : task->peer_delta, -1};
         if (task->kind != RH_TASK_RECV) {
             RhPattern pattern = {
                 .group = -1, .shape = -1, .role = role, .delta = new_peer.delta, .task = index};
@@ -51,13 +51,12 @@ static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, int32_t index)
     return *peer;
 }
 
-/* uses[role * groups + group] */
-static bool *find_kinds(RhTraffic *t)
+static void find_kinds(RhTraffic *t)
 {
     const RhProgram *p = t->program;
     g_autoptr(RhMap64) kinds = rh_map64_new();
     g_autoptr(RhMap64) peers = rh_map64_new();
-    bool *uses = g_new0(bool, p->roles->len * p->groups->len + 1);
+    t->calls = g_new0(bool, p->roles->len * p->groups->len + 1);
     t->kind_of_task = g_new(int32_t, p->tasks->len + 1);
     for (uint32_t r = 0; r < p->roles->len; r++) {
         const RhRole *role = rh_program_role(p, (int32_t)r);
@@ -65,7 +64,7 @@ static bool *find_kinds(RhTraffic *t)
             const RhTask *task = rh_program_task(p, i);
             t->kind_of_task[i] = -1;
             if (task->kind == RH_TASK_COLLECTIVE) {
-                uses[r * p->groups->len + (uint32_t)task->group] = true;
+                t->calls[r * p->groups->len + (uint32_t)task->group] = true;
                 t->kind_of_task[i] = add_kind(t, kinds, i);
             } else if (task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV ||
                        task->kind == RH_TASK_COPY) {
@@ -73,34 +72,41 @@ static bool *find_kinds(RhTraffic *t)
             }
         }
     }
-    return uses;
 }
 
 /* --- instances of groups --- */
 
-/* Nodes of the members, numbered by first appearance; the group's shape with these numbers. */
-static int32_t shape_of(RhTraffic *t, RhGroupTraffic *group, const int32_t *ranks, int32_t count,
-                        int32_t *scratch)
+/* Nodes of the members, numbered by first appearance. `scratch` has room for as many. */
+static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count, int32_t *numbers,
+                         int32_t *scratch)
 {
     int32_t nodes = 0, highest = -1;
-    int32_t *actual = scratch + count;
     for (int32_t i = 0; i < count; i++) {
         int32_t node = rh_platform_node_of(t->platform, rh_program_gpu(t->program, ranks[i]));
         int32_t k = node > highest ? -1 : nodes - 1; /* mostly ascending */
-        while (k >= 0 && actual[k] != node)
+        while (k >= 0 && scratch[k] != node)
             k--;
         if (k < 0) {
             k = nodes++;
-            actual[k] = node;
+            scratch[k] = node;
             highest = MAX(highest, node);
         }
-        scratch[i] = k;
+        numbers[i] = k;
     }
+}
+
+/* The group's shape with these numbers of nodes. `scratch` has room for twice as many. */
+static int32_t shape_of(RhTraffic *t, RhGroupTraffic *group, const int32_t *ranks, int32_t count,
+                        int32_t *scratch)
+{
+    number_nodes(t, ranks, count, scratch, scratch + count);
     for (int32_t s = 0; s < group->shapes_count; s++)
         if (!memcmp(AT(group->shapes, int32_t, s * count), scratch,
                     sizeof *scratch * (size_t)count))
             return s;
     g_array_append_vals(group->shapes, scratch, (guint)count);
+    g_array_append_val(group->firsts, ranks[0]);
+    g_array_set_size(group->meets, group->meets->len + t->program->roles->len);
     return group->shapes_count++;
 }
 
@@ -128,25 +134,35 @@ static bool add_instance(RhTraffic *t, int32_t g, int32_t rank, int32_t *ranks, 
     return true;
 }
 
-static bool find_instances(RhTraffic *t, const bool *uses, GError **error)
+static void group_begin(RhGroupTraffic *group, int32_t ranks_count)
+{
+    group->instance_of_rank = g_new(int32_t, ranks_count);
+    memset(group->instance_of_rank, 0xff, sizeof(int32_t) * (size_t)ranks_count);
+    group->shapes = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    group->firsts = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    group->meets = g_array_new(FALSE, TRUE, sizeof(bool));
+}
+
+static bool find_instances(RhTraffic *t, GError **error)
 {
     const RhProgram *p = t->program;
+    int32_t roles = (int32_t)p->roles->len;
     for (uint32_t g = 0; g < p->groups->len; g++) {
         RhGroupTraffic *group = &t->groups[g];
         g_autofree int32_t *ranks =
             g_new(int32_t, 3 * (size_t)MAX(rh_program_group(p, (int32_t)g)->size, 1));
         for (int32_t rank = 0; rank < p->ranks_count; rank += t->block) {
             int32_t role = t->role_of_rank[rank];
-            if (role < 0 || !uses[(uint32_t)role * p->groups->len + g])
+            if (role < 0 || !t->calls[(uint32_t)role * p->groups->len + g])
                 continue;
-            if (!group->instance_of_rank) {
-                group->instance_of_rank = g_new(int32_t, p->ranks_count);
-                memset(group->instance_of_rank, 0xff, sizeof(int32_t) * (size_t)p->ranks_count);
-                group->shapes = g_array_new(FALSE, FALSE, sizeof(int32_t));
-            }
+            if (!group->instance_of_rank)
+                group_begin(group, p->ranks_count);
             if (group->instance_of_rank[rank] < 0 &&
                 !add_instance(t, (int32_t)g, rank, ranks, error))
                 return false;
+            int32_t instance = group->instance_of_rank[rank];
+            *AT(group->meets, bool, AT(t->instances, RhInstance, instance)->shape *roles + role) =
+                true;
         }
     }
     return true;
@@ -157,8 +173,19 @@ static bool find_instances(RhTraffic *t, const bool *uses, GError **error)
 static bool same_edges(const RhTraffic *t, const RhPattern *pattern, const RhEdge *edges,
                        int32_t count)
 {
-    return pattern->edges_count == count && !memcmp(AT(t->edges, RhEdge, pattern->edges_first),
+    return pattern->drawn_count == count && !memcmp(AT(t->drawn, RhEdge, pattern->drawn_first),
                                                     edges, sizeof *edges * (size_t)count);
+}
+
+static uint64_t hash_of(const GArray *edges)
+{
+    uint64_t hash = 71;
+    for (guint i = 0; i < edges->len; i++) {
+        const RhEdge *edge = AT(edges, RhEdge, i);
+        hash = rh_mix64(rh_mix64(hash, (uint64_t)edge->src << 32 | (uint32_t)edge->dst),
+                        rh_bits64(edge->share));
+    }
+    return hash;
 }
 
 /* The pattern of these edges, new or known. */
@@ -174,9 +201,10 @@ static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const 
                          .shape = shape,
                          .role = -1,
                          .task = -1,
-                         .edges_first = (int32_t)t->edges->len,
-                         .edges_count = (int32_t)edges->len};
-    g_array_append_vals(t->edges, edges->data, edges->len);
+                         .drawn_first = (int32_t)t->drawn->len,
+                         .drawn_count = (int32_t)edges->len,
+                         .drawn_hash = hash_of(edges)};
+    g_array_append_vals(t->drawn, edges->data, edges->len);
     g_array_append_val(t->patterns, pattern);
     return (int32_t)t->patterns->len - 1;
 }
@@ -209,18 +237,17 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
 {
     const RhProgram *p = t->program;
     const RhGroupTraffic *group = &t->groups[AT(t->kinds, RhTrafficKind, kind)->group];
+    int32_t roles = (int32_t)p->roles->len;
     bool *used = g_new0(bool, group->shapes_count + 1);
-    g_autofree bool *runs = g_new0(bool, p->roles->len + 1);
+    g_autofree bool *runs = g_new0(bool, roles + 1);
     for (uint32_t i = 0; i < p->tasks->len; i++) {
         const RhTask *task = rh_program_task(p, (int32_t)i);
         if (task->kind == RH_TASK_COLLECTIVE && t->kind_of_task[i] == kind)
             runs[task->role] = true;
     }
-    for (int32_t rank = 0; rank < p->ranks_count; rank += t->block) {
-        int32_t instance = group->instance_of_rank[rank], role = t->role_of_rank[rank];
-        if (instance >= 0 && role >= 0 && runs[role])
-            used[AT(t->instances, RhInstance, instance)->shape] = true;
-    }
+    for (int32_t shape = 0; shape < group->shapes_count; shape++)
+        for (int32_t role = 0; role < roles; role++)
+            used[shape] |= runs[role] && *AT(group->meets, bool, shape *roles + role);
     return used;
 }
 
@@ -228,15 +255,14 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
 static RhTrafficSchedule alone(const RhTraffic *t, const RhTrafficKind *kind, int32_t shape)
 {
     const RhTask *task = rh_program_task(t->program, kind->task);
-    const RhInstance *first = AT(t->instances, RhInstance, 0);
-    while (first->group != kind->group || first->shape != shape)
-        first++;
-    g_autofree int32_t *gpus = g_new(int32_t, first->members_count);
-    for (int32_t i = 0; i < first->members_count; i++)
-        gpus[i] = rh_program_gpu(t->program, *AT(t->members, int32_t, first->members_first + i));
+    const RhGroup *group = rh_program_group(t->program, kind->group);
+    g_autofree int32_t *gpus = g_new(int32_t, group->size);
+    rh_group_members(group, *AT(t->groups[kind->group].firsts, int32_t, shape), gpus);
+    for (int32_t i = 0; i < group->size; i++)
+        gpus[i] = rh_program_gpu(t->program, gpus[i]);
     return (RhTrafficSchedule){.alone_s =
                                    rh_alone_time_s(t->alone, (RhOp)task->op, (RhAlgo)task->algo,
-                                                   first->members_count, gpus, task->bytes)};
+                                                   group->size, gpus, task->bytes)};
 }
 
 static bool is_latency_alone(const RhTraffic *t, const RhTrafficKind *kind)
@@ -245,7 +271,7 @@ static bool is_latency_alone(const RhTraffic *t, const RhTrafficKind *kind)
     return task->bytes > 0 && task->bytes <= RH_LATENCY_BYTES && task->volumes == 0;
 }
 
-static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
+static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
 {
     RhTrafficKind *kind = AT(t->kinds, RhTrafficKind, index);
     const RhGroupTraffic *group = &t->groups[kind->group];
@@ -277,269 +303,11 @@ static bool add_schedules(RhTraffic *t, int32_t index, GError **error)
     return true;
 }
 
-/* --- flows, with their routes --- */
-
-static bool leaves_out(const RhTraffic *t)
+static bool add_schedules(RhTraffic *t, GError **error)
 {
-    return t->platform->messages.sender == RH_SHARING_NONE && t->platform->link_changes->len == 0;
-}
-
-static bool is_ample(const RhTraffic *t, RhLink link)
-{
-    return link >= t->switch_links.first && link < t->switch_links.ample_end && leaves_out(t);
-}
-
-static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
-{
-    int32_t *place = &t->place_of_link[first];
-    if (*place == 0) {
-        RhTrafficLink fresh = {first, alike, rh_platform_link_bytes_per_s(t->platform, first)};
-        g_array_append_val(t->links, fresh);
-        *place = (int32_t)t->links->len;
-    }
-    return *place - 1;
-}
-
-/* Links that hold nobody back are left out: rates are the same without them, and ranks that differ by
- * nothing else are alike. Packets (exec_wire.c) queue on every link. */
-static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
-{
-    flow->links_first = (int32_t)t->crossings->len;
-    for (int i = 0; i < count; i++) {
-        int32_t alike = 1;
-        RhLink first = route[i];
-        if (is_ample(t, first))
-            continue;
-        if (t->block > 1)
-            first = rh_platform_link_turned(t->platform, t->block, first, &alike);
-        RhCrossing crossing = {route[i], place_of(t, first, alike), t->block / alike};
-        g_array_append_val(t->crossings, crossing);
-    }
-    flow->links_count = (int32_t)t->crossings->len - flow->links_first;
-}
-
-static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
-{
-    RhLink route[RH_ROUTE_MAX];
-    int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
-    int count = rh_platform_route(t->platform, from, to, route);
-    flow->latency_s = count > 0 ? rh_platform_route_latency_s(t->platform, from, to) : 0;
-    add_crossings(t, route, count, flow);
-}
-
-static RhTrafficFlow *add_flow(RhTraffic *t, RhTrafficFlow flow)
-{
-    g_array_append_val(t->flows, flow);
-    return AT(t->flows, RhTrafficFlow, t->flows->len - 1);
-}
-
-static void add_copy_flow(RhTraffic *t, const RhTask *task, int32_t rank, int32_t pair)
-{
-    RhLink route[RH_COPY_LINKS_MAX];
-    int count = rh_copy_route(t->platform, task, rh_program_gpu(t->program, rank), route);
-    add_crossings(
-        t, route, count,
-        add_flow(t, (RhTrafficFlow){.owner = rank, .pair = pair, .instance = -1, .per_owner = 1}));
-}
-
-static bool add_message_flow(RhTraffic *t, int32_t src, int32_t dst, int32_t pair, GError **error)
-{
-    if (dst < 0 || dst >= t->program->ranks_count)
-        return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
-                       t->program->ranks_count);
-    add_route(
-        t, src, dst,
-        add_flow(t, (RhTrafficFlow){.owner = src, .pair = pair, .instance = -1, .per_owner = 1}));
-    return true;
-}
-
-/* Messages and copies: each pattern has a pair of its own. */
-static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
-{
-    RhPattern *pattern = AT(t->patterns, RhPattern, index);
-    const RhRole *role = rh_program_role(t->program, pattern->role);
-    const RhTask *task = rh_program_task(t->program, pattern->task);
-    RhPair pair = {0, 0, (int32_t)t->uses->len, 1};
-    RhPairUse use = {index, 1};
-    g_array_append_val(t->pairs, pair);
-    g_array_append_val(t->uses, use);
-    pattern->flows_first = (int32_t)t->flows->len;
-    RhSpan inner = role->spans_count > 0 ? role->spans[0] : (RhSpan){1, 1};
-    int32_t step = inner.stride == 1 && inner.extent % t->block == 0 ? t->block : 1;
-    for (int32_t i = 0; i < role->ranks_count; i += step) {
-        int32_t rank = rh_role_rank(role, i), number = (int32_t)t->pairs->len - 1;
-        if (rank % t->block != 0)
-            continue;
-        if (task->kind == RH_TASK_COPY)
-            add_copy_flow(t, task, rank, number);
-        else if (!add_message_flow(t, rank, rank + pattern->delta, number, error))
+    for (int32_t i = 0; i < (int32_t)t->kinds->len; i++)
+        if (!add_schedules_of(t, i, error))
             return false;
-    }
-    pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
-    return true;
-}
-
-/* The instances of a group with one shape. */
-typedef struct {
-    int32_t instance, instances_count; /* the first */
-    int32_t pairs_first, pairs_count;
-    int32_t flows_first, flows_end; /* so far */
-} Set;
-
-static Set *set_of(const RhTraffic *t, Set *sets, int32_t group, int32_t shape)
-{
-    return &sets[t->groups[group].sets_first + shape];
-}
-
-/* By group, then shape; caller frees. */
-static Set *sets_new(RhTraffic *t, int32_t *count)
-{
-    *count = 0;
-    for (uint32_t g = 0; g < t->program->groups->len; g++) {
-        t->groups[g].sets_first = *count;
-        *count += t->groups[g].shapes_count;
-    }
-    Set *sets = g_new0(Set, *count + 1);
-    for (uint32_t i = t->instances->len; i > 0; i--) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i - 1);
-        Set *set = set_of(t, sets, instance->group, instance->shape);
-        set->instance = (int32_t)i - 1;
-        set->instances_count++;
-    }
-    return sets;
-}
-
-/* The pairs of a pattern's edges, new or known; of the edges those stay that are listed. */
-static void number_edges(const RhTraffic *t, Set *sets, RhPattern *pattern, RhMap64 *pairs)
-{
-    Set *set = set_of(t, sets, pattern->group, pattern->shape);
-    const int32_t *ranks =
-        AT(t->members, int32_t, AT(t->instances, RhInstance, set->instance)->members_first);
-    RhEdge *edges = AT(t->edges, RhEdge, pattern->edges_first);
-    int32_t listed = 0;
-    for (int32_t k = 0; k < pattern->edges_count; k++) {
-        RhEdge edge = edges[k];
-        if (ranks[edge.src] % t->block != 0)
-            continue;
-        uint64_t key =
-            rh_mix64((uint64_t)(set - sets) + 1, (uint64_t)edge.src << 32 | (uint32_t)edge.dst);
-        edge.pair = *rh_map64_at(pairs, key, set->pairs_count);
-        set->pairs_count += edge.pair == set->pairs_count;
-        edges[listed++] = edge;
-    }
-    pattern->edges_count = listed;
-}
-
-/* Each pair's ends and uses; the edges know their pairs. */
-static void add_uses(RhTraffic *t, Set *sets)
-{
-    int32_t uses = 0;
-    for (int pass = 0; pass < 2; pass++) { /* count, list */
-        for (uint32_t i = 0; i < t->patterns->len; i++) {
-            const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-            for (int32_t k = 0; pattern->group >= 0 && k < pattern->edges_count; k++) {
-                const RhEdge *edge = AT(t->edges, RhEdge, pattern->edges_first + k);
-                const Set *set = set_of(t, sets, pattern->group, pattern->shape);
-                RhPair *pair = AT(t->pairs, RhPair, set->pairs_first + edge->pair);
-                pair->src = edge->src;
-                pair->dst = edge->dst;
-                if (pass == 1)
-                    *AT(t->uses, RhPairUse, pair->uses_first + pair->uses_count) =
-                        (RhPairUse){(int32_t)i, edge->share};
-                pair->uses_count++;
-            }
-        }
-        for (uint32_t l = 0; pass == 0 && l < t->pairs->len; l++) {
-            RhPair *pair = AT(t->pairs, RhPair, l);
-            pair->uses_first = uses;
-            uses += pair->uses_count;
-            pair->uses_count = 0;
-        }
-        g_array_set_size(t->uses, (guint)uses);
-    }
-}
-
-static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
-{
-    g_autoptr(RhMap64) numbers = rh_map64_new();
-    int32_t pairs = 0, flows = 0;
-    for (uint32_t i = 0; i < t->patterns->len; i++)
-        if (AT(t->patterns, RhPattern, i)->group >= 0)
-            number_edges(t, sets, AT(t->patterns, RhPattern, i), numbers);
-    for (int32_t s = 0; s < sets_count; s++) {
-        sets[s].pairs_first = pairs;
-        pairs += sets[s].pairs_count;
-        sets[s].flows_first = sets[s].flows_end = flows;
-        flows += sets[s].pairs_count * sets[s].instances_count;
-    }
-    g_array_set_size(t->pairs, (guint)pairs);
-    g_array_set_size(t->flows, (guint)flows);
-    add_uses(t, sets);
-    for (uint32_t i = 0; i < t->patterns->len; i++) {
-        RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        if (pattern->group < 0)
-            continue;
-        const Set *set = set_of(t, sets, pattern->group, pattern->shape);
-        pattern->flows_first = set->flows_first;
-        pattern->flows_count = set->instances_count * pattern->edges_count;
-        pattern->pairs_count = set->pairs_count;
-    }
-}
-
-static void add_collective_flows(RhTraffic *t, Set *sets)
-{
-    for (uint32_t i = 0; i < t->instances->len; i++) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i);
-        const int32_t *ranks = AT(t->members, int32_t, instance->members_first);
-        Set *set = set_of(t, sets, instance->group, instance->shape);
-        for (int32_t l = set->pairs_first; l < set->pairs_first + set->pairs_count; l++) {
-            const RhPair *pair = AT(t->pairs, RhPair, l);
-            RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, set->flows_end++);
-            flow->owner = ranks[pair->src];
-            flow->pair = l;
-            flow->instance = (int32_t)i;
-            flow->per_owner = t->block / instance->alike;
-            add_route(t, ranks[pair->src], ranks[pair->dst], flow);
-        }
-    }
-}
-
-/* Room for so many, taken at once. */
-static void reserve(GArray *array, guint count)
-{
-    guint now = array->len;
-    g_array_set_size(array, MAX(now, count));
-    g_array_set_size(array, now);
-}
-
-#define CROSSINGS_MOST 4 /* of most flows: two ports, two NICs */
-
-/* There is a flow for each rank of a message's role, besides those of collectives. */
-static void reserve_flows(RhTraffic *t)
-{
-    guint flows = t->flows->len;
-    for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        if (pattern->group < 0)
-            flows +=
-                (guint)(rh_program_role(t->program, pattern->role)->ranks_count / t->block) + 1;
-    }
-    reserve(t->flows, flows);
-    reserve(t->crossings, CROSSINGS_MOST * flows);
-}
-
-static bool add_flows(RhTraffic *t, GError **error)
-{
-    int32_t count;
-    g_autofree Set *sets = sets_new(t, &count);
-    add_pairs(t, sets, count);
-    reserve_flows(t);
-    add_collective_flows(t, sets);
-    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
-        if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
-            return false;
-    if (leaves_out(t))
-        rh_traffic_leave_out_ample(t);
     return true;
 }
 
@@ -550,8 +318,8 @@ static bool edges_turn(const RhTraffic *t, const RhPattern *pattern)
 {
     const RhGroup *group = rh_program_group(t->program, pattern->group);
     uint64_t before = 0, after = 0;
-    for (int32_t k = 0; k < pattern->edges_count; k++) {
-        const RhEdge *edge = AT(t->edges, RhEdge, pattern->edges_first + k);
+    for (int32_t k = 0; k < pattern->drawn_count; k++) {
+        const RhEdge *edge = AT(t->drawn, RhEdge, pattern->drawn_first + k);
         int32_t src = rh_blocks_turned(group, t->block, edge->src);
         int32_t dst = rh_blocks_turned(group, t->block, edge->dst);
         uint64_t share = rh_bits64(edge->share);
@@ -576,13 +344,13 @@ static bool all_turns(const RhTraffic *t)
     return true;
 }
 
-static int32_t block_of(const RhTraffic *t, const bool *uses)
+static int32_t block_of(const RhTraffic *t)
 {
     const RhProgram *p = t->program;
     uint32_t groups = p->groups->len;
     g_autofree bool *used = g_new0(bool, groups + 1);
     for (uint32_t i = 0; i < p->roles->len * groups; i++)
-        used[i % groups] |= uses[i];
+        used[i % groups] |= t->calls[i];
     return rh_blocks_find(p, t->platform, t->role_of_rank, used);
 }
 
@@ -602,6 +370,7 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->schedules = g_array_new(FALSE, FALSE, sizeof(RhTrafficSchedule));
     t->phases = g_array_new(FALSE, FALSE, sizeof(RhTrafficPhase));
     t->patterns = g_array_new(FALSE, FALSE, sizeof(RhPattern));
+    t->drawn = g_array_new(FALSE, FALSE, sizeof(RhEdge));
     t->edges = g_array_new(FALSE, FALSE, sizeof(RhEdge));
     t->peers = g_array_new(FALSE, FALSE, sizeof(RhPeer));
     t->pairs = g_array_new(FALSE, TRUE, sizeof(RhPair));
@@ -620,59 +389,202 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
     g_autoptr(RhTraffic) t = traffic_begin(p, platform);
     g_autoptr(RhAloneTimes) own = alone ? NULL : rh_alone_times_new(platform);
     t->alone = alone ? alone : own;
-    g_autofree bool *uses = find_kinds(t);
+    find_kinds(t);
     if (!whole)
-        t->block = block_of(t, uses);
-    if (!rh_copies_possible(p, platform, error) || !find_instances(t, uses, error))
+        t->block = block_of(t);
+    if (!rh_copies_possible(p, platform, error) || !find_instances(t, error) ||
+        !add_schedules(t, error))
         return NULL;
-    for (int32_t i = 0; i < (int32_t)t->kinds->len; i++)
-        if (!add_schedules(t, i, error))
-            return NULL;
     if (t->block > 1 && !all_turns(t))
         return rh_traffic_new(p, platform, true, alone, error);
-    if (!add_flows(t, error))
+    if (!rh_traffic_add_flows(t, error))
         return NULL;
     g_clear_pointer(&t->place_of_link, g_free);
     t->alone = NULL;
     return g_steal_pointer(&t);
 }
 
-void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, RhCrossed *crossed)
+/* --- programs that send alike --- */
+
+static bool same_spans(const RhSpan *a, int32_t a_count, const RhSpan *b, int32_t b_count)
 {
-    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
-    const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, 0);
-    int32_t step = rh_pattern_step(pattern);
-    for (int32_t first = 0; first < pattern->flows_count; first += step)
-        for (int32_t k = 0; k < step; k++) {
-            double share;
-            const RhTrafficFlow *flow =
-                &flows[rh_traffic_flow_of_step(t, pattern, first / step, k, &share)];
-            const RhCrossing *route = rh_traffic_crossings(t, flow);
-            for (int32_t l = 0; l < flow->links_count; l++) {
-                RhCrossed *link = &crossed[route[l].at];
-                int32_t before = link->pattern == index + 1 ? link->flows : 0;
-                *link = (RhCrossed){index + 1, before + route[l].flows};
-            }
+    return a_count == b_count && !memcmp(a, b, sizeof *a * (size_t)a_count);
+}
+
+static bool same_groups(const RhProgram *a, const RhProgram *b)
+{
+    if (a->groups->len != b->groups->len)
+        return false;
+    for (int32_t i = 0; i < (int32_t)a->groups->len; i++) {
+        const RhGroup *x = rh_program_group(a, i), *y = rh_program_group(b, i);
+        if (!same_spans(x->spans, x->spans_count, y->spans, y->spans_count) ||
+            memcmp(x->periods, y->periods, sizeof *x->periods * (size_t)x->spans_count))
+            return false;
+    }
+    return true;
+}
+
+/* The same ranks in the same roles and groups, each GPU by its rank. */
+static bool same_places(const RhProgram *a, const RhProgram *b)
+{
+    if (a->gpu_of_rank || b->gpu_of_rank || a->ranks_count != b->ranks_count ||
+        a->roles->len != b->roles->len || !same_groups(a, b))
+        return false;
+    for (int32_t i = 0; i < (int32_t)a->roles->len; i++) {
+        const RhRole *x = rh_program_role(a, i), *y = rh_program_role(b, i);
+        if (x->first_rank != y->first_rank ||
+            !same_spans(x->spans, x->spans_count, y->spans, y->spans_count))
+            return false;
+    }
+    return true;
+}
+
+/* Shapes follow from their first groups. */
+static void take_shapes(RhTraffic *t, const RhTraffic *other)
+{
+    t->block = other->block;
+    for (int32_t g = 0; g < (int32_t)t->program->groups->len; g++) {
+        RhGroupTraffic *own = &t->groups[g];
+        const RhGroupTraffic *its = &other->groups[g];
+        const RhGroup *group = rh_program_group(t->program, g);
+        if (its->shapes_count == 0)
+            continue;
+        g_autofree int32_t *ranks = g_new(int32_t, 3 * (size_t)group->size);
+        *own = (RhGroupTraffic){.shapes_count = its->shapes_count,
+                                .shapes = g_array_new(FALSE, FALSE, sizeof(int32_t)),
+                                .firsts = g_array_ref(its->firsts),
+                                .meets = g_array_ref(its->meets)};
+        for (int32_t shape = 0; shape < its->shapes_count; shape++) {
+            int32_t *numbers = ranks + group->size;
+            rh_group_members(group, *AT(its->firsts, int32_t, shape), ranks);
+            number_nodes(t, ranks, group->size, numbers, numbers + group->size);
+            g_array_append_vals(own->shapes, numbers, (guint)group->size);
         }
+    }
+}
+
+/* The other's number of each of t's peers; -1 where it has none. */
+static int32_t *number_peers(const RhTraffic *t, const RhTraffic *other)
+{
+    int32_t *numbers = g_new(int32_t, t->peers->len + 1);
+    g_autoptr(RhMap64) known = rh_map64_new();
+    for (uint32_t i = 0; i < other->peers->len; i++)
+        rh_map64_at(known, AT(other->peers, RhPeer, i)->key, (int32_t)i);
+    for (uint32_t i = 0; i < t->peers->len; i++)
+        numbers[i] = rh_map64_get(known, AT(t->peers, RhPeer, i)->key);
+    return numbers;
+}
+
+static int32_t find_pattern(const RhPattern *pattern, const RhTraffic *other)
+{
+    for (uint32_t i = 0; i < other->patterns->len; i++) {
+        const RhPattern *have = AT(other->patterns, RhPattern, i);
+        if (have->group == pattern->group && have->shape == pattern->shape &&
+            have->drawn_count == pattern->drawn_count && have->drawn_hash == pattern->drawn_hash)
+            return (int32_t)i;
+    }
+    return -1;
+}
+
+/* Likewise of each of t's patterns of collectives. */
+static int32_t *number_patterns(const RhTraffic *t, const RhTraffic *other)
+{
+    int32_t *numbers = g_new0(int32_t, t->patterns->len + 1);
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group >= 0)
+            numbers[i] = find_pattern(pattern, other);
+    }
+    return numbers;
+}
+
+static bool all_known(const int32_t *numbers, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (numbers[i] < 0)
+            return false;
+    return true;
+}
+
+static void take_array(GArray **own, GArray *other)
+{
+    g_array_unref(*own);
+    *own = g_array_ref(other);
+}
+
+/* None of either occurs twice: as many, and each known, is the same set. */
+static bool take_numbers(RhTraffic *t, const RhTraffic *other)
+{
+    g_autofree int32_t *peers = number_peers(t, other), *patterns = number_patterns(t, other);
+    if (t->peers->len != other->peers->len || t->patterns->len != other->patterns->len ||
+        !all_known(peers, t->peers->len) || !all_known(patterns, t->patterns->len))
+        return false;
+    for (uint32_t i = 0; i < t->program->tasks->len; i++)
+        if (rh_program_task(t->program, (int32_t)i)->kind != RH_TASK_COLLECTIVE &&
+            t->kind_of_task[i] >= 0)
+            t->kind_of_task[i] = peers[t->kind_of_task[i]];
+    for (uint32_t i = 0; i < t->phases->len; i++) {
+        RhTrafficPhase *phase = AT(t->phases, RhTrafficPhase, i);
+        phase->pattern = phase->pattern < 0 ? -1 : patterns[phase->pattern];
+    }
+    take_array(&t->peers, other->peers);
+    take_array(&t->patterns, other->patterns);
+    g_array_set_size(t->drawn, 0); /* in the numbers of before */
+    return true;
+}
+
+RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTimes *alone)
+{
+    if (!same_places(p, other->program))
+        return NULL;
+    g_autoptr(RhTraffic) t = traffic_begin(p, other->platform);
+    find_kinds(t);
+    if (memcmp(t->calls, other->calls, sizeof(bool) * p->roles->len * p->groups->len))
+        return NULL;
+    g_autoptr(RhAloneTimes) own = alone ? NULL : rh_alone_times_new(other->platform);
+    t->alone = alone ? alone : own;
+    take_shapes(t, other);
+    if (!add_schedules(t, NULL) || !take_numbers(t, other))
+        return NULL;
+    t->alone = NULL;
+    return g_steal_pointer(&t);
+}
+
+static void clear_array(GArray **array)
+{
+    if (*array)
+        g_array_unref(*array);
+    *array = NULL;
+}
+
+void rh_traffic_trim(RhTraffic *t)
+{
+    GArray **arrays[] = {&t->kinds,     &t->schedules, &t->phases,  &t->drawn,
+                         &t->edges,     &t->instances, &t->members, &t->flows,
+                         &t->crossings, &t->pairs,     &t->uses,    &t->links};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        clear_array(arrays[i]);
+    for (uint32_t g = 0; g < t->program->groups->len; g++) {
+        g_clear_pointer(&t->groups[g].instance_of_rank, g_free);
+        clear_array(&t->groups[g].shapes);
+    }
+    g_clear_pointer(&t->kind_of_task, g_free);
+    g_clear_pointer(&t->role_of_rank, g_free);
+    g_clear_pointer(&t->place_of_link, g_free);
 }
 
 void rh_traffic_free(RhTraffic *t)
 {
     if (!t)
         return;
-    GArray *arrays[] = {t->kinds, t->schedules, t->phases,  t->patterns, t->edges,
-                        t->peers, t->instances, t->members, t->flows,    t->crossings,
-                        t->pairs, t->uses,      t->links};
-    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
-        g_array_unref(arrays[i]);
+    rh_traffic_trim(t);
+    clear_array(&t->patterns);
+    clear_array(&t->peers);
     for (uint32_t g = 0; g < t->program->groups->len; g++) {
-        g_free(t->groups[g].instance_of_rank);
-        if (t->groups[g].shapes)
-            g_array_unref(t->groups[g].shapes);
+        clear_array(&t->groups[g].firsts);
+        clear_array(&t->groups[g].meets);
     }
     g_free(t->groups);
-    g_free(t->kind_of_task);
-    g_free(t->role_of_rank);
-    g_free(t->place_of_link);
+    g_free(t->calls);
     g_free(t);
 }

@@ -25,6 +25,8 @@ typedef struct {
     int32_t group, shape;             /* a collective's; -1 for messages */
     int32_t role, delta;              /* a message's; 0: a rank's copies */
     int32_t task;                     /* the first such message or copy; of a collective's -1 */
+    int32_t drawn_first, drawn_count; /* all edges, into drawn */
+    uint64_t drawn_hash;
     int32_t edges_first, edges_count; /* of an instance, those that are listed */
     int32_t flows_first, flows_count; /* rh_traffic_flow_of counts them */
     int32_t pairs_count;              /* of an instance: flows from one to the next */
@@ -100,10 +102,14 @@ typedef struct {
     int32_t
         *instance_of_rank; /* of listed ranks; -1 where none; NULL when no task uses the group */
     int32_t sets_first;    /* its shapes among those of all groups */
-    GArray *shapes;        /* int32_t, members_count node numbers each, by first appearance */
+    /* NULL when no task uses the group: */
+    GArray *shapes; /* int32_t, members_count node numbers each, by first appearance */
+    GArray *firsts; /* int32_t: a rank of the first instance of each shape */
+    GArray *meets;  /* bool [shape * roles + role]: does the role meet in that shape? */
 } RhGroupTraffic;
 
 typedef struct {
+    uint64_t key;        /* equal where role, kind and distance or tiers are */
     int32_t role, delta; /* of the sender or receiver; 0: a copy, to itself */
     int32_t pattern;     /* -1 for receives */
 } RhPeer;
@@ -115,9 +121,10 @@ typedef struct {
     int32_t *role_of_rank;
     int32_t *kind_of_task; /* COLLECTIVE: index into kinds; SEND, RECV, COPY: into peers; else
                               -1 */
+    bool *calls;           /* [role * groups + group] */
     RhGroupTraffic *groups;
     GArray *kinds, *schedules, *phases; /* RhTrafficKind, RhTrafficSchedule, RhTrafficPhase */
-    GArray *patterns, *edges;           /* RhPattern, RhEdge */
+    GArray *patterns, *drawn, *edges;   /* RhPattern, RhEdge, RhEdge */
     GArray *peers;                      /* RhPeer */
     GArray *pairs, *uses;               /* RhPair, RhPairUse */
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
@@ -137,6 +144,14 @@ typedef struct {
  * not exist. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
                           RhAloneTimes *alone, GError **error);
+/* Of a program that sends between the same ranks by the same steps as another did: kinds, schedules and
+ * phases are its own, patterns and peers are numbered as the other's, whose fold and quotient are then
+ * its too; instances and flows stay empty. NULL where the two differ. */
+RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTimes *alone);
+/* Lets go of all that rh_traffic_like does not ask of the other. */
+void rh_traffic_trim(RhTraffic *traffic);
+/* All flows, of patterns that are there. */
+bool rh_traffic_add_flows(RhTraffic *traffic, GError **error);
 /* Of all flows the links between switches that they cannot fill (ample.c). */
 void rh_traffic_leave_out_ample(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);

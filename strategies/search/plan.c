@@ -474,7 +474,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
     g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
-                                            screen->alone, (void *)(uintptr_t)c);
+                                            screen->alone, screen->folded, (void *)(uintptr_t)c);
     g_autoptr(GArray) space = g_array_new(FALSE, FALSE, sizeof(RhLayout));
     g_autoptr(GArray) memories = g_array_new(FALSE, FALSE, sizeof(RhTrainMemory));
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));

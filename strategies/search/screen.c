@@ -536,6 +536,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
     s->alone = rh_alone_times_new(c->platform);
+    s->folded = rh_folded_table_new();
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;
@@ -558,5 +559,6 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->messages);
     rh_alone_times_free(s->alone);
+    rh_folded_table_free(s->folded);
     g_free(s);
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "sim/collective/alone.h"
+#include "sim/engine/folded.h"
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
 #include "strategies/train/memory.h"
@@ -254,6 +255,7 @@ struct RhScreen {
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
     GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
     RhAloneTimes *alone;    /* owned; for rehearsals too */
+    RhFoldedTable *folded;  /* likewise */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 

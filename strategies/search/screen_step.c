@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
-#include "sim/engine/quotient.h"
 #include "strategies/search/screen.h"
 
 /* A collective of a stage; bytes of 0: its steps are those of any size. Compared as bytes. */
 typedef struct {
-    int32_t group, op, algo, zero;
+    int32_t group, op, algo, zero; /* group: RhGroupKind */
     double bytes;
     RhRouting routing;
 } Call;
@@ -20,6 +19,7 @@ typedef struct {
     RhScreen *screen;
     const RhLayout *l;
     const RhNet *net;
+    uint32_t joined;    /* kinds of groups, rh_train_joined */
     GArray *calls;      /* Call: one stage's behind another's */
     guint *stage_first; /* per stage, one more at the end */
 } Calls;
@@ -49,7 +49,8 @@ static void add_call(const Calls *c, GArray *calls, RhGroupKind kind, RhOp op, d
         return;
     RhAlgo algo = rh_screen_algorithm(c->screen, c->net, group, op, bytes, routing);
     bool any = !rh_collective_is_pipelined(op, algo) && bytes > RH_LATENCY_BYTES;
-    Call call = {group, (int32_t)alike(op, algo), (int32_t)algo, 0, any ? 0 : bytes, *routing};
+    Call call = {(int32_t)kind, (int32_t)alike(op, algo), (int32_t)algo, 0, any ? 0 : bytes,
+                 *routing};
     add_once(calls, 0, &call);
 }
 
@@ -113,6 +114,7 @@ static Calls calls_of(RhScreen *screen, const RhLayout *l, const RhNet *net, RhS
     Calls c = {.screen = screen,
                .l = l,
                .net = net,
+               .joined = rh_train_joined(shard->pieces, l),
                .calls = g_array_new(FALSE, FALSE, sizeof(Call)),
                .stage_first = g_new0(guint, l->pp + 1)};
     GArray *of_kind[RH_ITEM_KINDS];
@@ -136,7 +138,7 @@ static bool wraps(const RhLayout *l)
 /* Equal where the programs that do each thing once are. */
 static GBytes *key_of(const Calls *c)
 {
-    int32_t ints[] = {c->net->id, wraps(c->l)};
+    int32_t ints[] = {c->net->id, wraps(c->l), (int32_t)c->joined};
     g_autoptr(GByteArray) key = g_byte_array_new();
     g_byte_array_append(key, (const guint8 *)ints, sizeof ints);
     g_byte_array_append(key, (const guint8 *)c->stage_first,
@@ -173,14 +175,14 @@ static void add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t delt
         rh_program_add_task(p, task, NULL, 0);
 }
 
-static void add_tasks(const Calls *c, RhProgram *p, int32_t stage)
+static void add_tasks(const Calls *c, RhProgram *p, const int32_t *groups, int32_t stage)
 {
     for (guint i = c->stage_first[stage]; i < c->stage_first[stage + 1]; i++) {
         const Call *call = &g_array_index(c->calls, Call, i);
         RhTask task = nothing;
         task.kind = RH_TASK_COLLECTIVE;
         task.lane = RH_LANE_TP;
-        task.group = call->group;
+        task.group = groups[call->group];
         task.op = (uint8_t)call->op;
         task.algo = (uint8_t)call->algo;
         task.bytes = call->bytes > 0 ? call->bytes : ANY_BYTES;
@@ -197,10 +199,10 @@ static RhProgram *each_once(const Calls *c)
 {
     RhProgram *p = rh_program_new(c->screen->c->job.gpus);
     int32_t groups[RH_GROUP_LAST];
-    rh_grid_add_groups(&c->net->grid, p, rh_train_joining(c->screen->c), groups);
+    rh_grid_add_groups(&c->net->grid, p, c->joined, groups);
     for (int32_t stage = 0; stage < c->l->pp; stage++) {
         rh_grid_begin_stage(&c->net->grid, p, stage);
-        add_tasks(c, p, stage);
+        add_tasks(c, p, groups, stage);
         rh_program_end_role(p);
     }
     return p;
@@ -231,20 +233,32 @@ static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhQuotient
     return hops;
 }
 
-/* NULL where the engine merges what is not alike, and beyond the deadline, which is looked at before
- * each thing that takes long on a million GPUs. */
+/* NULL beyond the deadline, which is looked at before each thing that takes long on a million GPUs. */
+static RhFold *fold_in_time(const Calls *c, const RhTraffic *traffic)
+{
+    uint32_t kinds;
+    if (!traffic || rh_deadline_passed(c->screen->deadline))
+        return NULL;
+    RhFold *fold = rh_fold_exact(traffic, &kinds);
+    return fold || rh_deadline_passed(c->screen->deadline) ? fold : rh_fold_merged(traffic, kinds);
+}
+
+/* NULL where the engine merges what is not alike, and beyond the deadline. Rehearsals take the fold over. */
 static RhHop *hops_new(const Calls *c)
 {
-    const RhPlatform *platform = c->screen->c->platform;
-    RhDeadline deadline = c->screen->deadline;
+    RhScreen *screen = c->screen;
     g_autoptr(RhProgram) program = each_once(c);
-    g_autoptr(RhTraffic) traffic = rh_traffic_new(program, platform, false, c->screen->alone, NULL);
-    bool goes_on = traffic && !rh_deadline_passed(deadline);
-    g_autoptr(RhFold) fold = goes_on ? rh_fold_exact(traffic) : NULL;
-    if (!fold || rh_deadline_passed(deadline))
+    g_autoptr(RhTraffic) traffic =
+        rh_traffic_new(program, screen->c->platform, false, screen->alone, NULL);
+    g_autoptr(RhFold) fold = fold_in_time(c, traffic);
+    if (!fold || rh_deadline_passed(screen->deadline))
         return NULL;
-    g_autoptr(RhQuotient) quotient = rh_quotient_new(traffic, fold);
-    return quotient->weights_rounded ? NULL : hops_of(c, traffic, quotient);
+    RhQuotient *quotient = rh_quotient_new(traffic, fold);
+    bool rough = quotient->weights_rounded || fold->approximate_why;
+    RhHop *hops = rough ? NULL : hops_of(c, traffic, quotient);
+    rh_folded_add(screen->folded, (RhFolded){g_steal_pointer(&program), g_steal_pointer(&traffic),
+                                             g_steal_pointer(&fold), quotient});
+    return hops;
 }
 
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)

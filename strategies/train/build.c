@@ -21,6 +21,12 @@ uint32_t rh_train_joining(const RhCase *c)
     return joining(c) | norm;
 }
 
+uint32_t rh_train_joined(const RhPieces *pieces, const RhLayout *l)
+{
+    uint32_t norm = (uint32_t)pieces->c->stack->gradient_norm << rh_norm_group(l);
+    return norm | (rh_tied_params(pieces, l) > 0 ? joining(pieces->c) : 0);
+}
+
 RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
 {
     RhProgram *p = rh_program_new(c->job.gpus);
@@ -180,9 +186,7 @@ static void build_begin(RhBuild *b, const RhCase *c)
     b->program = rh_program_new(c->job.gpus);
     b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
     b->program->gap_source = c->stack->kernel_gap_s.source;
-    uint32_t norm = (uint32_t)c->stack->gradient_norm << rh_norm_group(b->layout);
-    uint32_t others = rh_tied_params(b->pieces, b->layout) > 0 ? joining(c) : 0;
-    rh_grid_add_groups(&b->grid, b->program, others | norm, b->groups);
+    rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->pieces, b->layout), b->groups);
 }
 
 static void build_end(RhBuild *b)

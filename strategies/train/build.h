@@ -1,6 +1,7 @@
 #pragma once
 /* Parts of a program that the bounds need without its tasks. */
 #include "strategies/train/grid.h"
+#include "strategies/train/item.h"
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
@@ -18,6 +19,8 @@ RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, Rh
 /* Kinds of groups that join stages in the skeleton, bits of RhGroupKind: whichever degree of ZeRO and
  * schedule, as who sums the norm, and whether two stages hold a tied matrix, is all these would change. */
 uint32_t rh_train_joining(const RhCase *c);
+/* Those of one layout's program. */
+uint32_t rh_train_joined(const RhPieces *pieces, const RhLayout *layout);
 
 /* Lanes of a slot's messages: a stream has one peer and one direction, so none waits behind another. */
 RhLane rh_train_send_lane(const RhPipelineSchedule *schedule, const RhSlot *slot);

@@ -1,0 +1,170 @@
+#include "sim/engine/folded.h"
+
+#include "base/pack.h"
+
+struct RhFoldedTable {
+    GArray *all; /* RhFolded */
+};
+
+static void clear(gpointer data)
+{
+    RhFolded *folded = data;
+    rh_quotient_free(folded->quotient);
+    rh_fold_free(folded->fold);
+    rh_traffic_free(folded->traffic);
+    rh_program_free(folded->program);
+}
+
+RhFoldedTable *rh_folded_table_new(void)
+{
+    RhFoldedTable *table = g_new(RhFoldedTable, 1);
+    table->all = g_array_new(FALSE, FALSE, sizeof(RhFolded));
+    g_array_set_clear_func(table->all, clear);
+    return table;
+}
+
+void rh_folded_table_free(RhFoldedTable *table)
+{
+    if (!table)
+        return;
+    g_array_unref(table->all);
+    g_free(table);
+}
+
+void rh_folded_add(RhFoldedTable *table, RhFolded folded)
+{
+    rh_traffic_trim(folded.traffic);
+    rh_fold_trim(folded.fold);
+    g_array_append_val(table->all, folded);
+}
+
+/* --- as bytes --- */
+
+/* To bytes or from them: one of the two. */
+typedef struct {
+    GByteArray *out;
+    RhUnpack *in;
+} Bytes;
+
+static void plain(const Bytes *b, void *value, size_t size)
+{
+    if (b->out)
+        rh_pack(b->out, value, size);
+    else
+        rh_unpack(b->in, value, size);
+}
+
+static void list(const Bytes *b, GArray **array, size_t each)
+{
+    if (b->in && !*array)
+        *array = g_array_new(FALSE, FALSE, (guint)each);
+    if (b->out)
+        rh_pack_array(b->out, *array, each);
+    else
+        rh_unpack_array(b->in, *array, each);
+}
+
+/* The array, or a new one. */
+static void *values(const Bytes *b, void *array, size_t count, size_t each)
+{
+    void *at = b->in ? g_malloc0((count + 1) * each) : array;
+    plain(b, at, count * each);
+    return at;
+}
+
+/* Roles and groups: all that is looked at. */
+static void walk_program(const Bytes *b, RhProgram *p)
+{
+    plain(b, &p->ranks_count, sizeof p->ranks_count);
+    list(b, &p->roles, sizeof(RhRole));
+    list(b, &p->groups, sizeof(RhGroup));
+}
+
+static void walk_traffic(const Bytes *b, RhTraffic *t)
+{
+    size_t groups = t->program->groups->len, roles = t->program->roles->len;
+    plain(b, &t->block, sizeof t->block);
+    t->calls = values(b, t->calls, roles * groups, sizeof *t->calls);
+    t->groups = values(b, t->groups, groups, sizeof *t->groups);
+    for (size_t g = 0; g < groups; g++) {
+        if (b->in)
+            t->groups[g] = (RhGroupTraffic){.shapes_count = t->groups[g].shapes_count};
+        if (t->groups[g].shapes_count == 0)
+            continue;
+        list(b, &t->groups[g].firsts, sizeof(int32_t));
+        list(b, &t->groups[g].meets, sizeof(bool));
+    }
+    list(b, &t->patterns, sizeof(RhPattern));
+    list(b, &t->peers, sizeof(RhPeer));
+}
+
+static void walk_fold(const Bytes *b, RhFold *f, size_t ranks)
+{
+    plain(b, &f->colours_count, sizeof f->colours_count);
+    plain(b, &f->meetings_count, sizeof f->meetings_count);
+    f->colour_of_rank = values(b, f->colour_of_rank, ranks, sizeof(int32_t));
+    f->representative = values(b, f->representative, (size_t)f->colours_count, sizeof(int32_t));
+    f->ranks_count = values(b, f->ranks_count, (size_t)f->colours_count, sizeof(int32_t));
+    if (b->out)
+        rh_pack_text(b->out, f->approximate_why);
+    else
+        f->approximate_why = rh_unpack_text(b->in);
+}
+
+static void walk_quotient(const Bytes *b, RhQuotient *q, size_t patterns, size_t cells)
+{
+    list(b, &q->classes, sizeof(RhFlowClass));
+    list(b, &q->hops, sizeof(RhBridgeHop));
+    list(b, &q->links, sizeof(RhQuotientLink));
+    list(b, &q->meetings, sizeof(RhMeeting));
+    list(b, &q->colours, sizeof(int32_t));
+    plain(b, &q->owners_count, sizeof q->owners_count);
+    plain(b, &q->weights_rounded, sizeof q->weights_rounded);
+    q->classes_first =
+        values(b, q->classes_first, patterns * (size_t)q->owners_count + 2, sizeof(int32_t));
+    q->meeting_of = values(b, q->meeting_of, cells, sizeof(int32_t));
+}
+
+static void walk(const Bytes *b, RhFolded *f)
+{
+    walk_program(b, f->program);
+    walk_traffic(b, f->traffic);
+    walk_fold(b, f->fold, (size_t)f->program->ranks_count);
+    walk_quotient(b, f->quotient, f->traffic->patterns->len,
+                  f->program->groups->len * (size_t)f->fold->colours_count);
+}
+
+void rh_folded_give(RhFoldedTable *table, GByteArray *bytes)
+{
+    for (guint i = 0; i < table->all->len; i++)
+        walk(&(Bytes){.out = bytes}, &g_array_index(table->all, RhFolded, i));
+    g_array_set_size(table->all, 0);
+}
+
+void rh_folded_take(RhFoldedTable *table, const RhPlatform *platform, const void *bytes,
+                    size_t length)
+{
+    RhUnpack in = {bytes, (const uint8_t *)bytes + length, true};
+    while (in.whole && in.at < in.end) {
+        RhFolded told = {rh_program_new(0), g_new0(RhTraffic, 1), g_new0(RhFold, 1),
+                         g_new0(RhQuotient, 1)};
+        told.traffic->program = told.program;
+        told.traffic->platform = platform;
+        walk(&(Bytes){.in = &in}, &told);
+        g_array_append_val(table->all, told);
+    }
+}
+
+/* --- finding --- */
+
+const RhFolded *rh_folded_find(const RhFoldedTable *table, const RhProgram *p, RhAloneTimes *alone,
+                               RhTraffic **traffic)
+{
+    for (guint i = 0; i < table->all->len; i++) {
+        const RhFolded *folded = &g_array_index(table->all, RhFolded, i);
+        *traffic = rh_traffic_like(folded->traffic, p, alone);
+        if (*traffic)
+            return folded;
+    }
+    return NULL;
+}

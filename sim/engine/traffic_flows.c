@@ -1,0 +1,289 @@
+/* Flows of a traffic: what its patterns put on which links. */
+#include "base/error.h"
+#include "sim/copy.h"
+#include "sim/engine/traffic.h"
+#include "sim/map64.h"
+
+#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+
+static bool leaves_out(const RhTraffic *t)
+{
+    return t->platform->messages.sender == RH_SHARING_NONE && t->platform->link_changes->len == 0;
+}
+
+static bool is_ample(const RhTraffic *t, RhLink link)
+{
+    return link >= t->switch_links.first && link < t->switch_links.ample_end && leaves_out(t);
+}
+
+static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
+{
+    int32_t *place = &t->place_of_link[first];
+    if (*place == 0) {
+        RhTrafficLink fresh = {first, alike, rh_platform_link_bytes_per_s(t->platform, first)};
+        g_array_append_val(t->links, fresh);
+        *place = (int32_t)t->links->len;
+    }
+    return *place - 1;
+}
+
+/* Links that hold nobody back are left out: rates are the same without them, and ranks that differ by
+ * nothing else are alike. Packets (exec_wire.c) queue on every link. */
+static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
+{
+    flow->links_first = (int32_t)t->crossings->len;
+    for (int i = 0; i < count; i++) {
+        int32_t alike = 1;
+        RhLink first = route[i];
+        if (is_ample(t, first))
+            continue;
+        if (t->block > 1)
+            first = rh_platform_link_turned(t->platform, t->block, first, &alike);
+        RhCrossing crossing = {route[i], place_of(t, first, alike), t->block / alike};
+        g_array_append_val(t->crossings, crossing);
+    }
+    flow->links_count = (int32_t)t->crossings->len - flow->links_first;
+}
+
+static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
+{
+    RhLink route[RH_ROUTE_MAX];
+    int32_t from = rh_program_gpu(t->program, src), to = rh_program_gpu(t->program, dst);
+    int count = rh_platform_route(t->platform, from, to, route);
+    flow->latency_s = count > 0 ? rh_platform_route_latency_s(t->platform, from, to) : 0;
+    add_crossings(t, route, count, flow);
+}
+
+static RhTrafficFlow *add_flow(RhTraffic *t, RhTrafficFlow flow)
+{
+    g_array_append_val(t->flows, flow);
+    return AT(t->flows, RhTrafficFlow, t->flows->len - 1);
+}
+
+static void add_copy_flow(RhTraffic *t, const RhTask *task, int32_t rank, int32_t pair)
+{
+    RhLink route[RH_COPY_LINKS_MAX];
+    int count = rh_copy_route(t->platform, task, rh_program_gpu(t->program, rank), route);
+    add_crossings(
+        t, route, count,
+        add_flow(t, (RhTrafficFlow){.owner = rank, .pair = pair, .instance = -1, .per_owner = 1}));
+}
+
+static bool add_message_flow(RhTraffic *t, int32_t src, int32_t dst, int32_t pair, GError **error)
+{
+    if (dst < 0 || dst >= t->program->ranks_count)
+        return rh_fail(error, RH_ERROR_INPUT, "rank %d sends to rank %d of %d", src, dst,
+                       t->program->ranks_count);
+    add_route(
+        t, src, dst,
+        add_flow(t, (RhTrafficFlow){.owner = src, .pair = pair, .instance = -1, .per_owner = 1}));
+    return true;
+}
+
+/* Messages and copies: each pattern has a pair of its own. */
+static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
+{
+    RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    const RhRole *role = rh_program_role(t->program, pattern->role);
+    const RhTask *task = rh_program_task(t->program, pattern->task);
+    RhPair pair = {0, 0, (int32_t)t->uses->len, 1};
+    RhPairUse use = {index, 1};
+    g_array_append_val(t->pairs, pair);
+    g_array_append_val(t->uses, use);
+    pattern->flows_first = (int32_t)t->flows->len;
+    RhSpan inner = role->spans_count > 0 ? role->spans[0] : (RhSpan){1, 1};
+    int32_t step = inner.stride == 1 && inner.extent % t->block == 0 ? t->block : 1;
+    for (int32_t i = 0; i < role->ranks_count; i += step) {
+        int32_t rank = rh_role_rank(role, i), number = (int32_t)t->pairs->len - 1;
+        if (rank % t->block != 0)
+            continue;
+        if (task->kind == RH_TASK_COPY)
+            add_copy_flow(t, task, rank, number);
+        else if (!add_message_flow(t, rank, rank + pattern->delta, number, error))
+            return false;
+    }
+    pattern->flows_count = (int32_t)t->flows->len - pattern->flows_first;
+    return true;
+}
+
+/* The instances of a group with one shape. */
+typedef struct {
+    int32_t instance, instances_count; /* the first */
+    int32_t pairs_first, pairs_count;
+    int32_t flows_first, flows_end; /* so far */
+} Set;
+
+static Set *set_of(const RhTraffic *t, Set *sets, int32_t group, int32_t shape)
+{
+    return &sets[t->groups[group].sets_first + shape];
+}
+
+/* By group, then shape; caller frees. */
+static Set *sets_new(RhTraffic *t, int32_t *count)
+{
+    *count = 0;
+    for (uint32_t g = 0; g < t->program->groups->len; g++) {
+        t->groups[g].sets_first = *count;
+        *count += t->groups[g].shapes_count;
+    }
+    Set *sets = g_new0(Set, *count + 1);
+    for (uint32_t i = t->instances->len; i > 0; i--) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i - 1);
+        Set *set = set_of(t, sets, instance->group, instance->shape);
+        set->instance = (int32_t)i - 1;
+        set->instances_count++;
+    }
+    return sets;
+}
+
+/* The pairs of a pattern's edges, new or known, of those that are listed. */
+static void number_edges(RhTraffic *t, Set *sets, RhPattern *pattern, RhMap64 *pairs)
+{
+    Set *set = set_of(t, sets, pattern->group, pattern->shape);
+    const int32_t *ranks =
+        AT(t->members, int32_t, AT(t->instances, RhInstance, set->instance)->members_first);
+    pattern->edges_first = (int32_t)t->edges->len;
+    for (int32_t k = 0; k < pattern->drawn_count; k++) {
+        RhEdge edge = *AT(t->drawn, RhEdge, pattern->drawn_first + k);
+        if (ranks[edge.src] % t->block != 0)
+            continue;
+        uint64_t key =
+            rh_mix64((uint64_t)(set - sets) + 1, (uint64_t)edge.src << 32 | (uint32_t)edge.dst);
+        edge.pair = *rh_map64_at(pairs, key, set->pairs_count);
+        set->pairs_count += edge.pair == set->pairs_count;
+        g_array_append_val(t->edges, edge);
+    }
+    pattern->edges_count = (int32_t)t->edges->len - pattern->edges_first;
+}
+
+/* Each pair's ends and uses; the edges know their pairs. */
+static void add_uses(RhTraffic *t, Set *sets)
+{
+    int32_t uses = 0;
+    for (int pass = 0; pass < 2; pass++) { /* count, list */
+        for (uint32_t i = 0; i < t->patterns->len; i++) {
+            const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+            for (int32_t k = 0; pattern->group >= 0 && k < pattern->edges_count; k++) {
+                const RhEdge *edge = AT(t->edges, RhEdge, pattern->edges_first + k);
+                const Set *set = set_of(t, sets, pattern->group, pattern->shape);
+                RhPair *pair = AT(t->pairs, RhPair, set->pairs_first + edge->pair);
+                pair->src = edge->src;
+                pair->dst = edge->dst;
+                if (pass == 1)
+                    *AT(t->uses, RhPairUse, pair->uses_first + pair->uses_count) =
+                        (RhPairUse){(int32_t)i, edge->share};
+                pair->uses_count++;
+            }
+        }
+        for (uint32_t l = 0; pass == 0 && l < t->pairs->len; l++) {
+            RhPair *pair = AT(t->pairs, RhPair, l);
+            pair->uses_first = uses;
+            uses += pair->uses_count;
+            pair->uses_count = 0;
+        }
+        g_array_set_size(t->uses, (guint)uses);
+    }
+}
+
+static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
+{
+    g_autoptr(RhMap64) numbers = rh_map64_new();
+    int32_t pairs = 0, flows = 0;
+    for (uint32_t i = 0; i < t->patterns->len; i++)
+        if (AT(t->patterns, RhPattern, i)->group >= 0)
+            number_edges(t, sets, AT(t->patterns, RhPattern, i), numbers);
+    for (int32_t s = 0; s < sets_count; s++) {
+        sets[s].pairs_first = pairs;
+        pairs += sets[s].pairs_count;
+        sets[s].flows_first = sets[s].flows_end = flows;
+        flows += sets[s].pairs_count * sets[s].instances_count;
+    }
+    g_array_set_size(t->pairs, (guint)pairs);
+    g_array_set_size(t->flows, (guint)flows);
+    add_uses(t, sets);
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group < 0)
+            continue;
+        const Set *set = set_of(t, sets, pattern->group, pattern->shape);
+        pattern->flows_first = set->flows_first;
+        pattern->flows_count = set->instances_count * pattern->edges_count;
+        pattern->pairs_count = set->pairs_count;
+    }
+}
+
+static void add_collective_flows(RhTraffic *t, Set *sets)
+{
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        const int32_t *ranks = AT(t->members, int32_t, instance->members_first);
+        Set *set = set_of(t, sets, instance->group, instance->shape);
+        for (int32_t l = set->pairs_first; l < set->pairs_first + set->pairs_count; l++) {
+            const RhPair *pair = AT(t->pairs, RhPair, l);
+            RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, set->flows_end++);
+            flow->owner = ranks[pair->src];
+            flow->pair = l;
+            flow->instance = (int32_t)i;
+            flow->per_owner = t->block / instance->alike;
+            add_route(t, ranks[pair->src], ranks[pair->dst], flow);
+        }
+    }
+}
+
+/* Room for so many, taken at once. */
+static void reserve(GArray *array, guint count)
+{
+    guint now = array->len;
+    g_array_set_size(array, MAX(now, count));
+    g_array_set_size(array, now);
+}
+
+#define CROSSINGS_MOST 4 /* of most flows: two ports, two NICs */
+
+/* There is a flow for each rank of a message's role, besides those of collectives. */
+static void reserve_flows(RhTraffic *t)
+{
+    guint flows = t->flows->len;
+    for (uint32_t i = 0; i < t->patterns->len; i++) {
+        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        if (pattern->group < 0)
+            flows +=
+                (guint)(rh_program_role(t->program, pattern->role)->ranks_count / t->block) + 1;
+    }
+    reserve(t->flows, flows);
+    reserve(t->crossings, CROSSINGS_MOST * flows);
+}
+
+bool rh_traffic_add_flows(RhTraffic *t, GError **error)
+{
+    int32_t count;
+    g_autofree Set *sets = sets_new(t, &count);
+    add_pairs(t, sets, count);
+    reserve_flows(t);
+    add_collective_flows(t, sets);
+    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
+        if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
+            return false;
+    if (leaves_out(t))
+        rh_traffic_leave_out_ample(t);
+    return true;
+}
+
+void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, RhCrossed *crossed)
+{
+    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, 0);
+    int32_t step = rh_pattern_step(pattern);
+    for (int32_t first = 0; first < pattern->flows_count; first += step)
+        for (int32_t k = 0; k < step; k++) {
+            double share;
+            const RhTrafficFlow *flow =
+                &flows[rh_traffic_flow_of_step(t, pattern, first / step, k, &share)];
+            const RhCrossing *route = rh_traffic_crossings(t, flow);
+            for (int32_t l = 0; l < flow->links_count; l++) {
+                RhCrossed *link = &crossed[route[l].at];
+                int32_t before = link->pattern == index + 1 ? link->flows : 0;
+                *link = (RhCrossed){index + 1, before + route[l].flows};
+            }
+        }
+}
