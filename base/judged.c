@@ -40,7 +40,8 @@ static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
 
 const char *rh_judged_by_name(RhJudgedBy by)
 {
-    static const char *const names[] = {"part", "table", "source", "device", "family", "stack"};
+    static const char *const names[] = {"part",   "metric", "table", "source",
+                                        "device", "family", "stack"};
     return names[by];
 }
 
@@ -59,8 +60,10 @@ static const char *part_of(const RhJudgedRow *row)
 
 static const char *group_of(const RhJudgedRow *row, RhJudgedBy by)
 {
-    const char *names[RH_JUDGED_BY_LAST] = {part_of(row), row->table,  row->source,
-                                            row->device,  row->family, row->stack};
+    const char *names[RH_JUDGED_BY_LAST] = {part_of(row), row->metric ? row->metric : "step_time",
+                                            row->table,   row->source,
+                                            row->device,  row->family,
+                                            row->stack};
     return names[by];
 }
 
@@ -177,9 +180,11 @@ RhJudgedFigures rh_judged_figures(const RhJudged *judged, RhJudgedBy by, const c
             judge_memory(row, ran, failed, &f);
         if (row->measured_s <= 0 || row->predicted_s <= 0)
             continue;
-        Contest *contest = contest_of(contests, row->rivals);
-        g_array_append_val(contest->measured, row->measured_s);
-        g_array_append_val(contest->predicted, row->predicted_s);
+        if (row->rivals) {
+            Contest *contest = contest_of(contests, row->rivals);
+            g_array_append_val(contest->measured, row->measured_s);
+            g_array_append_val(contest->predicted, row->predicted_s);
+        }
         places[count] = i;
         measured[count] = row->measured_s;
         predicted[count++] = row->predicted_s;

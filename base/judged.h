@@ -26,11 +26,14 @@ typedef struct {
     const char *family;                  /* interned: the model's; NULL when skipped */
     const char *strategy;                /* interned: the layout */
     const char *stack;                   /* interned; NULL when skipped */
-    const char *rivals; /* interned: rows of the same text ran the same job, by other layouts */
+    const char *rivals; /* interned: rows of the same text ran the same job, by other layouts; NULL:
+                           there are none */
+    const char *metric; /* static: what was measured, "ttft"; NULL: the time of a step */
     RhStanding standing;
     bool fitted;                       /* a constant was fitted to this very row */
     bool failed;                       /* ran out of memory; then measured_s is 0 */
-    double measured_s, predicted_s;    /* of a step; predicted 0: none */
+    double measured_s, predicted_s;    /* of a step, or of the metric (throughput: tokens a
+                                           second); predicted 0: none */
     double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
     double took_s;   /* processor time of predicting it; not reproducible, so in no report */
     char *stands_in; /* owned: what of the run is said by the nearest there is; NULL: nothing */
@@ -59,6 +62,7 @@ static inline double rh_judged_error_frac(const RhJudgedRow *row)
 
 typedef enum {
     RH_JUDGED_BY_PART, /* measured and not fitted to; fitted to; said exactly or by a stand-in ... */
+    RH_JUDGED_BY_METRIC,
     RH_JUDGED_BY_TABLE,
     RH_JUDGED_BY_SOURCE,
     RH_JUDGED_BY_DEVICE,

@@ -7,6 +7,7 @@
 #include "cli/terminal.h"
 #include "report/judged.h"
 #include "validate/cases.h"
+#include "validate/served.h"
 
 static void progress(const char *what, int32_t done, int32_t total, void *user)
 {
@@ -50,7 +51,9 @@ int rh_validate_cases(const RhArguments *a, GError **error)
                               .progress = progress};
     g_autoptr(RhCaseTable) table =
         a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
-    g_autoptr(RhJudged) judged = table ? rh_cases_judge(table, &options, error) : NULL;
+    g_autoptr(RhJudged) judged = !table           ? NULL
+                                 : table->serving ? rh_served_judge(table, &options, error)
+                                                  : rh_cases_judge(table, &options, error);
     rh_terminal_progress_end();
     if (!judged)
         return 3;

@@ -83,19 +83,23 @@ static GArray *groups_of(const RhJudged *judged, RhJudgedBy by, bool by_size)
     }
     if (by_size)
         g_array_sort(groups, larger);
+    if (by == RH_JUDGED_BY_METRIC && groups->len == 1) /* nothing to be told apart */
+        g_array_set_size(groups, 0);
     return groups;
 }
 
 static void append_groups(GString *out, const RhJudged *judged, bool verbose)
 {
-    static const RhJudgedBy shown[] = {RH_JUDGED_BY_PART, RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE,
+    static const RhJudgedBy shown[] = {RH_JUDGED_BY_PART,   RH_JUDGED_BY_METRIC,
+                                       RH_JUDGED_BY_TABLE,  RH_JUDGED_BY_DEVICE,
                                        RH_JUDGED_BY_FAMILY, RH_JUDGED_BY_STACK};
-    size_t count = verbose ? G_N_ELEMENTS(shown) : 3;
+    size_t count = verbose ? G_N_ELEMENTS(shown) : 4;
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
     for (size_t i = 0; i < count; i++) {
         g_autoptr(GArray) groups = groups_of(judged, shown[i], i > 0);
-        rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
-                      rh_judged_by_name(shown[i]));
+        if (groups->len > 0)
+            rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
+                          rh_judged_by_name(shown[i]));
         for (guint k = 0; k < groups->len && (verbose || k < ROWS_MOST); k++)
             append_group(table, &g_array_index(groups, RhJudgedFigures, k));
     }
@@ -219,10 +223,12 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "id", row->id);
     rh_json_put_string(w, "source", row->source);
-    rh_json_put_string(w, "metric", said && row->failed ? "oom" : "step_time");
+    const char *metric = row->metric ? row->metric : "step_time";
+    rh_json_put_string(w, "metric", said && row->failed ? "oom" : metric);
     put_or_null(w, "measured", row->measured_s, timed);
     put_or_null(w, "predicted", row->predicted_s, timed);
-    rh_json_put_string(w, "unit", "s");
+    bool rate = strcmp(metric, "throughput") == 0;
+    rh_json_put_string(w, "unit", rate ? "tokens/s" : "s");
     put_or_null(w, "error_frac", timed ? rh_judged_error_frac(row) : 0, timed);
     if (said && row->capacity_bytes > 0)
         rh_json_put_bool(w, "fits", rh_judged_fits(row));
@@ -326,7 +332,7 @@ char *rh_report_judged_markdown(const RhJudged *judged)
     g_string_append(
         out,
         "\n| | steps | median | mean | 90th | worst | bias |\n|---|--:|--:|--:|--:|--:|--:|\n");
-    for (int by = RH_JUDGED_BY_PART; by <= RH_JUDGED_BY_TABLE; by++) {
+    for (int by = RH_JUDGED_BY_PART; by <= (int)RH_JUDGED_BY_TABLE; by++) {
         g_autoptr(GArray) groups = groups_of(judged, (RhJudgedBy)by, by > 0);
         for (guint i = 0; i < groups->len; i++) {
             const RhJudgedFigures *f = &g_array_index(groups, RhJudgedFigures, i);

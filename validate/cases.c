@@ -245,16 +245,6 @@ static void fill(const Batch *b, RhJudged *judged)
     }
 }
 
-/* Is it asked for: does its source, model or note hold the word? */
-static bool wanted(const RhCasesOptions *options, const RhCaseRow *row)
-{
-    static const RhCaseColumn columns[] = {RH_CASE_SOURCE, RH_CASE_MODEL, RH_CASE_NOTE};
-    for (size_t i = 0; options->only && i < G_N_ELEMENTS(columns); i++)
-        if (strstr(row->text[columns[i]], options->only))
-            return true;
-    return !options->only;
-}
-
 static void translate_all(const RhCaseTable *table, RhTranslator *translator, Batch *b,
                           RhJudged *judged)
 {
@@ -262,7 +252,7 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         RhTranslated t;
-        if (!wanted(b->options, row))
+        if (!rh_case_wanted(row, b->options->only))
             continue;
         char *why = rh_translate(translator, row, &t);
         g_array_append_val(b->translated, t);

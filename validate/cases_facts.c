@@ -90,10 +90,10 @@ RhCaseFacts *rh_case_facts_parse(RhJson *doc, GError **error)
     return rh_json_finish(doc, error) ? g_steal_pointer(&facts) : NULL;
 }
 
-RhCaseFacts *rh_case_facts_load(GError **error)
+RhCaseFacts *rh_case_facts_load(bool serving, GError **error)
 {
-    g_autofree char *path =
-        g_build_filename(rh_data_dir(), "validate", "data", "published.json", NULL);
+    g_autofree char *path = g_build_filename(rh_data_dir(), "validate", "data",
+                                             serving ? "served.json" : "published.json", NULL);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     return doc ? rh_case_facts_parse(doc, error) : NULL;
 }

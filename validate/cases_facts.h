@@ -29,7 +29,10 @@
     ROW(LORA, "lora") /* adapters alone are trained: "16:linear_qkv" */                            \
     ROW(ZERO, "zero")                                                                              \
     ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
-    ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */
+    ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \
+    ROW(SERVER, "server")         /* a name of strategies/serve/servers */                         \
+    ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=128,kv=fp8" */              \
+    ROW(CLIENT, "client")         /* "waves=10,spread=0.8": see validate/served_translate.h */
 
 typedef enum {
 #define RH_CASE_ASPECT_WORD(word, key) RH_CASE_SAYS_##word,
@@ -40,8 +43,9 @@ typedef enum {
 
 typedef struct RhCaseFacts RhCaseFacts;
 
-/* The file of the tree. RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. */
-RhCaseFacts *rh_case_facts_load(GError **error);
+/* The file of the tree: published.json, of training, or served.json. RH_ERROR_INPUT with file:line:col,
+ * RH_ERROR_IO. */
+RhCaseFacts *rh_case_facts_load(bool serving, GError **error);
 RhCaseFacts *rh_case_facts_parse(RhJson *doc, GError **error);
 void rh_case_facts_free(RhCaseFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)

@@ -10,9 +10,6 @@ static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
 #undef COLUMN_NAME
 };
 
-/* Of a table of serving runs, which this one is often found beside. */
-static const char *const serving[] = {"isl", "osl", "ttft_ms", "tpot_ms", NULL};
-
 #define STEP_MOST_S 1e7
 #define TFLOPS_MOST 1e6
 
@@ -40,36 +37,48 @@ RhCaseColumn rh_case_column_by_name(const char *name)
     return (RhCaseColumn)column;
 }
 
-static bool check_header(const RhCsv *csv, GError **error)
+static bool check_header(const RhCsv *csv, bool serving, GError **error)
 {
-    static const RhCaseColumn needed[] = {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_GPUS, RH_CASE_SEQ,
-                                          RH_CASE_GLOBAL_BATCH};
+    static const RhCaseColumn needed[2][5] = {
+        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_GPUS, RH_CASE_SEQ, RH_CASE_GLOBAL_BATCH},
+        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_ISL, RH_CASE_OSL, RH_CASE_AT_ONCE}};
+    static const char *const about[2] = {
+        "a table of training runs: no column \"%s\"\n"
+        "note: model, gpu, gpus, seq, global_batch and what was measured",
+        "a table of serving runs: no column \"%s\"\n"
+        "note: model, gpu, isl, osl, batch_or_concurrency and what was measured"};
     const RhCsvRow *header = &csv->header;
     for (int32_t i = 0; header->cells[i]; i++) {
         if (rh_case_column_by_name(header->cells[i]) != RH_CASE_COLUMNS_LAST)
             continue;
-        if (g_strv_contains(serving, header->cells[i]))
-            return rh_fail(error, RH_ERROR_INPUT,
-                           "%s:%d:%d: this is a table of serving runs (\"%s\")\n"
-                           "note: tables of training runs alone can be judged so far",
-                           csv->name, header->lines[i], header->columns[i], header->cells[i]);
         const char *near = rh_nearest_name(header->cells[i], names);
         rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: unknown column \"%.60s\"%s%s", csv->name,
                 header->lines[i], header->columns[i], header->cells[i],
                 near ? "\nhelp: a column with a similar name exists: " : "", near ? near : "");
         return false;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
-        if (rh_csv_column(csv, names[needed[i]]) < 0)
-            return rh_fail(error, RH_ERROR_INPUT,
-                           "%s:%d: not the header of a table of training runs: no column \"%s\"\n"
-                           "note: model, gpu, gpus, seq, global_batch and what was measured",
-                           csv->name, header->line, names[needed[i]]);
+    for (size_t i = 0; i < G_N_ELEMENTS(needed[serving]); i++) {
+        const char *name = names[needed[serving][i]];
+        if (rh_csv_column(csv, name) >= 0)
+            continue;
+        g_auto(GStrv) says = g_strsplit(about[serving], "%s", 2);
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%d: not the header of %s%s%s", csv->name,
+                       header->line, says[0], name, says[1]);
+    }
     return true;
 }
 
-static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells, RhCaseRow *row,
-                     GError **error)
+/* Tables of serving say degrees in words, too ("8 (node)"), and 0 where a server has no such ranks: what is
+ * no number is not given. */
+static int64_t whole_or_words(const char *text, int64_t most)
+{
+    char *end;
+    gint64 value = g_ascii_strtoll(text, &end, 10);
+    return *end || value < 0 || value > most ? 0 : value;
+}
+
+static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells, bool serving,
+                     RhCaseRow *row, GError **error)
 {
     row->file = csv->name;
     row->line = cells->line;
@@ -77,10 +86,20 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
         row->text[i] = at[i] < 0 ? "" : g_strstrip(cells->cells[at[i]]);
     for (size_t i = 0; i < G_N_ELEMENTS(wholes); i++) {
         RhCaseColumn c = wholes[i].column;
-        if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, 0, &row->whole[c], error))
+        if (serving)
+            row->whole[c] = whole_or_words(row->text[c], wholes[i].most);
+        else if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, 0, &row->whole[c], error))
             return false;
     }
-    double unused;
+    double unused, ttft_ms, tpot_ms;
+    if (!rh_csv_number(csv, cells, at[RH_CASE_RPS], 0, 1e9, 0, &row->rps, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_THROUGHPUT], 1e-9, 1e12, 0, &row->tokens_per_s,
+                       error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TTFT_MS], 1e-9, 1e12, 0, &ttft_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, 0, &tpot_ms, error))
+        return false;
+    row->ttft_s = 1e-3 * ttft_ms;
+    row->tpot_s = 1e-3 * tpot_ms;
     return rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, 0, &row->step_s,
                          error) &&
            rh_csv_number(csv, cells, at[RH_CASE_TFLOPS], 1e-9, TFLOPS_MOST, 0, &row->tflops,
@@ -96,13 +115,14 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
     table->name = g_strdup(csv->name);
     table->csv = csv;
     table->rows = g_array_new(FALSE, TRUE, sizeof(RhCaseRow));
-    if (!check_header(csv, error))
+    table->serving = rh_csv_column(csv, names[RH_CASE_ISL]) >= 0;
+    if (!check_header(csv, table->serving, error))
         return NULL;
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
         at[i] = rh_csv_column(csv, names[i]);
     for (guint i = 0; i < csv->rows->len; i++) {
         RhCaseRow row = {0};
-        if (!read_row(csv, at, &g_array_index(csv->rows, RhCsvRow, i), &row, error))
+        if (!read_row(csv, at, &g_array_index(csv->rows, RhCsvRow, i), table->serving, &row, error))
             return NULL;
         g_array_append_val(table->rows, row);
     }
@@ -119,6 +139,15 @@ RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **er
 {
     RhCsv *csv = rh_csv_parse(name, text, error);
     return csv ? table_of(csv, error) : NULL;
+}
+
+bool rh_case_wanted(const RhCaseRow *row, const char *word)
+{
+    static const RhCaseColumn columns[] = {RH_CASE_SOURCE, RH_CASE_MODEL, RH_CASE_NOTE};
+    for (size_t i = 0; word && i < G_N_ELEMENTS(columns); i++)
+        if (strstr(row->text[columns[i]], word))
+            return true;
+    return !word;
 }
 
 void rh_case_table_free(RhCaseTable *table)

@@ -1,5 +1,5 @@
 #pragma once
-/* Tables of measured training runs, as people publish them: CSV with a header (base/csv.h), a row a
+/* Tables of measured runs, of training or of serving, as people publish them: CSV with a header (base/csv.h), a row a
  * run. Columns in any order; those a table lacks are empty. docs/validation.md has the list. */
 #include "base/csv.h"
 #include "calibrate/steps.h"
@@ -33,6 +33,13 @@
     ROW(STEP_S, "measured_iteration_s")                                                            \
     ROW(TFLOPS, "measured_tflops_per_gpu")                                                         \
     ROW(MFU, "measured_mfu")                                                                       \
+    ROW(ISL, "isl")                                                                                \
+    ROW(OSL, "osl")                                                                                \
+    ROW(AT_ONCE, "batch_or_concurrency")                                                           \
+    ROW(RPS, "rps")                                                                                \
+    ROW(THROUGHPUT, "throughput_tok_s")                                                            \
+    ROW(TTFT_MS, "ttft_ms")                                                                        \
+    ROW(TPOT_MS, "tpot_ms")                                                                        \
     ROW(NOTE, "note")                                                                              \
     ROW(WHERE, "where")
 
@@ -53,6 +60,7 @@ typedef struct {
     const char *text[RH_CASE_COLUMNS_LAST]; /* "" where the cell is empty */
     int64_t whole[RH_CASE_COLUMNS_LAST];    /* of columns that hold whole numbers */
     double step_s, tflops;
+    double rps, tokens_per_s, ttft_s, tpot_s; /* of serving; lengths may be words */
 } RhCaseRow;
 
 typedef struct {
@@ -60,6 +68,7 @@ typedef struct {
     RhCsv *csv;     /* owned */
     RhSteps *steps; /* owned; NULL: it has no rows of such a table */
     GArray *rows;   /* RhCaseRow */
+    bool serving;   /* its rows are of services */
 } RhCaseTable;
 
 /* RH_ERROR_INPUT with file:line:col and how to mend it; RH_ERROR_IO. */
@@ -68,5 +77,7 @@ RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **er
 /* The tree's own: validate/data/published-runs.csv, and the rows of calibrate/data/published-steps.csv
  * as rows like those (validate/cases_published.c). RH_ERROR_INPUT, RH_ERROR_IO. */
 RhCaseTable *rh_case_table_published(GError **error);
+/* Does its source, model or note hold the word? NULL: of every row. */
+bool rh_case_wanted(const RhCaseRow *row, const char *word);
 void rh_case_table_free(RhCaseTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseTable, rh_case_table_free)

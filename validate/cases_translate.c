@@ -22,7 +22,7 @@ typedef struct {
 
 RhTranslator *rh_translator_new(GError **error)
 {
-    RhCaseFacts *facts = rh_case_facts_load(error);
+    RhCaseFacts *facts = rh_case_facts_load(false, error);
     if (!facts)
         return NULL;
     RhTranslator *t = g_new0(RhTranslator, 1);

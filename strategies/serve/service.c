@@ -272,7 +272,7 @@ static void begin(Clock *c)
     }
     for (; c->client->at_once > 0 && c->next < MIN(c->client->at_once, (int32_t)list->len);
          c->next++)
-        send(c, c->next, 0);
+        send(c, c->next, c->client->stagger_s * c->next);
 }
 
 static void open_replicas(Clock *c)

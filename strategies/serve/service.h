@@ -14,6 +14,7 @@ typedef struct RhService RhService;
 typedef struct {
     int32_t at_once;
     double turnaround_s;
+    double stagger_s; /* each begins so much after the one before; 0: all at once */
     bool
         each_iteration; /* is performed, and none is told by the closed form of a run: for checks */
 } RhClient;

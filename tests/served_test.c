@@ -1,0 +1,92 @@
+/* Published serving runs: what rows mean, and what is left out. */
+#include <string.h>
+
+#include "tests/testkit.h"
+#include "validate/served.h"
+
+#define HEADER                                                                                     \
+    "source,model,gpu,gpus,tp,pp,ep,dp,precision,isl,osl,batch_or_concurrency,rps,"                \
+    "throughput_tok_s,ttft_ms,tpot_ms,note,where\n"
+#define SILICON "aiconfigurator silicon_sample"
+
+static RhJudged *judge(const char *rows)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = g_strconcat(HEADER, rows, NULL);
+    g_autoptr(RhCaseTable) table = rh_case_table_parse("t.csv", text, &error);
+    if (error)
+        printf("\n%s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    CU_ASSERT_TRUE(table->serving);
+    RhCasesOptions options = {.jobs = 1};
+    RhJudged *judged = rh_served_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(judged);
+    return judged;
+}
+
+static const RhJudgedRow *at(const RhJudged *judged, guint i)
+{
+    CU_ASSERT_TRUE_FATAL(i < judged->rows->len);
+    return &g_array_index(judged->rows, RhJudgedRow, i);
+}
+
+/* A row is a case for each figure; predictions are near what was measured (InferenceX, facts). */
+static void figures_are_cases(void)
+{
+    g_autoptr(RhJudged) j =
+        judge(SILICON ",meta-llama/Llama-3.1-70B,h200_sxm,4,4,1,1,1,fp8,1024,1024,8,,,101.0966,"
+                      "10.1356,agg; vllm ; moe_tp=4,x\n" SILICON
+                      ",meta-llama/Llama-3.1-70B,h200_sxm,4,4,1,1,1,fp8,8192,1024,64,,,1817.4738,"
+                      "46.1112,agg; vllm ; moe_tp=4,x\n");
+    CU_ASSERT_EQUAL(j->rows->len, 4);
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->metric, "ttft");
+    CU_ASSERT_STRING_EQUAL(at(j, 1)->metric, "tpot");
+    for (guint i = 0; i < j->rows->len; i++) {
+        CU_ASSERT_PTR_NULL(at(j, i)->skipped);
+        RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
+    }
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm,tp4,kv=fp8");
+}
+
+static void check_skipped(const char *row, const char *why)
+{
+    g_autoptr(RhJudged) j = judge(row);
+    const RhJudgedRow *last = at(j, j->rows->len - 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(last->skipped);
+    if (!strstr(last->skipped, why))
+        printf("\n%s\n", last->skipped);
+    CU_ASSERT_PTR_NOT_NULL(strstr(last->skipped, why));
+}
+
+/* What cannot be said is left out with its reason. */
+static void reasons_are_told(void)
+{
+#define ROW(gpu, tp, isl, at_once, precision, note)                                                \
+    SILICON ",meta-llama/Llama-3.1-70B," gpu ",4," tp ",1,1,1," precision "," isl ",1024," at_once \
+            ",,,101.1,10.1," note ",x\n"
+    check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "DISAGG trtllm; P=1w"), "disaggregated");
+    check_skipped(ROW("h900", "4", "1024", "8", "fp8", "agg; vllm"), "gpu h900");
+    check_skipped(ROW("h200_sxm", "", "1024", "8", "fp8", "agg; vllm"), "tp is not given");
+    check_skipped(ROW("h200_sxm", "4", "sharegpt", "8", "fp8", "agg; vllm"), "isl \"sharegpt\"");
+    check_skipped(ROW("h200_sxm", "4", "1024", "inf", "fp8", "agg; vllm"), "batch_or_concurrency");
+    check_skipped(ROW("h200_sxm", "4", "1024", "8", "int3", "agg; vllm"), "precision int3");
+    check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "agg; lmdeploy"), "no server is known");
+    check_skipped(ROW("h200_sxm", "3", "1024", "8", "fp8", "agg; vllm"), "tp3 does not divide");
+    check_skipped(ROW("h100_sxm", "1", "1024", "8", "bf16", "agg; vllm"), "leaves no room");
+    check_skipped(ROW("h200_sxm", "8", "1024", "8", "fp8", "agg; vllm")
+                      ROW("h200_sxm", "4", "1024", "8", "fp8", "agg; vllm")
+                          ROW("h200_sxm", "16", "1024", "8", "fp8", "agg; vllm"),
+                  "its figures are those of line 3");
+#undef ROW
+}
+
+static const RhTest tests[] = {
+    {"figures are cases", figures_are_cases},
+    {"reasons are told", reasons_are_told},
+    {NULL, NULL},
+};
+
+int main(void)
+{
+    return rh_test_main("served", tests);
+}

@@ -1,0 +1,198 @@
+#include "validate/served.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/deadline.h"
+#include "validate/served_translate.h"
+
+typedef struct {
+    double ttft_s, tpot_s, tokens_per_s;
+    double capacity_bytes, peak_bytes;
+} Prediction;
+
+typedef struct {
+    const char *metric;
+    size_t measured; /* of RhCaseRow */
+    size_t predicted;
+} Metric;
+
+static const Metric metrics[] = {
+    {"ttft", offsetof(RhCaseRow, ttft_s), offsetof(Prediction, ttft_s)},
+    {"tpot", offsetof(RhCaseRow, tpot_s), offsetof(Prediction, tpot_s)},
+    {"throughput", offsetof(RhCaseRow, tokens_per_s), offsetof(Prediction, tokens_per_s)},
+};
+
+static double at_offset(const void *base, size_t offset)
+{
+    return *(const double *)(const void *)((const char *)base + offset);
+}
+
+/* --- one row --- */
+
+static void mean_times(const RhServiceResult *result, Prediction *p)
+{
+    double ttft_s = 0, tpot_s = 0;
+    int32_t done = 0, longer = 0;
+    for (guint i = 0; i < result->served->len; i++) {
+        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        if (s->outcome != RH_SERVED_DONE)
+            continue;
+        ttft_s += s->t_first_s - s->t_arrive_s;
+        done++;
+        if (s->output_tokens < 2)
+            continue;
+        tpot_s += (s->t_end_s - s->t_first_s) / (s->output_tokens - 1);
+        longer++;
+    }
+    p->ttft_s = done ? ttft_s / done : 0;
+    p->tpot_s = longer ? tpot_s / longer : 0;
+    p->tokens_per_s = result->duration_s > 0 ? (double)result->tokens_out / result->duration_s : 0;
+}
+
+static bool predict(const RhServedCase *c, Prediction *p, GError **error)
+{
+    g_autoptr(RhService) service = rh_service_new(&c->serving, &c->deployment, error);
+    if (!service)
+        return false;
+    g_autoptr(RhRequests) requests = rh_requests_draw(&c->plan);
+    g_autoptr(RhServiceResult) result = rh_service_run(service, requests, &c->client, error);
+    if (!result)
+        return false;
+    RhServiceRoom room = rh_service_room(service, 0);
+    mean_times(result, p);
+    p->capacity_bytes = room.capacity_bytes;
+    p->peak_bytes =
+        room.weight_bytes + room.reserve_bytes + result->kv_peak_frac * room.cache_bytes;
+    return true;
+}
+
+/* --- the table --- */
+
+/* Figures of a row as they stand there; NULL: it has not both. */
+static char *figures_of(const RhCaseRow *row)
+{
+    return row->ttft_s > 0 && row->tpot_s > 0
+               ? g_strdup_printf("%s|%s|%s", row->text[RH_CASE_SOURCE], row->text[RH_CASE_TTFT_MS],
+                                 row->text[RH_CASE_TPOT_MS])
+               : NULL;
+}
+
+static int64_t size_of(const RhCaseRow *row)
+{
+    return MAX(row->whole[RH_CASE_TP], 1) * MAX(row->whole[RH_CASE_DP], 1);
+}
+
+/* Of rows with the same figures: the one on the fewest GPUs, then the first. */
+static GHashTable *originals(const RhCaseTable *table)
+{
+    GHashTable *first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (guint i = 0; i < table->rows->len; i++) {
+        const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
+        g_autofree char *key = figures_of(row);
+        const RhCaseRow *known = key ? g_hash_table_lookup(first, key) : NULL;
+        if (key && (!known || size_of(row) < size_of(known)))
+            g_hash_table_insert(first, g_steal_pointer(&key), (void *)row);
+    }
+    return first;
+}
+
+static char *repeats(GHashTable *first, const RhCaseRow *row)
+{
+    g_autofree char *key = figures_of(row);
+    const RhCaseRow *original = key ? g_hash_table_lookup(first, key) : row;
+    return original == row ? NULL
+                           : g_strdup_printf("its figures are those of line %d, to the last digit",
+                                             original->line);
+}
+
+/* Runs of one model, one server and one device, by what was measured. */
+static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
+{
+    const char *model = strrchr(row->text[RH_CASE_MODEL], '/');
+    g_autofree char *text = g_strjoin(" ", metric->metric,
+                                      c->table ? c->table
+                                      : model  ? model + 1
+                                               : row->text[RH_CASE_MODEL],
+                                      c->serving.server ? c->serving.server->name : "?",
+                                      row->text[RH_CASE_GPU], row->text[RH_CASE_PRECISION], NULL);
+    return g_intern_string(text);
+}
+
+static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
+{
+    return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
+                         .line = row->line,
+                         .metric = metric->metric,
+                         .source = g_intern_string(row->text[RH_CASE_SOURCE]),
+                         .table = table_of(row, c, metric),
+                         .model = g_intern_string(row->text[RH_CASE_MODEL]),
+                         .device = g_intern_string(row->text[RH_CASE_GPU]),
+                         .standing = c->standing,
+                         .fitted = c->fitted != NULL,
+                         .measured_s = at_offset(row, metric->measured)};
+}
+
+static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase *c,
+                     const Prediction *p, const char *why)
+{
+    int32_t added = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(metrics); i++) {
+        RhJudgedRow r;
+        if (at_offset(row, metrics[i].measured) <= 0 &&
+            !(added == 0 && i + 1 == G_N_ELEMENTS(metrics)))
+            continue;
+        r = judged_row(row, c, &metrics[i]);
+        added++;
+        r.skipped = g_strdup(why ? why : r.measured_s <= 0 ? "nothing was measured" : NULL);
+        if (!r.skipped) {
+            r.family = c->serving.model->family;
+            r.strategy = c->strategy;
+            r.stack = c->serving.server->name;
+            r.stands_in = g_strdup(c->stands_in);
+            r.predicted_s = at_offset(p, metrics[i].predicted);
+            r.peak_bytes = p->peak_bytes;
+            r.capacity_bytes = p->capacity_bytes;
+        }
+        g_array_append_val(judged->rows, r);
+    }
+}
+
+static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow *row,
+                      RhDeadline deadline, RhJudged *judged)
+{
+    RhServedCase c;
+    Prediction p = {0};
+    g_autoptr(GError) error = NULL;
+    g_autofree char *why = rh_served_translate(t, row, &c);
+    if (!why)
+        why = repeats(first, row);
+    if (!why && rh_deadline_passed(deadline))
+        why = g_strdup("not within --timeout");
+    if (!why && !predict(&c, &p, &error)) {
+        g_auto(GStrv) lines = g_strsplit(error->message, "\n", 2);
+        why = g_strdup(lines[0]);
+    }
+    add_rows(judged, row, &c, &p, why);
+    rh_served_case_clear(&c);
+}
+
+RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error)
+{
+    g_autoptr(RhServedTranslator) translator = rh_served_translator_new(error);
+    if (!translator)
+        return NULL;
+    RhJudged *judged = rh_judged_new(table->name);
+    g_autoptr(GHashTable) first = originals(table);
+    RhDeadline deadline = rh_deadline_in(options->timeout_s);
+    for (guint i = 0; i < table->rows->len; i++) {
+        const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
+        if (rh_case_wanted(row, options->only))
+            judge_row(translator, first, row, deadline, judged);
+        if (options->progress)
+            options->progress("serving published runs", (int32_t)i + 1, (int32_t)table->rows->len,
+                              options->user);
+    }
+    return judged;
+}
