@@ -24,15 +24,17 @@ RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
                  "planned while a GPU keeps 8,192 tokens")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .cell = cell_context, .title = title_context,
+        .walk = 27, .next = next_keys_and_values,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "kv=gather",
         .about = "keys and values of context ranks: around a ring beside attention, or gathered "
                  "before it; planned where asked for")
 RH_KNOB(int32_t, ulysses, .key = "ulysses", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .quiet = true, .column = RH_COLUMN_VARIES, .title = title_above_1,
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "ulysses8",
+        .walk = 26, .next = next_ulysses, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "ulysses8",
         .about = "so many of the context ranks exchange tokens for heads around attention (all to "
-                 "all); planned where asked for")
+                 "all)")
 RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 32,
         .next = next_expert, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "ep8",
@@ -42,13 +44,14 @@ RH_KNOB(int32_t, etp, .key = "etp", .degree = true, .high = RH_LAYOUT_DEGREE_MAX
         .walk = 34, .next = next_expert_tensor, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
         .example = "etp1",
         .about = "expert tensor parallel: each expert cut over so many ranks; 0: as tp")
-RH_KNOB(
-    RhDispatch, dispatch, .key = "dispatch", .names = dispatch_names, .high = RH_DISPATCH_LAST - 1,
-    .quiet = true, .column = RH_COLUMN_VARIES, .title = title_dispatch,
-    .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
-    .example = "dispatch=deepep",
-    .about = "tokens to experts: a copy for each expert asked (alltoall), or one for each node and "
-             "rank that has some (deepep)")
+RH_KNOB(RhDispatch, dispatch, .key = "dispatch", .names = dispatch_names,
+        .high = RH_DISPATCH_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
+        .title = title_dispatch, .walk = 36, .next = next_dispatch,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "dispatch=deepep",
+        .about =
+            "tokens to experts: a copy for each expert asked (alltoall), or one for each node and "
+            "rank that has some (deepep)")
 RH_KNOB(RhOverlap, overlap, .key = "epoverlap", .names = overlap_names, .high = RH_OVERLAP_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .title = title_overlap,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS, .example = "epoverlap=shared",
@@ -71,11 +74,12 @@ RH_KNOB(int32_t, zero, .key = "zero", .high = 3, .otherwise = 1, .column = RH_CO
         .about = "0: replicas hold all; 1: optimizer states cut over the replicas; 2: gradients "
                  "too; 3: weights too (FSDP)")
 RH_KNOB(int32_t, shard, .key = "shard", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
-        .column = RH_COLUMN_VARIES, .cell = cell_shard, .title = title_shard,
-        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "shard8",
+        .column = RH_COLUMN_VARIES, .cell = cell_shard, .title = title_shard, .walk = 72,
+        .next = next_shard, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "shard8",
         .about =
             "ZeRO's shares inside groups of 8 replicas, the same in every group (HSDP); 0: over "
-            "all; planned where asked for")
+            "all; planned: all, with zero3 a node's too")
 RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_secondary, .title = title_secondary,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "hpz8",

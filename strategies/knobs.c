@@ -212,6 +212,41 @@ static bool next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, in
     return first && rest >= 1 && c->job.global_batch % rest == 0;
 }
 
+/* Divisors of cp, while a rank has a key-value head of its own: frameworks repeat none. */
+static bool next_ulysses(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    while (++*value <= l->cp) {
+        bool whole = l->cp % *value == 0;
+        for (int k = 0; whole && *value > 1 && k < c->model->kinds_count; k++)
+            whole = c->model->kinds[k].kv_heads % (l->tp * *value) == 0;
+        if (whole)
+            return true;
+    }
+    return false;
+}
+
+/* Gathered where nothing else is done to them: no framework gathers behind an exchange. */
+static bool next_keys_and_values(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                 int32_t *value)
+{
+    (void)c;
+    return ++*value <= (l->cp > 1 && l->ulysses == 1 ? knob->high : 0);
+}
+
+/* Weights are shared out over all replicas, or over those of a node, which NVLink joins. */
+static bool next_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t node = c->platform->gpus_per_node / l->tp;
+    bool first = *value < knob->low, all = *value == 0;
+    bool neighbours = node <= l->cp ? l->cp % MAX(node, 1) == 0
+                                    : node % l->cp == 0 && l->dp % (node / l->cp) == 0;
+    bool experts_spread = l->ep > 1 || l->etp > 0;
+    *value = first ? 0 : node;
+    return first || (all && l->zero == 3 && neighbours && !experts_spread && node > 1 &&
+                     node < l->cp * l->dp);
+}
+
 /* Experts of the layers that have some; 0: none has. */
 static int32_t experts_of(const RhModel *model)
 {
@@ -238,6 +273,12 @@ static bool next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayo
     (void)knob;
     bool may_differ = l->tp > 1 && l->ep > 1 && experts_of(c->model) > 0;
     return ++*value <= (may_differ ? 1 : 0);
+}
+
+static bool next_dispatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    bool may_differ = l->ep > 1 && c->platform->messages.sender == RH_SHARING_NONE;
+    return ++*value <= (may_differ ? knob->high : 0);
 }
 
 /* Every divisor of a replica's samples: which of them fit is the memory stage's to say. Of the
