@@ -11,6 +11,7 @@
  * and reported. */
 #include "calibrate/fit_correction.h"
 #include "calibrate/fit_profile.h"
+#include "calibrate/surfaces_fit.h"
 
 typedef struct {
     char *name;     /* "gemm bf16 large", "gemm bf16 large, form" without the correction */
@@ -42,5 +43,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhKernelsFit, rh_kernels_fit_free)
  * or several could be meant. Interned. */
 const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error);
 
-/* The profile as JSON text, caller frees. */
-char *rh_kernels_fit_profile(const RhKernelsFit *fit);
+/* The profile as JSON text, caller frees. `surfaces`, of serving's tables, go beside; either of the
+ * two may be NULL. */
+char *rh_kernels_fit_profile(const RhKernelsFit *fit, const char *device,
+                             const RhSurfacesFit *surfaces);

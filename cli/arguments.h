@@ -29,7 +29,7 @@ typedef struct {
     GPtrArray *besides; /* const char* */
     /* validate, calibrate */
     const char *suite, *cases, *only, *keep, *lab, *measure, *device, *budget, *lists;
-    GPtrArray *froms; /* const char* */
+    GPtrArray *froms, *tables; /* const char* */
     double holdout_frac, tolerance_frac;
     int64_t runs;
     bool controls;

@@ -157,7 +157,13 @@ static int run(const RhArguments *a, GError **error)
     if (!rh_outputs_check(a->outputs, a->measure ? kinds_of_run : kinds, error) ||
         !rh_outputs_spare_inputs(a, error))
         return 2;
-    if ((a->froms->len > 0) == (a->measure != NULL)) {
+    if (a->tables->len > 0 && a->measure) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "calibrate takes --tables with --from, or alone\n"
+                "help: without --run");
+        return 2;
+    }
+    if (a->tables->len == 0 && (a->froms->len > 0) == (a->measure != NULL)) {
         rh_fail(error, RH_ERROR_USAGE,
                 "calibrate needs either --from FILE.csv or --run\nnote: --run pingpong for a "
                 "network, --run alone for this machine's GPU");
@@ -173,6 +179,8 @@ static int run(const RhArguments *a, GError **error)
                 100 * a->holdout_frac);
         return 2;
     }
+    if (a->tables->len > 0 && a->froms->len == 0)
+        return rh_calibrate_tables(a, error);
     return a->measure ? run_measure(a, error) : run_from(a, error);
 }
 
@@ -180,6 +188,8 @@ static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
               "fit these: raw samples of kernels, or logs of links (also more files), a "
               "ping-pong, or a table of published steps"),
+    RH_OPTION(tables, "tables", 0, RH_OPTION_LIST, "FILE",
+              "fit these: published tables of a serving engine's kernels (also more files)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
               "measure first: gemm,copy,attention... (alone: all), or pingpong", .implied = "all"),
     RH_OPTION(device, "device", 'd', RH_OPTION_TEXT, "FILE|NAME",
@@ -206,6 +216,9 @@ const RhCommand rh_command_calibrate = {
              "leaves its raw samples beside the profile, as NAME.raw.csv; --from fits such\n"
              "samples again, without a GPU. The table gives the error of shapes that were\n"
              "fitted and of shapes held out. Exit status 1: there is no GPU to measure.\n\n"
+             "A serving engine's kernels: --tables takes aiconfigurator's tables of GEMMs by\n"
+             "format, attention and casts, and leaves them in the profile compressed, about\n"
+             "1,000 numbers each. With --from, the constants of the forms stand beside them.\n\n"
              "A network: what a message costs besides its links. --run pingpong measures it\n"
              "in the network lab, on the platform's own network. On a real cluster, measure\n"
              "with\n"
@@ -221,6 +234,7 @@ const RhCommand rh_command_calibrate = {
     .examples = "rehearse calibrate --run -o gpu.json\n"
                 "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
                 "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
+                "rehearse calibrate -d h200-sxm --tables gemm_perf.csv.gz -o serving.json\n"
                 "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
                 "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
                 "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"

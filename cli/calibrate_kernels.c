@@ -138,11 +138,10 @@ int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error)
 
 /* --- the report --- */
 
-static void row_of(RhTable *table, const RhFitClass *c)
+static void row_of(RhTable *table, const char *name, const RhFitFigures *f, const RhFitFigures *h)
 {
-    const RhFitFigures *f = &c->fitted, *h = &c->held_out;
     g_autoptr(GString) row = g_string_new(NULL);
-    g_string_printf(row, "  %s", c->name);
+    g_string_printf(row, "  %s", name);
     if (f->count > 0)
         g_string_append_printf(row, "|%d|%.1f|%.1f", f->count, 100 * f->median_frac,
                                100 * f->p90_frac);
@@ -158,8 +157,10 @@ static void append_classes(GString *out, const RhKernelsFit *fit)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
     rh_table_rowf(table, "errors in %%|fitted|median|p90|held|median|p90|bias|worst");
-    for (guint i = 0; i < fit->classes->len; i++)
-        row_of(table, &g_array_index(fit->classes, RhFitClass, i));
+    for (guint i = 0; i < fit->classes->len; i++) {
+        const RhFitClass *c = &g_array_index(fit->classes, RhFitClass, i);
+        row_of(table, c->name, &c->fitted, &c->held_out);
+    }
     rh_table_append(table, out, "");
     for (guint i = 0; i < fit->classes->len; i++) {
         const RhFitClass *c = &g_array_index(fit->classes, RhFitClass, i);
@@ -220,6 +221,29 @@ static void append_notes(GString *out, const RhKernelsFit *fit)
                                100 * fit->clock_frac);
 }
 
+/* The mean beside: it is what bars of such tables are said in. */
+static void append_surfaces(GString *out, const RhSurfacesFit *fit)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>>");
+    rh_table_rowf(table, "errors in %%|fitted|median|p90|held|median|p90|bias|worst|mean");
+    for (guint i = 0; i < fit->classes->len; i++) {
+        const RhSurfaceClass *c = &g_array_index(fit->classes, RhSurfaceClass, i);
+        if (c->fitted.count + c->held_out.count == 0)
+            continue;
+        g_autofree char *name = g_strdup_printf("%s", c->name);
+        const RhFitFigures *f = &c->fitted, *h = &c->held_out;
+        rh_table_rowf(table, "  %s|%d|%.1f|%.1f|%d|%.1f|%.1f|%+.1f|%+.0f|%.1f", name, f->count,
+                      100 * f->median_frac, 100 * f->p90_frac, h->count, 100 * h->median_frac,
+                      100 * h->p90_frac, 100 * h->bias_frac, 100 * h->worst_frac,
+                      100 * h->mean_frac);
+    }
+    rh_table_append(table, out, "");
+    for (guint i = 0; i < fit->notes->len; i++) {
+        g_string_append(out, "note: ");
+        rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
+    }
+}
+
 static char *report_of(const RhKernelsFit *fit, const char *saved)
 {
     GString *out = g_string_new(NULL);
@@ -267,6 +291,68 @@ static bool write_profile(const RhArguments *a, const char *text, GError **error
     return true;
 }
 
+static GPtrArray *load_tables(const GPtrArray *paths, GError **error)
+{
+    g_autoptr(GPtrArray) tables = g_ptr_array_new_with_free_func((GDestroyNotify)rh_tables_free);
+    for (guint i = 0; i < paths->len; i++) {
+        RhTables *table = rh_tables_load(g_ptr_array_index(paths, i), error);
+        if (!table)
+            return NULL;
+        g_ptr_array_add(tables, table);
+    }
+    return g_steal_pointer(&tables);
+}
+
+/* Surfaces of --tables; `fitted` is false when there are tables that cannot be fitted. */
+static RhSurfacesFit *fit_tables(const RhArguments *a, const RhDevice *device, bool *fitted,
+                                 GError **error)
+{
+    *fitted = true;
+    if (a->tables->len == 0)
+        return NULL;
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_autofree char *month = g_date_time_format(now, "%Y-%m");
+    g_autoptr(GPtrArray) tables = load_tables(a->tables, error);
+    RhSurfacesFit *fit = tables ? rh_surfaces_fit(tables, device, a->holdout_frac, month,
+                                                  rh_terminal_left_s(a->timeout_s), error)
+                                : NULL;
+    *fitted = fit != NULL;
+    return fit;
+}
+
+static int finish(const RhArguments *a, const RhKernelsFit *fit, const RhDevice *device,
+                  const RhSurfacesFit *surfaces, GError **error)
+{
+    const char *saved = rh_outputs_find(a->outputs, RH_OUTPUT_JSON);
+    g_autofree char *profile = rh_kernels_fit_profile(fit, device->name, surfaces);
+    if (!write_profile(a, profile, error))
+        return 3;
+    g_autoptr(GString) out = g_string_new(NULL);
+    if (surfaces)
+        append_surfaces(out, surfaces);
+    g_autofree char *report = fit ? report_of(fit, saved) : NULL;
+    g_string_append(out, report ? report : "");
+    fputs(a->json ? profile : out->str, stdout);
+    return 0;
+}
+
+int rh_calibrate_tables(const RhArguments *a, GError **error)
+{
+    bool fitted = false;
+    if (!a->device) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "calibrate --tables needs --device FILE|NAME\nhelp: -d h200-sxm");
+        return 2;
+    }
+    g_autoptr(RhDevice) device = rh_device_load(a->device, error);
+    if (!device)
+        return 3;
+    rh_terminal_progress("fitting", 0, 1, 0, NULL);
+    g_autoptr(RhSurfacesFit) surfaces = fit_tables(a, device, &fitted, error);
+    rh_terminal_progress_end();
+    return fitted ? finish(a, NULL, device, surfaces, error) : 3;
+}
+
 int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **error)
 {
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -284,14 +370,8 @@ int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **
     rh_terminal_progress("fitting", 0, 1, 0, NULL);
     g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, a->holdout_frac, today,
                                                  rh_terminal_left_s(a->timeout_s), error);
+    bool fitted = false;
+    g_autoptr(RhSurfacesFit) surfaces = fit ? fit_tables(a, device, &fitted, error) : NULL;
     rh_terminal_progress_end();
-    if (!fit)
-        return 3;
-    g_autofree char *profile = rh_kernels_fit_profile(fit);
-    if (!write_profile(a, profile, error))
-        return 3;
-    g_autofree char *text =
-        a->json ? g_strdup(profile) : report_of(fit, rh_outputs_find(a->outputs, RH_OUTPUT_JSON));
-    fputs(text, stdout);
-    return 0;
+    return fitted ? finish(a, fit, device, surfaces, error) : 3;
 }

@@ -19,3 +19,5 @@ char *rh_kernels_program(void);
 int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error);
 /* Fits the files (const char*), reports, writes the profile. Exit status. */
 int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **error);
+/* --tables alone. */
+int rh_calibrate_tables(const RhArguments *a, GError **error);

@@ -119,6 +119,9 @@ bool rh_outputs_spare_inputs(const RhArguments *a, GError **error)
         for (guint k = 0; k < a->froms->len; k++)
             if (!spares(output, g_ptr_array_index(a->froms, k), error))
                 return false;
+        for (guint k = 0; k < a->tables->len; k++)
+            if (!spares(output, g_ptr_array_index(a->tables, k), error))
+                return false;
         for (guint k = 0; k < a->operands->len; k++)
             if (!spares(output, g_ptr_array_index(a->operands, k), error))
                 return false;

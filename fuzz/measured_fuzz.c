@@ -47,8 +47,33 @@ static void try_raw(const char *text)
         fuzz_check_error(&error);
         return;
     }
-    g_autofree char *profile = rh_kernels_fit_profile(fit);
+    g_autofree char *profile = rh_kernels_fit_profile(fit, fit->device->name, NULL);
     FUZZ_CHECK(*profile == '{');
+}
+
+/* Whatever is read has kernels that the model can be shown, and few rows are refused or fitted. */
+static void try_tables(const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    RhTables *table = rh_tables_parse("fuzz.csv", text, &error);
+    if (!table) {
+        fuzz_check_error(&error);
+        return;
+    }
+    gsl_set_error_handler_off();
+    g_autoptr(GPtrArray) tables = g_ptr_array_new_with_free_func((GDestroyNotify)rh_tables_free);
+    g_ptr_array_add(tables, table);
+    g_autoptr(RhDevice) device = rh_device_load("h200-sxm", NULL);
+    for (guint i = 0; i < table->rows->len; i++) {
+        const RhTabled *row = &g_array_index(table->rows, RhTabled, i);
+        double seconds = rh_kernel_time_s(device, &row->kernel);
+        FUZZ_CHECK(row->seconds >= 0 && seconds >= 0 && seconds < HUGE_VAL);
+    }
+    if (table->rows->len > 300) /* a fit takes its time */
+        return;
+    g_autoptr(RhSurfacesFit) fit = rh_surfaces_fit(tables, device, 0.2, "2026-11", 0, &error);
+    if (!fit)
+        fuzz_check_error(&error);
 }
 
 static void try_steps(const char *text)
@@ -91,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *text = g_strndup((const char *)data, size);
     try_pings(text);
     try_raw(text);
+    try_tables(text);
     try_steps(text);
     for (int i = 0; i < 2; i++) { /* a document is consumed by its reader */
         g_autoptr(RhJson) doc = rh_json_parse("fuzz.json", (const char *)data, size, NULL);

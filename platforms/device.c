@@ -112,6 +112,8 @@ RhDevice *rh_device_copy(const RhDevice *device)
     g_return_val_if_fail(device != NULL, NULL);
     RhDevice *copy = g_memdup2(device, sizeof *device);
     copy->hash = g_strdup(device->hash);
+    if (copy->surfaces)
+        g_ptr_array_ref(copy->surfaces);
     return copy;
 }
 
@@ -119,6 +121,8 @@ void rh_device_free(RhDevice *device)
 {
     if (device == NULL)
         return;
+    if (device->surfaces)
+        g_ptr_array_unref(device->surfaces);
     g_free(device->hash);
     g_free(device);
 }

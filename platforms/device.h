@@ -19,8 +19,11 @@
 #include "base/json.h"
 #include "platforms/gemm_correction.h"
 #include "platforms/kernel.h"
+#include "platforms/surface.h"
 
 #define RH_TILES_MAX 8
+/* Head sizes that surfaces of attention are kept apart by: 64, 128, 192, 256 and more. */
+#define RH_SURFACE_HEADS 4
 
 /* One thread-block tile a GEMM library may choose, and how fast its main loop runs. */
 typedef struct {
@@ -60,7 +63,16 @@ typedef struct {
         attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
     double sms, sms_inverse, wave_tail, k_half, k_split_inverse;
     bool corrected[RH_DTYPE_LAST]; /* is there a correction of GEMMs in this format */
+    double peak_s_per_flop[RH_DTYPE_LAST], hbm_s_per_byte; /* the data sheet's, power limit in */
 } RhDeviceRates;
+
+/* The surfaces that kernel times go by: NULL where none does. */
+typedef struct {
+    bool any;
+    const RhSurface *gemm[RH_DTYPE_LAST];
+    const RhSurface *decode[RH_DTYPE_LAST][RH_SURFACE_HEADS]; /* by the format of the cache */
+    const RhSurface *prefill[RH_DTYPE_LAST][RH_SURFACE_HEADS];
+} RhSurfacesUsed;
 
 typedef struct {
     const char *name;       /* interned, "h100-sxm" */
@@ -75,8 +87,10 @@ typedef struct {
     RhFact power_limit_w; /* 0: none but that */
     RhDeviceCurves curves;
     RhGemmCorrection correction; /* of single GEMMs; dtype NONE: none */
-    RhDeviceRates rates;         /* derived; call rh_device_refresh() after changing a fact */
-    char *hash;                  /* SHA-256 of the file */
+    GPtrArray *surfaces; /* RhSurface, owned; of a profile; NULL: none. Never changed in place */
+    RhSurfacesUsed used; /* of them; rh_device_use_surfaces() */
+    RhDeviceRates rates; /* derived; call rh_device_refresh() after changing a fact */
+    char *hash;          /* SHA-256 of the file */
 } RhDevice;
 
 /* By catalogue name ("h100-sxm") or path of a .json. RH_ERROR_INPUT names the near ones. */
@@ -91,6 +105,16 @@ void rh_device_refresh(RhDevice *device);
 RhDevice *rh_device_copy(const RhDevice *device);
 void rh_device_free(RhDevice *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhDevice, rh_device_free)
+
+/* Takes kernel times from the surfaces that the device's profile brought, as serving does; without
+ * this call none is used. `linear` is the format of linear layers of 8 or 4 bits, "fp8", "fp8_block"
+ * or "nvfp4"; other kernels go by "bf16", and by the format of their cache. NULL: bf16 alone. False,
+ * and that format by its form, when there is no surface of that name. */
+bool rh_device_use_surfaces(RhDevice *device, const char *linear);
+/* Do GEMM times in this format hold the cast of the left operand? Then it is no kernel of its own. */
+bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype);
+/* The surface that this kernel's time is from; NULL: from a form. */
+const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *kernel);
 
 /* Seconds of one kernel alone on the device: the larger of compute, memory and floor. Pure and
  * thread-safe; ~30 ns. */

@@ -10,7 +10,8 @@
  *            tiles; or its bytes
  * SCAN       flops at attention's rate, of long sequences; or its bytes
  * others     (bytes + bytes_half) / rate
- * and never less than kernel_floor. */
+ * and never less than kernel_floor. Where surfaces of measured times are used, they take the place
+ * of the first three (platforms/surface.h). */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -147,8 +148,24 @@ static inline double work_s(const Parts *p)
     return form_s(p) * p->correction;
 }
 
+static double surface_s(const RhDevice *d, const RhSurface *s, const RhKernel *k)
+{
+    double at[3];
+    RhSurfacePlace place;
+    rh_surface_at(s, k, at);
+    rh_surface_place(s, at, &place);
+    double roof_s =
+        rh_surface_roof_s(s, k, d->rates.peak_s_per_flop[s->dtype], d->rates.hbm_s_per_byte);
+    return roof_s * exp(rh_surface_log_factor(s, &place)) * rh_surface_part(s, k);
+}
+
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
 {
+    const RhSurface *surface = device->used.any ? rh_device_surface(device, kernel) : NULL;
+    if (surface) {
+        double measured_s = surface_s(device, surface, kernel);
+        return MAX(measured_s, device->curves.kernel_floor_s.value);
+    }
     Parts p = {0};
     cost_parts(device, kernel, &p);
     double s = work_s(&p);
@@ -189,9 +206,23 @@ static void add_work(RhCost *root, const RhDevice *d, const RhKernel *k, const P
                     hidden_not_s, compute_binds ? memory : compute);
 }
 
+static RhCost *explain_surface(const RhDevice *d, const RhSurface *s, const RhKernel *k)
+{
+    double total_s = rh_kernel_time_s(d, k);
+    double roof_s =
+        rh_surface_roof_s(s, k, d->rates.peak_s_per_flop[s->dtype], d->rates.hbm_s_per_byte);
+    RhCost *root = rh_cost_new(rh_kernel_class_name((RhKernelClass)k->cls), total_s, "");
+    rh_cost_add(root, "roofline of the data sheet", roof_s, s->format);
+    rh_cost_add(root, "measured, by shape", total_s - roof_s, s->source);
+    return root;
+}
+
 RhCost *rh_kernel_explain(const RhDevice *device, const RhKernel *kernel)
 {
     g_return_val_if_fail(device != NULL && kernel != NULL, NULL);
+    const RhSurface *surface = device->used.any ? rh_device_surface(device, kernel) : NULL;
+    if (surface)
+        return explain_surface(device, surface, kernel);
     Parts p = {0};
     cost_parts(device, kernel, &p);
     double total_s = rh_kernel_time_s(device, kernel);
@@ -267,6 +298,11 @@ void rh_device_refresh(RhDevice *d)
     for (int t = 1; t < RH_DTYPE_LAST; t++)
         r->corrected[t] = rh_gemm_correction_fits(&d->correction, (RhDtype)t);
     r->corrected[RH_DTYPE_NONE] = r->corrected[RH_DTYPE_BF16];
+    for (int t = 0; t < RH_DTYPE_LAST; t++) {
+        double peak = d->peak_flops_per_s[t].value;
+        r->peak_s_per_flop[t] = 1 / ((peak > 0 ? peak : bf16) * rh_device_limit_clock_frac(d));
+    }
+    r->hbm_s_per_byte = 1 / d->hbm_bytes_per_s.value;
     r->wave_tail = c->gemm_wave_tail_frac.value;
     r->k_half = c->gemm_k_half.value;
     r->k_split_inverse = 1.0 / c->gemm_k_split.value;

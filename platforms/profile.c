@@ -11,6 +11,7 @@
 #define SCHEMA "rehearse.profile/1"
 
 #define CORRECTION "device.gemm.correction"
+#define KERNELS    "device.kernels"
 
 static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node, RhPlatform *p)
 {
@@ -28,10 +29,29 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
     *rh_facts_at(p, &row) = rh_json_fact_within(doc, facts, key, row.kind, row.range);
 }
 
+/* Another profile's are replaced. */
+static void apply_kernels(RhJson *doc, const RhJsonNode *facts, RhDevice *d)
+{
+    const RhJsonNode *list = rh_json_array(doc, facts, KERNELS);
+    if (!list)
+        return;
+    if (d->surfaces)
+        g_ptr_array_unref(d->surfaces);
+    d->surfaces = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
+    d->used = (RhSurfacesUsed){0};
+    for (const RhJsonNode *n = rh_json_first(list); n; n = rh_json_next(n)) {
+        RhSurface *surface = rh_surface_read(doc, n);
+        if (surface)
+            g_ptr_array_add(d->surfaces, surface);
+    }
+}
+
 static void apply_facts(RhJson *doc, const RhJsonNode *facts, RhPlatform *p)
 {
     for (const RhJsonNode *n = rh_json_first(facts); n; n = rh_json_next(n)) {
-        if (strcmp(rh_json_key(n), CORRECTION) != 0)
+        if (strcmp(rh_json_key(n), KERNELS) == 0)
+            apply_kernels(doc, facts, p->device);
+        else if (strcmp(rh_json_key(n), CORRECTION) != 0)
             apply_fact(doc, facts, n, p);
         else if (rh_json_object(doc, facts, CORRECTION))
             rh_gemm_correction_read(doc, n, &p->device->correction);

@@ -5,7 +5,8 @@
  *    "facts": {"nic.latency": {"value": "0.11ms", "low": "0.10ms", "high": "0.12ms",
  *                              "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
- * Keys are the paths of `--set`, and "device.gemm.correction" (platforms/gemm_correction.h). Facts
+ * Keys are the paths of `--set`, "device.gemm.correction" (platforms/gemm_correction.h) and
+ * "device.kernels", a list (platforms/surface.h). Facts
  * of a device hold for the one that "device" names. */
 #include "base/json.h"
 #include "platforms/platform.h"

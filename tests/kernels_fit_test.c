@@ -349,7 +349,7 @@ static void a_profile_makes_a_platform_what_was_fitted(void)
     fill_everything(&kit);
     g_autoptr(RhKernelsFit) fit = fit_text(kit.text->str, truth, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
-    g_autofree char *text = rh_kernels_fit_profile(fit);
+    g_autofree char *text = rh_kernels_fit_profile(fit, fit->device->name, NULL);
     g_autoptr(RhJson) doc = rh_json_parse("gpu.json", text, strlen(text), NULL);
     g_autoptr(RhPlatform) p = rh_platform_load("h200-sxm:8x1", NULL);
     rh_platform_set(p, "device.sustained_clock", "1", NULL);

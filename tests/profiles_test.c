@@ -43,6 +43,16 @@ static void check_facts(const RhPlatform *p)
     CU_ASSERT_TRUE(fitted >= 8);
 }
 
+static void check_surfaces(const RhDevice *d)
+{
+    CU_ASSERT_TRUE_FATAL(d->surfaces && d->surfaces->len >= 3);
+    for (guint i = 0; i < d->surfaces->len; i++) {
+        const RhSurface *s = g_ptr_array_index(d->surfaces, i);
+        CU_ASSERT_TRUE(s->error_mean_frac > 0 && s->error_p90_frac > s->error_mean_frac);
+        CU_ASSERT_TRUE(strstr(s->source, "aiconfigurator-095f58a51/") != NULL);
+    }
+}
+
 static void every_profile_is_of_its_device_and_cites_its_source(void)
 {
     int count = 0;
@@ -51,11 +61,63 @@ static void every_profile_is_of_its_device_and_cites_its_source(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(p);
         CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, *name, NULL));
         CU_ASSERT_TRUE(strstr(p->profile, *name) != NULL);
+        check_surfaces(p->device);
+        if (strstr(*name, "trtllm") == NULL) /* one engine's brings the forms, too */
+            continue;
         CU_ASSERT_EQUAL(p->device->correction.dtype, RH_DTYPE_BF16);
         CU_ASSERT_TRUE(p->device->correction.spread_frac > 0);
         check_facts(p);
     }
-    CU_ASSERT_TRUE(count >= 4);
+    CU_ASSERT_TRUE(count >= 12);
+}
+
+/* Seconds of one GEMM, and of decoding, of a 70B model on four GPUs. */
+static double gemm_s(const RhDevice *d, RhDtype dtype, int64_t m)
+{
+    RhKernel k = {
+        .cls = RH_KERNEL_GEMM, .dtype = (uint8_t)dtype, .batch = 1, .m = m, .n = 14336, .k = 8192};
+    return rh_kernel_time_s(d, &k);
+}
+
+static double decode_s(const RhDevice *d, RhDtype cache, int64_t batch, int64_t keys)
+{
+    RhKernel k = {.cls = RH_KERNEL_ATTENTION,
+                  .dtype = RH_DTYPE_BF16,
+                  .kv_dtype = (uint8_t)cache,
+                  .heads = 16,
+                  .kv_heads = 2,
+                  .batch = batch,
+                  .m = 1,
+                  .n = keys,
+                  .k = 128};
+    return rh_kernel_time_s(d, &k);
+}
+
+/* What every engine's kernels do: read their weights and caches no faster than memory allows, take
+ * longer for more, and gain by narrower formats. */
+static void serving_times_are_such_as_hardware_allows(void)
+{
+    for (const char *const *name = rh_profile_names(); *name; name++) {
+        g_autoptr(RhPlatform) p = platform_of(*name);
+        CU_ASSERT_TRUE_FATAL(p && rh_platform_apply_profile(p, *name, NULL));
+        const RhDevice *d = p->device;
+        bool fp8 = rh_device_use_surfaces(p->device, "fp8_block");
+        double hbm = d->hbm_bytes_per_s.value, weights_s = 2.0 * 14336 * 8192 / hbm;
+        CU_ASSERT_TRUE(gemm_s(d, RH_DTYPE_BF16, 1) > weights_s);
+        CU_ASSERT_TRUE(gemm_s(d, RH_DTYPE_BF16, 1) < 2 * weights_s + 5e-6);
+        CU_ASSERT_TRUE(gemm_s(d, RH_DTYPE_BF16, 8192) > 4 * gemm_s(d, RH_DTYPE_BF16, 512));
+        double cache_s = 64.0 * 2 * 2 * 128 * 2 * 8192 / hbm;
+        CU_ASSERT_TRUE(decode_s(d, RH_DTYPE_BF16, 64, 8192) > cache_s);
+        CU_ASSERT_TRUE(decode_s(d, RH_DTYPE_BF16, 64, 8192) < 3 * cache_s);
+        for (int64_t n = 1024; n < 131072; n *= 2)
+            CU_ASSERT_TRUE(decode_s(d, RH_DTYPE_BF16, 64, 2 * n) >
+                           1.2 * decode_s(d, RH_DTYPE_BF16, 64, n));
+        CU_ASSERT_EQUAL(fp8, strncmp(*name, "a100", 4) != 0);
+        if (!fp8)
+            continue;
+        CU_ASSERT_TRUE(gemm_s(d, RH_DTYPE_FP8, 8192) < 0.75 * gemm_s(d, RH_DTYPE_BF16, 8192));
+        CU_ASSERT_TRUE(decode_s(d, RH_DTYPE_FP8, 64, 8192) < decode_s(d, RH_DTYPE_BF16, 64, 8192));
+    }
 }
 
 /* A correction is of a form: both come from one file, and bounds hold whatever they are. */
@@ -80,7 +142,7 @@ static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
                 CU_ASSERT_TRUE(ratio > 0.5 && ratio < 2);
                 moved += ratio != 1;
             }
-        CU_ASSERT_TRUE(moved > 20);
+        CU_ASSERT_EQUAL(moved > 20, strstr(*name, "trtllm") != NULL); /* the one with forms */
     }
 }
 
@@ -98,6 +160,7 @@ int main(void)
     static const RhTest tests[] = {
         {"every profile is of its device and cites its source",
          every_profile_is_of_its_device_and_cites_its_source},
+        {"serving times are such as hardware allows", serving_times_are_such_as_hardware_allows},
         {"a profile moves GEMMs and nothing turns absurd",
          a_profile_moves_gemms_and_nothing_turns_absurd},
         {"an unknown profile is refused by name", an_unknown_profile_is_refused_by_name},

@@ -32,13 +32,16 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
     double others =
         (double)core->kv_heads * (double)(core->key + (core->values_in_keys ? 0 : core->value));
     double read = (double)(ops->sequences * block->rows) * others;
-    if (!rh_pass_trains(pass) && ops->shard->cache_bytes > 0)
+    bool cached = !rh_pass_trains(pass) && ops->shard->cache_bytes > 0;
+    if (cached)
         read *= ops->shard->cache_bytes / ops->element_bytes;
     double touched = tokens * own + read;
     double statistics = rh_pass_trains(pass) ? STATISTICS_BYTES * tokens * heads : 0;
     RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
                        .dtype = (uint8_t)ops->shard->dtype,
                        .causal = block->causal,
+                       .kv_dtype =
+                           cached && ops->shard->cache_bytes < 2 ? RH_DTYPE_FP8 : RH_DTYPE_NONE,
                        .heads = (int32_t)core->heads,
                        .kv_heads = (int32_t)core->kv_heads,
                        .v_head = core->value == core->key ? 0 : (int32_t)core->value,

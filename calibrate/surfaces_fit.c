@@ -1,0 +1,532 @@
+#include "calibrate/surfaces_fit.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "calibrate/fit_surface.h"
+#include "calibrate/kernels_files.h"
+
+#define ROWS_LEAST 200 /* fewer tell no surface */
+/* The roofline that factors are relative to: round numbers, which the factors undo. */
+#define ROOF_LAUNCH_S 3e-6
+#define ROOF_COMPUTE  0.7
+#define ROOF_MEMORY   0.8
+/* A table whose small products take longer than this in the median was timed as a host launches
+ * kernels one by one, not as a graph does: vLLM's fp8_block, 58 to 83 us where others take 5 to 10. */
+#define LAUNCH_BOUND_S       30e-6
+#define SMALL_ROWS           64
+#define SMALL_ENTRIES        1048576.0
+#define CACHE_LARGE_BYTES    2.5e8 /* beyond any cache on a GPU */
+#define IMPOSSIBLE_MOST_FRAC 0.1   /* of the large rows of a table that is otherwise used */
+#define CAST_MOST_FRAC       0.9   /* of a time: what is left beside would be noise */
+
+/* --- the axes of each kind --- */
+
+static const double rows_of_gemm[] = {
+    1,    2,    4,    8,    16,   17,   32,   33,   48,   49,   64,   65,    96,   97,   128,
+    129,  160,  161,  192,  193,  224,  225,  256,  257,  512,  513,  768,   769,  1024, 1025,
+    1280, 1281, 1536, 1537, 2048, 2049, 2560, 3072, 4096, 4097, 8192, 16384, 32768};
+static const double sides_of_gemm[] = {32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536};
+static const double groups[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64, 128};
+static const double streams[] = {1,   2,   4,    8,    16,   32,   64,   128,
+                                 256, 512, 1024, 2048, 4096, 8192, 16384};
+static const double contexts[] = {2,    16,   64,   128,   256,   512,   1024,
+                                  2048, 4096, 8192, 16384, 32768, 65536, 131072};
+static const double prompts[] = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
+
+#define AXIS(nodes)                                                                                \
+    {                                                                                              \
+        nodes, G_N_ELEMENTS(nodes)                                                                 \
+    }
+static const struct {
+    struct {
+        const double *nodes;
+        int count;
+    } axes[3];
+    int rank;
+} shapes[RH_SURFACE_LAST] = {
+    [RH_SURFACE_GEMM] = {{AXIS(rows_of_gemm), AXIS(sides_of_gemm), AXIS(sides_of_gemm)}, 8},
+    [RH_SURFACE_DECODE] = {{AXIS(groups), AXIS(streams), AXIS(contexts)}, 4},
+    [RH_SURFACE_PREFILL] = {{AXIS(groups), AXIS(streams), AXIS(prompts)}, 4},
+};
+static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made for; 0: of GEMMs */
+
+/* --- samples --- */
+
+typedef struct {
+    const RhTables *table;
+    const RhTabled *row;
+    double seconds; /* less its casts, where these are known */
+    bool held_out;
+} Sample;
+
+typedef struct {
+    const GPtrArray *tables;
+    const RhDevice *device;
+    RhSurfacesFit *fit;
+    double holdout_frac;
+    const char *date;
+    int64_t t_end_us; /* 0: none */
+} Work;
+
+/* What surfaces are kept apart by. */
+typedef struct {
+    RhSurfaceKind kind;
+    RhDtype dtype;
+    const char *format; /* interned */
+    int64_t head;
+} Kind;
+
+G_GNUC_PRINTF(2, 3)
+static void note(const Work *w, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    g_ptr_array_add(w->fit->notes, g_strdup_vprintf(format, values));
+    va_end(values);
+}
+
+static bool is_of(const Kind *kind, const RhTabled *row)
+{
+    return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
+           row->format == kind->format && row->kernel.dtype == kind->dtype &&
+           (kind->kind == RH_SURFACE_GEMM || row->kernel.k == kind->head);
+}
+
+static char *name_of(const Kind *kind)
+{
+    return kind->kind == RH_SURFACE_GEMM
+               ? g_strdup_printf("gemm %s", kind->format)
+               : g_strdup_printf("%s d%d, cache %s", rh_surface_kind_name(kind->kind),
+                                 (int)kind->head, kind->format);
+}
+
+static gint64 shape_key(const RhKernel *k)
+{
+    return (k->m << 32) ^ k->k;
+}
+
+/* Seconds of casts by the shape of what they cast: GHashTable of int64 to double. */
+static GHashTable *casts_of(const Work *w, const char *library, RhTabledRole role)
+{
+    GHashTable *out = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    for (guint i = 0; i < w->tables->len; i++) {
+        const RhTables *t = g_ptr_array_index(w->tables, i);
+        for (guint k = 0; t->library == library && k < t->rows->len; k++) {
+            const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+            if (row->role != role)
+                continue;
+            gint64 *key = g_new(gint64, 1);
+            *key = shape_key(&row->kernel);
+            g_hash_table_insert(out, key, (gpointer)&row->seconds);
+        }
+    }
+    return out;
+}
+
+static double cast_s(GHashTable *casts, const RhKernel *k)
+{
+    gint64 key = shape_key(k);
+    const double *seconds = g_hash_table_lookup(casts, &key);
+    return seconds ? *seconds : HUGE_VAL; /* more than any time */
+}
+
+/* Whole linear layers: where the casts were timed, too, they are taken off. 4-bit ones are cast in the
+ * layer before, but for their scale. */
+static void take_casts_off(const Work *w, const Kind *kind, GArray *samples)
+{
+    const Sample *first = &g_array_index(samples, Sample, 0);
+    bool four = kind->dtype == RH_DTYPE_FP4, plain = strcmp(kind->format, "fp8") == 0;
+    g_autoptr(GHashTable) scales = casts_of(w, first->table->library, RH_TABLED_SCALE);
+    g_autoptr(GHashTable) casts = casts_of(w, first->table->library, RH_TABLED_CAST);
+    if (!first->row->casts_inside || !(four || plain) || g_hash_table_size(scales) == 0)
+        return;
+    guint kept = 0;
+    for (guint i = 0; i < samples->len; i++) {
+        Sample s = g_array_index(samples, Sample, i);
+        double off = cast_s(scales, &s.row->kernel) + (four ? 0 : cast_s(casts, &s.row->kernel));
+        if (!(off <= CAST_MOST_FRAC * s.seconds))
+            continue;
+        s.seconds -= off;
+        g_array_index(samples, Sample, kept++) = s;
+    }
+    if (kept < samples->len)
+        note(w, "gemm %s: %u of %u rows take hardly longer than their casts, or these are unknown",
+             kind->format, samples->len - kept, samples->len);
+    g_array_set_size(samples, kept);
+}
+
+static bool is_launch_bound(const GArray *samples)
+{
+    g_autoptr(GArray) small = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < samples->len; i++) {
+        const Sample *s = &g_array_index(samples, Sample, i);
+        const RhKernel *k = &s->row->kernel;
+        if (k->m <= SMALL_ROWS && (double)k->n * (double)k->k <= SMALL_ENTRIES)
+            g_array_append_val(small, s->seconds);
+    }
+    if (small->len == 0)
+        return false;
+    gsl_sort((double *)(void *)small->data, 1, small->len);
+    return gsl_stats_median_from_sorted_data((double *)(void *)small->data, 1, small->len) >
+           LAUNCH_BOUND_S;
+}
+
+/* All m of one matrix, and all lengths of some sequences, belong together. */
+static bool is_held_out(const Work *w, const RhKernel *k)
+{
+    const int64_t matrix[] = {k->n, k->k}, sequences[] = {k->heads, k->kv_heads, k->batch, k->k};
+    bool gemm = k->cls == RH_KERNEL_GEMM;
+    return rh_fit_is_held_out(gemm ? rh_fit_cluster(matrix, G_N_ELEMENTS(matrix))
+                                   : rh_fit_cluster(sequences, G_N_ELEMENTS(sequences)),
+                              w->holdout_frac);
+}
+
+/* A cache that no level between holds, read faster than memory allows: such tables shared blocks
+ * between sequences (TensorRT-LLM 1.0.0 on A100 has 291 of 570 such rows). */
+static double cache_bytes(const RhKernel *k)
+{
+    double element = k->kv_dtype == RH_DTYPE_FP8 ? 1 : 2;
+    return 2 * element * (double)k->batch * k->kv_heads * (double)k->k * (double)k->n;
+}
+
+static bool is_large(const RhTabled *row)
+{
+    return row->kind == RH_SURFACE_DECODE && cache_bytes(&row->kernel) > CACHE_LARGE_BYTES;
+}
+
+static bool is_impossible(const Work *w, const RhTabled *row)
+{
+    return is_large(row) &&
+           row->seconds < cache_bytes(&row->kernel) * w->device->rates.hbm_s_per_byte;
+}
+
+/* An engine has several kernels for one shape and takes one: that of which there are most rows. Of
+ * GEMMs, the shape decides, and all count. */
+static const char *main_source(const RhTables *t, const Kind *kind)
+{
+    g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+    const char *most = NULL;
+    int most_count = 0;
+    for (guint k = 0; kind->kind != RH_SURFACE_GEMM && k < t->rows->len; k++) {
+        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        if (!is_of(kind, row))
+            continue;
+        int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->source)) + 1;
+        g_hash_table_insert(counts, (gpointer)row->source, GINT_TO_POINTER(count));
+        if (count > most_count) {
+            most_count = count;
+            most = row->source;
+        }
+    }
+    return most;
+}
+
+static void add_samples(const Work *w, const Kind *kind, const RhTables *t, GArray *out, int *large,
+                        int *impossible)
+{
+    const char *source = main_source(t, kind);
+    for (guint k = 0; k < t->rows->len; k++) {
+        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        if (!is_of(kind, row) || (source && row->source != source))
+            continue;
+        *large += is_large(row);
+        if (is_impossible(w, row)) {
+            ++*impossible;
+            continue;
+        }
+        Sample s = {t, row, row->seconds, is_held_out(w, &row->kernel)};
+        g_array_append_val(out, s);
+    }
+}
+
+/* What is wrong with a file's rows of this kind; NULL: nothing. */
+static const char *fault_of(const Kind *kind, const GArray *samples, int large, int impossible)
+{
+    if (impossible > IMPOSSIBLE_MOST_FRAC * large)
+        return "read caches faster than memory allows";
+    if (kind->kind == RH_SURFACE_GEMM && is_launch_bound(samples))
+        return "were timed with the host's launches";
+    return NULL;
+}
+
+/* Of the first file that has rows of the kind which can be used. */
+static GArray *samples_of(const Work *w, const Kind *kind)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(Sample));
+    for (guint i = 0; i < w->tables->len && out->len == 0; i++) {
+        const RhTables *t = g_ptr_array_index(w->tables, i);
+        int large = 0, impossible = 0;
+        add_samples(w, kind, t, out, &large, &impossible);
+        const char *fault = fault_of(kind, out, large, impossible);
+        g_autofree char *name = name_of(kind);
+        if (fault) {
+            note(w, "%s: rows of %s %s; none is used", t->name, name, fault);
+            g_array_set_size(out, 0);
+        } else if (impossible > 0) {
+            note(w, "%s: %d of %u rows of %s read caches faster than memory allows", t->name,
+                 impossible, out->len + (guint)impossible, name);
+        }
+    }
+    if (out->len > 0 && kind->kind == RH_SURFACE_GEMM)
+        take_casts_off(w, kind, out);
+    return out;
+}
+
+/* --- one surface --- */
+
+static RhSurface *surface_new(const Work *w, const Kind *kind, const Sample *first, bool casts)
+{
+    const double *nodes[3];
+    int counts[3];
+    for (int a = 0; a < 3; a++) {
+        nodes[a] = shapes[kind->kind].axes[a].nodes;
+        counts[a] = shapes[kind->kind].axes[a].count;
+    }
+    RhSurface *s = rh_surface_new(kind->kind, nodes, counts, shapes[kind->kind].rank);
+    g_autofree char *source = g_strdup_printf("%s: %s, %s", first->table->name,
+                                              first->table->device, first->table->library);
+    bool gemm = kind->kind == RH_SURFACE_GEMM;
+    double stored = gemm ? rh_dtype_bytes(kind->dtype) : strcmp(kind->format, "fp8") == 0 ? 1 : 2;
+    s->dtype = kind->dtype;
+    s->format = kind->format;
+    s->head = (int32_t)kind->head;
+    s->casts_inside = casts;
+    s->operand_bytes = kind->dtype == RH_DTYPE_FP4 ? 0.5 : stored;
+    s->launch_s = ROOF_LAUNCH_S;
+    s->compute_frac = ROOF_COMPUTE;
+    s->memory_frac = ROOF_MEMORY;
+    s->source = g_intern_string(source);
+    s->date = w->date;
+    return s;
+}
+
+static RhSurfacePoint *points_of(const Work *w, const RhSurface *s, const GArray *samples)
+{
+    RhSurfacePoint *points = g_new0(RhSurfacePoint, samples->len);
+    const RhDeviceRates *rates = &w->device->rates;
+    for (guint i = 0; i < samples->len; i++) {
+        const Sample *sample = &g_array_index(samples, Sample, i);
+        const RhKernel *k = &sample->row->kernel;
+        double roof_s =
+            rh_surface_roof_s(s, k, rates->peak_s_per_flop[s->dtype], rates->hbm_s_per_byte);
+        rh_surface_at(s, k, points[i].at);
+        points[i].log_ratio = log(sample->seconds / roof_s);
+        points[i].held_out = sample->held_out;
+    }
+    return points;
+}
+
+/* As it will be read again. */
+static void round_values(double *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        values[i] = rh_surface_rounded(values[i]);
+}
+
+static bool solve(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
+{
+    if (!rh_fit_surface(s, points, count, all, all))
+        return false;
+    round_values(s->left, s->axes[0].count * s->rank);
+    round_values(s->right, s->axes[1].count * s->axes[2].count * s->rank);
+    return true;
+}
+
+/* --- how far off --- */
+
+/* Ranges that errors are told by: of rows of a GEMM, of keys. */
+static const struct {
+    const char *name;
+    RhSurfaceKind kind; /* NONE: of attention */
+    double from, to;
+} ranges[] = {
+    {"m <= 32", RH_SURFACE_GEMM, 1, 32},
+    {"m <= 256", RH_SURFACE_GEMM, 33, 256},
+    {"m <= 1024", RH_SURFACE_GEMM, 257, 1024},
+    {"m > 1024", RH_SURFACE_GEMM, 1025, HUGE_VAL},
+    {"below 1024 keys", RH_SURFACE_NONE, 1, 1023},
+    {"from 1024 keys", RH_SURFACE_NONE, 1024, HUGE_VAL},
+};
+
+static double along_range(const RhKernel *k)
+{
+    return k->cls == RH_KERNEL_GEMM ? (double)k->m : (double)k->n;
+}
+
+static void figures_of(const RhSurface *s, const GArray *samples, const RhSurfacePoint *points,
+                       double from, double to, bool held_out, RhFitFigures *out)
+{
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
+    const Sample *worst = NULL;
+    double worst_frac = -1;
+    for (guint i = 0; i < samples->len; i++) {
+        const Sample *sample = &g_array_index(samples, Sample, i);
+        double x = along_range(&sample->row->kernel);
+        if (sample->held_out != held_out || x < from || x > to)
+            continue;
+        RhSurfacePlace place;
+        rh_surface_place(s, points[i].at, &place);
+        double off = exp(rh_surface_log_factor(s, &place) - points[i].log_ratio) - 1;
+        g_array_append_val(errors, off);
+        if (fabs(off) > worst_frac) {
+            worst_frac = fabs(off);
+            worst = sample;
+        }
+    }
+    *out = (RhFitFigures){0};
+    rh_fit_figures_of((double *)(void *)errors->data, errors->len, out);
+    if (worst)
+        out->worst = g_strdup_printf("%s:%d", worst->table->name, worst->row->line);
+}
+
+static void add_class(RhSurfacesFit *fit, const RhSurface *s, const GArray *samples,
+                      const RhSurfacePoint *points, char *name, double from, double to)
+{
+    RhSurfaceClass c = {.name = name, .part = from > 0};
+    figures_of(s, samples, points, from, to, false, &c.fitted);
+    figures_of(s, samples, points, from, to, true, &c.held_out);
+    g_array_append_val(fit->classes, c);
+}
+
+static void judge(RhSurfacesFit *fit, RhSurface *s, const Kind *kind, const GArray *samples,
+                  const RhSurfacePoint *points)
+{
+    g_autofree char *name = name_of(kind);
+    add_class(fit, s, samples, points, g_strdup(name), 0, HUGE_VAL);
+    const RhFitFigures *all =
+        &g_array_index(fit->classes, RhSurfaceClass, fit->classes->len - 1).held_out;
+    s->error_mean_frac = all->mean_frac;
+    s->error_p90_frac = all->p90_frac;
+    for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++)
+        if ((ranges[i].kind == RH_SURFACE_GEMM) == (kind->kind == RH_SURFACE_GEMM))
+            add_class(fit, s, samples, points, g_strdup_printf("%s, %s", name, ranges[i].name),
+                      ranges[i].from, ranges[i].to);
+}
+
+static bool is_late(const Work *w)
+{
+    return w->t_end_us > 0 && g_get_monotonic_time() > w->t_end_us;
+}
+
+static void fit_kind(const Work *w, const Kind *kind)
+{
+    if (is_late(w))
+        return;
+    g_autoptr(GArray) samples = samples_of(w, kind);
+    g_autofree char *name = name_of(kind);
+    if (samples->len == 0)
+        return;
+    if (samples->len < ROWS_LEAST) {
+        note(w, "%s: %u rows are too few", name, samples->len);
+        return;
+    }
+    const Sample *first = &g_array_index(samples, Sample, 0);
+    bool casts = first->row->casts_inside && first->seconds == first->row->seconds;
+    g_autoptr(RhSurface) s = surface_new(w, kind, first, casts);
+    g_autofree RhSurfacePoint *points = points_of(w, s, samples);
+    if (!solve(s, points, samples->len, false)) {
+        note(w, "%s: the times of its %u rows cannot be fitted", name, samples->len);
+        return;
+    }
+    judge(w->fit, s, kind, samples, points);
+    if (solve(s, points, samples->len, true))
+        g_ptr_array_add(w->fit->surfaces, g_steal_pointer(&s));
+}
+
+/* --- the whole --- */
+
+static const Kind kinds[] = {
+    {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},     {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0}, {RH_SURFACE_GEMM, RH_DTYPE_FP4, "nvfp4", 0},
+    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "bf16", 0},   {RH_SURFACE_DECODE, RH_DTYPE_BF16, "fp8", 0},
+    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "bf16", 0},  {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "fp8", 0},
+};
+
+static void fit_all(const Work *w)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+        for (size_t h = 0; h < G_N_ELEMENTS(heads); h++) {
+            Kind kind = kinds[i];
+            kind.format = g_intern_string(kind.format);
+            kind.head = heads[h];
+            if ((kind.kind == RH_SURFACE_GEMM) == (heads[h] == 0))
+                fit_kind(w, &kind);
+        }
+}
+
+static void note_files(const Work *w)
+{
+    for (guint i = 0; i < w->tables->len; i++) {
+        const RhTables *t = g_ptr_array_index(w->tables, i);
+        g_autoptr(GString) names = g_string_new(NULL);
+        for (guint k = 0; k < t->unknown->len; k++)
+            g_string_append_printf(names, "%s%s", k ? ", " : "",
+                                   (const char *)g_ptr_array_index(t->unknown, k));
+        if (t->unknown_count > 0)
+            note(w, "%s: %d row%s left out: %s", t->name, t->unknown_count,
+                 t->unknown_count == 1 ? "" : "s", names->str);
+    }
+}
+
+static void clear_class(gpointer entry)
+{
+    RhSurfaceClass *c = entry;
+    g_free(c->name);
+    rh_fit_figures_clear(&c->fitted);
+    rh_fit_figures_clear(&c->held_out);
+}
+
+static bool check_tables(const GPtrArray *tables, const RhDevice *device, GError **error)
+{
+    for (guint i = 0; i < tables->len; i++) {
+        const RhTables *t = g_ptr_array_index(tables, i);
+        if (!rh_kernels_files_may_be(t->device, device))
+            return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\", not of %s", t->name, t->device,
+                           device->name);
+    }
+    return true;
+}
+
+RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, double holdout_frac,
+                               const char *date, double timeout_s, GError **error)
+{
+    g_return_val_if_fail(tables != NULL && device != NULL, NULL);
+    if (!check_tables(tables, device, error))
+        return NULL;
+    g_autoptr(RhSurfacesFit) fit = g_new0(RhSurfacesFit, 1);
+    fit->surfaces = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
+    fit->classes = g_array_new(FALSE, FALSE, sizeof(RhSurfaceClass));
+    g_array_set_clear_func(fit->classes, clear_class);
+    fit->notes = g_ptr_array_new_with_free_func(g_free);
+    Work w = {tables, device, fit, holdout_frac, g_intern_string(date), 0};
+    if (timeout_s > 0)
+        w.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
+    note_files(&w);
+    fit_all(&w);
+    if (is_late(&w)) {
+        rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
+        return NULL;
+    }
+    if (fit->surfaces->len > 0)
+        return g_steal_pointer(&fit);
+    rh_fail(error, RH_ERROR_INPUT, "%s: no kernel has rows enough to be fitted%s%s",
+            tables->len ? ((RhTables *)g_ptr_array_index(tables, 0))->name : "no file",
+            fit->notes->len ? "\nnote: " : "",
+            fit->notes->len ? (char *)g_ptr_array_index(fit->notes, 0) : "");
+    return NULL;
+}
+
+void rh_surfaces_fit_free(RhSurfacesFit *fit)
+{
+    if (!fit)
+        return;
+    g_ptr_array_unref(fit->surfaces);
+    g_array_unref(fit->classes);
+    g_ptr_array_unref(fit->notes);
+    g_free(fit);
+}

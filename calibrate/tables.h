@@ -1,0 +1,37 @@
+#pragma once
+/* Published tables of single kernels of serving engines: what surfaces (platforms/surface.h) are
+ * fitted to. Which one a file is, its columns tell; aiconfigurator's are known. Knows the formats;
+ * refuses to know any model. */
+#include "platforms/surface.h"
+
+typedef enum {
+    RH_TABLED_KERNEL,
+    RH_TABLED_SCALE, /* finds the scale of a GEMM's left operand, m x k */
+    RH_TABLED_CAST,  /* casts it by its scale */
+} RhTabledRole;
+
+typedef struct {
+    RhTabledRole role;
+    RhSurfaceKind kind; /* of KERNEL; others NONE */
+    const char *format; /* interned, RhSurface.format */
+    const char *source; /* interned: the kernel's name in the table */
+    bool casts_inside;
+    RhKernel kernel;
+    double seconds;
+    int32_t line;
+} RhTabled;
+
+typedef struct {
+    char *name;                     /* of the file */
+    const char *device, *framework; /* interned; framework "TRTLLM" */
+    const char *library;            /* interned, "TRTLLM 1.3.0rc20" */
+    GArray *rows;                   /* RhTabled */
+    int32_t unknown_count;          /* rows of kernels that no surface is for */
+    GPtrArray *unknown;             /* interned names of them, each once */
+} RhTables;
+
+/* RH_ERROR_IO; RH_ERROR_INPUT with file:line:col. Plain or gzipped CSV. */
+RhTables *rh_tables_load(const char *path, GError **error);
+RhTables *rh_tables_parse(const char *name, const char *text, GError **error);
+void rh_tables_free(RhTables *tables);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTables, rh_tables_free)
