@@ -5,7 +5,7 @@ try() {
     rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 "$@" 2>&1
     echo "exit $?"
 }
-drawn=(-s tp1 --lengths in=10,out=5)
+drawn=(-s tp1 --lengths 'in=10,out=5')
 try -s tp1
 try "${drawn[@]}"
 try "${drawn[@]}" --rate 5
