@@ -37,7 +37,8 @@ typedef struct {
     const char *requests, *lengths, *rate, *arrivals, *ttft, *tpot, *tbt, *e2e;
     int64_t concurrency, count;
     double turnaround_s;
-    bool skip_bad;
+    bool skip_bad, find_rate;
+    const char *mode;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

@@ -65,14 +65,22 @@ const RhOption rh_options_shared[] = {
               .neutral = true),
     {0}};
 
-const RhCommand *const rh_commands[] = {
-    &rh_command_plan,        &rh_command_simulate,  &rh_command_serve_simulate,
-    &rh_command_explain,     &rh_command_check,     &rh_command_show,
-    &rh_command_compare,     &rh_command_calibrate, &rh_command_validate,
-    &rh_command_completions, &rh_command_help,      NULL};
+const RhCommand *const rh_commands[] = {&rh_command_plan,
+                                        &rh_command_simulate,
+                                        &rh_command_serve_plan,
+                                        &rh_command_serve_simulate,
+                                        &rh_command_explain,
+                                        &rh_command_check,
+                                        &rh_command_show,
+                                        &rh_command_compare,
+                                        &rh_command_calibrate,
+                                        &rh_command_validate,
+                                        &rh_command_completions,
+                                        &rh_command_help,
+                                        NULL};
 
 /* Named in the plan of this program, not in this version. */
-static const char *const later_names[] = {"serve-plan", "capacity", "report", NULL};
+static const char *const later_names[] = {"capacity", "report", NULL};
 
 const RhCommand *rh_command_by_name(const char *name)
 {

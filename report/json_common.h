@@ -9,9 +9,8 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q);
 void rh_put_hardware(RhJsonWriter *w, const RhQuestion *q);
 /* Schema, version, argv and inputs of an answer about a service. */
 void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question);
-/* The keys of an outcome from "gpus_count" on, into the open object. */
-void rh_put_outcome(RhJsonWriter *w, const RhServiceResult *result, const RhOutcome *outcome,
-                    const RhSlos *slos);
+/* The keys of an outcome from "requests_count" to "service_levels", into the open object. */
+void rh_put_outcome(RhJsonWriter *w, const RhOutcome *outcome, const RhSlos *slos);
 void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *layout);
 /* The fields of `simulate --json` from "layout" on, into the open object. */
 void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r);

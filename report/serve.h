@@ -2,6 +2,7 @@
 /* What became of the requests of a service, as text, JSON and CSV. Every function returns a text the
  * caller frees. Words are defined in docs/model-serving.md. */
 #include "report/report.h"
+#include "strategies/search/serve_plan.h"
 #include "strategies/serve/outcome.h"
 #include "workloads/requests.h"
 
@@ -21,3 +22,11 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
                            const RhOutcome *outcome);
 /* A row per request, in the order of the list. */
 char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult *result);
+
+/* `question->deployment` is not looked at. */
+char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePlan *plan,
+                                const RhServePlanOptions *options, int32_t top,
+                                const RhReportStyle *style);
+char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePlan *plan,
+                                const RhServePlanOptions *options, int32_t top);
+char *rh_report_serve_plan_csv(const RhServePlan *plan);

@@ -60,10 +60,8 @@ static void put_metrics(RhJsonWriter *w, const RhOutcome *o)
     rh_json_end_object(w);
 }
 
-void rh_put_outcome(RhJsonWriter *w, const RhServiceResult *r, const RhOutcome *o,
-                    const RhSlos *slos)
+void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
 {
-    rh_json_put_int(w, "gpus_count", r->gpus);
     rh_json_put_int(w, "requests_count", o->requests_count);
     rh_json_put_int(w, "completed_count", o->completed_count);
     rh_json_put_int(w, "refused_count", o->refused_count);
@@ -74,15 +72,11 @@ void rh_put_outcome(RhJsonWriter *w, const RhServiceResult *r, const RhOutcome *
     rh_json_put_number(w, "throughput_tokens_per_s_per_gpu", o->tokens_per_s_per_gpu);
     rh_json_put_number(w, "request_rate_per_s", o->request_rate_per_s);
     put_metrics(w, o);
-    rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
-    rh_json_put_number(w, "busy_frac", r->busy_frac);
     rh_json_put_number(w, "slo_met_frac", o->slo_met_frac);
     rh_json_put_number(w, "goodput_per_s", o->goodput_per_s);
     put_levels(w, o, slos);
     rh_json_put_int(w, "tokens_in_count", o->tokens_in);
     rh_json_put_int(w, "tokens_out_count", o->tokens_out);
-    rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
-    rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
 }
 
 void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question)
@@ -114,7 +108,12 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_begin_object(w, NULL);
     rh_put_serve_head(w, question);
     rh_json_put_string(w, "deployment", question->deployment);
-    rh_put_outcome(w, r, o, question->slos);
+    rh_json_put_int(w, "gpus_count", r->gpus);
+    rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
+    rh_json_put_number(w, "busy_frac", r->busy_frac);
+    rh_put_outcome(w, o, question->slos);
+    rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
+    rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -1,0 +1,185 @@
+/* rehearse serve-plan: how should I serve this here? */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/output.h"
+#include "cli/serve_requests.h"
+#include "cli/terminal.h"
+#include "report/serve.h"
+#include "strategies/search/serve_plan.h"
+#include "strategies/serve/server.h"
+
+#define COUNT_PLAN 40000
+
+/* What was asked, with all that it borrows. */
+typedef struct {
+    const RhArguments *a;
+    RhInputs *in;
+    RhAsked *asked;
+    RhDeployment given; /* of -s: its server, and what is fixed */
+    RhServePlanOptions options;
+} Planning;
+
+static void planning_clear(Planning *p)
+{
+    rh_inputs_free(p->in);
+    rh_asked_free(p->asked);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Planning, planning_clear)
+
+static RhServeMode mode_of(const char *word)
+{
+    return strcmp(word, "disagg") == 0 ? RH_SERVE_DISAGGREGATED
+           : strcmp(word, "both") == 0 ? RH_SERVE_BOTH
+                                       : RH_SERVE_COLOCATED;
+}
+
+/* Keys given with -s; those of a default deployment are free. */
+static bool read_given(Planning *p, GError **error)
+{
+    p->given = rh_deployment_default();
+    RhPool *pool = &p->given.pools[0];
+    pool->tp = pool->pp = pool->ep = pool->dp = pool->replicas = 0;
+    if (p->a->strategy && !rh_deployment_parse(p->a->strategy, &p->given, error))
+        return false;
+    if (p->given.pools_count > 1 || pool->replicas > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "-s %s: pools and replicas are what is looked for\nhelp: give what is to be "
+                       "kept, as server=sglang,tp4; --gpus and --mode limit the rest",
+                       p->a->strategy);
+    p->options.fixed = *pool;
+    return true;
+}
+
+static bool check_question(const RhArguments *a, GError **error)
+{
+    bool levels = a->ttft || a->tpot || a->tbt || a->e2e;
+    if (!levels)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "serve-plan needs a service level\nhelp: --ttft 'p99<5s' --tpot 'p99<25ms'");
+    if (a->rate || a->find_rate)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "serve-plan needs --rate R/s, for the fewest GPUs, or --find-rate, for the "
+                   "highest rate");
+}
+
+static bool ask(Planning *p, GError **error)
+{
+    RhArguments words = *p->a;
+    if (words.count == 0 && words.lengths)
+        words.count = COUNT_PLAN;
+    p->in = rh_inputs_of_service(p->a, error);
+    p->asked = p->in ? rh_asked_of(&words, true, error) : NULL;
+    if (!p->asked)
+        return false;
+    if (p->asked->client.at_once > 0 || rh_requests_rate_per_s(p->asked->list) <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a rate can only be looked for where requests come one after another");
+    p->options.slos = p->asked->slos;
+    p->options.rate_per_s = p->a->rate ? p->asked->plan.rate_per_s : 0;
+    p->options.gpus = p->in->c.job.gpus;
+    p->options.mode = mode_of(p->a->mode);
+    p->options.jobs = (int32_t)p->a->jobs;
+    p->options.timeout_s = rh_terminal_left_s(p->a->timeout_s);
+    p->options.progress = rh_terminal_progress;
+    return true;
+}
+
+static bool show(const Planning *p, const RhServePlan *plan, GError **error)
+{
+    const RhArguments *a = p->a;
+    g_autofree char *arrivals = a->rate
+                                    ? NULL
+                                    : g_strdup_printf("%s, the rate is looked for",
+                                                      p->asked->drawn ? "drawn" : "as recorded");
+    RhServeQuestion q = {.q = &p->in->question,
+                         .requests = p->asked->spec,
+                         .arrivals = arrivals ? arrivals : p->asked->arrivals,
+                         .list = p->asked->list,
+                         .slos = &p->asked->slos};
+    RhReportStyle style = {.colored = rh_terminal_colored()};
+    g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        g_autofree char *csv =
+            rh_output_kind(path) == RH_OUTPUT_CSV ? rh_report_serve_plan_csv(plan) : NULL;
+        if (!rh_output_write(path, csv ? csv : json, error))
+            return false;
+    }
+    g_autofree char *text =
+        a->json ? NULL : rh_report_serve_plan_text(&q, plan, &p->options, (int32_t)a->top, &style);
+    fputs(text ? text : json, stdout);
+    return true;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
+    g_auto(Planning) p = {.a = a};
+    if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
+        !read_given(&p, error))
+        return 2;
+    if (!ask(&p, error))
+        return 3;
+    const RhServer *server = rh_server_load(p.given.server, error);
+    if (!server)
+        return 3;
+    RhServing serving = {.model = p.in->model,
+                         .recipe = p.in->c.job.recipe,
+                         .platform = p.in->hardware,
+                         .server = server};
+    g_autoptr(RhServePlan) plan =
+        rh_serve_plan(&serving, p.given.server, p.asked->list, &p.options, error);
+    rh_terminal_progress_end();
+    if (!plan && p.asked->list->list->len < rh_serve_requests_least(&p.options.slos))
+        rh_error_help(error, a->lengths ? "--count %.0f" : "a trace of %.0f requests",
+                      rh_serve_requests_least(&p.options.slos));
+    if (!plan || !show(&p, plan, error))
+        return 3;
+    return plan->entries->len > 0 ? 0 : 1;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
+              "what of a deployment is given, like server=sglang,tp4 (server=vllm)"),
+    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
+              .low = 1, .high = 1 << 22),
+    RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,
+              "the highest rate that keeps the levels", .unless = "rate"),
+    RH_OPTION(mode, "mode", 0, RH_OPTION_CHOICE, "MODE",
+              "prompts and tokens on the same servers, or on two pools",
+              .choices = "colocated|disagg|both", .otherwise = "colocated"),
+    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
+              .high = 100),
+    {0}};
+static const RhOption *const tables[] = {rh_options_served, own, rh_options_requests,
+                                         rh_options_shared, NULL};
+
+const RhCommand rh_command_serve_plan = {
+    .name = "serve-plan",
+    .operands = "",
+    .summary = "how should I serve this here?",
+    .about = "Lists the deployments of the model on the GPUs (degrees of one server, as many\n"
+             "replicas as there is room for, limits on sequences and tokens), drops those\n"
+             "without room for weights and cache, bounds the rate of the rest in closed form,\n"
+             "and plays the requests against the most promising until none left can be\n"
+             "better. A row is the best of its kind: of the limits batch and chunk.\n\n"
+             "--find-rate looks for the highest rate that keeps every service level, to 1 %:\n"
+             "all rates bring the same requests in the same order, nearer to each other. A\n"
+             "rate is held for forty times the longest limit, two minutes at least, or as long\n"
+             "as there are requests (--count, 40,000 drawn). With --rate it is the fewest GPUs\n"
+             "that are looked for.\n\n"
+             "A level counts as kept when the bad end of its 95 % interval keeps it: what\n"
+             "chance in arrivals and lengths may do is allowed for, what the model of the\n"
+             "server has wrong is not.\n",
+    .examples = "rehearse serve-plan -w llama-3.1-70b -p dgx-h100 --find-rate \\\n"
+                "    --lengths in=1024,out=256,spread=0.8 --ttft 'p99<2s' --tpot 'p99<40ms'\n"
+                "rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --rate 30/s \\\n"
+                "    --requests AzureLLMInferenceTrace_conv.csv.gz --ttft 'p99<1s' -o plan.json",
+    .tables = tables,
+    .run = run,
+};

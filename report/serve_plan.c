@@ -1,0 +1,243 @@
+/* The best ways to serve, as text, JSON and CSV. */
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/json_common.h"
+#include "report/serve.h"
+
+static char *number_or_dash(double value, RhQuantity kind)
+{
+    return isfinite(value) ? rh_quantity_format(value, kind, 3) : g_strdup("-");
+}
+
+/* "83 ms/412 ms" */
+static char *pair(const RhSpread *s)
+{
+    g_autofree char *p50 = number_or_dash(s->p50.value, RH_QUANTITY_S),
+                    *p99 = number_or_dash(s->p99.value, RH_QUANTITY_S);
+    return g_strdup_printf("%s/%s", p50, p99);
+}
+
+/* "tp4 x5", of two pools "tp4 x5 + tp4 x3". */
+static char *layout_text(const RhDeployment *d)
+{
+    GString *out = g_string_new(NULL);
+    for (int32_t p = 0; p < d->pools_count; p++) {
+        const RhPool *pool = &d->pools[p];
+        g_string_append_printf(out, "%stp%d", p ? " + " : "", pool->tp);
+        if (pool->pp > 1)
+            g_string_append_printf(out, " pp%d", pool->pp);
+        if (pool->dp > 1)
+            g_string_append_printf(out, " dp%d", pool->dp);
+        if (pool->ep > 1)
+            g_string_append_printf(out, " ep%d", pool->ep);
+        if (pool->replicas > 1 || d->pools_count > 1)
+            g_string_append_printf(out, " x%d", pool->replicas);
+    }
+    return g_string_free(out, FALSE);
+}
+
+static char *binds(const RhServeEntry *e, const RhSlos *slos)
+{
+    if (e->binding < 0)
+        return g_strdup("speed");
+    g_autofree char *level = rh_slo_text(&slos->list[e->binding]);
+    return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
+}
+
+static void append_table(GString *out, const RhServePlan *plan, int32_t top)
+{
+    g_autoptr(RhTable) t = rh_table_new("><>>>>>>");
+    rh_table_rowf(t, "#|servers|batch|chunk|req/s|/GPU|TTFT p50/p99|TPOT p50/p99");
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        const RhPool *pool = &e->deployment.pools[0];
+        g_autofree char *text = layout_text(&e->deployment),
+                        *rate = rh_text_number(e->rate_per_s, 3),
+                        *each = rh_text_number(e->rate_per_s / e->gpus, 3),
+                        *ttft = pair(&e->outcome.metrics[RH_METRIC_TTFT]),
+                        *tpot = pair(&e->outcome.metrics[RH_METRIC_TPOT]);
+        rh_table_rowf(t, "%s%u|%s|%d|%d|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text,
+                      pool->batch, pool->chunk, rate, each, ttft, tpot);
+    }
+    rh_table_append(t, out, "");
+}
+
+/* Of those for which a higher rate, or fewer GPUs, was tried. */
+static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *slos, int32_t top)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        g_autofree char *what = binds(e, slos);
+        if (e->broken_per_s > 0)
+            g_string_append_printf(line, "%s%u %s", line->len ? "; " : "", i + 1, what);
+    }
+    if (line->len == 0)
+        return;
+    g_string_append(out, "what binds: ");
+    rh_text_wrap(out, line->str, 12, 79);
+}
+
+static void append_counts(GString *out, const RhServeQuestion *q, const RhServePlan *plan)
+{
+    g_autofree char *legal = rh_text_count(plan->legal_count),
+                    *fit = rh_text_count(plan->fit_count),
+                    *simulated = rh_text_count(plan->simulated_count),
+                    *runs = rh_text_count(plan->runs_count);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "%s, %s", q->requests, q->arrivals);
+    g_string_append(out, "\nrequests:   ");
+    rh_text_wrap(out, line->str, 12, 79);
+    g_string_append_printf(out, "%s deployments, %s fit, %s simulated in %s runs%s\n", legal, fit,
+                           simulated, runs, plan->timed_out ? "; TIME WAS UP before all" : "");
+}
+
+static void append_levels(GString *out, const RhSlos *slos)
+{
+    for (int32_t k = 0; k < slos->count; k++) {
+        g_autofree char *level = rh_slo_text(&slos->list[k]);
+        g_string_append_printf(out, "%s%s", k ? ", " : "", level);
+    }
+}
+
+static void append_answer(GString *out, const RhServePlan *plan, const RhServePlanOptions *o,
+                          const char *bold, const char *plain)
+{
+    const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+    const RhPool *pool = &e->deployment.pools[0];
+    g_autofree char *text = layout_text(&e->deployment), *rate = rh_text_number(e->rate_per_s, 3),
+                    *tokens = rh_text_count(llround(e->outcome.tokens_per_s_per_gpu));
+    g_string_append_printf(out, "%sbest: %s, batch %d, chunk %d%s, on %d GPU%s of %s\n", bold, text,
+                           pool->batch, pool->chunk, plain, e->gpus, e->gpus == 1 ? "" : "s",
+                           e->deployment.server);
+    if (e->deployment.pools_count > 1)
+        g_string_append(out, "      the first read prompts, the second make tokens\n");
+    g_string_append_printf(out, "      %s%s requests/s, %s tokens/s/GPU within ",
+                           o->rate_per_s > 0 ? "" : "up to ", rate, tokens);
+    append_levels(out, &o->slos);
+    g_string_append(out, "\n\n");
+}
+
+static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
+{
+    GString *out = g_string_new("no deployment keeps ");
+    const RhServeEntry *e = &plan->nearest;
+    append_levels(out, &o->slos);
+    if (o->rate_per_s > 0) {
+        g_autofree char *rate = rh_text_number(o->rate_per_s, 3);
+        g_string_append_printf(out, " at %s/s", rate);
+    }
+    g_string_append_printf(out, " on %d GPU%s\n", o->gpus, o->gpus == 1 ? "" : "s");
+    if (e->bound_per_s > 0) {
+        g_autofree char *text = rh_deployment_format(&e->deployment), *what = binds(e, &o->slos),
+                        *rate = rh_text_number(e->bound_per_s, 3);
+        g_string_append_printf(out, "nearest: %s\n         at most %s/s in closed form", text,
+                               rate);
+        if (e->broken_per_s > 0) {
+            g_autofree char *broken = rh_text_number(e->broken_per_s, 3);
+            g_string_append_printf(out, "; at %s/s what breaks is %s", broken, what);
+        }
+        g_string_append_c(out, '\n');
+    } else {
+        g_string_append(out, "a single sequence takes longer for a token than is allowed\n");
+    }
+    g_string_append(out,
+                    "help: more GPUs (--gpus, -p NAME:NODES), a wider level, or a lower rate\n");
+    return g_string_free(out, FALSE);
+}
+
+char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,
+                                const RhServePlanOptions *o, int32_t top,
+                                const RhReportStyle *style)
+{
+    if (plan->entries->len == 0)
+        return nothing_text(plan, o);
+    GString *out = g_string_new(NULL);
+    append_answer(out, plan, o, style->colored ? "\033[1m" : "", style->colored ? "\033[0m" : "");
+    append_table(out, plan, top);
+    g_string_append(out, "* none has both more requests/s per GPU and less time per token\n");
+    append_binding(out, plan, &o->slos, top);
+    append_counts(out, q, plan);
+    g_string_append(out,
+                    "levels are kept at the bad end of 95 % intervals of chance; the model of the\n"
+                    "server adds its own error: `rehearse validate`\n");
+    g_autofree char *text =
+        rh_deployment_format(&g_array_index(plan->entries, RhServeEntry, 0).deployment);
+    g_string_append_printf(out, "next: rehearse serve-simulate ... \\\n          -s %s\n", text);
+    return g_string_free(out, FALSE);
+}
+
+static void put_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, const RhSlos *slos)
+{
+    g_autofree char *text = rh_deployment_format(&e->deployment);
+    g_autofree char *level = e->binding >= 0 ? rh_slo_text(&slos->list[e->binding]) : NULL;
+    rh_json_begin_object(w, NULL);
+    rh_json_put_int(w, "rank", rank);
+    rh_json_put_string(w, "deployment", text);
+    rh_json_put_int(w, "gpus_count", e->gpus);
+    rh_json_put_number(w, "rate_max_per_s", e->rate_per_s);
+    rh_put_known(w, "rate_broken_per_s", e->broken_per_s);
+    rh_json_put_number(w, "bound_per_s", e->bound_per_s);
+    rh_json_put_string(w, "binds", level);
+    rh_json_put_bool(w, "cache_full", e->cache_full);
+    rh_json_put_bool(w, "pareto", e->pareto);
+    rh_json_put_number(w, "kv_peak_frac", e->kv_peak_frac);
+    rh_json_put_number(w, "busy_frac", e->busy_frac);
+    rh_put_outcome(w, &e->outcome, slos);
+    rh_json_end_object(w);
+}
+
+char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *plan,
+                                const RhServePlanOptions *o, int32_t top)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_serve_head(w, q);
+    rh_put_known(w, "rate_asked_per_s", o->rate_per_s);
+    rh_json_put_bool(w, "timed_out", plan->timed_out);
+    rh_json_begin_object(w, "counts");
+    rh_json_put_int(w, "legal", plan->legal_count);
+    rh_json_put_int(w, "fit", plan->fit_count);
+    rh_json_put_int(w, "simulated", plan->simulated_count);
+    rh_json_put_int(w, "runs", plan->runs_count);
+    rh_json_end_object(w);
+    rh_json_begin_array(w, "plans");
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++)
+        put_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+static void append_cells(GString *out, const double *values, int count)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    for (int i = 0; i < count; i++)
+        g_string_append_printf(
+            out, ",%s",
+            isfinite(values[i]) ? g_ascii_formatd(text, sizeof text, "%.9g", values[i]) : "");
+}
+
+char *rh_report_serve_plan_csv(const RhServePlan *plan)
+{
+    GString *out = g_string_new("rank,deployment,gpus,pareto,rate_max_per_s,bound_per_s,"
+                                "tokens_per_s_per_gpu,ttft_p50_s,ttft_p99_s,tpot_p50_s,tpot_p99_s,"
+                                "kv_peak_frac\n");
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        g_autofree char *text = rh_deployment_format(&e->deployment);
+        const RhSpread *ttft = &e->outcome.metrics[RH_METRIC_TTFT],
+                       *tpot = &e->outcome.metrics[RH_METRIC_TPOT];
+        double values[] = {e->rate_per_s,   e->bound_per_s,  e->outcome.tokens_per_s_per_gpu,
+                           ttft->p50.value, ttft->p99.value, tpot->p50.value,
+                           tpot->p99.value, e->kv_peak_frac};
+        g_string_append_printf(out, "%u,\"%s\",%d,%s", i + 1, text, e->gpus,
+                               e->pareto ? "true" : "false");
+        append_cells(out, values, G_N_ELEMENTS(values));
+        g_string_append_c(out, '\n');
+    }
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,187 @@
+/* What rate of requests a deployment cannot exceed, in closed form (docs/model-search.md).
+ *
+ * I, O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of prompts read
+ * in it; T(b, p): what it takes. A request needs O - 1 steps of iterations that continue it, and I tokens
+ * read. Whatever a scheduler does, iterations are of some (b, p), so the time that a request takes of its
+ * server is at least the cheapest mixture of iterations that does both:
+ *
+ *     t = min sum w T(b, p),   sum w b = O - 1,   sum w p = I,   w >= 0
+ *
+ * Two conditions: a mixture of two. Larger b are cheaper for each step, so it is enough to look at the
+ * largest b and at iterations without steps. */
+#include <math.h>
+
+#include "strategies/search/serve_plan.h"
+#include "strategies/serve/server.h"
+
+#define CHUNKS_MOST 64
+#define POINTS_MOST 32
+#define STRIDES     8 /* places of p between none and as much as an iteration may have */
+
+typedef struct {
+    RhIterations *it;
+    double input, output; /* I, O */
+    double chunk;         /* tokens of an iteration, at most */
+} Bounding;
+
+typedef struct {
+    double b, p, s;
+} Point;
+
+/* Mean lengths. */
+static void set_lengths(Bounding *x, const RhRequests *requests)
+{
+    double n = requests->list->len;
+    for (guint i = 0; i < requests->list->len; i++) {
+        x->input += g_array_index(requests->list, RhRequest, i).input_tokens / n;
+        x->output += g_array_index(requests->list, RhRequest, i).output_tokens / n;
+    }
+}
+
+/* T(b, p): sequences half made; whole prompts, and the middle of one more. */
+static double iteration_s(const Bounding *x, double b, double p)
+{
+    RhChunk chunks[CHUNKS_MOST];
+    int32_t count = 0, ended = 0, input = (int32_t)fmax(1, floor(x->input));
+    for (double left = floor(p); left >= 1 && count < CHUNKS_MOST; count++) {
+        int32_t tokens = (int32_t)fmin(left, input);
+        bool last = count == CHUNKS_MOST - 1;
+        chunks[count] = (RhChunk){(input - tokens) / 2, last ? (int32_t)left : tokens};
+        left -= last ? left : tokens;
+        ended += tokens == input;
+    }
+    RhBatch batch = {.decodes = (int32_t)b,
+                     .contexts = (int64_t)(b * (x->input + x->output / 2)),
+                     .chunks = chunks,
+                     .chunks_count = count,
+                     .ended = ended};
+    return rh_iteration_s(x->it, &batch);
+}
+
+/* Iterations that continue b sequences and read prompts, from none to all that is allowed. */
+static int32_t list_points(const Bounding *x, double b, Point *points)
+{
+    double most = x->chunk - b, own[] = {64, 256, x->input, 2 * x->input};
+    int32_t count = 0;
+    for (int32_t i = 0; i <= STRIDES; i++)
+        points[count++].p = floor(fmax(most, 0) * i / STRIDES);
+    for (size_t i = 0; i < G_N_ELEMENTS(own); i++)
+        if (own[i] <= most)
+            points[count++].p = floor(own[i]);
+    for (int32_t i = 0; i < count; i++) {
+        points[i].b = b;
+        points[i].s = b > 0 || points[i].p > 0 ? iteration_s(x, b, points[i].p) : 0;
+    }
+    return count;
+}
+
+/* The time of the mixture of two that makes so many steps and reads so many tokens; HUGE_VAL: none. */
+static double mixture_s(const Point *a, const Point *c, double steps, double tokens)
+{
+    double det = a->b * c->p - c->b * a->p;
+    if (fabs(det) < 1e-9)
+        return HUGE_VAL;
+    double w = (steps * c->p - c->b * tokens) / det, v = (a->b * tokens - steps * a->p) / det;
+    return w >= 0 && v >= 0 ? w * a->s + v * c->s : HUGE_VAL;
+}
+
+/* t, where at most b sequences are continued at once. */
+static double request_s(const Bounding *x, double b)
+{
+    Point points[2 * POINTS_MOST];
+    int32_t count = list_points(x, b, points);
+    count += list_points(x, 0, points + count);
+    double least_s = HUGE_VAL, steps = x->output - 1;
+    for (int32_t i = 0; i < count; i++) {
+        if (points[i].p > 0 && steps <= 0)
+            least_s = fmin(least_s, points[i].s * x->input / points[i].p);
+        for (int32_t k = i + 1; k < count && steps > 0; k++)
+            least_s = fmin(least_s, mixture_s(&points[i], &points[k], steps, x->input));
+    }
+    return least_s;
+}
+
+/* The least limit that levels set on the mean time per token of nearly all requests. */
+static double token_limit_s(const RhSlos *slos)
+{
+    double limit_s = HUGE_VAL;
+    for (int32_t k = 0; k < slos->count; k++) {
+        const RhSlo *slo = &slos->list[k];
+        if (slo->metric == RH_METRIC_TPOT && (slo->share <= 0 || slo->share >= 0.9))
+            limit_s = fmin(limit_s, slo->limit_s);
+    }
+    return limit_s;
+}
+
+/* Mean gap between tokens of b sequences that are served without a pause: rate x steps x gap = b. */
+static double gap_s(const Bounding *x, double b, bool prompts_too)
+{
+    double steps = fmax(x->output - 1, 1);
+    return prompts_too ? b * request_s(x, b) / steps : iteration_s(x, b, 0);
+}
+
+/* The most sequences at once that keep within the limit; 0: not even one does. */
+static double batch_within(const Bounding *x, double most, bool prompts_too, double limit_s)
+{
+    double low = 0, high = floor(most);
+    if (!isfinite(limit_s) || x->output <= 1 || gap_s(x, high, prompts_too) <= limit_s)
+        return high;
+    while (high - low > 1) {
+        double middle = floor((low + high) / 2);
+        if (gap_s(x, middle, prompts_too) <= limit_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What limits on sequences, tokens and cache let one replica continue at once. */
+static double most_at_once(const Bounding *x, const RhService *service, const RhPool *pool,
+                           const RhServer *server, int32_t which)
+{
+    double tokens = (double)rh_service_room(service, which).tokens;
+    double batch = pool->batch > 0 ? pool->batch : server->batch;
+    return fmax(1, fmin(fmin(batch, x->chunk), tokens / (x->input + x->output / 2)));
+}
+
+static Bounding bounding_of(const RhService *service, const RhDeployment *d, const RhServer *server,
+                            const RhRequests *requests, int32_t which)
+{
+    Bounding x = {.it = rh_service_iterations(service, which),
+                  .chunk = d->pools[which].chunk > 0 ? d->pools[which].chunk : server->chunk};
+    set_lengths(&x, requests);
+    return x;
+}
+
+static double bound_together(const RhService *service, const RhDeployment *d,
+                             const RhServer *server, const RhRequests *requests, double limit_s)
+{
+    Bounding x = bounding_of(service, d, server, requests, 0);
+    double most = most_at_once(&x, service, &d->pools[0], server, 0);
+    double b = batch_within(&x, most, true, limit_s);
+    return b < 1 ? 0 : d->pools[0].replicas / request_s(&x, b);
+}
+
+/* Two pools: the slower of the two. */
+static double bound_apart(const RhService *service, const RhDeployment *d, const RhServer *server,
+                          const RhRequests *requests, double limit_s)
+{
+    Bounding prompts = bounding_of(service, d, server, requests, 0),
+             tokens = bounding_of(service, d, server, requests, 1);
+    double steps = prompts.output - 1,
+           most = most_at_once(&tokens, service, &d->pools[1], server, 1);
+    double b = batch_within(&tokens, most, false, limit_s);
+    prompts.output = 1;
+    double read = d->pools[0].replicas / request_s(&prompts, 0);
+    if (b < 1 || steps <= 0)
+        return b < 1 ? 0 : read;
+    return fmin(read, d->pools[1].replicas * b / steps / iteration_s(&tokens, b, 0));
+}
+
+double rh_serve_bound_per_s(const RhService *service, const RhDeployment *d, const RhServer *server,
+                            const RhRequests *requests, const RhSlos *slos)
+{
+    return (d->pools_count > 1 ? bound_apart : bound_together)(service, d, server, requests,
+                                                               token_limit_s(slos));
+}

@@ -1,0 +1,76 @@
+#pragma once
+/* How to serve this here: deployments that are legal, then those whose weights and cache fit, then a
+ * bound on the rate of each in closed form, then what they keep of the service levels when requests are
+ * played against them (docs/model-search.md). The result does not depend on the number of jobs.
+ *
+ * Deployments are of one *kind* when they differ by the server's limits alone (batch, chunk); the best
+ * of a kind stands for it. */
+#include "strategies/serve/outcome.h"
+#include "strategies/serve/service.h"
+
+typedef enum { RH_SERVE_COLOCATED = 1, RH_SERVE_DISAGGREGATED = 2, RH_SERVE_BOTH = 3 } RhServeMode;
+
+typedef struct {
+    RhSlos slos;       /* at least one, unless a rate is given */
+    double rate_per_s; /* the fewest GPUs that keep the levels at this rate; 0: the highest rate */
+    int32_t gpus;      /* at most */
+    RhServeMode mode;
+    RhPool fixed; /* what is not 0 is given; `replicas` is not looked at */
+    double
+        span_s; /* a rate is held for about so long; 0: forty times the longest limit, two minutes at
+                      least */
+    int32_t jobs;     /* processes; 0: one for each core */
+    double timeout_s; /* 0: none */
+    void (*progress)(const char *stage, int64_t done, int64_t total, double best, void *user);
+    void *user;
+} RhServePlanOptions;
+
+/* A deployment, and how it keeps the levels at its rate. Plain data. */
+typedef struct {
+    RhDeployment deployment;
+    double bound_per_s;  /* no higher rate is possible, by the closed form */
+    double rate_per_s;   /* kept; 0: none is */
+    double broken_per_s; /* the lowest rate found broken; 0: none was tried */
+    int32_t binding;     /* of the levels, the one that breaks there; -1: requests come faster than
+                            they can be served */
+    bool cache_full;     /* there sequences were put out for want of cache */
+    bool pareto;         /* no other has both a higher rate per GPU and a lower time per token */
+    int32_t gpus;
+    RhOutcome outcome; /* at rate_per_s */
+    double kv_peak_frac, busy_frac;
+} RhServeEntry;
+
+typedef struct {
+    int64_t legal_count, fit_count, simulated_count, runs_count; /* deployments; runs of them */
+    GArray
+        *entries; /* RhServeEntry, best first, one of a kind; none when nothing keeps the levels */
+    RhServeEntry nearest; /* when there are none: the one of the highest bound */
+    char *why_not;        /* of the last that did not fit; NULL; owned */
+    bool timed_out;
+} RhServePlan;
+
+/* `requests`: in the order of their times, whose rate is stretched. RH_ERROR_USAGE: there is nothing to
+ * choose from; RH_ERROR_NO_ANSWER: no deployment has room for the model. */
+RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
+                           const RhServePlanOptions *options, GError **error);
+void rh_serve_plan_free(RhServePlan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServePlan, rh_serve_plan_free)
+
+/* Requests per second that this deployment cannot exceed; with limits on the time per token, within
+ * them. `service` is of `deployment`. */
+double rh_serve_bound_per_s(const RhService *service, const RhDeployment *deployment,
+                            const RhServer *server, const RhRequests *requests, const RhSlos *slos);
+
+/* Fewer requests, though all keep a level, do not show that it is kept surely (Wilson's interval). */
+double rh_serve_requests_least(const RhSlos *slos);
+
+/* --- Parts: serve_space.c, serve_bound.c, serve_rate.c --- */
+
+/* Every deployment of the options' mode on its GPUs: RhDeployment, those of a kind beside one another,
+ * with as many replicas as there is room for. Caller unrefs. */
+GArray *rh_serve_space(const RhServing *serving, const char *server,
+                       const RhServePlanOptions *options);
+bool rh_serve_same_kind(const RhDeployment *a, const RhDeployment *b);
+/* Plays the requests at a rate and judges; *entry is of this rate when it is kept. */
+bool rh_serve_keeps(RhService *service, const RhRequests *requests,
+                    const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);

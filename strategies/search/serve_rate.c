@@ -1,0 +1,124 @@
+/* Does a deployment keep the levels at a rate? Requests are played against it. */
+#include <math.h>
+
+#include "strategies/search/serve_plan.h"
+
+#define WARM_FRAC    0.05 /* of the requests: they meet an empty service */
+#define SPAN_LEAST_S 120.0
+#define SPAN_LIMITS  40.0 /* a queue that grows shows when it had so many times the limit to grow */
+#define DRIFT_FRAC                                                                                 \
+    0.1 /* of the limit on the first token, by which the second half may wait longer */
+#define REQUESTS_FEW 200
+#define Z2           3.8414588206941245 /* of the 95 % interval, squared */
+
+static double span_of(const RhServePlanOptions *o)
+{
+    double longest_s = 0;
+    for (int32_t k = 0; k < o->slos.count; k++)
+        longest_s = fmax(longest_s, o->slos.list[k].limit_s);
+    return o->span_s > 0 ? o->span_s : fmax(SPAN_LEAST_S, SPAN_LIMITS * longest_s);
+}
+
+double rh_serve_requests_least(const RhSlos *slos)
+{
+    double least = 2;
+    for (int32_t k = 0; k < slos->count; k++)
+        if (slos->list[k].metric != RH_METRIC_TBT && slos->list[k].share > 0)
+            least = fmax(least, Z2 * slos->list[k].share / (1 - slos->list[k].share));
+    return ceil(least / (1 - WARM_FRAC)) + 1;
+}
+
+/* As many of the requests as come in the span, their times stretched to the rate. */
+static RhRequests *at_rate(const RhRequests *requests, const RhServePlanOptions *options,
+                           double rate_per_s)
+{
+    RhRequests *out = rh_requests_new(requests->format);
+    double few = fmax(REQUESTS_FEW, 4 * rh_serve_requests_least(&options->slos));
+    double wanted = fmax(few, ceil(rate_per_s * span_of(options)));
+    guint count = (guint)fmin(wanted, requests->list->len);
+    double stretch = rh_requests_rate_per_s(requests) / rate_per_s;
+    g_array_append_vals(out->list, requests->list->data, count);
+    g_array_append_vals(out->blocks, requests->blocks->data, requests->blocks->len);
+    out->block_tokens = requests->block_tokens;
+    for (guint i = 0; i < count; i++)
+        g_array_index(out->list, RhRequest, i).t_s *= stretch;
+    return out;
+}
+
+/* Without those that came first. Gaps between tokens are not known by request, and stay. */
+static void drop_warm_up(RhServiceResult *result)
+{
+    guint warm = (guint)(WARM_FRAC * result->served->len);
+    if (warm > 0)
+        g_array_remove_range(result->served, 0, warm);
+}
+
+/* Of the levels, the one that is missed by most; -1: none is. */
+static int32_t worst_level(const RhSlos *slos, const RhOutcome *o)
+{
+    int32_t worst = -1;
+    double most = -1;
+    for (int32_t k = 0; k < slos->count; k++) {
+        const RhSlo *slo = &slos->list[k];
+        const RhSloVerdict *v = &o->verdicts[k];
+        double by = slo->share > 0 ? (slo->share - v->measured) / (1 - slo->share)
+                                   : v->measured / slo->limit_s - 1;
+        if (!v->kept_surely && by > most) {
+            most = by;
+            worst = k;
+        }
+    }
+    return worst;
+}
+
+static double mean_ttft_s(const GArray *served, guint from, guint to)
+{
+    double sum_s = 0, count = 0;
+    for (guint i = from; i < to; i++) {
+        const RhServed *s = &g_array_index(served, RhServed, i);
+        if (s->outcome != RH_SERVED_DONE)
+            continue;
+        sum_s += rh_served_metric_s(s, RH_METRIC_TTFT);
+        count++;
+    }
+    return count > 0 ? sum_s / count : 0;
+}
+
+/* Does the service keep up? Of a rate a little too high the queue has not grown much when the requests
+ * end, but it grows: the second half waits longer than the first, by more than chance makes of a queue
+ * that keeps its level. */
+static bool keeps_up(const RhServiceResult *result, const RhSlos *slos, const RhOutcome *o)
+{
+    guint half = result->served->len / 2;
+    double allowed_s = o->metrics[RH_METRIC_E2E].mean.value;
+    for (int32_t k = 0; k < slos->count; k++)
+        if (slos->list[k].metric == RH_METRIC_TTFT)
+            allowed_s = fmin(allowed_s, slos->list[k].limit_s);
+    double drift_s = mean_ttft_s(result->served, half, result->served->len) -
+                     mean_ttft_s(result->served, 0, half);
+    return !(drift_s > DRIFT_FRAC * allowed_s);
+}
+
+bool rh_serve_keeps(RhService *service, const RhRequests *requests,
+                    const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+{
+    const RhClient open = {0};
+    g_autoptr(RhRequests) list = at_rate(requests, options, rate_per_s);
+    g_autoptr(RhServiceResult) result = rh_service_run(service, list, &open, NULL);
+    g_return_val_if_fail(result != NULL, false);
+    drop_warm_up(result);
+    RhOutcome outcome = rh_outcome(result, &options->slos);
+    if (!outcome.slos_kept_surely || !keeps_up(result, &options->slos, &outcome)) {
+        if (entry->broken_per_s <= 0 || rate_per_s < entry->broken_per_s) {
+            entry->broken_per_s = rate_per_s;
+            entry->binding = worst_level(&options->slos, &outcome);
+            entry->cache_full = outcome.preempted_count > 0;
+        }
+        return false;
+    }
+    entry->rate_per_s = rate_per_s;
+    entry->outcome = outcome;
+    entry->kv_peak_frac = result->kv_peak_frac;
+    entry->busy_frac = result->busy_frac;
+    return true;
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The highest rate, the fewest GPUs, nothing that keeps the levels; the same bytes whatever -j says.
+on=(-w llama-3.1-8b -p dgx-h100 --gpus 4)
+asked=(--lengths 'in=1024,out=128,spread=0.8' --count 2000)
+rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate -s chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q -j 1 -o one.json -o one.csv
+echo "exit $?"
+rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate -s chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q -j 2 --json >two.json
+cmp one.json two.json && echo same
+cut -d'"' -f2 one.csv
+rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 60/s -s chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q
+rehearse serve-plan "${on[@]}" "${asked[@]}" --mode disagg --find-rate -s chunk=8192 --ttft 'p99<1s' --tpot 'p99<15ms' -q
+rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 3000/s --ttft 'p99<1s' -q -s tp4
+echo "exit $?"
+rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate --tpot 'p99<1ms' -q
+echo "exit $?"
+try() {
+    echo "\$ $*"
+    rehearse serve-plan "${on[@]}" "$@" 2>&1
+    echo "exit $?"
+}
+try "${asked[@]}" --find-rate
+try "${asked[@]}" --ttft 'p99<1s'
+try "${asked[@]}" --ttft 'p99<1s' --find-rate --rate 3/s
+try "${asked[@]}" --ttft 'p99.99<1s' --find-rate -q
+try "${asked[@]}" --ttft 'p99<1s' --find-rate -s replicas=2
+try "${asked[@]}" --ttft 'p99<1s' --find-rate -s tp3
+try "${asked[@]}" --ttft 'p99<1s' --find-rate --arrivals burst
+rehearse serve-plan -w llama-3.1-405b -p h100-sxm:1x1 "${asked[@]}" --find-rate --ttft 'p99<1s' 2>&1
+echo "exit $?"
