@@ -166,8 +166,8 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
         RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
         RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
         g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_schedule(RH_PIPELINE_ZB_H1), p, 1, m);
-        for (guint f = 0; f < shape->kept->len; f++)
-            CU_ASSERT_TRUE(g_array_index(shape->kept, int32_t, f) <= p);
+        for (guint f = 0; f < shape->runs->len; f++)
+            CU_ASSERT_TRUE(g_array_index(shape->runs, RhKeptRun, f).kept <= p);
     }
 }
 
@@ -176,11 +176,12 @@ static int32_t kept_most(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
     g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_schedule(kind), p, v, m);
     int32_t most = 0;
-    for (guint f = 0; f < shape->kept->len; f += (guint)v) {
-        int32_t sum = 0;
-        for (guint c = 0; c < (guint)v; c++)
-            sum += g_array_index(shape->kept, int32_t, f + c);
-        most = MAX(most, sum);
+    for (guint f = 0, begin = 0, sum = 0; f < shape->runs->len; f++) {
+        RhKeptRun run = g_array_index(shape->runs, RhKeptRun, f);
+        sum += ((guint)run.end - begin) * (guint)run.kept;
+        most = MAX(most, (int32_t)sum);
+        begin = run.end == v ? 0 : (guint)run.end;
+        sum = run.end == v ? 0 : sum;
     }
     return most;
 }

@@ -327,9 +327,11 @@ static void the_shape_of_a_long_schedule_is_whole(void)
                 counted -= shape->before_last[v * RH_SLOT_PASSES + k];
             CU_ASSERT_EQUAL(counted, 0);
             for (int32_t k = shape->moments_first[1]; k < shape->moments_first[2]; k++) {
-                int32_t first = g_array_index(shape->moments, RhFullMoment, k).kept_first, sum = 0;
-                for (int32_t c = 0; c < v; c++)
-                    sum += g_array_index(shape->kept, int32_t, first + c);
+                RhFullMoment moment = g_array_index(shape->moments, RhFullMoment, k);
+                const RhKeptRun *runs = &g_array_index(shape->runs, RhKeptRun, moment.runs_first);
+                int32_t sum = 0;
+                for (int32_t r = 0, begin = 0; r < moment.runs_count; begin = runs[r++].end)
+                    sum += (runs[r].end - begin) * runs[r].kept;
                 claimed = MAX(claimed, sum);
             }
             /* a slot that ends a micro-batch still has it while it runs */

@@ -140,24 +140,43 @@ static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *f
     return fullest;
 }
 
+/* Of the stage's chunks before each, and of all: what one micro-batch of each keeps. */
+static RhInFlight *kept_before(const RhChunkMemory *const *chunks, const RhShape *shape,
+                               int32_t stage)
+{
+    RhInFlight *before = g_new0(RhInFlight, shape->v + 1);
+    for (int32_t c = 0; c < shape->v; c++) {
+        before[c + 1] = before[c];
+        add(&before[c + 1],
+            &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)]->kept, 1);
+    }
+    return before;
+}
+
 /* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
  * each. */
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
                          const RhShape *shape, int32_t stage)
 {
     RhInFlight peak = {0};
+    g_autofree RhInFlight *before = kept_before(chunks, shape, stage);
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
         const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
-        const int32_t *kept = &g_array_index(shape->kept, int32_t, moment->kept_first);
-        int32_t own = rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk);
-        RhInFlight now = chunks[own]->fullest[moment->pass];
-        if (moment->beside >= 0)
-            now = fullest_of_pair(
-                pieces, chunks[own],
-                chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)]);
-        for (int32_t c = 0; c < shape->v; c++)
-            add(&now, &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)]->kept,
-                kept[c] - (c == moment->chunk) - (c == moment->beside));
+        const RhKeptRun *runs = &g_array_index(shape->runs, RhKeptRun, moment->runs_first);
+        const RhChunkMemory *own =
+            chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk)];
+        RhInFlight now = own->fullest[moment->pass];
+        if (moment->beside >= 0) {
+            const RhChunkMemory *beside =
+                chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)];
+            now = fullest_of_pair(pieces, own, beside);
+            add(&now, &beside->kept, -1);
+        }
+        add(&now, &own->kept, -1);
+        for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = runs[r++].end) {
+            add(&now, &before[runs[r].end], runs[r].kept);
+            add(&now, &before[begin], -runs[r].kept);
+        }
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }

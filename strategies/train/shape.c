@@ -9,49 +9,100 @@
 
 /* --- memory: the fullest moments --- */
 
-static bool covers(const int32_t *a, const int32_t *b, int32_t v)
+static RhKeptRun run_at(const GArray *runs, int32_t i)
 {
-    for (int32_t c = 0; c < v; c++)
-        if (a[c] < b[c])
+    return g_array_index(runs, RhKeptRun, i);
+}
+
+/* One micro-batch more or less of the chunk: its run is parted, and joined to neighbours that keep as
+ * many. */
+static void change_kept(GArray *runs, int32_t chunk, int32_t by)
+{
+    int32_t i = 0;
+    while (run_at(runs, i).end <= chunk)
+        i++;
+    int32_t begin = i > 0 ? run_at(runs, i - 1).end : 0, from = i, count = 0;
+    RhKeptRun old = run_at(runs, i), fresh[3];
+    RhKeptRun changed = {chunk + 1, old.kept + by};
+    if (begin < chunk)
+        fresh[count++] = (RhKeptRun){chunk, old.kept};
+    else if (i > 0 && run_at(runs, i - 1).kept == changed.kept)
+        from--;
+    bool joins = chunk + 1 == old.end && i + 1 < (int32_t)runs->len &&
+                 run_at(runs, i + 1).kept == changed.kept;
+    if (!joins)
+        fresh[count++] = changed;
+    if (chunk + 1 < old.end)
+        fresh[count++] = old;
+    g_array_remove_range(runs, (guint)from, (guint)(i - from + 1));
+    g_array_insert_vals(runs, (guint)from, fresh, (guint)count);
+}
+
+/* Has `a` at least as many of every chunk? Both end with the last one. */
+static bool covers(const RhKeptRun *a, const RhKeptRun *b, int32_t v)
+{
+    for (int32_t end = 0; end < v; end = MIN(a->end, b->end)) {
+        a += a->end == end;
+        b += b->end == end;
+        if (a->kept < b->kept)
             return false;
+    }
     return true;
 }
 
-/* Keeps the moment unless another of its kind has at least as many of every chunk. */
-static void note_moment(RhShape *s, guint from, const RhSlot *slot, int32_t beside,
-                        const int32_t *kept)
+static void keep_runs(RhShape *s, RhFullMoment *moment, const GArray *runs)
 {
-    for (guint i = from; i < s->moments->len; i++) {
-        const RhFullMoment *have = &g_array_index(s->moments, RhFullMoment, i);
-        int32_t *old = &g_array_index(s->kept, int32_t, have->kept_first);
-        if (have->chunk != slot->chunk || have->pass != slot->pass || have->beside != beside)
+    moment->runs_first = (int32_t)s->runs->len;
+    moment->runs_count = (int32_t)runs->len;
+    g_array_append_vals(s->runs, runs->data, runs->len);
+}
+
+/* Keeps the moment unless another of its kind has at least as many of every chunk. *first is the first
+ * one of the chunk and pass. */
+static void note_moment(RhShape *s, int32_t *first, const RhSlot *slot, int32_t beside,
+                        const GArray *runs)
+{
+    const RhKeptRun *kept = &g_array_index(runs, RhKeptRun, 0);
+    int32_t *at = first;
+    while (*at >= 0) {
+        RhFullMoment *have = &g_array_index(s->moments, RhFullMoment, *at);
+        const RhKeptRun *old = &g_array_index(s->runs, RhKeptRun, have->runs_first);
+        at = &have->next;
+        if (have->beside != beside)
             continue;
         if (covers(old, kept, s->v))
             return;
         if (covers(kept, old, s->v)) {
-            memcpy(old, kept, sizeof(*kept) * (size_t)s->v);
+            keep_runs(s, have, runs);
             return;
         }
     }
-    RhFullMoment moment = {slot->chunk, slot->pass, (int32_t)s->kept->len, beside};
-    g_array_append_vals(s->kept, kept, (guint)s->v);
+    RhFullMoment moment = {.chunk = slot->chunk, .pass = slot->pass, .beside = beside, .next = -1};
+    keep_runs(s, &moment, runs);
+    *at = (int32_t)s->moments->len;
     g_array_append_val(s->moments, moment);
 }
 
 static void note_stage_memory(RhShape *s, const RhSlot *slots)
 {
-    g_autofree int32_t *kept = g_new0(int32_t, s->v);
-    guint from = s->moments->len;
+    g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(RhKeptRun));
+    RhKeptRun nothing = {s->v, 0};
+    g_array_append_val(runs, nothing);
+    size_t kinds = (size_t)s->v * RH_SLOT_PASSES;
+    g_autofree int32_t *first = g_new(int32_t, kinds);
+    memset(first, -1, kinds * sizeof *first);
     int64_t pair_end = 0; /* what runs beside a forward has its moment with that */
     for (int64_t i = 0; i < s->slots_count; i++) {
+        int32_t kind = slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass;
         if (slots[i].pass == RH_SLOT_FORWARD)
-            kept[slots[i].chunk]++;
+            change_kept(runs, slots[i].chunk, 1);
         if (i >= pair_end)
-            note_moment(s, from, &slots[i], slots[i].beside ? slots[i + 1].chunk : -1, kept);
+            note_moment(s, &first[kind], &slots[i], slots[i].beside ? slots[i + 1].chunk : -1,
+                        runs);
         if (slots[i].beside)
             pair_end = i + 1 + slots[i].beside;
         if (rh_slot_ends(slots[i].pass))
-            kept[slots[i].chunk]--;
+            change_kept(runs, slots[i].chunk, -1);
     }
 }
 
@@ -361,7 +412,7 @@ static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32
     gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
     *s = (RhShape){.schedule = schedule, .p = p, .v = v, .m = m};
     s->moments = g_array_new(FALSE, FALSE, sizeof(RhFullMoment));
-    s->kept = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    s->runs = g_array_new(FALSE, FALSE, sizeof(RhKeptRun));
     s->moments_first = g_new0(int32_t, p + 1);
     s->before_last = g_new0(int32_t, entries);
     s->behind_back = g_new0(int32_t, entries);
@@ -403,7 +454,7 @@ void rh_shape_free(RhShape *s)
     if (!s)
         return;
     g_array_unref(s->moments);
-    g_array_unref(s->kept);
+    g_array_unref(s->runs);
     g_free(s->moments_first);
     g_free(s->before_last);
     g_free(s->behind_back);

@@ -5,13 +5,20 @@
  * Legend: p stages, v chunks a stage, m micro-batches. */
 #include "strategies/train/schedules/schedule.h"
 
+/* So many micro-batches are kept of each of a stage's chunks in a row. */
+typedef struct {
+    int32_t end; /* the chunk behind the last; the first begins where the run before ends */
+    int32_t kept;
+} RhKeptRun;
+
 /* A moment when a stage may be fullest: a slot, and how many micro-batches of each of the stage's
- * chunks are kept while it runs. */
+ * chunks are kept while it runs: of many chunks mostly a few runs. */
 typedef struct {
     int32_t chunk;
     RhSlotPass pass;
-    int32_t kept_first; /* into kept: v entries */
-    int32_t beside;     /* of a pair: the chunk that runs backward; -1: the slot runs alone */
+    int32_t runs_first, runs_count; /* into runs */
+    int32_t beside; /* of a pair: the chunk that runs backward; -1: the slot runs alone */
+    int32_t next;   /* the stage's next moment of the same chunk and pass; -1: none */
 } RhFullMoment;
 
 /* How often a path runs slots of one model chunk and pass: on to the next slot of the stage, and on
@@ -39,7 +46,7 @@ typedef struct {
     int64_t slots_count; /* of one stage */
     /* Memory */
     GArray *moments;        /* RhFullMoment */
-    GArray *kept;           /* int32_t */
+    GArray *runs;           /* RhKeptRun */
     int32_t *moments_first; /* p + 1 entries, into moments */
     /* How many slots of each chunk and pass a stage runs, [(stage * v + chunk) * RH_SLOT_PASSES +
      * pass]: before the first one that is its chunk's last of backward, and behind the last one
