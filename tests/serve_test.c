@@ -1,7 +1,9 @@
 /* Serving: iterations from kernels, runs from iterations, services from runs. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "strategies/serve/router.h"
 #include "strategies/serve/service.h"
 #include "tests/testkit.h"
 #include "workloads/ops.h"
@@ -247,6 +249,28 @@ static void clients_take_turns(void)
     close_setting(&s);
 }
 
+/* Requests that come at once go to replicas in equal parts, whatever a router looks at. */
+static void routers_deal_out(void)
+{
+    for (const char *const *router = rh_router_names(); *router; router++) {
+        g_autofree char *text = g_strdup_printf("tp1,replicas=4,router=%s", *router);
+        Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", text);
+        RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                               .count = 400,
+                               .input = {500, 500},
+                               .output = {20, 20},
+                               .seed = 1};
+        g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        int32_t of[4] = {0};
+        for (guint k = 0; k < r->served->len; k++)
+            of[at(r, k)->replica]++;
+        for (int i = 0; i < 4; i++)
+            CU_ASSERT_TRUE(abs(of[i] - 100) <= (strcmp(*router, "two-choices") == 0 ? 8 : 0));
+        close_setting(&s);
+    }
+}
+
 /* What never fits is refused, and all else is served. */
 static void too_long_is_refused(void)
 {
@@ -275,11 +299,83 @@ static void pools_hand_over(void)
         const RhServed *q = at(r, k);
         CU_ASSERT_EQUAL(q->outcome, RH_SERVED_DONE);
         CU_ASSERT_TRUE(q->replica >= 2 && q->t_transfer_s > 0);
-        /* 128 KiB a token over 50 GB/s at most */
-        CU_ASSERT_TRUE(q->t_transfer_s > q->input_tokens * 131072.0 / 50e9);
+        /* 128 KiB a token over 450 GB/s at most */
+        CU_ASSERT_TRUE(q->t_transfer_s > q->input_tokens * 131072.0 / 450e9);
     }
     CU_ASSERT_EQUAL(r->gpus, 6);
     close_setting(&s);
+}
+
+/* Eight nodes send to one at once: each request's cache takes eight times as long as alone. */
+static void senders_share_a_link(void)
+{
+    double took_s[2];
+    for (int many = 0; many < 2; many++) {
+        Setting s = setting_of("llama-3.1-70b", "dgx-h100:9", "tp8,replicas=8/tp8");
+        RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                               .count = many ? 8 : 1,
+                               .input = {8192, 8192},
+                               .output = {64, 64},
+                               .seed = 1};
+        g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        double latency_s = rh_platform_route_latency_s(s.platform, 0, 64);
+        RhLink link = rh_platform_link_by_name(s.platform, "nic/node0/0/tx");
+        /* 80 layers x 2 x 1 head of 128 columns in 2 bytes a rank and token, over a NIC each */
+        double alone_s = 8192 * 80 * 2 * 128 * 2.0 / rh_platform_link_bytes_per_s(s.platform, link);
+        took_s[many] = at(r, 0)->t_transfer_s - latency_s;
+        for (guint k = 0; k < r->served->len; k++)
+            RH_CHECK_CLOSE(at(r, k)->t_transfer_s - latency_s, took_s[many], 1e-9);
+        RH_CHECK_CLOSE(took_s[many], alone_s * (many ? 8 : 1), 1e-9);
+        close_setting(&s);
+    }
+}
+
+/* Stages of a pipeline and replicas of attention: all is served, and what they hold is parted. */
+static void groups_share_a_server(void)
+{
+    static const struct {
+        const char *model, *deployment;
+        int32_t gpus;
+    } rows[] = {{"llama-3.1-8b", "tp1,pp2", 2},
+                {"llama-3.1-8b", "tp2,pp4", 8},
+                {"mixtral-8x7b", "tp1,dp4,ep4", 4},
+                {"mixtral-8x7b", "tp2,dp2,ep4", 4},
+                {"mixtral-8x7b", "tp4,ep4", 4}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Setting s = setting_of(rows[i].model, "dgx-h100:1", rows[i].deployment);
+        g_autoptr(RhRequests) requests = drawn(100, 30, 2000, 200);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        CU_ASSERT_EQUAL(r->gpus, rows[i].gpus);
+        for (guint k = 0; k < r->served->len; k++)
+            CU_ASSERT_EQUAL(at(r, k)->outcome, RH_SERVED_DONE);
+        close_setting(&s);
+    }
+}
+
+static int64_t room_of(const char *model, const char *deployment)
+{
+    Setting s = setting_of(model, "dgx-h100:1", deployment);
+    g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+    int64_t tokens = rh_service_room(service, 0).tokens;
+    close_setting(&s);
+    return tokens;
+}
+
+/* Half of the layers leave a GPU more than twice the room; cuts that do not go together are refused. */
+static void rooms_follow_cuts(void)
+{
+    CU_ASSERT_TRUE(room_of("llama-3.1-8b", "tp1,pp2") > 2 * room_of("llama-3.1-8b", "tp1"));
+    CU_ASSERT_TRUE(room_of("llama-3.1-8b", "tp2") > 2 * room_of("llama-3.1-8b", "tp1"));
+    static const char *const wrong[] = {"tp1,dp2", "tp2,ep4", "tp1,dp2,ep2", "tp3", "pp99", "tp16"};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", wrong[i]);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_PTR_NULL(rh_service_new(&s.serving, &s.deployment, &error));
+        CU_ASSERT_PTR_NOT_NULL(error);
+        close_setting(&s);
+    }
 }
 
 /* One at a time, prompts of one length and one token each: a queue M/D/1, whose mean wait is
@@ -365,8 +461,12 @@ static const RhTest tests[] = {
     {"runs are iterations", runs_are_iterations},
     {"answers repeat", answers_repeat},
     {"clients take turns", clients_take_turns},
+    {"routers deal out", routers_deal_out},
     {"too long is refused", too_long_is_refused},
     {"pools hand over", pools_hand_over},
+    {"senders share a link", senders_share_a_link},
+    {"groups share a server", groups_share_a_server},
+    {"rooms follow cuts", rooms_follow_cuts},
     {"a queue is a queue", a_queue_is_a_queue},
     {"deployments are text", deployments_are_text},
     {"every server is read", every_server_is_read},

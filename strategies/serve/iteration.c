@@ -41,12 +41,21 @@ static double kernels_s(const RhIterations *it, RhKernelsOf of)
     return s;
 }
 
+/* Where experts lie on some of the ranks, each rank gives its own part of the tokens to them. */
+static RhShard experts_shard(const RhShard *shard)
+{
+    RhShard s = *shard;
+    s.sequence_parallel = s.ep > 1 && s.tp > 1;
+    return s;
+}
+
 static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, RhPass pass,
                       const RhShard *shard, RhKernelsOf of)
 {
+    RhShard own = block == RH_BLOCK_FFN ? experts_shard(shard) : *shard;
     g_array_set_size(it->kernels, 0);
     rh_block_kernels(it->model, kind, block, RH_PART_SEQUENCE, pass, shard, it->kernels);
-    rh_block_kernels(it->model, kind, block, RH_PART_TENSOR, pass, shard, it->kernels);
+    rh_block_kernels(it->model, kind, block, RH_PART_TENSOR, pass, &own, it->kernels);
     return kernels_s(it, of);
 }
 
@@ -62,11 +71,11 @@ static double layers_s(RhIterations *it, RhPass pass, const RhShard *shard, RhKe
     return s;
 }
 
-/* --- What tensor ranks exchange --- */
+/* --- What ranks exchange --- */
 
-static double exchange_s(const RhIterations *it, RhOp op, double bytes)
+static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double bytes)
 {
-    int32_t ranks = it->pool.tp, each = it->platform->gpus_per_node;
+    int32_t each = it->platform->gpus_per_node;
     if (ranks <= 1 || bytes <= 0)
         return 0;
     g_autofree int32_t *nodes = g_new(int32_t, ranks);
@@ -77,21 +86,54 @@ static double exchange_s(const RhIterations *it, RhOp op, double bytes)
            it->platform->collective_launch_s.value;
 }
 
-/* Blocks that work on whole rows sum their outputs over the tensor ranks. */
-static int32_t sums_of(const RhIterations *it, const RhLayerKind *kind)
+static double hidden_bytes(const RhIterations *it, int32_t tokens)
 {
-    bool mixer = kind->mixer && rh_block_takes_whole(it->model, kind, RH_BLOCK_MIXER, &it->shard),
-         ffn = kind->ffn && rh_block_takes_whole(it->model, kind, RH_BLOCK_FFN, &it->shard);
-    return mixer + ffn;
+    return (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
 }
 
-static double sums_s(const RhIterations *it, int32_t tokens)
+/* Tokens on their way to experts of other groups, and back. */
+static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard *shard)
 {
-    int32_t sums = 1; /* of the embedding, whose words are spread */
-    for (int32_t k = 0; k < it->model->kinds_count; k++)
-        sums += it->layers[k] * sums_of(it, &it->model->kinds[k]);
-    double bytes = (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
-    return sums * exchange_s(it, RH_OP_ALL_REDUCE, bytes);
+    RhShard own = experts_shard(shard);
+    g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    double s = 0;
+    g_array_set_size(it->kernels, 0);
+    rh_block_pass(it->model, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_PREFILL, &own, it->kernels,
+                  exchanges);
+    for (guint i = 0; i < exchanges->len; i++) {
+        const RhExchange *e = &g_array_index(exchanges, RhExchange, i);
+        if (e->kind == RH_EXCHANGE_DISPATCH || e->kind == RH_EXCHANGE_COMBINE)
+            s += exchange_s(it, RH_OP_ALL_TO_ALL, it->pool.ep, e->bytes);
+    }
+    return s;
+}
+
+/* A block sums its output over the tensor ranks, whether they cut it or have experts of their own; with
+ * several groups experts are sent their tokens. */
+static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard)
+{
+    const RhOperator *op = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
+    bool whole = op && rh_block_takes_whole(it->model, kind, block, shard);
+    if (op && !whole && it->pool.dp > 1)
+        return travel_s(it, kind, shard);
+    return op ? exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp,
+                           hidden_bytes(it, (int32_t)rh_shard_tokens(shard)))
+              : 0;
+}
+
+/* Of all layers, and of the embedding, whose words are spread; from stage to stage of a pipeline. */
+static double exchanges_s(RhIterations *it, const RhShard *shard)
+{
+    int32_t tokens = (int32_t)rh_shard_tokens(shard);
+    double s = exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, hidden_bytes(it, tokens));
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        const RhLayerKind *kind = &it->model->kinds[k];
+        if (it->layers[k] > 0)
+            s += it->layers[k] * (block_exchange_s(it, kind, RH_BLOCK_MIXER, shard) +
+                                  block_exchange_s(it, kind, RH_BLOCK_FFN, shard));
+    }
+    return s + (it->pool.pp - 1) * exchange_s(it, RH_OP_SHIFT, 2, hidden_bytes(it, tokens));
 }
 
 /* --- Parts of an iteration --- */
@@ -130,7 +172,7 @@ static double tokens_s(RhIterations *it, int32_t tokens)
         double s =
             layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
             block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
-            sums_s(it, tokens);
+            exchanges_s(it, &shard);
         *remembered(it->tokens_s, tokens) = s;
         return s;
     }
@@ -145,8 +187,9 @@ static double logits_s(RhIterations *it, int32_t sequences)
     if (sequences > 0 && isnan(*known)) {
         RhShard shard = decode_shard(it, sequences, 1);
         double bytes = (double)sequences * (double)it->model->vocab;
-        double s = block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
-                   exchange_s(it, RH_OP_ALL_GATHER, bytes * rh_dtype_bytes(it->shard.dtype));
+        double s =
+            block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
+            exchange_s(it, RH_OP_ALL_GATHER, it->pool.tp, bytes * rh_dtype_bytes(it->shard.dtype));
         *known = s;
         return s;
     }
@@ -219,25 +262,53 @@ static double with_host(const RhIterations *it, double device_s, int32_t sequenc
 
 /* --- Iterations --- */
 
+/* Groups that share a server's sequences: replicas of attention, which wait for one another in every
+ * layer, and batches that follow one another through a pipeline, each of them once a round. An iteration
+ * is a round, and as long as its longest group. */
+static int32_t groups_of(const RhIterations *it)
+{
+    return it->pool.dp * it->pool.pp;
+}
+
+static int32_t share_of(const RhIterations *it, int32_t count)
+{
+    int32_t groups = groups_of(it);
+    return (count + groups - 1) / groups;
+}
+
 typedef struct {
     double tokens_s, logits_s, chunks_s, decode_s;
-    int32_t sequences;
+    int32_t sequences; /* of all groups */
     bool prompts;
 } Parts;
+
+/* Chunks go to the group that has the fewest tokens of chunks so far; what the fullest has. */
+static int32_t deal_chunks(RhIterations *it, const RhBatch *b, double *chunks_s)
+{
+    int32_t groups = MIN(groups_of(it), MAX(b->chunks_count, 1)), fullest = 0;
+    g_autofree int32_t *tokens = g_new0(int32_t, groups);
+    g_autofree double *seconds = g_new0(double, groups);
+    for (int32_t i = 0; i < b->chunks_count; i++) {
+        int32_t least = 0;
+        for (int32_t g = 1; g < groups; g++)
+            least = tokens[g] < tokens[least] ? g : least;
+        tokens[least] += b->chunks[i].tokens;
+        seconds[least] += chunk_s(it, &b->chunks[i]);
+        fullest = MAX(fullest, tokens[least]);
+        *chunks_s = fmax(*chunks_s, seconds[least]);
+    }
+    return fullest;
+}
 
 static Parts parts_of(RhIterations *it, const RhBatch *b)
 {
     Parts p = {.sequences = b->decodes + b->ended, .prompts = b->chunks_count > 0};
-    int32_t tokens = b->decodes;
+    int32_t decodes = share_of(it, b->decodes), read = deal_chunks(it, b, &p.chunks_s);
     double slope, until;
-    for (int32_t i = 0; i < b->chunks_count; i++) {
-        tokens += b->chunks[i].tokens;
-        p.chunks_s += chunk_s(it, &b->chunks[i]);
-    }
-    p.tokens_s = tokens_s(it, tokens);
-    p.logits_s = logits_s(it, p.sequences);
+    p.tokens_s = tokens_s(it, decodes + read);
+    p.logits_s = logits_s(it, share_of(it, p.sequences));
     if (b->decodes > 0)
-        p.decode_s = decode_line(it, b->decodes, (double)b->contexts / b->decodes, &slope, &until);
+        p.decode_s = decode_line(it, decodes, (double)b->contexts / b->decodes, &slope, &until);
     return p;
 }
 
@@ -257,8 +328,9 @@ double rh_iteration_s(RhIterations *it, const RhBatch *batch)
 RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts)
 {
     double slope, until, mean = (double)contexts / decodes;
-    double device = tokens_s(it, decodes) + logits_s(it, decodes) +
-                    decode_line(it, decodes, mean, &slope, &until);
+    int32_t share = share_of(it, decodes);
+    double device =
+        tokens_s(it, share) + logits_s(it, share) + decode_line(it, share, mean, &slope, &until);
     RhDecodeRun run = {.growth_s = slope,
                        .steps = (int32_t)fmin(fmax(ceil(until - mean), 1), 1 << 20)};
     run.first_s = with_host(it, device, decodes);
@@ -297,9 +369,8 @@ static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBl
 static void sum_memory(RhIterations *it)
 {
     const RhModel *m = it->model;
-    it->weight_bytes = params_bytes(it, NULL, RH_BLOCK_EMBEDDING);
-    if (!m->tied_embeddings)
-        it->weight_bytes += params_bytes(it, NULL, RH_BLOCK_HEAD);
+    double embedding = params_bytes(it, NULL, RH_BLOCK_EMBEDDING),
+           head = params_bytes(it, NULL, RH_BLOCK_HEAD);
     for (int32_t k = 0; k < m->kinds_count; k++) {
         static const RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
         for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++) {
@@ -309,6 +380,13 @@ static void sum_memory(RhIterations *it)
             it->sequence_bytes += it->layers[k] * kept.sequence;
         }
     }
+    int32_t pp = it->pool.pp; /* stages are equal but for the ends, of which the larger counts */
+    it->weight_bytes /= pp;
+    it->token_bytes /= pp;
+    it->sequence_bytes /= pp;
+    it->weight_bytes += pp > 1               ? fmax(embedding, head)
+                        : m->tied_embeddings ? embedding
+                                             : embedding + head;
 }
 
 double rh_iterations_weight_bytes(const RhIterations *it)
@@ -342,14 +420,23 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
     if (kind->heads > 0 && kind->heads % pool->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE, "tp%d does not divide %d attention heads", pool->tp,
                        kind->heads);
-    if (pool->pp > 1 || pool->dp > 1)
+    if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks of a stage",
+            pool->ep, pool->tp * pool->dp);
+    if (pool->dp > 1 && pool->ep == 1)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "%s of a server is not simulated yet\nhelp: use tp, and replicas",
-                       pool->pp > 1 ? "pp" : "dp");
-    if (pool->ep != 1 && pool->ep != pool->tp)
+                       "dp%d is of attention beside shared experts\n"
+                       "help: ep%d spreads them; of a model without experts use replicas",
+                       pool->dp, pool->tp * pool->dp);
+    if (pool->dp > 1 && !rh_model_experts_kind(s->model))
         return rh_fail(error, RH_ERROR_USAGE,
-                       "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks",
-                       pool->ep, pool->tp);
+                       "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
+                       s->model->name);
+    if (pool->pp > s->model->layers_count)
+        return rh_fail(error, RH_ERROR_USAGE, "pp%d of %d layers", pool->pp,
+                       s->model->layers_count);
     return true;
 }
 

@@ -85,22 +85,41 @@ int32_t rh_replica_longest(const RhReplica *r, int32_t sequence)
     return s->input + s->output;
 }
 
+static int32_t output_of(const RhReplica *r, const RhServed *served)
+{
+    return r->spec.prompts_only ? 1 : served->output_tokens;
+}
+
+/* Of a request, when it is whole. */
+static int32_t whole_blocks(const RhReplica *r, int32_t request)
+{
+    const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
+    return rh_replica_blocks_of(r, served->input_tokens + output_of(r, served));
+}
+
+void rh_replica_expect(RhReplica *r, int32_t request)
+{
+    r->coming++;
+    r->promised += whole_blocks(r, request);
+}
+
 bool rh_replica_take(RhReplica *r, int32_t request, bool read)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
-    int32_t output = r->spec.prompts_only ? 1 : served->output_tokens;
+    int32_t output = output_of(r, served), blocks = whole_blocks(r, request);
     RhSequence s = {.request = request,
                     .input = served->input_tokens,
                     .output = output,
                     .prompt = served->input_tokens,
                     .read = read ? served->input_tokens : 0,
                     .made = read ? 1 : 0};
-    int32_t blocks = rh_replica_blocks_of(r, s.input + s.output);
-    if (blocks > r->spec.blocks)
+    r->coming--;
+    if (blocks > r->spec.blocks) {
+        r->promised -= blocks;
         return false;
+    }
     g_array_append_val(r->sequences, s);
     g_queue_push_tail(&r->waiting, GINT_TO_POINTER((gint)r->sequences->len - 1));
-    r->promised += blocks;
     return true;
 }
 
@@ -113,7 +132,7 @@ int32_t rh_replica_waiting(const RhReplica *r)
 
 int32_t rh_replica_outstanding(const RhReplica *r)
 {
-    return (int32_t)g_queue_get_length((GQueue *)&r->waiting) + r->running;
+    return (int32_t)g_queue_get_length((GQueue *)&r->waiting) + r->running + r->coming;
 }
 
 int64_t rh_replica_promised_blocks(const RhReplica *r)

@@ -29,7 +29,9 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec);
 void rh_replica_free(RhReplica *replica);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhReplica, rh_replica_free)
 
-/* A request comes, to be read from its first token on; or, `read`, with its prompt in the cache of
+/* A request is on its way: it counts as outstanding. */
+void rh_replica_expect(RhReplica *replica, int32_t request);
+/* One that was expected comes, to be read from its first token on; or, `read`, with its prompt in the cache of
  * another and its first token made. False: it never fits the cache. */
 bool rh_replica_take(RhReplica *replica, int32_t request, bool read);
 /* Begins work; the time until its end, or 0 when there is nothing to do. */

@@ -53,7 +53,7 @@ struct RhReplica {
     int32_t *crossing; /* per place in a block: continued sequences that begin a block when `steps`
                             is there */
     int64_t steps, admissions, stored; /* stored: tokens of all continued sequences in the cache */
-    int32_t running, used_blocks, peak_blocks;
+    int32_t coming, running, used_blocks, peak_blocks;
     int64_t promised; /* blocks */
     /* Under way: */
     bool busy, continues;

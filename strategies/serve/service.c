@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "sim/events.h"
+#include "sim/transfers.h"
 #include "strategies/serve/replica.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/scheduler.h"
@@ -27,11 +28,12 @@ struct RhService {
 
 /* --- Making: what fits --- */
 
+/* Limits are of one of the groups that a server has; the replica has those of all. */
 static RhPool settled(const RhPool *pool, const RhServer *server)
 {
     RhPool p = *pool;
-    p.batch = p.batch > 0 ? p.batch : server->batch;
-    p.chunk = p.chunk > 0 ? p.chunk : server->chunk;
+    p.batch = (p.batch > 0 ? p.batch : server->batch) * p.dp;
+    p.chunk = (p.chunk > 0 ? p.chunk : server->chunk) * p.dp;
     return p;
 }
 
@@ -41,12 +43,14 @@ static RhServiceRoom room_of(const RhServing *s, const Stage *stage)
     RhServiceRoom room = {.capacity_bytes = platform->device->hbm_bytes.value,
                           .weight_bytes = rh_iterations_weight_bytes(stage->iterations),
                           .reserve_bytes = s->server->reserve_bytes.value};
-    double states = rh_iterations_sequence_bytes(stage->iterations) * stage->pool.batch;
+    double states =
+        rh_iterations_sequence_bytes(stage->iterations) * stage->pool.batch / stage->pool.dp;
     double left = room.capacity_bytes * s->server->memory_frac.value - room.weight_bytes -
                   room.reserve_bytes - states;
     double block = rh_iterations_token_bytes(stage->iterations) * s->server->block_tokens;
     room.cache_bytes = fmax(left, 0);
-    room.blocks = (int32_t)fmin(block > 0 ? room.cache_bytes / block : 1 << 30, 1 << 30);
+    double blocks = block > 0 ? floor(room.cache_bytes / block) * stage->pool.dp : 1 << 30;
+    room.blocks = (int32_t)fmin(blocks, 1 << 30);
     room.tokens = (int64_t)room.blocks * s->server->block_tokens;
     return room;
 }
@@ -110,7 +114,7 @@ RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 
 /* --- Running --- */
 
-typedef enum { SENT, COMES, ENDS, MOVED } EventKind;
+typedef enum { SENT, COMES, ENDS, MOVES, FLOWS } EventKind;
 
 /* Replicas are numbered through all pools. */
 typedef struct {
@@ -119,10 +123,13 @@ typedef struct {
     const RhClient *client;
     RhServiceResult *result;
     RhEvents *events;
-    int32_t next;        /* request to be sent, of a closed loop */
-    int32_t *request_at; /* by request: the replica that it goes to */
-    int64_t *end_of;     /* by replica: number of the event that ends its work */
-    GArray *ended;       /* int32_t: work space */
+    int32_t next;           /* request to be sent, of a closed loop */
+    int32_t *request_at;    /* by request: the replica that it goes to */
+    int64_t *end_of;        /* by replica: number of the event that ends its work */
+    GArray *ended;          /* int32_t: work space */
+    RhTransfers *transfers; /* keys and values between pools */
+    int32_t *flows_of;      /* by request: how many of its are under way */
+    int64_t flow_event;     /* number of the event at which the next flow ends */
 } Clock;
 
 static Stage *stage_of(const Clock *c, int32_t replica, int32_t *inside)
@@ -171,19 +178,20 @@ static void refuse(Clock *c, int32_t request, double t_s)
     ask_next(c, t_s);
 }
 
-static void route(Clock *c, int32_t request, int32_t pool, double t_s, EventKind kind)
+static void choose(Clock *c, int32_t request, int32_t pool)
 {
     Stage *stage = &c->service->stages[pool];
     int32_t chosen =
         c->service->router->choose(stage->replicas, stage->pool.replicas, stage->turn++);
+    rh_replica_expect(stage->replicas[chosen], request);
     c->request_at[request] = chosen + (pool > 0 ? c->service->stages[0].pool.replicas : 0);
-    rh_events_add(c->events, t_s, kind, request);
 }
 
 static void on_sent(Clock *c, int32_t request, double t_s)
 {
     served_of(c, request)->t_arrive_s = t_s;
-    route(c, request, 0, t_s + c->service->serving.server->admit_s.value, COMES);
+    choose(c, request, 0);
+    rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, COMES, request);
 }
 
 /* A run under way ends with its current iteration, so that the newcomer is seen after it. */
@@ -203,16 +211,49 @@ static void on_comes(Clock *c, int32_t request, double t_s, bool read)
     c->end_of[number] = rh_events_add(c->events, begun_s + s, ENDS, number);
 }
 
-/* Keys and values of a prompt go to where its tokens are made. */
-static double move_s(const Clock *c, int32_t request)
+static int32_t first_gpu(const Clock *c, int32_t replica)
 {
-    const Stage *from = &c->service->stages[0];
-    const RhPlatform *p = rh_iterations_platform(from->iterations);
+    int32_t inside;
+    const Stage *stage = stage_of(c, replica, &inside);
+    const Stage *first = &c->service->stages[0];
+    int32_t before = stage == first ? 0 : rh_pool_gpus(&first->pool) * first->pool.replicas;
+    return before + rh_pool_gpus(&stage->pool) * inside;
+}
+
+static void await_flow(Clock *c)
+{
+    double t_s = rh_transfers_next_s(c->transfers);
+    if (t_s < HUGE_VAL)
+        c->flow_event = rh_events_add(c->events, t_s, FLOWS, 0);
+}
+
+/* Keys and values of a prompt go to where its tokens are made: a part from each GPU of one replica, to the
+ * GPUs of the other in turn. */
+static void move(Clock *c, int32_t request, double t_s)
+{
+    int32_t from = served_of(c, request)->replica, to = c->request_at[request], inside;
+    const Stage *source = stage_of(c, from, &inside), *target = stage_of(c, to, &inside);
+    int32_t ranks = rh_pool_gpus(&source->pool), there = rh_pool_gpus(&target->pool);
     double bytes =
-        rh_iterations_token_bytes(from->iterations) * served_of(c, request)->input_tokens;
-    double rate = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value * p->nics_per_node /
-                  p->gpus_per_node;
-    return p->nic_latency_s.value + bytes / rate;
+        rh_iterations_token_bytes(source->iterations) * served_of(c, request)->input_tokens +
+        rh_iterations_sequence_bytes(source->iterations);
+    for (int32_t i = 0; i < ranks; i++)
+        rh_transfers_start(c->transfers, t_s, first_gpu(c, from) + i, first_gpu(c, to) + i % there,
+                           bytes, request);
+    c->flows_of[request] = ranks;
+    await_flow(c);
+}
+
+static void on_flow(Clock *c, const RhTimedEvent *event)
+{
+    if (event->number != c->flow_event)
+        return; /* others have started since */
+    int32_t request = rh_transfers_end(c->transfers);
+    if (--c->flows_of[request] == 0) {
+        served_of(c, request)->t_transfer_s += event->t_s;
+        on_comes(c, request, event->t_s, true);
+    }
+    await_flow(c);
 }
 
 static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
@@ -221,8 +262,13 @@ static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
     bool moves = number < c->service->stages[0].pool.replicas &&
                  c->service->deployment.pools_count > 1 && served->output_tokens > 1;
     if (moves) {
-        served->t_transfer_s = move_s(c, request);
-        route(c, request, 1, t_s + served->t_transfer_s, MOVED);
+        const RhPlatform *p = c->service->serving.platform;
+        served->t_transfer_s = -t_s; /* until it is there */
+        served->replica = number;
+        choose(c, request, 1);
+        double latency_s = rh_platform_route_latency_s(p, first_gpu(c, number),
+                                                       first_gpu(c, c->request_at[request]));
+        rh_events_add(c->events, t_s + latency_s, MOVES, request);
     } else {
         ask_next(c, served->t_end_s);
     }
@@ -248,8 +294,12 @@ static void run_events(Clock *c)
             on_sent(c, event.who, event.t_s);
         else if (event.kind == ENDS)
             on_ends(c, &event);
+        else if (event.kind == COMES)
+            on_comes(c, event.who, event.t_s, false);
+        else if (event.kind == MOVES)
+            move(c, event.who, event.t_s);
         else
-            on_comes(c, event.who, event.t_s, event.kind == MOVED);
+            on_flow(c, &event);
     }
 }
 
@@ -347,12 +397,16 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     g_autoptr(RhEvents) events = rh_events_new();
     g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autofree int32_t *request_at = g_new0(int32_t, requests->list->len);
+    g_autofree int32_t *flows_of = g_new0(int32_t, requests->list->len);
+    g_autoptr(RhTransfers) transfers = rh_transfers_new(service->serving.platform);
     Clock c = {.service = service,
                .requests = requests,
                .client = client,
                .result = result,
                .events = events,
                .request_at = request_at,
+               .transfers = transfers,
+               .flows_of = flows_of,
                .ended = ended};
     open_replicas(&c);
     begin(&c);

@@ -32,8 +32,8 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
 /* Of one GPU of a pool. */
 typedef struct {
     double capacity_bytes, weight_bytes, reserve_bytes, cache_bytes; /* the cache: what is left */
-    int32_t blocks;
-    int64_t tokens; /* that the blocks hold */
+    int32_t blocks;                                                  /* of a whole replica */
+    int64_t tokens;                                                  /* that they hold */
 } RhServiceRoom;
 RhServiceRoom rh_service_room(const RhService *service, int32_t pool);
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool); /* borrowed */

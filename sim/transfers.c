@@ -1,0 +1,163 @@
+#include "sim/transfers.h"
+
+#include <math.h>
+
+typedef struct {
+    int32_t who, links_count;
+    RhLink links[RH_ROUTE_MAX];
+    double left, rate;
+} Flow;
+
+/* A link that some flow is on. */
+typedef struct {
+    RhLink link;
+    double room;    /* bytes/s that nobody has yet */
+    int32_t asking; /* flows on it whose rate is not settled */
+} Used;
+
+struct RhTransfers {
+    const RhPlatform *platform;
+    GArray *flows;     /* Flow */
+    GArray *used;      /* Used */
+    GHashTable *place; /* link -> place in used, from 1 */
+    double t_s;
+};
+
+RhTransfers *rh_transfers_new(const RhPlatform *platform)
+{
+    RhTransfers *f = g_new0(RhTransfers, 1);
+    f->platform = platform;
+    f->flows = g_array_new(FALSE, FALSE, sizeof(Flow));
+    f->used = g_array_new(FALSE, FALSE, sizeof(Used));
+    f->place = g_hash_table_new(g_direct_hash, g_direct_equal);
+    return f;
+}
+
+void rh_transfers_free(RhTransfers *f)
+{
+    if (!f)
+        return;
+    g_array_unref(f->flows);
+    g_array_unref(f->used);
+    g_hash_table_destroy(f->place);
+    g_free(f);
+}
+
+static Flow *flow_at(const RhTransfers *f, guint i)
+{
+    return &g_array_index(f->flows, Flow, i);
+}
+
+static Used *used_at(const RhTransfers *f, RhLink link)
+{
+    gpointer place = g_hash_table_lookup(f->place, GINT_TO_POINTER(link));
+    return &g_array_index(f->used, Used, GPOINTER_TO_UINT(place) - 1);
+}
+
+static void list_links(RhTransfers *f)
+{
+    g_array_set_size(f->used, 0);
+    g_hash_table_remove_all(f->place);
+    for (guint i = 0; i < f->flows->len; i++) {
+        Flow *flow = flow_at(f, i);
+        flow->rate = -1; /* not settled */
+        for (int32_t l = 0; l < flow->links_count; l++) {
+            RhLink link = flow->links[l];
+            if (!g_hash_table_contains(f->place, GINT_TO_POINTER(link))) {
+                Used used = {link, rh_platform_link_bytes_per_s(f->platform, link), 0};
+                g_array_append_val(f->used, used);
+                g_hash_table_insert(f->place, GINT_TO_POINTER(link),
+                                    GUINT_TO_POINTER(f->used->len));
+            }
+            used_at(f, link)->asking++;
+        }
+    }
+}
+
+static const Used *tightest(const RhTransfers *f)
+{
+    const Used *best = NULL;
+    for (guint i = 0; i < f->used->len; i++) {
+        const Used *u = &g_array_index(f->used, Used, i);
+        if (u->asking > 0 && (!best || u->room * best->asking < best->room * u->asking))
+            best = u;
+    }
+    return best;
+}
+
+/* Progressive filling: the link with the least for each of its flows settles them (Bertsekas and
+ * Gallager 1992, section 6.5.2). */
+static void share(RhTransfers *f)
+{
+    list_links(f);
+    for (const Used *u; (u = tightest(f)) != NULL;) {
+        double rate = u->room / u->asking;
+        RhLink link = u->link;
+        for (guint i = 0; i < f->flows->len; i++) {
+            Flow *flow = flow_at(f, i);
+            bool crosses = false;
+            for (int32_t l = 0; l < flow->links_count; l++)
+                crosses |= flow->links[l] == link;
+            if (flow->rate >= 0 || !crosses)
+                continue;
+            flow->rate = rate;
+            for (int32_t l = 0; l < flow->links_count; l++) {
+                Used *other = used_at(f, flow->links[l]);
+                other->room = fmax(other->room - rate, 0);
+                other->asking--;
+            }
+        }
+    }
+}
+
+static void advance(RhTransfers *f, double t_s)
+{
+    for (guint i = 0; i < f->flows->len; i++) {
+        Flow *flow = flow_at(f, i);
+        flow->left = fmax(flow->left - flow->rate * (t_s - f->t_s), 0);
+    }
+    f->t_s = t_s;
+}
+
+void rh_transfers_start(RhTransfers *f, double t_s, int32_t src, int32_t dst, double bytes,
+                        int32_t who)
+{
+    Flow flow = {.who = who, .left = bytes};
+    flow.links_count = rh_platform_route(f->platform, src, dst, flow.links);
+    advance(f, t_s);
+    g_array_append_val(f->flows, flow);
+    share(f);
+}
+
+static guint first_to_end(const RhTransfers *f, double *t_s)
+{
+    guint first = 0;
+    *t_s = HUGE_VAL;
+    for (guint i = 0; i < f->flows->len; i++) {
+        const Flow *flow = flow_at(f, i);
+        double ends_s = f->t_s + flow->left / flow->rate;
+        if (ends_s < *t_s) {
+            *t_s = ends_s;
+            first = i;
+        }
+    }
+    return first;
+}
+
+double rh_transfers_next_s(const RhTransfers *f)
+{
+    double t_s;
+    first_to_end(f, &t_s);
+    return t_s;
+}
+
+int32_t rh_transfers_end(RhTransfers *f)
+{
+    double t_s;
+    guint i = first_to_end(f, &t_s);
+    int32_t who = flow_at(f, i)->who;
+    advance(f, t_s);
+    g_array_remove_index(f->flows, i);
+    share(f);
+    return who;
+}
