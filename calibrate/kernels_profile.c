@@ -83,8 +83,10 @@ char *rh_kernels_fit_profile(const RhKernelsFit *fit, const char *device,
         rh_fitted_fact_put(w, &g_array_index(fit->facts, RhFittedFact, i));
     if (fit && fit->correction.kept)
         rh_gemm_correction_write(w, "device.gemm.correction", &fit->device->correction);
-    if (surfaces)
+    if (surfaces && surfaces->surfaces->len > 0)
         put_surfaces(w, surfaces);
+    if (surfaces && surfaces->peers.curves_count > 0)
+        rh_peer_reduce_write(w, "device.peer_reduce", &surfaces->peers);
     rh_json_end_object(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

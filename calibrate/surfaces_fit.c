@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "calibrate/fit_peers.h"
 #include "calibrate/fit_surface.h"
 #include "calibrate/kernels_files.h"
 
@@ -459,6 +460,15 @@ static void fit_all(const Work *w)
         }
 }
 
+static void fit_peers(const Work *w)
+{
+    RhSurfaceClass c = {0};
+    if (!rh_fit_peers(w->tables, w->date, &w->fit->peers, &c.held_out))
+        return;
+    c.name = g_strdup("all-reduce in a node");
+    g_array_append_val(w->fit->classes, c);
+}
+
 static void note_files(const Work *w)
 {
     for (guint i = 0; i < w->tables->len; i++) {
@@ -508,11 +518,12 @@ RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, 
         w.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
     note_files(&w);
     fit_all(&w);
+    fit_peers(&w);
     if (is_late(&w)) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
         return NULL;
     }
-    if (fit->surfaces->len > 0)
+    if (fit->surfaces->len > 0 || fit->peers.curves_count > 0)
         return g_steal_pointer(&fit);
     rh_fail(error, RH_ERROR_INPUT, "%s: no kernel has rows enough to be fitted%s%s",
             tables->len ? ((RhTables *)g_ptr_array_index(tables, 0))->name : "no file",

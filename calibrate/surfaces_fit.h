@@ -3,6 +3,7 @@
 #include "calibrate/fit_rows.h"
 #include "calibrate/tables.h"
 #include "platforms/device.h"
+#include "platforms/peer_reduce.h"
 
 typedef struct {
     char *name; /* "gemm fp8", "gemm fp8, m <= 32" */
@@ -12,6 +13,7 @@ typedef struct {
 
 typedef struct {
     GPtrArray *surfaces; /* RhSurface */
+    RhPeerReduce peers;  /* without curves: no table of them */
     GArray *classes;     /* RhSurfaceClass */
     GPtrArray *notes;    /* char*, owned: what was left out, and why */
 } RhSurfacesFit;

@@ -158,6 +158,32 @@ static bool read_cast(const Reading *r)
     return add(r, &row);
 }
 
+/* Sizes count elements of two bytes. An engine replays its own kernels in graphs; a host's launches
+ * of them are another thing. */
+static bool take_reduce(const Reading *r, bool counts)
+{
+    double ranks = 0, elements = 0;
+    RhTabled row = {.role = RH_TABLED_REDUCE};
+    if (!take_whole(r, "num_gpus", 1, HEADS_MOST, &ranks) ||
+        !take_whole(r, "message_size", 1, SIDE_MOST, &elements) ||
+        !take_seconds(r, 1e-6, &row.seconds))
+        return false;
+    row.kernel = (RhKernel){.batch = (int64_t)ranks, .bytes = 2 * elements};
+    return counts ? add(r, &row) : left_out(r, "other collectives, formats and launches");
+}
+
+static bool read_own_reduce(const Reading *r)
+{
+    bool eager = strstr(cell(r, "kernel_source"), "eager") != NULL;
+    return take_reduce(r, !eager && strcmp(cell(r, "allreduce_dtype"), "bfloat16") == 0);
+}
+
+static bool read_nccl(const Reading *r)
+{
+    return take_reduce(r, strcmp(cell(r, "op_name"), "all_reduce") == 0 &&
+                              strcmp(cell(r, "nccl_dtype"), "half") == 0);
+}
+
 /* aiconfigurator's. */
 static const struct {
     const char *needs[RH_CSV_NEEDS_MAX];
@@ -168,6 +194,9 @@ static const struct {
       "step", "latency"},
      read_attention},
     {{"device", "op_name", "quant_dtype", "m", "k", "latency"}, read_cast},
+    {{"device", "kernel_source", "allreduce_dtype", "num_gpus", "message_size", "latency"},
+     read_own_reduce},
+    {{"device", "op_name", "nccl_dtype", "num_gpus", "message_size", "latency"}, read_nccl},
 };
 
 static int known_of(const char *text)
@@ -199,7 +228,8 @@ RhTables *rh_tables_parse(const char *name, const char *text, GError **error)
     if (table < 0) {
         rh_fail(error, RH_ERROR_INPUT,
                 "%s:1:1: no table of kernels that is known\nhelp: aiconfigurator's gemm_perf, "
-                "attention_perf, computescale_perf and scale_matrix_perf are",
+                "attention_perf, "
+                "computescale_perf, scale_matrix_perf, custom_allreduce_perf and nccl_perf are",
                 name);
         return NULL;
     }

@@ -6,8 +6,9 @@
 
 typedef enum {
     RH_TABLED_KERNEL,
-    RH_TABLED_SCALE, /* finds the scale of a GEMM's left operand, m x k */
-    RH_TABLED_CAST,  /* casts it by its scale */
+    RH_TABLED_SCALE,  /* finds the scale of a GEMM's left operand, m x k */
+    RH_TABLED_CAST,   /* casts it by its scale */
+    RH_TABLED_REDUCE, /* sums `kernel.bytes` of each of `kernel.batch` ranks of a node */
 } RhTabledRole;
 
 typedef struct {

@@ -19,6 +19,7 @@
 #include "base/json.h"
 #include "platforms/gemm_correction.h"
 #include "platforms/kernel.h"
+#include "platforms/peer_reduce.h"
 #include "platforms/surface.h"
 
 #define RH_TILES_MAX 8
@@ -88,6 +89,7 @@ typedef struct {
     RhDeviceCurves curves;
     RhGemmCorrection correction; /* of single GEMMs; dtype NONE: none */
     GPtrArray *surfaces; /* RhSurface, owned; of a profile; NULL: none. Never changed in place */
+    RhPeerReduce peers;  /* of a profile */
     RhSurfacesUsed used; /* of them; rh_device_use_surfaces() */
     RhDeviceRates rates; /* derived; call rh_device_refresh() after changing a fact */
     char *hash;          /* SHA-256 of the file */
@@ -115,6 +117,10 @@ bool rh_device_use_surfaces(RhDevice *device, const char *linear);
 bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype);
 /* The surface that this kernel's time is from; NULL: from a form. */
 const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *kernel);
+
+/* Seconds of an engine's all-reduce of so many bytes inside a node (platforms/peer_reduce.h); HUGE_VAL
+ * where the device's profile does not tell. */
+double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes);
 
 /* Seconds of one kernel alone on the device: the larger of compute, memory and floor. Pure and
  * thread-safe; ~30 ns. */

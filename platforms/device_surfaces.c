@@ -70,6 +70,11 @@ bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype)
     return s && s->casts_inside;
 }
 
+double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes)
+{
+    return rh_peer_reduce_of_s(&device->peers, ranks, bytes);
+}
+
 const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *k)
 {
     const RhSurfacesUsed *used = &device->used;

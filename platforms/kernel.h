@@ -48,7 +48,7 @@ typedef struct {
     uint8_t cls;   /* RhKernelClass */
     uint8_t dtype; /* RhDtype of the inputs */
     bool causal;
-    bool core; /* between the tokens of a sequence, or for that alone: attention, a scan */
+    bool core;        /* between the tokens of a sequence, or for that alone: attention, a scan */
     uint8_t kv_dtype; /* attention: RhDtype of cached keys and values; NONE: as `dtype` */
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */

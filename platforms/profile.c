@@ -12,6 +12,7 @@
 
 #define CORRECTION "device.gemm.correction"
 #define KERNELS    "device.kernels"
+#define PEERS      "device.peer_reduce"
 
 static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node, RhPlatform *p)
 {
@@ -51,6 +52,8 @@ static void apply_facts(RhJson *doc, const RhJsonNode *facts, RhPlatform *p)
     for (const RhJsonNode *n = rh_json_first(facts); n; n = rh_json_next(n)) {
         if (strcmp(rh_json_key(n), KERNELS) == 0)
             apply_kernels(doc, facts, p->device);
+        else if (strcmp(rh_json_key(n), PEERS) == 0 && rh_json_object(doc, facts, PEERS))
+            rh_peer_reduce_read(doc, n, &p->device->peers);
         else if (strcmp(rh_json_key(n), CORRECTION) != 0)
             apply_fact(doc, facts, n, p);
         else if (rh_json_object(doc, facts, CORRECTION))

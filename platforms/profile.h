@@ -6,7 +6,7 @@
  *                              "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
  * Keys are the paths of `--set`, "device.gemm.correction" (platforms/gemm_correction.h) and
- * "device.kernels", a list (platforms/surface.h). Facts
+ * "device.kernels", a list (platforms/surface.h), and "device.peer_reduce" (platforms/peer_reduce.h). Facts
  * of a device hold for the one that "device" names. */
 #include "base/json.h"
 #include "platforms/platform.h"
