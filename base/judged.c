@@ -180,6 +180,9 @@ RhJudgedFigures rh_judged_figures(const RhJudged *judged, RhJudgedBy by, const c
             judge_memory(row, ran, failed, &f);
         if (row->measured_s <= 0 || row->predicted_s <= 0)
             continue;
+        f.barred_count += row->bar_frac > 0;
+        f.within_count +=
+            row->bar_frac > 0 && fabs(row->measured_s / row->predicted_s - 1) <= row->bar_frac;
         if (row->rivals) {
             Contest *contest = contest_of(contests, row->rivals);
             g_array_append_val(contest->measured, row->measured_s);

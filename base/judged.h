@@ -18,6 +18,16 @@ typedef enum {
     RH_STANDING_LAST,
 } RhStanding;
 
+/* What tells of a job how far off its prediction may be, and how surely its memory suffices. */
+typedef struct {
+    const char *stack;      /* interned, as all of these; NULL: not known */
+    const char *generation; /* of the device, "hopper" */
+    const char *kind;       /* of the model: dense, mixture, hybrid */
+    const char *kernels;    /* that decide what is kept: "flash attention, fused norms" */
+    int32_t gpus;
+    double params; /* of the model */
+} RhLikeness;
+
 typedef struct {
     char *id;                            /* owned: "FILE:LINE" */
     int32_t line;                        /* of the file */
@@ -35,6 +45,8 @@ typedef struct {
     double measured_s, predicted_s;    /* of a step, or of the metric (throughput: tokens a
                                            second); predicted 0: none */
     double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
+    RhLikeness like;
+    double bar_frac; /* its error bar, were there no run of its own table; 0: none */
     double took_s;   /* processor time of predicting it; not reproducible, so in no report */
     char *stands_in; /* owned: what of the run is said by the nearest there is; NULL: nothing */
     char *skipped;   /* owned: why it was not predicted; NULL */
@@ -79,6 +91,7 @@ typedef struct {
     double kendall_tau, regret_frac, regret_worst_frac; /* means over groups of rivals; NAN: none */
     int32_t rivals_count;                               /* such groups */
     int32_t ran_and_fits, ran_but_refused, failed_and_refused, failed_but_fits;
+    int32_t within_count, barred_count; /* steps within their error bar, of those that have one */
     double oom_auc; /* chance that a run that failed has a larger predicted share of its memory than
                        one that ran; NAN without both */
 } RhJudgedFigures;

@@ -17,7 +17,7 @@ typedef struct {
     const char *objective, *emit;
     GPtrArray *limits, *fixes;
     int64_t top;
-    double gap_frac;
+    double gap_frac, risk_frac;
     bool quick, variants;
     /* show */
     bool templated, from_machine;
@@ -28,7 +28,7 @@ typedef struct {
     const char *trace, *on, *program;
     GPtrArray *besides; /* const char* */
     /* validate, calibrate */
-    const char *suite, *cases, *only, *keep, *lab, *measure, *device, *budget, *lists;
+    const char *suite, *cases, *only, *keep, *lab, *measure, *device, *budget, *lists, *record;
     GPtrArray *froms, *tables; /* const char* */
     double holdout_frac, tolerance_frac;
     int64_t runs;

@@ -1,4 +1,5 @@
 /* rehearse plan: how should I train this here? */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/launch/launch.h"
+
+#define RISK_LEAST 1e-9 /* --risk 0%: not one */
 
 /* --- options to RhPlanOptions --- */
 
@@ -43,6 +46,7 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
     return (RhPlanOptions){.objective = objective_of(a->objective),
                            .top = (int32_t)a->top,
                            .gap_frac = a->gap_frac,
+                           .risk_frac = fmax(a->risk_frac, RISK_LEAST),
                            .quick = a->quick,
                            .variants = a->variants,
                            .jobs = (int32_t)a->jobs,
@@ -252,6 +256,9 @@ static const RhOption own[] = {
               "only layouts with this, as tp=8 or recompute=full", .layout_keys = true),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "KEY<=VALUE",
               "only layouts within this, as \"tp<=8\" or \"memory<=100%\"", .layout_keys = true),
+    RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
+              "how many of measured runs as full as a layout may have run out of memory",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
               .high = 100),
     RH_OPTION(variants, "variants", 0, RH_OPTION_FLAG, NULL,
@@ -276,9 +283,10 @@ const RhCommand rh_command_plan = {
              "order), drops those that do not fit in memory, bounds the rest from below, and\n"
              "rehearses the most promising on a simulated network until nothing left can be\n"
              "better by more than --gap.\n\n"
-             "Layouts are ranked that keep within 92 % of the memory, or within --limit\n"
-             "memory<=X; a quicker one that fits but fills more is shown apart. A row is the\n"
-             "best of its kind, --variants shows those that differ by rank order and vpp too.\n\n"
+             "Layouts are ranked that are sure to fit: of measured runs as full at most --risk\n"
+             "ran out of memory; or those within --limit memory<=X. A quicker one that fits,\n"
+             "but less surely, is shown apart. A row is the best of its kind, --variants\n"
+             "shows those that differ by rank order and vpp too.\n\n"
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"

@@ -153,6 +153,12 @@ static int run(const RhArguments *a, GError **error)
             "the published runs it comes with");
         return 2;
     }
+    if (a->record && (a->suite || a->measure)) {
+        rh_fail(error, RH_ERROR_USAGE, "--record is of published runs, not of --suite and --run");
+        return 2;
+    }
+    if (a->record && !rh_output_check_folder(a->record, error))
+        return 2;
     if (a->tolerance_frac > 0 && (a->suite || a->measure)) {
         rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
         return 2;
@@ -168,6 +174,9 @@ static const RhOption own[] = {
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "--cases: exit 1 when the mean error is larger, as in --tolerance 10%",
               .quantity = RH_QUANTITY_FRAC),
+    RH_OPTION(record, "record", 0, RH_OPTION_TEXT, "FILE.json",
+              "write what plans read error bars and odds from (validate/data/record.json)",
+              .neutral = true),
     RH_OPTION(suite, "suite", 0, RH_OPTION_TEXT, "NAME",
               "mpi-quick (8 ranks, four minutes) or mpi-full (16 ranks, half an hour)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "step",

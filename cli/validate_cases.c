@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/record.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/judged.h"
@@ -43,6 +44,16 @@ static bool write_files(const RhArguments *a, const RhJudged *judged, const GPtr
     return true;
 }
 
+/* What plans read error bars and odds from. */
+static bool write_record(const RhArguments *a, const RhJudged *judged, GError **error)
+{
+    if (!a->record)
+        return true;
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    g_autofree char *text = rh_record_json(record, "rehearse validate --record FILE");
+    return rh_output_write(a->record, text, error);
+}
+
 int rh_validate_cases(const RhArguments *a, GError **error)
 {
     RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
@@ -58,7 +69,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     if (!judged)
         return 3;
     g_autoptr(GPtrArray) missed = missed_of(judged, a->tolerance_frac);
-    if (!write_files(a, judged, missed, error))
+    if (!write_files(a, judged, missed, error) || !write_record(a, judged, error))
         return 3;
     g_autofree char *text = a->json ? rh_report_judged_json(judged, missed)
                                     : rh_report_judged_text(judged, a->verbosity > 0);

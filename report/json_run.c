@@ -109,6 +109,20 @@ void rh_put_cost(RhJsonWriter *w, const char *key, const RhCost *cost)
     rh_json_end_object(w);
 }
 
+/* How far off the step may be, and how surely the memory suffices. */
+static void put_trust(RhJsonWriter *w, const RhRehearsal *r)
+{
+    g_autofree char *error = rh_report_error(r);
+    g_autofree char *odds = rh_report_odds(r);
+    rh_put_known(w, "error_frac", rh_report_error_frac(r));
+    rh_json_put_string(w, "error_of", error);
+    if (r->band)
+        rh_json_put_number(w, "odds_frac", 1 - rh_odds_risk(r->band));
+    else
+        rh_json_put_null(w, "odds_frac");
+    rh_json_put_string(w, "odds_of", odds);
+}
+
 static void put_memory(RhJsonWriter *w, const RhTrainMemory *memory)
 {
     rh_json_begin_array(w, "memory");
@@ -148,8 +162,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_string(w, "memory_peak_when", r->memory_when);
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
     rh_json_put_bool(w, "fits", r->fits);
-    /* Nothing like this job was validated yet, so no error can be stated. */
-    rh_json_put_null(w, "error_frac");
+    put_trust(w, r);
     rh_put_known(w, "energy_j", r->energy_j);
     rh_put_known(w, "cost_usd", r->cost_usd);
     rh_json_put_int(w, "events_count", r->events_count);

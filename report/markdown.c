@@ -12,8 +12,7 @@ static void append_question(GString *out, const RhQuestion *q)
     g_autofree char *platform = rh_text_markdown(q->platform_spec);
     g_string_append_printf(out,
                            "%s on %s: %d GPUs, global batch %" G_GINT64_FORMAT
-                           ", sequence %" G_GINT64_FORMAT ", %s, stack %s. rehearse %s, no error "
-                           "bar: nothing like this job has been validated yet.\n\n",
+                           ", sequence %" G_GINT64_FORMAT ", %s, stack %s. rehearse %s.\n\n",
                            model, platform, q->c->job.gpus, q->c->job.global_batch,
                            q->c->job.sequence, q->c->job.recipe->name, q->c->stack->name,
                            q->version);
@@ -28,6 +27,15 @@ static void append_row(GString *out, guint rank, const RhRehearsal *r)
                            100 * rh_report_bubble_frac(r), 100 * rh_report_exposed_frac(r));
 }
 
+static void append_trust(GString *out, const RhRehearsal *r)
+{
+    g_autofree char *error = rh_report_error(r);
+    g_autofree char *odds = rh_report_odds(r);
+    g_string_append_printf(out, "\nError bar of the step: %s.\n", error);
+    if (odds)
+        g_string_append_printf(out, "Odds: %s.\n", odds);
+}
+
 char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan)
 {
     GString *out = g_string_new(NULL);
@@ -35,6 +43,8 @@ char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan)
     g_string_append(out, table_head);
     for (guint i = 0; i < plan->entries->len; i++)
         append_row(out, i + 1, g_ptr_array_index(plan->entries, i));
+    if (plan->entries->len > 0)
+        append_trust(out, g_ptr_array_index(plan->entries, 0));
     return g_string_free(out, FALSE);
 }
 
@@ -44,5 +54,6 @@ char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r)
     append_question(out, q);
     g_string_append(out, table_head);
     append_row(out, 1, r);
+    append_trust(out, r);
     return g_string_free(out, FALSE);
 }

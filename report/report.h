@@ -33,12 +33,16 @@ char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r);
 double rh_report_share(const RhRehearsal *r, const char *name);
 double rh_report_bubble_frac(const RhRehearsal *r);
 double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden behind kernels */
-/* How often measured runs this close to the memory really ran out; nothing where there is room
- * (strategies/search/room.h). */
-void rh_report_watch_memory(GString *out, const RhRehearsal *r);
-/* "Of 17 measured A100 runs predicted this full, 13 ran out; ..."; NULL where there is room. Caller
- * frees. */
-char *rh_report_memory_record(const RhRehearsal *r);
+/* How far off the step may be: "+-4.7 %: within that were 80 % of 22 measured steps of megatron, ...",
+ * or why that is not known. Caller frees. */
+char *rh_report_error(const RhRehearsal *r);
+/* Its share of the step, 0 where it is not known or the step is a bound. */
+double rh_report_error_frac(const RhRehearsal *r);
+/* How surely the memory suffices: "98 % that the memory suffices: of 89 measured runs ..."; NULL where
+ * no such runs are known. Caller frees. */
+char *rh_report_odds(const RhRehearsal *r);
+/* Both, as lines. */
+void rh_report_trust(GString *out, const RhRehearsal *r);
 /* As it is said on the command line: "--gpus 128", "without --limit memory<=50%". Caller frees. */
 char *rh_report_change(const RhSmallestChange *change);
 /* A sequence longer than the model was made for. */

@@ -5,7 +5,6 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
-#include "strategies/search/room.h"
 
 #define CLOCK_S 1e-12 /* less is what the clock rounds */
 
@@ -30,37 +29,80 @@ double rh_report_exposed_frac(const RhRehearsal *r)
     return sum;
 }
 
-/* Counted over the Aleph Alpha layout sweep in calibrate/data/published-steps.csv (arXiv 2311.05610;
- * A100-80GB, 13B to 65B; flash attention with the RMS kernel: 95 rows that ran, 148 that ran out):
- * the peak this program predicts over the memory, against what happened. tests/steps_fit_test.c
- * counts again. */
-static const struct {
-    double from_frac;
-    int runs, out_of_memory;
-} memory_record[] = {{0, 101, 11}, {RH_ROOM_FRAC, 14, 10}, {1.0, 14, 13}, {1.1, 114, 114}};
-
-char *rh_report_memory_record(const RhRehearsal *r)
+double rh_report_error_frac(const RhRehearsal *r)
 {
-    double frac = r->memory.peak_bytes / r->memory_capacity_bytes;
-    size_t band = G_N_ELEMENTS(memory_record) - 1;
-    while (band > 0 && frac < memory_record[band].from_frac)
-        band--;
-    if (band == 0)
-        return NULL;
-    return g_strdup_printf(
-        "Of %d measured A100 runs predicted this full, %d ran out; of %d below %.0f %%, %d",
-        memory_record[band].runs, memory_record[band].out_of_memory, memory_record[0].runs,
-        100 * memory_record[1].from_frac, memory_record[0].out_of_memory);
+    return r->bar && r->events_count > 0 ? r->bar->error_frac : 0;
 }
 
-void rh_report_watch_memory(GString *out, const RhRehearsal *r)
+/* "8.03B". Caller frees. */
+static char *params_text(double params)
 {
-    double frac = r->memory.peak_bytes / r->memory_capacity_bytes;
-    g_autofree char *record = rh_report_memory_record(r);
-    if (!record)
+    bool large = params >= 1e9;
+    return g_strdup_printf("%.3g%c", params / (large ? 1e9 : 1e6), large ? 'B' : 'M');
+}
+
+/* "megatron on hopper, dense, 8.03B to 70.6B, 65 to 512 GPUs" */
+static char *bar_name(const RhErrorBar *bar)
+{
+    g_autofree char *least = params_text(bar->params_least);
+    g_autofree char *most = params_text(bar->params_most);
+    g_autofree char *size =
+        bar->gpus_most == 0 ? g_strdup("")
+        : bar->gpus_most >= RH_LAYOUT_DEGREE_MAX
+            ? g_strdup_printf(", %d GPUs and more", bar->gpus_least)
+            : g_strdup_printf(", %d to %d GPUs", bar->gpus_least, bar->gpus_most);
+    return g_strdup_printf("%s%s%s, %s, %s to %s%s", bar->stack ? bar->stack : "",
+                           bar->stack ? " on " : "", bar->generation, bar->kind, least, most, size);
+}
+
+char *rh_report_error(const RhRehearsal *r)
+{
+    if (r->events_count == 0)
+        return g_strdup("not known: this is a lower bound of the step");
+    if (!r->bar)
+        return g_strdup("not known: no measured step is like this one");
+    g_autofree char *name = bar_name(r->bar);
+    g_autofree char *frac = rh_text_number(100 * r->bar->error_frac, 2);
+    return g_strdup_printf("+-%s %%: within that were %.0f %% of %d measured steps (%s)%s", frac,
+                           100 * RH_RECORD_SHARE, r->bar->steps, name,
+                           r->beyond ? "; no model of this size was measured" : "");
+}
+
+/* "to 85 %", "85 to 105 %", "above 105 %" */
+static char *band_name(const RhOdds *odds, const RhOddsBand *band)
+{
+    double from = rh_odds_from_frac(odds, band);
+    if (!isfinite(band->to_frac))
+        return g_strdup_printf("above %.0f %%", 100 * from);
+    return from > 0 ? g_strdup_printf("%.0f to %.0f %%", 100 * from, 100 * band->to_frac)
+                    : g_strdup_printf("up to %.0f %%", 100 * band->to_frac);
+}
+
+char *rh_report_odds(const RhRehearsal *r)
+{
+    if (!r->band)
+        return NULL;
+    g_autofree char *band = band_name(r->odds, r->band);
+    const char *of = r->odds->stack     ? r->odds->stack
+                     : r->odds->kernels ? r->odds->kernels
+                                        : "all there are";
+    return g_strdup_printf(
+        "%.0f %% that the memory suffices: of %d measured runs predicted %s full "
+        "(%s) %d ran out",
+        100 * (1 - rh_odds_risk(r->band)), r->band->ran + r->band->failed, band, of,
+        r->band->failed);
+}
+
+void rh_report_trust(GString *out, const RhRehearsal *r)
+{
+    g_autofree char *error = rh_report_error(r);
+    g_autofree char *odds = rh_report_odds(r);
+    g_autofree char *first = g_strconcat("error bar: ", error, NULL);
+    rh_text_wrap(out, first, 11, 79);
+    if (!odds)
         return;
-    g_autofree char *line = g_strdup_printf("watch: %.0f %% of the memory. %s", 100 * frac, record);
-    rh_text_wrap(out, line, 7, 79);
+    g_autofree char *second = g_strconcat("odds: ", odds, NULL);
+    rh_text_wrap(out, second, 6, 79);
 }
 
 void rh_report_watch_positions(GString *out, const RhCase *c)
@@ -280,8 +322,7 @@ void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware
     g_string_append_printf(
         out,
         "numbers: GEMM %c, attention %c, memory %c, NVLink %c x %c, NIC %c x %c, gaps %c\n"
-        "         m measured, f fitted, d data sheet, a assumed; error bar: none, as\n"
-        "         nothing like this job has been validated yet\n",
+        "         m measured, f fitted, d data sheet, a assumed\n",
         rh_tag_letter(gemm->tag), rh_tag_letter(curves->attention_peak_frac.tag),
         rh_tag_letter(curves->memory_peak_frac.tag),
         rh_tag_letter(hardware->nvlink_bytes_per_s.tag),

@@ -219,10 +219,13 @@ static void append_best(GString *out, const RhRehearsal *best, RhObjective objec
     g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
     g_string_append_printf(out, "%sbest: %s%s\n", BOLD(style), title, PLAIN(style));
     bool known = best->events_count > 0;
+    g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);
+    g_autofree char *error =
+        rh_report_error_frac(best) > 0 ? g_strdup_printf(" +-%s %%", number) : g_strdup("");
     g_string_append_printf(
-        out, "      %s%s/step   %s%.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n",
-        known ? "" : "at least ", step, known ? "" : "at most ", 100 * best->mfu_frac, tokens,
-        gib(best->memory.peak_bytes), gib(best->memory_capacity_bytes));
+        out, "      %s%s/step%s   %s%.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n",
+        known ? "" : "at least ", step, error, known ? "" : "at most ", 100 * best->mfu_frac,
+        tokens, gib(best->memory.peak_bytes), gib(best->memory_capacity_bytes));
     append_objective(out, best, objective);
     g_string_append_c(out, '\n');
 }
@@ -272,7 +275,7 @@ static void append_approximate(GString *out, const RhPlan *plan)
     append_labelled(out, "approximate", text->str);
 }
 
-/* The quickest that leaves less room: what it would gain, and what such runs came to. */
+/* The quickest that is less sure to fit: what it would gain, and what such runs came to. */
 static void append_fuller(GString *out, const RhPlan *plan)
 {
     const RhRehearsal *r = plan->fuller;
@@ -281,11 +284,11 @@ static void append_fuller(GString *out, const RhPlan *plan)
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
-    g_autofree char *record = rh_report_memory_record(r);
+    g_autofree char *odds = rh_report_odds(r);
     g_autofree char *line = g_strdup_printf(
-        "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB%s%s; --limit 'memory<=100%%' ranks it",
-        title, step, 100 * (1 - r->step_time_s / best->step_time_s), gib(r->memory.peak_bytes),
-        gib(r->memory_capacity_bytes), record ? ". " : "", record ? record : "");
+        "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
+        100 * (1 - r->step_time_s / best->step_time_s), gib(r->memory.peak_bytes),
+        gib(r->memory_capacity_bytes), odds, ceil(100 * rh_odds_risk(r->band)));
     append_labelled(out, "fuller", line);
 }
 
@@ -457,7 +460,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_footnotes(out, plan, options);
     g_string_append_c(out, '\n');
     append_why(out, plan);
-    rh_report_watch_memory(out, g_ptr_array_index(plan->entries, 0));
+    rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     append_fuller(out, plan);
     rh_report_watch_positions(out, q->c);
     append_approximate(out, plan);

@@ -68,6 +68,10 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
     g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
                            style->colored ? "\033[0m" : "");
+    if (rh_report_error_frac(r) > 0) {
+        g_autofree char *error = rh_text_number(100 * rh_report_error_frac(r), 2);
+        g_string_append_printf(out, " +-%s %%", error);
+    }
     if (style->steps > 1)
         g_string_append_printf(out, " (mean of %d steps)", style->steps);
     append_bound(out, q, r);
@@ -79,7 +83,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, r);
-    rh_report_watch_memory(out, r);
+    rh_report_trust(out, r);
     rh_report_watch_positions(out, q->c);
     rh_report_links(out, r->links);
     g_string_append_c(out, '\n');

@@ -53,14 +53,18 @@ static void what_is_ranked_leaves_room_and_the_fuller_stands_apart(void)
     g_autoptr(RhPlan) roomy = small_plan(&o);
     g_autoptr(RhPlan) limited = small_plan(&full);
     for (guint i = 0; i < roomy->entries->len; i++)
-        CU_ASSERT_TRUE(fullness(entry(roomy, i)) <= 0.92);
+        CU_ASSERT_TRUE(rh_odds_risk(entry(roomy, i)->band) <= RH_RISK_FRAC);
     CU_ASSERT_TRUE(roomy->proved && roomy->roomy_count < roomy->fit_count);
     CU_ASSERT_PTR_NOT_NULL_FATAL(roomy->fuller);
-    CU_ASSERT_TRUE(fullness(roomy->fuller) > 0.92 && fullness(roomy->fuller) <= 1);
+    CU_ASSERT_TRUE(rh_odds_risk(roomy->fuller->band) > RH_RISK_FRAC &&
+                   fullness(roomy->fuller) <= 1);
     CU_ASSERT_TRUE(roomy->fuller->step_time_s < entry(roomy, 0)->step_time_s);
     CU_ASSERT_TRUE(rh_layout_equal(&roomy->fuller->layout, &entry(limited, 0)->layout));
     CU_ASSERT_PTR_NULL(limited->fuller);
     CU_ASSERT_EQUAL(limited->roomy_count, limited->fit_count);
+    RhPlanOptions daring = {.gap_frac = 0.002, .risk_frac = 1};
+    g_autoptr(RhPlan) dared = small_plan(&daring);
+    CU_ASSERT_TRUE(rh_layout_equal(&entry(dared, 0)->layout, &entry(limited, 0)->layout));
 }
 
 /* Two GPUs hold the model only at 96 % of their memory. */
@@ -70,7 +74,8 @@ static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
     RhPlanOptions o = {.gap_frac = 0.002};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     CU_ASSERT_TRUE_FATAL(plan->entries->len > 0);
-    CU_ASSERT_TRUE(fullness(entry(plan, 0)) > 0.92 && fullness(entry(plan, 0)) <= 1);
+    CU_ASSERT_TRUE(rh_odds_risk(entry(plan, 0)->band) > RH_RISK_FRAC &&
+                   fullness(entry(plan, 0)) <= 1);
     CU_ASSERT_PTR_NULL(plan->fuller);
 }
 

@@ -5,8 +5,10 @@
 #include <time.h>
 
 #include "base/data.h"
+#include "base/record.h"
 #include "calibrate/steps_task.h"
 #include "sim/engine/workers.h"
+#include "strategies/search/likeness.h"
 #include "strategies/search/rehearse.h"
 #include "validate/cases_translate.h"
 
@@ -211,6 +213,7 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char 
     r.family = t->c.model->family;
     r.strategy = t->strategy;
     r.stack = t->c.stack->name;
+    r.like = rh_likeness_of(&t->c);
     r.measured_s = t->measured_s;
     r.failed = t->measured_s <= 0;
     r.stands_in = g_strdup(t->stands_in);
@@ -294,6 +297,7 @@ RhJudged *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options
     translate_all(table, translator, &b, judged);
     rehearse_all(&b);
     fill(&b, judged);
+    rh_record_hold_out(judged);
     g_array_unref(b.translated);
     g_array_unref(b.items);
     g_array_unref(b.answers);

@@ -3,12 +3,25 @@
 #include <math.h>
 
 #include "sim/run_costs.h"
+#include "strategies/search/likeness.h"
 #include "strategies/train/script.h"
 
 double rh_straggler_factor(const RhCase *c)
 {
     double nodes = ceil((double)c->job.gpus / c->platform->gpus_per_node);
     return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
+}
+
+/* What came of runs like this one. */
+static void fill_record(const RhCase *c, RhRehearsal *r)
+{
+    const RhRecord *record = rh_record_shipped();
+    RhLikeness like = rh_likeness_of(c);
+    r->bar = rh_record_bar(record, &like);
+    r->beyond = r->bar && !rh_error_bar_spans(r->bar, like.params);
+    r->odds = rh_record_odds(record, &like);
+    r->band =
+        r->odds ? rh_odds_band(r->odds, r->memory.peak_bytes / r->memory_capacity_bytes) : NULL;
 }
 
 RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
@@ -18,6 +31,7 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
     r->memory = rh_train_memory(c, layout);
     r->memory_capacity_bytes = rh_train_memory_capacity(c);
     r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes;
+    fill_record(c, r);
     return r;
 }
 

@@ -110,7 +110,7 @@ typedef struct {
 
 static double most_bytes(const RhCase *c, const RhPlanOptions *o)
 {
-    return rh_room(c, o->constraints, o->constraints_count).most_bytes;
+    return rh_room(c, o->constraints, o->constraints_count, o->risk_frac).most_bytes;
 }
 
 /* The least memory of the question with one number changed; INFINITY when nothing fits in what

@@ -468,6 +468,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
 {
     RhPlanOptions o = *options;
     o.top = o.top > 0 ? o.top : 5;
+    o.risk_frac = o.risk_frac > 0 ? o.risk_frac : RH_RISK_FRAC;
     RhDeadline deadline = rh_deadline_in(o.timeout_s);
     gint64 started_us = g_get_monotonic_time();
     g_autoptr(RhPlan) plan = plan_new();
@@ -490,7 +491,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
                 .memories = memories,
                 .screen = screen,
                 .apart = apart,
-                .room = rh_room(c, o.constraints, o.constraints_count),
+                .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
                 .main = {heap, plan->entries, o.top, BATCH, (double)INFINITY},
                 .fuller = {fuller_heap, fuller, 1, FULLER_BATCH, (double)INFINITY},
                 .aside = aside,

@@ -25,10 +25,14 @@ bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GEr
 /* "recompute=full", as it may have been typed; caller frees. */
 char *rh_constraint_text(const RhConstraint *constraint);
 
+/* A layout is ranked where of measured runs as full at most so many ran out of memory. */
+#define RH_RISK_FRAC 0.05
+
 typedef struct {
     RhObjective objective;
     int32_t top;      /* K, default 5 */
     double gap_frac;  /* default 0.002 */
+    double risk_frac; /* default RH_RISK_FRAC; a --limit on memory decides in its place */
     bool quick;       /* by lower bounds; only the first few of the answer are rehearsed */
     bool variants;    /* every rank order and number of model chunks has a row of its own; else the
                          best of a kind stands for them */
@@ -73,9 +77,9 @@ typedef struct {
 
 typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
-    int64_t roomy_count; /* of those that fit, what keeps within ranked_bytes */
-    double ranked_bytes; /* what the entries may need: a share of the device, a --limit, or all of
-                            the device where nothing keeps within that share */
+    int64_t roomy_count;       /* of those that fit, what keeps within ranked_bytes */
+    double ranked_bytes;       /* what the entries may need: by their odds, a --limit, or all of the
+                            device where nothing keeps within that */
     int64_t too_large_count;   /* left out: more tasks than a search rehearses */
     double too_large_bound_s;  /* the least bound of those, INFINITY for none */
     int64_t lost_count;        /* left out: the machine had not the memory for their rehearsal */

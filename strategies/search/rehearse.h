@@ -1,6 +1,7 @@
 #pragma once
 /* One layout rehearsed: everything the reports show about it. */
 #include "base/cost.h"
+#include "base/record.h"
 #include "sim/engine/engine.h"
 #include "strategies/train/train.h"
 
@@ -15,8 +16,12 @@ typedef struct {
     char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;
     bool fits;
-    double energy_j; /* device power x time x GPUs; 0 = unknown */
-    double cost_usd; /* per step; 0 = unknown */
+    bool beyond;            /* the model is smaller or larger than those of its bar */
+    const RhErrorBar *bar;  /* of the record; NULL: nothing like the job was measured */
+    const RhOdds *odds;     /* of the record; NULL: no such runs are known */
+    const RhOddsBand *band; /* of those, that of this peak */
+    double energy_j;        /* device power x time x GPUs; 0 = unknown */
+    double cost_usd;        /* per step; 0 = unknown */
     int64_t events_count;
     double bytes_total, bytes_as_flows; /* communication of a step, and what of it went as SimGrid
                                            flows */

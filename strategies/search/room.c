@@ -2,14 +2,20 @@
 
 #include <math.h>
 
-RhRoom rh_room(const RhCase *c, const RhConstraint *constraints, int32_t count)
+#include "base/record.h"
+#include "strategies/search/likeness.h"
+
+RhRoom rh_room(const RhCase *c, const RhConstraint *constraints, int32_t count, double risk)
 {
     double capacity = rh_train_memory_capacity(c), most = capacity;
+    RhLikeness like = rh_likeness_of(c);
+    const RhOdds *odds = rh_record_odds(rh_record_shipped(), &like);
     bool limited = false;
     for (int32_t i = 0; i < count; i++)
         if (!constraints[i].knob) {
             most = fmin(most, constraints[i].value * capacity);
             limited = true;
         }
-    return (RhRoom){limited ? most : RH_ROOM_FRAC * capacity, most};
+    double ranked = odds ? fmin(most, rh_odds_room(odds, risk) * capacity) : most;
+    return (RhRoom){limited ? most : ranked, most};
 }

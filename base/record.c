@@ -1,0 +1,112 @@
+#include "base/record.h"
+
+#include <math.h>
+
+#include "base/data.h"
+
+static void odds_free(void *data)
+{
+    RhOdds *odds = data;
+    g_array_unref(odds->bands);
+    g_free(odds);
+}
+
+RhRecord *rh_record_new(void)
+{
+    RhRecord *record = g_new0(RhRecord, 1);
+    record->made_on = g_strdup("");
+    record->bars = g_array_new(FALSE, TRUE, sizeof(RhErrorBar));
+    record->odds = g_ptr_array_new_with_free_func(odds_free);
+    return record;
+}
+
+void rh_record_free(RhRecord *record)
+{
+    if (!record)
+        return;
+    g_free(record->made_on);
+    g_array_unref(record->bars);
+    g_ptr_array_unref(record->odds);
+    g_free(record);
+}
+
+const RhRecord *rh_record_shipped(void)
+{
+    static RhRecord *shipped;
+    if (!shipped) {
+        g_autofree char *path =
+            g_build_filename(rh_data_dir(), "validate", "data", "record.json", NULL);
+        shipped = rh_record_load(path, NULL);
+        shipped = shipped ? shipped : rh_record_new();
+    }
+    return shipped;
+}
+
+/* Names are interned. */
+static bool agrees(const char *named, const char *is)
+{
+    return named == NULL || named == is;
+}
+
+bool rh_error_bar_spans(const RhErrorBar *bar, double params)
+{
+    return params >= bar->params_least && params <= bar->params_most;
+}
+
+static bool names(const RhErrorBar *bar, const RhLikeness *like)
+{
+    bool sized =
+        bar->gpus_most == 0 || (like->gpus >= bar->gpus_least && like->gpus <= bar->gpus_most);
+    return sized && agrees(bar->stack, like->stack) && agrees(bar->generation, like->generation) &&
+           agrees(bar->kind, like->kind);
+}
+
+const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like)
+{
+    const RhErrorBar *nearest = NULL;
+    for (guint i = 0; i < record->bars->len; i++) {
+        const RhErrorBar *bar = &g_array_index(record->bars, RhErrorBar, i);
+        if (!names(bar, like))
+            continue;
+        if (rh_error_bar_spans(bar, like->params))
+            return bar;
+        nearest = nearest ? nearest : bar;
+    }
+    return nearest;
+}
+
+const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like)
+{
+    for (guint i = 0; i < record->odds->len; i++) {
+        const RhOdds *odds = g_ptr_array_index(record->odds, i);
+        if (agrees(odds->stack, like->stack) && agrees(odds->kernels, like->kernels))
+            return odds;
+    }
+    return NULL;
+}
+
+const RhOddsBand *rh_odds_band(const RhOdds *odds, double share)
+{
+    guint i = 0;
+    while (i + 1 < odds->bands->len && share > g_array_index(odds->bands, RhOddsBand, i).to_frac)
+        i++;
+    return &g_array_index(odds->bands, RhOddsBand, i);
+}
+
+double rh_odds_from_frac(const RhOdds *odds, const RhOddsBand *band)
+{
+    const RhOddsBand *first = &g_array_index(odds->bands, RhOddsBand, 0);
+    return band == first ? 0 : band[-1].to_frac;
+}
+
+double rh_odds_room(const RhOdds *odds, double risk)
+{
+    double room = 0;
+    for (guint i = 0; i < odds->bands->len; i++) {
+        const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
+        if (rh_odds_risk(band) > risk)
+            break;
+        room = band->to_frac;
+    }
+    return room;
+}

@@ -1,0 +1,82 @@
+#pragma once
+/* What came of runs that were predicted: how far off predictions of a kind were, and how often runs
+ * that were predicted so full ran out of memory. Made from judged runs (base/judged.h) by
+ * `rehearse validate --record FILE`; the tree's own, validate/data/record.json, is what error bars
+ * and odds of plans are read from.
+ *
+ * A bar or odds are of runs that are alike in what they name: the first in the list that names
+ * nothing but what a job is. Of what is like nothing there is no bar, and none is made up. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/judged.h"
+
+#define RH_RECORD_SHARE  0.8 /* of steps lie within an error bar */
+#define RH_RECORD_SCHEMA "rehearse.record/1"
+
+/* NULL, 0: any. */
+typedef struct {
+    const char *stack, *generation, *kind; /* interned */
+    int32_t gpus_least, gpus_most;
+    double params_least, params_most; /* of the models that were measured */
+    double
+        error_frac; /* |measured / predicted - 1| of RH_RECORD_SHARE of the steps is at most this,
+                          each group of them counting the same */
+    int32_t steps;
+    int32_t groups; /* of one source, model and device, which err together */
+} RhErrorBar;
+
+typedef struct {
+    double to_frac; /* predicted peak over the memory, from where the band before ends; INFINITY */
+    int32_t ran, failed;
+} RhOddsBand;
+
+typedef struct {
+    const char *stack, *kernels; /* interned; NULL: any */
+    GArray *bands;               /* RhOddsBand; the share that failed grows from one to the next */
+} RhOdds;
+
+typedef struct {
+    char *made_on;                /* owned: "2026-11-22" */
+    int32_t steps, failed;        /* runs it was made from: with a time, out of memory */
+    int32_t within, barred, bare; /* steps within their bar, of those that have one, and those that
+                                     have none, where a bar is of other sources' runs alone */
+    GArray *bars;                 /* RhErrorBar */
+    GPtrArray *odds;              /* RhOdds*, owned */
+} RhRecord;
+
+RhRecord *rh_record_new(void);
+void rh_record_free(RhRecord *record);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
+
+/* From the runs that count as measurements. Bars need at least 8 steps of 3 groups. Odds are of
+ * tables that tell of runs that failed: of a stack with at least 20 that ran and 20 that failed, of
+ * kernels, and of all; bands begin at multiples of 5 %, and neighbours are told apart by their
+ * runs (95 %). */
+RhRecord *rh_record_make(const RhJudged *judged);
+/* Into each row's `bar_frac` what its bar would be if there were no run of its own table; 0: none. */
+void rh_record_hold_out(RhJudged *judged);
+
+/* RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. */
+RhRecord *rh_record_load(const char *path, GError **error);
+/* `made_by`: the command. Caller frees. */
+char *rh_record_json(const RhRecord *record, const char *made_by);
+/* The tree's, read once; an empty one where there is none. Borrowed, for ever. */
+const RhRecord *rh_record_shipped(void);
+
+/* Were models measured that are no larger, and such that are no smaller? */
+bool rh_error_bar_spans(const RhErrorBar *bar, double params);
+/* The first that spans the model's size, else the first; NULL: nothing like it was measured. */
+const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
+const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
+const RhOddsBand *rh_odds_band(const RhOdds *odds, double share);
+double rh_odds_from_frac(const RhOdds *odds, const RhOddsBand *band); /* where it begins */
+/* The largest share of the memory at which at most `risk` of the runs failed; 0: none, INFINITY:
+ * whatever it is. */
+double rh_odds_room(const RhOdds *odds, double risk);
+
+static inline double rh_odds_risk(const RhOddsBand *band)
+{
+    return (double)band->failed / (band->ran + band->failed);
+}

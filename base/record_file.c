@@ -1,0 +1,150 @@
+/* A record as JSON. */
+#include <math.h>
+
+#include "base/json.h"
+#include "base/record.h"
+
+#define RUNS_MOST (1 << 30)
+
+/* --- in --- */
+
+static void read_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
+{
+    RhErrorBar bar = {.stack = rh_json_string_or(doc, node, "stack", NULL),
+                      .generation = rh_json_string_or(doc, node, "generation", NULL),
+                      .kind = rh_json_string_or(doc, node, "kind", NULL),
+                      .gpus_least =
+                          (int32_t)rh_json_int_or(doc, node, "gpus_least", 1, RUNS_MOST, 0),
+                      .gpus_most = (int32_t)rh_json_int_or(doc, node, "gpus_most", 1, RUNS_MOST, 0),
+                      .params_least = rh_json_number(doc, node, "params_least", 0, 1e18),
+                      .params_most = rh_json_number(doc, node, "params_most", 0, 1e18),
+                      .error_frac = rh_json_number(doc, node, "error_frac", 0, 1e3),
+                      .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
+                      .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
+    g_array_append_val(bars, bar);
+}
+
+static void read_bands(RhJson *doc, const RhJsonNode *list, GArray *bands)
+{
+    double risk = -1;
+    for (const RhJsonNode *n = list ? rh_json_first(list) : NULL; n; n = rh_json_next(n)) {
+        RhOddsBand band = {rh_json_number_or(doc, n, "to_frac", 0, 1e3, (double)INFINITY),
+                           (int32_t)rh_json_int(doc, n, "ran", 0, RUNS_MOST),
+                           (int32_t)rh_json_int(doc, n, "failed", 0, RUNS_MOST)};
+        if (band.ran + band.failed == 0 || rh_odds_risk(&band) <= risk)
+            rh_json_problem(doc, n, "odds grow from band to band", "this band is out of order");
+        else
+            risk = rh_odds_risk(&band);
+        g_array_append_val(bands, band);
+    }
+    if (bands->len == 0)
+        rh_json_problem(doc, list, NULL, "odds need a band");
+}
+
+static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
+{
+    RhOdds *odds = g_new0(RhOdds, 1);
+    odds->stack = rh_json_string_or(doc, node, "stack", NULL);
+    odds->kernels = rh_json_string_or(doc, node, "kernels", NULL);
+    odds->bands = g_array_new(FALSE, FALSE, sizeof(RhOddsBand));
+    g_ptr_array_add(list, odds);
+    read_bands(doc, rh_json_array(doc, node, "bands"), odds->bands);
+}
+
+static RhRecord *read_record(RhJson *doc, GError **error)
+{
+    g_autoptr(RhRecord) record = rh_record_new();
+    const RhJsonNode *root = rh_json_root(doc), *bars = rh_json_array(doc, root, "bars"),
+                     *odds = rh_json_array(doc, root, "odds");
+    const char *schema = rh_json_string(doc, root, "schema");
+    if (g_strcmp0(schema, RH_RECORD_SCHEMA) != 0)
+        rh_json_problem(doc, root, NULL, "\"schema\" is not \"" RH_RECORD_SCHEMA "\"");
+    rh_json_consume(doc, root, "made_by");
+    g_free(record->made_on);
+    record->made_on = g_strdup(rh_json_string(doc, root, "made_on"));
+    record->steps = (int32_t)rh_json_int(doc, root, "steps", 0, RUNS_MOST);
+    record->failed = (int32_t)rh_json_int(doc, root, "failed", 0, RUNS_MOST);
+    record->within = (int32_t)rh_json_int(doc, root, "within", 0, RUNS_MOST);
+    record->barred = (int32_t)rh_json_int(doc, root, "barred", 0, RUNS_MOST);
+    record->bare = (int32_t)rh_json_int(doc, root, "bare", 0, RUNS_MOST);
+    for (const RhJsonNode *n = bars ? rh_json_first(bars) : NULL; n; n = rh_json_next(n))
+        read_bar(doc, n, record->bars);
+    for (const RhJsonNode *n = odds ? rh_json_first(odds) : NULL; n; n = rh_json_next(n))
+        read_odds(doc, n, record->odds);
+    return rh_json_finish(doc, error) ? g_steal_pointer(&record) : NULL;
+}
+
+RhRecord *rh_record_load(const char *path, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    return doc ? read_record(doc, error) : NULL;
+}
+
+/* --- out --- */
+
+static void put_name(RhJsonWriter *w, const char *key, const char *name)
+{
+    if (name)
+        rh_json_put_string(w, key, name);
+}
+
+static void put_bar(RhJsonWriter *w, const RhErrorBar *bar)
+{
+    rh_json_begin_object(w, NULL);
+    put_name(w, "stack", bar->stack);
+    put_name(w, "generation", bar->generation);
+    put_name(w, "kind", bar->kind);
+    if (bar->gpus_most > 0) {
+        rh_json_put_int(w, "gpus_least", bar->gpus_least);
+        rh_json_put_int(w, "gpus_most", bar->gpus_most);
+    }
+    rh_json_put_number(w, "params_least", bar->params_least);
+    rh_json_put_number(w, "params_most", bar->params_most);
+    rh_json_put_number(w, "error_frac", bar->error_frac);
+    rh_json_put_int(w, "steps", bar->steps);
+    rh_json_put_int(w, "groups", bar->groups);
+    rh_json_end_object(w);
+}
+
+static void put_odds(RhJsonWriter *w, const RhOdds *odds)
+{
+    rh_json_begin_object(w, NULL);
+    put_name(w, "stack", odds->stack);
+    put_name(w, "kernels", odds->kernels);
+    rh_json_begin_array(w, "bands");
+    for (guint i = 0; i < odds->bands->len; i++) {
+        const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
+        rh_json_begin_object(w, NULL);
+        if (isfinite(band->to_frac))
+            rh_json_put_number(w, "to_frac", band->to_frac);
+        rh_json_put_int(w, "ran", band->ran);
+        rh_json_put_int(w, "failed", band->failed);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
+char *rh_record_json(const RhRecord *record, const char *made_by)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", RH_RECORD_SCHEMA);
+    rh_json_put_string(w, "made_by", made_by);
+    rh_json_put_string(w, "made_on", record->made_on);
+    rh_json_put_int(w, "steps", record->steps);
+    rh_json_put_int(w, "failed", record->failed);
+    rh_json_put_int(w, "within", record->within);
+    rh_json_put_int(w, "barred", record->barred);
+    rh_json_put_int(w, "bare", record->bare);
+    rh_json_begin_array(w, "bars");
+    for (guint i = 0; i < record->bars->len; i++)
+        put_bar(w, &g_array_index(record->bars, RhErrorBar, i));
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "odds");
+    for (guint i = 0; i < record->odds->len; i++)
+        put_odds(w, g_ptr_array_index(record->odds, i));
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}

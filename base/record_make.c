@@ -1,0 +1,353 @@
+/* A record from judged runs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/record.h"
+
+#define STEPS_LEAST  8 /* of a bar */
+#define GROUPS_LEAST 3
+#define BAND_FRAC    0.05
+#define BANDS_MOST   40
+#define TOLD_APART   1.92 /* of log likelihood: chi-square of one degree at 95 %, halved */
+#define KNOWN_LEAST  20   /* runs of a stack that ran, and that failed */
+
+/* Jobs of about one size. */
+static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
+
+/* What runs are alike in, the most first. */
+typedef enum { LIKE_SIZE, LIKE_STACK, LIKE_GENERATION, LIKE_LAST } Like;
+
+static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
+{
+    return &g_array_index(judged->rows, RhJudgedRow, i);
+}
+
+/* --- error bars --- */
+
+static int32_t size_of(int32_t gpus)
+{
+    int32_t size = 0;
+    while (size + 1 < (int32_t)G_N_ELEMENTS(gpus_to) && gpus > gpus_to[size])
+        size++;
+    return size;
+}
+
+static bool is_step(const RhJudgedRow *row)
+{
+    return !row->skipped && row->standing == RH_STANDING_MEASURED && row->measured_s > 0 &&
+           row->predicted_s > 0;
+}
+
+static bool alike(const RhLikeness *a, const RhLikeness *b, Like like)
+{
+    return a->generation && a->generation == b->generation && a->kind == b->kind &&
+           (like >= LIKE_GENERATION || a->stack == b->stack) &&
+           (like >= LIKE_STACK || size_of(a->gpus) == size_of(b->gpus));
+}
+
+/* The runs, and which of them err together: those of one table, model and device. */
+typedef struct {
+    const RhJudged *judged;
+    int32_t *groups; /* of each row: the first row that is its like */
+    int32_t *counts; /* scratch: rows of each group */
+} Runs;
+
+static Runs runs_of(const RhJudged *judged)
+{
+    guint count = judged->rows->len;
+    Runs runs = {judged, g_new0(int32_t, count + 1), g_new0(int32_t, count + 1)};
+    for (guint i = 0; i < count; i++) {
+        const RhJudgedRow *row = row_at(judged, i);
+        guint k = 0;
+        while (row_at(judged, k)->table != row->table || row_at(judged, k)->model != row->model ||
+               row_at(judged, k)->device != row->device)
+            k++;
+        runs.groups[i] = (int32_t)k;
+    }
+    return runs;
+}
+
+static void runs_clear(Runs *runs)
+{
+    g_free(runs->groups);
+    g_free(runs->counts);
+}
+
+typedef struct {
+    double error_frac, weight;
+} Error;
+
+static int smaller(const void *a, const void *b)
+{
+    const Error *x = a, *y = b;
+    return x->error_frac < y->error_frac ? -1 : x->error_frac > y->error_frac;
+}
+
+/* The least error that RH_RECORD_SHARE of the weight does not exceed. */
+static double quantile(GArray *errors)
+{
+    double sum = 0, so_far = 0;
+    g_array_sort(errors, smaller);
+    for (guint i = 0; i < errors->len; i++)
+        sum += g_array_index(errors, Error, i).weight;
+    for (guint i = 0; i < errors->len; i++) {
+        const Error *e = &g_array_index(errors, Error, i);
+        so_far += e->weight;
+        if (so_far >= RH_RECORD_SHARE * sum * (1 - 1e-12))
+            return e->error_frac;
+    }
+    return (double)NAN;
+}
+
+/* Each group counts the same. Returns how many there are. */
+static int32_t weigh(const Runs *runs, const GArray *rows, GArray *errors)
+{
+    int32_t groups = 0;
+    for (guint i = 0; i < rows->len; i++)
+        groups += runs->counts[runs->groups[g_array_index(rows, guint, i)]]++ == 0;
+    for (guint i = 0; i < rows->len; i++) {
+        guint at = g_array_index(rows, guint, i);
+        const RhJudgedRow *row = row_at(runs->judged, at);
+        Error e = {fabs(row->measured_s / row->predicted_s - 1),
+                   1.0 / runs->counts[runs->groups[at]]};
+        g_array_append_val(errors, e);
+    }
+    for (guint i = 0; i < rows->len; i++)
+        runs->counts[runs->groups[g_array_index(rows, guint, i)]] = 0;
+    return groups;
+}
+
+/* What the bar of jobs like this one names. */
+static RhErrorBar named(const RhLikeness *like, Like level)
+{
+    RhErrorBar bar = {.generation = like->generation,
+                      .kind = like->kind,
+                      .params_least = like->params,
+                      .params_most = like->params};
+    if (level <= LIKE_STACK)
+        bar.stack = like->stack;
+    if (level == LIKE_SIZE) {
+        int32_t size = size_of(like->gpus);
+        bar.gpus_least = size ? gpus_to[size - 1] + 1 : 1;
+        bar.gpus_most = gpus_to[size];
+    }
+    return bar;
+}
+
+/* The bar of what is like `like`, without rows of the table `without` (NULL: of all); false where too
+ * few are. */
+static bool bar_of(const Runs *runs, const RhLikeness *like, Like level, const char *without,
+                   RhErrorBar *bar)
+{
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Error));
+    for (guint i = 0; i < runs->judged->rows->len; i++) {
+        const RhJudgedRow *row = row_at(runs->judged, i);
+        if (is_step(row) && (!without || row->table != without) && alike(&row->like, like, level))
+            g_array_append_val(rows, i);
+    }
+    *bar = named(like, level);
+    bar->params_least = (double)INFINITY;
+    bar->params_most = 0;
+    for (guint i = 0; i < rows->len; i++) {
+        double params = row_at(runs->judged, g_array_index(rows, guint, i))->like.params;
+        bar->params_least = fmin(bar->params_least, params);
+        bar->params_most = fmax(bar->params_most, params);
+    }
+    bar->steps = (int32_t)rows->len;
+    bar->groups = weigh(runs, rows, errors);
+    if (bar->steps < STEPS_LEAST || bar->groups < GROUPS_LEAST)
+        return false;
+    bar->error_frac = quantile(errors);
+    return true;
+}
+
+static bool listed(const GArray *bars, const RhErrorBar *bar)
+{
+    for (guint i = 0; i < bars->len; i++) {
+        const RhErrorBar *b = &g_array_index(bars, RhErrorBar, i);
+        if (b->stack == bar->stack && b->generation == bar->generation && b->kind == bar->kind &&
+            b->gpus_most == bar->gpus_most)
+            return true;
+    }
+    return false;
+}
+
+static void make_bars(const RhJudged *judged, GArray *bars)
+{
+    Runs runs = runs_of(judged);
+    for (int level = LIKE_SIZE; level < LIKE_LAST; level++)
+        for (guint i = 0; i < judged->rows->len; i++) {
+            const RhJudgedRow *row = row_at(judged, i);
+            RhErrorBar bar = named(&row->like, (Like)level);
+            if (is_step(row) && !listed(bars, &bar) &&
+                bar_of(&runs, &row->like, (Like)level, NULL, &bar))
+                g_array_append_val(bars, bar);
+        }
+    runs_clear(&runs);
+}
+
+void rh_record_hold_out(RhJudged *judged)
+{
+    Runs runs = runs_of(judged);
+    for (guint i = 0; i < judged->rows->len; i++) {
+        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        RhErrorBar bar;
+        row->bar_frac = 0;
+        for (int level = LIKE_SIZE; is_step(row) && level < LIKE_LAST; level++) {
+            if (!bar_of(&runs, &row->like, (Like)level, row->table, &bar))
+                continue;
+            bool spans = rh_error_bar_spans(&bar, row->like.params);
+            if (spans || row->bar_frac == 0)
+                row->bar_frac = bar.error_frac;
+            if (spans)
+                break;
+        }
+    }
+    runs_clear(&runs);
+}
+
+/* --- odds of memory --- */
+
+static bool tells_of_failures(const RhJudged *judged, const char *table)
+{
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (row_at(judged, i)->table == table && row_at(judged, i)->failed)
+            return true;
+    return false;
+}
+
+/* Runs of each 5 % of the memory. */
+static void count_runs(const RhJudged *judged, const RhOdds *odds, RhOddsBand *bins)
+{
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhJudgedRow *row = row_at(judged, i);
+        if (row->skipped || row->standing != RH_STANDING_MEASURED || row->capacity_bytes <= 0 ||
+            (odds->stack && odds->stack != row->like.stack) ||
+            (odds->kernels && odds->kernels != row->like.kernels) ||
+            !tells_of_failures(judged, row->table))
+            continue;
+        double at = row->peak_bytes / row->capacity_bytes / BAND_FRAC;
+        RhOddsBand *bin = &bins[at < BANDS_MOST ? MAX((int)ceil(at) - 1, 0) : BANDS_MOST - 1];
+        *(row->failed ? &bin->failed : &bin->ran) += 1;
+    }
+}
+
+/* Band i takes in the one behind it. */
+static void merge(GArray *bands, guint i)
+{
+    RhOddsBand *band = &g_array_index(bands, RhOddsBand, i), next = band[1];
+    *band = (RhOddsBand){next.to_frac, band->ran + next.ran, band->failed + next.failed};
+    g_array_remove_index(bands, i + 1);
+}
+
+static RhOddsBand *band_at(const GArray *bands, guint i)
+{
+    return &g_array_index(bands, RhOddsBand, i);
+}
+
+/* Neighbours that violate the order are pooled: the monotone odds that fit best (isotonic regression). */
+static void order(GArray *bands)
+{
+    for (guint i = 0; i + 1 < bands->len;) {
+        if (rh_odds_risk(band_at(bands, i)) < rh_odds_risk(band_at(bands, i + 1))) {
+            i++;
+            continue;
+        }
+        merge(bands, i);
+        i = i ? i - 1 : 0;
+    }
+}
+
+static double likelihood(const RhOddsBand *band)
+{
+    double runs = band->ran + band->failed, ran = band->ran / runs, failed = band->failed / runs;
+    return (band->ran ? band->ran * log(ran) : 0) + (band->failed ? band->failed * log(failed) : 0);
+}
+
+/* What is lost of the log likelihood when band i and the one behind it are taken for one. */
+static double loss(const GArray *bands, guint i)
+{
+    const RhOddsBand *a = band_at(bands, i), *b = band_at(bands, i + 1);
+    RhOddsBand both = {b->to_frac, a->ran + b->ran, a->failed + b->failed};
+    return likelihood(a) + likelihood(b) - likelihood(&both);
+}
+
+/* Neighbours that their runs do not tell apart are pooled, the most alike first. */
+static void pool(GArray *bands)
+{
+    while (bands->len > 1) {
+        guint least = 0;
+        for (guint i = 1; i + 1 < bands->len; i++)
+            if (loss(bands, i) < loss(bands, least))
+                least = i;
+        if (loss(bands, least) >= TOLD_APART)
+            return;
+        merge(bands, least);
+    }
+}
+
+/* NULL where too few runs are known. */
+static RhOdds *odds_of(const RhJudged *judged, const char *stack, const char *kernels)
+{
+    RhOdds key = {stack, kernels, NULL};
+    RhOddsBand bins[BANDS_MOST] = {{0, 0, 0}};
+    int32_t ran = 0, failed = 0;
+    count_runs(judged, &key, bins);
+    for (int k = 0; k < BANDS_MOST; k++) {
+        bins[k].to_frac = k + 1 < BANDS_MOST ? (k + 1) * BAND_FRAC : (double)INFINITY;
+        ran += bins[k].ran;
+        failed += bins[k].failed;
+    }
+    if (ran < KNOWN_LEAST || failed < KNOWN_LEAST)
+        return NULL;
+    key.bands = g_array_new(FALSE, FALSE, sizeof(RhOddsBand));
+    for (int k = 0; k < BANDS_MOST; k++)
+        if (bins[k].ran + bins[k].failed > 0)
+            g_array_append_val(key.bands, bins[k]);
+    order(key.bands);
+    pool(key.bands);
+    band_at(key.bands, key.bands->len - 1)->to_frac = (double)INFINITY;
+    return g_memdup2(&key, sizeof key);
+}
+
+static void add_odds(const RhJudged *judged, GPtrArray *list, const char *stack,
+                     const char *kernels)
+{
+    for (guint i = 0; i < list->len; i++) {
+        const RhOdds *odds = list->pdata[i];
+        if (odds->stack == stack && odds->kernels == kernels)
+            return;
+    }
+    RhOdds *odds = odds_of(judged, stack, kernels);
+    if (odds)
+        g_ptr_array_add(list, odds);
+}
+
+static void make_odds(const RhJudged *judged, GPtrArray *list)
+{
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (row_at(judged, i)->like.stack)
+            add_odds(judged, list, row_at(judged, i)->like.stack, NULL);
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (row_at(judged, i)->like.kernels)
+            add_odds(judged, list, NULL, row_at(judged, i)->like.kernels);
+    add_odds(judged, list, NULL, NULL);
+}
+
+RhRecord *rh_record_make(const RhJudged *judged)
+{
+    RhRecord *record = rh_record_new();
+    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_free(record->made_on);
+    record->made_on = g_date_time_format(now, "%Y-%m-%d");
+    record->steps = all.figures.count;
+    record->failed = all.failed_and_refused + all.failed_but_fits;
+    record->within = all.within_count;
+    record->barred = all.barred_count;
+    record->bare = record->steps - record->barred;
+    make_bars(judged, record->bars);
+    make_odds(judged, record->odds);
+    return record;
+}

@@ -1,0 +1,27 @@
+#include "strategies/search/likeness.h"
+
+/* "mixture" has experts; "hybrid" mixes tokens by something that keeps a state, in some layers. */
+static const char *kind_of(const RhModel *model)
+{
+    for (int32_t i = 0; i < model->kinds_count; i++)
+        if (model->kinds[i].state_size > 0 || model->kinds[i].conv_size > 0)
+            return "hybrid";
+    return rh_model_experts_kind(model) ? "mixture" : "dense";
+}
+
+RhLikeness rh_likeness_of(const RhCase *c)
+{
+    const RhStack *stack = c->stack;
+    bool measurable =
+        stack->kernel_gap_s.value > 0 && c->platform->messages.sender == RH_SHARING_NONE;
+    const char *generation = measurable ? c->platform->device->generation : NULL;
+    g_autofree char *kernels =
+        g_strdup_printf("%s attention, %s norms", stack->flash_attention ? "flash" : "unfused",
+                        stack->fused_norms ? "fused" : "eager");
+    return (RhLikeness){.stack = g_intern_string(stack->name),
+                        .generation = g_intern_string(generation),
+                        .kind = g_intern_string(kind_of(c->model)),
+                        .kernels = g_intern_string(kernels),
+                        .gpus = c->job.gpus,
+                        .params = (double)rh_model_params(c->model)};
+}
