@@ -179,10 +179,8 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(&k->c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
-    g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
-    g_autofree const RhChunkMemory **each = g_new(const RhChunkMemory *, layout->pp * layout->vpp);
-    for (int32_t g = 0; g < layout->pp * layout->vpp; g++)
-        each[g] = &chunks[g];
+    g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
+    g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
     double peak = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
         RhInFlight in_flight = rh_stage_peak(pieces, each, shape, stage);

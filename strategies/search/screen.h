@@ -73,13 +73,18 @@ typedef struct {
     bool known; /* it was asked for */
 } RhStagePeak;
 
+/* Under one shape. A stage's chunks are under few: as many as there are schedules. */
+typedef struct RhStagePeaks {
+    const RhShape *shape;
+    struct RhStagePeaks *next;
+    RhStagePeak of_stage[];
+} RhStagePeaks;
+
 /* Memory of a shard on a split. */
 typedef struct {
     const RhChunkMemory **chunks; /* per model chunk; the shard's */
     RhStageHeld *held;            /* per stage */
-    GHashTable *peaks;            /* RhShape* -> RhStagePeak, per stage; owned */
-    const RhShape *peaks_shape;   /* asked for last */
-    RhStagePeak *peaks_last;
+    RhStagePeaks *peaks;          /* the latest made first; owned */
 } RhRooms;
 
 typedef struct {

@@ -4,7 +4,10 @@
 void rh_rooms_free(void *data)
 {
     RhRooms *r = data;
-    g_hash_table_destroy(r->peaks);
+    for (RhStagePeaks *peaks = r->peaks, *next; peaks; peaks = next) {
+        next = peaks->next;
+        g_free(peaks);
+    }
     g_free(r->held);
     g_free(r->chunks);
     g_free(r);
@@ -36,14 +39,6 @@ static void forget_rooms(RhScreen *s)
     s->rooms_stages = 0;
 }
 
-static RhStageHeld *held_new(const RhChunkMemory *const *chunks, const RhLayout *l)
-{
-    g_autofree RhChunkMemory *in_a_row = g_new(RhChunkMemory, l->pp * l->vpp);
-    for (int32_t g = 0; g < l->pp * l->vpp; g++)
-        in_a_row[g] = *chunks[g];
-    return rh_stage_held_new(in_a_row, l);
-}
-
 static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split, const RhLayout *l)
 {
     RhRooms *rooms = g_new0(RhRooms, 1);
@@ -53,8 +48,7 @@ static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
     rooms->chunks = g_new(const RhChunkMemory *, split->chunks);
     for (int32_t g = 0; g < split->chunks; g++)
         rooms->chunks[g] = chunk_memory(s, shard, split->content[g], l);
-    rooms->held = held_new(rooms->chunks, l);
-    rooms->peaks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    rooms->held = rh_stage_held_new(rooms->chunks, l);
     g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, rooms);
     return rooms;
 }
@@ -62,14 +56,16 @@ static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
 /* Per stage, of which some may be known. */
 static RhStagePeak *peaks_of(RhRooms *rooms, const RhShape *shape)
 {
-    if (rooms->peaks_shape == shape)
-        return rooms->peaks_last;
-    RhStagePeak *peaks = g_hash_table_lookup(rooms->peaks, shape);
-    if (!peaks)
-        g_hash_table_insert(rooms->peaks, (void *)(uintptr_t)shape,
-                            peaks = g_new0(RhStagePeak, shape->p));
-    rooms->peaks_shape = shape;
-    return rooms->peaks_last = peaks;
+    RhStagePeaks *peaks = rooms->peaks;
+    while (peaks && peaks->shape != shape)
+        peaks = peaks->next;
+    if (!peaks) {
+        peaks = g_malloc0(sizeof *peaks + (gsize)shape->p * sizeof *peaks->of_stage);
+        peaks->shape = shape;
+        peaks->next = rooms->peaks;
+        rooms->peaks = peaks;
+    }
+    return peaks->of_stage;
 }
 
 /* Does no stage need more from step to step alone? */

@@ -73,16 +73,25 @@ RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *l)
     return all;
 }
 
-RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *l)
+const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *l)
+{
+    const RhChunkMemory **each = g_new(const RhChunkMemory *, l->pp * l->vpp);
+    for (int32_t g = 0; g < l->pp * l->vpp; g++)
+        each[g] = &chunks[g];
+    return each;
+}
+
+RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *l)
 {
     RhStageHeld *all = g_new0(RhStageHeld, l->pp);
     for (int32_t stage = 0; stage < l->pp; stage++)
         for (int32_t c = 0; c < l->vpp; c++) {
-            int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c);
-            rh_held_add(&all[stage].states.params, &chunks[g].states.params);
-            all[stage].states.frozen += chunks[g].states.frozen;
-            all[stage].states.linear += chunks[g].states.linear;
-            keep_largest(&all[stage].largest_params, &chunks[g].largest_params);
+            const RhChunkMemory *chunk =
+                chunks[rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c)];
+            rh_held_add(&all[stage].states.params, &chunk->states.params);
+            all[stage].states.frozen += chunk->states.frozen;
+            all[stage].states.linear += chunk->states.linear;
+            keep_largest(&all[stage].largest_params, &chunk->largest_params);
         }
     return all;
 }
@@ -229,7 +238,8 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *hel
 RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t stage)
 {
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
-    g_autofree RhStageHeld *held = rh_stage_held_new(chunks, l);
+    g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, l);
+    g_autofree RhStageHeld *held = rh_stage_held_new(each, l);
     return stage_memory(pieces, &held[stage], l);
 }
 
@@ -255,11 +265,9 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
-    g_autofree RhStageHeld *held = rh_stage_held_new(chunks, layout);
-    g_autofree const RhChunkMemory **each = g_new(const RhChunkMemory *, layout->pp * layout->vpp);
+    g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
+    g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
     RhTrainMemory worst = {0};
-    for (int32_t g = 0; g < layout->pp * layout->vpp; g++)
-        each[g] = &chunks[g];
     for (int32_t stage = 0; stage < layout->pp; stage++) {
         RhInFlight peak = rh_stage_peak(pieces, each, shape, stage);
         RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &peak, layout, stage);

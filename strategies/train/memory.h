@@ -42,8 +42,10 @@ typedef struct {
     RhStates states;
     RhHeld largest_params; /* of one item */
 } RhStageHeld;
-/* Per stage; caller frees. */
-RhStageHeld *rh_stage_held_new(const RhChunkMemory *chunks, const RhLayout *layout);
+/* Where each of them is; caller frees. */
+const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);
+/* Per stage, of chunks wherever they are; caller frees. */
+RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *layout);
 /* In flight when the stage is fullest; `chunks` per model chunk. */
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
                          const RhShape *shape, int32_t stage);
