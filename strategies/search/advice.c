@@ -39,10 +39,27 @@ static bool take_least(const RhLayout *layout, void *user)
     return true;
 }
 
+/* Weights, gradients and optimizer states of the model, once. */
+static double states_bytes(const RhCase *c)
+{
+    bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
+    double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
+    return (double)rh_model_params(c->model) * (RH_WEIGHT_BYTES + trained);
+}
+
+/* All GPUs together hold the states at least once, so one of them holds its share or more: where that
+ * is too much no layout fits. Less by what rounding may do. */
+static bool states_fit(const RhCase *c, double most_bytes)
+{
+    return states_bytes(c) / c->job.gpus * (1 - 1e-9) <= most_bytes;
+}
+
 /* INFINITY where every layout needs more than `most_bytes`. */
 static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
                          double most_bytes)
 {
+    if (!states_fit(c, most_bytes))
+        return (double)INFINITY;
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
     Least least = {screen, false, most_bytes};
@@ -227,9 +244,7 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadli
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
     Search s = {c, o, deadline, changes};
     int32_t node = c->platform->gpus_per_node;
-    bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
-    double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
-    plan->states_bytes = (double)rh_model_params(c->model) * (RH_WEIGHT_BYTES + trained);
+    plan->states_bytes = states_bytes(c);
     try_without_constraints(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
     /* More samples help only where there are too few for every GPU to be a replica. */
