@@ -253,7 +253,7 @@ struct RhScreen {
     GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
     GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
     GArray *contents;         /* RhChunkItems: a chunk of each */
-    int64_t rooms_stages;     /* of all rooms that are kept */
+    double rooms_bytes;       /* of all rooms that are kept */
     int64_t flows_steps;      /* of all scripts that are kept */
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */

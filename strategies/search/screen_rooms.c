@@ -27,7 +27,7 @@ static const RhChunkMemory *chunk_memory(const RhScreen *s, RhShardCost *shard, 
 }
 
 /* Layouts come in the order of the space: what is asked for no more is a long stretch behind. */
-#define ROOMS_STAGES_MAX 400000 /* of all rooms together */
+#define ROOMS_BYTES_MAX 4e7 /* of what all rooms together hold by stage and by chunk */
 
 static void forget_rooms(RhScreen *s)
 {
@@ -36,15 +36,16 @@ static void forget_rooms(RhScreen *s)
     g_hash_table_iter_init(&shards, s->shards.table);
     while (g_hash_table_iter_next(&shards, NULL, &shard))
         g_hash_table_remove_all(((RhShardCost *)shard)->rooms);
-    s->rooms_stages = 0;
+    s->rooms_bytes = 0;
 }
 
 static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split, const RhLayout *l)
 {
     RhRooms *rooms = g_new0(RhRooms, 1);
-    if (s->rooms_stages > ROOMS_STAGES_MAX)
+    if (s->rooms_bytes > ROOMS_BYTES_MAX)
         forget_rooms(s);
-    s->rooms_stages += l->pp;
+    s->rooms_bytes += (double)l->pp * sizeof *rooms->held;
+    s->rooms_bytes += (double)split->chunks * sizeof *rooms->chunks;
     rooms->chunks = g_new(const RhChunkMemory *, split->chunks);
     for (int32_t g = 0; g < split->chunks; g++)
         rooms->chunks[g] = chunk_memory(s, shard, split->content[g], l);
