@@ -591,6 +591,31 @@ static void a_mixture_keeps_a_copy_for_each_expert(void)
                    1024 * (2 * 2 * 2048 + 4 * 16 + 4 * 2 * (2048 + 3 * 704) + 2 * 3 * 704), 1e-14);
 }
 
+/* A grouped GEMM reads as many experts as T draws of k of E, without repeats in one, touch in the mean:
+ * E (1 - (1 - k/E)^T). */
+static void few_tokens_ask_few_experts(void)
+{
+    static const struct {
+        const char *model;
+        int64_t tokens, busy;
+    } cases[] = {{MIXTRAL, 1, 2},                                  /* 8 (1 - 0.75) */
+                 {MIXTRAL, 2, 4},                                  /* 8 (1 - 0.75^2) = 3.5 */
+                 {MIXTRAL, 4, 5},                                  /* 8 (1 - 0.75^4) = 5.47 */
+                 {MIXTRAL, 64, 8}, {SHARED, 1, 4}, {SHARED, 2, 7}, /* 16 (1 - 0.75^2) */
+                 {SHARED, 256, 16}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(RhModel) m = load(cases[i].model);
+        RhShard shard = shard_of(1, 1024, (int64_t)cases[i].tokens);
+        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[m->layers_count - 1]];
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        rh_block_kernels(m, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_DECODE, &shard, kernels);
+        int64_t busy = 0;
+        for (guint k = 0; k < kernels->len; k++)
+            busy = MAX(busy, g_array_index(kernels, RhKernel, k).batch);
+        CU_ASSERT_EQUAL(busy, cases[i].busy);
+    }
+}
+
 /* Two fp32 copies of whatever an eager RMS norm is given: the hidden state, queries and keys that
  * have a norm, latents. */
 static void every_eager_norm_keeps_its_copies(void)
@@ -727,6 +752,7 @@ int main(void)
             {"a_mixture_keeps_a_copy_for_each_expert", a_mixture_keeps_a_copy_for_each_expert},
             {"latent_attention_decodes_from_latents", latent_attention_decodes_from_latents},
             {"fused_kernels_touch_each_tensor_once", fused_kernels_touch_each_tensor_once},
+            {"few tokens ask few experts", few_tokens_ask_few_experts},
             {"every_eager_norm_keeps_its_copies", every_eager_norm_keeps_its_copies},
             {"bytes_grow_with_the_micro_batch", bytes_grow_with_the_micro_batch},
             {"a_prompt_needs_what_forward_needs_but_one_row_of_logits",

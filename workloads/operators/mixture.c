@@ -147,10 +147,17 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* Experts that have tokens, and what each has of them, in whole rows. */
+/* Experts that have tokens, and what each has of them, in whole rows. Each token asks for k of all E
+ * experts, evenly: one of them has none of T tokens with probability (1 - k/E)^T. */
 static int64_t busy_experts(const Routed *r)
 {
-    return MAX(MIN(r->experts, r->tokens), 1);
+    double tokens = (double)r->tokens, experts = (double)r->experts;
+    if (r->routing.experts == 0) /* spread evenly, as it was said */
+        return MAX(MIN(r->experts, r->tokens), 1);
+    double asked = MIN((double)r->routing.chosen / r->routing.experts, 1);
+    double of_each = tokens / experts; /* T k/E */
+    double busy = experts * (1 - pow(1 - asked, of_each / asked));
+    return MAX(MIN((int64_t)round(busy), r->tokens), 1);
 }
 
 static int64_t rows_of_each(const Routed *r)
