@@ -69,6 +69,7 @@ static void no_service_is_faster_than_its_bound(void)
                 {"vllm", "tp2,replicas=2,batch=64,chunk=2048", {100, 200}, {200, 400}},
                 {"vllm", "tp1,batch=1024,chunk=16384", {4000, 6000}, {8, 16}},
                 {"vllm", "tp1,replicas=2,chunk=8192/tp1,batch=128", {820, 1024}, {103, 128}},
+                {"vllm", "tp1,pp2,batch=64", {820, 1024}, {103, 128}},
                 {"sglang", "server=sglang,tp1", {820, 1024}, {103, 128}},
                 {"trtllm", "server=trtllm,tp2,batch=64", {820, 1024}, {103, 128}}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -108,7 +109,7 @@ static void a_rate_is_kept_and_a_higher_one_broken(void)
     RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<4ms"),
                                   .gpus = 2,
                                   .mode = RH_SERVE_COLOCATED,
-                                  .fixed = {.tp = 1},
+                                  .fixed = {.tp = 1, .pp = 1},
                                   .span_s = 20,
                                   .jobs = 1};
     g_autoptr(RhServePlan) plan = plan_of(&k, &options);
@@ -154,7 +155,7 @@ static void the_fewest_gpus_keep_a_given_rate(void)
                                   .rate_per_s = 150,
                                   .gpus = 8,
                                   .mode = RH_SERVE_COLOCATED,
-                                  .fixed = {.tp = 1, .batch = 64, .chunk = 2048},
+                                  .fixed = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048},
                                   .span_s = 20,
                                   .jobs = 1};
     g_autoptr(RhServePlan) plan = plan_of(&k, &options);

@@ -14,14 +14,15 @@
 #include "strategies/search/serve_plan.h"
 #include "strategies/serve/server.h"
 
-#define CHUNKS_MOST 64
+#define CHUNKS_MOST 256
 #define POINTS_MOST 32
 #define STRIDES     8 /* places of p between none and as much as an iteration may have */
 
 typedef struct {
     RhIterations *it;
     double input, output; /* I, O */
-    double chunk;         /* tokens of an iteration, at most */
+    double batch, chunk;  /* sequences, and tokens of an iteration, at most */
+    int32_t groups;       /* of one server, that work beside one another (dp, pp) */
 } Bounding;
 
 typedef struct {
@@ -38,18 +39,29 @@ static void set_lengths(Bounding *x, const RhRequests *requests)
     }
 }
 
-/* T(b, p): sequences half made; whole prompts, and the middle of one more. */
+/* Whole prompts, and the middle of one more, appended to `chunks`, as long as there is room. Returns how
+ * many of them end a prompt. */
+static int32_t add_chunks(const Bounding *x, double tokens, int32_t most, RhChunk *chunks,
+                          int32_t *count)
+{
+    int32_t ended = 0, input = (int32_t)fmax(1, floor(x->input)), last = *count + most - 1;
+    for (double left = floor(tokens); left >= 1; (*count)++) {
+        int32_t of_one = (int32_t)fmin(left, input);
+        int32_t taken = *count == last ? (int32_t)left : of_one;
+        chunks[*count] = (RhChunk){(input - of_one) / 2, taken};
+        left -= taken;
+        ended += of_one == input;
+    }
+    return ended;
+}
+
+/* T(b, p): sequences half made, and prompts dealt out evenly to the server's groups. */
 static double iteration_s(const Bounding *x, double b, double p)
 {
     RhChunk chunks[CHUNKS_MOST];
-    int32_t count = 0, ended = 0, input = (int32_t)fmax(1, floor(x->input));
-    for (double left = floor(p); left >= 1 && count < CHUNKS_MOST; count++) {
-        int32_t tokens = (int32_t)fmin(left, input);
-        bool last = count == CHUNKS_MOST - 1;
-        chunks[count] = (RhChunk){(input - tokens) / 2, last ? (int32_t)left : tokens};
-        left -= last ? left : tokens;
-        ended += tokens == input;
-    }
+    int32_t count = 0, ended = 0, groups = MIN(x->groups, CHUNKS_MOST);
+    for (int32_t g = 0; g < groups; g++)
+        ended += add_chunks(x, p / groups, CHUNKS_MOST / groups, chunks, &count);
     RhBatch batch = {.decodes = (int32_t)b,
                      .contexts = (int64_t)(b * (x->input + x->output / 2)),
                      .chunks = chunks,
@@ -137,19 +149,21 @@ static double batch_within(const Bounding *x, double most, bool prompts_too, dou
 }
 
 /* What limits on sequences, tokens and cache let one replica continue at once. */
-static double most_at_once(const Bounding *x, const RhService *service, const RhPool *pool,
-                           const RhServer *server, int32_t which)
+static double most_at_once(const Bounding *x, const RhService *service, int32_t which)
 {
     double tokens = (double)rh_service_room(service, which).tokens;
-    double batch = pool->batch > 0 ? pool->batch : server->batch;
-    return fmax(1, fmin(fmin(batch, x->chunk), tokens / (x->input + x->output / 2)));
+    return fmax(1, fmin(fmin(x->batch, x->chunk), tokens / (x->input + x->output / 2)));
 }
 
+/* Limits of a deployment are of one of the groups of attention. */
 static Bounding bounding_of(const RhService *service, const RhDeployment *d, const RhServer *server,
                             const RhRequests *requests, int32_t which)
 {
+    const RhPool *pool = &d->pools[which];
     Bounding x = {.it = rh_service_iterations(service, which),
-                  .chunk = d->pools[which].chunk > 0 ? d->pools[which].chunk : server->chunk};
+                  .batch = (pool->batch > 0 ? pool->batch : server->batch) * (double)pool->dp,
+                  .chunk = (pool->chunk > 0 ? pool->chunk : server->chunk) * (double)pool->dp,
+                  .groups = pool->dp * pool->pp};
     set_lengths(&x, requests);
     return x;
 }
@@ -158,7 +172,7 @@ static double bound_together(const RhService *service, const RhDeployment *d,
                              const RhServer *server, const RhRequests *requests, double limit_s)
 {
     Bounding x = bounding_of(service, d, server, requests, 0);
-    double most = most_at_once(&x, service, &d->pools[0], server, 0);
+    double most = most_at_once(&x, service, 0);
     double b = batch_within(&x, most, true, limit_s);
     return b < 1 ? 0 : d->pools[0].replicas / request_s(&x, b);
 }
@@ -169,8 +183,7 @@ static double bound_apart(const RhService *service, const RhDeployment *d, const
 {
     Bounding prompts = bounding_of(service, d, server, requests, 0),
              tokens = bounding_of(service, d, server, requests, 1);
-    double steps = prompts.output - 1,
-           most = most_at_once(&tokens, service, &d->pools[1], server, 1);
+    double steps = prompts.output - 1, most = most_at_once(&tokens, service, 1);
     double b = batch_within(&tokens, most, false, limit_s);
     prompts.output = 1;
     double read = d->pools[0].replicas / request_s(&prompts, 0);
