@@ -207,7 +207,7 @@ static bool load(const RhArguments *a, RhAsked *asked, GError **error)
     return true;
 }
 
-static void draw(const RhArguments *a, RhAsked *asked)
+static void draw(RhAsked *asked)
 {
     const RhRequestsPlan *plan = &asked->plan;
     asked->list = rh_requests_draw(plan);
@@ -216,7 +216,6 @@ static void draw(const RhArguments *a, RhAsked *asked)
             ? g_strdup_printf("%d-%d tokens in, %d-%d out", plan->input.low, plan->input.high,
                               plan->output.low, plan->output.high)
             : g_strdup_printf("%d tokens in, %d out", plan->input.high, plan->output.high);
-    (void)a;
 }
 
 /* Whose arrivals, and at what rate. */
@@ -256,7 +255,7 @@ RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)
         (a->lengths && !read_lengths(a->lengths, &asked->plan, error)))
         return NULL;
     if (a->lengths)
-        draw(a, asked);
+        draw(asked);
     else if (!load(a, asked, error))
         return NULL;
     return settle(a, asked, rate_open, error) ? g_steal_pointer(&asked) : NULL;

@@ -102,7 +102,7 @@ static void what_was_refused_breaks_levels_and_no_mean(void)
     for (guint i = 0; i < 20; i++) {
         RhServed *s = &g_array_index(result->served, RhServed, i * 5);
         s->outcome = i % 2 ? RH_SERVED_REFUSED : RH_SERVED_UNFINISHED;
-        s->t_first_s = s->t_end_s = NAN;
+        s->t_first_s = s->t_end_s = (double)NAN;
     }
     RhOutcome fewer = rh_outcome(result, &slos);
     CU_ASSERT_EQUAL(fewer.refused_count, 10);
