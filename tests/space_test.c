@@ -1,4 +1,5 @@
 /* The space of layouts, and the constraints on it. */
+#include <gsl/gsl_rng.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -130,17 +131,81 @@ static void memory_has_only_an_upper_limit(void)
     }
 }
 
+/* Rules that are asked one by one refuse what all of them together do. */
+static void rules_apart_are_the_rules_together(void)
+{
+    static const char *const models[] = {"llama-3.1-8b", "qwen3-30b-a3b"};
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    for (size_t q = 0; q < G_N_ELEMENTS(models); q++) {
+        g_auto(TrainKit) k = train_kit(models[q], "dgx-h100:2", "megatron", 32, 32768);
+        int32_t legal = 0;
+        for (int i = 0; i < 20000; i++) {
+            RhLayout l = rh_layout_default();
+            l.tp = 1 << gsl_rng_uniform_int(rng, 4);
+            l.cp = 1 << gsl_rng_uniform_int(rng, 3);
+            l.pp = 1 << gsl_rng_uniform_int(rng, 3);
+            l.dp = MAX(16 / (l.tp * l.cp * l.pp), 1);
+            l.ulysses = (int32_t)gsl_rng_uniform_int(rng, 3) + 1;
+            l.ep = gsl_rng_uniform_int(rng, 2) ? 1 << gsl_rng_uniform_int(rng, 4) : 1;
+            l.etp = (int32_t)gsl_rng_uniform_int(rng, 2);
+            l.microbatch = 1 << gsl_rng_uniform_int(rng, 3);
+            l.schedule = (RhPipelineKind)(1 + gsl_rng_uniform_int(rng, RH_PIPELINE_LAST - 1));
+            l.vpp = (int32_t)gsl_rng_uniform_int(rng, 3) + 1;
+            l.zero = (int32_t)gsl_rng_uniform_int(rng, 4);
+            l.shard = (int32_t)gsl_rng_uniform_int(rng, 3) * 2;
+            l.sequence_parallel = gsl_rng_uniform_int(rng, 2) != 0;
+            bool apart = rh_train_job_legal(&k.c, NULL);
+            for (int r = 0; rh_train_rules[r].legal; r++)
+                apart = apart && rh_train_rules[r].legal(&k.c, &l);
+            CU_ASSERT_EQUAL(apart, rh_train_legal(&k.c, &l, NULL));
+            legal += apart;
+        }
+        CU_ASSERT_TRUE(legal > 20);
+    }
+    gsl_rng_free(rng);
+}
+
+/* What flags alone change is searched where it can matter. */
+static void the_space_has_what_flags_change(void)
+{
+    g_auto(TrainKit) dense = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 8, 32768);
+    g_auto(TrainKit) experts = train_kit("qwen3-30b-a3b", "dgx-h100:2", "megatron", 16, 4096);
+    g_autoptr(GArray) some = rh_space_list(&dense.c, NULL, 0);
+    g_autoptr(GArray) others = rh_space_list(&experts.c, NULL, 0);
+    int32_t gathers = 0, exchanges = 0, shards = 0, sent_once = 0, spread = 0;
+    for (guint i = 0; i < some->len; i++) {
+        const RhLayout *l = at(some, i);
+        gathers += l->kv == RH_CONTEXT_GATHER;
+        exchanges += l->ulysses > 1;
+        shards += l->shard > 0;
+        if (l->ulysses > 1) /* no key-value head twice */
+            CU_ASSERT_EQUAL(dense.model->kinds[0].kv_heads % (l->tp * l->ulysses), 0);
+        if (l->shard > 0)
+            CU_ASSERT_TRUE(l->zero == 3 && l->shard * l->tp == 8);
+    }
+    for (guint i = 0; i < others->len; i++) {
+        sent_once += at(others, i)->dispatch == RH_DISPATCH_DEEPEP;
+        spread += at(others, i)->ep > 1;
+    }
+    CU_ASSERT_TRUE(gathers > 0 && exchanges > 0 && shards > 0);
+    CU_ASSERT_TRUE(sent_once > 0);
+    CU_ASSERT_EQUAL(spread, 2 * sent_once);
+}
+
 int main(void)
 {
     return rh_test_main(
-        "space", (RhTest[]){{"the_space_is_every_canonical_legal_layout",
-                             the_space_is_every_canonical_legal_layout},
-                            {"a_stack_without_sequence_parallelism_has_none",
-                             a_stack_without_sequence_parallelism_has_none},
-                            {"megatron_shards_gradients_without_stages_only",
-                             megatron_shards_gradients_without_stages_only},
-                            {"no_layout_is_listed_twice", no_layout_is_listed_twice},
-                            {"constraints_hold", constraints_hold},
-                            {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
-                            {0}});
+        "space",
+        (RhTest[]){{"the_space_is_every_canonical_legal_layout",
+                    the_space_is_every_canonical_legal_layout},
+                   {"a_stack_without_sequence_parallelism_has_none",
+                    a_stack_without_sequence_parallelism_has_none},
+                   {"megatron_shards_gradients_without_stages_only",
+                    megatron_shards_gradients_without_stages_only},
+                   {"no_layout_is_listed_twice", no_layout_is_listed_twice},
+                   {"rules_apart_are_the_rules_together", rules_apart_are_the_rules_together},
+                   {"the_space_has_what_flags_change", the_space_has_what_flags_change},
+                   {"constraints_hold", constraints_hold},
+                   {"memory_has_only_an_upper_limit", memory_has_only_an_upper_limit},
+                   {0}});
 }
