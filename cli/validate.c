@@ -135,12 +135,14 @@ static int run_step(const RhArguments *a, GError **error)
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_NONE},
+                          drawn[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_SVG,
+                                     RH_OUTPUT_NONE};
     if (a->lists)
         return write_lists(a->lists, error);
     if (a->lab)
         return print_topology(a->lab, error);
-    if (!rh_outputs_check(a->outputs, kinds, error))
+    if (!rh_outputs_check(a->outputs, a->suite || a->measure ? kinds : drawn, error))
         return 2;
     if (a->measure && strcmp(a->measure, "step") != 0) {
         rh_fail(error, RH_ERROR_USAGE, "--run %s: step is what can be run", a->measure);
@@ -211,7 +213,8 @@ const RhCommand rh_command_validate = {
              "comes with; --cases FILE.csv predicts those of a file: model, GPU, layout and\n"
              "step time, a row each, plain or gzipped; a row without a time ran out of memory.\n"
              "What cannot be said is skipped with its reason. Rows that a constant was fitted\n"
-             "to and rows typed from memory are told apart.\n\n"
+             "to and rows typed from memory are told apart. -o x.svg draws predicted against\n"
+             "measured.\n\n"
              "--suite rehearses programs, performs the same for real with MPI in a network lab\n"
              "on this machine (network namespaces, veth, token buckets), and lays one over\n"
              "the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when\n"

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/judged.h"
+#include "report/scatter.h"
 #include "validate/cases.h"
 #include "validate/served.h"
 
@@ -35,9 +36,10 @@ static bool write_files(const RhArguments *a, const RhJudged *judged, const GPtr
 {
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
-        g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_JSON
-                                    ? rh_report_judged_json(judged, missed)
-                                    : rh_report_judged_markdown(judged);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_JSON  ? rh_report_judged_json(judged, missed)
+                                : kind == RH_OUTPUT_SVG ? rh_report_scatter_svg(judged)
+                                                        : rh_report_judged_markdown(judged);
         if (!rh_output_write(path, text, error))
             return false;
     }
@@ -45,11 +47,10 @@ static bool write_files(const RhArguments *a, const RhJudged *judged, const GPtr
 }
 
 /* What plans read error bars and odds from. */
-static bool write_record(const RhArguments *a, const RhJudged *judged, GError **error)
+static bool write_record(const RhArguments *a, const RhRecord *record, GError **error)
 {
     if (!a->record)
         return true;
-    g_autoptr(RhRecord) record = rh_record_make(judged);
     g_autofree char *text = rh_record_json(record, "rehearse validate --record FILE");
     return rh_output_write(a->record, text, error);
 }
@@ -69,10 +70,11 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     if (!judged)
         return 3;
     g_autoptr(GPtrArray) missed = missed_of(judged, a->tolerance_frac);
-    if (!write_files(a, judged, missed, error) || !write_record(a, judged, error))
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    if (!write_files(a, judged, missed, error) || !write_record(a, record, error))
         return 3;
     g_autofree char *text = a->json ? rh_report_judged_json(judged, missed)
-                                    : rh_report_judged_text(judged, a->verbosity > 0);
+                                    : rh_report_judged_text(judged, record, a->verbosity > 0);
     fputs(text, stdout);
     for (guint i = 0; i < missed->len && !a->json; i++)
         printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));

@@ -188,12 +188,13 @@ static void append_skipped(GString *out, const RhJudged *judged, bool verbose)
                                reasons->len - REASONS_MOST);
 }
 
-char *rh_report_judged_text(const RhJudged *judged, bool verbose)
+char *rh_report_judged_text(const RhJudged *judged, const RhRecord *record, bool verbose)
 {
     GString *out = g_string_new(NULL);
     RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
     append_answer(out, judged, &all);
     append_memory(out, &all);
+    rh_report_judged_trust(out, judged, record, verbose);
     g_string_append_c(out, '\n');
     if (all.figures.count > 0) {
         append_groups(out, judged, verbose);
@@ -244,6 +245,7 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_json_put_string(w, "standing", standings[row->standing]);
     rh_json_put_bool(w, "fitted", row->fitted);
     rh_json_put_string(w, "stands_in", row->stands_in);
+    put_or_null(w, "bar_frac", row->bar_frac, row->bar_frac > 0);
     put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
     put_or_null(w, "memory_capacity_bytes", row->capacity_bytes, said && row->capacity_bytes > 0);
     rh_json_end_object(w);
@@ -263,6 +265,8 @@ static void put_figures(RhJsonWriter *w, const RhJudgedFigures *f)
     put_or_null(w, "regret_frac", f->regret_frac, f->rivals_count > 0);
     put_or_null(w, "regret_worst_frac", f->regret_worst_frac, f->rivals_count > 0);
     rh_json_put_int(w, "rivals_count", f->rivals_count);
+    rh_json_put_int(w, "barred_count", f->barred_count);
+    rh_json_put_int(w, "within_bar_count", f->within_count);
     rh_json_begin_object(w, "oom");
     rh_json_put_int(w, "ran_and_fits", f->ran_and_fits);
     rh_json_put_int(w, "ran_but_refused", f->ran_but_refused);

@@ -24,7 +24,9 @@ rehearse validate --cases serving.csv 2>&1
 echo "exit $?"
 rehearse validate --suite mpi-quick --tolerance 10% 2>&1
 echo "exit $?"
-rehearse validate --only SimuMax 2>&1
+rehearse validate --only SimuMax -o scatter.svg 2>&1
 echo "exit $?"
+grep -c '<circle' scatter.svg
+grep '<title id\|<desc' scatter.svg
 rehearse validate --suite mpi-quick --run step 2>&1
 echo "exit $?"

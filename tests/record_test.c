@@ -1,0 +1,157 @@
+/* What came of predicted runs: bars, odds, and where they are of nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/record.h"
+#include "tests/testkit.h"
+
+static RhJudgedRow *add_row(RhJudged *judged, const char *table, const char *model)
+{
+    RhJudgedRow row = {.id = g_strdup("t.csv:1"),
+                       .table = g_intern_string(table),
+                       .model = g_intern_string(model),
+                       .device = g_intern_string("d"),
+                       .like = {.stack = g_intern_string("s"),
+                                .generation = g_intern_string("g"),
+                                .kind = g_intern_string("dense"),
+                                .kernels = g_intern_string("k"),
+                                .gpus = 8,
+                                .params = 1e9}};
+    g_array_append_val(judged->rows, row);
+    return &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
+}
+
+static void add_step(RhJudged *judged, const char *table, const char *model, double error_frac)
+{
+    RhJudgedRow *row = add_row(judged, table, model);
+    row->predicted_s = 1;
+    row->measured_s = 1 + error_frac;
+}
+
+/* Of 8 groups of one step each with errors of 1 to 8 %, 80 % are within 7 %: 6.4 of 8. */
+static void a_bar_holds_four_fifths_of_the_groups(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int i = 0; i < 8; i++)
+        add_step(judged, "t", models[i], (i % 2 ? 0.01 : -0.01) * (i + 1));
+    for (int i = 0; i < 100; i++) /* of one group: they count as one */
+        add_step(judged, "t", "a", -0.01);
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    const RhErrorBar *bar =
+        rh_record_bar(record, &g_array_index(judged->rows, RhJudgedRow, 0).like);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
+    RH_CHECK_CLOSE(bar->error_frac, 0.07, 1e-12);
+    CU_ASSERT_EQUAL(bar->groups, 8);
+    CU_ASSERT_EQUAL(bar->steps, 108);
+    CU_ASSERT_EQUAL(bar->gpus_most, 8);
+}
+
+static void of_what_is_like_nothing_there_is_no_bar(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    for (int i = 0; i < 20; i++)
+        add_step(judged, "t", i % 2 ? "a" : "b", 0.1);
+    g_autoptr(RhRecord) two = rh_record_make(judged);
+    CU_ASSERT_EQUAL(two->bars->len, 0); /* two groups are too few */
+    add_step(judged, "t", "c", 0.1);
+    g_autoptr(RhRecord) three = rh_record_make(judged);
+    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
+    CU_ASSERT_PTR_NOT_NULL(rh_record_bar(three, &like));
+    other.stack = g_intern_string("another");
+    other.gpus = 4096;
+    const RhErrorBar *wide = rh_record_bar(three, &other);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wide);
+    CU_ASSERT_PTR_NULL(wide->stack);
+    other.kind = g_intern_string("mixture");
+    CU_ASSERT_PTR_NULL(rh_record_bar(three, &other));
+    like.generation = NULL;
+    CU_ASSERT_PTR_NULL(rh_record_bar(three, &like));
+}
+
+static void a_bar_that_is_judged_knows_nothing_of_its_own_table(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    const char *models[] = {"a", "b", "c"};
+    for (int i = 0; i < 30; i++)
+        add_step(judged, "one", models[i % 3], 0.1);
+    add_step(judged, "two", "d", 0.3);
+    rh_record_hold_out(judged);
+    RH_CHECK_CLOSE(g_array_index(judged->rows, RhJudgedRow, 30).bar_frac, 0.1, 1e-12);
+    CU_ASSERT_EQUAL(g_array_index(judged->rows, RhJudgedRow, 0).bar_frac, 0); /* one step is left */
+    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    CU_ASSERT_EQUAL(all.barred_count, 1);
+    CU_ASSERT_EQUAL(all.within_count, 0);
+}
+
+static void add_run(RhJudged *judged, double share, bool failed)
+{
+    RhJudgedRow *row = add_row(judged, "t", "a");
+    row->peak_bytes = share;
+    row->capacity_bytes = 1;
+    row->failed = failed;
+    row->measured_s = failed ? 0 : 1;
+    row->predicted_s = 1;
+}
+
+/* 60 ran at half; of 40 near 90 % half failed, the fuller ones less often; all of 40 above failed. */
+static void odds_grow_and_are_told_apart(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    for (int i = 0; i < 60; i++)
+        add_run(judged, 0.5, false);
+    for (int i = 0; i < 20; i++) {
+        add_run(judged, 0.87, i < 12);
+        add_run(judged, 0.92, i < 8);
+        add_run(judged, 1.2, true);
+        add_run(judged, 1.4, true);
+    }
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    RhLikeness like = {.stack = g_intern_string("s")};
+    const RhOdds *odds = rh_record_odds(record, &like);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
+    CU_ASSERT_EQUAL_FATAL(odds->bands->len, 3);
+    const RhOddsBand *band = rh_odds_band(odds, 0.9);
+    RH_CHECK_CLOSE(rh_odds_risk(band), 0.5, 1e-12);
+    CU_ASSERT_EQUAL(band->ran + band->failed, 40);
+    RH_CHECK_CLOSE(rh_odds_from_frac(odds, band), 0.5, 1e-12);
+    RH_CHECK_CLOSE(rh_odds_room(odds, 0.05), 0.5, 1e-12);
+    RH_CHECK_CLOSE(rh_odds_room(odds, 0.5), 0.95, 1e-12);
+    CU_ASSERT_TRUE(isinf(rh_odds_room(odds, 1)));
+    for (double share = 0; share < 2; share += 0.01)
+        CU_ASSERT_TRUE(rh_odds_risk(rh_odds_band(odds, share)) <=
+                       rh_odds_risk(rh_odds_band(odds, share + 0.01)));
+}
+
+/* The tree's own reads as it was written, and says how right its bars are. */
+static void the_shipped_record_reads_back(void)
+{
+    const RhRecord *record = rh_record_shipped();
+    CU_ASSERT_TRUE(record->steps >= 400 && record->failed >= 400);
+    CU_ASSERT_TRUE(record->bars->len > 0 && record->odds->len > 0);
+    double within = (double)record->within / record->barred;
+    CU_ASSERT_TRUE(within >= 0.75 && within <= 0.85);
+    g_autofree char *text = rh_record_json(record, "rehearse validate --record FILE");
+    g_autofree char *path = NULL;
+    int fd = g_file_open_tmp("rehearse-record-XXXXXX.json", &path, NULL);
+    CU_ASSERT_TRUE_FATAL(fd >= 0 && close(fd) == 0 && g_file_set_contents(path, text, -1, NULL));
+    g_autoptr(RhRecord) again = rh_record_load(path, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(again);
+    g_autofree char *same = rh_record_json(again, "rehearse validate --record FILE");
+    CU_ASSERT_STRING_EQUAL(text, same);
+    (void)remove(path);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"a_bar_holds_four_fifths_of_the_groups", a_bar_holds_four_fifths_of_the_groups},
+        {"of_what_is_like_nothing_there_is_no_bar", of_what_is_like_nothing_there_is_no_bar},
+        {"a_bar_that_is_judged_knows_nothing_of_its_own_table",
+         a_bar_that_is_judged_knows_nothing_of_its_own_table},
+        {"odds_grow_and_are_told_apart", odds_grow_and_are_told_apart},
+        {"the_shipped_record_reads_back", the_shipped_record_reads_back},
+        {0}};
+    return rh_test_main("record", tests);
+}
