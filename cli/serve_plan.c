@@ -51,6 +51,10 @@ static bool read_given(Planning *p, GError **error)
                        "kept, as server=sglang,tp4; --gpus and --mode limit the rest",
                        p->a->strategy);
     p->options.fixed = *pool;
+    if (p->a->emit && strcmp(p->a->emit, p->given.server) != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--emit %s: the plan is for %s\nhelp: -s server=%s plans for it", p->a->emit,
+                       p->given.server, p->a->emit);
     return true;
 }
 
@@ -89,6 +93,17 @@ static bool ask(Planning *p, GError **error)
     return true;
 }
 
+static bool print_launch(const Planning *p, const RhServePlan *plan, GError **error)
+{
+    const RhDeployment *best = &g_array_index(plan->entries, RhServeEntry, 0).deployment;
+    g_autofree char *text = rh_report_serve_launch(best, p->a->workload);
+    if (!text)
+        return rh_fail(error, RH_ERROR_USAGE, "--emit: no words of %s are known", best->server);
+    fputs("\n", stdout);
+    fputs(text, stdout);
+    return true;
+}
+
 static bool show(const Planning *p, const RhServePlan *plan, GError **error)
 {
     const RhArguments *a = p->a;
@@ -113,7 +128,7 @@ static bool show(const Planning *p, const RhServePlan *plan, GError **error)
     g_autofree char *text =
         a->json ? NULL : rh_report_serve_plan_text(&q, plan, &p->options, (int32_t)a->top, &style);
     fputs(text ? text : json, stdout);
-    return true;
+    return a->json || !a->emit || plan->entries->len == 0 || print_launch(p, plan, error);
 }
 
 static int run(const RhArguments *a, GError **error)
@@ -153,6 +168,8 @@ static const RhOption own[] = {
     RH_OPTION(mode, "mode", 0, RH_OPTION_CHOICE, "MODE",
               "prompts and tokens on the same servers, or on two pools",
               .choices = "colocated|disagg|both", .otherwise = "colocated"),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "SERVER", "print the commands that start the best",
+              .choices = "vllm|sglang|trtllm"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
               .high = 100),
     {0}};

@@ -30,3 +30,5 @@ char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePl
 char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
+/* A command for each pool; NULL: none is known of this server. */
+char *rh_report_serve_launch(const RhDeployment *deployment, const char *model);

@@ -324,6 +324,22 @@ static void a_table_of_lengths_takes_arrivals(void)
     }
 }
 
+static void time_is_stretched_to_a_rate(void)
+{
+    g_autoptr(RhRequests) a = rh_requests_draw(&plain), b = rh_requests_draw(&plain);
+    rh_requests_at_rate(b, 40);
+    RH_CHECK_CLOSE(rh_requests_rate_per_s(b), 40, 1e-9);
+    double stretch = rh_requests_rate_per_s(a) / 40;
+    for (guint i = 1; i < DRAWS; i += 991)
+        RH_CHECK_CLOSE(at(b, i)->t_s, at(a, i)->t_s * stretch, 1e-12);
+    g_autofree char *one = rh_requests_hash(a), *two = rh_requests_hash(b);
+    CU_ASSERT_STRING_NOT_EQUAL(one, two);
+    rh_requests_head(b, 3);
+    CU_ASSERT_EQUAL(b->list->len, 3);
+    rh_requests_head(b, 5);
+    CU_ASSERT_EQUAL(b->list->len, 3);
+}
+
 static const RhTest tests[] = {
     {"traces are told by their columns", traces_are_told_by_their_columns},
     {"hashes stand behind one another", hashes_stand_behind_one_another},
@@ -335,6 +351,7 @@ static const RhTest tests[] = {
     {"a ramp reaches the rates it is given", a_ramp_reaches_the_rates_it_is_given},
     {"lengths are drawn evenly", lengths_are_drawn_evenly},
     {"one seed gives the same bytes", one_seed_gives_the_same_bytes},
+    {"time is stretched to a rate", time_is_stretched_to_a_rate},
     {"a table of lengths takes arrivals", a_table_of_lengths_takes_arrivals},
     {NULL, NULL},
 };

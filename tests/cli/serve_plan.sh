@@ -13,6 +13,10 @@ rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 3000/s --ttft 'p99<1s' -q -s
 echo "exit $?"
 rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate --tpot 'p99<1ms' -q
 echo "exit $?"
+for server in vllm sglang trtllm; do
+    rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 60/s -s "server=$server,tp2,pp1,batch=128,chunk=8192" --ttft 'p99<2s' -q --emit "$server" |
+        sed -n '/^#/,$p'
+done
 try() {
     echo "\$ $*"
     rehearse serve-plan "${on[@]}" "$@" 2>&1
@@ -24,6 +28,7 @@ try "${asked[@]}" --ttft 'p99<1s' --find-rate --rate 3/s
 try "${asked[@]}" --ttft 'p99.99<1s' --find-rate -q
 try "${asked[@]}" --ttft 'p99<1s' --find-rate -s replicas=2
 try "${asked[@]}" --ttft 'p99<1s' --find-rate -s tp3
+try "${asked[@]}" --ttft 'p99<1s' --find-rate --emit sglang
 try "${asked[@]}" --ttft 'p99<1s' --find-rate --arrivals burst
 rehearse serve-plan -w llama-3.1-405b -p h100-sxm:1x1 "${asked[@]}" --find-rate --ttft 'p99<1s' 2>&1
 echo "exit $?"

@@ -1,0 +1,99 @@
+/* What to type so that a server runs a deployment. Words of the projects' own documentation, looked at in
+ * November 2026: docs.vllm.ai (Engine Arguments), docs.sglang.io (Server Arguments),
+ * nvidia.github.io/TensorRT-LLM (trtllm-serve). */
+#include <string.h>
+
+#include "report/serve.h"
+
+typedef struct {
+    const char *server, *command;
+    const char *tp, *pp, *dp, *ep; /* followed by the degree; NULL: it cannot be said */
+    const char *ep_switch;         /* in place of a degree */
+    const char *batch, *chunk;
+    const char *cache_fp8;
+} Words;
+
+static const Words all[] = {
+    {.server = "vllm",
+     .command = "vllm serve",
+     .tp = "--tensor-parallel-size",
+     .pp = "--pipeline-parallel-size",
+     .dp = "--data-parallel-size",
+     .ep_switch = "--enable-expert-parallel",
+     .batch = "--max-num-seqs",
+     .chunk = "--max-num-batched-tokens",
+     .cache_fp8 = "--kv-cache-dtype fp8"},
+    {.server = "sglang",
+     .command = "python -m sglang.launch_server --model-path",
+     .tp = "--tp",
+     .pp = "--pp-size",
+     .ep = "--ep-size",
+     .batch = "--max-running-requests",
+     .chunk = "--chunked-prefill-size",
+     .cache_fp8 = "--kv-cache-dtype fp8_e4m3"},
+    {.server = "trtllm",
+     .command = "trtllm-serve",
+     .tp = "--tp_size",
+     .pp = "--pp_size",
+     .ep = "--ep_size",
+     .batch = "--max_batch_size",
+     .chunk = "--max_num_tokens"},
+};
+
+static void add_number(GString *out, const char *word, int32_t value, int32_t silent)
+{
+    if (word && value != silent)
+        g_string_append_printf(out, " \\\n    %s %d", word, value);
+}
+
+static void append_pool(GString *out, const Words *w, const char *model, const RhPool *pool)
+{
+    g_string_append_printf(out, "%s %s", w->command, model);
+    add_number(out, w->tp, pool->tp, 1);
+    add_number(out, w->pp, pool->pp, 1);
+    add_number(out, w->dp, pool->dp, 1);
+    add_number(out, w->ep, pool->ep, 1);
+    if (w->ep_switch && pool->ep > 1)
+        g_string_append_printf(out, " \\\n    %s", w->ep_switch);
+    add_number(out, w->batch, pool->batch, 0);
+    add_number(out, w->chunk, pool->chunk, 0);
+    if (w->cache_fp8 && pool->cache == RH_CACHE_FP8)
+        g_string_append_printf(out, " \\\n    %s", w->cache_fp8);
+    g_string_append_c(out, '\n');
+}
+
+/* What these words do not say. */
+static const char *unsaid(const Words *w, const RhDeployment *d)
+{
+    for (int32_t p = 0; p < d->pools_count; p++) {
+        if (d->pools[p].dp > 1 && !w->dp)
+            return "attention data parallelism: see the server's own documentation";
+        if (d->pools[p].cache == RH_CACHE_FP8 && !w->cache_fp8)
+            return "the cache's format goes into the server's configuration file";
+    }
+    return d->pools_count > 1 ? "how keys and values move between the pools is the server's own "
+                                "configuration"
+                              : NULL;
+}
+
+char *rh_report_serve_launch(const RhDeployment *d, const char *model)
+{
+    const Words *w = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        if (strcmp(all[i].server, d->server) == 0)
+            w = &all[i];
+    if (!w)
+        return NULL;
+    GString *out = g_string_new(NULL);
+    for (int32_t p = 0; p < d->pools_count; p++) {
+        const char *role = d->pools_count == 1 ? "each of"
+                           : p == 0            ? "prompts: each of"
+                                               : "tokens: each of";
+        g_string_append_printf(out, "# %s %d\n", role, d->pools[p].replicas);
+        append_pool(out, w, model, &d->pools[p]);
+    }
+    const char *missing = unsaid(w, d);
+    if (missing)
+        g_string_append_printf(out, "# %s\n", missing);
+    return g_string_free(out, FALSE);
+}
