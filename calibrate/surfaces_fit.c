@@ -37,6 +37,11 @@ static const double streams[] = {1,   2,   4,    8,    16,   32,   64,   128,
                                  256, 512, 1024, 2048, 4096, 8192, 16384};
 static const double contexts[] = {2,    16,   64,   128,   256,   512,   1024,
                                   2048, 4096, 8192, 16384, 32768, 65536, 131072};
+static const double rows_of_experts[] = {1,  1.5, 2,   4,   8,   16,  24,   32,   48,
+                                         64, 96,  128, 192, 256, 512, 1024, 2048, 4096};
+static const double experts[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+static const double entries_of_experts[] = {65536,    262144,   1048576,  4194304,
+                                            16777216, 67108864, 268435456};
 static const double prompts[] = {1, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384};
 
 #define AXIS(nodes)                                                                                \
@@ -53,6 +58,7 @@ static const struct {
     [RH_SURFACE_GEMM] = {{AXIS(rows_of_gemm), AXIS(sides_of_gemm), AXIS(sides_of_gemm)}, 8},
     [RH_SURFACE_DECODE] = {{AXIS(groups), AXIS(streams), AXIS(contexts)}, 4},
     [RH_SURFACE_PREFILL] = {{AXIS(groups), AXIS(streams), AXIS(prompts)}, 4},
+    [RH_SURFACE_EXPERTS] = {{AXIS(rows_of_experts), AXIS(experts), AXIS(entries_of_experts)}, 3},
 };
 static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made for; 0: of GEMMs */
 
@@ -95,13 +101,13 @@ static bool is_of(const Kind *kind, const RhTabled *row)
 {
     return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
            row->format == kind->format && row->kernel.dtype == kind->dtype &&
-           (kind->kind == RH_SURFACE_GEMM || row->kernel.k == kind->head);
+           (kind->head == 0 || row->kernel.k == kind->head);
 }
 
 static char *name_of(const Kind *kind)
 {
-    return kind->kind == RH_SURFACE_GEMM
-               ? g_strdup_printf("gemm %s", kind->format)
+    return kind->head == 0
+               ? g_strdup_printf("%s %s", rh_surface_kind_name(kind->kind), kind->format)
                : g_strdup_printf("%s d%d, cache %s", rh_surface_kind_name(kind->kind),
                                  (int)kind->head, kind->format);
 }
@@ -159,6 +165,26 @@ static void take_casts_off(const Work *w, const Kind *kind, GArray *samples)
         note(w, "gemm %s: %u of %u rows take hardly longer than their casts, or these are unknown",
              kind->format, samples->len - kept, samples->len);
     g_array_set_size(samples, kept);
+}
+
+static double stream_s(const Work *w, double bytes)
+{
+    RhKernel k = {.cls = RH_KERNEL_ADD, .bytes = bytes};
+    return rh_kernel_time_s(w->device, &k);
+}
+
+/* What operators have as kernels of their own: tokens copied into the order of experts and back, the
+ * activation between (workloads/operators/mixture.c). What is left is at least half. */
+static void take_streams_off(const Work *w, GArray *samples)
+{
+    for (guint i = 0; i < samples->len; i++) {
+        Sample *s = &g_array_index(samples, Sample, i);
+        const RhKernel *k = &s->row->kernel;
+        double rows = k->flops / (2 * (double)k->n * (double)k->k);
+        double off = 2 * stream_s(w, 2 * 2 * rows * (double)k->k) +
+                     stream_s(w, 2 * 1.5 * rows * (double)k->n);
+        s->seconds = fmax(s->seconds - off, 0.5 * s->seconds);
+    }
 }
 
 static bool is_launch_bound(const GArray *samples)
@@ -275,6 +301,8 @@ static GArray *samples_of(const Work *w, const Kind *kind)
     }
     if (out->len > 0 && kind->kind == RH_SURFACE_GEMM)
         take_casts_off(w, kind, out);
+    if (kind->kind == RH_SURFACE_EXPERTS)
+        take_streams_off(w, out);
     return out;
 }
 
@@ -291,7 +319,7 @@ static RhSurface *surface_new(const Work *w, const Kind *kind, const Sample *fir
     RhSurface *s = rh_surface_new(kind->kind, nodes, counts, shapes[kind->kind].rank);
     g_autofree char *source = g_strdup_printf("%s: %s, %s", first->table->name,
                                               first->table->device, first->table->library);
-    bool gemm = kind->kind == RH_SURFACE_GEMM;
+    bool gemm = kind->head == 0;
     double stored = gemm ? rh_dtype_bytes(kind->dtype) : strcmp(kind->format, "fp8") == 0 ? 1 : 2;
     s->dtype = kind->dtype;
     s->format = kind->format;
@@ -306,6 +334,16 @@ static RhSurface *surface_new(const Work *w, const Kind *kind, const Sample *fir
     return s;
 }
 
+/* A mixture's second grouped GEMM: down. */
+static RhKernel second_of(const RhKernel *up)
+{
+    RhKernel down = *up;
+    down.n = up->k;
+    down.k = up->n / 2;
+    down.flops = up->flops / 2;
+    return down;
+}
+
 static RhSurfacePoint *points_of(const Work *w, const RhSurface *s, const GArray *samples)
 {
     RhSurfacePoint *points = g_new0(RhSurfacePoint, samples->len);
@@ -316,6 +354,12 @@ static RhSurfacePoint *points_of(const Work *w, const RhSurface *s, const GArray
         double roof_s =
             rh_surface_roof_s(s, k, rates->peak_s_per_flop[s->dtype], rates->hbm_s_per_byte);
         rh_surface_at(s, k, points[i].at);
+        if (k->grouped) {
+            RhKernel down = second_of(k);
+            roof_s += rh_surface_roof_s(s, &down, rates->peak_s_per_flop[s->dtype],
+                                        rates->hbm_s_per_byte);
+            points[i].at[2] *= M_SQRT1_2; /* between the two, which differ by 2 */
+        }
         points[i].log_ratio = log(sample->seconds / roof_s);
         points[i].held_out = sample->held_out;
     }
@@ -404,7 +448,7 @@ static void judge(RhSurfacesFit *fit, RhSurface *s, const Kind *kind, const GArr
     s->error_mean_frac = all->mean_frac;
     s->error_p90_frac = all->p90_frac;
     for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++)
-        if ((ranges[i].kind == RH_SURFACE_GEMM) == (kind->kind == RH_SURFACE_GEMM))
+        if ((ranges[i].kind == RH_SURFACE_GEMM) == (kind->head == 0))
             add_class(fit, s, samples, points, g_strdup_printf("%s, %s", name, ranges[i].name),
                       ranges[i].from, ranges[i].to);
 }
@@ -442,10 +486,17 @@ static void fit_kind(const Work *w, const Kind *kind)
 /* --- the whole --- */
 
 static const Kind kinds[] = {
-    {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},     {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0},
-    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0}, {RH_SURFACE_GEMM, RH_DTYPE_FP4, "nvfp4", 0},
-    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "bf16", 0},   {RH_SURFACE_DECODE, RH_DTYPE_BF16, "fp8", 0},
-    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "bf16", 0},  {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "fp8", 0},
+    {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0},
+    {RH_SURFACE_GEMM, RH_DTYPE_FP4, "nvfp4", 0},
+    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "bf16", 0},
+    {RH_SURFACE_DECODE, RH_DTYPE_BF16, "fp8", 0},
+    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "bf16", 0},
+    {RH_SURFACE_PREFILL, RH_DTYPE_BF16, "fp8", 0},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "bf16", 0},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8", 0},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 0},
 };
 
 static void fit_all(const Work *w)
@@ -455,7 +506,8 @@ static void fit_all(const Work *w)
             Kind kind = kinds[i];
             kind.format = g_intern_string(kind.format);
             kind.head = heads[h];
-            if ((kind.kind == RH_SURFACE_GEMM) == (heads[h] == 0))
+            bool attention = kind.kind == RH_SURFACE_DECODE || kind.kind == RH_SURFACE_PREFILL;
+            if (attention == (heads[h] != 0))
                 fit_kind(w, &kind);
         }
 }

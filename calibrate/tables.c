@@ -158,6 +158,47 @@ static bool read_cast(const Reading *r)
     return add(r, &row);
 }
 
+/* Experts that so many tokens ask, as workloads/operators/mixture.c has it. */
+static double experts_asked(double tokens, double chosen, double experts)
+{
+    return fmax(round(experts * (1 - pow(1 - fmin(chosen / experts, 1), tokens))), 1);
+}
+
+/* The first of a mixture's two grouped GEMMs, up and gate; the time is of both, and of what is between
+ * and around them. On one rank all experts, or parts of all; they are asked as a power law has it,
+ * which no engine's users escape. */
+static bool read_experts(const Reading *r)
+{
+    double tokens = 0, h = 0, f = 0, chosen = 0, experts = 0, tp = 0, ep = 0;
+    RhTabled row = {.role = RH_TABLED_KERNEL, .kind = RH_SURFACE_EXPERTS};
+    if (!take_whole(r, "num_tokens", 1, SIDE_MOST, &tokens) ||
+        !take_whole(r, "hidden_size", 1, SIDE_MOST, &h) ||
+        !take_whole(r, "inter_size", 1, SIDE_MOST, &f) ||
+        !take_whole(r, "topk", 1, HEADS_MOST, &chosen) ||
+        !take_whole(r, "num_experts", 1, HEADS_MOST, &experts) ||
+        !take_whole(r, "moe_tp_size", 1, HEADS_MOST, &tp) ||
+        !take_whole(r, "moe_ep_size", 1, HEADS_MOST, &ep) || !take_seconds(r, 1e-6, &row.seconds))
+        return false;
+    double asked = experts_asked(tokens, chosen, experts), rows = tokens * chosen;
+    f = ceil(f / tp);
+    row.kernel = (RhKernel){.cls = RH_KERNEL_GEMM,
+                            .grouped = true,
+                            .batch = (int64_t)asked,
+                            .m = (int64_t)ceil(rows / asked),
+                            .n = 2 * (int64_t)f,
+                            .k = (int64_t)h,
+                            .flops = 4 * rows * f * h};
+    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++)
+        if (strcmp(formats[i].column, cell(r, "moe_dtype")) == 0) {
+            row.format = g_intern_string(formats[i].format);
+            row.kernel.dtype = (uint8_t)formats[i].dtype;
+        }
+    bool plain = ep <= 1 && strcmp(cell(r, "distribution"), "power_law_1.01") == 0 &&
+                 strstr(cell(r, "kernel_source"), "nongated") == NULL;
+    return row.format && plain ? add(r, &row)
+                               : left_out(r, "experts of other formats, loads and spreads");
+}
+
 /* Sizes count elements of two bytes. An engine replays its own kernels in graphs; a host's launches
  * of them are another thing. */
 static bool take_reduce(const Reading *r, bool counts)
@@ -194,6 +235,9 @@ static const struct {
       "step", "latency"},
      read_attention},
     {{"device", "op_name", "quant_dtype", "m", "k", "latency"}, read_cast},
+    {{"device", "kernel_source", "moe_dtype", "num_tokens", "inter_size", "topk", "moe_tp_size",
+      "latency"},
+     read_experts},
     {{"device", "kernel_source", "allreduce_dtype", "num_gpus", "message_size", "latency"},
      read_own_reduce},
     {{"device", "op_name", "nccl_dtype", "num_gpus", "message_size", "latency"}, read_nccl},
@@ -226,11 +270,12 @@ RhTables *rh_tables_parse(const char *name, const char *text, GError **error)
 {
     int table = known_of(text);
     if (table < 0) {
-        rh_fail(error, RH_ERROR_INPUT,
-                "%s:1:1: no table of kernels that is known\nhelp: aiconfigurator's gemm_perf, "
-                "attention_perf, "
-                "computescale_perf, scale_matrix_perf, custom_allreduce_perf and nccl_perf are",
-                name);
+        rh_fail(
+            error, RH_ERROR_INPUT,
+            "%s:1:1: no table of kernels that is known\nhelp: aiconfigurator's gemm_perf, "
+            "attention_perf, "
+            "computescale_perf, scale_matrix_perf, moe_perf, custom_allreduce_perf and nccl_perf are",
+            name);
         return NULL;
     }
     g_autoptr(RhCsv) csv = rh_csv_parse(name, text, error);

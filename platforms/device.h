@@ -70,7 +70,7 @@ typedef struct {
 /* The surfaces that kernel times go by: NULL where none does. */
 typedef struct {
     bool any;
-    const RhSurface *gemm[RH_DTYPE_LAST];
+    const RhSurface *gemm[RH_DTYPE_LAST], *experts[RH_DTYPE_LAST];
     const RhSurface *decode[RH_DTYPE_LAST][RH_SURFACE_HEADS]; /* by the format of the cache */
     const RhSurface *prefill[RH_DTYPE_LAST][RH_SURFACE_HEADS];
 } RhSurfacesUsed;

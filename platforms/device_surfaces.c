@@ -15,15 +15,16 @@ static RhDtype as_stored(RhDtype dtype)
     return dtype == RH_DTYPE_FP16 || dtype == RH_DTYPE_NONE ? RH_DTYPE_BF16 : dtype;
 }
 
-static void use_gemm(RhDevice *d, const RhSurface *s, const char *linear, bool *found)
+static void use_gemm(const RhSurface **by_dtype, const RhSurface *s, const char *linear,
+                     bool *found)
 {
     bool narrow = s->dtype == RH_DTYPE_FP8 || s->dtype == RH_DTYPE_FP4;
     bool named = linear && strcmp(linear, s->format) == 0;
     if (narrow && !named)
         return;
-    d->used.gemm[s->dtype] = s;
+    by_dtype[s->dtype] = s;
     if (s->dtype == RH_DTYPE_BF16)
-        d->used.gemm[RH_DTYPE_FP16] = d->used.gemm[RH_DTYPE_NONE] = s;
+        by_dtype[RH_DTYPE_FP16] = by_dtype[RH_DTYPE_NONE] = s;
     *found = *found || named;
 }
 
@@ -42,6 +43,7 @@ static void fill_heads(const RhSurface **by_head)
 bool rh_device_use_surfaces(RhDevice *d, const char *linear)
 {
     bool found = linear == NULL || strcmp(linear, "bf16") == 0;
+    bool ignored = false;
     RhSurfacesUsed *used = &d->used;
     *used = (RhSurfacesUsed){0};
     for (guint i = 0; d->surfaces && i < d->surfaces->len; i++) {
@@ -50,7 +52,9 @@ bool rh_device_use_surfaces(RhDevice *d, const char *linear)
         int head = head_class(s->head);
         used->any = true;
         if (s->kind == RH_SURFACE_GEMM)
-            use_gemm(d, s, linear, &found);
+            use_gemm(used->gemm, s, linear, &found);
+        else if (s->kind == RH_SURFACE_EXPERTS)
+            use_gemm(used->experts, s, linear, &ignored);
         else if (s->kind == RH_SURFACE_DECODE)
             used->decode[cache][head] = s;
         else if (s->kind == RH_SURFACE_PREFILL)
@@ -78,6 +82,8 @@ double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes)
 const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *k)
 {
     const RhSurfacesUsed *used = &device->used;
+    if (k->cls == RH_KERNEL_GEMM && k->grouped)
+        return k->flops > 0 ? used->experts[k->dtype] : NULL;
     if (k->cls == RH_KERNEL_GEMM)
         return k->batch <= 1 ? used->gemm[k->dtype] : NULL;
     if (k->cls != RH_KERNEL_ATTENTION || (k->m > 1 && !k->causal))

@@ -50,6 +50,8 @@ typedef struct {
     bool causal;
     bool core;        /* between the tokens of a sequence, or for that alone: attention, a scan */
     uint8_t kv_dtype; /* attention: RhDtype of cached keys and values; NONE: as `dtype` */
+    bool
+        grouped; /* GEMM: of experts, as one kernel; `m` are rows of each, `flops` of the real ones */
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */
     int64_t batch, m, n, k;

@@ -10,6 +10,7 @@ static const char *const KIND_NAMES[RH_SURFACE_LAST] = {
     [RH_SURFACE_GEMM] = "gemm",
     [RH_SURFACE_DECODE] = "attention-decode",
     [RH_SURFACE_PREFILL] = "attention-prefill",
+    [RH_SURFACE_EXPERTS] = "experts",
 };
 
 const char *rh_surface_kind_name(RhSurfaceKind kind)
@@ -96,6 +97,12 @@ double rh_surface_log_factor(const RhSurface *s, const RhSurfacePlace *place)
 
 /* --- kernels --- */
 
+/* Rows of all experts; `m` are those of one, in whole rows. */
+static double grouped_rows(const RhKernel *k)
+{
+    return k->flops / (2 * (double)k->n * (double)k->k);
+}
+
 void rh_surface_at(const RhSurface *s, const RhKernel *k, double at[3])
 {
     double heads = MAX(k->heads, 1), kv_heads = MAX(k->kv_heads, 1);
@@ -104,6 +111,12 @@ void rh_surface_at(const RhSurface *s, const RhKernel *k, double at[3])
         at[0] = (double)k->m;
         at[1] = (double)k->n;
         at[2] = (double)k->k;
+        return;
+    }
+    if (s->kind == RH_SURFACE_EXPERTS) {
+        at[0] = grouped_rows(k) / sequences;
+        at[1] = sequences;
+        at[2] = (double)k->n * (double)k->k;
         return;
     }
     at[0] = heads / kv_heads;
@@ -138,6 +151,8 @@ double rh_surface_flops(const RhSurface *s, const RhKernel *kernel)
     RhKernel whole = tabled(s, kernel);
     const RhKernel *k = &whole;
     double batch = (double)MAX(k->batch, 1);
+    if (s->kind == RH_SURFACE_EXPERTS)
+        return k->flops;
     if (s->kind == RH_SURFACE_GEMM)
         return 2 * batch * (double)k->m * (double)k->n * (double)k->k;
     return batch * MAX(k->heads, 1) * pairs(k) *
@@ -150,6 +165,8 @@ double rh_surface_bytes(const RhSurface *s, const RhKernel *kernel)
     const RhKernel *k = &whole;
     double batch = (double)MAX(k->batch, 1), m = (double)k->m, n = (double)k->n, d = (double)k->k;
     double columns = d + (double)rh_kernel_v_head(k);
+    if (s->kind == RH_SURFACE_EXPERTS)
+        return s->operand_bytes * (batch * n + grouped_rows(k)) * d + 2 * grouped_rows(k) * n;
     if (s->kind == RH_SURFACE_GEMM)
         return batch * (s->operand_bytes * (m + n) * d + 2 * m * n);
     return batch * columns * (MAX(k->kv_heads, 1) * n * s->operand_bytes + 2 * k->heads * m);

@@ -24,6 +24,7 @@ typedef enum {
     RH_SURFACE_GEMM,    /* x, y, z: m, n, k */
     RH_SURFACE_DECODE,  /* query heads per key head; sequences x key heads; keys */
     RH_SURFACE_PREFILL, /* the same; sequences x query heads; keys */
+    RH_SURFACE_EXPERTS, /* a mixture's grouped GEMM: rows of an expert; experts; n k */
     RH_SURFACE_LAST,
 } RhSurfaceKind;
 

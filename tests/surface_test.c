@@ -157,6 +157,26 @@ static void a_cache_of_8_bits_has_surfaces_of_its_own(void)
     CU_ASSERT_TRUE(rh_kernel_time_s(p->device, &small_head) < rh_kernel_time_s(p->device, &wide));
 }
 
+/* Experts' products go by a surface of their own; products of heads, which are batches as well, by the
+ * form. */
+static void grouped_products_have_a_surface_of_their_own(void)
+{
+    RhSurface *surfaces[] = {flat(RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 2, 1),
+                             flat(RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "bf16", 2, 2)};
+    g_autoptr(RhPlatform) p = platform_with(surfaces, 2);
+    RhKernel grouped = gemm(RH_DTYPE_BF16, 4, 2048, 4096);
+    grouped.batch = 64;
+    grouped.grouped = true;
+    grouped.flops = 2.0 * 200 * 2048 * 4096; /* 200 rows: not all have 4 */
+    RhKernel heads = grouped;
+    heads.grouped = false;
+    CU_ASSERT_PTR_NULL(rh_device_surface(p->device, &grouped));
+    CU_ASSERT_TRUE(rh_device_use_surfaces(p->device, NULL));
+    double bytes = 2 * (64.0 * 2048 * 4096 + 200.0 * 4096) + 2 * 200.0 * 2048;
+    RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &grouped), 2 * roof_s(0, 1, bytes), 1e-3);
+    CU_ASSERT_PTR_NULL(rh_device_surface(p->device, &heads));
+}
+
 /* A prompt in chunks is as long as the prompt, and each chunk longer than the one before. */
 static void chunks_of_a_prompt_share_its_time(void)
 {
@@ -214,6 +234,8 @@ int main(void)
         {"kernels take factor times roofline once surfaces are used",
          kernels_take_factor_times_roofline_once_surfaces_are_used},
         {"a cache of 8 bits has surfaces of its own", a_cache_of_8_bits_has_surfaces_of_its_own},
+        {"grouped products have a surface of their own",
+         grouped_products_have_a_surface_of_their_own},
         {"chunks of a prompt share its time", chunks_of_a_prompt_share_its_time},
         {"a wrong surface is refused with its place", a_wrong_surface_is_refused_with_its_place},
         {NULL, NULL}};

@@ -186,6 +186,29 @@ static void attention_is_read_with_its_cache(void)
     RH_CHECK_CLOSE(row->seconds, 0.25e-3, 1e-12);
 }
 
+#define MOE_HEADER                                                                                 \
+    "framework,version,device,op_name,kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,"  \
+    "topk,num_experts,moe_tp_size,moe_ep_size,distribution,latency\n"
+#define MOE "SGLang,0.5.14,NVIDIA H200,moe,triton,"
+
+/* 8 tokens that ask 8 of 256 each ask 57: 256 (1 - (1 - 1/32)^8) = 57.4. */
+static void experts_are_read_as_their_first_product(void)
+{
+    g_autoptr(RhTables) t =
+        rh_tables_parse("moe_perf.csv",
+                        MOE_HEADER MOE "fp8_block,8,7168,2048,8,256,2,1,power_law_1.01,0.1\n" MOE
+                                       "fp8_block,8,7168,2048,8,256,2,1,balanced,0.1\n" MOE
+                                       "fp8_block,8,7168,2048,8,256,1,4,power_law_1.01,0.1\n" MOE
+                                       "int4_wo,8,7168,2048,8,256,1,1,power_law_1.01,0.1\n",
+                        NULL);
+    CU_ASSERT_TRUE_FATAL(t && t->rows->len == 1 && t->unknown_count == 3);
+    const RhTabled *row = &g_array_index(t->rows, RhTabled, 0);
+    const RhKernel *k = &row->kernel;
+    CU_ASSERT_TRUE(row->kind == RH_SURFACE_EXPERTS && k->grouped && k->dtype == RH_DTYPE_FP8);
+    CU_ASSERT_TRUE(k->batch == 57 && k->m == 2 && k->n == 2048 && k->k == 7168);
+    CU_ASSERT_EQUAL(k->flops, 2.0 * 64 * 2048 * 7168);
+}
+
 static void what_is_wrong_is_said_with_its_place(void)
 {
     static const struct {
@@ -222,6 +245,7 @@ int main(void)
          caches_read_faster_than_memory_are_no_samples},
         {"kernels of one table are not mixed", kernels_of_one_table_are_not_mixed},
         {"attention is read with its cache", attention_is_read_with_its_cache},
+        {"experts are read as their first product", experts_are_read_as_their_first_product},
         {"what is wrong is said with its place", what_is_wrong_is_said_with_its_place},
         {NULL, NULL}};
     return rh_test_main("surfaces_fit", tests);

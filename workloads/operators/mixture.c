@@ -173,6 +173,7 @@ static void grouped_gemm(RhOps *ops, const Routed *r, int64_t n, int64_t k)
     double tokens = (double)r->tokens, entries = (double)n * (double)k;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
                        .dtype = (uint8_t)rh_ops_linear_dtype(ops),
+                       .grouped = true,
                        .batch = busy,
                        .m = rows_of_each(r),
                        .n = n,
