@@ -1,6 +1,7 @@
 #include "strategies/serve/iteration.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "platforms/profile.h"
@@ -18,6 +19,8 @@ struct RhIterations {
     RhPlatform *platform;
     RhPool pool;
     RhShard shard;
+    RhRecipe recipe; /* the shard's: nothing is kept for a backward pass */
+    bool casts_inside, norms_inside;
     int32_t layers[RH_LAYER_KINDS_MAX];
     GArray *tokens_s;    /* double by tokens; NaN: not asked yet */
     GArray *logits_s;    /* by sequences */
@@ -30,12 +33,23 @@ struct RhIterations {
 
 typedef enum { RH_KERNELS_EACH_TOKEN, RH_KERNELS_CORE } RhKernelsOf;
 
-static double kernels_s(const RhIterations *it, RhKernelsOf of)
+/* Casts of operands may be within the times of GEMMs, as the server's profile has them. Of the residual
+ * stream, the sum is made by the norm that reads it (vLLM: fused_add_rms_norm; SGLang and TensorRT-LLM
+ * likewise), and both may be made by the kernel that sums over tensor ranks. */
+static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual)
+{
+    if (residual)
+        return k->cls == RH_KERNEL_ADD || (k->cls == RH_KERNEL_NORM && it->norms_inside);
+    return k->cls == RH_KERNEL_CAST && it->casts_inside;
+}
+
+/* Of the list's first `residual` kernels and the others. */
+static double kernels_s(const RhIterations *it, guint residual, RhKernelsOf of)
 {
     double s = 0;
     for (guint i = 0; i < it->kernels->len; i++) {
         const RhKernel *k = &g_array_index(it->kernels, RhKernel, i);
-        if (k->core == (of == RH_KERNELS_CORE))
+        if (k->core == (of == RH_KERNELS_CORE) && !is_inside(it, k, i < residual))
             s += rh_kernel_time_s(it->platform->device, k);
     }
     return s;
@@ -55,8 +69,9 @@ static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, 
     RhShard own = block == RH_BLOCK_FFN ? experts_shard(shard) : *shard;
     g_array_set_size(it->kernels, 0);
     rh_block_kernels(it->model, kind, block, RH_PART_SEQUENCE, pass, shard, it->kernels);
+    guint residual = kind ? it->kernels->len : 0;
     rh_block_kernels(it->model, kind, block, RH_PART_TENSOR, pass, &own, it->kernels);
-    return kernels_s(it, of);
+    return kernels_s(it, residual, of);
 }
 
 static double layers_s(RhIterations *it, RhPass pass, const RhShard *shard, RhKernelsOf of)
@@ -84,6 +99,16 @@ static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double 
     RhAlgo algo = rh_collective_choose(op, ranks, nodes, bytes, it->platform, NULL);
     return rh_collective_estimate_s(op, algo, ranks, nodes, bytes, it->platform) +
            it->platform->collective_launch_s.value;
+}
+
+/* By the server's own kernels inside a node, where its profile knows them. */
+static double sum_s(const RhIterations *it, double bytes)
+{
+    int32_t ranks = it->pool.tp;
+    double own_s = ranks > it->platform->gpus_per_node
+                       ? HUGE_VAL
+                       : rh_peer_reduce_s(it->platform->device, ranks, bytes);
+    return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, ranks, bytes);
 }
 
 static double hidden_bytes(const RhIterations *it, int32_t tokens)
@@ -117,16 +142,14 @@ static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBloc
     bool whole = op && rh_block_takes_whole(it->model, kind, block, shard);
     if (op && !whole && it->pool.dp > 1)
         return travel_s(it, kind, shard);
-    return op ? exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp,
-                           hidden_bytes(it, (int32_t)rh_shard_tokens(shard)))
-              : 0;
+    return op ? sum_s(it, hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0;
 }
 
 /* Of all layers, and of the embedding, whose words are spread; from stage to stage of a pipeline. */
 static double exchanges_s(RhIterations *it, const RhShard *shard)
 {
     int32_t tokens = (int32_t)rh_shard_tokens(shard);
-    double s = exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, hidden_bytes(it, tokens));
+    double s = sum_s(it, hidden_bytes(it, tokens));
     for (int32_t k = 0; k < it->model->kinds_count; k++) {
         const RhLayerKind *kind = &it->model->kinds[k];
         if (it->layers[k] > 0)
@@ -459,6 +482,28 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
                      .fused_loss = true};
 }
 
+/* What tables of kernels call the format of linear layers. */
+static const char *surface_format(const RhRecipe *recipe)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        const char *format;
+    } rows[] = {{&rh_recipe_fp8, "fp8"},
+                {&rh_recipe_fp8_current, "fp8"},
+                {&rh_recipe_fp8_block, "fp8_block"},
+                {&rh_recipe_mxfp8, "fp8_block"},
+                {&rh_recipe_nvfp4, "nvfp4"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rows[i].recipe == recipe)
+            return rows[i].format;
+    return NULL;
+}
+
+static bool is_blackwell(const RhDevice *device)
+{
+    return device->generation && strcmp(device->generation, "blackwell") == 0;
+}
+
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
     if (!check_pool(s, pool, error))
@@ -472,7 +517,15 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
     it->server = s->server;
     it->platform = g_steal_pointer(&platform);
     it->pool = *pool;
+    it->recipe = *s->recipe;
+    if (it->recipe.cast_bytes > 0) /* read, and written in one layout */
+        it->recipe.cast_bytes = rh_dtype_bytes(it->recipe.dtype) + it->recipe.operand_bytes;
     it->shard = shard_of(s, pool);
+    it->shard.recipe = &it->recipe;
+    rh_device_use_surfaces(it->platform->device, surface_format(s->recipe));
+    it->norms_inside = pool->tp > 1 && s->server->reduce_norms &&
+                       (!s->server->reduce_norms_new || is_blackwell(it->platform->device));
+    it->casts_inside = rh_device_casts_inside(it->platform->device, s->recipe->linear);
     for (int32_t l = 0; l < s->model->layers_count; l++)
         it->layers[s->model->kind_of_layer[l]]++;
     it->tokens_s = g_array_new(FALSE, FALSE, sizeof(double));

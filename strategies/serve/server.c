@@ -66,6 +66,14 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
             *(int32_t *)(void *)((char *)s + counts[i].offset) =
                 (int32_t)rh_json_int(doc, node, "value", counts[i].low, counts[i].high);
     }
+    const RhJsonNode *norms = sourced(doc, root, "reduce_norms");
+    if (norms) {
+        const char *where = rh_json_string(doc, norms, "value");
+        s->reduce_norms_new = strcmp(where, "blackwell") == 0;
+        s->reduce_norms = s->reduce_norms_new || strcmp(where, "always") == 0;
+        if (!s->reduce_norms && strcmp(where, "never") != 0)
+            rh_json_problem(doc, norms, NULL, "never, blackwell or always, not \"%s\"", where);
+    }
     const RhJsonNode *beside = sourced(doc, root, "host_beside");
     if (beside)
         s->host_beside = rh_json_bool_or(doc, beside, "value", false);

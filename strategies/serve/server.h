@@ -30,6 +30,8 @@ typedef struct {
     int32_t batch, chunk;  /* defaults of a deployment */
     int32_t stream_tokens; /* the client is sent so many at a time */
     RhCacheFormat cache;   /* default; AUTO: as the model's activations */
+    bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
+    bool reduce_norms_new; /* ... on devices of Blackwell's generation alone */
     bool host_beside;      /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {
