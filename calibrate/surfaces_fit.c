@@ -114,7 +114,7 @@ static char *name_of(const Kind *kind)
 
 static gint64 shape_key(const RhKernel *k)
 {
-    return (k->m << 32) ^ k->k;
+    return (gint64)(((guint64)k->m << 32) ^ (guint64)k->k);
 }
 
 /* Seconds of casts by the shape of what they cast: GHashTable of int64 to double. */

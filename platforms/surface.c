@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LOG_FACTOR_MOST 7.0 /* e^7 = 1,097: beyond it a roofline describes nothing */
+#define AT_MOST         0x1p48 /* beyond every node that a file may have */
+#define LOG_FACTOR_MOST 7.0    /* e^7 = 1,097: beyond it a roofline describes nothing */
 
 static const char *const KIND_NAMES[RH_SURFACE_LAST] = {
     [RH_SURFACE_NONE] = "none",
@@ -56,7 +57,7 @@ static void derive(RhSurfaceAxis *axis)
 static inline int along(const RhSurfaceAxis *axis, double x, double *beyond)
 {
     int octave = 0;
-    double place = place_of(MAX(x, 1), &octave);
+    double place = place_of(MIN(MAX(x, 1), AT_MOST), &octave);
     int i = axis->first[octave];
     while (i + 1 < axis->count && axis->place[i + 1] <= place)
         i++;

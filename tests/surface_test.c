@@ -98,6 +98,7 @@ static void factors_are_linear_between_nodes_and_flat_outside(void)
     RH_CHECK_CLOSE(log_factor(s, 4, 64, 64), 0.1 + 0.5 * 1.1, 1e-12); /* 2 of 4 octaves on */
     RH_CHECK_CLOSE(log_factor(s, 1, 256, 64), 0.1 + 0.5 * 0.2, 1e-12);
     RH_CHECK_CLOSE(log_factor(s, 1e9, 1e9, 1e9), 0.4 + 3 * 1.4, 1e-12);
+    RH_CHECK_CLOSE(log_factor(s, 1e30, 1e30, 1e30), 0.4 + 3 * 1.4, 1e-12);
     RH_CHECK_CLOSE(log_factor(s, 0.1, 1, 1), 0.1, 1e-12);
 }
 
