@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platforms/profile.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/service.h"
 #include "tests/testkit.h"
@@ -452,6 +453,31 @@ static void every_server_is_read(void)
     }
 }
 
+/* What a server names for a device is there, and knows its kernels and its all-reduce. */
+static void profiles_are_whole(void)
+{
+    for (const char *const *name = rh_server_names(); *name; name++) {
+        const RhServer *server = rh_server_by_name(*name);
+        for (int32_t i = 0; i < server->profiles_count; i++) {
+            g_autofree char *spec = g_strdup_printf("%s:8x1", server->profiles[i].device);
+            g_autoptr(GError) error = NULL;
+            g_autoptr(RhPlatform) p = rh_platform_load(spec, &error);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+            CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, server->profiles[i].profile, &error));
+            CU_ASSERT_TRUE(rh_device_use_surfaces(p->device, NULL));
+            RhKernel gemm = {.cls = RH_KERNEL_GEMM,
+                             .dtype = RH_DTYPE_BF16,
+                             .batch = 1,
+                             .m = 16,
+                             .n = 8192,
+                             .k = 8192};
+            CU_ASSERT_PTR_NOT_NULL(rh_device_surface(p->device, &gemm));
+            for (int32_t ranks = 2; ranks <= 8; ranks *= 2)
+                CU_ASSERT_TRUE(rh_peer_reduce_s(p->device, ranks, 65536) < 1e-3);
+        }
+    }
+}
+
 static const RhTest tests[] = {
     {"chunks of a prompt add up", chunks_add_up},
     {"tokens are tokens", tokens_are_tokens},
@@ -470,6 +496,7 @@ static const RhTest tests[] = {
     {"a queue is a queue", a_queue_is_a_queue},
     {"deployments are text", deployments_are_text},
     {"every server is read", every_server_is_read},
+    {"profiles are whole", profiles_are_whole},
     {NULL, NULL},
 };
 
