@@ -272,6 +272,26 @@ static void routers_deal_out(void)
     }
 }
 
+/* In a queue that grows, the few of higher priority are served as if they were alone in it. */
+static void priority_goes_first(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,batch=4");
+    double wait_s[2] = {0};
+    int32_t of[2] = {0};
+    g_autoptr(RhRequests) requests = drawn(200, 1000, 1000, 100);
+    for (guint i = 0; i < requests->list->len; i += 10)
+        g_array_index(requests->list, RhRequest, i).priority = 1;
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    for (guint i = 0; i < r->served->len; i++) {
+        int32_t high = g_array_index(requests->list, RhRequest, i).priority;
+        CU_ASSERT_EQUAL(at(r, i)->outcome, RH_SERVED_DONE);
+        wait_s[high] += at(r, i)->t_admit_s - at(r, i)->t_arrive_s;
+        of[high]++;
+    }
+    CU_ASSERT_TRUE(wait_s[1] / of[1] < 0.2 * wait_s[0] / of[0]);
+    close_setting(&s);
+}
+
 /* What never fits is refused, and all else is served. */
 static void too_long_is_refused(void)
 {
@@ -488,6 +508,7 @@ static const RhTest tests[] = {
     {"answers repeat", answers_repeat},
     {"clients take turns", clients_take_turns},
     {"routers deal out", routers_deal_out},
+    {"priority goes first", priority_goes_first},
     {"too long is refused", too_long_is_refused},
     {"pools hand over", pools_hand_over},
     {"senders share a link", senders_share_a_link},

@@ -97,6 +97,24 @@ static int32_t whole_blocks(const RhReplica *r, int32_t request)
     return rh_replica_blocks_of(r, served->input_tokens + output_of(r, served));
 }
 
+static int32_t priority_of(const RhReplica *r, int32_t sequence)
+{
+    int32_t request = rh_replica_sequence(r, sequence)->request;
+    return g_array_index(r->spec.requests->list, RhRequest, request).priority;
+}
+
+/* Behind all of at least its priority. */
+static void wait_in_line(RhReplica *r, int32_t sequence)
+{
+    GList *before = r->waiting.tail;
+    while (before && priority_of(r, GPOINTER_TO_INT(before->data)) < priority_of(r, sequence))
+        before = before->prev;
+    if (before)
+        g_queue_insert_after(&r->waiting, before, GINT_TO_POINTER(sequence));
+    else
+        g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
+}
+
 void rh_replica_expect(RhReplica *r, int32_t request)
 {
     r->coming++;
@@ -119,7 +137,7 @@ bool rh_replica_take(RhReplica *r, int32_t request, bool read)
         return false;
     }
     g_array_append_val(r->sequences, s);
-    g_queue_push_tail(&r->waiting, GINT_TO_POINTER((gint)r->sequences->len - 1));
+    wait_in_line(r, (int32_t)r->sequences->len - 1);
     return true;
 }
 

@@ -8,17 +8,19 @@
  * chunks costs as much as one. */
 #include "strategies/serve/iteration.h"
 #include "strategies/serve/served.h"
+#include "workloads/requests.h"
 
 typedef struct RhReplica RhReplica;
 
 /* What a replica is made of. The lists are borrowed: `served` (of RhServed, by request) is filled in,
- * `gaps` are counted. */
+ * `gaps` are counted. Requests of higher priority wait in front of the others. */
 typedef struct {
     RhIterations *iterations; /* borrowed; replicas of a pool share it */
     const RhServer *server;
     RhPool pool;    /* batch and chunk settled */
     int32_t blocks; /* of the cache */
     int32_t number; /* written to RhServed.replica */
+    const RhRequests *requests;
     GArray *served;
     int64_t *gaps;
     bool each_iteration; /* no runs of several */

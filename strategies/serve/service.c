@@ -338,6 +338,7 @@ static void open_replicas(Clock *c)
                                   .pool = stage->pool,
                                   .blocks = stage->room.blocks,
                                   .number = number,
+                                  .requests = c->requests,
                                   .served = c->result->served,
                                   .gaps = c->result->gaps,
                                   .each_iteration = c->client->each_iteration,
