@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "validate/cases_way.h"
 
 struct RhTranslator {
     RhCaseFacts *facts;
@@ -13,11 +14,9 @@ struct RhTranslator {
 /* A row on its way. */
 typedef struct {
     RhTranslator *t;
-    const RhCaseRow *row;
-    const RhCaseSaid *said;
+    RhCaseWay way;
     RhTranslated *out;
     char *model_key;
-    char *why; /* set once something cannot be said */
 } Way;
 
 RhTranslator *rh_translator_new(GError **error)
@@ -42,34 +41,6 @@ void rh_translator_free(RhTranslator *t)
     g_hash_table_destroy(t->models);
     g_hash_table_destroy(t->platforms);
     g_free(t);
-}
-
-G_GNUC_PRINTF(2, 3) static bool give_up(Way *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    g_free(w->why);
-    w->why = g_strdup_vprintf(format, args);
-    va_end(args);
-    return false;
-}
-
-/* With the first line of what a reader said. */
-static bool give_up_with(Way *w, const char *what, GError *local)
-{
-    g_auto(GStrv) lines = g_strsplit(local->message, "\n", 2);
-    g_error_free(local);
-    return give_up(w, "%s%s", what, lines[0]);
-}
-
-static const char *says(const Way *w, RhCaseAspect aspect)
-{
-    return w->said->says[aspect];
-}
-
-static const char *cell(const Way *w, RhCaseColumn column)
-{
-    return w->row->text[column];
 }
 
 /* --- the model --- */
@@ -104,7 +75,8 @@ static bool set_size(Way *w, RhModel *model, const char *key, int64_t value)
 {
     GError *local = NULL;
     g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
-    return rh_model_set(model, key, text, &local) || give_up_with(w, "model: ", local);
+    return rh_model_set(model, key, text, &local) ||
+           rh_case_give_up_with(&w->way, "model: ", local);
 }
 
 static int64_t size_of(const RhModel *model, RhCaseColumn column)
@@ -129,8 +101,8 @@ static int64_t size_of(const RhModel *model, RhCaseColumn column)
 /* Another width has other heads, and each size alone would be refused: by way of one head. */
 static bool set_width(Way *w, RhModel *model)
 {
-    int64_t hidden = w->row->whole[RH_CASE_HIDDEN], heads = w->row->whole[RH_CASE_HEADS],
-            kv_heads = w->row->whole[RH_CASE_KV_HEADS];
+    int64_t hidden = w->way.row->whole[RH_CASE_HIDDEN], heads = w->way.row->whole[RH_CASE_HEADS],
+            kv_heads = w->way.row->whole[RH_CASE_KV_HEADS];
     bool grouped = size_of(model, RH_CASE_KV_HEADS) != size_of(model, RH_CASE_HEADS) ||
                    (kv_heads > 0 && kv_heads != heads);
     if (hidden == 0 || heads == 0 || !size_is_ours(model, RH_CASE_HIDDEN) ||
@@ -147,14 +119,14 @@ static bool size_model(Way *w, RhModel *model)
     if (!set_width(w, model))
         return false;
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        int64_t value = w->row->whole[sizes[i].column];
+        int64_t value = w->way.row->whole[sizes[i].column];
         if (value == 0 || !size_is_ours(model, sizes[i].column) ||
             value == size_of(model, sizes[i].column))
             continue;
         if (!set_size(w, model, sizes[i].key, value))
             return false;
     }
-    int64_t seq = w->row->whole[RH_CASE_SEQ];
+    int64_t seq = w->way.row->whole[RH_CASE_SEQ];
     return seq <= model->positions || model->position != RH_POSITION_LEARNED ||
            set_size(w, model, "positions", seq);
 }
@@ -162,26 +134,27 @@ static bool size_model(Way *w, RhModel *model)
 static bool say_model(Way *w)
 {
     GError *local = NULL;
-    const char *name = says(w, RH_CASE_SAYS_MODEL);
+    const char *name = rh_case_says(&w->way, RH_CASE_SAYS_MODEL);
     g_autoptr(GString) key = g_string_new(NULL);
-    if (w->row->model) {
-        w->out->c.model = w->row->model;
-        w->model_key = g_strdup(w->row->model->name);
+    if (w->way.row->model) {
+        w->out->c.model = w->way.row->model;
+        w->model_key = g_strdup(w->way.row->model->name);
         return true;
     }
     if (!name)
-        name = catalogue_model(cell(w, RH_CASE_MODEL));
+        name = catalogue_model(rh_case_cell(&w->way, RH_CASE_MODEL));
     if (!name)
-        return give_up(w, "model %s: not in the catalogue, and of no family that its name tells",
-                       cell(w, RH_CASE_MODEL));
-    g_string_append_printf(key, "%s %" G_GINT64_FORMAT, name, w->row->whole[RH_CASE_SEQ]);
+        return rh_case_give_up(
+            &w->way, "model %s: not in the catalogue, and of no family that its name tells",
+            rh_case_cell(&w->way, RH_CASE_MODEL));
+    g_string_append_printf(key, "%s %" G_GINT64_FORMAT, name, w->way.row->whole[RH_CASE_SEQ]);
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
-        g_string_append_printf(key, " %" G_GINT64_FORMAT, w->row->whole[sizes[i].column]);
+        g_string_append_printf(key, " %" G_GINT64_FORMAT, w->way.row->whole[sizes[i].column]);
     RhModel *model = g_hash_table_lookup(w->t->models, key->str);
     if (!model) {
         model = rh_model_load(name, &local);
         if (!model)
-            return give_up_with(w, "model: ", local);
+            return rh_case_give_up_with(&w->way, "model: ", local);
         if (!size_model(w, model)) {
             rh_model_free(model);
             return false;
@@ -199,19 +172,22 @@ static bool say_model(Way *w)
 static char *platform_text(Way *w)
 {
     GError *local = NULL;
-    int64_t gpus = w->row->whole[RH_CASE_GPUS];
-    const char *said = says(w, RH_CASE_SAYS_PLATFORM), *const name =
-                                                           said ? said : cell(w, RH_CASE_GPU);
+    int64_t gpus = w->way.row->whole[RH_CASE_GPUS];
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_PLATFORM), *const name =
+                                                                         said ? said
+                                                                              : rh_case_cell(
+                                                                                    &w->way,
+                                                                                    RH_CASE_GPU);
     g_autofree char *lower = g_ascii_strdown(name, -1);
     if (!said && g_strv_contains(rh_device_names(), lower))
         return g_strdup_printf("%s:8x%" G_GINT64_FORMAT, lower, (gpus + 7) / 8);
     if (!said && !g_strv_contains(rh_platform_names(), lower)) {
-        give_up(w, "gpu %s: not in the catalogue", name);
+        rh_case_give_up(&w->way, "gpu %s: not in the catalogue", name);
         return NULL;
     }
     g_autoptr(RhPlatform) one = rh_platform_load(lower, &local);
     if (!one) {
-        give_up_with(w, "platform: ", local);
+        rh_case_give_up_with(&w->way, "platform: ", local);
         return NULL;
     }
     return g_strdup_printf("%s:%" G_GINT64_FORMAT, lower,
@@ -228,7 +204,7 @@ static bool set_fact(RhPlatform *platform, const char *said, GError **error)
 static bool say_platform(Way *w)
 {
     GError *local = NULL;
-    const char *said = says(w, RH_CASE_SAYS_SET), *own = said ? said : "";
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_SET), *own = said ? said : "";
     g_autofree char *text = platform_text(w);
     if (!text)
         return false;
@@ -237,7 +213,7 @@ static bool say_platform(Way *w)
     if (!view) {
         g_autoptr(RhPlatform) bare = rh_platform_load(text, &local);
         if (!bare || !set_fact(bare, own, &local))
-            return give_up_with(w, "platform: ", local);
+            return rh_case_give_up_with(&w->way, "platform: ", local);
         view = rh_stack_platform(w->out->c.stack, bare);
         g_hash_table_insert(w->t->platforms, g_steal_pointer(&key), view);
     }
@@ -247,10 +223,10 @@ static bool say_platform(Way *w)
 
 static bool say_stack(Way *w)
 {
-    const char *name = says(w, RH_CASE_SAYS_STACK);
+    const char *name = rh_case_says(&w->way, RH_CASE_SAYS_STACK);
     w->out->c.stack = name ? rh_stack_by_name(name) : NULL;
-    return w->out->c.stack ||
-           give_up(w, "no stack is known for it%s%s", name ? ": " : "", name ? name : "");
+    return w->out->c.stack || rh_case_give_up(&w->way, "no stack is known for it%s%s",
+                                              name ? ": " : "", name ? name : "");
 }
 
 /* --- the job and its layout --- */
@@ -258,41 +234,42 @@ static bool say_stack(Way *w)
 static bool say_job(Way *w)
 {
     static const RhCaseColumn needed[] = {RH_CASE_GPUS, RH_CASE_SEQ, RH_CASE_GLOBAL_BATCH};
-    const char *recipe = says(w, RH_CASE_SAYS_RECIPE);
+    const char *recipe = rh_case_says(&w->way, RH_CASE_SAYS_RECIPE);
     RhJob *job = &w->out->c.job;
     for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
-        if (w->row->whole[needed[i]] == 0)
-            return give_up(w, "%s is not given", rh_case_column_name(needed[i]));
-    job->gpus = (int32_t)w->row->whole[RH_CASE_GPUS];
-    job->sequence = w->row->whole[RH_CASE_SEQ];
-    job->global_batch = w->row->whole[RH_CASE_GLOBAL_BATCH];
-    job->recipe = rh_recipe_by_name(recipe ? recipe : cell(w, RH_CASE_PRECISION));
-    const char *lora = says(w, RH_CASE_SAYS_LORA);
+        if (w->way.row->whole[needed[i]] == 0)
+            return rh_case_give_up(&w->way, "%s is not given", rh_case_column_name(needed[i]));
+    job->gpus = (int32_t)w->way.row->whole[RH_CASE_GPUS];
+    job->sequence = w->way.row->whole[RH_CASE_SEQ];
+    job->global_batch = w->way.row->whole[RH_CASE_GLOBAL_BATCH];
+    job->recipe = rh_recipe_by_name(recipe ? recipe : rh_case_cell(&w->way, RH_CASE_PRECISION));
+    const char *lora = rh_case_says(&w->way, RH_CASE_SAYS_LORA);
     g_autoptr(GError) error = NULL;
     if (lora && !rh_lora_parse(lora, &job->lora, &error))
-        return give_up(w, "%s", error->message);
-    return job->recipe ||
-           give_up(w, "precision %s: no recipe is known for it",
-                   *cell(w, RH_CASE_PRECISION) ? cell(w, RH_CASE_PRECISION) : "is not given");
+        return rh_case_give_up(&w->way, "%s", error->message);
+    return job->recipe || rh_case_give_up(&w->way, "precision %s: no recipe is known for it",
+                                          *rh_case_cell(&w->way, RH_CASE_PRECISION)
+                                              ? rh_case_cell(&w->way, RH_CASE_PRECISION)
+                                              : "is not given");
 }
 
 static void append_degree(const Way *w, GString *text, RhCaseColumn column)
 {
-    if (w->row->whole[column] > 0)
+    if (w->way.row->whole[column] > 0)
         g_string_append_printf(text, ",%s%" G_GINT64_FORMAT, rh_case_column_name(column),
-                               w->row->whole[column]);
+                               w->way.row->whole[column]);
 }
 
 /* Chunks are a number; another word names a schedule. */
 static void append_schedule(const Way *w, GString *text)
 {
-    const char *vpp = cell(w, RH_CASE_VPP);
+    const char *vpp = rh_case_cell(&w->way, RH_CASE_VPP);
     guint64 chunks = 0;
     if (!*vpp)
         return;
     if (!g_ascii_string_to_unsigned(vpp, 10, 1, 1 << 16, &chunks, NULL))
         g_string_append_printf(text, ",schedule=%s", vpp);
-    else if (chunks > 1 && w->row->whole[RH_CASE_PP] > 1)
+    else if (chunks > 1 && w->way.row->whole[RH_CASE_PP] > 1)
         g_string_append_printf(text, ",vpp%d", (int)chunks);
 }
 
@@ -300,23 +277,24 @@ static char *layout_text(const Way *w)
 {
     static const RhCaseColumn degrees[] = {RH_CASE_TP, RH_CASE_PP, RH_CASE_DP, RH_CASE_CP,
                                            RH_CASE_EP};
-    const char *microbatch = says(w, RH_CASE_SAYS_MICROBATCH);
+    const char *microbatch = rh_case_says(&w->way, RH_CASE_SAYS_MICROBATCH);
     g_autoptr(GString) text = g_string_new(NULL);
-    g_string_append_printf(text, "zero=%s,recompute=%s,sp=%s", says(w, RH_CASE_SAYS_ZERO),
-                           says(w, RH_CASE_SAYS_RECOMPUTE),
-                           strcmp(cell(w, RH_CASE_SEQPAR), "1") == 0 ? "on" : "off");
+    g_string_append_printf(text, "zero=%s,recompute=%s,sp=%s",
+                           rh_case_says(&w->way, RH_CASE_SAYS_ZERO),
+                           rh_case_says(&w->way, RH_CASE_SAYS_RECOMPUTE),
+                           strcmp(rh_case_cell(&w->way, RH_CASE_SEQPAR), "1") == 0 ? "on" : "off");
     for (size_t i = 0; i < G_N_ELEMENTS(degrees); i++)
         append_degree(w, text, degrees[i]);
     append_schedule(w, text);
-    if (w->row->whole[RH_CASE_MICROBATCH] > 0)
-        g_string_append_printf(text, ",mb%" G_GINT64_FORMAT, w->row->whole[RH_CASE_MICROBATCH]);
+    if (w->way.row->whole[RH_CASE_MICROBATCH] > 0)
+        g_string_append_printf(text, ",mb%" G_GINT64_FORMAT, w->way.row->whole[RH_CASE_MICROBATCH]);
     else if (microbatch && strcmp(microbatch, "quickest") != 0)
         g_string_append_printf(text, ",mb%s", microbatch);
-    if (says(w, RH_CASE_SAYS_OVERLAP) && w->row->whole[RH_CASE_TP] > 1 &&
-        strcmp(cell(w, RH_CASE_SEQPAR), "1") == 0)
-        g_string_append_printf(text, ",tpoverlap=%s", says(w, RH_CASE_SAYS_OVERLAP));
-    if (says(w, RH_CASE_SAYS_LAYOUT))
-        g_string_append_printf(text, ",%s", says(w, RH_CASE_SAYS_LAYOUT));
+    if (rh_case_says(&w->way, RH_CASE_SAYS_OVERLAP) && w->way.row->whole[RH_CASE_TP] > 1 &&
+        strcmp(rh_case_cell(&w->way, RH_CASE_SEQPAR), "1") == 0)
+        g_string_append_printf(text, ",tpoverlap=%s", rh_case_says(&w->way, RH_CASE_SAYS_OVERLAP));
+    if (rh_case_says(&w->way, RH_CASE_SAYS_LAYOUT))
+        g_string_append_printf(text, ",%s", rh_case_says(&w->way, RH_CASE_SAYS_LAYOUT));
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
@@ -328,7 +306,7 @@ static bool settle(Way *w, const RhLayout *asked, int32_t microbatch)
     layout.microbatch = microbatch;
     layout = rh_train_canonical(&w->out->c, &layout);
     if (!rh_train_legal(&w->out->c, &layout, &local))
-        return give_up_with(w, "", local);
+        return rh_case_give_up_with(&w->way, "", local);
     w->out->layout = layout;
     return true;
 }
@@ -340,16 +318,19 @@ static bool say_layout(Way *w)
     static const RhCaseAspect needed[] = {RH_CASE_SAYS_ZERO, RH_CASE_SAYS_RECOMPUTE};
     static const RhCaseColumn columns[] = {RH_CASE_ZERO, RH_CASE_RECOMPUTE};
     for (size_t i = 0; i < G_N_ELEMENTS(needed); i++)
-        if (!says(w, needed[i]))
-            return give_up(w, "%s \"%s\": not known here", rh_case_column_name(columns[i]),
-                           cell(w, columns[i]));
+        if (!rh_case_says(&w->way, needed[i]))
+            return rh_case_give_up(&w->way, "%s \"%s\": not known here",
+                                   rh_case_column_name(columns[i]),
+                                   rh_case_cell(&w->way, columns[i]));
     g_autofree char *text = layout_text(w);
     if (!rh_layout_parse(text, &layout, &local))
-        return give_up_with(w, "", local);
-    bool open = w->row->whole[RH_CASE_MICROBATCH] == 0 && says(w, RH_CASE_SAYS_MICROBATCH) &&
-                strcmp(says(w, RH_CASE_SAYS_MICROBATCH), "quickest") == 0;
-    if (w->row->whole[RH_CASE_MICROBATCH] == 0 && !says(w, RH_CASE_SAYS_MICROBATCH))
-        return give_up(w, "microbatch is not given");
+        return rh_case_give_up_with(&w->way, "", local);
+    bool open = w->way.row->whole[RH_CASE_MICROBATCH] == 0 &&
+                rh_case_says(&w->way, RH_CASE_SAYS_MICROBATCH) &&
+                strcmp(rh_case_says(&w->way, RH_CASE_SAYS_MICROBATCH), "quickest") == 0;
+    if (w->way.row->whole[RH_CASE_MICROBATCH] == 0 &&
+        !rh_case_says(&w->way, RH_CASE_SAYS_MICROBATCH))
+        return rh_case_give_up(&w->way, "microbatch is not given");
     if (!settle(w, &layout, open ? 1 : layout.microbatch))
         return false;
     w->out->layout.microbatch = open ? 0 : layout.microbatch;
@@ -362,10 +343,10 @@ static bool say_layout(Way *w)
 static double noted_tokens_per_s(const Way *w)
 {
     static const char whole[] = "tokens/s=", each[] = "tokens/s/GPU=";
-    const char *at = strstr(cell(w, RH_CASE_NOTE), whole);
+    const char *at = strstr(rh_case_cell(&w->way, RH_CASE_NOTE), whole);
     if (at)
         return g_ascii_strtod(at + strlen(whole), NULL);
-    at = strstr(cell(w, RH_CASE_NOTE), each);
+    at = strstr(rh_case_cell(&w->way, RH_CASE_NOTE), each);
     return at ? g_ascii_strtod(at + strlen(each), NULL) * w->out->c.job.gpus : 0;
 }
 
@@ -374,35 +355,33 @@ static bool say_measured(Way *w)
     const RhJob *job = &w->out->c.job;
     double tokens = (double)job->global_batch * (double)job->sequence,
            tokens_per_s = noted_tokens_per_s(w);
-    const char *flops = says(w, RH_CASE_SAYS_FLOPS);
-    w->out->measured_s = w->row->step_s;
-    if (w->row->step_s > 0)
+    const char *flops = rh_case_says(&w->way, RH_CASE_SAYS_FLOPS);
+    w->out->measured_s = w->way.row->step_s;
+    if (w->way.row->step_s > 0)
         return true;
     if (tokens_per_s > 0) {
         w->out->measured_s = tokens / tokens_per_s;
-    } else if (w->row->tflops > 0) {
+    } else if (w->way.row->tflops > 0) {
         if (!flops)
-            return give_up(w, "a figure of TFLOP/s alone, and what it counts is not known");
+            return rh_case_give_up(&w->way,
+                                   "a figure of TFLOP/s alone, and what it counts is not known");
         w->out->measured_s =
             rh_model_tuned_flops_per_token(w->out->c.model, job->sequence, &job->lora) * tokens /
-            (w->row->tflops * 1e12 * job->gpus);
-    } else if (*cell(w, RH_CASE_MFU)) {
-        return give_up(w, "a share of peak FLOP/s alone: what it counts is not known");
+            (w->way.row->tflops * 1e12 * job->gpus);
+    } else if (*rh_case_cell(&w->way, RH_CASE_MFU)) {
+        return rh_case_give_up(&w->way,
+                               "a share of peak FLOP/s alone: what it counts is not known");
     }
     return true;
 }
 
-static const char *const standings[RH_STANDING_LAST] = {"", "from memory", "computed"};
-
 static void say_where(Way *w)
 {
-    const char *standing = says(w, RH_CASE_SAYS_STANDING), *table = says(w, RH_CASE_SAYS_TABLE);
-    w->out->table = g_intern_string(table ? table : cell(w, RH_CASE_SOURCE));
-    w->out->steps = says(w, RH_CASE_SAYS_STEPS);
-    w->out->fitted = says(w, RH_CASE_SAYS_FITTED);
-    for (int i = 0; i < RH_STANDING_LAST; i++)
-        if (standing && strcmp(standing, standings[i]) == 0)
-            w->out->standing = (RhStanding)i;
+    const char *table = rh_case_says(&w->way, RH_CASE_SAYS_TABLE);
+    w->out->table = g_intern_string(table ? table : rh_case_cell(&w->way, RH_CASE_SOURCE));
+    w->out->steps = rh_case_says(&w->way, RH_CASE_SAYS_STEPS);
+    w->out->fitted = rh_case_says(&w->way, RH_CASE_SAYS_FITTED);
+    w->out->standing = rh_case_standing(&w->way);
 }
 
 static void say_key(Way *w)
@@ -423,21 +402,20 @@ static void say_key(Way *w)
 char *rh_translate(RhTranslator *t, const RhCaseRow *row, RhTranslated *out)
 {
     RhCaseSaid said = rh_case_facts_say(t->facts, row);
-    Way w = {.t = t, .row = row, .said = &said, .out = out};
+    Way w = {.t = t, .way = {row, &said, NULL}, .out = out};
     *out = (RhTranslated){0};
     say_where(&w);
-    bool fine = !said.says[RH_CASE_SAYS_SKIP] || give_up(&w, "%s", said.says[RH_CASE_SAYS_SKIP]);
+    bool fine = !said.says[RH_CASE_SAYS_SKIP] ||
+                rh_case_give_up(&w.way, "%s", said.says[RH_CASE_SAYS_SKIP]);
     fine = fine && say_job(&w) && say_model(&w) && say_stack(&w) && say_platform(&w) &&
            say_layout(&w) && say_measured(&w);
     if (fine) {
         say_key(&w);
-        g_ptr_array_add(said.stands_in, NULL);
-        out->stands_in =
-            said.stands_in->len > 1 ? g_strjoinv("; ", (char **)said.stands_in->pdata) : NULL;
+        out->stands_in = rh_case_stands_in(&w.way);
     }
     g_free(w.model_key);
     rh_case_said_clear(&said);
-    return w.why;
+    return w.way.why;
 }
 
 void rh_translated_clear(RhTranslated *translated)

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "validate/cases_way.h"
 
 struct RhServedTranslator {
     RhCaseFacts *facts;
@@ -13,10 +14,8 @@ struct RhServedTranslator {
 
 typedef struct {
     RhServedTranslator *t;
-    const RhCaseRow *row;
-    const RhCaseSaid *said;
+    RhCaseWay way;
     RhServedCase *out;
-    char *why;
 } Way;
 
 RhServedTranslator *rh_served_translator_new(GError **error)
@@ -43,65 +42,43 @@ void rh_served_translator_free(RhServedTranslator *t)
     g_free(t);
 }
 
-G_GNUC_PRINTF(2, 3) static bool give_up(Way *w, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    g_free(w->why);
-    w->why = g_strdup_vprintf(format, args);
-    va_end(args);
-    return false;
-}
-
-static bool give_up_with(Way *w, const char *what, GError *local)
-{
-    g_auto(GStrv) lines = g_strsplit(local->message, "\n", 2);
-    g_error_free(local);
-    return give_up(w, "%s%s", what, lines[0]);
-}
-
-static const char *says(const Way *w, RhCaseAspect aspect)
-{
-    return w->said->says[aspect];
-}
-
-static const char *cell(const Way *w, RhCaseColumn column)
-{
-    return w->row->text[column];
-}
-
 /* --- model and machine --- */
 
 static bool say_model(Way *w)
 {
     GError *local = NULL;
-    const char *name = says(w, RH_CASE_SAYS_MODEL), *text = cell(w, RH_CASE_MODEL);
+    const char *name = rh_case_says(&w->way, RH_CASE_SAYS_MODEL),
+               *text = rh_case_cell(&w->way, RH_CASE_MODEL);
     const char *bare = strrchr(text, '/');
     g_autofree char *lower = g_ascii_strdown(bare ? bare + 1 : text, -1);
     if (!name && g_strv_contains(rh_model_names(), lower))
         name = lower;
     if (!name)
-        return give_up(w, "model %s: not in the catalogue", text);
+        return rh_case_give_up(&w->way, "model %s: not in the catalogue", text);
     RhModel *model = g_hash_table_lookup(w->t->models, name);
     if (!model) {
         model = rh_model_load(name, &local);
         if (!model)
-            return give_up_with(w, "model: ", local);
+            return rh_case_give_up_with(&w->way, "model: ", local);
         g_hash_table_insert(w->t->models, g_strdup(name), model);
     }
     w->out->serving.model = model;
-    const char *recipe = says(w, RH_CASE_SAYS_RECIPE);
-    w->out->serving.recipe = rh_recipe_by_name(recipe ? recipe : cell(w, RH_CASE_PRECISION));
+    const char *recipe = rh_case_says(&w->way, RH_CASE_SAYS_RECIPE);
+    w->out->serving.recipe =
+        rh_recipe_by_name(recipe ? recipe : rh_case_cell(&w->way, RH_CASE_PRECISION));
     return w->out->serving.recipe ||
-           give_up(w, "precision %s: no recipe is known for it", cell(w, RH_CASE_PRECISION));
+           rh_case_give_up(&w->way, "precision %s: no recipe is known for it",
+                           rh_case_cell(&w->way, RH_CASE_PRECISION));
 }
 
 static bool say_platform(Way *w)
 {
     GError *local = NULL;
-    const char *said = says(w, RH_CASE_SAYS_PLATFORM), *set = says(w, RH_CASE_SAYS_SET);
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_PLATFORM),
+               *set = rh_case_says(&w->way, RH_CASE_SAYS_SET);
     if (!said)
-        return give_up(w, "gpu %s: not in the catalogue", cell(w, RH_CASE_GPU));
+        return rh_case_give_up(&w->way, "gpu %s: not in the catalogue",
+                               rh_case_cell(&w->way, RH_CASE_GPU));
     g_autofree char *key = g_strjoin(" ", said, set ? set : "", NULL);
     RhPlatform *platform = g_hash_table_lookup(w->t->platforms, key);
     if (!platform) {
@@ -110,7 +87,7 @@ static bool say_platform(Way *w)
         if (platform && set && !rh_platform_set(platform, fact[0], fact[1], &local))
             g_clear_pointer(&platform, rh_platform_free);
         if (!platform)
-            return give_up_with(w, "platform: ", local);
+            return rh_case_give_up_with(&w->way, "platform: ", local);
         g_hash_table_insert(w->t->platforms, g_steal_pointer(&key), platform);
     }
     w->out->serving.platform = platform;
@@ -121,28 +98,28 @@ static bool say_platform(Way *w)
 
 static bool say_server(Way *w)
 {
-    const char *name = says(w, RH_CASE_SAYS_SERVER);
+    const char *name = rh_case_says(&w->way, RH_CASE_SAYS_SERVER);
     w->out->serving.server = name ? rh_server_by_name(name) : NULL;
-    return w->out->serving.server ||
-           give_up(w, "no server is known for it%s%s", name ? ": " : "", name ? name : "");
+    return w->out->serving.server || rh_case_give_up(&w->way, "no server is known for it%s%s",
+                                                     name ? ": " : "", name ? name : "");
 }
 
 static bool say_deployment(Way *w)
 {
     GError *local = NULL;
-    const char *more = says(w, RH_CASE_SAYS_DEPLOYMENT);
-    int64_t tp = w->row->whole[RH_CASE_TP], pp = w->row->whole[RH_CASE_PP],
-            ep = w->row->whole[RH_CASE_EP], dp = w->row->whole[RH_CASE_DP];
+    const char *more = rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT);
+    int64_t tp = w->way.row->whole[RH_CASE_TP], pp = w->way.row->whole[RH_CASE_PP],
+            ep = w->way.row->whole[RH_CASE_EP], dp = w->way.row->whole[RH_CASE_DP];
     if (tp == 0)
-        return give_up(w, "tp is not given");
+        return rh_case_give_up(&w->way, "tp is not given");
     g_autofree char *text =
         g_strdup_printf("server=%s,tp%" G_GINT64_FORMAT ",pp%" G_GINT64_FORMAT
                         ",ep%" G_GINT64_FORMAT ",dp%" G_GINT64_FORMAT "%s%s",
-                        says(w, RH_CASE_SAYS_SERVER), tp, MAX(pp, 1), MAX(ep, 1), MAX(dp, 1),
-                        more ? "," : "", more ? more : "");
+                        rh_case_says(&w->way, RH_CASE_SAYS_SERVER), tp, MAX(pp, 1), MAX(ep, 1),
+                        MAX(dp, 1), more ? "," : "", more ? more : "");
     w->out->deployment = rh_deployment_default();
     if (!rh_deployment_parse(text, &w->out->deployment, &local))
-        return give_up_with(w, "deployment: ", local);
+        return rh_case_give_up_with(&w->way, "deployment: ", local);
     g_autofree char *canonical = rh_deployment_format(&w->out->deployment);
     w->out->strategy = g_intern_string(canonical);
     return true;
@@ -158,9 +135,9 @@ typedef struct {
 static bool read_words(Way *w, Words *words)
 {
     GError *local = NULL;
-    const char *said = says(w, RH_CASE_SAYS_CLIENT);
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_CLIENT);
     if (!said)
-        return give_up(w, "how requests come is not known");
+        return rh_case_give_up(&w->way, "how requests come is not known");
     g_auto(GStrv) items = g_strsplit(said, ",", -1);
     for (int i = 0; items[i]; i++) {
         g_auto(GStrv) pair = g_strsplit(items[i], "=", 2);
@@ -178,11 +155,11 @@ static bool read_words(Way *w, Words *words)
         for (size_t k = 0; !known && k < G_N_ELEMENTS(keys); k++)
             if (strcmp(keys[k].key, pair[0]) == 0) {
                 if (!rh_quantity_parse(pair[1] ? pair[1] : "", keys[k].kind, keys[k].into, &local))
-                    return give_up_with(w, "client: ", local);
+                    return rh_case_give_up_with(&w->way, "client: ", local);
                 known = true;
             }
         if (!known)
-            return give_up(w, "client: unknown word \"%s\"", items[i]);
+            return rh_case_give_up(&w->way, "client: unknown word \"%s\"", items[i]);
     }
     return true;
 }
@@ -193,11 +170,11 @@ static bool read_words(Way *w, Words *words)
 /* Tables give means, too: "327.4". */
 static bool say_length(Way *w, RhCaseColumn column, int64_t *tokens)
 {
-    const char *text = cell(w, column);
+    const char *text = rh_case_cell(&w->way, column);
     char *end;
     double length = g_ascii_strtod(text, &end);
     if (end == text || *end || !(length >= 1 && length <= LENGTH_MOST))
-        return give_up(w, "%s \"%s\": no length", rh_case_column_name(column), text);
+        return rh_case_give_up(&w->way, "%s \"%s\": no length", rh_case_column_name(column), text);
     *tokens = (int64_t)(length + 0.5);
     return true;
 }
@@ -206,15 +183,16 @@ static bool say_client(Way *w)
 {
     Words words = {.spread = 1, .turnaround_s = 1e-3};
     int64_t isl, osl;
-    int32_t at_once = (int32_t)CLAMP(g_ascii_strtoll(cell(w, RH_CASE_AT_ONCE), NULL, 10), 0, 65536);
+    int32_t at_once =
+        (int32_t)CLAMP(g_ascii_strtoll(rh_case_cell(&w->way, RH_CASE_AT_ONCE), NULL, 10), 0, 65536);
     if (!read_words(w, &words) || !say_length(w, RH_CASE_ISL, &isl) ||
         !say_length(w, RH_CASE_OSL, &osl))
         return false;
     if (at_once == 0 && !words.queued)
-        return give_up(w, "batch_or_concurrency is not given");
+        return rh_case_give_up(&w->way, "batch_or_concurrency is not given");
     double count = words.count > 0 ? words.count : words.waves * at_once;
     if (!(count >= 1 && count <= 1e6))
-        return give_up(w, "client: neither waves nor count");
+        return rh_case_give_up(&w->way, "client: neither waves nor count");
     w->out->plan =
         (RhRequestsPlan){.arrival = RH_ARRIVAL_BURST,
                          .count = (int32_t)count,
@@ -227,34 +205,29 @@ static bool say_client(Way *w)
     return true;
 }
 
-static const char *const standings[RH_STANDING_LAST] = {"", "from memory", "computed"};
-
 static void say_where(Way *w)
 {
-    const char *standing = says(w, RH_CASE_SAYS_STANDING), *table = says(w, RH_CASE_SAYS_TABLE);
+    const char *table = rh_case_says(&w->way, RH_CASE_SAYS_TABLE);
     w->out->table = table; /* else it is of its own kind */
-    w->out->fitted = says(w, RH_CASE_SAYS_FITTED);
-    for (int i = 0; i < RH_STANDING_LAST; i++)
-        if (standing && strcmp(standing, standings[i]) == 0)
-            w->out->standing = (RhStanding)i;
+    w->out->fitted = rh_case_says(&w->way, RH_CASE_SAYS_FITTED);
+    w->out->standing = rh_case_standing(&w->way);
 }
 
 char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out)
 {
     RhCaseSaid said = rh_case_facts_say(t->facts, row);
-    Way w = {.t = t, .row = row, .said = &said, .out = out};
+    Way w = {.t = t, .way = {row, &said, NULL}, .out = out};
     *out = (RhServedCase){0};
     say_where(&w);
-    bool fine = !said.says[RH_CASE_SAYS_SKIP] || give_up(&w, "%s", said.says[RH_CASE_SAYS_SKIP]);
+    bool fine = !said.says[RH_CASE_SAYS_SKIP] ||
+                rh_case_give_up(&w.way, "%s", said.says[RH_CASE_SAYS_SKIP]);
     fine = fine && say_model(&w) && say_server(&w) && say_platform(&w) && say_deployment(&w) &&
            say_client(&w);
     if (fine) {
-        g_ptr_array_add(said.stands_in, NULL);
-        out->stands_in =
-            said.stands_in->len > 1 ? g_strjoinv("; ", (char **)said.stands_in->pdata) : NULL;
+        out->stands_in = rh_case_stands_in(&w.way);
     }
     rh_case_said_clear(&said);
-    return w.why;
+    return w.way.why;
 }
 
 void rh_served_case_clear(RhServedCase *c)
