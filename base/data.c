@@ -48,3 +48,23 @@ const char *const *rh_data_names(const char *folder)
     g_ptr_array_add(names, NULL);
     return (const char *const *)g_ptr_array_free(names, FALSE);
 }
+
+const void *rh_data_shelf(RhDataShelf *shelf, const char *name, const char *const *names,
+                          void *(*load)(const char *name))
+{
+    if (!g_strv_contains(names, name))
+        return NULL;
+    g_mutex_lock(&shelf->lock);
+    if (!shelf->read)
+        shelf->read = g_hash_table_new(g_str_hash, g_str_equal);
+    void *found = g_hash_table_lookup(shelf->read, name);
+    g_mutex_unlock(&shelf->lock);
+    if (found)
+        return found;
+    found = load(name); /* unlocked: it may ask for one that it derives from */
+    g_mutex_lock(&shelf->lock);
+    if (found)
+        g_hash_table_insert(shelf->read, (void *)g_intern_string(name), found);
+    g_mutex_unlock(&shelf->lock);
+    return found;
+}

@@ -112,25 +112,15 @@ RhStack *rh_stack_file_load(const char *name, GError **error)
     return doc && read_stack(doc, name, stack, error) ? g_steal_pointer(&stack) : NULL;
 }
 
+static void *load_quietly(const char *name)
+{
+    return rh_stack_file_load(name, NULL);
+}
+
 const RhStack *rh_stack_file(const char *name)
 {
-    static GMutex lock;
-    static GHashTable *read; /* name -> RhStack* */
-    if (!g_strv_contains(rh_stack_file_names(), name))
-        return NULL;
-    g_mutex_lock(&lock);
-    if (!read)
-        read = g_hash_table_new(g_str_hash, g_str_equal);
-    RhStack *found = g_hash_table_lookup(read, name);
-    g_mutex_unlock(&lock);
-    if (found)
-        return found;
-    found = rh_stack_file_load(name, NULL); /* unlocked: it asks for the one it derives from */
-    g_mutex_lock(&lock);
-    if (found)
-        g_hash_table_insert(read, (void *)found->name, found);
-    g_mutex_unlock(&lock);
-    return found;
+    static RhDataShelf shelf;
+    return rh_data_shelf(&shelf, name, rh_stack_file_names(), load_quietly);
 }
 
 static const char *const *read_names(void)

@@ -147,25 +147,15 @@ RhServer *rh_server_load(const char *name, GError **error)
     return doc && read_server(doc, name, server, error) ? g_steal_pointer(&server) : NULL;
 }
 
+static void *load_quietly(const char *name)
+{
+    return rh_server_load(name, NULL);
+}
+
 const RhServer *rh_server_by_name(const char *name)
 {
-    static GMutex lock;
-    static GHashTable *read; /* name -> RhServer* */
-    if (!g_strv_contains(rh_server_names(), name))
-        return NULL;
-    g_mutex_lock(&lock);
-    if (!read)
-        read = g_hash_table_new(g_str_hash, g_str_equal);
-    RhServer *found = g_hash_table_lookup(read, name);
-    g_mutex_unlock(&lock);
-    if (found)
-        return found;
-    found = rh_server_load(name, NULL); /* unlocked: it asks for the one it derives from */
-    g_mutex_lock(&lock);
-    if (found)
-        g_hash_table_insert(read, (void *)found->name, found);
-    g_mutex_unlock(&lock);
-    return found;
+    static RhDataShelf shelf;
+    return rh_data_shelf(&shelf, name, rh_server_names(), load_quietly);
 }
 
 static const char *const *read_names(void)
