@@ -8,6 +8,7 @@
  *     one layout, rehearsed      strategies/search/rehearse.h (in a process of its own)
  *     several jobs on a fabric   sim/engine/session.h (in this process), sim/engine/together.h
  *     requests of a service      workloads/requests.h
+ *     what becomes of them       strategies/serve/service.h, strategies/serve/outcome.h
  *
  * Errors are GErrors of domain RH_ERROR (base/error.h) with messages ready to print. Quantities are
  * SI, with the unit in the name. Call gsl_set_error_handler_off() first: GSL aborts otherwise.
@@ -22,6 +23,8 @@
 #include "strategies/layout.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearse.h"
+#include "strategies/serve/outcome.h"
+#include "strategies/serve/service.h"
 #include "strategies/stack.h"
 #include "strategies/train/train.h"
 #include "workloads/model.h"

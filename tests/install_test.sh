@@ -32,4 +32,7 @@ mv "$prefix/bin" "$prefix/share" "$moved"
 clusters=$moved/share/rehearse/platforms/data/clusters
 cp "$clusters/dgx-h100.json" "$clusters/only-here.json"
 "$moved/bin/rehearse" show platforms only-here | head -n 1 || failed=1
+# Files that name others of the catalogue: a service's server and its profile.
+"$moved/bin/rehearse" serve-simulate -w llama-3.1-8b -p only-here -s tp1 --lengths in=512,out=64 \
+    --rate 5/s --count 50 | head -n 1 || failed=1
 exit $failed
