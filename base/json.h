@@ -94,6 +94,8 @@ const char *rh_json_key(const RhJsonNode *member); /* key of an object's member 
 double rh_json_node_number(RhJson *doc, const RhJsonNode *node, double low, double high);
 int64_t rh_json_node_int(RhJson *doc, const RhJsonNode *node, int64_t low, int64_t high);
 const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node);
+/* The same, not interned, the document's: for long texts that are read once. */
+const char *rh_json_node_text(RhJson *doc, const RhJsonNode *node);
 bool rh_json_node_bool(RhJson *doc, const RhJsonNode *node);
 /* Marks everything below `node` as consumed (foreign files: HF configs hold many keys that are not
  * ours). */

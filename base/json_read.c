@@ -55,7 +55,7 @@ static void wrong_type(RhJson *doc, const cJSON *node, const char *wanted)
     rh_json_problem(doc, node, NULL, "%s must be %s, not %s", label(node), wanted, type_name(node));
 }
 
-const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node)
+const char *rh_json_node_text(RhJson *doc, const RhJsonNode *node)
 {
     if (!cJSON_IsString(node)) {
         wrong_type(doc, node, "text");
@@ -66,7 +66,12 @@ const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node)
                         label(node));
         return "";
     }
-    return g_intern_string(node->valuestring);
+    return node->valuestring;
+}
+
+const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node)
+{
+    return g_intern_string(rh_json_node_text(doc, node));
 }
 
 bool rh_json_node_bool(RhJson *doc, const RhJsonNode *node)

@@ -140,7 +140,7 @@ static int run(const RhArguments *a, GError **error)
         return 2;
     if (!ask(&p, error))
         return 3;
-    const RhServer *server = rh_server_load(p.given.server, error);
+    g_autofree RhServer *server = rh_server_load(p.given.server, error);
     if (!server)
         return 3;
     RhServing serving = {.model = p.in->model,

@@ -49,12 +49,13 @@ static int run(const RhArguments *a, GError **error)
         return 2;
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
     g_autoptr(RhAsked) asked = in ? rh_asked_of(a, false, error) : NULL;
-    const RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
+    g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
     if (!server)
         return 3;
     RhServing serving = {
         .model = in->model, .recipe = in->c.job.recipe, .platform = in->hardware, .server = server};
     g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
+    asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
     g_autoptr(RhServiceResult) result =
         service ? rh_service_run(service, asked->list, &asked->client, error) : NULL;
     if (!result)

@@ -79,7 +79,7 @@ static bool read_values(RhJson *doc, const RhJsonNode *node, const char *key, in
         return false;
     }
     for (const RhJsonNode *n = rh_json_first(list); n; n = rh_json_next(n), out += count)
-        if (!read_numbers(rh_json_node_string(doc, n), out, count))
+        if (!read_numbers(rh_json_node_text(doc, n), out, count))
             rh_json_problem(doc, n, NULL, "expected %d numbers of at most 1000", count);
     return true;
 }

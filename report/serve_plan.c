@@ -123,7 +123,9 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
 
 static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
 {
-    GString *out = g_string_new("no deployment keeps ");
+    GString *out =
+        g_string_new(plan->timed_out ? "time was up before a deployment was found that keeps "
+                                     : "no deployment keeps ");
     const RhServeEntry *e = &plan->nearest;
     append_levels(out, &o->slos);
     if (o->rate_per_s > 0) {
@@ -141,11 +143,14 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
             g_string_append_printf(out, "; at %s/s what breaks is %s", broken, what);
         }
         g_string_append_c(out, '\n');
-    } else {
+    } else if (!plan->timed_out) {
         g_string_append(out, "a single sequence takes longer for a token than is allowed\n");
     }
-    g_string_append(out,
-                    "help: more GPUs (--gpus, -p NAME:NODES), a wider level, or a lower rate\n");
+    if (plan->timed_out)
+        g_string_append(out, "help: more time (--timeout)\n");
+    else
+        g_string_append(
+            out, "help: more GPUs (--gpus, -p NAME:NODES), a wider level, or a lower rate\n");
     return g_string_free(out, FALSE);
 }
 

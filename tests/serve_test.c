@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "platforms/profile.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/service.h"
@@ -298,15 +299,58 @@ static void too_long_is_refused(void)
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
     rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
     g_autoptr(RhRequests) requests = rh_requests_new("test");
-    RhRequest fits = {.input_tokens = 100, .output_tokens = 10, .session = -1},
-              never = {.input_tokens = 1000000, .output_tokens = 10, .session = -1};
-    g_array_append_val(requests->list, fits);
-    g_array_append_val(requests->list, never);
-    g_array_append_val(requests->list, fits);
-    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.at_once = 1});
-    CU_ASSERT_EQUAL(at(r, 0)->outcome, RH_SERVED_DONE);
-    CU_ASSERT_EQUAL(at(r, 1)->outcome, RH_SERVED_REFUSED);
-    CU_ASSERT_EQUAL(at(r, 2)->outcome, RH_SERVED_DONE);
+    static const int32_t lengths[][2] = {
+        {100, 10},       {1000000, 10}, {100, G_MAXINT32}, {100, 10}, {G_MAXINT32, G_MAXINT32},
+        {G_MAXINT32, 1}, {100, 10}};
+    for (size_t i = 0; i < G_N_ELEMENTS(lengths); i++) {
+        RhRequest request = {
+            .input_tokens = lengths[i][0], .output_tokens = lengths[i][1], .session = -1};
+        g_array_append_val(requests->list, request);
+    }
+    for (size_t k = 0; k < G_N_ELEMENTS(servers); k++) {
+        s.serving.server = rh_server_by_name(servers[k]);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.at_once = 1});
+        for (guint i = 0; i < r->served->len; i++)
+            CU_ASSERT_EQUAL(at(r, i)->outcome, lengths[i][0] == 100 && lengths[i][1] == 10
+                                                   ? RH_SERVED_DONE
+                                                   : RH_SERVED_REFUSED);
+    }
+    close_setting(&s);
+    /* 1,024 positions are learned */
+    Setting old = setting_of("gpt2", "dgx-h100:1", "tp1");
+    g_autoptr(RhRequests) longer = drawn(20, 10, 1600, 100);
+    g_autoptr(RhServiceResult) of = serve(&old, longer, &(RhClient){0});
+    for (guint i = 0; i < of->served->len; i++)
+        CU_ASSERT_EQUAL(at(of, i)->outcome == RH_SERVED_DONE,
+                        at(of, i)->input_tokens + at(of, i)->output_tokens <= 1024);
+    close_setting(&old);
+}
+
+/* What cannot be served, and what is not within the time allowed, is told. */
+static void refusals_are_told(void)
+{
+    static const struct {
+        const char *model, *platform;
+        const RhRecipe *recipe;
+    } wrong[] = {{"bert-large", "dgx-h100:1", &rh_recipe_bf16},
+                 {"llama-3.1-8b", "dgx-h100:1", &rh_recipe_nvfp4},
+                 {"llama-3.1-8b", "dgx-a100:1", &rh_recipe_fp8}};
+    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
+        if (!g_strv_contains(rh_model_names(), wrong[i].model))
+            continue;
+        Setting s = setting_of(wrong[i].model, wrong[i].platform, "tp1");
+        g_autoptr(GError) error = NULL;
+        s.serving.recipe = wrong[i].recipe;
+        CU_ASSERT_PTR_NULL(rh_service_new(&s.serving, &s.deployment, &error));
+        CU_ASSERT_PTR_NOT_NULL(error);
+        close_setting(&s);
+    }
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+    g_autoptr(RhRequests) requests = drawn(5000, 30, 500, 100);
+    CU_ASSERT_PTR_NULL(rh_service_run(service, requests, &(RhClient){.timeout_s = 1e-6}, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
     close_setting(&s);
 }
 
@@ -320,6 +364,7 @@ static void pools_hand_over(void)
         const RhServed *q = at(r, k);
         CU_ASSERT_EQUAL(q->outcome, RH_SERVED_DONE);
         CU_ASSERT_TRUE(q->replica >= 2 && q->t_transfer_s > 0);
+        CU_ASSERT_TRUE(q->t_first_s - q->t_admit_s > q->t_transfer_s + q->t_stall_s);
         /* 128 KiB a token over 450 GB/s at most */
         CU_ASSERT_TRUE(q->t_transfer_s > q->input_tokens * 131072.0 / 450e9);
     }
@@ -510,6 +555,7 @@ static const RhTest tests[] = {
     {"routers deal out", routers_deal_out},
     {"priority goes first", priority_goes_first},
     {"too long is refused", too_long_is_refused},
+    {"refusals are told", refusals_are_told},
     {"pools hand over", pools_hand_over},
     {"senders share a link", senders_share_a_link},
     {"groups share a server", groups_share_a_server},

@@ -76,6 +76,13 @@ static bool say_platform(Way *w)
     GError *local = NULL;
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_PLATFORM),
                *set = rh_case_says(&w->way, RH_CASE_SAYS_SET);
+    g_autofree char *own = g_ascii_strdown(rh_case_cell(&w->way, RH_CASE_GPU), -1);
+    g_autofree char *nodes = NULL;
+    if (!said && g_strv_contains(rh_device_names(), own))
+        said = nodes = g_strdup_printf("%s:8x%" G_GINT64_FORMAT, own,
+                                       MAX((w->way.row->whole[RH_CASE_GPUS] + 7) / 8, 1));
+    if (!said && g_strv_contains(rh_platform_names(), own))
+        said = own;
     if (!said)
         return rh_case_give_up(&w->way, "gpu %s: not in the catalogue",
                                rh_case_cell(&w->way, RH_CASE_GPU));
@@ -223,9 +230,8 @@ char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedC
                 rh_case_give_up(&w.way, "%s", said.says[RH_CASE_SAYS_SKIP]);
     fine = fine && say_model(&w) && say_server(&w) && say_platform(&w) && say_deployment(&w) &&
            say_client(&w);
-    if (fine) {
+    if (fine)
         out->stands_in = rh_case_stands_in(&w.way);
-    }
     rh_case_said_clear(&said);
     return w.way.why;
 }

@@ -99,6 +99,21 @@ static void try_rate(Search *s, const RhDeployment *d, double bound_per_s, Found
     }
 }
 
+/* Does it keep the rate that was given? */
+static void try_given(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
+{
+    if (found->there || bound_per_s < s->options->rate_per_s)
+        return;
+    g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
+    RhServeEntry entry = entry_of(d, bound_per_s);
+    found->runs++;
+    found->simulated++;
+    found->there =
+        service && rh_serve_keeps(service, s->requests, s->options, s->options->rate_per_s, &entry);
+    if (found->there || found->best.broken_per_s <= 0)
+        found->best = entry;
+}
+
 /* The fewest replicas that keep the rate: fewer than the best so far, and no more than there are. */
 static void try_replicas(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
 {
@@ -155,7 +170,9 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     for (guint i = 0; i < screened->len; i++) {
         const Screened *next = &g_array_index(screened, Screened, i);
         const RhDeployment *d = &g_array_index(s->space, RhDeployment, next->place);
-        (fixed && d->pools_count == 1 ? try_replicas : try_rate)(s, d, next->bound_per_s, &found);
+        (!fixed                ? try_rate
+         : d->pools_count == 1 ? try_replicas
+                               : try_given)(s, d, next->bound_per_s, &found);
     }
     GByteArray *bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
@@ -253,6 +270,10 @@ static void gather(Search *s)
 static bool run(Search *s, GError **error)
 {
     double least = rh_serve_requests_least(&s->options->slos);
+    int32_t there = rh_platform_gpus(s->serving->platform);
+    if (s->options->gpus > there)
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", s->options->gpus,
+                       s->serving->platform->name, there);
     if (s->requests->list->len < least)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%u requests do not tell whether the service levels are kept: it takes %.0f",

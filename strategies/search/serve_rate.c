@@ -8,6 +8,8 @@
 #define SPAN_LIMITS  40.0 /* a queue that grows shows when it had so many times the limit to grow */
 #define DRIFT_FRAC                                                                                 \
     0.1 /* of the limit on the first token, by which the second half may wait longer */
+#define BACKLOG_FRAC                                                                               \
+    0.25 /* of a whole answer's time, likewise: tokens may wait where prompts do not */
 #define REQUESTS_FEW 200
 #define Z2           3.8414588206941245 /* of the 95 % interval, squared */
 
@@ -71,17 +73,23 @@ static int32_t worst_level(const RhSlos *slos, const RhOutcome *o)
     return worst;
 }
 
-static double mean_ttft_s(const GArray *served, guint from, guint to)
+static double mean_s(const GArray *served, RhMetric metric, guint from, guint to)
 {
     double sum_s = 0, count = 0;
     for (guint i = from; i < to; i++) {
         const RhServed *s = &g_array_index(served, RhServed, i);
         if (s->outcome != RH_SERVED_DONE)
             continue;
-        sum_s += rh_served_metric_s(s, RH_METRIC_TTFT);
+        sum_s += rh_served_metric_s(s, metric);
         count++;
     }
     return count > 0 ? sum_s / count : 0;
+}
+
+static double drift_s(const GArray *served, RhMetric metric)
+{
+    guint half = served->len / 2;
+    return mean_s(served, metric, half, served->len) - mean_s(served, metric, 0, half);
 }
 
 /* Does the service keep up? Of a rate a little too high the queue has not grown much when the requests
@@ -89,14 +97,13 @@ static double mean_ttft_s(const GArray *served, guint from, guint to)
  * that keeps its level. */
 static bool keeps_up(const RhServiceResult *result, const RhSlos *slos, const RhOutcome *o)
 {
-    guint half = result->served->len / 2;
     double allowed_s = o->metrics[RH_METRIC_E2E].mean.value;
     for (int32_t k = 0; k < slos->count; k++)
         if (slos->list[k].metric == RH_METRIC_TTFT)
             allowed_s = fmin(allowed_s, slos->list[k].limit_s);
-    double drift_s = mean_ttft_s(result->served, half, result->served->len) -
-                     mean_ttft_s(result->served, 0, half);
-    return !(drift_s > DRIFT_FRAC * allowed_s);
+    return !(drift_s(result->served, RH_METRIC_TTFT) > DRIFT_FRAC * allowed_s) &&
+           !(drift_s(result->served, RH_METRIC_E2E) >
+             BACKLOG_FRAC * o->metrics[RH_METRIC_E2E].mean.value);
 }
 
 bool rh_serve_keeps(RhService *service, const RhRequests *requests,

@@ -90,11 +90,13 @@ static int32_t output_of(const RhReplica *r, const RhServed *served)
     return r->spec.prompts_only ? 1 : served->output_tokens;
 }
 
-/* Of a request, when it is whole. */
-static int32_t whole_blocks(const RhReplica *r, int32_t request)
+/* Of a request, when it is whole: more than all there are, where it is longer than the model can read. */
+static int64_t whole_blocks(const RhReplica *r, int32_t request)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
-    return rh_replica_blocks_of(r, served->input_tokens + output_of(r, served));
+    int64_t tokens = (int64_t)served->input_tokens + output_of(r, served);
+    int64_t each = r->spec.server->block_tokens, whole = (tokens + each - 1) / each;
+    return tokens > r->spec.longest ? (int64_t)r->spec.blocks + 1 : whole;
 }
 
 static int32_t priority_of(const RhReplica *r, int32_t sequence)
@@ -124,7 +126,8 @@ void rh_replica_expect(RhReplica *r, int32_t request)
 bool rh_replica_take(RhReplica *r, int32_t request, bool read)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
-    int32_t output = output_of(r, served), blocks = whole_blocks(r, request);
+    int32_t output = output_of(r, served);
+    int64_t blocks = whole_blocks(r, request);
     RhSequence s = {.request = request,
                     .input = served->input_tokens,
                     .output = output,

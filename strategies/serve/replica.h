@@ -17,9 +17,10 @@ typedef struct RhReplica RhReplica;
 typedef struct {
     RhIterations *iterations; /* borrowed; replicas of a pool share it */
     const RhServer *server;
-    RhPool pool;    /* batch and chunk settled */
-    int32_t blocks; /* of the cache */
-    int32_t number; /* written to RhServed.replica */
+    RhPool pool;     /* batch and chunk settled */
+    int32_t longest; /* tokens of prompt and answer together, at most */
+    int32_t blocks;  /* of the cache */
+    int32_t number;  /* written to RhServed.replica */
     const RhRequests *requests;
     GArray *served;
     int64_t *gaps;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "sim/events.h"
 #include "sim/transfers.h"
@@ -250,7 +251,9 @@ static void on_flow(Clock *c, const RhTimedEvent *event)
         return; /* others have started since */
     int32_t request = rh_transfers_end(c->transfers);
     if (--c->flows_of[request] == 0) {
-        served_of(c, request)->t_transfer_s += event->t_s;
+        RhServed *served = served_of(c, request);
+        served->t_transfer_s += event->t_s;
+        served->t_first_s += served->t_transfer_s; /* told by who goes on with it */
         on_comes(c, request, event->t_s, true);
     }
     await_flow(c);
@@ -286,10 +289,16 @@ static void on_ends(Clock *c, const RhTimedEvent *event)
     work(c, number, event->t_s);
 }
 
-static void run_events(Clock *c)
+#define LOOKS_EVERY 1024 /* events: at the clock */
+
+static bool run_events(Clock *c, GError **error)
 {
     RhTimedEvent event;
-    while (rh_events_next(c->events, &event)) {
+    RhDeadline deadline = rh_deadline_in(c->client->timeout_s);
+    for (int64_t done = 0; rh_events_next(c->events, &event); done++) {
+        if (done % LOOKS_EVERY == 0 && rh_deadline_passed(deadline))
+            return rh_fail(error, RH_ERROR_NO_ANSWER,
+                           "the service was not played to its end in the time that was allowed");
         if (event.kind == SENT)
             on_sent(c, event.who, event.t_s);
         else if (event.kind == ENDS)
@@ -301,6 +310,7 @@ static void run_events(Clock *c)
         else
             on_flow(c, &event);
     }
+    return true;
 }
 
 /* --- Before and after --- */
@@ -325,6 +335,13 @@ static void begin(Clock *c)
         send(c, c->next, c->client->stagger_s * c->next);
 }
 
+/* Learned positions end; rotation goes on, and a cache holds less than this. */
+static int32_t longest_of(const RhModel *model)
+{
+    bool learned = model->position == RH_POSITION_LEARNED && model->positions > 0;
+    return (int32_t)MIN(learned ? model->positions : 1 << 30, 1 << 30);
+}
+
 static void open_replicas(Clock *c)
 {
     int32_t number = 0;
@@ -336,6 +353,7 @@ static void open_replicas(Clock *c)
             RhReplicaSpec spec = {.iterations = stage->iterations,
                                   .server = c->service->serving.server,
                                   .pool = stage->pool,
+                                  .longest = longest_of(c->service->serving.model),
                                   .blocks = stage->room.blocks,
                                   .number = number,
                                   .requests = c->requests,
@@ -411,8 +429,10 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                .ended = ended};
     open_replicas(&c);
     begin(&c);
-    run_events(&c);
+    bool whole = run_events(&c, error);
     sum_up(&c);
     g_free(c.end_of);
+    if (!whole)
+        g_clear_pointer(&result, rh_service_result_free);
     return result;
 }

@@ -14,6 +14,7 @@ typedef struct RhService RhService;
 typedef struct {
     int32_t at_once;
     double turnaround_s;
+    double timeout_s; /* of the computation; 0: none */
     double stagger_s; /* each begins so much after the one before; 0: all at once */
     bool
         each_iteration; /* is performed, and none is told by the closed form of a run: for checks */
@@ -25,7 +26,8 @@ RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployme
 void rh_service_free(RhService *service);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
 
-/* All requests, from an empty service until the last has ended. Caller frees. */
+/* All requests, from an empty service until the last has ended. Caller frees. RH_ERROR_NO_ANSWER: not
+ * within the client's timeout. */
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error);
 
