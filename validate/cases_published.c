@@ -6,22 +6,28 @@
 
 #define NAME "published runs"
 
-static void say(RhCaseRow *row, RhCaseColumn column, const char *text)
+/* A row that is being typed, and who keeps its texts: each once. */
+typedef struct {
+    RhCaseRow *row;
+    GStringChunk *texts;
+} Typing;
+
+static void say(const Typing *t, RhCaseColumn column, const char *text)
 {
-    row->text[column] = g_intern_string(text);
+    t->row->text[column] = g_string_chunk_insert_const(t->texts, text);
 }
 
-static void say_whole(RhCaseRow *row, RhCaseColumn column, int64_t value)
+static void say_whole(const Typing *t, RhCaseColumn column, int64_t value)
 {
     g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
-    row->whole[column] = value;
-    say(row, column, text);
+    t->row->whole[column] = value;
+    say(t, column, text);
 }
 
-static void say_knob(RhCaseRow *row, RhCaseColumn column, const char *key, const RhLayout *layout)
+static void say_knob(const Typing *t, RhCaseColumn column, const char *key, const RhLayout *layout)
 {
     g_autofree char *text = rh_knob_cell(rh_knob_find(key, strlen(key)), layout);
-    say(row, column, text);
+    say(t, column, text);
 }
 
 /* A table of steps names a model after its source where others have another of that name. */
@@ -33,24 +39,24 @@ static const char *bare_name(const RhStep *step)
                                                                            : name;
 }
 
-static void say_job(RhCaseRow *row, const RhStep *step, const char *title)
+static void say_job(const Typing *t, const RhStep *step, const char *title)
 {
     g_autofree char *note = g_strdup_printf(
         "%s; table=%s; attention=%s; norms=%s;", step->apart, step->table,
         step->flash_attention ? "flash" : "unfused", step->fused_norms ? "fused" : "eager");
-    row->model = step->model;
-    row->step_s = step->seconds;
-    say(row, RH_CASE_SOURCE, title);
-    say(row, RH_CASE_MODEL, bare_name(step));
-    say(row, RH_CASE_GPU, step->platform->device->name);
-    say(row, RH_CASE_PRECISION, step->job.recipe->name);
-    say(row, RH_CASE_NOTE, note);
-    say_whole(row, RH_CASE_GPUS, step->job.gpus);
-    say_whole(row, RH_CASE_SEQ, step->job.sequence);
-    say_whole(row, RH_CASE_GLOBAL_BATCH, step->job.global_batch);
+    t->row->model = step->model;
+    t->row->step_s = step->seconds;
+    say(t, RH_CASE_SOURCE, title);
+    say(t, RH_CASE_MODEL, bare_name(step));
+    say(t, RH_CASE_GPU, step->platform->device->name);
+    say(t, RH_CASE_PRECISION, step->job.recipe->name);
+    say(t, RH_CASE_NOTE, note);
+    say_whole(t, RH_CASE_GPUS, step->job.gpus);
+    say_whole(t, RH_CASE_SEQ, step->job.sequence);
+    say_whole(t, RH_CASE_GLOBAL_BATCH, step->job.global_batch);
 }
 
-static void say_layout(RhCaseRow *row, const RhLayout *layout)
+static void say_layout(const Typing *t, const RhLayout *layout)
 {
     const struct {
         RhCaseColumn column;
@@ -60,21 +66,22 @@ static void say_layout(RhCaseRow *row, const RhLayout *layout)
                   {RH_CASE_EP, layout->ep},  {RH_CASE_MICROBATCH, layout->microbatch},
                   {RH_CASE_VPP, layout->vpp}};
     for (size_t i = 0; i < G_N_ELEMENTS(wholes); i++)
-        say_whole(row, wholes[i].column, wholes[i].value);
-    say_knob(row, RH_CASE_RECOMPUTE, "recompute", layout);
-    say_knob(row, RH_CASE_ZERO, "zero", layout);
-    say(row, RH_CASE_SEQPAR, layout->sequence_parallel ? "1" : "0");
+        say_whole(t, wholes[i].column, wholes[i].value);
+    say_knob(t, RH_CASE_RECOMPUTE, "recompute", layout);
+    say_knob(t, RH_CASE_ZERO, "zero", layout);
+    say(t, RH_CASE_SEQPAR, layout->sequence_parallel ? "1" : "0");
 }
 
 /* As whoever publishes would have written it: what its words mean is said by the same rules. */
-static RhCaseRow row_of(const RhSteps *steps, const RhStep *step)
+static RhCaseRow row_of(const RhSteps *steps, const RhStep *step, GStringChunk *texts)
 {
     const char *title = g_hash_table_lookup(steps->titles, step->source);
     RhCaseRow row = {.file = "published-steps.csv", .line = step->line};
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
         row.text[i] = "";
-    say_job(&row, step, title ? title : step->source);
-    say_layout(&row, &step->layout);
+    Typing t = {&row, texts};
+    say_job(&t, step, title ? title : step->source);
+    say_layout(&t, &step->layout);
     return row;
 }
 
@@ -89,8 +96,10 @@ RhCaseTable *rh_case_table_published(GError **error)
         return NULL;
     for (guint i = 0; i < table->rows->len; i++)
         g_array_index(table->rows, RhCaseRow, i).file = "published-runs.csv";
+    table->texts = g_string_chunk_new(4096);
     for (guint i = 0; i < table->steps->rows->len; i++) {
-        RhCaseRow row = row_of(table->steps, &g_array_index(table->steps->rows, RhStep, i));
+        RhCaseRow row =
+            row_of(table->steps, &g_array_index(table->steps->rows, RhStep, i), table->texts);
         g_array_append_val(table->rows, row);
     }
     g_free(table->name);

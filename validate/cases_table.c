@@ -156,6 +156,7 @@ void rh_case_table_free(RhCaseTable *table)
         return;
     rh_csv_free(table->csv);
     rh_steps_free(table->steps);
+    g_clear_pointer(&table->texts, g_string_chunk_free);
     g_free(table->name);
     g_array_unref(table->rows);
     g_free(table);

@@ -64,11 +64,12 @@ typedef struct {
 } RhCaseRow;
 
 typedef struct {
-    char *name;     /* owned: what it is called in reports */
-    RhCsv *csv;     /* owned */
-    RhSteps *steps; /* owned; NULL: it has no rows of such a table */
-    GArray *rows;   /* RhCaseRow */
-    bool serving;   /* its rows are of services */
+    char *name;          /* owned: what it is called in reports */
+    RhCsv *csv;          /* owned */
+    RhSteps *steps;      /* owned; NULL: it has no rows of such a table */
+    GArray *rows;        /* RhCaseRow */
+    GStringChunk *texts; /* of rows that no file holds; owned; NULL */
+    bool serving;        /* its rows are of services */
 } RhCaseTable;
 
 /* RH_ERROR_INPUT with file:line:col and how to mend it; RH_ERROR_IO. */
