@@ -9,6 +9,7 @@ struct RhTranslator {
     RhCaseFacts *facts;
     GHashTable *models;    /* text -> RhModel*, both owned */
     GHashTable *platforms; /* text -> RhPlatform* (a stack's view), both owned */
+    GStringChunk *keys;
 };
 
 /* A row on its way. */
@@ -26,6 +27,7 @@ RhTranslator *rh_translator_new(GError **error)
         return NULL;
     RhTranslator *t = g_new0(RhTranslator, 1);
     t->facts = facts;
+    t->keys = g_string_chunk_new(4096);
     t->models =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_model_free);
     t->platforms =
@@ -38,6 +40,7 @@ void rh_translator_free(RhTranslator *t)
     if (!t)
         return;
     rh_case_facts_free(t->facts);
+    g_string_chunk_free(t->keys);
     g_hash_table_destroy(t->models);
     g_hash_table_destroy(t->platforms);
     g_free(t);
@@ -393,7 +396,7 @@ static void say_key(Way *w)
         o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
         o->c.job.sequence, o->c.job.recipe->name, o->c.job.lora.rank, o->c.job.lora.modules, layout,
         o->measured_s > 0 ? "" : "|oom");
-    o->key = g_intern_string(key);
+    o->key = g_string_chunk_insert_const(w->t->keys, key);
     o->strategy = g_intern_string(layout);
     o->tasks =
         o->measured_s > 0 && o->layout.microbatch > 0 ? rh_train_tasks(&o->c, &o->layout) : 0;

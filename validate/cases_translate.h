@@ -8,7 +8,7 @@
 typedef struct {
     RhCase c;             /* what is asked; model and platform are the translator's */
     RhLayout layout;      /* canonical and legal; micro-batch 0: the quickest of 1, 2, 4, 8 */
-    const char *key;      /* interned: rows with equal keys have equal predictions */
+    const char *key;      /* the translator's: rows with one key have equal predictions */
     const char *strategy; /* interned: the layout's text */
     double tasks;         /* of the program of its step */
     const char *table;    /* interned: see the aspect */
