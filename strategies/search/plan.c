@@ -276,8 +276,8 @@ static void rehearse_batch(Funnel *f)
 
 /* Timers and flows agree to 1e-10 where a step is not sensitive. Where exchanges of every micro-batch
  * share links with messages it may be: differences of 1e-12 s then grow with each to some 4e-4 of the
- * step, and no further (docs/model-engine.md). Seen: timers and flows differ by 5e-4, and by 7e-3 of one plan
- * of DeepSeek-V3 on 2,048 GPUs (ZeRO-2, tokens sent once): why so far is not known. Beyond the first nothing is
+ * step, and no further (docs/model-engine.md). Seen: timers and flows differ by 5e-4, and by 7e-3 of a plan of
+ * DeepSeek-V3 on 2,048 GPUs that needs more memory than its odds allow: why so far is not known. Beyond the first nothing is
  * proved, beyond the second it is taken for a bug. */
 #define AGREEMENT_FRAC    1e-3
 #define DISAGREEMENT_FRAC 2e-2
