@@ -315,7 +315,7 @@ static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions 
                                rh_objective_name(options->objective));
     else if (plan->estimated && !plan->timed_out)
         g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
-    else if (plan->apart_frac > 1e-3)
+    else if (plan->apart_frac > RH_PLAN_AGREEMENT_FRAC)
         g_string_append_printf(
             text,
             "not proved: with every byte a flow a printed step takes %.2g %% more "

@@ -28,6 +28,10 @@ char *rh_constraint_text(const RhConstraint *constraint);
 /* A layout is ranked where of measured runs as full at most so many ran out of memory. */
 #define RH_RISK_FRAC 0.05
 
+/* By how much a printed step may differ between idle communication as timers and as flows before nothing
+ * is proved any more. */
+#define RH_PLAN_AGREEMENT_FRAC 1e-3
+
 typedef struct {
     RhObjective objective;
     int32_t top;      /* K, default 5 */
