@@ -8,6 +8,7 @@
 #include "cli/terminal.h"
 #include "report/judged.h"
 #include "report/scatter.h"
+#include "validate/caches.h"
 #include "validate/cases.h"
 #include "validate/served.h"
 
@@ -55,6 +56,10 @@ static bool write_record(const RhArguments *a, const RhRecord *record, GError **
     return rh_output_write(a->record, text, error);
 }
 
+/* By RhCaseKind. */
+static RhJudged *(*const judges[])(const RhCaseTable *, const RhCasesOptions *,
+                                   GError **) = {rh_cases_judge, rh_served_judge, rh_caches_judge};
+
 int rh_validate_cases(const RhArguments *a, GError **error)
 {
     RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
@@ -63,9 +68,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
                               .progress = progress};
     g_autoptr(RhCaseTable) table =
         a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
-    g_autoptr(RhJudged) judged = !table           ? NULL
-                                 : table->serving ? rh_served_judge(table, &options, error)
-                                                  : rh_cases_judge(table, &options, error);
+    g_autoptr(RhJudged) judged = !table ? NULL : judges[table->kind](table, &options, error);
     rh_terminal_progress_end();
     if (!judged)
         return 3;

@@ -11,6 +11,18 @@
 #define NAME_MOST    26 /* columns for the name of a group */
 #define ROWS_MOST    8  /* of a group's table in text */
 
+/* Of a metric; what is not here is a time. */
+static const char *unit_of(const char *metric)
+{
+    static const struct {
+        const char *metric, *unit;
+    } units[] = {{"throughput", "tokens/s"}, {"cache_tokens", "tokens"}, {"cache_bytes", "B"}};
+    for (size_t i = 0; metric && i < G_N_ELEMENTS(units); i++)
+        if (strcmp(units[i].metric, metric) == 0)
+            return units[i].unit;
+    return "s";
+}
+
 static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
 {
     return &g_array_index(judged->rows, RhJudgedRow, i);
@@ -131,8 +143,9 @@ static void append_worst(GString *out, const RhJudged *judged, bool verbose)
         g_autofree char *what = g_strdup_printf("%s %s %.60s", r->model, r->device, r->strategy);
         g_autofree char *cut =
             verbose ? g_strdup(what) : g_strndup(what, judged->shipped ? 24 : 40);
-        rh_table_rowf(table, "%s|%.4g s|%.4g s|%+.1f %%|%s", place, r->measured_s, r->predicted_s,
-                      100 * rh_judged_error_frac(r), cut);
+        const char *unit = unit_of(r->metric);
+        rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
+                      r->predicted_s, unit, 100 * rh_judged_error_frac(r), cut);
     }
     rh_table_append(table, out, "");
 }
@@ -228,8 +241,7 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_json_put_string(w, "metric", said && row->failed ? "oom" : metric);
     put_or_null(w, "measured", row->measured_s, timed);
     put_or_null(w, "predicted", row->predicted_s, timed);
-    bool rate = strcmp(metric, "throughput") == 0;
-    rh_json_put_string(w, "unit", rate ? "tokens/s" : "s");
+    rh_json_put_string(w, "unit", unit_of(metric));
     put_or_null(w, "error_frac", timed ? rh_judged_error_frac(row) : 0, timed);
     if (said && row->capacity_bytes > 0)
         rh_json_put_bool(w, "fits", rh_judged_fits(row));

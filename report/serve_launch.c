@@ -11,6 +11,7 @@ typedef struct {
     const char *ep_switch;         /* in place of a degree */
     const char *batch, *chunk;
     const char *cache_fp8;
+    const char *memory; /* followed by a fraction */
 } Words;
 
 static const Words all[] = {
@@ -22,7 +23,8 @@ static const Words all[] = {
      .ep_switch = "--enable-expert-parallel",
      .batch = "--max-num-seqs",
      .chunk = "--max-num-batched-tokens",
-     .cache_fp8 = "--kv-cache-dtype fp8"},
+     .cache_fp8 = "--kv-cache-dtype fp8",
+     .memory = "--gpu-memory-utilization"},
     {.server = "sglang",
      .command = "python -m sglang.launch_server --model-path",
      .tp = "--tp",
@@ -30,14 +32,16 @@ static const Words all[] = {
      .ep = "--ep-size",
      .batch = "--max-running-requests",
      .chunk = "--chunked-prefill-size",
-     .cache_fp8 = "--kv-cache-dtype fp8_e4m3"},
+     .cache_fp8 = "--kv-cache-dtype fp8_e4m3",
+     .memory = "--mem-fraction-static"},
     {.server = "trtllm",
      .command = "trtllm-serve",
      .tp = "--tp_size",
      .pp = "--pp_size",
      .ep = "--ep_size",
      .batch = "--max_batch_size",
-     .chunk = "--max_num_tokens"},
+     .chunk = "--max_num_tokens",
+     .memory = "--kv_cache_free_gpu_memory_fraction"},
 };
 
 static void add_number(GString *out, const char *word, int32_t value, int32_t silent)
@@ -59,6 +63,9 @@ static void append_pool(GString *out, const Words *w, const char *model, const R
     add_number(out, w->chunk, pool->chunk, 0);
     if (w->cache_fp8 && pool->cache == RH_CACHE_FP8)
         g_string_append_printf(out, " \\\n    %s", w->cache_fp8);
+    if (pool->memory > 0)
+        g_string_append_printf(out, " \\\n    %s %d.%02d", w->memory, pool->memory / 100,
+                               pool->memory % 100);
     g_string_append_c(out, '\n');
 }
 

@@ -543,6 +543,44 @@ static void profiles_are_whole(void)
     }
 }
 
+/* --- Memory --- */
+
+static RhServiceRoom room_on(const char *deployment)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", deployment);
+    g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+    RhServiceRoom room = rh_service_room(service, 0);
+    close_setting(&s);
+    return room;
+}
+
+/* A fraction is of all there is, of what was free before, or of what is left at last. */
+static void memory_is_of_what_it_says(void)
+{
+    RhServiceRoom all = room_on("server=vllm,memory=80"), free = room_on("server=sglang,memory=80"),
+                  rest = room_on("server=trtllm,memory=80");
+    RH_CHECK_CLOSE(all.cache_bytes + all.weight_bytes + all.activation_bytes + all.reserve_bytes,
+                   0.8 * all.capacity_bytes, 1e-12);
+    RH_CHECK_CLOSE(free.cache_bytes + free.weight_bytes,
+                   0.8 * (free.capacity_bytes - free.reserve_bytes), 1e-12);
+    RH_CHECK_CLOSE(rest.cache_bytes,
+                   0.8 * (rest.capacity_bytes - rest.weight_bytes - rest.activation_bytes -
+                          rest.reserve_bytes),
+                   1e-12);
+}
+
+/* Logits of 512 more sequences over 128,256 words, 14.5 bytes each; ranks bring their buffers. */
+static void activations_are_counted(void)
+{
+    RhServiceRoom some = room_on("batch=512"), more = room_on("batch=1024"),
+                  ranks = room_on("tp2,batch=1024");
+    RH_CHECK_CLOSE(more.activation_bytes - some.activation_bytes, 14.5 * 512 * 128256, 1e-12);
+    RH_CHECK_CLOSE(ranks.activation_bytes, more.activation_bytes, 1e-12);
+    CU_ASSERT_TRUE(ranks.reserve_bytes > more.reserve_bytes);
+    CU_ASSERT_EQUAL(more.tokens, (int64_t)more.blocks * 16);
+}
+
 static const RhTest tests[] = {
     {"chunks of a prompt add up", chunks_add_up},
     {"tokens are tokens", tokens_are_tokens},
@@ -564,6 +602,8 @@ static const RhTest tests[] = {
     {"deployments are text", deployments_are_text},
     {"every server is read", every_server_is_read},
     {"profiles are whole", profiles_are_whole},
+    {"memory is of what it says", memory_is_of_what_it_says},
+    {"activations are counted", activations_are_counted},
     {NULL, NULL},
 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tests/testkit.h"
+#include "validate/caches.h"
 #include "validate/served.h"
 
 #define HEADER                                                                                     \
@@ -17,7 +18,7 @@ static RhJudged *judge(const char *rows)
     if (error)
         printf("\n%s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
-    CU_ASSERT_TRUE(table->serving);
+    CU_ASSERT_EQUAL(table->kind, RH_CASE_SERVING);
     RhCasesOptions options = {.jobs = 1};
     RhJudged *judged = rh_served_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(judged);
@@ -80,8 +81,51 @@ static void reasons_are_told(void)
 #undef ROW
 }
 
+/* What servers print of their cache is what a service has: logs of one vLLM to 2.5 % whatever model, format and
+ * ranks; none is off by more than a sixth. */
+static void caches_are_as_printed(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table = rh_case_table_load("published-caches", &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    CU_ASSERT_EQUAL(table->kind, RH_CASE_CACHES);
+    RhCasesOptions options = {.jobs = 1};
+    g_autoptr(RhJudged) j = rh_caches_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+    int32_t judged = 0, newest = 0;
+    for (guint i = 0; i < j->rows->len; i++) {
+        const RhJudgedRow *r = at(j, i);
+        bool of_newest =
+            strcmp(r->table, "vllm 0.19.0") == 0 && strcmp(r->device, "H100-80GB") == 0;
+        if (r->skipped)
+            continue;
+        judged++;
+        newest += of_newest;
+        RH_CHECK_CLOSE(r->predicted_s, r->measured_s, of_newest ? 0.025 : 0.17);
+    }
+    CU_ASSERT_TRUE(judged >= 35);
+    CU_ASSERT_TRUE(newest >= 25);
+}
+
+static void caches_need_a_size(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table =
+        rh_case_table_parse("t.csv",
+                            "source,model,gpu,tp,precision,kv_tokens,note\n"
+                            "llm-d-planner,Qwen/Qwen3-8B,H100-80GB,1,bf16,,vllm 0.19.0\n",
+                            &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    RhCasesOptions options = {.jobs = 1};
+    g_autoptr(RhJudged) j = rh_caches_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->skipped, "no size of a cache is given");
+}
+
 static const RhTest tests[] = {
     {"figures are cases", figures_are_cases},
+    {"caches are as printed", caches_are_as_printed},
+    {"caches need a size", caches_need_a_size},
     {"reasons are told", reasons_are_told},
     {NULL, NULL},
 };

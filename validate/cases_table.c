@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 
 static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
@@ -12,6 +13,7 @@ static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
 
 #define STEP_MOST_S 1e7
 #define TFLOPS_MOST 1e6
+#define GIB         1073741824.0
 
 /* Whole numbers; `most` is far above what there is, and far below what overflows. */
 static const struct {
@@ -37,16 +39,19 @@ RhCaseColumn rh_case_column_by_name(const char *name)
     return (RhCaseColumn)column;
 }
 
-static bool check_header(const RhCsv *csv, bool serving, GError **error)
+static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
 {
-    static const RhCaseColumn needed[2][5] = {
+    static const RhCaseColumn needed[3][5] = {
         {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_GPUS, RH_CASE_SEQ, RH_CASE_GLOBAL_BATCH},
-        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_ISL, RH_CASE_OSL, RH_CASE_AT_ONCE}};
-    static const char *const about[2] = {
+        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_ISL, RH_CASE_OSL, RH_CASE_AT_ONCE},
+        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_TP, RH_CASE_PRECISION, RH_CASE_NOTE}};
+    static const char *const about[3] = {
         "a table of training runs: no column \"%s\"\n"
         "note: model, gpu, gpus, seq, global_batch and what was measured",
         "a table of serving runs: no column \"%s\"\n"
-        "note: model, gpu, isl, osl, batch_or_concurrency and what was measured"};
+        "note: model, gpu, isl, osl, batch_or_concurrency and what was measured",
+        "a table of servers' caches: no column \"%s\"\n"
+        "note: model, gpu, tp, precision, note (the server) and kv_tokens or kv_gib"};
     const RhCsvRow *header = &csv->header;
     for (int32_t i = 0; header->cells[i]; i++) {
         if (rh_case_column_by_name(header->cells[i]) != RH_CASE_COLUMNS_LAST)
@@ -57,11 +62,11 @@ static bool check_header(const RhCsv *csv, bool serving, GError **error)
                 near ? "\nhelp: a column with a similar name exists: " : "", near ? near : "");
         return false;
     }
-    for (size_t i = 0; i < G_N_ELEMENTS(needed[serving]); i++) {
-        const char *name = names[needed[serving][i]];
+    for (size_t i = 0; i < G_N_ELEMENTS(needed[kind]); i++) {
+        const char *name = names[needed[kind][i]];
         if (rh_csv_column(csv, name) >= 0)
             continue;
-        g_auto(GStrv) says = g_strsplit(about[serving], "%s", 2);
+        g_auto(GStrv) says = g_strsplit(about[kind], "%s", 2);
         return rh_fail(error, RH_ERROR_INPUT, "%s:%d: not the header of %s%s%s", csv->name,
                        header->line, says[0], name, says[1]);
     }
@@ -91,13 +96,16 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
         else if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, 0, &row->whole[c], error))
             return false;
     }
-    double unused, ttft_ms, tpot_ms;
+    double unused, ttft_ms, tpot_ms, gib;
     if (!rh_csv_number(csv, cells, at[RH_CASE_RPS], 0, 1e9, 0, &row->rps, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_THROUGHPUT], 1e-9, 1e12, 0, &row->tokens_per_s,
                        error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_TTFT_MS], 1e-9, 1e12, 0, &ttft_ms, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, 0, &tpot_ms, error))
+        !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, 0, &tpot_ms, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_KV_TOKENS], 1, 1e15, 0, &row->cache_tokens, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_KV_GIB], 1e-3, 1e9, 0, &gib, error))
         return false;
+    row->cache_bytes = GIB * gib;
     row->ttft_s = 1e-3 * ttft_ms;
     row->tpot_s = 1e-3 * tpot_ms;
     return rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, 0, &row->step_s,
@@ -108,6 +116,14 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
            rh_csv_number(csv, cells, at[RH_CASE_PARAMS], 0, 1e18, 0, &unused, error);
 }
 
+static RhCaseKind kind_of(const RhCsv *csv)
+{
+    if (rh_csv_column(csv, names[RH_CASE_KV_TOKENS]) >= 0 ||
+        rh_csv_column(csv, names[RH_CASE_KV_GIB]) >= 0)
+        return RH_CASE_CACHES;
+    return rh_csv_column(csv, names[RH_CASE_ISL]) >= 0 ? RH_CASE_SERVING : RH_CASE_TRAINING;
+}
+
 static RhCaseTable *table_of(RhCsv *csv, GError **error)
 {
     g_autoptr(RhCaseTable) table = g_new0(RhCaseTable, 1);
@@ -115,14 +131,15 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
     table->name = g_strdup(csv->name);
     table->csv = csv;
     table->rows = g_array_new(FALSE, TRUE, sizeof(RhCaseRow));
-    table->serving = rh_csv_column(csv, names[RH_CASE_ISL]) >= 0;
-    if (!check_header(csv, table->serving, error))
+    table->kind = kind_of(csv);
+    if (!check_header(csv, table->kind, error))
         return NULL;
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
         at[i] = rh_csv_column(csv, names[i]);
     for (guint i = 0; i < csv->rows->len; i++) {
         RhCaseRow row = {0};
-        if (!read_row(csv, at, &g_array_index(csv->rows, RhCsvRow, i), table->serving, &row, error))
+        if (!read_row(csv, at, &g_array_index(csv->rows, RhCsvRow, i),
+                      table->kind != RH_CASE_TRAINING, &row, error))
             return NULL;
         g_array_append_val(table->rows, row);
     }
@@ -131,7 +148,11 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
 
 RhCaseTable *rh_case_table_load(const char *path, GError **error)
 {
-    RhCsv *csv = rh_csv_load(path, error);
+    g_autofree char *file = g_strconcat(path, ".csv", NULL);
+    g_autofree char *own = g_build_filename(rh_data_dir(), "validate", "data", file, NULL);
+    bool named = !strchr(path, '/') && !g_file_test(path, G_FILE_TEST_EXISTS) &&
+                 g_file_test(own, G_FILE_TEST_EXISTS);
+    RhCsv *csv = rh_csv_load(named ? own : path, error);
     return csv ? table_of(csv, error) : NULL;
 }
 

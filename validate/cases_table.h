@@ -40,6 +40,8 @@
     ROW(THROUGHPUT, "throughput_tok_s")                                                            \
     ROW(TTFT_MS, "ttft_ms")                                                                        \
     ROW(TPOT_MS, "tpot_ms")                                                                        \
+    ROW(KV_TOKENS, "kv_tokens")                                                                    \
+    ROW(KV_GIB, "kv_gib")                                                                          \
     ROW(NOTE, "note")                                                                              \
     ROW(WHERE, "where")
 
@@ -61,7 +63,10 @@ typedef struct {
     int64_t whole[RH_CASE_COLUMNS_LAST];    /* of columns that hold whole numbers */
     double step_s, tflops;
     double rps, tokens_per_s, ttft_s, tpot_s; /* of serving; lengths may be words */
+    double cache_tokens, cache_bytes;         /* that a server said it has, of one GPU */
 } RhCaseRow;
+
+typedef enum { RH_CASE_TRAINING, RH_CASE_SERVING, RH_CASE_CACHES } RhCaseKind;
 
 typedef struct {
     char *name;          /* owned: what it is called in reports */
@@ -69,10 +74,11 @@ typedef struct {
     RhSteps *steps;      /* owned; NULL: it has no rows of such a table */
     GArray *rows;        /* RhCaseRow */
     GStringChunk *texts; /* of rows that no file holds; owned; NULL */
-    bool serving;        /* its rows are of services */
+    RhCaseKind kind;     /* what its rows are of: told by columns that such tables alone have */
 } RhCaseTable;
 
-/* RH_ERROR_INPUT with file:line:col and how to mend it; RH_ERROR_IO. */
+/* A file, or the name of one of the tree's own tables, "published-caches". RH_ERROR_INPUT with file:line:col
+ * and how to mend it; RH_ERROR_IO. */
 RhCaseTable *rh_case_table_load(const char *path, GError **error);
 RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **error);
 /* The tree's own: validate/data/published-runs.csv, and the rows of calibrate/data/published-steps.csv

@@ -63,8 +63,8 @@ static bool predict(const RhServedCase *c, Prediction *p, GError **error)
     RhServiceRoom room = rh_service_room(service, 0);
     mean_times(result, p);
     p->capacity_bytes = room.capacity_bytes;
-    p->peak_bytes =
-        room.weight_bytes + room.reserve_bytes + result->kv_peak_frac * room.cache_bytes;
+    p->peak_bytes = room.weight_bytes + room.activation_bytes + room.reserve_bytes +
+                    room.state_bytes + result->kv_peak_frac * room.cache_bytes;
     return true;
 }
 

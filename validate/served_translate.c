@@ -220,7 +220,7 @@ static void say_where(Way *w)
     w->out->standing = rh_case_standing(&w->way);
 }
 
-char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out)
+static char *translate(RhServedTranslator *t, const RhCaseRow *row, bool asked, RhServedCase *out)
 {
     RhCaseSaid said = rh_case_facts_say(t->facts, row);
     Way w = {.t = t, .way = {row, &said, NULL}, .out = out};
@@ -229,11 +229,21 @@ char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedC
     bool fine = !said.says[RH_CASE_SAYS_SKIP] ||
                 rh_case_give_up(&w.way, "%s", said.says[RH_CASE_SAYS_SKIP]);
     fine = fine && say_model(&w) && say_server(&w) && say_platform(&w) && say_deployment(&w) &&
-           say_client(&w);
+           (!asked || say_client(&w));
     if (fine)
         out->stands_in = rh_case_stands_in(&w.way);
     rh_case_said_clear(&said);
     return w.way.why;
+}
+
+char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out)
+{
+    return translate(t, row, true, out);
+}
+
+char *rh_served_translate_idle(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out)
+{
+    return translate(t, row, false, out);
 }
 
 void rh_served_case_clear(RhServedCase *c)

@@ -30,6 +30,8 @@ const RhPoolKey rh_pool_keys[] = {
      COUNT_MAX, 0, offsetof(RhPool, chunk), NULL},
     {"kv", "kv=fp8", "format of cached keys and values; auto: the server's", 0, RH_CACHE_LAST - 1,
      RH_CACHE_AUTO, offsetof(RhPool, cache), cache_names},
+    {"memory", "memory=90", "% of a GPU's memory, as the server counts it (gpu-memory-utilization)",
+     0, 100, 0, offsetof(RhPool, memory), NULL},
     {0}};
 
 static int32_t *field_of(RhPool *pool, const RhPoolKey *key)

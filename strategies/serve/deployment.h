@@ -17,9 +17,10 @@ typedef struct {
     int32_t tp, pp, ep;
     int32_t dp; /* replicas of attention in one server, which share its experts */
     int32_t replicas;
-    int32_t batch; /* sequences at once at most; 0: the server's default */
-    int32_t chunk; /* tokens of an iteration at most; 0: the server's default */
-    int32_t cache; /* RhCacheFormat; AUTO: the server's default */
+    int32_t batch;  /* sequences at once at most; 0: the server's default */
+    int32_t chunk;  /* tokens of an iteration at most; 0: the server's default */
+    int32_t cache;  /* RhCacheFormat; AUTO: the server's default */
+    int32_t memory; /* % of a GPU's that the server takes, in its own sense; 0: its default */
 } RhPool;
 
 typedef struct {

@@ -381,11 +381,18 @@ RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch)
 
 /* --- Memory --- */
 
+/* Of an element of a linear layer's weights, as they lie in memory: one of the two layouts that training
+ * holds beside them, where they are narrow. */
+static double linear_bytes(const RhRecipe *recipe)
+{
+    return recipe->weight_copy_bytes > 0 ? recipe->weight_copy_bytes / 2 : recipe->operand_bytes;
+}
+
 static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
 {
     RhParams p = rh_block_params(it->model, kind, block, &it->shard);
     double wide = rh_dtype_bytes(it->shard.dtype);
-    double linear = kind && it->shard.recipe ? it->shard.recipe->operand_bytes : wide;
+    double linear = kind && it->shard.recipe ? linear_bytes(it->shard.recipe) : wide;
     return (p.sharded + p.experts) * linear + p.replicated * wide;
 }
 

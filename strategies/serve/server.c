@@ -26,6 +26,8 @@ static const struct {
     {"first", RH_QUANTITY_S, offsetof(RhServer, first_s), 0, 10},
     {"memory", RH_QUANTITY_FRAC, offsetof(RhServer, memory_frac), 0.01, 1},
     {"reserve", RH_QUANTITY_BYTES, offsetof(RhServer, reserve_bytes), 0, 1e12},
+    {"rank_reserve", RH_QUANTITY_BYTES, offsetof(RhServer, rank_reserve_bytes), 0, 1e12},
+    {"logits", RH_QUANTITY_BYTES, offsetof(RhServer, logit_bytes), 0, 1000},
 };
 
 static const struct {
@@ -58,6 +60,21 @@ static const RhJsonNode *sourced(RhJson *doc, const RhJsonNode *root, const char
     return node;
 }
 
+static void read_memory_of(RhJson *doc, const RhJsonNode *root, RhServer *s)
+{
+    static const char *const names[] = {"all", "free", "rest"};
+    const RhJsonNode *of = sourced(doc, root, "memory_of");
+    if (!of)
+        return;
+    const char *name = rh_json_string(doc, of, "value");
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (strcmp(names[i], name) == 0) {
+            s->memory_of = (RhMemoryOf)i;
+            return;
+        }
+    rh_json_problem(doc, of, NULL, "all, free or rest, not \"%s\"", name);
+}
+
 static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
@@ -87,6 +104,7 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
             rh_json_problem(doc, cache, "auto, bf16 or fp8", "\"%s\" is no format of a cache",
                             name);
     }
+    read_memory_of(doc, root, s);
     const RhJsonNode *scheduler = sourced(doc, root, "scheduler");
     if (scheduler) {
         const char *name = rh_json_string(doc, scheduler, "value");

@@ -14,25 +14,33 @@ typedef struct RhScheduler RhScheduler;
 
 #define RH_SERVER_PROFILES_MAX 16
 
+/* All of the device's memory; what is free before weights are loaded; what weights and a full iteration
+ * leave. */
+typedef enum { RH_MEMORY_OF_ALL, RH_MEMORY_OF_FREE, RH_MEMORY_OF_REST } RhMemoryOf;
+
 typedef struct {
     const char *name, *about;
     const RhScheduler *scheduler;
-    RhFact step_s;         /* of each iteration, beside its kernels: the host's share that shows */
-    RhFact rank_step_s;    /* more for each doubling of tensor ranks */
-    RhFact sequence_s;     /* more for each sequence that an iteration makes a token of */
-    RhFact prompt_frac;    /* rate of kernels in iterations that read prompts, over that of kernels
+    RhFact step_s;        /* of each iteration, beside its kernels: the host's share that shows */
+    RhFact rank_step_s;   /* more for each doubling of tensor ranks */
+    RhFact sequence_s;    /* more for each sequence that an iteration makes a token of */
+    RhFact prompt_frac;   /* rate of kernels in iterations that read prompts, over that of kernels
                               timed one by one: clocks fall under their power */
-    RhFact admit_s;        /* from a request's arrival until it can be scheduled */
-    RhFact first_s;        /* from an iteration's end until the client has its tokens */
-    RhFact memory_frac;    /* of the device's memory that the server takes */
-    RhFact reserve_bytes;  /* of that, neither weights nor cache: activations, buffers, graphs */
-    int32_t block_tokens;  /* of the cache */
-    int32_t batch, chunk;  /* defaults of a deployment */
-    int32_t stream_tokens; /* the client is sent so many at a time */
-    RhCacheFormat cache;   /* default; AUTO: as the model's activations */
-    bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
-    bool reduce_norms_new; /* ... on devices of Blackwell's generation alone */
-    bool host_beside;      /* the host works beside the kernels: the slower of the two counts */
+    RhFact admit_s;       /* from a request's arrival until it can be scheduled */
+    RhFact first_s;       /* from an iteration's end until the client has its tokens */
+    RhFact memory_frac;   /* of the device's memory that the server takes */
+    RhFact reserve_bytes; /* neither weights, cache nor activations: the process, graphs, buffers */
+    RhFact
+        rank_reserve_bytes; /* more where there are tensor ranks: what they exchange goes through */
+    RhFact logit_bytes;     /* of a word and a sequence, while a token is drawn */
+    RhMemoryOf memory_of;   /* what memory_frac is a fraction of */
+    int32_t block_tokens;   /* of the cache */
+    int32_t batch, chunk;   /* defaults of a deployment */
+    int32_t stream_tokens;  /* the client is sent so many at a time */
+    RhCacheFormat cache;    /* default; AUTO: as the model's activations */
+    bool reduce_norms;      /* sums over tensor ranks, residual sums and norms are one kernel */
+    bool reduce_norms_new;  /* ... on devices of Blackwell's generation alone */
+    bool host_beside;       /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {
         const char *device, *profile; /* interned */

@@ -38,24 +38,6 @@ static RhPool settled(const RhPool *pool, const RhServer *server)
     return p;
 }
 
-static RhServiceRoom room_of(const RhServing *s, const Stage *stage)
-{
-    const RhPlatform *platform = rh_iterations_platform(stage->iterations);
-    RhServiceRoom room = {.capacity_bytes = platform->device->hbm_bytes.value,
-                          .weight_bytes = rh_iterations_weight_bytes(stage->iterations),
-                          .reserve_bytes = s->server->reserve_bytes.value};
-    double states =
-        rh_iterations_sequence_bytes(stage->iterations) * stage->pool.batch / stage->pool.dp;
-    double left = room.capacity_bytes * s->server->memory_frac.value - room.weight_bytes -
-                  room.reserve_bytes - states;
-    double block = rh_iterations_token_bytes(stage->iterations) * s->server->block_tokens;
-    room.cache_bytes = fmax(left, 0);
-    double blocks = block > 0 ? floor(room.cache_bytes / block) * stage->pool.dp : 1 << 30;
-    room.blocks = (int32_t)fmin(blocks, 1 << 30);
-    room.tokens = (int64_t)room.blocks * s->server->block_tokens;
-    return room;
-}
-
 static bool open_stage(RhService *service, int32_t p, GError **error)
 {
     Stage *stage = &service->stages[p];
@@ -64,18 +46,20 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
     stage->iterations = rh_iterations_new(s, &stage->pool, error);
     if (!stage->iterations)
         return false;
-    stage->room = room_of(s, stage);
+    stage->room = rh_service_room_of(s, &stage->pool, stage->iterations);
     if (stage->room.blocks > 0)
         return true;
-    double states = rh_iterations_sequence_bytes(stage->iterations) * stage->pool.batch;
-    return rh_fail(error, RH_ERROR_NO_ANSWER,
-                   "%s on tp%d leaves no room for a cache: a GPU has %.1f GiB, %s takes %.0f %% of "
-                   "them, weights are %.1f GiB, states of %d sequences %.1f, the rest %.1f\n"
-                   "help: more GPUs for a replica (tp), or weights in a narrower format",
-                   s->model->name, stage->pool.tp, stage->room.capacity_bytes / (1024 * MIB),
-                   s->server->name, 100 * s->server->memory_frac.value,
-                   stage->room.weight_bytes / (1024 * MIB), stage->pool.batch,
-                   states / (1024 * MIB), stage->room.reserve_bytes / (1024 * MIB));
+    const RhServiceRoom *room = &stage->room;
+    double frac =
+        stage->pool.memory > 0 ? stage->pool.memory / 100.0 : s->server->memory_frac.value;
+    return rh_fail(
+        error, RH_ERROR_NO_ANSWER,
+        "%s on tp%d leaves no room for a cache: a GPU has %.1f GiB, %s takes %.0f %% of "
+        "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f\n"
+        "help: more GPUs for a replica (tp), or weights in a narrower format",
+        s->model->name, stage->pool.tp, room->capacity_bytes / (1024 * MIB), s->server->name,
+        100 * frac, room->weight_bytes / (1024 * MIB), room->activation_bytes / (1024 * MIB),
+        stage->pool.batch, room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB));
 }
 
 RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GError **error)

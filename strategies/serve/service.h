@@ -3,7 +3,7 @@
  *
  * One simulated clock: arrivals, ends of iterations and of transfers are events (sim/events.h) that drive
  * schedulers, which are policies. The same inputs give the same bytes. */
-#include "strategies/serve/iteration.h"
+#include "strategies/serve/room.h"
 #include "strategies/serve/served.h"
 #include "workloads/requests.h"
 
@@ -31,11 +31,5 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error);
 
-/* Of one GPU of a pool. */
-typedef struct {
-    double capacity_bytes, weight_bytes, reserve_bytes, cache_bytes; /* the cache: what is left */
-    int32_t blocks;                                                  /* of a whole replica */
-    int64_t tokens;                                                  /* that they hold */
-} RhServiceRoom;
 RhServiceRoom rh_service_room(const RhService *service, int32_t pool);
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool); /* borrowed */
