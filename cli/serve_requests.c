@@ -12,6 +12,7 @@
 #define LENGTH_MAX  (1 << 26)
 #define RATE_MAX    1e6
 #define AT_ONCE_MAX (1 << 20)
+#define TURNS_MAX   10000
 
 const RhOption rh_options_requests[] = {
     RH_OPTION(requests, "requests", 0, RH_OPTION_TEXT, "FILE",
@@ -20,17 +21,19 @@ const RhOption rh_options_requests[] = {
               .required = true, .unless = "lengths"),
     RH_OPTION(lengths, "lengths", 0, RH_OPTION_TEXT, "in=A,out=B",
               "draw requests instead: tokens of prompt and answer; spread=0.8 draws each from 0.8 "
-              "of that to all of it",
+              "of that to all of it; turns=4 makes talks of them, whose prompts grow",
               .unless = "requests"),
     RH_OPTION(rate, "rate", 0, RH_OPTION_TEXT, "5/s",
               "requests per second, minute (90/min) or hour; a trace's own times are stretched to "
               "it",
               .unless = "concurrency"),
-    RH_OPTION(concurrency, "concurrency", 0, RH_OPTION_INTEGER, "C",
-              "a closed loop: so many clients, each sends its next request when the last has ended",
-              .low = 1, .high = AT_ONCE_MAX),
+    RH_OPTION(
+        concurrency, "concurrency", 0, RH_OPTION_INTEGER, "C",
+        "a closed loop: so many clients, each sends its next request when the last has ended; a "
+        "client goes through a session to its end",
+        .low = 1, .high = AT_ONCE_MAX),
     RH_OPTION(turnaround_s, "turnaround", 0, RH_OPTION_QUANTITY, "1ms",
-              "between an answer and the client's next request, with --concurrency",
+              "between an answer and the client's next request, with --concurrency and in sessions",
               .otherwise = "1ms", .quantity = RH_QUANTITY_S),
     RH_OPTION(arrivals, "arrivals", 0, RH_OPTION_TEXT, "KIND",
               "poisson, even, burst (all at once), gamma:K (burstier than Poisson with K below 1), "
@@ -70,14 +73,16 @@ static bool read_lengths(const char *text, RhRequestsPlan *plan, GError **error)
 {
     int32_t in = 0, out = 0;
     double spread = 1;
+    int64_t turns = 0;
     g_auto(GStrv) items = g_strsplit(text, ",", -1);
     for (char **item = items; *item; item++) {
         const char *equals = strchr(*item, '='), *value = equals ? equals + 1 : "";
         g_autofree char *key = g_strndup(*item, equals ? (gsize)(equals - *item) : strlen(*item));
         g_strstrip(key);
-        if (strcmp(key, "in") == 0 ? in || !read_length(value, &in)
-            : strcmp(key, "out") == 0
-                ? out || !read_length(value, &out)
+        if (strcmp(key, "in") == 0    ? in || !read_length(value, &in)
+            : strcmp(key, "out") == 0 ? out || !read_length(value, &out)
+            : strcmp(key, "turns") == 0
+                ? turns || !rh_integer_parse(value, 1, TURNS_MAX, &turns, NULL)
                 : strcmp(key, "spread") != 0 || !rh_share_parse(value, &spread, NULL) ||
                       !(spread > 0 && spread <= 1)) {
             g_autofree char *what = g_strdup_printf("\"%s\" is not understood", *item);
@@ -86,6 +91,10 @@ static bool read_lengths(const char *text, RhRequestsPlan *plan, GError **error)
     }
     if (!in || !out)
         return fail_lengths(text, in ? "no out" : "no in", error);
+    if (((int64_t)in + out) * turns > RH_REQUEST_TOKENS_MAX)
+        return fail_lengths(text, "the last turn of a talk is longer than any prompt can be",
+                            error);
+    plan->turns = (int32_t)turns;
     plan->input = (RhLengthRange){(int32_t)ceil(spread * in), in};
     plan->output = (RhLengthRange){(int32_t)ceil(spread * out), out};
     return true;
@@ -211,11 +220,14 @@ static void draw(RhAsked *asked)
 {
     const RhRequestsPlan *plan = &asked->plan;
     asked->list = rh_requests_draw(plan);
-    asked->spec =
+    g_autofree char *lengths =
         plan->input.low < plan->input.high || plan->output.low < plan->output.high
             ? g_strdup_printf("%d-%d tokens in, %d-%d out", plan->input.low, plan->input.high,
                               plan->output.low, plan->output.high)
             : g_strdup_printf("%d tokens in, %d out", plan->input.high, plan->output.high);
+    asked->spec = plan->turns > 0
+                      ? g_strdup_printf("talks of %d turns, each %s", plan->turns, lengths)
+                      : g_steal_pointer(&lengths);
 }
 
 /* Whose arrivals, and at what rate. */

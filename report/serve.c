@@ -100,10 +100,14 @@ static void append_servers(GString *out, const RhServiceResult *r)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
     g_autofree char *iterations = rh_text_large(all);
-    g_string_append_printf(out,
-                           "servers:  busy %.3g %% of the time, cache %.3g %% full at its peak, %s "
-                           "iterations\n",
-                           100 * r->busy_frac, 100 * r->kv_peak_frac, iterations);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "busy %.3g %% of the time, cache %.3g %% full at its peak, %s iterations",
+                    100 * r->busy_frac, 100 * r->kv_peak_frac, iterations);
+    if (r->remembers)
+        g_string_append_printf(line, "; %.3g %% of the prompts' tokens were in the cache",
+                               100 * rh_found_frac(r));
+    g_string_append(out, "servers:  ");
+    rh_text_wrap(out, line->str, 10, 79);
 }
 
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,

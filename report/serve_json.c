@@ -4,7 +4,7 @@
 #include "report/json_common.h"
 #include "report/serve.h"
 
-static void put_seconds(RhJsonWriter *w, const char *key, double value)
+static void put_or_null(RhJsonWriter *w, const char *key, double value)
 {
     if (isfinite(value))
         rh_json_put_number(w, key, value);
@@ -15,14 +15,14 @@ static void put_seconds(RhJsonWriter *w, const char *key, double value)
 static void put_spread(RhJsonWriter *w, const char *key, const RhSpread *s)
 {
     rh_json_begin_object(w, key);
-    put_seconds(w, "mean", s->mean.value);
-    put_seconds(w, "p50", s->p50.value);
-    put_seconds(w, "p90", s->p90.value);
-    put_seconds(w, "p99", s->p99.value);
-    put_seconds(w, "mean_low", s->mean.low);
-    put_seconds(w, "mean_high", s->mean.high);
-    put_seconds(w, "p99_low", s->p99.low);
-    put_seconds(w, "p99_high", s->p99.high);
+    put_or_null(w, "mean", s->mean.value);
+    put_or_null(w, "p50", s->p50.value);
+    put_or_null(w, "p90", s->p90.value);
+    put_or_null(w, "p99", s->p99.value);
+    put_or_null(w, "mean_low", s->mean.low);
+    put_or_null(w, "mean_high", s->mean.high);
+    put_or_null(w, "p99_low", s->p99.low);
+    put_or_null(w, "p99_high", s->p99.high);
     rh_json_put_int(w, "count", s->count);
     rh_json_end_object(w);
 }
@@ -40,8 +40,8 @@ static void put_levels(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
         else
             rh_json_put_null(w, "share_frac");
         rh_json_put_number(w, "limit_s", slo->limit_s);
-        put_seconds(w, slo->share > 0 ? "within_frac" : "mean_s", v->measured);
-        put_seconds(w, "margin", v->margin);
+        put_or_null(w, slo->share > 0 ? "within_frac" : "mean_s", v->measured);
+        put_or_null(w, "margin", v->margin);
         rh_json_put_bool(w, "kept", v->kept);
         rh_json_put_bool(w, "kept_surely", v->kept_surely);
         rh_json_end_object(w);
@@ -111,6 +111,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_int(w, "gpus_count", r->gpus);
     rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
     rh_json_put_number(w, "busy_frac", r->busy_frac);
+    put_or_null(w, "prefix_hit_frac", rh_found_frac(r));
     rh_put_outcome(w, o, question->slos);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
@@ -132,17 +133,18 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
     static const char *const outcomes[] = {[RH_SERVED_UNFINISHED] = "unfinished",
                                            [RH_SERVED_DONE] = "done",
                                            [RH_SERVED_REFUSED] = "refused"};
-    GString *out = g_string_new("request,session,input_tokens,output_tokens,outcome,replica,"
-                                "preempted,arrive_s,admit_s,first_s,end_s,ttft_s,tpot_s,tbt_max_s,"
-                                "e2e_s");
+    GString *out =
+        g_string_new("request,session,input_tokens,found_tokens,output_tokens,outcome,replica,"
+                     "preempted,arrive_s,admit_s,first_s,end_s,ttft_s,tpot_s,tbt_max_s,"
+                     "e2e_s");
     for (int p = 0; p < RH_TTFT_LAST; p++)
         g_string_append_printf(out, ",%s_s", rh_ttft_part_name((RhTtftPart)p));
     g_string_append_c(out, '\n');
     for (guint i = 0; i < r->served->len; i++) {
         const RhServed *s = &g_array_index(r->served, RhServed, i);
         const RhRequest *q = &g_array_index(question->list->list, RhRequest, i);
-        g_string_append_printf(out, "%u,%d,%d,%d,%s,%d,%d", i, q->session, s->input_tokens,
-                               s->output_tokens, outcomes[s->outcome], s->replica,
+        g_string_append_printf(out, "%u,%d,%d,%d,%d,%s,%d,%d", i, q->session, s->input_tokens,
+                               s->found_tokens, s->output_tokens, outcomes[s->outcome], s->replica,
                                s->preempted_count);
         append_seconds(out, s->t_arrive_s);
         append_seconds(out, s->t_admit_s);

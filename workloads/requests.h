@@ -90,10 +90,13 @@ typedef struct {
     double burstiness;     /* > 0, GAMMA only: the shape; 1 is Poisson */
     int32_t count;         /* at least 1 */
     RhLengthRange input, output;
+    int32_t turns; /* of each session; 0: no sessions */
     uint64_t seed;
 } RhRequestsPlan;
 
-/* Draws `count` requests, the first at 0. Arrivals and lengths have streams of their own, and gaps
+/* Draws `count` requests, the first at 0. With turns, they are talks: each prompt is all that was said before
+ * and `input` more; all turns of a talk have the arrival of its first, for clients wait for answers; talks
+ * come at the rate over the turns. Arrivals and lengths have streams of their own, and gaps
  * scale with the rate: of one seed, another rate brings the same requests in the same order, nearer
  * to each other (common random numbers). The same seed gives the same bytes. */
 RhRequests *rh_requests_draw(const RhRequestsPlan *plan);

@@ -49,13 +49,17 @@ static double gap(const RhRequestsPlan *plan, gsl_rng *rng)
 void rh_requests_arrive(RhRequests *requests, const RhRequestsPlan *plan)
 {
     gsl_rng *rng = rng_new(plan->seed, SEED_ARRIVALS);
-    double s = 0;
+    guint together = (guint)MAX(plan->turns, 1);
+    double s = 0, next = 0;
     for (guint i = 0; i < requests->list->len; i++) {
         RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+        if (i % together == 0) {
+            s = next;
+            next += together * gap(plan, rng);
+        }
         q->t_s = plan->arrival == RH_ARRIVAL_BURST  ? 0
                  : plan->arrival == RH_ARRIVAL_RAMP ? ramp_time_s(plan, requests->list->len, s)
                                                     : s / plan->rate_per_s;
-        s += gap(plan, rng);
     }
     gsl_rng_free(rng);
     requests->timed = true;
@@ -68,6 +72,16 @@ static int32_t length(RhLengthRange range, gsl_rng *rng)
     return range.low + (int32_t)floor(share * ((double)range.high - range.low + 1));
 }
 
+/* Whose turn it is; its prompt begins with all that was said. */
+static void talk(RhRequests *requests, int32_t i, int32_t turns)
+{
+    RhRequest *q = &g_array_index(requests->list, RhRequest, i);
+    q->session = i / turns;
+    q->turn = i % turns;
+    if (q->turn > 0)
+        q->input_tokens += q[-1].input_tokens + q[-1].output_tokens;
+}
+
 RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
 {
     RhRequests *requests = rh_requests_new("drawn");
@@ -78,6 +92,8 @@ RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
         *q = (RhRequest){.session = -1};
         q->input_tokens = length(plan->input, rng);
         q->output_tokens = length(plan->output, rng);
+        if (plan->turns > 0)
+            talk(requests, i, plan->turns);
     }
     gsl_rng_free(rng);
     rh_requests_arrive(requests, plan);

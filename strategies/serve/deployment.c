@@ -8,6 +8,7 @@
 #include "strategies/serve/server.h"
 
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
+static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 
 #define DEGREE_MAX 1024
 #define COUNT_MAX  (1 << 20)
@@ -32,6 +33,11 @@ const RhPoolKey rh_pool_keys[] = {
      RH_CACHE_AUTO, offsetof(RhPool, cache), cache_names},
     {"memory", "memory=90", "% of a GPU's memory, as the server counts it (gpu-memory-utilization)",
      0, 100, 0, offsetof(RhPool, memory), NULL},
+    {"prefix", "prefix=off",
+     "whether the cache remembers prompts for those that begin alike; auto: as the server", 0,
+     RH_PREFIX_LAST - 1, RH_PREFIX_AUTO, offsetof(RhPool, prefix), prefix_names},
+    {"blocks", "blocks=4096", "blocks of a server's cache, at most (vLLM: num_gpu_blocks_override)",
+     0, 1 << 30, 0, offsetof(RhPool, blocks), NULL},
     {0}};
 
 static int32_t *field_of(RhPool *pool, const RhPoolKey *key)

@@ -12,6 +12,9 @@
 
 typedef enum { RH_CACHE_AUTO, RH_CACHE_BF16, RH_CACHE_FP8, RH_CACHE_LAST } RhCacheFormat;
 
+/* Whether the cache remembers prompts. */
+typedef enum { RH_PREFIX_AUTO, RH_PREFIX_OFF, RH_PREFIX_ON, RH_PREFIX_LAST } RhPrefixCache;
+
 /* Like replicas of one server, each with its share of the model on tp x pp GPUs. */
 typedef struct {
     int32_t tp, pp, ep;
@@ -21,6 +24,8 @@ typedef struct {
     int32_t chunk;  /* tokens of an iteration at most; 0: the server's default */
     int32_t cache;  /* RhCacheFormat; AUTO: the server's default */
     int32_t memory; /* % of a GPU's that the server takes, in its own sense; 0: its default */
+    int32_t prefix; /* RhPrefixCache */
+    int32_t blocks; /* of a replica's cache, at most; 0: what the memory leaves */
 } RhPool;
 
 typedef struct {

@@ -24,6 +24,11 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     r->waves = g_array_new(FALSE, FALSE, sizeof(RhWave));
     r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
+    if (spec->prompts) {
+        r->prefixes = rh_prefixes_new(spec->prompts);
+        r->unit_tokens = rh_prompts_unit_tokens(spec->prompts);
+        r->unit_blocks = r->unit_tokens / spec->server->block_tokens;
+    }
     return r;
 }
 
@@ -36,6 +41,7 @@ void rh_replica_free(RhReplica *r)
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_queue_clear(&r->waiting);
+    rh_prefixes_free(r->prefixes);
     g_free(r->crossing);
     g_free(r);
 }
@@ -65,10 +71,60 @@ int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s)
                                         : s->blocks;
 }
 
-static void use(RhReplica *r, int32_t blocks)
+void rh_replica_use(RhReplica *r, int32_t blocks)
 {
     r->used_blocks += blocks;
     r->peak_blocks = MAX(r->peak_blocks, r->used_blocks);
+    if (r->prefixes)
+        rh_prefixes_shrink(r->prefixes, (r->spec.blocks - r->used_blocks) / r->unit_blocks);
+}
+
+/* --- What the cache remembers of prompts --- */
+
+/* Units of a prompt that may be found: one token at least is always read, for the next one follows from it. */
+static int32_t findable(const RhReplica *r, int32_t request, int32_t prompt)
+{
+    return rh_prompts_units(r->spec.prompts, request, prompt - 1);
+}
+
+int32_t rh_replica_found_tokens(const RhReplica *r, int32_t request)
+{
+    const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
+    int32_t idle;
+    return r->prefixes ? r->unit_tokens *
+                             rh_prefixes_find(r->prefixes, request,
+                                              findable(r, request, served->input_tokens), &idle)
+                       : 0;
+}
+
+/* Of a sequence that waits. */
+static void look_up(RhReplica *r, RhSequence *s)
+{
+    if (!r->prefixes || s->fetched)
+        return;
+    int32_t most = findable(r, s->request, s->prompt);
+    s->read = r->unit_tokens * rh_prefixes_find(r->prefixes, s->request, most, &s->idle);
+}
+
+/* Holds what was found; those that nobody held come into use again. */
+static void hold_found(RhReplica *r, RhSequence *s)
+{
+    int32_t units = r->prefixes && !s->fetched ? s->read / r->unit_tokens : 0;
+    for (; s->shared < units; s->shared++)
+        rh_prefixes_hold(r->prefixes, s->request, s->shared);
+    r->counts.tokens_found += (int64_t)units * r->unit_tokens;
+}
+
+/* Where another has read the same meanwhile, its blocks serve both. */
+void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens)
+{
+    RhSequence *s = rh_replica_sequence(r, sequence);
+    if (!r->prefixes || s->fetched)
+        return;
+    int32_t units = rh_prompts_units(r->spec.prompts, s->request, tokens);
+    for (; s->shared < units; s->shared++)
+        if (rh_prefixes_hold(r->prefixes, s->request, s->shared))
+            r->used_blocks -= r->unit_blocks;
 }
 
 static int32_t place_of(const RhReplica *r, int64_t base)
@@ -133,6 +189,7 @@ bool rh_replica_take(RhReplica *r, int32_t request, bool read)
                     .output = output,
                     .prompt = served->input_tokens,
                     .read = read ? served->input_tokens : 0,
+                    .fetched = read,
                     .made = read ? 1 : 0};
     r->coming--;
     if (blocks > r->spec.blocks) {
@@ -144,11 +201,13 @@ bool rh_replica_take(RhReplica *r, int32_t request, bool read)
     return true;
 }
 
-int32_t rh_replica_waiting(const RhReplica *r)
+int32_t rh_replica_waiting(RhReplica *r)
 {
-    return g_queue_is_empty((GQueue *)&r->waiting)
-               ? -1
-               : GPOINTER_TO_INT(g_queue_peek_head((GQueue *)&r->waiting));
+    if (g_queue_is_empty(&r->waiting))
+        return -1;
+    int32_t sequence = GPOINTER_TO_INT(g_queue_peek_head(&r->waiting));
+    look_up(r, rh_replica_sequence(r, sequence));
+    return sequence;
 }
 
 int32_t rh_replica_outstanding(const RhReplica *r)
@@ -189,30 +248,48 @@ const RhPool *rh_replica_pool(const RhReplica *r)
     return &r->spec.pool;
 }
 
+/* What it has in the cache when it comes in, and what it must have before it can. */
+static int32_t blocks_at_first(const RhReplica *r, const RhSequence *s)
+{
+    int32_t tokens = r->reserves ? s->input + s->output : s->fetched ? s->prompt : s->read;
+    return rh_replica_blocks_of(r, tokens);
+}
+
+static int32_t blocks_wanted(const RhReplica *r, const RhSequence *s, int32_t tokens)
+{
+    return r->reserves ? rh_replica_blocks_of(r, s->input + s->output)
+                       : rh_replica_blocks_of(r, s->read + (s->fetched ? 1 : tokens));
+}
+
+/* Of these, those that others hold for it. */
+static int32_t blocks_held(const RhReplica *r, const RhSequence *s)
+{
+    return r->prefixes && !s->fetched ? (s->read / r->unit_tokens - s->idle) * r->unit_blocks : 0;
+}
+
 bool rh_replica_admit(RhReplica *r, int32_t tokens)
 {
     int32_t i = rh_replica_waiting(r);
     if (i < 0 || r->running >= r->spec.pool.batch)
         return false;
     RhSequence *s = rh_replica_sequence(r, i);
-    bool read = s->read == s->prompt; /* elsewhere; its blocks come with it */
-    int32_t blocks = r->reserves ? rh_replica_blocks_of(r, s->input + s->output)
-                                 : rh_replica_blocks_of(r, read ? s->prompt + 1 : tokens);
-    if (blocks > rh_replica_free_blocks(r))
+    int32_t held = blocks_held(r, s);
+    if (blocks_wanted(r, s, tokens) - held > rh_replica_free_blocks(r))
         return false;
     g_queue_pop_head(&r->waiting);
-    if (r->reserves || read) {
-        s->blocks = r->reserves ? blocks : rh_replica_blocks_of(r, s->prompt);
-        use(r, s->blocks);
-    }
+    hold_found(r, s);
+    s->blocks = blocks_at_first(r, s);
+    rh_replica_use(r, s->blocks - held);
     s->admission = ++r->admissions;
     Admitted entry = {s->admission, i};
     g_array_append_val(r->admitted, entry);
     r->running++;
     RhServed *served = rh_replica_served(r, i);
-    if (isnan(served->t_admit_s))
+    if (isnan(served->t_admit_s)) {
         served->t_admit_s = r->t_begin_s;
-    if (read)
+        served->found_tokens = s->fetched ? 0 : s->read;
+    }
+    if (s->fetched)
         rh_replica_join(r, i, r->t_begin_s);
     else
         g_array_append_val(r->reading, i);
@@ -226,7 +303,7 @@ bool rh_replica_chunk(RhReplica *r, int32_t sequence, int32_t tokens)
     if (more > rh_replica_free_blocks(r))
         return false;
     s->blocks += more;
-    use(r, more);
+    rh_replica_use(r, more);
     RhPlanned planned = {sequence, tokens};
     RhChunk chunk = {s->read, tokens};
     g_array_append_val(r->planned, planned);
@@ -321,8 +398,10 @@ void rh_replica_part(RhReplica *r, int32_t sequence)
 void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);
-    r->used_blocks -= blocks;
+    int32_t idle = s->shared > 0 ? rh_prefixes_release(r->prefixes, s->request, s->shared) : 0;
+    r->used_blocks -= blocks - (s->shared - idle) * r->unit_blocks;
     r->running--;
+    s->shared = 0;
     s->blocks = 0;
     s->admission = 0;
 }
@@ -362,6 +441,7 @@ static void put_out(RhReplica *r, int32_t sequence)
                 rh_replica_drop_ending(r, i);
                 break;
             }
+        rh_replica_remember(r, sequence, (int32_t)(s->base + r->steps));
         rh_replica_part(r, sequence);
         forget_wave(r);
         s->prompt = s->input + s->made;
@@ -370,6 +450,7 @@ static void put_out(RhReplica *r, int32_t sequence)
     }
     rh_replica_leave(r, sequence, blocks);
     s->read = 0;
+    s->fetched = false;
     rh_replica_served(r, sequence)->preempted_count++;
     r->counts.preempted++;
     g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));

@@ -7,6 +7,7 @@
  * is put out and begins again, with what it has made as part of its prompt. A run of iterations without
  * chunks costs as much as one. */
 #include "strategies/serve/iteration.h"
+#include "strategies/serve/prompts.h"
 #include "strategies/serve/served.h"
 #include "workloads/requests.h"
 
@@ -22,6 +23,7 @@ typedef struct {
     int32_t blocks;  /* of the cache */
     int32_t number;  /* written to RhServed.replica */
     const RhRequests *requests;
+    const RhPrompts *prompts; /* which begin alike; NULL: the cache does not remember any */
     GArray *served;
     int64_t *gaps;
     bool each_iteration; /* no runs of several */
@@ -50,17 +52,20 @@ double rh_replica_begun_s(const RhReplica *replica); /* the work under way */
 int32_t rh_replica_outstanding(const RhReplica *replica);
 /* Blocks that its requests hold, or will hold when their prompts are in. */
 int64_t rh_replica_promised_blocks(const RhReplica *replica);
+/* Tokens of a request's prompt that its cache has. */
+int32_t rh_replica_found_tokens(const RhReplica *replica, int32_t request);
 
 typedef struct {
     int64_t iterations_stepped, iterations_skipped, tokens_in, tokens_out, preempted;
+    int64_t tokens_found; /* of prompts, in the cache; not in tokens_in */
     double busy_s, kv_peak_frac;
 } RhReplicaCounts;
 RhReplicaCounts rh_replica_counts(const RhReplica *replica);
 
 /* --- For schedulers --- */
 
-/* The sequence that waits first; -1: none does. */
-int32_t rh_replica_waiting(const RhReplica *replica);
+/* The sequence that waits first, what the cache has of its prompt taken for read; -1: none does. */
+int32_t rh_replica_waiting(RhReplica *replica);
 /* The i-th of those that are in and whose prompt is not read; -1: there are no more. */
 int32_t rh_replica_reading(const RhReplica *replica, int32_t i);
 int32_t rh_replica_running(const RhReplica *replica);   /* sequences that are in */

@@ -1,5 +1,6 @@
 #pragma once
 /* Inside a replica. Private to replica*.c. */
+#include "strategies/serve/prefixes.h"
 #include "strategies/serve/replica.h"
 
 /* Continued sequences have one token more in the cache with every iteration, so nothing of theirs is
@@ -10,6 +11,9 @@ typedef struct {
     int32_t prompt, read;  /* to be read: the input, and what was made before it was put out */
     int32_t made;          /* tokens */
     int32_t blocks;        /* while its prompt is read, or for good where they are reserved */
+    int32_t shared;        /* units of its prompt that it holds in `prefixes` */
+    int32_t idle;          /* while it waits: of the units that are there, those nobody holds */
+    bool fetched;          /* its prompt was read by another replica */
     bool continued;
     int64_t base, joined;     /* once it is continued: see above; steps at that moment */
     int64_t admission;        /* of its latest admission; 0: it is not in */
@@ -41,10 +45,12 @@ typedef struct {
 struct RhReplica {
     RhReplicaSpec spec;
     bool reserves;
-    GArray *sequences; /* RhSequence, all that ever came */
-    GQueue waiting;    /* GINT_TO_POINTER(sequence) */
-    GArray *reading;   /* int32_t, in the order of admission */
-    GArray *endings;   /* RhEnding: a heap, first the one that ends first */
+    RhPrefixes *prefixes;             /* NULL: no memory of prompts */
+    int32_t unit_tokens, unit_blocks; /* of a prefix */
+    GArray *sequences;                /* RhSequence, all that ever came */
+    GQueue waiting;                   /* GINT_TO_POINTER(sequence) */
+    GArray *reading;                  /* int32_t, in the order of admission */
+    GArray *endings;                  /* RhEnding: a heap, first the one that ends first */
     GArray *admitted;  /* {admission, sequence}: old entries stay until they are met */
     GArray *planned;   /* RhPlanned: chunks of the iteration */
     GArray *chunks;    /* RhChunk: the same, for its time */
@@ -83,6 +89,10 @@ double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s);
 void rh_replica_part(RhReplica *r, int32_t sequence);
 /* Of those whose prompt is being read. */
 void rh_replica_stop_reading(RhReplica *r, int32_t sequence);
+/* Of what it has in the cache, what has a name is now known to others; `tokens`: so many are there. */
+void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens);
+/* More blocks in use; what nobody holds makes room for them. */
+void rh_replica_use(RhReplica *r, int32_t blocks);
 /* Out of the running ones, its blocks free. */
 void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks);
 /* Blocks that continued sequences begin with their next token. */

@@ -135,6 +135,7 @@ static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *
     RhSequence *s = rh_replica_sequence(r, i);
     RhServed *served = rh_replica_served(r, i);
     const RhServer *server = r->spec.server;
+    rh_replica_remember(r, i, s->input + s->made - 1); /* nothing of its last token is there */
     rh_replica_leave(r, i, blocks);
     r->promised -= rh_replica_blocks_of(r, s->input + s->output);
     g_array_append_val(ended, s->request);
@@ -178,6 +179,7 @@ static void end_chunks(RhReplica *r, double t_s, GArray *ended)
         s->read += p.tokens;
         s->own_s += t_s - r->t_begin_s;
         r->counts.tokens_in += p.tokens;
+        rh_replica_remember(r, p.sequence, s->read);
         if (s->read == s->prompt)
             end_prompt(r, p.sequence, t_s, ended);
     }
@@ -189,10 +191,10 @@ static void end_steps(RhReplica *r, double t_s, GArray *ended)
     int32_t steps = r->run.steps;
     count_gaps(r);
     if (!r->reserves) {
-        r->used_blocks += continued * (steps / each);
+        int32_t blocks = continued * (steps / each);
         for (int32_t j = 0; j < steps % each; j++)
-            r->used_blocks += r->crossing[(r->steps + j) % each];
-        r->peak_blocks = MAX(r->peak_blocks, r->used_blocks);
+            blocks += r->crossing[(r->steps + j) % each];
+        rh_replica_use(r, blocks);
     }
     r->steps += steps;
     r->stored += (int64_t)continued * steps;

@@ -80,7 +80,7 @@ RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const R
     double block = rh_iterations_token_bytes(it) * s->server->block_tokens;
     room.cache_bytes = cache_bytes(s->server, pool, &room);
     double blocks = block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
-    room.blocks = (int32_t)fmin(blocks, 1 << 30);
+    room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
     room.tokens = (int64_t)room.blocks * s->server->block_tokens;
     return room;
 }

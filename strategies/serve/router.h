@@ -4,8 +4,8 @@
 
 typedef struct {
     const char *name, *about;
-    /* Of `count` replicas; `turn` counts the requests so far. */
-    int32_t (*choose)(RhReplica *const *replicas, int32_t count, int64_t turn);
+    /* Of `count` replicas, for a request; `turn` counts the requests so far. */
+    int32_t (*choose)(RhReplica *const *replicas, int32_t count, int64_t turn, int32_t request);
 } RhRouter;
 
 extern const RhRouter *const rh_routers[]; /* NULL-ended; the first is the default */

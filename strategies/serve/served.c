@@ -11,6 +11,12 @@ void rh_service_result_free(RhServiceResult *result)
     g_free(result);
 }
 
+double rh_found_frac(const RhServiceResult *result)
+{
+    double prompts = (double)(result->tokens_in + result->tokens_found);
+    return result->remembers && prompts > 0 ? (double)result->tokens_found / prompts : (double)NAN;
+}
+
 int32_t rh_gap_bin(double gap_s)
 {
     if (!(gap_s > RH_GAP_LEAST_S))

@@ -1,6 +1,7 @@
 #pragma once
 /* What became of each request that a service was sent. Metrics are defined in docs/model-serving.md. */
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum {
@@ -19,6 +20,7 @@ typedef struct {
     double t_transfer_s; /* of it: keys and values on their way to where tokens are decoded */
     double tbt_max_s;    /* the longest gap between two of its tokens */
     int32_t input_tokens, output_tokens, preempted_count, replica;
+    int32_t found_tokens; /* of the prompt, in the cache when it was first scheduled */
     RhServedOutcome outcome;
 } RhServed;
 
@@ -31,7 +33,9 @@ typedef struct {
     GArray *served; /* RhServed, in the order of the requests */
     double duration_s;
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
-    int64_t tokens_in, tokens_out;
+    int64_t tokens_in, tokens_out;                  /* read from prompts, made */
+    int64_t tokens_found;                           /* of prompts, in a cache and not read again */
+    bool remembers; /* there are prompts that begin alike, and caches that know */
     double kv_peak_frac,
         busy_frac; /* of blocks, of the fullest replica; of time, of the mean one */
     int32_t gpus;
@@ -40,6 +44,9 @@ typedef struct {
 
 void rh_service_result_free(RhServiceResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServiceResult, rh_service_result_free)
+
+/* Of the tokens of prompts, those that a cache had; NaN: none remembers any. */
+double rh_found_frac(const RhServiceResult *result);
 
 /* The bin of a gap; and the gap in the middle of a bin. */
 int32_t rh_gap_bin(double gap_s);

@@ -41,6 +41,14 @@ static const struct {
     {"stream", offsetof(RhServer, stream_tokens), 1, 1 << 20},
 };
 
+static const struct {
+    const char *key;
+    size_t offset;
+} flags[] = {
+    {"host_beside", offsetof(RhServer, host_beside)},
+    {"prefix", offsetof(RhServer, prefix)},
+};
+
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
@@ -91,9 +99,12 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
         if (!s->reduce_norms && strcmp(where, "never") != 0)
             rh_json_problem(doc, norms, NULL, "never, blackwell or always, not \"%s\"", where);
     }
-    const RhJsonNode *beside = sourced(doc, root, "host_beside");
-    if (beside)
-        s->host_beside = rh_json_bool_or(doc, beside, "value", false);
+    for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
+        const RhJsonNode *node = sourced(doc, root, flags[i].key);
+        if (node)
+            *(bool *)(void *)((char *)s + flags[i].offset) =
+                rh_json_bool_or(doc, node, "value", false);
+    }
     const RhJsonNode *cache = sourced(doc, root, "kv");
     if (cache) {
         const char *name = rh_json_string(doc, cache, "value");

@@ -40,6 +40,7 @@ typedef struct {
     RhCacheFormat cache;    /* default; AUTO: as the model's activations */
     bool reduce_norms;      /* sums over tensor ranks, residual sums and norms are one kernel */
     bool reduce_norms_new;  /* ... on devices of Blackwell's generation alone */
+    bool prefix;            /* the cache remembers prompts, where a deployment does not say */
     bool host_beside;       /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {

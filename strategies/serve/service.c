@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "sim/events.h"
 #include "sim/transfers.h"
+#include "strategies/serve/prompts.h"
 #include "strategies/serve/replica.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/scheduler.h"
@@ -108,6 +109,10 @@ typedef struct {
     const RhClient *client;
     RhServiceResult *result;
     RhEvents *events;
+    const RhPrompts *prompts; /* which begin alike; NULL: none are known to */
+    int32_t *turn_before;     /* by request: of its session; -1: none */
+    int32_t *next_turn;       /* the same */
+    bool *held_back;        /* by request: its time came before the answer to the turn before it */
     int32_t next;           /* request to be sent, of a closed loop */
     int32_t *request_at;    /* by request: the replica that it goes to */
     int64_t *end_of;        /* by replica: number of the event that ends its work */
@@ -142,11 +147,26 @@ static void send(Clock *c, int32_t request, double t_s)
     rh_events_add(c->events, t_s, SENT, request);
 }
 
-/* Of a closed loop: a client that has its answer asks the next question. */
-static void ask_next(Clock *c, double t_s)
+/* Of a closed loop: a client that is free begins with what nobody has begun. */
+static void begin_next(Clock *c, double t_s)
 {
-    if (c->client->at_once > 0 && c->next < (int32_t)c->requests->list->len)
-        send(c, c->next++, t_s + c->client->turnaround_s);
+    int32_t count = (int32_t)c->requests->list->len;
+    while (c->next < count && c->turn_before[c->next] >= 0)
+        c->next++;
+    if (c->next < count)
+        send(c, c->next++, t_s);
+}
+
+/* It was answered, or refused: whoever waits for that goes on. */
+static void on_over(Clock *c, int32_t request, double t_s)
+{
+    int32_t next = c->next_turn[request];
+    bool closed = c->client->at_once > 0;
+    t_s += c->client->turnaround_s;
+    if (next >= 0 && (closed || c->held_back[next]))
+        send(c, next, t_s);
+    else if (closed)
+        begin_next(c, t_s);
 }
 
 static void work(Clock *c, int32_t number, double t_s)
@@ -160,20 +180,35 @@ static void work(Clock *c, int32_t number, double t_s)
 static void refuse(Clock *c, int32_t request, double t_s)
 {
     served_of(c, request)->outcome = RH_SERVED_REFUSED;
-    ask_next(c, t_s);
+    on_over(c, request, t_s);
 }
 
 static void choose(Clock *c, int32_t request, int32_t pool)
 {
     Stage *stage = &c->service->stages[pool];
     int32_t chosen =
-        c->service->router->choose(stage->replicas, stage->pool.replicas, stage->turn++);
+        c->service->router->choose(stage->replicas, stage->pool.replicas, stage->turn++, request);
     rh_replica_expect(stage->replicas[chosen], request);
     c->request_at[request] = chosen + (pool > 0 ? c->service->stages[0].pool.replicas : 0);
 }
 
+/* Nobody goes on with a talk before the answer is there. */
+static bool comes_too_early(Clock *c, int32_t request, double t_s)
+{
+    if (c->turn_before[request] < 0)
+        return false;
+    const RhServed *before = served_of(c, c->turn_before[request]);
+    double earliest_s = before->t_end_s + c->client->turnaround_s;
+    c->held_back[request] = before->outcome == RH_SERVED_UNFINISHED;
+    if (earliest_s > t_s)
+        send(c, request, earliest_s);
+    return c->held_back[request] || earliest_s > t_s;
+}
+
 static void on_sent(Clock *c, int32_t request, double t_s)
 {
+    if (comes_too_early(c, request, t_s))
+        return;
     served_of(c, request)->t_arrive_s = t_s;
     choose(c, request, 0);
     rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, COMES, request);
@@ -257,7 +292,7 @@ static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
                                                        first_gpu(c, c->request_at[request]));
         rh_events_add(c->events, t_s + latency_s, MOVES, request);
     } else {
-        ask_next(c, served->t_end_s);
+        on_over(c, request, served->t_end_s);
     }
 }
 
@@ -299,6 +334,23 @@ static bool run_events(Clock *c, GError **error)
 
 /* --- Before and after --- */
 
+static void link_turns(Clock *c)
+{
+    guint count = c->requests->list->len;
+    g_autoptr(GHashTable) latest = g_hash_table_new(NULL, NULL); /* session + 1 -> request + 1 */
+    for (guint i = 0; i < count; i++) {
+        int32_t session = g_array_index(c->requests->list, RhRequest, i).session;
+        gpointer key = GINT_TO_POINTER(session + 1);
+        int32_t before = session < 0 ? -1 : GPOINTER_TO_INT(g_hash_table_lookup(latest, key)) - 1;
+        c->turn_before[i] = before;
+        c->next_turn[i] = -1;
+        if (before >= 0)
+            c->next_turn[before] = (int32_t)i;
+        if (session >= 0)
+            g_hash_table_insert(latest, key, GINT_TO_POINTER((int32_t)i + 1));
+    }
+}
+
 static void begin(Clock *c)
 {
     const GArray *list = c->requests->list;
@@ -314,9 +366,8 @@ static void begin(Clock *c)
         if (c->client->at_once == 0)
             send(c, (int32_t)i, request->t_s);
     }
-    for (; c->client->at_once > 0 && c->next < MIN(c->client->at_once, (int32_t)list->len);
-         c->next++)
-        send(c, c->next, c->client->stagger_s * c->next);
+    for (int32_t i = 0; i < c->client->at_once; i++)
+        begin_next(c, c->client->stagger_s * i);
 }
 
 /* Learned positions end; rotation goes on, and a cache holds less than this. */
@@ -324,6 +375,16 @@ static int32_t longest_of(const RhModel *model)
 {
     bool learned = model->position == RH_POSITION_LEARNED && model->positions > 0;
     return (int32_t)MIN(learned ? model->positions : 1 << 30, 1 << 30);
+}
+
+/* States of linear mixers are of the whole prompt: its beginning cannot be taken from them. */
+static bool remembers(const Clock *c, const Stage *stage)
+{
+    const RhPool *pool = &stage->pool;
+    if (!c->prompts || rh_iterations_sequence_bytes(stage->iterations) > 0)
+        return false;
+    return pool->prefix == RH_PREFIX_AUTO ? c->service->serving.server->prefix
+                                          : pool->prefix == RH_PREFIX_ON;
 }
 
 static void open_replicas(Clock *c)
@@ -341,6 +402,7 @@ static void open_replicas(Clock *c)
                                   .blocks = stage->room.blocks,
                                   .number = number,
                                   .requests = c->requests,
+                                  .prompts = remembers(c, stage) ? c->prompts : NULL,
                                   .served = c->result->served,
                                   .gaps = c->result->gaps,
                                   .each_iteration = c->client->each_iteration,
@@ -364,6 +426,8 @@ static void close_replicas(Clock *c)
             result->iterations_skipped += counts.iterations_skipped;
             result->tokens_in += counts.tokens_in;
             result->tokens_out += counts.tokens_out;
+            result->tokens_found += counts.tokens_found;
+            result->remembers |= remembers(c, stage);
             result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
             busy_s += counts.busy_s;
             rh_replica_free(stage->replicas[i]);
@@ -401,6 +465,10 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autofree int32_t *request_at = g_new0(int32_t, requests->list->len);
     g_autofree int32_t *flows_of = g_new0(int32_t, requests->list->len);
+    g_autofree int32_t *turn_before = g_new(int32_t, requests->list->len);
+    g_autofree int32_t *next_turn = g_new(int32_t, requests->list->len);
+    g_autofree bool *held_back = g_new0(bool, requests->list->len);
+    g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, service->serving.server->block_tokens);
     g_autoptr(RhTransfers) transfers = rh_transfers_new(service->serving.platform);
     Clock c = {.service = service,
                .requests = requests,
@@ -408,9 +476,14 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                .result = result,
                .events = events,
                .request_at = request_at,
+               .prompts = prompts,
+               .turn_before = turn_before,
+               .next_turn = next_turn,
+               .held_back = held_back,
                .transfers = transfers,
                .flows_of = flows_of,
                .ended = ended};
+    link_turns(&c);
     open_replicas(&c);
     begin(&c);
     bool whole = run_events(&c, error);

@@ -10,7 +10,9 @@
 typedef struct RhService RhService;
 
 /* How requests come. `at_once` above 0: a closed loop of so many clients, who send the requests in their
- * order, the next one `turnaround_s` after the last has ended; their arrival times say nothing. */
+ * order, the next one `turnaround_s` after the last has ended, a session to its end; their arrival times
+ * say nothing. In an open loop no turn of a session comes before so long after the answer to the turn
+ * before it. */
 typedef struct {
     int32_t at_once;
     double turnaround_s;

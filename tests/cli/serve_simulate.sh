@@ -15,7 +15,7 @@ nan,1,1,,
 0.2,90000000,10,c,0
 END
 rehearse serve-simulate "${on[@]}" --requests trace.csv --skip-bad -o trace.csv.csv -q
-cut -d, -f1-7 trace.csv.csv
+cut -d, -f1-8 trace.csv.csv
 gzip -nk trace.csv
 rehearse serve-simulate "${on[@]}" --requests trace.csv.gz --skip-bad --arrivals even --rate 120/min -q | tail -n 5
 rehearse serve-simulate "${on[@]}" --lengths in=1024,out=128,spread=0.8 --rate 20/s --count 400 \
@@ -28,4 +28,9 @@ wc -l <open.csv
 for kind in poisson gamma:0.25 burst ramp:40/s; do
     rehearse serve-simulate "${on[@]}" --lengths in=512,out=16 --rate 20/s --count 200 --arrivals "$kind" |
         grep -E 'requests/s|first token|^requests'
+done
+# Talks: what was said before is in the cache.
+for remembers in on off; do
+    rehearse serve-simulate "${on[@]:0:4}" -s "tp1,prefix=$remembers" --lengths in=512,out=32,turns=4 --concurrency 8 --count 80 -q |
+        grep -E 'first token|^requests|cache'
 done

@@ -1,0 +1,61 @@
+#pragma once
+/* A model served on a platform, for tests of services. */
+#include <stdio.h>
+
+#include "strategies/serve/service.h"
+#include "tests/testkit.h"
+
+typedef struct {
+    RhModel *model;
+    RhPlatform *platform;
+    RhServing serving;
+    RhDeployment deployment;
+} Setting;
+
+static inline Setting setting_of(const char *model, const char *platform, const char *deployment)
+{
+    Setting s = {.model = rh_model_load(model, NULL),
+                 .platform = rh_platform_load(platform, NULL),
+                 .deployment = rh_deployment_default()};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s.model);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s.platform);
+    CU_ASSERT_TRUE_FATAL(rh_deployment_parse(deployment, &s.deployment, NULL));
+    s.serving =
+        (RhServing){s.model, &rh_recipe_bf16, s.platform, rh_server_by_name(s.deployment.server)};
+    return s;
+}
+
+static inline void close_setting(Setting *s)
+{
+    rh_model_free(s->model);
+    rh_platform_free(s->platform);
+}
+
+static inline RhServiceResult *serve(const Setting *s, const RhRequests *requests,
+                                     const RhClient *client)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhService) service = rh_service_new(&s->serving, &s->deployment, &error);
+    if (error)
+        printf("\n%s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+    RhServiceResult *result = rh_service_run(service, requests, client, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(result);
+    return result;
+}
+
+static inline RhRequests *drawn(int32_t count, double rate, int32_t input, int32_t output)
+{
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_POISSON,
+                           .rate_per_s = rate,
+                           .count = count,
+                           .input = {input / 2, input},
+                           .output = {output / 2, output},
+                           .seed = 3};
+    return rh_requests_draw(&plan);
+}
+
+static inline const RhServed *at(const RhServiceResult *r, guint i)
+{
+    return &g_array_index(r->served, RhServed, i);
+}
