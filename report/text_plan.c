@@ -318,9 +318,9 @@ static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions 
     else if (plan->apart_frac > RH_PLAN_AGREEMENT_FRAC)
         g_string_append_printf(
             text,
-            "not proved: with every byte a flow a printed step takes %.2g %% more "
-            "or less than the search found",
-            100 * plan->apart_frac);
+            "not proved: a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
+            "timers, move it by up to %.1g %%",
+            100 * fmax(plan->spread_frac, plan->apart_frac));
     else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
         g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
                                plan->proof_bound_s);

@@ -28,6 +28,9 @@ typedef struct {
     bool timeline;      /* record every task of every performer */
     double jitter_frac; /* standard deviation of kernel durations; 0 while planning. Folded runs
                            correct by order statistics */
+    /* Kernels take longer by this fraction. What it moves besides is how sensitive a step is
+     * (docs/model-engine.md). */
+    double nudge_frac;
     uint64_t seed;
     int32_t steps;       /* how many times to run the program back to back; 0 means 1 */
     double timeout_s;    /* wall clock of the whole call, kept by apart.h; 0 = none */

@@ -47,7 +47,7 @@ static double kernel_scale(const RhExec *x, const RhActor *a)
     if (a->rng) /* never below a tenth: a kernel cannot take no time */
         return MAX(0.1, 1 + gsl_ran_gaussian_ziggurat(a->rng, x->options->jitter_frac)) /
                a->own_speed;
-    return 1 / a->own_speed;
+    return (1 + x->options->nudge_frac) / a->own_speed;
 }
 
 static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)

@@ -93,7 +93,10 @@ typedef struct {
     bool timed_out;    /* also where the listing was cut short: legal_count is then too low */
     double apart_frac; /* of the printed plans, the most by which a step with every byte as a flow
                              differs from that with idle ones as timers, which the search went by */
-    bool estimated;    /* message by message the bounds are estimates: nothing is proved */
+    /* Where that is beyond RH_PLAN_AGREEMENT_FRAC: how far such a step moves when next to nothing
+     * changes (sensitive.h), the most. */
+    double spread_frac;
+    bool estimated;       /* message by message the bounds are estimates: nothing is proved */
     double proof_bound_s; /* best bound among the layouts not rehearsed (INFINITY when none); not
                              of those that cannot better the entry of their kind */
     GPtrArray *entries;   /* RhRehearsal*, best first, at most K, one of a kind */

@@ -1,0 +1,82 @@
+/* Steps that move when next to nothing changes: told from timers that are wrong. */
+#include <math.h>
+
+#include "strategies/search/sensitive.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+/* Tensor groups of two share NVLink with the exchange of tokens, of which each GPU has many flows. */
+#define LAYOUT                                                                                     \
+    "tp2,pp16,dp16,ep32,etp1,dispatch=deepep,vpp2,mb1,zero1,recompute=none,schedule=dualpipe-v,"   \
+    "sp=on,partition=work"
+
+static RhProgram *build(const void *layout, void *user, GError **error)
+{
+    return rh_train_build(user, layout, error);
+}
+
+/* How much longer the step takes with flows for timers, and how far it moves by itself. */
+static double apart_frac(int64_t microbatches, RhSpread *spread)
+{
+    g_autoptr(GError) error = NULL;
+    g_auto(TrainKit) k =
+        train_kit("deepseek-v3", "hgx-h800:64", "hai-llm", 16 * microbatches, 4096);
+    k.c.job.recipe = rh_recipe_by_name("fp8-block");
+    RhLayout layout = train_layout(&k, LAYOUT);
+    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(k.platform);
+    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
+    g_autoptr(RhApart) apart = rh_apart_new(build, sizeof layout, k.platform, alone, folded, &k.c);
+    RhEngineOptions timers = {0}, flows = {.collapse_disabled = true};
+    g_autoptr(RhRun) by_timers = NULL;
+    g_autoptr(RhRun) by_flows = NULL;
+    rh_apart_run(apart, 1, 1, &layout, &timers, &by_timers, &error, NULL, NULL);
+    g_assert_no_error(error);
+    rh_apart_run(apart, 1, 1, &layout, &flows, &by_flows, &error, NULL, NULL);
+    g_assert_no_error(error);
+    CU_ASSERT_TRUE(rh_step_spread(apart, &layout, &timers, spread, &error));
+    g_assert_no_error(error);
+    return by_flows->step_time_s / by_timers->step_time_s - 1;
+}
+
+/* Differences of 1e-15 s grow by some 1.6 with each micro-batch. As long as they are small, timers and
+ * flows are the same step. */
+static void timers_are_flows_while_differences_are_small(void)
+{
+    RhSpread spread;
+    double apart = apart_frac(32, &spread);
+    CU_ASSERT_DOUBLE_EQUAL(apart, 0, 1e-8);
+    CU_ASSERT_DOUBLE_EQUAL(spread.least_frac, 0, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(spread.most_frac, 0, 1e-6);
+    CU_ASSERT_FALSE(rh_spread_explains(spread, 1e-3));
+    CU_ASSERT_FALSE(rh_spread_explains(spread, -1e-3));
+}
+
+static void flows_differ_by_no_more_than_a_nudge_does(void)
+{
+    RhSpread spread;
+    double apart = apart_frac(88, &spread);
+    CU_ASSERT_TRUE(spread.most_frac - spread.least_frac > 5e-4);
+    CU_ASSERT_TRUE(spread.most_frac - spread.least_frac < 2e-2);
+    CU_ASSERT_TRUE(rh_spread_explains(spread, apart));
+}
+
+static void a_spread_explains_as_much_again_on_either_side(void)
+{
+    RhSpread spread = {-0.001, 0.003};
+    CU_ASSERT_TRUE(rh_spread_explains(spread, 0.0069));
+    CU_ASSERT_FALSE(rh_spread_explains(spread, 0.0071));
+    CU_ASSERT_TRUE(rh_spread_explains(spread, -0.0049));
+    CU_ASSERT_FALSE(rh_spread_explains(spread, -0.0051));
+}
+
+int main(void)
+{
+    return rh_test_main("sensitive steps",
+                        (RhTest[]){{"timers_are_flows_while_differences_are_small",
+                                    timers_are_flows_while_differences_are_small},
+                                   {"flows_differ_by_no_more_than_a_nudge_does",
+                                    flows_differ_by_no_more_than_a_nudge_does},
+                                   {"a_spread_explains_as_much_again_on_either_side",
+                                    a_spread_explains_as_much_again_on_either_side},
+                                   {0}});
+}
