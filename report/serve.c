@@ -110,6 +110,16 @@ static void append_servers(GString *out, const RhServiceResult *r)
     rh_text_wrap(out, line->str, 10, 79);
 }
 
+static void append_cost(GString *out, const RhServeQuestion *q, const RhOutcome *o)
+{
+    const RhFact *price = &q->q->c->platform->price_usd_per_gpu_hour;
+    bool dated = price->date && *price->date;
+    if (isfinite(o->cost_usd_per_token))
+        g_string_append_printf(out, "$%.3g per million tokens at $%.4g a GPU-hour%s%s%s\n",
+                               1e6 * o->cost_usd_per_token, price->value, dated ? " (" : "",
+                               dated ? price->date : "", dated ? ")" : "");
+}
+
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
                            const RhReportStyle *style)
 {
@@ -122,8 +132,10 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
                            plain, each);
     if (q->slos->count > 0)
         g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
-    g_string_append_printf(out, "\n%s on %d GPU%s\n\n", q->deployment, r->gpus,
+    g_string_append_printf(out, "\n%s on %d GPU%s\n", q->deployment, r->gpus,
                            r->gpus == 1 ? "" : "s");
+    append_cost(out, q, o);
+    g_string_append_c(out, '\n');
     append_metrics(out, o);
     append_levels(out, o, q->slos);
     append_counts(out, q, r, o);

@@ -245,6 +245,23 @@ static void routers_know_prompts(void)
     close_setting(&s);
 }
 
+/* Of those that wait, the one of whose prompt most is there goes first where that is the order. */
+static void most_found_goes_first(void)
+{
+    static const char *const prompts[] = {"aaaaaaaa", "bbbbbbbb", "cccccccc", "aaaaaaaad"};
+    for (int lpm = 0; lpm < 2; lpm++) {
+        Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1",
+                               lpm ? "tp1,batch=1,order=lpm" : "tp1,batch=1");
+        g_autoptr(RhRequests) requests = far_apart(prompts, G_N_ELEMENTS(prompts), 0);
+        for (guint i = 1; i < requests->list->len; i++)
+            g_array_index(requests->list, RhRequest, i).t_s = 1e-4 * i;
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        CU_ASSERT_EQUAL(at(r, 3)->t_admit_s < at(r, 1)->t_admit_s, lpm);
+        CU_ASSERT_TRUE(at(r, 1)->t_admit_s < at(r, 2)->t_admit_s);
+        close_setting(&s);
+    }
+}
+
 static const RhTest tests[] = {
     {"beginnings are found", beginnings_are_found},
     {"what is found is not read", what_is_found_is_not_read},
@@ -252,6 +269,7 @@ static const RhTest tests[] = {
     {"turns go on", turns_go_on},
     {"tokens are counted", tokens_are_counted},
     {"routers know prompts", routers_know_prompts},
+    {"most found goes first", most_found_goes_first},
     {NULL, NULL},
 };
 

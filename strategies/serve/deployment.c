@@ -8,6 +8,7 @@
 #include "strategies/serve/server.h"
 
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
+static const char *const order_names[] = {"fcfs", "lpm", NULL};
 static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 
 #define DEGREE_MAX 1024
@@ -36,6 +37,9 @@ const RhPoolKey rh_pool_keys[] = {
     {"prefix", "prefix=off",
      "whether the cache remembers prompts for those that begin alike; auto: as the server", 0,
      RH_PREFIX_LAST - 1, RH_PREFIX_AUTO, offsetof(RhPool, prefix), prefix_names},
+    {"order", "order=lpm",
+     "who goes first: fcfs, or lpm, of whose prompt the cache has most (SGLang: schedule-policy)",
+     0, RH_WAITING_LAST - 1, RH_WAITING_FCFS, offsetof(RhPool, order), order_names},
     {"blocks", "blocks=4096", "blocks of a server's cache, at most (vLLM: num_gpu_blocks_override)",
      0, 1 << 30, 0, offsetof(RhPool, blocks), NULL},
     {0}};

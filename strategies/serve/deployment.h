@@ -15,6 +15,10 @@ typedef enum { RH_CACHE_AUTO, RH_CACHE_BF16, RH_CACHE_FP8, RH_CACHE_LAST } RhCac
 /* Whether the cache remembers prompts. */
 typedef enum { RH_PREFIX_AUTO, RH_PREFIX_OFF, RH_PREFIX_ON, RH_PREFIX_LAST } RhPrefixCache;
 
+/* Which of the sequences that wait, of one priority, goes first: the one that came first, or the one of
+ * whose prompt the cache has most. */
+typedef enum { RH_WAITING_FCFS, RH_WAITING_LPM, RH_WAITING_LAST } RhWaitingOrder;
+
 /* Like replicas of one server, each with its share of the model on tp x pp GPUs. */
 typedef struct {
     int32_t tp, pp, ep;
@@ -25,6 +29,7 @@ typedef struct {
     int32_t cache;  /* RhCacheFormat; AUTO: the server's default */
     int32_t memory; /* % of a GPU's that the server takes, in its own sense; 0: its default */
     int32_t prefix; /* RhPrefixCache */
+    int32_t order;  /* RhWaitingOrder */
     int32_t blocks; /* of a replica's cache, at most; 0: what the memory leaves */
 } RhPool;
 

@@ -78,6 +78,7 @@ typedef struct {
     double duration_s;
     double tokens_per_s; /* generated */
     double tokens_per_s_per_gpu;
+    double cost_usd_per_token; /* generated; NaN: without a price, or a token */
     double request_rate_per_s; /* completed */
     double
         slo_met_frac; /* of all requests, those that keep every limit of theirs; 1 without levels */

@@ -173,6 +173,27 @@ static void wait_in_line(RhReplica *r, int32_t sequence)
         g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
 }
 
+/* SGLang goes back to the order of arrival where more wait (its schedule_policy.py). */
+#define LPM_WAITING_MAX 128
+
+static gint goes_first(gconstpointer a, gconstpointer b, gpointer replica)
+{
+    const RhReplica *r = replica;
+    int32_t x = GPOINTER_TO_INT(a), y = GPOINTER_TO_INT(b);
+    int32_t by_priority = priority_of(r, y) - priority_of(r, x);
+    return by_priority ? by_priority
+                       : rh_replica_sequence(r, y)->read - rh_replica_sequence(r, x)->read;
+}
+
+void rh_replica_order_waiting(RhReplica *r)
+{
+    if (r->spec.pool.order != RH_WAITING_LPM || !r->prefixes || r->waiting.length > LPM_WAITING_MAX)
+        return;
+    for (GList *l = r->waiting.head; l; l = l->next)
+        look_up(r, rh_replica_sequence(r, GPOINTER_TO_INT(l->data)));
+    g_queue_sort(&r->waiting, goes_first, r); /* stable */
+}
+
 void rh_replica_expect(RhReplica *r, int32_t request)
 {
     r->coming++;

@@ -98,6 +98,8 @@ void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks);
 /* Blocks that continued sequences begin with their next token. */
 int32_t rh_replica_next_blocks(const RhReplica *r);
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
+/* Those that wait, in the pool's order; at the beginning of an iteration. */
+void rh_replica_order_waiting(RhReplica *r);
 /* Puts out those that came last until all others can have one token more. */
 void rh_replica_make_room(RhReplica *r);
 /* The sequence that ends first; it must be there. */

@@ -53,6 +53,7 @@ double rh_replica_begin(RhReplica *r, double t_s)
     g_array_set_size(r->chunks, 0);
     r->t_begin_s = t_s;
     rh_replica_make_room(r);
+    rh_replica_order_waiting(r);
     r->continues = r->spec.server->scheduler->plan(r) && rh_replica_continued(r) > 0;
     r->busy = r->continues || r->planned->len > 0;
     if (!r->busy)

@@ -39,6 +39,7 @@ typedef struct {
     double kv_peak_frac,
         busy_frac; /* of blocks, of the fullest replica; of time, of the mean one */
     int32_t gpus;
+    double cost_usd; /* of these GPUs for so long; NaN: the platform has no price */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;
 

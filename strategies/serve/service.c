@@ -449,6 +449,9 @@ static void sum_up(Clock *c)
     }
     c->result->duration_s = fmax(last_s - first_s, 0);
     c->result->gpus = rh_deployment_gpus(&c->service->deployment);
+    double price_per_s = c->service->serving.platform->price_usd_per_gpu_hour.value / 3600;
+    c->result->cost_usd =
+        price_per_s > 0 ? price_per_s * c->result->gpus * c->result->duration_s : (double)NAN;
     close_replicas(c);
 }
 

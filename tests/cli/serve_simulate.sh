@@ -34,3 +34,5 @@ for remembers in on off; do
     rehearse serve-simulate "${on[@]:0:4}" -s "tp1,prefix=$remembers" --lengths in=512,out=32,turns=4 --concurrency 8 --count 80 -q |
         grep -E 'first token|^requests|cache'
 done
+# What has a price has a cost.
+rehearse serve-simulate "${on[@]}" --set price_per_gpu_hour=2USD --lengths in=512,out=16 --concurrency 4 --count 40 -q | head -n 3
