@@ -437,6 +437,22 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
     }
 }
 
+/* Where chunks differ no path of equal ones is the longest: it has to be found at their own prices. And
+ * along it, sums of a chunk's gradients slow the slots behind. */
+static void the_closed_form_follows_the_longest_path(void)
+{
+    static const char *const layouts[] = {
+        "tp4,pp4,dp1,mb1,vpp4,stages=1-1-4-2-2-3-1-2-2-1-4-1-1-3-2-2",
+        "tp2,pp4,dp2,mb1,vpp3,zero1,stages=3-3-3-3-3-3-3-3-2-2-2-2"};
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 8, 8192);
+    train_kit_runs_all(&k);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        Ratio ratio = check(&k.c, "uneven chunks", &l);
+        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > 0.97);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -447,6 +463,7 @@ int main(void)
             {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
             {"straddling_tensor_groups_are_bounded_within_a_tenth",
              straddling_tensor_groups_are_bounded_within_a_tenth},
+            {"the_closed_form_follows_the_longest_path", the_closed_form_follows_the_longest_path},
             {"with_nothing_shared_the_graph_is_the_rehearsal",
              with_nothing_shared_the_graph_is_the_rehearsal},
             {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},

@@ -8,8 +8,8 @@
  *   end        what stages do with one another before the optimizer comes behind all that
  *   links      gathers and scatters share theirs
  *   busiest    link, where replicas do not lie alike (screen_links.c)
- *   paths      critical paths of the schedule (train/shape.h): found once under plain costs, a path
- *              stays a path under any, so its price is a bound
+ *   path       the schedule's longest at these prices (train/path.h): whatever is left out of the
+ *              prices, it stays a path, so what follows along it is a bound
  *
  * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
 #include "strategies/search/screen.h"
@@ -31,21 +31,6 @@ typedef struct {
     double lap_s;   /* messages of gradients once round all stages */
     double after_s; /* the first stage's last sums and optimizer */
 } Terms;
-
-/* Of the shape's critical paths; the same for every layout with these prices and flows. */
-static double longest_path_s(const Terms *t, const double *ends_s)
-{
-    double longest = 0;
-    for (int32_t i = 0; i < t->shape->paths_count; i++) {
-        const RhPathMessages *n = &t->shape->path_messages[i];
-        double messages = n->next * t->next_s + n->next_wrap * t->next_wrap_s +
-                          n->back * t->back_s + n->back_wrap * t->back_wrap_s;
-        double path =
-            t->prices->path_s[i] + messages + ends_s[i] + t->flows[n->end_stage]->optimizer_s;
-        longest = rh_later(longest, path);
-    }
-    return longest;
-}
 
 /* Seconds that lanes beside kernels are busy: those of parameters and gradients, and of messages in
  * and out, each ahead and back; where the schedule turns there are twice as many. A lane's
@@ -173,14 +158,26 @@ static double hop_s(const RhHop *hop, double bytes)
     return hop->latency_s + hop->s_per_byte * bytes;
 }
 
-static double paths_s(const Terms *t, const RhLayout *l)
+static double path_s(const Terms *t, const RhLayout *l)
+{
+    const RhPath *path = rh_screen_path(t->spans, t->shape, t->prices, t->next_s);
+    if (!path)
+        return 0;
+    const RhPathSlot *end = &g_array_index(path->slots, RhPathSlot, path->slots->len - 1);
+    double messages_s = path->next * t->next_s + path->next_wrap * t->next_wrap_s +
+                        path->back * t->back_s + path->back_wrap * t->back_wrap_s;
+    return path->slots_s + messages_s + rh_screen_path_late_s(t->screen, l, path) +
+           t->flows[end->stage]->optimizer_s;
+}
+
+/* The same for every layout with these prices and flows. */
+static double known_path_s(const Terms *t, const RhLayout *l)
 {
     GArray *known = t->prices->longest;
     for (guint i = 0; i < known->len; i++)
         if (g_array_index(known, RhLongest, i).flows == t->set)
             return g_array_index(known, RhLongest, i).seconds;
-    g_autofree double *ends_s = rh_screen_path_ends_s(t->screen, l);
-    RhLongest longest = {t->set, longest_path_s(t, ends_s)};
+    RhLongest longest = {t->set, path_s(t, l)};
     g_array_append_val(known, longest);
     return longest.seconds;
 }
@@ -261,6 +258,6 @@ double rh_screen_sums_s(RhScreen *screen, const RhLayout *l)
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
     Terms t = terms_of(screen, l);
-    double worst = sums_s(&t, t.p > 1 ? paths_s(&t, l) : 0);
+    double worst = sums_s(&t, t.p > 1 ? known_path_s(&t, l) : 0);
     return t.net->uniform ? worst : rh_later(worst, rh_screen_links_s(screen, l));
 }

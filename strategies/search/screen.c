@@ -143,17 +143,6 @@ gboolean rh_pair_equal(const void *a, const void *b)
     return memcmp(a, b, 2 * sizeof(int32_t)) == 0;
 }
 
-static void prices_free(void *data)
-{
-    RhPrices *p = data;
-    g_free(p->before_last_s);
-    g_free(p->behind_back_s);
-    g_free(p->work_s);
-    g_free(p->path_s);
-    g_array_unref(p->longest);
-    g_free(p);
-}
-
 static void spans_free(void *data)
 {
     RhSpans *s = data;
@@ -399,7 +388,7 @@ static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *s
     s->forward_all_s = s->fill_s[split->chunks];
     if (rh_pipeline_of(&shard->layout)->pairs)
         s->pair_s = pairs_new(screen, shard, split, net);
-    s->prices = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, prices_free);
+    s->prices = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_prices_free);
     return s;
 }
 

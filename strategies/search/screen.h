@@ -17,6 +17,7 @@
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
 #include "strategies/train/memory.h"
+#include "strategies/train/path.h"
 #include "strategies/train/script.h"
 
 /* As fmax and fmin for numbers, and a few times quicker: millions of bounds are made of them. */
@@ -125,7 +126,7 @@ typedef struct {
 typedef struct RhPrices {
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
-    double *path_s;                        /* per path */
+    GPtrArray *paths;                      /* RhPath*, owned: the longest, by what messages take */
     GArray *longest;                       /* RhLongest: few stages' scripts go with one price */
 } RhPrices;
 
@@ -299,10 +300,12 @@ const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
 RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
 const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
-/* What communication adds to the shape's critical paths, per path: until the first slot has its
- * parameters, in slots that are their chunk's first or last, behind the end. The caller frees.
- * (segment.c) */
-double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *layout);
+/* The longest path at these prices, where messages take `message_s`; NULL: none is known. */
+const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, const RhPrices *prices,
+                             double message_s);
+/* What communication adds to the path: until the first slot has its parameters, in slots that are
+ * their chunk's first or last and behind these, behind the end. (segment.c) */
+double rh_screen_path_late_s(RhScreen *screen, const RhLayout *layout, const RhPath *path);
 /* Its flows are there until those of another layout are asked for. */
 const RhFlowSet *rh_screen_flow_set(RhScreen *screen, const RhLayout *layout);
 RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
@@ -348,6 +351,8 @@ RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
 void rh_net_free(void *net);
 void rh_placement_free(void *placement);
+/* screen_prices.c */
+void rh_prices_free(void *prices);
 /* screen_rooms.c */
 void rh_rooms_free(void *rooms);
 /* screen_flows.c */

@@ -28,34 +28,57 @@ static double price_stage(const RhSpans *spans, const RhShape *shape, int32_t s)
     return sum;
 }
 
-static double price_path(const RhSpans *spans, const RhShape *shape, const RhPathCount *counts)
+static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double message_s)
 {
-    double sum = 0;
-    for (int32_t g = 0; g < shape->p * shape->v; g++)
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            const RhPathCount *count = &counts[g * RH_SLOT_PASSES + pass];
-            sum += count->on * spans->chunk[g]->least[pass].busy_s +
-                   count->sent * spans->chunk[g]->least[pass].out_s;
-        }
-    return sum;
+    int32_t entries = shape->p * shape->v * RH_SLOT_PASSES;
+    g_autofree double *busy_s = g_new(double, entries), *out_s = g_new(double, entries);
+    for (int32_t i = 0; i < entries; i++) {
+        const RhChunkTimes *chunk = spans->chunk[i / RH_SLOT_PASSES];
+        busy_s[i] = chunk->least[i % RH_SLOT_PASSES].busy_s;
+        out_s[i] = chunk->least[i % RH_SLOT_PASSES].out_s;
+    }
+    return rh_path_find(shape->schedule, shape->p, shape->v, shape->m,
+                        &(RhPathCosts){busy_s, out_s, message_s});
+}
+
+const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, const RhPrices *prices,
+                             double message_s)
+{
+    for (guint i = 0; i < prices->paths->len; i++) {
+        const RhPath *known = prices->paths->pdata[i];
+        if (known->message_s == message_s)
+            return known;
+    }
+    RhPath *path = find_path(spans, shape, message_s);
+    if (path)
+        g_ptr_array_add(prices->paths, path);
+    return path;
+}
+
+void rh_prices_free(void *data)
+{
+    RhPrices *p = data;
+    g_free(p->before_last_s);
+    g_free(p->behind_back_s);
+    g_free(p->work_s);
+    g_ptr_array_unref(p->paths);
+    g_array_unref(p->longest);
+    g_free(p);
 }
 
 static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
 {
     RhPrices *prices = g_new0(RhPrices, 1);
-    int64_t entries = (int64_t)shape->p * shape->v * RH_SLOT_PASSES;
     prices->before_last_s = g_new(double, shape->p);
     prices->behind_back_s = g_new(double, shape->p);
     prices->work_s = g_new(double, shape->p);
-    prices->path_s = g_new(double, shape->paths_count + 1);
+    prices->paths = g_ptr_array_new_with_free_func((GDestroyNotify)rh_path_free);
     prices->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
     for (int32_t s = 0; s < shape->p; s++) {
         prices->before_last_s[s] = price_slots(spans, shape, s, shape->before_last, true);
         prices->behind_back_s[s] = price_slots(spans, shape, s, shape->behind_back, !shape->pairs);
         prices->work_s[s] = price_stage(spans, shape, s);
     }
-    for (int32_t i = 0; i < shape->paths_count; i++)
-        prices->path_s[i] = price_path(spans, shape, shape->paths + i * entries);
     return prices;
 }
 

@@ -167,17 +167,11 @@ static double input_s(const Graph *g, const RhSlot *slot, int32_t at)
     return g->arrival[back][(int64_t)at * g->m + slot->microbatch];
 }
 
-static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
+/* What the slot hands on, to model chunk `to`: when it is there. */
+static double hand_on(const Graph *g, Stage *s, int32_t stage, const RhSlot *slot, int32_t to)
 {
-    bool back = rh_slot_goes_back(slot->pass);
-    int32_t to = back ? at - 1 : at + 1;
-    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0 || to >= g->chunks)
-        return;
-    Stage *s = &g->stages[stage];
-    if (rh_pipeline_stage(g->schedule, g->l->pp, to) == stage) { /* nothing is sent */
-        g->arrival[back][(int64_t)to * g->m + slot->microbatch] = 0;
-        return;
-    }
+    if (rh_pipeline_stage(g->schedule, g->l->pp, to) == stage) /* nothing is sent */
+        return 0;
     bool down = rh_slot_goes_down(g->schedule, slot);
     const RhHop *alone = down ? g->net->back : g->net->next;
     const RhHop *hop = g->messages ? &g->messages[2 * stage + down] : &alone[stage];
@@ -185,8 +179,23 @@ static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
     double message_s = hop->latency_s + hop->s_per_byte * g->message_bytes;
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
     s->sending_s = g->net->uniform ? s->held_s + message_s : 0;
-    g->arrival[back][(int64_t)to * g->m + slot->microbatch] = *lane;
     s->pending_s = 0; /* it waits for the output; the next run need not */
+    return *lane;
+}
+
+/* The model chunk that waits for the slot; -1: none. */
+static int32_t receiver_of(const Graph *g, const RhSlot *slot, int32_t at)
+{
+    int32_t to = rh_slot_goes_back(slot->pass) ? at - 1 : at + 1;
+    return slot->pass == RH_SLOT_BACKWARD_WEIGHT || to >= g->chunks ? -1 : to;
+}
+
+static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
+{
+    int32_t to = receiver_of(g, slot, at);
+    if (to >= 0)
+        g->arrival[rh_slot_goes_back(slot->pass)][(int64_t)to * g->m + slot->microbatch] =
+            hand_on(g, &g->stages[stage], stage, slot, to);
 }
 
 /* --- pairs --- */
@@ -415,7 +424,7 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
     return g;
 }
 
-/* --- ends of critical paths, for the closed form --- */
+/* --- what communication adds to a critical path, for the closed form --- */
 
 typedef struct {
     Graph *g;
@@ -447,75 +456,81 @@ static double *stage_room(const RhFlows *f)
     return g_new0(double, f->script->begin.count + f->script->ahead_most + 1);
 }
 
-/* A slot and what follows it: how much later than the slot's items alone. */
-static double slot_late_s(const Ends *e, Stage *s, int32_t stage, const RhSlotKind *kind, bool end)
-{
-    RhSteps steps = rh_script_slot(s->flows->script, kind);
-    int32_t at = rh_pipeline_model_chunk(e->g->schedule, e->g->l->pp, stage, kind->chunk);
-    const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
-    if (steps.count == 0)
-        run(e->g, s, alone);
-    else
-        run_steps(e->g, s, steps);
-    if (!end)
-        return rh_later(0, rh_earlier(s->compute_s - alone->busy_s, s->pending_s - alone->out_s));
-    run_steps(e->g, s, s->flows->script->end);
-    return rh_later(0, rh_later(s->compute_s, s->pending_s) - alone->busy_s);
-}
+/* Slots that a path runs in a row on one stage. */
+typedef struct {
+    const RhPathSlot *slots;
+    guint count;
+    bool begins, ends; /* the path */
+} PathRun;
 
-/* The first slot of a path is the first stage's first: it waits for its parameters. */
-static double first_late_s(const Ends *e)
+/* The stage's beginning, with nothing before it. */
+static void begin(const Ends *e, Stage *s)
 {
-    const RhFlows *f = e->flows[0];
-    g_autofree double *room = stage_room(f);
-    RhSlotKind kind = {0, RH_SLOT_FORWARD, true, f->one_microbatch};
-    Stage s = stage_at_rest(e, 0, room);
-    s.compute_s = s.sent_count = 0;
-    s.begun = false;
+    s->compute_s = s->sent_count = 0;
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        s.lane_s[lane] = 0;
-    run_steps(e->g, &s, f->script->begin);
-    s.begun = true;
-    return slot_late_s(e, &s, 0, &kind, false);
+        s->lane_s[lane] = 0;
+    s->begun = false;
+    run_steps(e->g, s, s->flows->script->begin);
+    s->begun = true;
 }
 
-static double late_s(const Ends *e, int32_t stage, const RhSlotKind *kind, bool end)
+/* When the run is over: the path goes on, or is at the end of the stage's step. */
+static double run_end_s(const Ends *e, Stage *s, const PathRun *r)
 {
-    if (!end && rh_script_slot(e->flows[stage]->script, kind).count == 0)
-        return 0;
+    if (r->ends)
+        run_steps(e->g, s, s->flows->script->end);
+    return r->ends || r->slots[r->count - 1].leaves ? rh_later(s->compute_s, s->pending_s)
+                                                    : s->compute_s;
+}
+
+/* Does the run do nothing but its items? */
+static bool is_plain(const Ends *e, const PathRun *r)
+{
+    const RhScript *script = e->flows[r->slots[0].stage]->script;
+    return r->count == 1 && !r->begins && !r->ends &&
+           rh_script_slot(script, &r->slots[0].kind).count == 0;
+}
+
+/* How much later a run is over than its items alone, which the path's price counts. */
+static double late_s(const Ends *e, const PathRun *r)
+{
+    int32_t stage = r->slots[0].stage;
     g_autofree double *room = stage_room(e->flows[stage]);
     Stage s = stage_at_rest(e, stage, room);
-    return slot_late_s(e, &s, stage, kind, end);
+    double alone_s = 0;
+    if (r->begins)
+        begin(e, &s);
+    for (guint i = 0; i < r->count; i++) {
+        const RhSlotKind *kind = &r->slots[i].kind;
+        RhSlot slot = {.chunk = kind->chunk, .pass = kind->pass};
+        int32_t at = place_of(e->g, stage, &slot), to = receiver_of(e->g, &slot, at);
+        const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
+        RhSteps steps = rh_script_slot(s.flows->script, kind);
+        if (steps.count == 0)
+            run(e->g, &s, alone);
+        else
+            run_steps(e->g, &s, steps);
+        if (i + 1 < r->count && to >= 0)
+            hand_on(e->g, &s, stage, &slot, to);
+        alone_s += i + 1 == r->count && r->slots[i].leaves ? alone->out_s : alone->busy_s;
+    }
+    return rh_later(0, run_end_s(e, &s, r) - alone_s);
 }
 
-/* Each kind of slot once: paths have many in common. */
-static double known_late_s(const Ends *e, const RhPathSlot *slot, double *known)
+double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *path)
 {
-    int32_t place = (slot->kind.chunk * e->g->l->pp + slot->stage) * RH_SLOT_PASSES;
-    double *late = &known[(place + slot->kind.pass) * 4 + slot->kind.first * 2 + slot->kind.last];
-    if (*late < 0)
-        *late = late_s(e, slot->stage, &slot->kind, false);
-    return *late;
-}
-
-double *rh_screen_path_ends_s(RhScreen *screen, const RhLayout *l)
-{
-    const RhShape *shape = rh_screen_shape(screen, l);
     Graph g = graph_of(screen, l);
     Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
-    double *ends = g_new(double, shape->paths_count + 1), first = first_late_s(&e);
-    g_autofree double *known = g_new(double, (size_t)g.chunks *RH_SLOT_PASSES * 4);
-    for (size_t i = 0; i < (size_t)g.chunks * RH_SLOT_PASSES * 4; i++)
-        known[i] = -1; /* not yet */
-    for (int32_t i = 0; i < shape->paths_count; i++) {
-        const RhPathMessages *n = &shape->path_messages[i];
-        ends[i] = first + late_s(&e, n->end_stage, &n->end, true);
+    const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
+    double sum = 0;
+    for (guint first = 0, end; first < path->slots->len; first = end) {
+        for (end = first + 1; end < path->slots->len && slots[end].follows; end++)
+            ;
+        PathRun r = {slots + first, end - first, first == 0, end == path->slots->len};
+        if (!is_plain(&e, &r))
+            sum += late_s(&e, &r);
     }
-    for (guint i = 0; i < shape->path_slots->len; i++) {
-        const RhPathSlot *slot = &g_array_index(shape->path_slots, RhPathSlot, i);
-        ends[slot->path] += known_late_s(&e, slot, known);
-    }
-    return ends;
+    return sum;
 }
 
 double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)

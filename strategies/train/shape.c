@@ -1,11 +1,8 @@
 #include "strategies/train/shape.h"
 
-#include <math.h>
-#include <string.h>
+#include "strategies/train/path.h"
 
-/* Longer schedules have no critical path of their own: there, what the busiest stage does between
- * fill and drain is nearly all. */
-#define PATH_SLOTS_MAX 400000
+#include <string.h>
 
 /* --- memory: the fullest moments --- */
 
@@ -153,246 +150,10 @@ static void note_pairs(RhShape *s, int32_t stage, const RhSlot *slots)
             count_slots(alone, slots, i, i + 1);
 }
 
-/* --- critical paths --- */
-
-/* A slot of the graph, and where its latest input came from. */
-typedef struct {
-    double end;
-    int32_t from; /* node: stage * slots_count + position; -1: the start */
-    bool by_message;
-} Node;
-
-/* Costs under which a path is looked for: of a forward and a backward (its two halves share it), of
- * the model's first chunk, which has the embedding, and of the last, which has the head. */
-typedef struct {
-    double forward, backward, first, last, message;
-} PlainCosts;
-
-static const PlainCosts plain[] = {
-    {1, 2, 1, 1, 0.01}, {1, 2, 1, 1.4, 0.01}, {1, 3, 1, 1, 0.01}, {1, 2, 1.3, 1, 0.2}};
-
-typedef struct {
-    const RhShape *s;
-    const PlainCosts *costs;
-    const RhSlot *slots;     /* p x slots_count */
-    const RhSlotKind *kinds; /* of the slots */
-    Node *nodes;
-    int32_t *next;     /* per stage: position of the slot to run */
-    int32_t *input[2]; /* [backward][chunk * m + micro-batch]: node that sends it, -1 not yet */
-} Graph;
-
-static double cost_of(const Graph *g, const RhSlot *slot, int32_t at)
-{
-    double scale = at == 0 ? g->costs->first : at == g->s->p * g->s->v - 1 ? g->costs->last : 1;
-    double pass = slot->pass == RH_SLOT_FORWARD ? g->costs->forward : g->costs->backward;
-    bool half = g->s->schedule->splits_backward && slot->pass != RH_SLOT_FORWARD;
-    return scale * pass / (half ? 2 : 1);
-}
-
-/* The node that a slot's input comes from: -1 none needed, -2 not there yet. */
-static int32_t input_of(const Graph *g, const RhSlot *slot, int32_t at)
-{
-    int32_t last = g->s->p * g->s->v - 1;
-    bool back = rh_slot_goes_back(slot->pass);
-    if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || (!back && at == 0) || (back && at == last))
-        return -1;
-    int32_t node = g->input[back][(int64_t)at * g->s->m + slot->microbatch];
-    return node < 0 ? -2 : node;
-}
-
-static void hand_on(Graph *g, const RhSlot *slot, int32_t at, int32_t node)
-{
-    int32_t to = rh_slot_goes_back(slot->pass) ? at - 1 : at + 1;
-    if (slot->pass != RH_SLOT_BACKWARD_WEIGHT && to >= 0 && to < g->s->p * g->s->v)
-        g->input[rh_slot_goes_back(slot->pass)][(int64_t)to * g->s->m + slot->microbatch] = node;
-}
-
-static int32_t place_of(const Graph *g, const RhSlot *slot, int32_t stage)
-{
-    return rh_pipeline_model_chunk(g->s->schedule, g->s->p, stage, slot->chunk);
-}
-
-/* When the node's input from another stage is there; -1: it came before, on this one. */
-static double arrival_of(const Graph *g, int32_t input, int32_t stage)
-{
-    bool same = input < 0 || input / g->s->slots_count == stage;
-    return same ? -1 : g->nodes[input].end + g->costs->message;
-}
-
-/* A slot, or a pair: each half has its own latest input, and they end together. */
-static bool advance(Graph *g, int32_t stage)
-{
-    int64_t n = g->s->slots_count, here = g->next[stage];
-    if (here == n)
-        return false;
-    const RhSlot *slots = &g->slots[stage * n + here];
-    int32_t node = (int32_t)(stage * n + here), count = 1 + slots->beside;
-    double before = here ? g->nodes[node - 1].end : 0, latest = before;
-    for (int32_t i = 0; i < count; i++) {
-        int32_t input = input_of(g, &slots[i], place_of(g, &slots[i], stage));
-        if (input == -2)
-            return false;
-        double arrival = arrival_of(g, input, stage);
-        bool sent = arrival > before;
-        g->nodes[node + i] = (Node){.from = sent   ? input
-                                            : here ? node - 1
-                                                   : -1,
-                                    .by_message = sent};
-        latest = fmax(latest, arrival);
-    }
-    for (int32_t i = 0; i < count; i++)
-        latest += cost_of(g, &slots[i], place_of(g, &slots[i], stage));
-    for (int32_t i = 0; i < count; i++) {
-        g->nodes[node + i].end = latest;
-        hand_on(g, &slots[i], place_of(g, &slots[i], stage), node + i);
-    }
-    g->next[stage] += count;
-    return true;
-}
-
-static void run(Graph *g)
-{
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (int32_t stage = 0; stage < g->s->p; stage++)
-            while (advance(g, stage))
-                moved = true;
-    }
-}
-
-static void count_message(RhPathMessages *messages, const RhShape *s, const RhSlot *slot,
-                          int32_t stage)
-{
-    if (rh_slot_goes_down(s->schedule, slot))
-        *(stage == 0 ? &messages->back_wrap : &messages->back) += 1;
-    else
-        *(stage == s->p - 1 ? &messages->next_wrap : &messages->next) += 1;
-}
-
-static void note_ends(const Graph *g, int32_t path, int32_t node, bool is_end)
-{
-    int32_t stage = (int32_t)(node / g->s->slots_count);
-    RhPathSlot slot = {path, stage, g->kinds[node]};
-    if (is_end) {
-        g->s->path_messages[path].end_stage = stage;
-        g->s->path_messages[path].end = slot.kind;
-    } else if (g->nodes[node].from >= 0 && (slot.kind.first || slot.kind.last)) {
-        g_array_append_val(g->s->path_slots, slot);
-    }
-}
-
-typedef struct {
-    const Graph *g;
-    int32_t path;
-    RhPathCount *counts;
-    RhPathMessages *messages;
-} Trace;
-
-static RhPathCount *count_of(const Trace *t, int32_t node)
-{
-    const RhSlot *slot = &t->g->slots[node];
-    int32_t at = place_of(t->g, slot, (int32_t)(node / t->g->s->slots_count));
-    return &t->counts[at * RH_SLOT_PASSES + (int32_t)slot->pass];
-}
-
-static void leave_by_message(const Trace *t, int32_t node)
-{
-    count_of(t, node)->sent++;
-    count_message(t->messages, t->g->s, &t->g->slots[node], (int32_t)(node / t->g->s->slots_count));
-}
-
-/* The pair's forward, where the slot is of one; else -1. */
-static int32_t pair_of(const Graph *g, int32_t node)
-{
-    for (int32_t k = 0; k <= 2 && k <= node % g->s->slots_count; k++)
-        if (g->slots[node - k].beside >= MAX(k, 1))
-            return node - k;
-    return -1;
-}
-
-/* A pair. An output waits for all of its own half, the slot behind for both; but what came late for one
- * half holds up no more than that half. Returns the node that the path comes from. */
-static int32_t trace_pair(const Trace *t, int32_t first, int32_t node, bool sent)
-{
-    const Node *nodes = t->g->nodes;
-    int32_t back = first + 1, end = first + t->g->slots[first].beside;
-    int32_t half = node == first ? first : back;
-    if (!sent && nodes[first].by_message)
-        half = first;
-    if (!sent && nodes[back].by_message &&
-        (half == back || nodes[nodes[back].from].end > nodes[nodes[first].from].end))
-        half = back;
-    bool all = !sent && !nodes[half].by_message;
-    if (sent)
-        leave_by_message(t, half);
-    if (all || half == first)
-        count_of(t, first)->on += !sent;
-    for (int32_t i = back; (all || half == back) && i <= end; i++)
-        count_of(t, i)->on += !sent || i > back;
-    return half;
-}
-
-/* Follows the latest inputs back from the node that ends last. */
-static void trace(const Trace *t)
-{
-    const Graph *g = t->g;
-    int64_t n = g->s->slots_count;
-    int32_t node = 0;
-    bool sent = false, is_end = true;
-    for (int32_t stage = 0; stage < g->s->p; stage++)
-        if (g->nodes[stage * n + n - 1].end >= g->nodes[node].end)
-            node = (int32_t)(stage * n + n - 1);
-    while (node >= 0) {
-        int32_t pair = pair_of(g, node), from = node;
-        if (is_end || pair < 0)
-            note_ends(g, t->path, node, is_end);
-        if (pair >= 0)
-            from = trace_pair(t, pair, node, sent);
-        else if (sent)
-            leave_by_message(t, node);
-        else
-            count_of(t, node)->on++;
-        sent = g->nodes[from].by_message;
-        node = g->nodes[from].from;
-        is_end = false;
-    }
-}
-
-static RhSlotKind *list_kinds(const RhShape *s, const RhSlot *slots)
-{
-    gsize counters = (gsize)s->v * RH_SLOT_PASSES;
-    g_autofree int32_t *done = g_new0(int32_t, counters * (gsize)s->p);
-    RhSlotKind *kinds = g_new(RhSlotKind, (gsize)s->p * (gsize)s->slots_count);
-    for (int64_t i = 0; i < s->p * s->slots_count; i++)
-        kinds[i] =
-            rh_slot_kind_next(&slots[i], s->m, done + counters * (gsize)(i / s->slots_count));
-    return kinds;
-}
-
-static void find_paths(RhShape *s, const RhSlot *slots)
-{
-    size_t nodes = (size_t)s->p * (size_t)s->slots_count;
-    size_t cells = (size_t)s->p * (size_t)s->v * (size_t)s->m;
-    size_t entries = (size_t)s->p * (size_t)s->v * RH_SLOT_PASSES;
-    g_autofree Node *room = g_new(Node, nodes);
-    g_autofree int32_t *next = g_new(int32_t, s->p), *inputs = g_new(int32_t, 2 * cells);
-    g_autofree RhSlotKind *kinds = list_kinds(s, slots);
-    s->paths_count = G_N_ELEMENTS(plain);
-    s->paths = g_new0(RhPathCount, entries * (size_t)s->paths_count);
-    s->path_messages = g_new0(RhPathMessages, s->paths_count);
-    for (int32_t i = 0; i < s->paths_count; i++) {
-        Graph g = {s, &plain[i], slots, kinds, room, next, {inputs, inputs + cells}};
-        memset(inputs, -1, 2 * cells * sizeof *inputs);
-        memset(next, 0, sizeof *next * (size_t)s->p);
-        run(&g);
-        trace(&(Trace){&g, i, s->paths + entries * (size_t)i, &s->path_messages[i]});
-    }
-}
-
 /* Micro-batches that are walked: of a long schedule that settles, its ends and some of the middle. */
 static int32_t walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
-    bool is_long = p * rh_pipeline_slots_count(schedule, v, m) > PATH_SLOTS_MAX;
+    bool is_long = p * rh_pipeline_slots_count(schedule, v, m) > RH_PATH_SLOTS_MAX;
     return schedule->settles && is_long ? MIN(m, 4 * p + m % p) : m;
 }
 
@@ -417,7 +178,6 @@ static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32
     s->before_last = g_new0(int32_t, entries);
     s->behind_back = g_new0(int32_t, entries);
     s->back_chunk = g_new0(int32_t, p);
-    s->path_slots = g_array_new(FALSE, FALSE, sizeof(RhPathSlot));
     return s;
 }
 
@@ -429,20 +189,16 @@ RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, 
         s->alone = g_new0(int32_t, (gsize)p * (gsize)v * RH_SLOT_PASSES);
         s->pairs = g_new0(int32_t, (gsize)p * (gsize)v * (gsize)v);
     }
-    bool paths = p > 1 && s->m == m && p * s->slots_count <= PATH_SLOTS_MAX;
-    g_autofree RhSlot *slots = g_new(RhSlot, (gsize)(paths ? p : 1) * (gsize)s->slots_count);
+    g_autofree RhSlot *slots = g_new(RhSlot, s->slots_count);
     for (int32_t stage = 0; stage < p; stage++) {
-        RhSlot *own = slots + (paths ? stage * s->slots_count : 0);
-        schedule->order(p, v, s->m, stage, own);
-        note_stage_memory(s, own);
+        schedule->order(p, v, s->m, stage, slots);
+        note_stage_memory(s, slots);
         s->moments_first[stage + 1] = (int32_t)s->moments->len;
-        note_before_last(s, stage, own);
-        note_behind_back(s, stage, own);
+        note_before_last(s, stage, slots);
+        note_behind_back(s, stage, slots);
         if (s->pairs)
-            note_pairs(s, stage, own);
+            note_pairs(s, stage, slots);
     }
-    if (paths)
-        find_paths(s, slots);
     add_middle(s, m - s->m);
     s->m = m;
     s->slots_count = rh_pipeline_slots_count(schedule, v, m);
@@ -461,8 +217,5 @@ void rh_shape_free(RhShape *s)
     g_free(s->back_chunk);
     g_free(s->alone);
     g_free(s->pairs);
-    g_free(s->paths);
-    g_free(s->path_messages);
-    g_array_unref(s->path_slots);
     g_free(s);
 }

@@ -21,25 +21,6 @@ typedef struct {
     int32_t next;   /* the stage's next moment of the same chunk and pass; -1: none */
 } RhFullMoment;
 
-/* How often a path runs slots of one model chunk and pass: on to the next slot of the stage, and on
- * with a message to another stage. */
-typedef struct {
-    int32_t on, sent;
-} RhPathCount;
-
-/* Messages on a path: to the next stage, to the one before, and between the last and the first. */
-typedef struct {
-    int32_t next, next_wrap, back, back_wrap;
-    int32_t end_stage; /* where the path ends */
-    RhSlotKind end;    /* in this slot */
-} RhPathMessages;
-
-/* A slot on a path between its ends that is its chunk's first or last with its pass. */
-typedef struct {
-    int32_t path, stage;
-    RhSlotKind kind;
-} RhPathSlot;
-
 typedef struct {
     const RhPipelineSchedule *schedule;
     int32_t p, v, m;
@@ -56,12 +37,6 @@ typedef struct {
     /* Of a schedule with pairs, if all of it was walked, else NULL: slots that run alone, as above; and
      * pairs, [(stage * v + chunk of the forward) * v + chunk of the backward]. */
     int32_t *alone, *pairs;
-    /* Critical paths of the schedule under a few plain costs, each from the first slot to the last:
-     * [(path * p * v + model chunk) * RH_SLOT_PASSES + pass]. */
-    int32_t paths_count;
-    RhPathCount *paths;
-    RhPathMessages *path_messages; /* per path */
-    GArray *path_slots;            /* RhPathSlot */
 } RhShape;
 
 RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m);

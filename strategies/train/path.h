@@ -1,0 +1,41 @@
+#pragma once
+/* Critical paths of a schedule: chains of slots, each waiting for the one before, on its stage or by a
+ * message. Whatever slots cost, a step takes as long as any path; one that is the longest under some
+ * costs is long under others that resemble them.
+ *
+ * Legend: p stages, v chunks a stage, m micro-batches. */
+#include "strategies/train/schedules/schedule.h"
+
+/* Longer schedules, in slots of all stages, have no path: there, what the busiest stage does between
+ * fill and drain is nearly all. */
+#define RH_PATH_SLOTS_MAX 400000
+
+/* A slot that is its chunk's first or last with its pass, or comes behind such a last one before the
+ * path leaves the stage. */
+typedef struct {
+    int32_t stage;
+    RhSlotKind kind;
+    bool follows; /* the slot before it on its stage is the one listed before */
+    bool leaves;  /* the path goes on with its message */
+} RhPathSlot;
+
+typedef struct {
+    double slots_s;   /* what its slots take, and */
+    double message_s; /* ... a message, at the costs that it was found under */
+    /* Messages: to the next stage, to the one before, and between the last and the first. */
+    int32_t next, next_wrap, back, back_wrap;
+    GArray *slots; /* RhPathSlot, in order; the path's first and last slot among them */
+} RhPath;
+
+/* Seconds of slots by [model chunk * RH_SLOT_PASSES + pass], until the stage is free and until the
+ * output is there; of any message. */
+typedef struct {
+    const double *busy_s, *out_s;
+    double message_s;
+} RhPathCosts;
+
+/* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule
+ * is too long, or has one stage. */
+RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
+                     const RhPathCosts *costs);
+void rh_path_free(RhPath *path);
