@@ -10,6 +10,7 @@
 #include "report/scatter.h"
 #include "validate/caches.h"
 #include "validate/cases.h"
+#include "validate/exchanges.h"
 #include "validate/served.h"
 
 static void progress(const char *what, int32_t done, int32_t total, void *user)
@@ -57,8 +58,8 @@ static bool write_record(const RhArguments *a, const RhRecord *record, GError **
 }
 
 /* By RhCaseKind. */
-static RhJudged *(*const judges[])(const RhCaseTable *, const RhCasesOptions *,
-                                   GError **) = {rh_cases_judge, rh_served_judge, rh_caches_judge};
+static RhJudged *(*const judges[])(const RhCaseTable *, const RhCasesOptions *, GError **) = {
+    rh_cases_judge, rh_served_judge, rh_caches_judge, rh_exchanges_judge};
 
 int rh_validate_cases(const RhArguments *a, GError **error)
 {

@@ -16,7 +16,10 @@ static const char *unit_of(const char *metric)
 {
     static const struct {
         const char *metric, *unit;
-    } units[] = {{"throughput", "tokens/s"}, {"cache_tokens", "tokens"}, {"cache_bytes", "B"}};
+    } units[] = {{"throughput", "tokens/s"},
+                 {"cache_tokens", "tokens"},
+                 {"cache_bytes", "B"},
+                 {"exchange_rate", "B/s"}};
     for (size_t i = 0; metric && i < G_N_ELEMENTS(units); i++)
         if (strcmp(units[i].metric, metric) == 0)
             return units[i].unit;

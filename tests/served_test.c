@@ -3,6 +3,7 @@
 
 #include "tests/testkit.h"
 #include "validate/caches.h"
+#include "validate/exchanges.h"
 #include "validate/served.h"
 
 #define HEADER                                                                                     \
@@ -122,9 +123,39 @@ static void caches_need_a_size(void)
     CU_ASSERT_STRING_EQUAL(at(j, 0)->skipped, "no size of a cache is given");
 }
 
+/* Rows of DeepEP's README, which nothing was fitted to: a time, and a rate that counts what stays in the node. */
+static void exchanges_are_as_published(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhCaseTable) table = rh_case_table_parse(
+        "t.csv",
+        "library,mode,op,gpu,ep,tokens_per_gpu,hidden,topk,experts,dtype,latency_us,bandwidth_GBps,"
+        "bandwidth_kind,note\n"
+        "DeepEP V1,low-latency pure RDMA,combine,H800,16,128,7168,8,256,BF16,195,,,\n"
+        "DeepEP V1,normal (NVLink+RDMA forwarding),dispatch,H800,64,4096,7168,8,256,FP8,,51,RDMA,"
+        "top-4 groups\n"
+        "DeepEP V2,unified,dispatch,SM90,32,8192,7168,8,,FP8,,61,RDMA logical,\n"
+        "MoriEP,normal,dispatch,H800,64,4096,7168,8,256,FP8,99,,,\n"
+        "DeepEP V1,normal,dispatch,H800,64,4096,7168,8,256,FP8,,,,\n",
+        &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    CU_ASSERT_EQUAL(table->kind, RH_CASE_EXCHANGES);
+    RhCasesOptions options = {.jobs = 1};
+    g_autoptr(RhJudged) j = rh_exchanges_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+    for (guint i = 0; i < 3; i++) {
+        CU_ASSERT_PTR_NULL(at(j, i)->skipped);
+        CU_ASSERT_FALSE(at(j, i)->fitted);
+        RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.06);
+    }
+    CU_ASSERT_PTR_NOT_NULL(strstr(at(j, 3)->skipped, "no kernels are known"));
+    CU_ASSERT_STRING_EQUAL(at(j, 4)->skipped, "nothing was measured");
+}
+
 static const RhTest tests[] = {
     {"figures are cases", figures_are_cases},
     {"caches are as printed", caches_are_as_printed},
+    {"exchanges are as published", exchanges_are_as_published},
     {"caches need a size", caches_need_a_size},
     {"reasons are told", reasons_are_told},
     {NULL, NULL},

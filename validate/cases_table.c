@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
+#include "workloads/routing.h"
 
 static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
 #define COLUMN_NAME(word, name) name,
@@ -19,12 +20,24 @@ static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
 static const struct {
     RhCaseColumn column;
     int64_t most;
-} wholes[] = {
-    {RH_CASE_LAYERS, 1 << 16},   {RH_CASE_HIDDEN, 1 << 24},     {RH_CASE_HEADS, 1 << 16},
-    {RH_CASE_KV_HEADS, 1 << 16}, {RH_CASE_FFN, 1 << 24},        {RH_CASE_VOCAB, 1 << 24},
-    {RH_CASE_SEQ, 1 << 30},      {RH_CASE_GPUS, 1 << 20},       {RH_CASE_TP, 1 << 20},
-    {RH_CASE_PP, 1 << 20},       {RH_CASE_DP, 1 << 20},         {RH_CASE_CP, 1 << 20},
-    {RH_CASE_EP, 1 << 20},       {RH_CASE_MICROBATCH, 1 << 20}, {RH_CASE_GLOBAL_BATCH, 1 << 30}};
+} wholes[] = {{RH_CASE_LAYERS, 1 << 16},
+              {RH_CASE_HIDDEN, 1 << 24},
+              {RH_CASE_HEADS, 1 << 16},
+              {RH_CASE_KV_HEADS, 1 << 16},
+              {RH_CASE_FFN, 1 << 24},
+              {RH_CASE_VOCAB, 1 << 24},
+              {RH_CASE_SEQ, 1 << 30},
+              {RH_CASE_GPUS, 1 << 20},
+              {RH_CASE_TP, 1 << 20},
+              {RH_CASE_PP, 1 << 20},
+              {RH_CASE_DP, 1 << 20},
+              {RH_CASE_CP, 1 << 20},
+              {RH_CASE_TOKENS, 1 << 30},
+              {RH_CASE_TOPK, 1 << 20},
+              {RH_CASE_EXPERTS, RH_ROUTING_EXPERTS_MAX},
+              {RH_CASE_EP, 1 << 20},
+              {RH_CASE_MICROBATCH, 1 << 20},
+              {RH_CASE_GLOBAL_BATCH, 1 << 30}};
 
 const char *rh_case_column_name(RhCaseColumn column)
 {
@@ -41,17 +54,20 @@ RhCaseColumn rh_case_column_by_name(const char *name)
 
 static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
 {
-    static const RhCaseColumn needed[3][5] = {
+    static const RhCaseColumn needed[4][5] = {
         {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_GPUS, RH_CASE_SEQ, RH_CASE_GLOBAL_BATCH},
         {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_ISL, RH_CASE_OSL, RH_CASE_AT_ONCE},
-        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_TP, RH_CASE_PRECISION, RH_CASE_NOTE}};
-    static const char *const about[3] = {
+        {RH_CASE_MODEL, RH_CASE_GPU, RH_CASE_TP, RH_CASE_PRECISION, RH_CASE_NOTE},
+        {RH_CASE_LIBRARY, RH_CASE_OP, RH_CASE_GPU, RH_CASE_EP, RH_CASE_TOKENS}};
+    static const char *const about[4] = {
         "a table of training runs: no column \"%s\"\n"
         "note: model, gpu, gpus, seq, global_batch and what was measured",
         "a table of serving runs: no column \"%s\"\n"
         "note: model, gpu, isl, osl, batch_or_concurrency and what was measured",
         "a table of servers' caches: no column \"%s\"\n"
-        "note: model, gpu, tp, precision, note (the server) and kv_tokens or kv_gib"};
+        "note: model, gpu, tp, precision, note (the server) and kv_tokens or kv_gib",
+        "a table of exchanges between experts: no column \"%s\"\n"
+        "note: library, op, gpu, ep, tokens_per_gpu and latency_us or bandwidth_GBps"};
     const RhCsvRow *header = &csv->header;
     for (int32_t i = 0; header->cells[i]; i++) {
         if (rh_case_column_by_name(header->cells[i]) != RH_CASE_COLUMNS_LAST)
@@ -96,15 +112,19 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
         else if (!rh_csv_whole(csv, cells, at[c], 1, wholes[i].most, 0, &row->whole[c], error))
             return false;
     }
-    double unused, ttft_ms, tpot_ms, gib;
+    double unused, ttft_ms, tpot_ms, gib, us, gb_per_s;
     if (!rh_csv_number(csv, cells, at[RH_CASE_RPS], 0, 1e9, 0, &row->rps, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_THROUGHPUT], 1e-9, 1e12, 0, &row->tokens_per_s,
                        error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_TTFT_MS], 1e-9, 1e12, 0, &ttft_ms, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_TPOT_MS], 1e-9, 1e12, 0, &tpot_ms, error) ||
         !rh_csv_number(csv, cells, at[RH_CASE_KV_TOKENS], 1, 1e15, 0, &row->cache_tokens, error) ||
-        !rh_csv_number(csv, cells, at[RH_CASE_KV_GIB], 1e-3, 1e9, 0, &gib, error))
+        !rh_csv_number(csv, cells, at[RH_CASE_KV_GIB], 1e-3, 1e9, 0, &gib, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_LATENCY_US], 1e-3, 1e12, 0, &us, error) ||
+        !rh_csv_number(csv, cells, at[RH_CASE_BANDWIDTH], 1e-6, 1e9, 0, &gb_per_s, error))
         return false;
+    row->exchange_s = 1e-6 * us;
+    row->exchange_bytes_per_s = 1e9 * gb_per_s;
     row->cache_bytes = GIB * gib;
     row->ttft_s = 1e-3 * ttft_ms;
     row->tpot_s = 1e-3 * tpot_ms;
@@ -121,6 +141,8 @@ static RhCaseKind kind_of(const RhCsv *csv)
     if (rh_csv_column(csv, names[RH_CASE_KV_TOKENS]) >= 0 ||
         rh_csv_column(csv, names[RH_CASE_KV_GIB]) >= 0)
         return RH_CASE_CACHES;
+    if (rh_csv_column(csv, names[RH_CASE_LATENCY_US]) >= 0)
+        return RH_CASE_EXCHANGES;
     return rh_csv_column(csv, names[RH_CASE_ISL]) >= 0 ? RH_CASE_SERVING : RH_CASE_TRAINING;
 }
 

@@ -42,6 +42,18 @@
     ROW(TPOT_MS, "tpot_ms")                                                                        \
     ROW(KV_TOKENS, "kv_tokens")                                                                    \
     ROW(KV_GIB, "kv_gib")                                                                          \
+    ROW(LIBRARY, "library")                                                                        \
+    ROW(MODE, "mode")                                                                              \
+    ROW(OP, "op")                                                                                  \
+    ROW(NIC, "nic")                                                                                \
+    ROW(TOKENS, "tokens_per_gpu")                                                                  \
+    ROW(TOPK, "topk")                                                                              \
+    ROW(EXPERTS, "experts")                                                                        \
+    ROW(DTYPE, "dtype")                                                                            \
+    ROW(LATENCY_US, "latency_us")                                                                  \
+    ROW(STDEV_US, "stdev_us")                                                                      \
+    ROW(BANDWIDTH, "bandwidth_GBps")                                                               \
+    ROW(BANDWIDTH_KIND, "bandwidth_kind")                                                          \
     ROW(NOTE, "note")                                                                              \
     ROW(WHERE, "where")
 
@@ -64,9 +76,10 @@ typedef struct {
     double step_s, tflops;
     double rps, tokens_per_s, ttft_s, tpot_s; /* of serving; lengths may be words */
     double cache_tokens, cache_bytes;         /* that a server said it has, of one GPU */
+    double exchange_s, exchange_bytes_per_s;  /* of tokens to experts, or back */
 } RhCaseRow;
 
-typedef enum { RH_CASE_TRAINING, RH_CASE_SERVING, RH_CASE_CACHES } RhCaseKind;
+typedef enum { RH_CASE_TRAINING, RH_CASE_SERVING, RH_CASE_CACHES, RH_CASE_EXCHANGES } RhCaseKind;
 
 typedef struct {
     char *name;          /* owned: what it is called in reports */

@@ -116,6 +116,25 @@ static double hidden_bytes(const RhIterations *it, int32_t tokens)
     return (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
 }
 
+/* By the server's own kernels, which know how many experts a token asks; by the library's all-to-all. */
+static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhShard *own,
+                    const RhExchange *e)
+{
+    double tokens = (double)rh_shard_tokens(own) / (own->sequence_parallel ? own->tp : 1);
+    const RhServer *s = it->server;
+    const RhExchanger *x = tokens <= s->few_tokens ? s->exchange_few : s->exchange_many;
+    if (!x)
+        return exchange_s(it, RH_OP_ALL_TO_ALL, it->pool.ep, e->bytes);
+    RhExchangeLoad load = {.ranks = it->pool.ep,
+                           .tokens = tokens,
+                           .token_bytes = e->bytes / (tokens * kind->experts_per_token),
+                           .routing = {kind->experts, kind->experts_per_token,
+                                       MAX(kind->expert_groups, 1),
+                                       MAX(kind->expert_groups_chosen, 1)}};
+    return rh_exchanger_s(x, e->kind == RH_EXCHANGE_DISPATCH ? &x->dispatch : &x->combine,
+                          it->platform, &load);
+}
+
 /* Tokens on their way to experts of other groups, and back. */
 static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard *shard)
 {
@@ -128,21 +147,21 @@ static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard 
     for (guint i = 0; i < exchanges->len; i++) {
         const RhExchange *e = &g_array_index(exchanges, RhExchange, i);
         if (e->kind == RH_EXCHANGE_DISPATCH || e->kind == RH_EXCHANGE_COMBINE)
-            s += exchange_s(it, RH_OP_ALL_TO_ALL, it->pool.ep, e->bytes);
+            s += way_s(it, kind, &own, e);
     }
     return s;
 }
 
 /* A block sums its output over the tensor ranks, whether they cut it or have experts of their own; with
- * several groups experts are sent their tokens. */
+ * several groups experts are sent their tokens, and a shared one is cut as a dense network. */
 static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBlock block,
                                const RhShard *shard)
 {
     const RhOperator *op = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
-    bool whole = op && rh_block_takes_whole(it->model, kind, block, shard);
-    if (op && !whole && it->pool.dp > 1)
-        return travel_s(it, kind, shard);
-    return op ? sum_s(it, hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0;
+    bool sent = block == RH_BLOCK_FFN && kind->experts > 0 && it->pool.dp > 1;
+    bool summed = op && (!sent || kind->shared_width > 0);
+    return (sent ? travel_s(it, kind, shard) : 0) +
+           (summed ? sum_s(it, hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0);
 }
 
 /* Of all layers, and of the embedding, whose words are spread; from stage to stage of a pipeline. */

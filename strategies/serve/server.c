@@ -125,6 +125,25 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
     }
 }
 
+static const RhExchanger *exchanger(RhJson *doc, const RhJsonNode *node, const char *key)
+{
+    const char *name = rh_json_string(doc, node, key);
+    const RhExchanger *known = rh_exchanger_by_name(name);
+    if (!known)
+        rh_json_problem(doc, node, NULL, "%s: there are no kernels \"%s\"", key, name);
+    return known;
+}
+
+static void read_exchanges(RhJson *doc, const RhJsonNode *root, RhServer *s)
+{
+    const RhJsonNode *node = sourced(doc, root, "exchanges");
+    if (!node)
+        return;
+    s->exchange_few = exchanger(doc, node, "few");
+    s->exchange_many = exchanger(doc, node, "many");
+    s->few_tokens = (int32_t)rh_json_int(doc, node, "few_tokens", 1, 1 << 20);
+}
+
 static void read_profiles(RhJson *doc, const RhJsonNode *root, RhServer *s)
 {
     const RhJsonNode *list = rh_json_object_or_null(doc, root, "profiles");
@@ -157,6 +176,7 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
         rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
     read_facts(doc, root, s);
     read_choices(doc, root, s);
+    read_exchanges(doc, root, s);
     read_profiles(doc, root, s);
     if (!s->scheduler || s->batch < 1 || s->chunk < 1 || s->block_tokens < 1 ||
         !s->memory_frac.source || !s->prompt_frac.source)

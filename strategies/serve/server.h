@@ -9,6 +9,7 @@
 
 #include "base/fact.h"
 #include "strategies/serve/deployment.h"
+#include "strategies/serve/exchanger.h"
 
 typedef struct RhScheduler RhScheduler;
 
@@ -41,7 +42,11 @@ typedef struct {
     bool reduce_norms;      /* sums over tensor ranks, residual sums and norms are one kernel */
     bool reduce_norms_new;  /* ... on devices of Blackwell's generation alone */
     bool prefix;            /* the cache remembers prompts, where a deployment does not say */
-    bool host_beside;       /* the host works beside the kernels: the slower of the two counts */
+    /* Where experts are spread over groups of attention: kernels that send tokens to them, for at most
+     * `few_tokens` of a rank and for more. NULL: the library's collectives. */
+    const RhExchanger *exchange_few, *exchange_many;
+    int32_t few_tokens;
+    bool host_beside; /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {
         const char *device, *profile; /* interned */

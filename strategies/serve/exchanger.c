@@ -1,0 +1,131 @@
+#include "strategies/serve/exchanger.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/data.h"
+#include "base/error.h"
+#include "base/json.h"
+
+/* --- Time --- */
+
+double rh_exchange_copies(const RhExchangeLoad *load, int32_t parts)
+{
+    const RhRouting *r = &load->routing;
+    if (parts <= 1)
+        return 1;
+    return r->experts % parts == 0 ? rh_routing_parts(r, parts) : fmin(parts, r->chosen);
+}
+
+typedef struct {
+    double nic_bytes, peer_bytes;
+} Traffic;
+
+static Traffic traffic_of(const RhExchanger *x, const RhExchangeLoad *load, int32_t each,
+                          int32_t nodes)
+{
+    double bytes = load->tokens * load->token_bytes, ranks = load->ranks;
+    if (x->once)
+        return (Traffic){bytes * rh_exchange_copies(load, nodes) * (nodes - 1) / nodes,
+                         bytes * rh_exchange_copies(load, load->ranks) * (each - 1) / each};
+    bytes *= load->routing.chosen;
+    if (x->alone)
+        return (Traffic){bytes * (ranks - 1) / ranks, 0};
+    return (Traffic){bytes * (ranks - each) / ranks, bytes * (each - 1) / ranks};
+}
+
+double rh_exchanger_s(const RhExchanger *x, const RhExchangerPart *part, const RhPlatform *p,
+                      const RhExchangeLoad *load)
+{
+    int32_t each = MIN(load->ranks, p->gpus_per_node);
+    int32_t nodes = (load->ranks + each - 1) / each;
+    if (load->ranks <= 1 || load->tokens <= 0)
+        return 0;
+    Traffic t = traffic_of(x, load, each, nodes);
+    double nic = p->nic_bytes_per_s.value * p->nics_per_node / p->gpus_per_node,
+           nic_s = t.nic_bytes > 0 ? t.nic_bytes / (nic * part->nic_frac.value) : 0,
+           peer_s = t.peer_bytes / (p->nvlink_bytes_per_s.value * part->peer_frac.value),
+           slots = load->tokens * load->routing.experts / load->ranks;
+    return part->base_s.value + (nodes > 1 ? part->inter_s.value : 0) +
+           part->node_s.value * log2(nodes) + part->slot_s.value * slots + fmax(nic_s, peer_s);
+}
+
+/* --- Files --- */
+
+static char *folder(void)
+{
+    return g_build_filename(rh_data_dir(), "strategies", "serve", "exchangers", NULL);
+}
+
+static const struct {
+    const char *key;
+    RhQuantity kind;
+    size_t offset;
+    double low, high; /* plausible, and 0 */
+    bool needed;
+} facts[] = {
+    {"base", RH_QUANTITY_S, offsetof(RhExchangerPart, base_s), 1e-9, 1, true},
+    {"inter", RH_QUANTITY_S, offsetof(RhExchangerPart, inter_s), 1e-9, 1, false},
+    {"node", RH_QUANTITY_S, offsetof(RhExchangerPart, node_s), 1e-9, 1, false},
+    {"slot", RH_QUANTITY_S, offsetof(RhExchangerPart, slot_s), 1e-12, 1, false},
+    {"nic", RH_QUANTITY_FRAC, offsetof(RhExchangerPart, nic_frac), 0.001, 1, true},
+    {"peer", RH_QUANTITY_FRAC, offsetof(RhExchangerPart, peer_frac), 0.001, 1, true},
+};
+
+/* What both directions share stands beside them. */
+static void read_part(RhJson *doc, const RhJsonNode *root, const char *key, RhExchangerPart *part)
+{
+    const RhJsonNode *own = rh_json_object_or_null(doc, root, key);
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++) {
+        const RhJsonNode *node = own && rh_json_has(own, facts[i].key) ? own : root;
+        RhRange range = {.low = facts[i].low, .high = facts[i].high, .zero = true};
+        if (facts[i].needed || rh_json_has(node, facts[i].key))
+            *(RhFact *)(void *)((char *)part + facts[i].offset) =
+                rh_json_fact_within(doc, node, facts[i].key, facts[i].kind, &range);
+    }
+}
+
+RhExchanger *rh_exchanger_load(const char *name, GError **error)
+{
+    g_autofree char *file = g_strconcat(name, ".json", NULL);
+    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return NULL;
+    const RhJsonNode *root = rh_json_root(doc);
+    g_autofree RhExchanger *x = g_new0(RhExchanger, 1);
+    x->name = rh_json_string(doc, root, "name");
+    x->about = rh_json_string(doc, root, "about");
+    x->once = rh_json_bool_or(doc, root, "once", false);
+    x->alone = rh_json_bool_or(doc, root, "alone", false);
+    read_part(doc, root, "dispatch", &x->dispatch);
+    read_part(doc, root, "combine", &x->combine);
+    if (strcmp(x->name, name) != 0)
+        rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", x->name, name);
+    return rh_json_finish(doc, error) ? g_steal_pointer(&x) : NULL;
+}
+
+static void *load_quietly(const char *name)
+{
+    return rh_exchanger_load(name, NULL);
+}
+
+const RhExchanger *rh_exchanger_by_name(const char *name)
+{
+    static RhDataShelf shelf;
+    return rh_data_shelf(&shelf, name, rh_exchanger_names(), load_quietly);
+}
+
+static const char *const *read_names(void)
+{
+    g_autofree char *path = folder();
+    return rh_data_names(path);
+}
+
+const char *const *rh_exchanger_names(void)
+{
+    static const char *const *names;
+    if (g_once_init_enter(&names))
+        g_once_init_leave(&names, read_names());
+    return names;
+}

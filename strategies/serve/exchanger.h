@@ -1,0 +1,53 @@
+#pragma once
+/* Kernels that send tokens to the experts of other GPUs and back (DeepEP, pplx-kernels), as facts of a version in
+ * strategies/serve/exchangers/NAME.json. They reach all ranks at once, by NVLink inside a node and by the NIC of
+ * each GPU beyond, both at the same time:
+ *
+ *   T = base + inter [more than one node] + node log2(nodes) + slot tokens experts/ranks
+ *         + max(NIC bytes / (nic bandwidth), NVLink bytes / (peer bandwidth))
+ *
+ * Formulas and how far off: docs/model-serving.md. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fact.h"
+#include "platforms/platform.h"
+#include "workloads/routing.h"
+
+/* Of one direction. */
+typedef struct {
+    RhFact base_s;
+    RhFact inter_s;   /* more where there is more than one node */
+    RhFact node_s;    /* more for each doubling of nodes */
+    RhFact slot_s;    /* for each token and expert of a rank: of buffers that have room for all */
+    RhFact nic_frac;  /* of the NIC's bandwidth */
+    RhFact peer_frac; /* of NVLink's */
+} RhExchangerPart;
+
+typedef struct {
+    const char *name, *about;
+    bool
+        once; /* a token goes once to a node, and there once to a rank, however many of its experts are
+                   there; else once for each expert */
+    bool alone; /* all of it goes through the NIC, what stays in the node too */
+    RhExchangerPart dispatch, combine;
+} RhExchanger;
+
+/* What one rank sends. */
+typedef struct {
+    int32_t ranks;
+    double tokens;
+    double token_bytes; /* of a token, once */
+    RhRouting routing;  /* experts and chosen at least 1 */
+} RhExchangeLoad;
+
+double rh_exchanger_s(const RhExchanger *exchanger, const RhExchangerPart *part,
+                      const RhPlatform *platform, const RhExchangeLoad *load);
+/* Copies of a token in the mean, its own rank's or node's included: to ranks, and to nodes of `each`. */
+double rh_exchange_copies(const RhExchangeLoad *load, int32_t parts);
+
+/* NULL when unknown, or when its file is not well formed. Owned by the module. */
+const RhExchanger *rh_exchanger_by_name(const char *name);
+/* The same with what is wrong: RH_ERROR_INPUT with positions. */
+RhExchanger *rh_exchanger_load(const char *name, GError **error);
+const char *const *rh_exchanger_names(void); /* sorted, NULL-ended */

@@ -1,0 +1,63 @@
+/* Serving: what experts' kernels exchange. */
+#include "tests/serve_kit.h"
+
+/* DeepSeek-V3's experts on 16 H100s: a token's eight copies, half of them to the other node; or two, one of each
+ * node's. */
+static void exchanges_are_counted(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
+    const RhExchanger *each = rh_exchanger_by_name("deepep-low-latency"),
+                      *once = rh_exchanger_by_name("deepep");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(each);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(once);
+    RhExchangeLoad load = {16, 128, 7392, {256, 8, 1, 1}};
+    double nic = 50e9 * each->dispatch.nic_frac.value;
+    RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),
+                   each->dispatch.base_s.value + 128 * 8 * 7392 / 2.0 / nic, 1e-9);
+    RH_CHECK_CLOSE(rh_exchange_copies(&load, 2), 2, 0.01);
+    load.ranks = 8;
+    RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),
+                   each->dispatch.base_s.value +
+                       128 * 8 * 7392 * 7 / 8.0 / (450e9 * each->dispatch.peer_frac.value),
+                   1e-9);
+    load.tokens = 4096;
+    CU_ASSERT_TRUE(rh_exchanger_s(once, &once->dispatch, p, &load) <
+                   rh_exchanger_s(each, &each->dispatch, p, &load));
+    load.ranks = 1;
+    CU_ASSERT_EQUAL(rh_exchanger_s(once, &once->dispatch, p, &load), 0);
+    for (const char *const *name = rh_exchanger_names(); *name; name++)
+        CU_ASSERT_PTR_NOT_NULL(rh_exchanger_by_name(*name));
+}
+
+/* Both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16 ms of an iteration. */
+static void servers_exchange_by_their_kernels(void)
+{
+    Setting s = setting_of("deepseek-v3", "dgx-h200:2", "server=sglang,dp16,ep16,batch=64");
+    RhBatch batch = {.decodes = 16 * 64, .contexts = 16 * 64 * 1000};
+    s.serving.recipe = &rh_recipe_fp8_block;
+    g_autoptr(RhIterations) own = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    RhServer slow = *s.serving.server;
+    RhExchanger kernels = *slow.exchange_few;
+    kernels.dispatch.base_s.value += 10e-6;
+    kernels.combine.base_s.value += 10e-6;
+    slow.exchange_few = &kernels;
+    s.serving.server = &slow;
+    g_autoptr(RhIterations) other = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(own);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(other);
+    RH_CHECK_CLOSE(rh_iteration_s(other, &batch) - rh_iteration_s(own, &batch), 58 * 2 * 10e-6,
+                   1e-6);
+    close_setting(&s);
+}
+
+static const RhTest tests[] = {
+    {"exchanges are counted", exchanges_are_counted},
+    {"servers exchange by their kernels", servers_exchange_by_their_kernels},
+    {NULL, NULL},
+};
+
+int main(void)
+{
+    return rh_test_main("exchanger", tests);
+}
