@@ -192,6 +192,7 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
     }
     kind->window_tokens = said->slides ? (int32_t)own.window : 0;
     kind->extra_norms = (int32_t)own.extra_norms;
+    kind->input = kind->output = own.hidden;
     const RhOperator *const pair[] = {kind->mixer, kind->ffn};
     for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
         if (pair[i] != NULL && pair[i]->shape != NULL)

@@ -40,6 +40,9 @@ typedef struct {
     int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
+    /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
+     * hidden state */
+    int64_t input, output;
 } RhLayerKind;
 
 #define RH_LAYER_KINDS_MAX 16

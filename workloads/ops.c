@@ -209,7 +209,8 @@ static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes 
     if (ops->shard->recompute != RH_RECOMPUTE_FULL)
         return all->kept - all->dropped;
     bool first = block == RH_BLOCK_MIXER || ops->kind->mixer == NULL;
-    return first && all->kept > 0 ? ops->element_bytes * rh_ops_sequence_elements(ops) : 0;
+    double input = ops->sequence_rows * (double)ops->kind->input;
+    return first && all->kept > 0 ? ops->element_bytes * input : 0;
 }
 
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
@@ -237,6 +238,13 @@ double rh_boundary_bytes(const RhModel *model, const RhShard *shard)
 {
     g_return_val_if_fail(model != NULL && shard != NULL, 0);
     return (double)rh_shard_tokens(shard) * (double)model->hidden * rh_dtype_bytes(shard->dtype);
+}
+
+double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    int64_t each = kind != NULL ? kind->output : model->kinds[*model->kind_of_layer].input;
+    return (double)rh_shard_tokens(shard) * (double)each * rh_dtype_bytes(shard->dtype);
 }
 
 bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,

@@ -217,9 +217,12 @@ typedef struct {
 RhCacheBytes rh_block_cache_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                   const RhShard *shard);
 
-/* Bytes of the activation that crosses a stage boundary, or that one tensor-parallel collective
- * moves (the full b*s*h tensor in `dtype`; a sequence-parallel rank holds 1/t of it). */
+/* Bytes of what one tensor-parallel collective moves (the full b*s*h tensor in `dtype`; a
+ * sequence-parallel rank holds 1/t of it). */
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
+/* Bytes of what crosses a stage boundary behind a layer of this kind, or, NULL, before the first layer:
+ * whole, as above. */
+double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard);
 
 /* Does the block's TENSOR part work on the whole b*s*h tensor, so that ranks of a tensor group gather
  * its input and sum its output? Experts that are sent their tokens do not. */

@@ -210,7 +210,7 @@ static Terms terms_of_work(RhScreen *screen, const RhLayout *l, const RhTables *
                .turns = tables->shape->schedule->turns,
                .m = tables->shape->m,
                .share = tables->net->uniform ? rh_earlier(screen->held_frac, 1.0 / most_lanes) : 0};
-    price_messages(&t, tables->shard->pieces->message_bytes);
+    price_messages(&t, tables->shard->pieces->least_message_bytes);
     return t;
 }
 

@@ -182,28 +182,33 @@ static void add_script(Sum *s, int32_t stage, const RhScript *script)
             }
 }
 
-/* How many neighbours in the model, of a stage's chunks, the other stage has. */
-static int32_t neighbours(const RhLayout *l, int32_t stage, int32_t other)
+/* Of all messages of a micro-batch from a stage to another: forward to the next chunk of the model, back
+ * to the one before. */
+static double bytes_between(const RhLayout *l, const double *messages, int32_t stage, int32_t other)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    int32_t count = 0, chunks = l->pp * l->vpp;
+    int32_t chunks = l->pp * l->vpp;
+    double bytes = 0;
     for (int32_t c = 0; c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(schedule, l->pp, stage, c);
-        count += g > 0 && rh_pipeline_stage(schedule, l->pp, g - 1) == other;
-        count += g + 1 < chunks && rh_pipeline_stage(schedule, l->pp, g + 1) == other;
+        if (g > 0 && rh_pipeline_stage(schedule, l->pp, g - 1) == other)
+            bytes += messages[g - 1];
+        if (g + 1 < chunks && rh_pipeline_stage(schedule, l->pp, g + 1) == other)
+            bytes += messages[g];
     }
-    return count;
+    return bytes;
 }
 
-/* Of every micro-batch forward from each chunk but the last, and back from each but the first. */
-static void add_messages(Sum *s, double bytes)
+static void add_messages(Sum *s, const RhPieces *pieces, const RhSplit *split)
 {
     int32_t pp = s->l->pp;
+    g_autofree double *messages = rh_pieces_messages_new(pieces, split->layers, split->chunks);
     for (int32_t stage = 0; pp > 1 && stage < pp; stage++)
         for (int side = 0; side < (pp > 2 ? 2 : 1); side++) {
             int32_t to = (stage + (side ? pp - 1 : 1)) % pp;
+            double bytes = bytes_between(s->l, messages, stage, to);
             g_autoptr(GArray) loads = message_loads(s->screen, s->net, stage, to, bytes);
-            add(s, loads, s->m * neighbours(s->l, stage, to));
+            add(s, loads, s->m);
         }
 }
 
@@ -233,7 +238,7 @@ double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
         add_script(&s, stage, flows[stage]->script);
         end_s = rh_earlier(end_s, flows[stage]->end_s + flows[stage]->optimizer_s);
     }
-    add_messages(&s, shard->pieces->message_bytes);
+    add_messages(&s, shard->pieces, split);
     for (int32_t i = 0; i < links; i++)
         busiest_s = rh_later(busiest_s, busy_s[i]);
     return busiest_s + end_s;

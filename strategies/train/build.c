@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
+#include "strategies/partition.h"
 #include "strategies/train/build_private.h"
 #include "strategies/train/cuts/cut.h"
 
@@ -59,12 +60,25 @@ RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, Rh
 
 /* --- stages --- */
 
+/* Before or behind any of the stage's chunks. */
+static double largest_message(const RhBuild *b)
+{
+    const RhLayout *l = b->layout;
+    double most = 0;
+    for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
+        most = MAX(most, g > 0 ? b->messages[g - 1] : 0);
+        most = MAX(most, g + 1 < l->pp * l->vpp ? b->messages[g] : 0);
+    }
+    return most;
+}
+
 /* What communication needs besides: of each lane and class of parameters, the largest step's buffers; and a message
  * from each side. */
 static double buffer_bytes(const RhBuild *b)
 {
     double most[RH_LANE_LAST][RH_PARAMS_LAST] = {{0}};
-    double sum = b->layout->pp > 1 ? 2 * b->pieces->message_bytes : 0;
+    double sum = 2 * largest_message(b);
     for (guint i = 0; i < b->script->steps->len; i++) {
         const RhStep *step = rh_script_step(b->script, (int32_t)i);
         bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS);
@@ -192,6 +206,7 @@ static void build_begin(RhBuild *b, const RhCase *c)
 static void build_end(RhBuild *b)
 {
     g_free(b->sends[0]);
+    g_free(b->messages);
     g_hash_table_destroy(b->bundles);
     g_array_unref(b->choices);
     g_array_unref(b->begin);
@@ -211,6 +226,9 @@ RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **erro
                  .items = items,
                  .grid = rh_grid(layout),
                  .microbatches = (int32_t)rh_train_microbatches(c, layout)};
+    g_autofree int32_t *layers = g_new(int32_t, layout->pp * layout->vpp);
+    rh_partition_layers(c, layout, layers);
+    b.messages = rh_pieces_messages_new(pieces, layers, layout->pp * layout->vpp);
     build_begin(&b, c);
     for (int32_t stage = 0; stage < layout->pp; stage++)
         run_stage(&b, stage);

@@ -3,13 +3,15 @@
 
 /* --- messages between stages --- */
 
-/* A message's sending or receiving end, from or to the stage `other`. */
-static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, const char *label)
+/* A message's sending or receiving end, from or to the stage `other`, between a model chunk and the
+ * next. */
+static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, int32_t chunk,
+                       const char *label)
 {
     RhTask task = rh_build_task(b, kind, lane, label);
     task.layer = -1;
     task.peer_delta = (other - b->script->stage) * b->grid.stride[RH_DIM_PP];
-    task.bytes = b->pieces->message_bytes;
+    task.bytes = b->messages[chunk];
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
         count = rh_build_waits(b, true, preds);
@@ -58,8 +60,8 @@ static void receive(RhBuild *b, const RhSlot *slot, int32_t g)
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0)
         return;
     RhLane lane = rh_train_receive_lane(rh_pipeline_of(b->layout), slot);
-    int32_t task =
-        message(b, RH_TASK_RECV, lane, from, back ? "receive gradients" : "receive activations");
+    int32_t task = message(b, RH_TASK_RECV, lane, from, back ? g : g - 1,
+                           back ? "receive gradients" : "receive activations");
     b->recvs[back][g * b->microbatches + slot->microbatch] = task;
     rh_build_wait_for(b, task);
 }
@@ -72,7 +74,7 @@ static void send(RhBuild *b, const RhSlot *slot, int32_t g)
         return;
     b->sends[back][g * b->microbatches + slot->microbatch] =
         message(b, RH_TASK_SEND, rh_train_send_lane(rh_pipeline_of(b->layout), slot), to,
-                back ? "send gradients" : "send activations");
+                back ? g - 1 : g, back ? "send gradients" : "send activations");
 }
 
 void rh_build_match(RhBuild *b)

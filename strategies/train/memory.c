@@ -52,6 +52,8 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChun
 RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const RhChunkItems *items)
 {
     RhChunkMemory m = {.items = *items};
+    if (!items->head)
+        m.message_bytes = rh_pieces_message_bytes(pieces, items->first + items->count);
     if (items->embedding)
         add_item(pieces, l, RH_ITEM_EMBEDDING, &m);
     for (int32_t i = 0; i < items->count; i++)
@@ -86,8 +88,10 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayou
     RhStageHeld *all = g_new0(RhStageHeld, l->pp);
     for (int32_t stage = 0; stage < l->pp; stage++)
         for (int32_t c = 0; c < l->vpp; c++) {
-            const RhChunkMemory *chunk =
-                chunks[rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c)];
+            int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c);
+            const RhChunkMemory *chunk = chunks[g];
+            double message = fmax(chunk->message_bytes, g > 0 ? chunks[g - 1]->message_bytes : 0);
+            all[stage].message_bytes = l->pp > 1 ? fmax(all[stage].message_bytes, message) : 0;
             rh_held_add(&all[stage].states.params, &chunk->states.params);
             all[stage].states.frozen += chunk->states.frozen;
             all[stage].states.linear += chunk->states.linear;
@@ -202,8 +206,9 @@ static int32_t sharding_of(const RhLayout *l, RhParamsClass cls)
 
 /* Sharded gradients leave through a buffer for the largest item, sharded weights arrive in as many
  * as are gathered ahead, and one more: for each class of parameters. */
-static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhHeld *largest)
+static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhStageHeld *held)
 {
+    const RhHeld *largest = &held->largest_params;
     double scattered = 0, gathered = 0; /* of the largest items */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = sharding_of(l, (RhParamsClass)cls);
@@ -211,7 +216,7 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhHe
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }
     double items = scattered + (pieces->c->stack->prefetch_layers + 1) * gathered;
-    return (l->pp > 1 ? 2 * pieces->message_bytes : 0) + RH_WEIGHT_BYTES * items;
+    return 2 * held->message_bytes + RH_WEIGHT_BYTES * items;
 }
 
 static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *held,
@@ -230,7 +235,7 @@ static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *hel
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * held->states.frozen;
     m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
         pieces->c->job.recipe->weight_copy_bytes * held->states.linear;
-    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, &held->largest_params);
+    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;
     return m;
 }

@@ -27,6 +27,7 @@ typedef struct {
     RhInFlight kept;       /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
+    double message_bytes; /* behind it */
     RhChunkItems items;
 } RhChunkMemory;
 
@@ -41,6 +42,7 @@ RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *layou
 typedef struct {
     RhStates states;
     RhHeld largest_params; /* of one item */
+    double message_bytes;  /* the largest, from or to another chunk; 0: there is one stage */
 } RhStageHeld;
 /* Where each of them is; caller frees. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);

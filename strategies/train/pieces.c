@@ -132,6 +132,37 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
     };
 }
 
+/* A sequence-parallel rank sends its own tokens. */
+static double message_bytes(const RhPieces *p, const RhLayerKind *kind)
+{
+    return rh_output_bytes(p->c->model, kind, &p->shard) /
+           (p->shard.sequence_parallel ? p->shard.tp : 1);
+}
+
+static void add_messages(RhPieces *p)
+{
+    p->first_bytes = p->least_message_bytes = message_bytes(p, NULL);
+    for (int k = 0; k < p->c->model->kinds_count; k++) {
+        p->output_bytes[k] = message_bytes(p, &p->c->model->kinds[k]);
+        p->least_message_bytes = MIN(p->least_message_bytes, p->output_bytes[k]);
+    }
+}
+
+double rh_pieces_message_bytes(const RhPieces *p, int32_t layer)
+{
+    return layer > 0 ? p->output_bytes[rh_pieces_kind(p, layer - 1)] : p->first_bytes;
+}
+
+double *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t chunks)
+{
+    double *bytes = g_new(double, chunks);
+    for (int32_t g = 0, layer = 0; g + 1 < chunks; g++) {
+        layer += layers[g];
+        bytes[g] = rh_pieces_message_bytes(p, layer);
+    }
+    return bytes;
+}
+
 static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
 {
     RhPieces *p = g_new0(RhPieces, 1);
@@ -174,8 +205,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
     }
     p->embedding = block_new(p, NULL, RH_BLOCK_EMBEDDING);
     p->head = block_new(p, NULL, RH_BLOCK_HEAD);
-    p->message_bytes =
-        rh_boundary_bytes(c->model, &p->shard) / (p->shard.sequence_parallel ? layout->tp : 1);
+    add_messages(p);
     return p;
 }
 

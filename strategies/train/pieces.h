@@ -42,7 +42,9 @@ typedef struct RhPieces {
     RhShard shard;
     RhBlockPieces mixer[RH_LAYER_KINDS_MAX], ffn[RH_LAYER_KINDS_MAX];
     RhBlockPieces embedding, head;
-    double message_bytes; /* what one rank sends to the next stage */
+    /* What one rank sends to the next stage: behind a layer of each kind, behind the embedding; the
+     * least of these */
+    double output_bytes[RH_LAYER_KINDS_MAX], first_bytes, least_message_bytes;
     RhHeld layer_params[RH_LAYER_KINDS_MAX], layer_frozen[RH_LAYER_KINDS_MAX];
     struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
 } RhPieces;
@@ -50,6 +52,11 @@ typedef struct RhPieces {
 RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
 void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
+
+/* What one rank sends forward when the model is cut before this layer, and gets back as gradients. */
+double rh_pieces_message_bytes(const RhPieces *pieces, int32_t layer);
+/* The same behind each of a model's chunks but the last, which have so many layers; caller frees. */
+double *rh_pieces_messages_new(const RhPieces *pieces, const int32_t *layers, int32_t chunks);
 
 /* Parameters of a stage on one rank, and those of them in layers: the weights of linear layers, which a
  * recipe may cast (and norms and routers, which are next to nothing). */
