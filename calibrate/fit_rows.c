@@ -47,6 +47,8 @@ static uint32_t cluster_of(const RhKernel *k)
     case RH_KERNEL_ROTARY:
     case RH_KERNEL_ACTIVATION:
     case RH_KERNEL_ADD:
+    case RH_KERNEL_DEPTHWISE:
+    case RH_KERNEL_POOL:
     case RH_KERNEL_CAST:
     case RH_KERNEL_EMBEDDING:
     case RH_KERNEL_CROSS_ENTROPY:

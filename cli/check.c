@@ -22,6 +22,12 @@ static bool check_model(const char *path, GString *notes, GError **error)
     const RhLayerKind *k = rh_model_attention_kind(m);
     g_autofree char *params = rh_text_count(rh_model_params(m));
     g_string_append_printf(notes, "workload, family %s, %s parameters\n", m->family, params);
+    if (rh_model_sees_pictures(m)) {
+        g_string_append_printf(
+            notes, "note: %d layers on pictures of %d x %d x %d, %" G_GINT64_FORMAT " classes\n",
+            m->layers_count, m->picture.height, m->picture.width, m->picture.channels, m->vocab);
+        return true;
+    }
     g_string_append_printf(notes,
                            "note: %d layers, hidden %" G_GINT64_FORMAT ", %d heads of %d (%d "
                            "key-value), ffn %" G_GINT64_FORMAT ", vocabulary %" G_GINT64_FORMAT

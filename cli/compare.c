@@ -83,7 +83,7 @@ static void append_figures(GString *out, const RhRehearsal *a, const RhRehearsal
     rh_table_rowf(table, "|A|B");
     rh_table_rowf(table, "step|%s|%s", step_a, step_b);
     rh_table_rowf(table, "MFU|%.1f %%|%.1f %%", 100 * a->mfu_frac, 100 * b->mfu_frac);
-    rh_table_rowf(table, "tok/s/GPU|%s|%s", tokens_a, tokens_b);
+    rh_table_rowf(table, "%s/s/GPU|%s|%s", rh_report_unit(a->pictures), tokens_a, tokens_b);
     rh_table_rowf(table, "memory, GiB|%.1f|%.1f", a->memory.peak_bytes / 1073741824.0,
                   b->memory.peak_bytes / 1073741824.0);
     rh_table_append(table, out, "  ");

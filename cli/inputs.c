@@ -277,6 +277,24 @@ static void fill_question(RhInputs *in, const RhInputsSpec *spec)
                                 .seed = spec->seed};
 }
 
+/* Samples of tokens have so many of them; a picture is one sample. */
+static bool check_sequence(const RhModel *m, const RhInputsSpec *spec, GError **error)
+{
+    const char *command = spec->argv && spec->argv[0] ? spec->argv[0] : "this";
+    if (rh_model_sees_pictures(m) && spec->sequence > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--seq: a sample of %s is one picture, no sequence of tokens\n"
+                       "help: leave --seq out",
+                       m->name);
+    if (rh_model_sees_pictures(m) || spec->sequence > 0)
+        return true;
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "%s needs --seq S\nnote: --seq  tokens of one sample; a picture is one\nhelp: `rehearse %s "
+        "--help` has examples",
+        command, command);
+}
+
 RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
 {
     static const char *const none[] = {NULL};
@@ -295,14 +313,21 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
                 RH_RECIPE_CHOICES);
         return NULL;
     }
+    if (spec->workload && !check_sequence(in->model, spec, error))
+        return NULL;
     in->c.job = (RhJob){.global_batch = spec->global_batch,
-                        .sequence = spec->sequence,
+                        .sequence = MAX(spec->sequence, 1),
                         .gpus = (int32_t)spec->gpus,
                         .recipe = rh_recipe_by_name(spec->dtype)};
     g_autoptr(RhPlatform) before = rh_platform_copy(in->hardware);
     for (char **set = in->sets; *set; set++)
         if (!apply_set(in, *set, error))
             return NULL;
+    if (in->model && rh_model_sees_pictures(in->model) && in->c.job.sequence != 1) {
+        rh_fail(error, RH_ERROR_USAGE, "--set sequence: a sample of %s is one picture",
+                in->model->name);
+        return NULL;
+    }
     rh_documents_settle(&in->c.job.documents, in->c.job.sequence, (uint64_t)spec->seed);
     warn_of_ignored(in, before);
     if (in->c.job.gpus == 0)

@@ -77,11 +77,25 @@ static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
             g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", name, RH_RECIPE_CHOICES));
 }
 
+/* A picture is a sample; others have tokens. */
+static void settle_sequence(RhJson *doc, RhJobFile *job)
+{
+    bool pictures = job->model && rh_model_sees_pictures(job->model);
+    if (pictures && job->c.job.sequence > 1)
+        say(doc, "sequence",
+            g_error_new(RH_ERROR, RH_ERROR_INPUT, "a sample of %s is one picture, leave it out",
+                        job->model->name));
+    if (!pictures && job->c.job.sequence == 0)
+        rh_json_int(doc, rh_json_root(doc), "sequence", 1, 1 << 28); /* says that it is missing */
+    job->c.job.sequence = MAX(job->c.job.sequence, 1);
+}
+
 /* Model and layout: what needs the rest of the file. */
 static void settle(RhJson *doc, const char *layout, RhJobFile *job)
 {
     GError *local = NULL;
     job->model = rh_names_model(job->workload, &local);
+    settle_sequence(doc, job);
     if (!job->model) {
         say(doc, "workload", local);
         return;
@@ -112,7 +126,7 @@ RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **e
     job->name = g_strdup(rh_json_string_or(doc, root, "name", name));
     job->workload = g_strdup(rh_json_string(doc, root, "workload"));
     job->c.job.global_batch = rh_json_int(doc, root, "global_batch", 1, 1 << 28);
-    job->c.job.sequence = rh_json_int(doc, root, "sequence", 1, 1 << 28);
+    job->c.job.sequence = rh_json_int_or(doc, root, "sequence", 1, 1 << 28, 0);
     job->t_start_s = rh_json_quantity_or(doc, root, "start", RH_QUANTITY_S, 0);
     job->steps = (int32_t)rh_json_int_or(doc, root, "steps", 1, STEPS_MAX, 1);
     read_dtype(doc, rh_json_string_or(doc, root, "dtype", "bf16"), job);
@@ -120,6 +134,8 @@ RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **e
     const char *layout = rh_json_string(doc, root, "layout");
     if (*job->workload && *layout)
         settle(doc, layout, job);
+    else
+        settle_sequence(doc, job);
     return rh_json_finish(doc, error) ? g_steal_pointer(&job) : NULL;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "report/report.h"
 #include "strategies/knobs.h"
 
 /* "15-16-15", caller frees. */
@@ -111,7 +112,9 @@ static void read_plan(RhJson *doc, const RhJsonNode *node, RhResult *r)
     if (costs)
         plan.r.costs = read_cost(doc, costs, NULL);
     plan.r.step_time_s = rh_json_number(doc, node, "step_time_s", 0, 1e12);
-    plan.r.tokens_per_s_per_gpu = rh_json_number(doc, node, "tokens_per_s_per_gpu", 0, 1e12);
+    plan.r.pictures = rh_json_has(node, rh_report_rate_key(true));
+    plan.r.tokens_per_s_per_gpu =
+        rh_json_number(doc, node, rh_report_rate_key(plan.r.pictures), 0, 1e12);
     plan.r.mfu_frac = rh_json_number(doc, node, "mfu_frac", 0, 100);
     plan.r.memory.peak_bytes = rh_json_number(doc, node, "memory_peak_bytes", 0, 1e18);
     plan.r.memory_capacity_bytes = rh_json_number(doc, node, "memory_capacity_bytes", 0, 1e18);

@@ -19,7 +19,8 @@ static bool list_workloads(GError **error)
         if (!m)
             return false;
         g_autofree char *params = rh_text_large((double)rh_model_params(m));
-        g_autofree char *positions = rh_text_count(m->positions);
+        g_autofree char *positions =
+            rh_model_sees_pictures(m) ? g_strdup("-") : rh_text_count(m->positions);
         rh_table_rowf(table, "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%s", *name, m->family, params,
                       m->layers_count, m->hidden, positions);
     }
@@ -164,11 +165,35 @@ static void append_experts(GString *out, const RhModel *m)
     g_string_append_c(out, '\n');
 }
 
+/* A multiply-add is 2 FLOP here and 1 in most tables of such nets: both are told. */
+static void show_pictures(const RhModel *m)
+{
+    double training = rh_model_flops_per_token(m, 1);
+    g_autofree char *large = rh_text_large((double)rh_model_params(m));
+    g_autofree char *params = rh_text_count(rh_model_params(m));
+    g_autofree char *flops = rh_text_large(training), *forward = rh_text_large(training / 6);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_string_printf(out, "%s: %s parameters (%s), family %s\n", m->name, large, params, m->family);
+    g_string_append_printf(
+        out, "%d layers on pictures of %d x %d x %d, %" G_GINT64_FORMAT " classes\n",
+        m->layers_count, m->picture.height, m->picture.width, m->picture.channels, m->vocab);
+    g_string_append_printf(out,
+                           "%sFLOP a picture, forward and backward (%sMAC forward)\n\n"
+                           "forward of one picture on one GPU, bf16\n",
+                           flops, forward);
+    append_operators(out, m, 1);
+    fputs(out->str, stdout);
+}
+
 static bool show_workload(const RhArguments *a, const char *name, GError **error)
 {
     g_autoptr(RhModel) m = rh_names_model(name, error);
     if (!m || !apply_sets(a, m, error))
         return false;
+    if (rh_model_sees_pictures(m)) {
+        show_pictures(m);
+        return true;
+    }
     int64_t sequence = a->sequence ? a->sequence : MIN(m->positions, 8192);
     const RhLayerKind *k = rh_model_attention_kind(m), *ffn = rh_model_ffn_kind(m);
     g_autofree char *large = rh_text_large((double)rh_model_params(m));

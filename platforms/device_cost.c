@@ -125,6 +125,8 @@ static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
     case RH_KERNEL_ROTARY:
     case RH_KERNEL_ACTIVATION:
     case RH_KERNEL_ADD:
+    case RH_KERNEL_DEPTHWISE:
+    case RH_KERNEL_POOL:
     case RH_KERNEL_CAST:
     case RH_KERNEL_EMBEDDING:
     case RH_KERNEL_CROSS_ENTROPY:

@@ -39,6 +39,8 @@ typedef enum {
     RH_KERNEL_EMBEDDING,
     RH_KERNEL_CROSS_ENTROPY, /* softmax-cross-entropy over a (sharded) vocabulary */
     RH_KERNEL_OPTIMIZER,
+    RH_KERNEL_DEPTHWISE, /* convolution of one channel a group; others are GEMMs */
+    RH_KERNEL_POOL,
     RH_KERNEL_CAST,   /* to a narrower format, with its scales */
     RH_KERNEL_REDUCE, /* local reduction of a collective, gradient accumulation */
     RH_KERNEL_LAST,

@@ -2,6 +2,16 @@
 #include "report/report.h"
 #include "strategies/knobs.h"
 
+const char *rh_report_unit(bool pictures)
+{
+    return pictures ? "samples" : "tok";
+}
+
+const char *rh_report_rate_key(bool pictures)
+{
+    return pictures ? "samples_per_s_per_gpu" : "tokens_per_s_per_gpu";
+}
+
 /* Is the knob a column? A quiet one where a row has a word on it. */
 static bool is_column(const RhKnob *knob, RhRehearsal *const *rows, guint count)
 {
@@ -38,9 +48,12 @@ static char *csv_of(RhRehearsal *const *rows, guint count)
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (is_column(knob, rows, count))
             g_string_append_printf(out, ",%s", rh_knob_json_key(knob));
-    g_string_append(out, ",step_time_s,tokens_per_s_per_gpu,model_flops_per_s_per_gpu,mfu_frac,"
-                         "hfu_frac,memory_peak_bytes,memory_capacity_bytes,fits,bubble_frac,"
-                         "exposed_communication_frac\n");
+    g_string_append_printf(out, ",step_time_s,%s",
+                           rh_report_rate_key(count > 0 && rows[0]->pictures));
+    g_string_append(
+        out,
+        ",model_flops_per_s_per_gpu,mfu_frac,hfu_frac,memory_peak_bytes,memory_capacity_bytes,fits,bubble_frac,"
+        "exposed_communication_frac\n");
     for (guint i = 0; i < count; i++) {
         g_string_append_printf(out, "%u", i + 1);
         for (const RhKnob *knob = rh_knobs; knob->key; knob++) {

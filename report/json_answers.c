@@ -101,7 +101,7 @@ static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *sid
     rh_json_end_object(w);
     rh_put_layout(w, "layout", &r->layout);
     rh_json_put_number(w, "step_time_s", r->step_time_s);
-    rh_json_put_number(w, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
+    rh_json_put_number(w, rh_report_rate_key(r->pictures), r->tokens_per_s_per_gpu);
     rh_json_put_number(w, "mfu_frac", r->mfu_frac);
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);

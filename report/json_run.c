@@ -153,7 +153,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
 {
     rh_put_layout(w, "layout", &r->layout);
     rh_json_put_number(w, "step_time_s", r->step_time_s);
-    rh_json_put_number(w, "tokens_per_s_per_gpu", r->tokens_per_s_per_gpu);
+    rh_json_put_number(w, rh_report_rate_key(r->pictures), r->tokens_per_s_per_gpu);
     rh_json_put_number(w, "model_flops_per_s_per_gpu", r->model_flops_per_s_per_gpu);
     rh_json_put_number(w, "mfu_frac", r->mfu_frac);
     rh_json_put_number(w, "hfu_frac", r->hfu_frac);

@@ -101,9 +101,26 @@ static void put_device(RhJsonWriter *w, const RhShown *shown, const void *item)
     rh_json_end_object(w);
 }
 
+static void put_pictures(RhJsonWriter *w, const RhModel *m)
+{
+    rh_json_put_string(w, "name", m->name);
+    rh_json_put_string(w, "family", m->family);
+    rh_json_put_int(w, "parameters_count", rh_model_params(m));
+    rh_json_put_int(w, "layers_count", m->layers_count);
+    rh_json_put_int(w, "picture_height", m->picture.height);
+    rh_json_put_int(w, "picture_width", m->picture.width);
+    rh_json_put_int(w, "picture_channels", m->picture.channels);
+    rh_json_put_int(w, "classes_count", m->vocab);
+    rh_json_put_number(w, "model_flops_per_sample", rh_model_flops_per_token(m, 1));
+}
+
 static void put_workload(RhJsonWriter *w, const RhShown *shown, const void *item)
 {
     const RhModel *m = item;
+    if (rh_model_sees_pictures(m)) {
+        put_pictures(w, m);
+        return;
+    }
     const RhLayerKind *k = rh_model_attention_kind(m), *ffn = rh_model_ffn_kind(m);
     int64_t sequence = shown->sequence ? shown->sequence : MIN(m->positions, 8192);
     rh_json_put_string(w, "name", m->name);

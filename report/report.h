@@ -12,6 +12,10 @@ typedef struct {
     const char *saved_as; /* a JSON file the result was written to, for the `next:` line; or NULL */
 } RhReportStyle;
 
+/* What a rate counts, "samples" of pictures or tokens: in texts, and as a key. */
+const char *rh_report_unit(bool pictures);
+const char *rh_report_rate_key(bool pictures);
+
 char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style);
 char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options);

@@ -222,10 +222,11 @@ static void append_best(GString *out, const RhRehearsal *best, RhObjective objec
     g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);
     g_autofree char *error =
         rh_report_error_frac(best) > 0 ? g_strdup_printf(" +-%s %%", number) : g_strdup("");
-    g_string_append_printf(
-        out, "      %s%s/step%s   %s%.1f %% MFU   %s tok/s/GPU   %.1f of %.1f GiB\n",
-        known ? "" : "at least ", step, error, known ? "" : "at most ", 100 * best->mfu_frac,
-        tokens, gib(best->memory.peak_bytes), gib(best->memory_capacity_bytes));
+    g_string_append_printf(out,
+                           "      %s%s/step%s   %s%.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n",
+                           known ? "" : "at least ", step, error, known ? "" : "at most ",
+                           100 * best->mfu_frac, tokens, rh_report_unit(best->pictures),
+                           gib(best->memory.peak_bytes), gib(best->memory_capacity_bytes));
     append_objective(out, best, objective);
     g_string_append_c(out, '\n');
 }

@@ -75,8 +75,9 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     if (style->steps > 1)
         g_string_append_printf(out, " (mean of %d steps)", style->steps);
     append_bound(out, q, r);
-    g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s tok/s/GPU   %s\n\n", title,
+    g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s %s/s/GPU   %s\n\n", title,
                            100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
+                           rh_report_unit(r->pictures),
                            r->fits ? "fits" : "DOES NOT FIT in memory");
     if (r->costs && style->verbosity > 0)
         rh_report_tree(out, r->costs, r->step_time_s);

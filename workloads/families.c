@@ -38,6 +38,11 @@ const RhFamily *rh_family_by_name(const char *name)
     return NULL;
 }
 
+bool rh_family_is_own(const RhFamily *family)
+{
+    return g_str_equal(family->name, "layers") || g_str_equal(family->name, "pictures");
+}
+
 /* Is `name`, without underscores and in whatever case, the first `length` letters of `other`? */
 static bool is_same_word(const char *name, const char *other, size_t length)
 {

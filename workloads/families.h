@@ -57,6 +57,7 @@ typedef struct RhConfig {
     int64_t predict_layers;         /* further ones, which predict further tokens */
     int64_t rotary_base;            /* of rotary positions; numerics alone, for launch flags */
     int64_t image, patch, channels; /* of a picture, cut into patches */
+    int64_t picture_height, picture_width;     /* of one that layers take whole */
     int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its settle() */
 } RhConfig;
 
@@ -115,6 +116,8 @@ typedef struct {
 extern const RhFamily rh_families_dense[], rh_families_experts[], rh_families_mixed[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
+/* Is it our own form, which lists layers? */
+bool rh_family_is_own(const RhFamily *family);
 /* The family of an architecture's class, as "Qwen3ForCausalLM"; NULL when unknown. */
 const RhFamily *rh_family_by_class(const char *name);
 const char *const *rh_family_names(void); /* sorted, NULL-ended */

@@ -207,6 +207,18 @@ static const RhField OWN[] = {
     END,
 };
 
+/* The same on pictures; it has no mixer of its own. */
+static const RhField PICTURES[] = {
+    SIZE("height", picture_height, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("width", picture_width, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("channels", channels, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("classes", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    CONSTANT(hidden, 1),
+    CONSTANT(positions, 1),
+    CONSTANT(window_used, 1),
+    END,
+};
+
 #define MIXED(name, position, mixer, fields, words, between, settle)                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
@@ -220,6 +232,7 @@ const RhFamily rh_families_mixed[] = {
           settle_gemma4),
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
     MIXED("layers", ROTARY, rh_attention, OWN, NULL, NULL, NULL),
+    {"pictures", RH_NORM_NONE, RH_POSITION_NONE, &rh_steps, &rh_ffn, PICTURES, NULL, NULL, NULL},
     MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
     MIXED("qwen3_5_moe_text", ROTARY, rh_attention_gated, QWEN3_5_MOE, DELTA_WORDS,

@@ -211,36 +211,92 @@ static int find_kind(RhModel *m, const RhLayerKind *kind)
     return m->kinds_count++;
 }
 
-static void shape_layers(RhModel *m, const RhConfig *c, bool *fits)
+/* A list like this one, or this, which the model takes over. */
+static const RhStepList *keep_steps(RhModel *m, RhStepList *shaped)
 {
-    const RhFamily *family = rh_family_by_name(m->family);
+    for (guint i = 0; i < m->shaped_steps->len; i++)
+        if (rh_step_list_equal(g_ptr_array_index(m->shaped_steps, i), shaped)) {
+            rh_step_list_free(shaped);
+            return g_ptr_array_index(m->shaped_steps, i);
+        }
+    g_ptr_array_add(m->shaped_steps, shaped);
+    return shaped;
+}
+
+static int64_t elements_of(const RhLayerOutput *tensors)
+{
+    double sum = 0;
+    for (int32_t i = 0; i < tensors->count; i++)
+        sum += rh_tensor_elements(&tensors->tensors[i].size);
+    return (int64_t)sum;
+}
+
+/* `hands` is what the layer before hands on, and then what this one does. */
+static bool shape_steps(RhModel *m, const RhStepList *list, RhLayerKind *kind, RhLayerOutput *hands,
+                        char **problem)
+{
+    RhLayerOutput after;
+    RhStepList *shaped = rh_step_list_shape(list, hands, &after, problem);
+    if (shaped == NULL)
+        return false;
+    memset(kind, 0, sizeof *kind);
+    kind->mixer = &rh_steps;
+    kind->steps = keep_steps(m, shaped);
+    kind->input = elements_of(hands);
+    kind->output = m->hidden = elements_of(&after);
+    *hands = after;
+    return true;
+}
+
+static void begin_layers(RhModel *m, const RhConfig *c)
+{
     g_free(m->kind_of_layer);
     m->layers_count = (int32_t)(c->layers + c->predict_layers);
     m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
-    *fits = true;
+    g_clear_pointer(&m->shaped_steps, g_ptr_array_unref);
+    m->shaped_steps = g_ptr_array_new_with_free_func((GDestroyNotify)rh_step_list_free);
+}
+
+static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem)
+{
+    const RhFamily *family = rh_family_by_name(m->family);
+    RhLayerOutput hands = {.count = 1, .tensors = {{.size = m->picture}}};
+    begin_layers(m, c);
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
         int32_t like = MIN(i, (int32_t)c->layers - 1);
-        shape_kind(family, c, like, m->plans != NULL ? &m->plans[like % m->plans_count] : NULL,
-                   &kind);
+        const RhLayerPlan *plan = m->plans != NULL ? &m->plans[like % m->plans_count] : NULL;
+        problem->layer = i;
+        if (plan == NULL || plan->steps == NULL)
+            shape_kind(family, c, like, plan, &kind);
+        else if (!shape_steps(m, plan->steps, &kind, &hands, &problem->text))
+            return false;
         if (i >= c->layers)
             rh_predict_wrap(&kind);
         int found = find_kind(m, &kind);
-        *fits = *fits && found >= 0;
         m->kind_of_layer[i] = (uint8_t)MAX(found, 0);
+        if (found >= 0)
+            continue;
+        *problem = (RhLayersProblem){
+            -1, g_strdup_printf("layers of more than %d kinds", RH_LAYER_KINDS_MAX)};
+        return false;
     }
+    if (hands.count == 1)
+        return true;
+    problem->text =
+        g_strdup_printf("the last layer hands on %d tensors, the head takes one", hands.count);
+    return false;
 }
 
-bool rh_model_set_layers(RhModel *m, const RhConfig *c, RhLayerPlan *plans, int32_t count)
+bool rh_model_set_layers(RhModel *m, const RhConfig *c, RhLayerPlan *plans, int32_t count,
+                         RhLayersProblem *problem)
 {
-    bool fits;
     if (plans != m->plans)
         g_free(m->plans);
     m->plans = plans;
     m->plans_count = count;
-    shape_layers(m, c, &fits);
-    return fits;
+    return shape_layers(m, c, problem);
 }
 
 static void set_sizes(RhModel *m, const RhConfig *c)
@@ -256,6 +312,9 @@ static void set_sizes(RhModel *m, const RhConfig *c)
     m->token_types = (int32_t)c->token_types;
     m->streams = (int32_t)c->streams;
     m->patch_entries = c->patch * c->patch * c->channels;
+    if (c->picture_height > 0)
+        m->picture =
+            (RhTensor){(int32_t)c->picture_height, (int32_t)c->picture_width, (int32_t)c->channels};
     m->hidden_dropout = c->hidden_dropout != 0;
     m->attention_dropout = c->attention_dropout != 0;
 }
@@ -269,7 +328,9 @@ RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *
     m->position = family->position;
     m->config = g_new(RhConfig, 1);
     set_sizes(m, c);
-    rh_model_set_layers(m, c, NULL, 0);
+    RhLayersProblem none = {0};
+    rh_model_set_layers(m, c, NULL, 0, &none);
+    g_free(none.text);
     return m;
 }
 
@@ -329,6 +390,8 @@ void rh_model_free(RhModel *model)
         return;
     g_free(model->kind_of_layer);
     g_free(model->plans);
+    g_clear_pointer(&model->read_steps, g_ptr_array_unref);
+    g_clear_pointer(&model->shaped_steps, g_ptr_array_unref);
     g_free(model->config);
     g_free(model->hash);
     g_free(model);
@@ -347,8 +410,13 @@ static const RhField *find_key(const RhField *fields, const char *key)
 static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
 {
     g_autoptr(GPtrArray) keys = g_ptr_array_new();
-    for (const RhField *f = rh_set_fields; f->type != RH_FIELD_NONE; f++)
-        g_ptr_array_add(keys, (void *)f->key);
+    bool pictures = rh_model_sees_pictures(m);
+    const RhField *known = pictures ? rh_family_by_name(m->family)->fields : rh_set_fields;
+    if (pictures)
+        g_ptr_array_add(keys, (void *)"layers");
+    for (const RhField *f = known; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL)
+            g_ptr_array_add(keys, (void *)f->key);
     g_ptr_array_add(keys, NULL);
     g_autofree char *all = g_strjoinv(", ", (char **)keys->pdata);
     const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
@@ -417,7 +485,8 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
 {
     g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
     const RhFamily *family = rh_family_by_name(m->family);
-    const RhField *field = find_key(rh_set_fields, key);
+    bool common = !rh_model_sees_pictures(m) || g_str_equal(key, "layers");
+    const RhField *field = common ? find_key(rh_set_fields, key) : NULL;
     if (field == NULL)
         field = find_key(family->fields, key);
     if (field == NULL)
@@ -445,11 +514,15 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
             value, m->family, *rh_config_field(&c, field));
     RhConfig before = *m->config;
     set_sizes(m, &c);
-    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count)) {
+    RhLayersProblem problem = {0};
+    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count, &problem)) {
+        g_autofree char *why = problem.text;
+        RhLayersProblem none = {0};
         set_sizes(m, &before);
-        rh_model_set_layers(m, &before, m->plans, m->plans_count);
-        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: layers of more than %d kinds", key, value,
-                       RH_LAYER_KINDS_MAX);
+        rh_model_set_layers(m, &before, m->plans, m->plans_count, &none);
+        return problem.layer < 0 ? rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, why)
+                                 : rh_fail(error, RH_ERROR_USAGE, "%s=%s: layer %d, %s", key, value,
+                                           problem.layer + 1, why);
     }
     add_to_hash(m, key, value);
     return true;

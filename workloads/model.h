@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "workloads/routing.h"
+#include "workloads/steps.h"
 
 /* A row of workloads/operators/; ops.h asks it for kernels, parameters, bytes. */
 typedef struct RhOperator RhOperator;
@@ -43,6 +44,7 @@ typedef struct {
     /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
      * hidden state */
     int64_t input, output;
+    const RhStepList *steps; /* of the operator "steps", shaped; the model's */
 } RhLayerKind;
 
 #define RH_LAYER_KINDS_MAX 16
@@ -62,15 +64,17 @@ typedef struct {
     int32_t token_types; /* rows of a table of token types */
     int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
-    int64_t rotary_base;   /* rope_theta, for launch flags: changes no cost */
+    RhTensor picture;    /* a sample, where layers are steps on pictures: it counts as one token */
+    int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;
     uint8_t *kind_of_layer;    /* layers_count entries, owned */
     struct RhLayerPlan *plans; /* what the file says of single layers; NULL: nothing; owned */
     int32_t plans_count;
-    struct RhConfig *config; /* as the file says it, for rh_model_set; owned */
-    char *hash;              /* SHA-256 of the source text */
+    GPtrArray *read_steps, *shaped_steps; /* RhStepList, owned */
+    struct RhConfig *config;              /* as the file says it, for rh_model_set; owned */
+    char *hash;                           /* SHA-256 of the source text */
 } RhModel;
 
 /* A config.json, a folder holding one, or a catalogue name. RH_ERROR_INPUT with file:line:col and
@@ -92,6 +96,12 @@ RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t 
                       int64_t vocab, int64_t positions);
 void rh_model_free(RhModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhModel, rh_model_free)
+
+/* Is a sample one picture, and no sequence of tokens? */
+static inline bool rh_model_sees_pictures(const RhModel *model)
+{
+    return model->picture.height > 0;
+}
 
 /* Exact count of trained parameters, tied ones once. */
 int64_t rh_model_params(const RhModel *model);

@@ -220,8 +220,10 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
     RhLayerPlan *plans = rh_layer_lists_read(doc, root, family, &c);
-    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)c.layers : 0))
-        rh_json_problem(doc, root, NULL, "layers of more than %d kinds", RH_LAYER_KINDS_MAX);
+    RhLayersProblem problem = {0};
+    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)c.layers : 0, &problem))
+        rh_json_problem(doc, root, NULL, "%s", problem.text);
+    g_free(problem.text);
     m->hash = g_strdup(rh_json_hash(doc));
     return m;
 }
@@ -246,7 +248,7 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
     g_return_val_if_fail(doc != NULL && name != NULL, NULL);
     const RhJsonNode *root = rh_json_root(doc), *decoder = decoder_of(doc, root);
     const RhFamily *family = read_family(doc, decoder);
-    bool own = family != NULL && g_str_equal(family->name, "layers");
+    bool own = family != NULL && rh_family_is_own(family);
     g_autoptr(RhModel) m = family == NULL ? NULL
                            : own          ? rh_own_layers_read(doc, family, name)
                                           : read_model(doc, decoder, family, name);

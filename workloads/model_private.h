@@ -22,6 +22,7 @@ typedef struct RhLayerPlan {
     const RhLayerWord *word; /* NULL: by the family's rule */
     const RhOperator *mixer; /* NULL: the word's */
     RhFfnChoice ffn;         /* RH_FFN_BY_RULE: as the word says */
+    const RhStepList *steps; /* as read; NULL: it has operators */
     bool no_mixer;
     int32_t figures_count;
     struct {
@@ -32,9 +33,18 @@ typedef struct RhLayerPlan {
 
 /* A model of the resolved shape, its layers by the family's rule. */
 RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *config);
+/* Why layers cannot be. */
+typedef struct {
+    int32_t layer; /* -1: all together */
+    char *text;    /* the caller frees it */
+} RhLayersProblem;
 /* Shapes the layers anew: by the family's rule, or as `plans` says (`count` of them, begun again where
- * the model has more layers; the model takes them over). False when they are of too many kinds. */
-bool rh_model_set_layers(RhModel *model, const RhConfig *config, RhLayerPlan *plans, int32_t count);
+ * the model has more layers; the model takes them over). False when they are of too many kinds, or a
+ * layer does not take what the one before puts out. */
+bool rh_model_set_layers(RhModel *model, const RhConfig *config, RhLayerPlan *plans, int32_t count,
+                         RhLayersProblem *problem);
+/* The steps of a layer; problems are the document's. The caller frees. */
+RhStepList *rh_step_list_read(RhJson *doc, const RhJsonNode *layer);
 
 /* Adds a figure to a plan. */
 void rh_layer_plan_add(RhLayerPlan *plan, size_t offset, int64_t value);

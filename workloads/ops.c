@@ -42,7 +42,11 @@ static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock 
         pair[1] = &rh_patches;
     if (model->patch_entries > 0 && pair[1] == &rh_head)
         pair[1] = &rh_classes;
-    if (pair[1] == NULL)
+    if (rh_model_sees_pictures(model) && pair[1] == &rh_embedding)
+        pair[1] = &rh_pictures;
+    if (rh_model_sees_pictures(model) && pair[1] == &rh_head)
+        pair[1] = &rh_classes;
+    if (pair[1] == NULL || pair[1]->alone)
         pair[0] = NULL;
 }
 

@@ -237,4 +237,6 @@ int64_t rh_shard_tokens(const RhShard *shard);
 const char *rh_block_name(RhBlock block);
 /* Can it be cut along the sequence, keys and values going to other ranks? NULL: nothing to cut. */
 bool rh_operator_rings(const RhOperator *op);
+/* Are norms and residual sums its own, so that tensor ranks do not cut it? */
+bool rh_operator_stands_alone(const RhOperator *op);
 const char *rh_operator_name(const RhOperator *op); /* "attention"; "none" for NULL */

@@ -102,7 +102,8 @@ typedef struct {
     RhJson *doc;
     const RhFamily *family;
     const RhConfig *config;
-    GArray *plans; /* RhLayerPlan */
+    GArray *plans;            /* RhLayerPlan */
+    GPtrArray *nodes, *steps; /* where each of them stands; RhStepList, owned */
 } Reader;
 
 static const Own *find_own(Reader *r, const RhJsonNode *at, const Own *table, size_t count)
@@ -152,8 +153,18 @@ static void take_figures(Reader *r, const RhJsonNode *at, const Own *own, RhLaye
         plan->word = rh_family_word(r->family, "sliding_attention");
 }
 
+/* A layer of a model that sees pictures. */
+static RhLayerPlan read_steps(Reader *r, const RhJsonNode *at)
+{
+    RhStepList *list = rh_step_list_read(r->doc, at);
+    g_ptr_array_add(r->steps, list);
+    return (RhLayerPlan){.steps = list};
+}
+
 static RhLayerPlan read_layer(Reader *r, const RhJsonNode *at)
 {
+    if (r->family->mixer == &rh_steps)
+        return read_steps(r, at);
     RhLayerPlan plan = {.ffn = RH_FFN_ABSENT, .no_mixer = true};
     const RhJsonNode *mixer = rh_json_object_or_null(r->doc, at, "mixer");
     const RhJsonNode *ffn = rh_json_object_or_null(r->doc, at, "ffn");
@@ -188,6 +199,7 @@ static void read_entry(Reader *r, const RhJsonNode *at)
     } else {
         RhLayerPlan plan = read_layer(r, at);
         g_array_append_val(r->plans, plan);
+        g_ptr_array_add(r->nodes, (void *)at);
     }
     guint count = r->plans->len - first;
     if (times * count + first > LAYERS_MAX) {
@@ -198,6 +210,7 @@ static void read_entry(Reader *r, const RhJsonNode *at)
         for (guint j = 0; j < count; j++) {
             RhLayerPlan again = g_array_index(r->plans, RhLayerPlan, first + j);
             g_array_append_val(r->plans, again);
+            g_ptr_array_add(r->nodes, g_ptr_array_index(r->nodes, first + j));
         }
 }
 
@@ -228,31 +241,54 @@ static int read_word(RhJson *doc, const RhJsonNode *root, const char *key, const
     return 0;
 }
 
-RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name)
+static void read_words(RhJson *doc, const RhJsonNode *root, RhModel *m)
 {
     static const char *const norms[] = {"rms", "layer", "none", NULL};
     static const RhNorm norm_of[] = {RH_NORM_RMS, RH_NORM_LAYER, RH_NORM_NONE};
     static const char *const positions[] = {"rotary", "learned", "none", NULL};
     static const RhPosition position_of[] = {RH_POSITION_ROTARY, RH_POSITION_LEARNED,
                                              RH_POSITION_NONE};
+    m->norm = norm_of[read_word(doc, root, "norm", norms)];
+    m->position = position_of[read_word(doc, root, "positions", positions)];
+}
+
+static void give_layers(Reader *r, const RhJsonNode *root, RhModel *m)
+{
+    guint count = r->plans->len;
+    RhLayersProblem problem = {-1, NULL};
+    RhLayerPlan *taken = count > 0 ? g_memdup2(r->plans->data, count * sizeof *taken) : NULL;
+    m->read_steps = g_ptr_array_ref(r->steps);
+    bool shaped = count == 0 || rh_model_set_layers(m, m->config, taken, (int32_t)count, &problem);
+    if (!shaped && problem.layer >= 0)
+        rh_json_problem(r->doc, g_ptr_array_index(r->nodes, problem.layer), NULL, "layer %d, %s",
+                        problem.layer + 1, problem.text);
+    else if (!shaped)
+        rh_json_problem(r->doc, root, NULL, "%s", problem.text);
+    g_free(problem.text);
+}
+
+RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name)
+{
     const RhJsonNode *root = rh_json_root(doc);
     RhConfig c = {0};
+    if (rh_json_has(root, "height"))
+        family = rh_family_by_name("pictures");
     rh_fields_read(doc, root, family->fields, &c);
     rh_json_string_or(doc, root, "source", "");
     rh_json_string(doc, root, "model_type");
     g_autoptr(GArray) plans = g_array_new(FALSE, FALSE, sizeof(RhLayerPlan));
-    Reader r = {doc, family, &c, plans};
+    g_autoptr(GPtrArray) nodes = g_ptr_array_new(),
+                         steps = g_ptr_array_new_with_free_func((GDestroyNotify)rh_step_list_free);
+    Reader r = {doc, family, &c, plans, nodes, steps};
     const RhJsonNode *list = rh_json_array(doc, root, "layers");
     read_layers(&r, list);
     if (list != NULL && plans->len == 0)
         rh_json_problem(doc, list, NULL, "a model without layers");
     c.layers = MAX(plans->len, 1);
     RhModel *m = rh_model_new(name, family, &c);
-    m->norm = norm_of[read_word(doc, root, "norm", norms)];
-    m->position = position_of[read_word(doc, root, "positions", positions)];
-    RhLayerPlan *taken = plans->len > 0 ? g_memdup2(plans->data, plans->len * sizeof *taken) : NULL;
-    if (!rh_model_set_layers(m, &c, taken, (int32_t)plans->len))
-        rh_json_problem(doc, root, NULL, "layers of more than %d kinds", RH_LAYER_KINDS_MAX);
+    if (!rh_model_sees_pictures(m))
+        read_words(doc, root, m);
+    give_layers(&r, root, m);
     m->hash = g_strdup(rh_json_hash(doc));
     return m;
 }

@@ -43,6 +43,7 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
     const RhFact *peaks = c->platform->device->peak_flops_per_s;
     double own = peaks[c->job.recipe->linear].value; /* 0: no such units, it runs as bf16 */
     double peak = own > 0 ? own : peaks[RH_DTYPE_BF16].value;
+    r->pictures = rh_model_sees_pictures(c->model);
     r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
     r->model_flops_per_s_per_gpu =
         r->tokens_per_s_per_gpu * rh_model_documents_flops_per_token(

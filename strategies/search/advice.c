@@ -251,7 +251,8 @@ void rh_advice_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadli
     if (c->job.global_batch < c->job.gpus)
         try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, true);
     try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, false);
-    try_number(&s, RH_CHANGE_SEQUENCE, c->job.sequence, 64, false);
+    if (!rh_model_sees_pictures(c->model))
+        try_number(&s, RH_CHANGE_SEQUENCE, c->job.sequence, 64, false);
     g_array_sort(changes, by_size);
     plan->timed_out |= rh_deadline_passed(deadline);
     for (guint i = 0; i < changes->len; i++) {

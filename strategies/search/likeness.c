@@ -1,8 +1,10 @@
 #include "strategies/search/likeness.h"
 
-/* "mixture" has experts; "hybrid" mixes tokens by something that keeps a state, in some layers. */
+/* "pictures" are no tokens; "mixture" has experts; "hybrid" mixes tokens by something that keeps a state, in some layers. */
 static const char *kind_of(const RhModel *model)
 {
+    if (rh_model_sees_pictures(model))
+        return "pictures";
     for (int32_t i = 0; i < model->kinds_count; i++)
         if (model->kinds[i].state_size > 0 || model->kinds[i].conv_size > 0)
             return "hybrid";
@@ -15,9 +17,11 @@ RhLikeness rh_likeness_of(const RhCase *c)
     bool measurable =
         stack->kernel_gap_s.value > 0 && c->platform->messages.sender == RH_SHARING_NONE;
     const char *generation = measurable ? c->platform->device->generation : NULL;
-    g_autofree char *kernels =
-        g_strdup_printf("%s attention, %s norms", stack->flash_attention ? "flash" : "unfused",
-                        stack->fused_norms ? "fused" : "eager");
+    g_autofree char *kernels = rh_model_sees_pictures(c->model)
+                                   ? g_strdup("convolutions")
+                                   : g_strdup_printf("%s attention, %s norms",
+                                                     stack->flash_attention ? "flash" : "unfused",
+                                                     stack->fused_norms ? "fused" : "eager");
     return (RhLikeness){.stack = g_intern_string(stack->name),
                         .generation = g_intern_string(generation),
                         .kind = g_intern_string(kind_of(c->model)),

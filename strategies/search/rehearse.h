@@ -9,7 +9,8 @@ typedef struct {
     RhLayout layout;
     double step_time_s;
     double bound_closed_s, bound_segment_s, bound_dry_s; /* lower bounds, 0 when not computed */
-    double tokens_per_s_per_gpu;
+    double tokens_per_s_per_gpu;                         /* of samples, where one is a picture */
+    bool pictures;
     double model_flops_per_s_per_gpu; /* no recomputation counted: MFU's numerator */
     double mfu_frac, hfu_frac;        /* hfu counts recomputation */
     RhTrainMemory memory;

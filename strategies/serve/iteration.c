@@ -490,6 +490,9 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
                        s->model->name);
+    if (rh_model_sees_pictures(s->model))
+        return rh_fail(error, RH_ERROR_USAGE, "%s sees pictures: it has no tokens to serve",
+                       s->model->name);
     if (pool->pp > s->model->layers_count)
         return rh_fail(error, RH_ERROR_USAGE, "pp%d of %d layers", pool->pp,
                        s->model->layers_count);

@@ -75,6 +75,8 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
         l.hpz = 0;
     if (l.pp == 1 || (l.schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, &l) == 1))
         l.schedule = RH_PIPELINE_1F1B;
+    if (l.recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
+        l.recompute = RH_RECOMPUTE_NONE; /* nothing of steps is selected */
     if (l.stage_layers_count > 0)
         l.partition = RH_PARTITION_EVEN;
     if (l.pp == 1 || l.dp == 1)
@@ -290,6 +292,10 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
         c->platform->device->peak_flops_per_s[recipe->linear].value <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
                        c->platform->device->name, rh_dtype_name(recipe->linear));
+    if (rh_model_sees_pictures(c->model) && recipe->linear != recipe->dtype)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",
+                       recipe->name, c->model->name);
     int32_t listed = rh_expert_load_experts(&c->job.load);
     for (int k = 0; listed > 0 && k < c->model->kinds_count; k++)
         if (c->model->kinds[k].experts > 0 && c->model->kinds[k].experts != listed)

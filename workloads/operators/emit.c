@@ -155,19 +155,25 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
 /* A fused framework (Megatron-LM: gradient_accumulation_fusion) lets the GEMM read and write the
  * fp32 main gradient, 8 B an entry; an eager one writes the gradient in 2 B and adds it with a
  * kernel of its own (read 2, read and write 4). */
+void rh_ops_add_gradient(RhOps *ops, double entries)
+{
+    double written = ops->element_bytes * entries;
+    RhKernel *kernel = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    kernel->bytes +=
+        ops->shard->fused_elementwise ? rh_ops_added_gradient_bytes(ops) * entries : written;
+    if (!ops->shard->fused_elementwise)
+        rh_ops_stream(ops, RH_KERNEL_REDUCE, rh_ops_added_gradient_bytes(ops) * entries + written,
+                      1);
+}
+
 static void weight_gradient(RhOps *ops, int64_t rows, int64_t columns, bool linear)
 {
     double entries = (double)rows * (double)columns;
     rh_ops_gemm(ops, 1, rows, columns, ops->tokens);
     if (linear)
         make_linear(ops, (double)ops->tokens * (double)(rows + columns));
-    if (ops->shard->fused_elementwise) {
-        RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
-        gemm->bytes += (rh_ops_added_gradient_bytes(ops) - ops->element_bytes) * entries;
-        return;
-    }
-    rh_ops_stream(ops, RH_KERNEL_REDUCE,
-                  (rh_ops_added_gradient_bytes(ops) + ops->element_bytes) * entries, 1);
+    g_array_index(ops->out, RhKernel, ops->out->len - 1).bytes -= ops->element_bytes * entries;
+    rh_ops_add_gradient(ops, entries);
 }
 
 void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns)

@@ -65,6 +65,7 @@ struct RhOperator {
     bool gathers_operands;
     RhRecompute modules; /* of a layer that are its own, or parts of it */
     bool in_steps; /* its linear layers may be (rh_ops_linear_gathered, rh_ops_linear_summed) */
+    bool alone;    /* norms and residual sums are its own, and tensor ranks do not cut it */
     bool rings;    /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
 
@@ -72,6 +73,7 @@ extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention;
 extern const RhOperator rh_mamba, rh_delta_net;
+extern const RhOperator rh_steps, rh_pictures;               /* on pictures; the first of them */
 extern const RhOperator rh_parallel;                         /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture;                  /* what follows a mixer */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
@@ -147,6 +149,8 @@ void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k);
  * linear layer, from operands that are cast already. */
 void rh_ops_weight_gradient(RhOps *ops, int64_t rows, int64_t columns);
 void rh_ops_linear_gradient(RhOps *ops, int64_t rows, int64_t columns);
+/* The gradient that the last kernel makes, of so many entries, is added to the main gradient. */
+void rh_ops_add_gradient(RhOps *ops, double entries);
 /* For products that an operator makes itself: the format of a linear layer's operands and bytes of
  * an element, what is kept of its input; and the cast of so many elements, if there is one. */
 RhDtype rh_ops_linear_dtype(const RhOps *ops);

@@ -22,12 +22,19 @@ const RhOperator *const rh_operators[] = {
     &rh_predict_head,
     &rh_attention_gated,
     &rh_sparse_attention,
+    &rh_steps,
+    &rh_pictures,
     NULL,
 };
 
 bool rh_operator_rings(const RhOperator *op)
 {
     return op == NULL || op->rings;
+}
+
+bool rh_operator_stands_alone(const RhOperator *op)
+{
+    return op != NULL && op->alone;
 }
 
 const char *rh_operator_name(const RhOperator *op)

@@ -152,6 +152,11 @@ static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
             l->tp, p->gpus_per_node);
     for (int k = 0; k < c->model->kinds_count; k++) {
         const RhLayerKind *kind = &c->model->kinds[k];
+        if (l->tp > 1 && rh_operator_stands_alone(kind->mixer))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "tp=%d: %s has layers of steps on pictures, which tensor ranks do not "
+                           "cut\nnote: legal tp: 1",
+                           l->tp, c->model->name);
         if (kind->heads % l->tp != 0) {
             g_autofree char *degrees =
                 error ? rh_divisors_text(kind->heads, p->gpus_per_node) : NULL;
