@@ -43,9 +43,9 @@ typedef struct {
     RhShardCost *shard;
     const RhSpans *spans;
     const RhNet *net;
-    double *ends_s;               /* room for the ends of a pair's tasks */
-    const RhHop *messages;        /* of ranks in step; NULL: the luckiest rank's alone */
-    const double *messages_bytes; /* of one behind each model chunk; NULL: none is sent */
+    double *ends_s;         /* room for the ends of a pair's tasks */
+    const RhHop *messages;  /* of ranks in step; NULL: the luckiest rank's alone */
+    double *messages_bytes; /* of one behind each model chunk; owned */
     int32_t m, chunks;
     int64_t total;
     double *arrival[2]; /* [backward][model chunk * m + micro-batch]; NaN: not yet */
@@ -176,7 +176,8 @@ static double hand_on(const Graph *g, Stage *s, int32_t stage, const RhSlot *slo
     const RhHop *alone = down ? g->net->back : g->net->next;
     const RhHop *hop = g->messages ? &g->messages[2 * stage + down] : &alone[stage];
     double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
-    double message_s = hop->latency_s + hop->s_per_byte * g->messages_bytes[MIN(at, to)];
+    int32_t behind = rh_slot_goes_back(slot->pass) ? to : to - 1;
+    double message_s = hop->latency_s + hop->s_per_byte * g->messages_bytes[behind];
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
     s->sending_s = g->net->uniform ? s->held_s + message_s : 0;
     s->pending_s = 0; /* it waits for the output; the next run need not */
@@ -419,7 +420,9 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
                .m = (int32_t)rh_train_microbatches(screen->c, l),
                .chunks = l->pp * l->vpp};
     g.total = rh_pipeline_slots_count(g.schedule, l->vpp, g.m);
-    g.spans = rh_screen_spans(screen, shard, rh_screen_split(screen, l), g.net);
+    const RhSplit *split = rh_screen_split(screen, l);
+    g.spans = rh_screen_spans(screen, shard, split, g.net);
+    g.messages_bytes = rh_pieces_messages_new(shard->pieces, split->layers, g.chunks);
     return g;
 }
 
@@ -519,6 +522,7 @@ static double late_s(const Ends *e, const PathRun *r)
 double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *path)
 {
     Graph g = graph_of(screen, l);
+    g_autofree double *bytes = g.messages_bytes;
     Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
     const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
     double sum = 0;
@@ -535,10 +539,8 @@ double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *
 double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
 {
     Graph g = graph_of(screen, l);
-    g_autofree double *bytes =
-        rh_pieces_messages_new(g.shard->pieces, rh_screen_split(screen, l)->layers, g.chunks);
+    g_autofree double *bytes = g.messages_bytes;
     g.messages = rh_screen_messages(screen, l);
-    g.messages_bytes = bytes;
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
     return rh_later(path, rh_screen_bound_s(screen, l));
 }
