@@ -54,20 +54,36 @@ static void kernels(RhOps *ops, RhPass pass)
 
 /* Kept: the softmax in fp32, from which backward starts (4 s b V / t; Korthikanti et al. 2022,
  * arXiv 2205.05198, section 4.3). While the head runs, the logits in `e` bytes and their fp32 copy
- * live too: 10 B a logit at the peak. Gathered logits are not this rank's own and their gradient is cut
- * apart again: they are kept with the softmax, and backward has the gradient of all in fp32 beside it. A fused
- * loss keeps the logits themselves, and a number each token. */
-static RhOperatorBytes bytes(const RhOps *ops)
+ * live too: 10 B a logit at the peak. A fused loss keeps the logits themselves, and a number each token. */
+static RhOperatorBytes of_cut_logits(const RhOps *ops, double logits, double input_gradient)
 {
     double e = ops->element_bytes, gathered = rh_ops_gathered_bytes(ops);
-    double logits = loss_logits(ops), hidden = e * rh_ops_hidden_elements(ops);
-    bool whole = ops->shard->whole_logits;
-    if (ops->shard->fused_loss)
-        return (RhOperatorBytes){
-            .kept = e * logits, .forward = gathered, .backward = e * logits + hidden + gathered};
-    return (RhOperatorBytes){.kept = (RH_FP32 + (whole ? e : 0)) * logits,
-                             .forward = (RH_FP32 + (whole ? 0 : e)) * logits + gathered,
-                             .backward = ((whole ? RH_FP32 : 0) + e) * logits + hidden + gathered};
+    bool fused = ops->shard->fused_loss;
+    return (RhOperatorBytes){.kept = (fused ? e : RH_FP32) * logits,
+                             .forward = (fused ? 0 : RH_FP32 + e) * logits + gathered,
+                             .backward = e * logits + input_gradient};
+}
+
+/* Gathered logits are not this rank's own, and PyTorch's cross_entropy has them all: kept in `e` bytes
+ * and as log-softmax in fp32, beside which forward has their fp32 copy. Backward the gradient of the
+ * log-softmax and that of the logits live together in fp32 (14 B a logit), before the second is cast and
+ * cut apart again. */
+static RhOperatorBytes of_whole_logits(const RhOps *ops, double logits, double input_gradient)
+{
+    double e = ops->element_bytes;
+    double in_loss = 2 * RH_FP32 * logits, behind = e * logits + input_gradient;
+    return (RhOperatorBytes){.kept = (e + RH_FP32) * logits,
+                             .forward = RH_FP32 * logits + rh_ops_gathered_bytes(ops),
+                             .backward = MAX(in_loss, behind)};
+}
+
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    double logits = loss_logits(ops);
+    double input_gradient =
+        ops->element_bytes * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops);
+    return (ops->shard->whole_logits ? of_whole_logits : of_cut_logits)(ops, logits,
+                                                                        input_gradient);
 }
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
