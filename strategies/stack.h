@@ -20,6 +20,10 @@ typedef struct {
     bool fused_elementwise; /* rotation, activations, and the sum of gradients of micro-batches */
     bool fused_loss;        /* cross-entropy out of the logits as they are, without fp32 copies */
     bool whole_logits;      /* tensor ranks gather the logits, and each has the loss of all words */
+    bool keeps_outputs;     /* what a stage makes lives until its buffer is wanted again: of the
+                               last one, the logits until two micro-batches on */
+    bool keeps_gathered;    /* with sequence parallelism linear layers keep what they read as it was
+                               gathered, and backward does not gather it again */
     bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
     bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */

@@ -39,6 +39,8 @@ static const struct {
     {"fused_elementwise", offsetof(RhStack, fused_elementwise)},
     {"fused_loss", offsetof(RhStack, fused_loss)},
     {"whole_logits", offsetof(RhStack, whole_logits)},
+    {"keeps_outputs", offsetof(RhStack, keeps_outputs)},
+    {"keeps_gathered", offsetof(RhStack, keeps_gathered)},
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},

@@ -164,6 +164,60 @@ static void losses_keep_what_their_kernels_need(void)
     RH_CHECK_CLOSE(c.kept + c.backward, a.kept - tokens * V + tokens * V + 2 * hidden, 1e-12);
 }
 
+/* Gathers of one micro-batch on a rank's tensor lane. */
+static double gathers_of(const TrainKit *k, const RhLayout *l)
+{
+    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, NULL);
+    int64_t count = 0;
+    for (int32_t t = 0; t < (int32_t)p->tasks->len; t++) {
+        const RhTask *task = rh_program_task(p, t);
+        count += task->kind == RH_TASK_COLLECTIVE && task->op == RH_OP_ALL_GATHER &&
+                 task->lane == RH_LANE_TP;
+    }
+    return (double)count / (double)rh_train_microbatches(&k->c, l);
+}
+
+/* Linear layers that keep what they read as it was gathered: a norm's output whole in place of a rank's
+ * part, nothing gathered while they run, and a gather less backward for each of a layer's two blocks and
+ * the head. */
+static void what_is_gathered_may_be_kept(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
+    RhShard parts = shard_of(4);
+    parts.sequence_parallel = true;
+    RhShard whole = parts;
+    whole.keeps_gathered = true;
+    double state = 2 * (2 * 2048) * (double)m->hidden;
+    for (int b = RH_BLOCK_MIXER; b <= RH_BLOCK_FFN; b++) {
+        RhActivation p = rh_block_activation_bytes(m, &m->kinds[0], (RhBlock)b, &parts);
+        RhActivation w = rh_block_activation_bytes(m, &m->kinds[0], (RhBlock)b, &whole);
+        RH_CHECK_CLOSE(w.kept - p.kept, state * 3 / 4, 1e-12);
+        RH_CHECK_CLOSE(p.forward - w.forward, state, 1e-12);
+    }
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:1", "bare", 8, 1024);
+    train_kit_runs_all(&k);
+    RhLayout l = train_layout(&k, "tp4,sp=on");
+    double twice = gathers_of(&k, &l);
+    k.stack->keeps_gathered = true;
+    CU_ASSERT_EQUAL(twice - gathers_of(&k, &l), 2 * k.c.model->layers_count + 1);
+}
+
+/* Rotation in kernels of its own: queries and keys stay beside what it read of them, as values are a view
+ * of that. */
+static void rotation_leaves_what_it_read(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
+    RhShard fused = shard_of(4), eager = fused;
+    eager.fused_elementwise = false;
+    RhActivation f = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &fused);
+    RhActivation e = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);
+    RH_CHECK_CLOSE(e.kept - f.kept, 2 * (2 * 2048) * 2 * (double)m->hidden / 4, 1e-12);
+    fused.flash = eager.flash = false;
+    f = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &fused);
+    e = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);
+    CU_ASSERT_EQUAL(e.kept, f.kept);
+}
+
 /* Rates of the stack's kernels are shares of the device's, and what the user says stands. */
 static void a_librarys_rate_is_the_stacks(void)
 {
@@ -186,6 +240,8 @@ int main(void)
                       {"uniform_chunks_count_the_ends", uniform_chunks_count_the_ends},
                       {"recomputation_may_stop_early", recomputation_may_stop_early},
                       {"losses_keep_what_their_kernels_need", losses_keep_what_their_kernels_need},
+                      {"what_is_gathered_may_be_kept", what_is_gathered_may_be_kept},
+                      {"rotation_leaves_what_it_read", rotation_leaves_what_it_read},
                       {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},
                       {0},
                   });

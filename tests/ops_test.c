@@ -339,9 +339,9 @@ static void activation_bytes_of_llama_have_the_form_of_fused_kernels(void)
         RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_SELECTIVE, &shard), form - s * 4 * 16 / tp,
                        1e-14);
         shard.fused_norms = shard.fused_softmax = shard.fused_elementwise =
-            false; /* fp32 copies in both norms, SiLU's output */
-        RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_NONE, &shard), form + s * (16 * h + 2 * f) / tp,
-                       1e-14);
+            false; /* fp32 copies in both norms, SiLU's output, queries and keys before rotation */
+        RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_NONE, &shard),
+                       form + s * (16 * h + 2 * f + 2 * h * (1 + 4.0 / 16)) / tp, 1e-14);
     }
 }
 

@@ -217,6 +217,15 @@ static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes 
     return first && all->kept > 0 ? ops->element_bytes * input : 0;
 }
 
+/* Of the block's input as its linear layers read it, what other ranks have of it, too. */
+static double kept_of_others(const RhOps *ops, RhBlock block, const RhOperator *reads)
+{
+    bool whole = reads == NULL || reads->takes_whole == NULL || reads->takes_whole(ops);
+    if (!ops->shard->keeps_gathered || !whole || block == RH_BLOCK_EMBEDDING)
+        return 0;
+    return ops->element_bytes * (rh_ops_hidden_elements(ops) - rh_ops_sequence_elements(ops));
+}
+
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                        const RhShard *shard)
 {
@@ -234,6 +243,7 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
         sum.backward += b.backward;
         sum.kept += rh_adapters_kept_bytes(&ops, pair[i]);
     }
+    sum.kept += kept_of_others(&ops, block, pair[1]);
     double left = left_bytes(&ops, block, &sum), again = sum.kept - left;
     return (RhActivation){left, again + sum.forward, again + sum.backward};
 }

@@ -106,8 +106,10 @@ typedef struct {
     bool stops_early;  /* what is run again ends with the last tensor that backward reads */
     bool fused_loss;   /* one kernel makes the loss of logits as they are, and keeps nothing else */
     bool whole_logits; /* the loss is over the whole vocabulary on every tensor rank */
-    bool fused_norms;  /* false: each step of a norm is a kernel of its own */
-    bool fused_softmax; /* of unfused attention: mask, scale, softmax and dropout as one kernel */
+    bool keeps_outputs;  /* what a stage makes lives until its buffer is wanted again */
+    bool keeps_gathered; /* linear layers keep what they read as tensor ranks gathered it */
+    bool fused_norms;    /* false: each step of a norm is a kernel of its own */
+    bool fused_softmax;  /* of unfused attention: mask, scale, softmax and dropout as one kernel */
     bool
         fused_elementwise; /* the same of rotation and activations; and whether gradients of weights
                                are added by the GEMM that makes them */

@@ -192,6 +192,8 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .stops_early = c->stack->stops_early,
         .fused_loss = c->stack->fused_loss,
         .whole_logits = c->stack->whole_logits,
+        .keeps_outputs = c->stack->keeps_outputs,
+        .keeps_gathered = c->stack->keeps_gathered,
         .fused_norms = c->stack->fused_norms,
         .fused_softmax = c->stack->fused_softmax,
         .fused_elementwise = c->stack->fused_elementwise};

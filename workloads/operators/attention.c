@@ -136,6 +136,15 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
+/* Elements a token: what rotation reads, where it is a kernel of its own. Queries, keys and values are
+ * views of one product, and the fused core keeps the values: so all of it stays, beside the queries and
+ * keys that rotation made anew. A norm of these keeps them anyway. */
+static double unrotated(const RhOps *ops, const Widths *w)
+{
+    bool anew = ops->model->position == RH_POSITION_ROTARY && !ops->shard->fused_elementwise;
+    return anew && ops->shard->flash && !ops->kind->qk_norm ? (double)(w->q + w->kv) : 0;
+}
+
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -146,7 +155,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
      * values part after their norm. */
     double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.kv : 0)) +
-                 (e + rh_ops_norm_copies(ops)) * normed;
+                 e * unrotated(ops, &w) + (e + rh_ops_norm_copies(ops)) * normed;
     double out = rh_ops_kept_copy_bytes(ops) * (double)w.q; /* as the second GEMM's input */
     return (RhOperatorBytes){
         .kept = (double)ops->tokens * (row + out) + of_core,

@@ -64,6 +64,18 @@ static RhOperatorBytes of_cut_logits(const RhOps *ops, double logits, double inp
                              .backward = e * logits + input_gradient};
 }
 
+/* What a stage that holds on to its outputs has besides: the logits of the micro-batch before, whose
+ * buffer is the one after's; and what PyTorch's allocator cannot give out again. It takes the smallest
+ * free block and parts it (docs.pytorch.org, CUDA semantics: max_split_size_mb is unlimited by default).
+ * So held logits lie in a block that was fp32's, the other half of which is too small for the next;
+ * where ranks gather, so do their pieces; and what layers leave in one more block keeps it whole.
+ * Replayed tensor by tensor in tests/blocks_test.c. */
+static double held_logit_bytes(const RhOps *ops)
+{
+    double e = ops->element_bytes, halves = ops->shard->tp > 1 ? 2 : 1;
+    return ops->shard->keeps_outputs ? e + halves * (RH_FP32 - e) + RH_FP32 : 0;
+}
+
 /* Gathered logits are not this rank's own, and PyTorch's cross_entropy has them all: kept in `e` bytes
  * and as log-softmax in fp32, beside which forward has their fp32 copy. Backward the gradient of the
  * log-softmax and that of the logits live together in fp32 (14 B a logit), before the second is cast and
@@ -72,7 +84,7 @@ static RhOperatorBytes of_whole_logits(const RhOps *ops, double logits, double i
 {
     double e = ops->element_bytes;
     double in_loss = 2 * RH_FP32 * logits, behind = e * logits + input_gradient;
-    return (RhOperatorBytes){.kept = (e + RH_FP32) * logits,
+    return (RhOperatorBytes){.kept = (e + RH_FP32 + held_logit_bytes(ops)) * logits,
                              .forward = RH_FP32 * logits + rh_ops_gathered_bytes(ops),
                              .backward = MAX(in_loss, behind)};
 }

@@ -105,7 +105,8 @@ bool rh_pass_trains(RhPass pass);
 /* b s h elements of this rank, and those of them in the SEQUENCE part. */
 double rh_ops_hidden_elements(const RhOps *ops);
 double rh_ops_sequence_elements(const RhOps *ops);
-/* The block's input as a whole tensor: the bytes that sequence parallelism gathers for a GEMM. */
+/* The block's input as a whole tensor: the bytes that sequence parallelism gathers for a GEMM, and does
+ * not keep. */
 double rh_ops_gathered_bytes(const RhOps *ops);
 /* Bytes of traffic that adding to an entry of the main gradient makes: read and written. */
 double rh_ops_added_gradient_bytes(const RhOps *ops);

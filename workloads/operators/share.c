@@ -95,7 +95,8 @@ double rh_ops_sequence_elements(const RhOps *ops)
 
 double rh_ops_gathered_bytes(const RhOps *ops)
 {
-    return ops->shard->sequence_parallel ? ops->element_bytes * rh_ops_hidden_elements(ops) : 0;
+    bool again = ops->shard->sequence_parallel && !ops->shard->keeps_gathered;
+    return again ? ops->element_bytes * rh_ops_hidden_elements(ops) : 0;
 }
 
 double rh_ops_added_gradient_bytes(const RhOps *ops)

@@ -35,6 +35,12 @@ static int32_t gather(RhWeave *w, const char *label)
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->gathered_bytes, label) : -1;
 }
 
+/* For the gradients of weights. */
+static int32_t gather_again(RhWeave *w)
+{
+    return w->pieces->c->stack->keeps_gathered ? -1 : gather(w, "all-gather input again");
+}
+
 static bool in_steps(const RhPiece *piece, RhExchangeKind kind)
 {
     for (int32_t i = 0; i < piece->parts_count; i++)
@@ -52,7 +58,7 @@ static void rows_in(RhWeave *w, const char *label, const RhPiece *part)
     RhRingStep ring = {RH_LANE_TP, RH_GROUP_TENSOR,
                        last ? 0 : w->at->gathered_bytes / w->layout->tp, "pass rows on"};
     if (last && weights_next)
-        w->before_weight = gather(w, "all-gather input again");
+        w->before_weight = gather_again(w);
     rh_weave_ring_step(w, &ring, label, part);
 }
 
@@ -109,7 +115,7 @@ static void backward_in(RhWeave *w)
         return;
     int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather(w, "all-gather gradients");
     if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING && weights)
-        w->before_weight = gather(w, "all-gather input again");
+        w->before_weight = gather_again(w);
     rh_weave_continue_after(w, gradient);
 }
 
@@ -135,7 +141,7 @@ static void seam(RhWeave *w, RhSeam at)
     case RH_SEAM_WEIGHT_IN:
     default:
         if (w->block != RH_BLOCK_EMBEDDING)
-            rh_weave_continue_after(w, gather(w, "all-gather input again"));
+            rh_weave_continue_after(w, gather_again(w));
         break;
     }
 }
