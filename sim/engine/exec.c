@@ -10,6 +10,8 @@
 
 /* --- kernels and copies --- */
 
+G_STATIC_ASSERT(RH_LANE_LAST <= 32); /* bits of RhActor.stretching */
+
 static int32_t slot_of(const RhExec *x, int32_t actor, int32_t lane)
 {
     return actor * x->lanes + lane;
@@ -29,17 +31,14 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
     RhActor *a = &x->actors[actor];
     a->holders += change;
     double speed = MAX(1.0, x->sms - a->holders * x->sms_held) / x->sms;
-    for (int32_t lane = 0; lane < x->lanes; lane++) {
-        RhRunning *running = &a->running[lane];
-        if (running->task < 0 || !running->stretches)
-            continue;
+    for (uint32_t lanes = a->stretching; lanes; lanes &= lanes - 1) {
+        RhRunning *running = &a->running[__builtin_ctz(lanes)];
         running->left_s = MAX(0, running->left_s - (x->t_s - running->t_last_s) * a->speed);
         running->t_last_s = x->t_s;
     }
     a->speed = speed;
-    for (int32_t lane = 0; lane < x->lanes; lane++)
-        if (a->running[lane].task >= 0 && a->running[lane].stretches)
-            arm_running(x, actor, lane);
+    for (uint32_t lanes = a->stretching; lanes; lanes &= lanes - 1)
+        arm_running(x, actor, __builtin_ctz(lanes));
 }
 
 static double kernel_scale(const RhExec *x, const RhActor *a)
@@ -68,6 +67,8 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, dou
                                          .nominal_s = duration_s,
                                          .late_s = late_s,
                                          .left_s = duration_s};
+    if (kernel)
+        a->stretching |= 1U << task->lane;
     arm_running(x, ready->performer, task->lane);
 }
 
@@ -126,6 +127,8 @@ static void running_due(RhExec *x, int32_t slot)
     RhActor *a = &x->actors[slot / x->lanes];
     RhRunning running = a->running[slot % x->lanes];
     a->running[slot % x->lanes].task = -1;
+    if (running.stretches)
+        a->stretching &= ~(1U << slot % x->lanes);
     if (is_communication(x, rh_actor_task(x, a, running.task))) {
         arrive(x, slot / x->lanes, running.task);
         return;
@@ -235,8 +238,7 @@ void rh_exec_start_ready(RhExec *x)
             x->ready_head++;
             start_task(x, &ready);
         }
-        x->ready_head = 0;
-        g_array_set_size(x->ready, 0);
+        x->ready_head = x->ready->len = 0;
         if (x->settled->len > 0)
             rh_exec_settle(x);
     } while (x->ready->len > 0 || x->settled->len > 0);
@@ -299,6 +301,8 @@ void rh_exec_send(RhExec *x, RhSend send)
 static void catch_up(RhExec *x)
 {
     x->ahead = false;
+    if (x->sends->len == 0)
+        return;
     for (uint32_t i = 0; i < x->sends->len; i++)
         rh_exec_send(x, *RH_AT(x->sends, RhSend, i));
     g_array_set_size(x->sends, 0);

@@ -38,7 +38,7 @@ static void finish(RhExec *x, int32_t activity)
     RhActivity a = x->activities[activity];
     hold_sms(x, &a, -1);
     x->activities[activity].live = false;
-    g_array_append_val(x->free_activities, activity);
+    x->free_activities[x->free_count++] = activity;
     if (a.meeting < 0) {
         rh_exec_complete(x, a.colours[0], a.tasks[0], a.t_start_s);
         if (a.tasks[1] != NONE)
@@ -177,8 +177,7 @@ void rh_exec_flow_done(RhExec *x, int32_t flow)
 
 static int32_t activity_new(RhExec *x, RhActivity activity)
 {
-    int32_t index = g_array_index(x->free_activities, int32_t, x->free_activities->len - 1);
-    g_array_set_size(x->free_activities, x->free_activities->len - 1);
+    int32_t index = x->free_activities[--x->free_count];
     activity.flows = NONE;
     activity.phase = RH_AT(x->comm_plans, RhCommPlan, activity.plan)->phases_first;
     activity.t_start_s = x->t_s;
@@ -288,9 +287,9 @@ static void open_fluid(RhExec *x)
 {
     int32_t activities = activities_most(x);
     x->activities = g_new0(RhActivity, activities + 1);
-    x->free_activities = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    x->free_activities = g_new(int32_t, activities + 1);
     for (int32_t i = activities - 1; i >= 0; i--)
-        g_array_append_val(x->free_activities, i);
+        x->free_activities[x->free_count++] = i;
     x->comm_plans = g_array_new(FALSE, FALSE, sizeof(RhCommPlan));
     x->comm_phases = g_array_new(FALSE, FALSE, sizeof(RhCommPhase));
     x->comm_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -345,7 +344,7 @@ static void drop(RhExec *x, int32_t activity)
     rh_exec_flows_end(x, activity);
     rh_timers_disarm(&x->timers, x->transport_slot + activity);
     a->live = false;
-    g_array_append_val(x->free_activities, activity);
+    x->free_activities[x->free_count++] = activity;
 }
 
 static void cancel(RhExec *x, int32_t job)
@@ -362,9 +361,10 @@ static void close_fluid(RhExec *x)
         g_free(x->occupants[l].ids);
     g_free(x->occupants);
     g_free(x->activities);
+    g_free(x->free_activities);
     g_free(x->link_bytes);
     g_free(x->met);
-    GArray *arrays[] = {x->free_activities, x->flows, x->comm_plans, x->comm_phases, x->comm_links};
+    GArray *arrays[] = {x->flows, x->comm_plans, x->comm_phases, x->comm_links};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_map64_free(x->comm_plan_of);

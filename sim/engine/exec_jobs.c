@@ -120,6 +120,7 @@ void rh_exec_cancel(RhExec *x, int32_t index)
             a->running[lane].task = -1;
             rh_timers_disarm(&x->timers, i * x->lanes + lane);
         }
+        a->stretching = 0;
         a->holders = 0;
         a->speed = 1;
     }

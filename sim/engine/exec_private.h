@@ -39,12 +39,13 @@ typedef struct {
     int32_t job;
     int32_t role_index, rank, ranks_count;
     int32_t tasks_left;
-    uint16_t *waiting;  /* predecessors left, per task */
-    uint8_t *state;     /* RhTaskState, per task */
-    RhRunning *running; /* per lane */
-    int32_t holders;    /* communications that hold SMs */
-    double speed;       /* of kernels: 1 while no SMs are held */
-    double own_speed;   /* of its GPU: 1, or a slow one's */
+    uint16_t *waiting;   /* predecessors left, per task */
+    uint8_t *state;      /* RhTaskState, per task */
+    RhRunning *running;  /* per lane */
+    uint32_t stretching; /* lanes, as bits: where a kernel runs that others' SMs stretch */
+    int32_t holders;     /* communications that hold SMs */
+    double speed;        /* of kernels: 1 while no SMs are held */
+    double own_speed;    /* of its GPU: 1, or a slow one's */
     double t_compute_end_s, t_end_s;
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
@@ -173,8 +174,9 @@ struct RhExec {
     GArray *ready;      /* RhReady; a queue from ready_head */
     uint32_t ready_head;
     RhTimers timers;
-    RhActivity *activities; /* slot in timers: transport_slot + activity */
-    GArray *free_activities;
+    RhActivity *activities;   /* slot in timers: transport_slot + activity */
+    int32_t *free_activities; /* a stack */
+    int32_t free_count;
     GArray *comm_plans, *comm_phases, *comm_links; /* RhCommPlan, RhCommPhase, int32_t */
     RhMap64 *comm_plan_of;
     GArray *flows; /* RhLiveFlow */

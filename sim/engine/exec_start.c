@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sim/engine/binding.h"
 #include "sim/engine/exec_private.h"
 
 static void add_actors(RhExec *x)
@@ -117,16 +118,14 @@ static const char *start_bridge(RhExec *x)
     int32_t links = (int32_t)q->links->len, routes = (int32_t)q->classes->len;
     g_autofree double *units_per_s = g_new0(double, links + 1);
     g_autofree int32_t *hops_first = g_new0(int32_t, routes + 1);
+    g_autoptr(GArray) hops = rh_binding_hops(q, hops_first);
     for (int32_t i = 0; i < links; i++)
         units_per_s[i] = RH_AT(q->links, RhQuotientLink, i)->bytes_per_s * x->units_per_byte;
-    for (int32_t i = 0; i < routes; i++)
-        hops_first[i] = RH_AT(q->classes, RhFlowClass, i)->hops_first;
-    hops_first[routes] = (int32_t)q->hops->len;
     RhBridgePlatform platform = {.links_count = links,
                                  .units_per_s = units_per_s,
                                  .routes_count = routes,
                                  .hops_first = hops_first,
-                                 .hops = (const RhBridgeHop *)(void *)q->hops->data};
+                                 .hops = (const RhBridgeHop *)(void *)hops->data};
     RhBridgeCallbacks callbacks = {rh_exec_on_flow_done, rh_exec_on_alarm, x};
     return rh_bridge_start(&platform, callbacks);
 }

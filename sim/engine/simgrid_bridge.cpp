@@ -110,8 +110,7 @@ void listen()
     s4u::Comm::on_completion_cb(flow_ended);
 #else
     s4u::Activity::on_completion_cb([](s4u::Activity const &activity) {
-        if (auto const *comm = dynamic_cast<s4u::Comm const *>(&activity))
-            flow_ended(*comm);
+        flow_ended(static_cast<s4u::Comm const &>(activity)); /* we make no others */
     });
 #endif
     s4u::Engine::on_time_advance_cb([](double) {
