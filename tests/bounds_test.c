@@ -438,18 +438,28 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
 }
 
 /* Where chunks differ no path of equal ones is the longest: it has to be found at their own prices. And
- * along it, sums of a chunk's gradients slow the slots behind. */
+ * sums of a chunk's gradients slow the slots beside and behind: of paths that are else as long, the one
+ * through these counts. */
 static void the_closed_form_follows_the_longest_path(void)
 {
-    static const char *const layouts[] = {
-        "tp4,pp4,dp1,mb1,vpp4,stages=1-1-4-2-2-3-1-2-2-1-4-1-1-3-2-2",
-        "tp2,pp4,dp2,mb1,vpp3,zero1,stages=3-3-3-3-3-3-3-3-2-2-2-2"};
-    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 8, 8192);
-    train_kit_runs_all(&k);
-    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
-        RhLayout l = train_layout(&k, layouts[i]);
-        Ratio ratio = check(&k.c, "uneven chunks", &l);
-        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > 0.97);
+    static const struct {
+        int64_t batch;
+        const char *layout;
+        double least; /* closed form over rehearsed */
+    } rows[] = {
+        {8, "tp4,pp4,dp1,mb1,vpp4,stages=1-1-4-2-2-3-1-2-2-1-4-1-1-3-2-2", 0.97},
+        {8, "tp2,pp4,dp2,mb1,vpp3,zero1,stages=3-3-3-3-3-3-3-3-2-2-2-2", 0.97},
+        {16, "tp1,pp4,dp4,mb1,vpp4,zero1", 0.985},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k =
+            train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", rows[i].batch, 8192);
+        train_kit_runs_all(&k);
+        RhLayout l = train_layout(&k, rows[i].layout);
+        Ratio ratio = check(&k.c, "longest path", &l);
+        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > rows[i].least);
+        if (ratio.closed <= rows[i].least)
+            g_printerr("  %s: %.4f\n", rows[i].layout, ratio.closed);
     }
 }
 

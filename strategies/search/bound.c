@@ -26,6 +26,7 @@ typedef struct {
     bool turns;                                      /* two chunks, the second back up the stages */
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
     double least_s;                                  /* of the four */
+    double message_bytes;
     double share;   /* of the SMs, held by a lane that is surely busy beside kernels */
     double begin_s; /* until the first kernel's parameters are in */
     double lap_s;   /* messages of gradients once round all stages */
@@ -158,15 +159,24 @@ static double hop_s(const RhHop *hop, double bytes)
     return hop->latency_s + hop->s_per_byte * bytes;
 }
 
+/* Of the path's messages, each the luckiest of its stage. */
+static double messages_s(const Terms *t, const RhPath *path)
+{
+    double sum = 0;
+    for (int32_t s = 0; s < t->p; s++)
+        sum += path->messages[2 * s] * hop_s(&t->net->next[s], t->message_bytes) +
+               path->messages[2 * s + 1] * hop_s(&t->net->back[s], t->message_bytes);
+    return sum;
+}
+
 static double path_s(const Terms *t, const RhLayout *l)
 {
-    const RhPath *path = rh_screen_path(t->spans, t->shape, t->prices, t->next_s);
+    double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->screen->held_frac : 0;
+    const RhPath *path = rh_screen_path(t->spans, t->shape, t->prices, t->next_s, last_frac);
     if (!path)
         return 0;
     const RhPathSlot *end = &g_array_index(path->slots, RhPathSlot, path->slots->len - 1);
-    double messages_s = path->next * t->next_s + path->next_wrap * t->next_wrap_s +
-                        path->back * t->back_s + path->back_wrap * t->back_wrap_s;
-    return path->slots_s + messages_s + rh_screen_path_late_s(t->screen, l, path) +
+    return path->slots_s + messages_s(t, path) + rh_screen_path_late_s(t->screen, l, path) +
            t->flows[end->stage]->optimizer_s;
 }
 
@@ -185,6 +195,7 @@ static double known_path_s(const Terms *t, const RhLayout *l)
 static void price_messages(Terms *t, double bytes)
 {
     const RhNet *net = t->net;
+    t->message_bytes = bytes;
     if (t->p == 1)
         return;
     t->next_s = hop_s(&net->least_next, bytes);

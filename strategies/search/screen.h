@@ -126,7 +126,7 @@ typedef struct {
 typedef struct RhPrices {
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
-    GPtrArray *paths;                      /* RhPath*, owned: the longest, by what messages take */
+    GPtrArray *paths;                      /* RhPath*, owned: rh_screen_path */
     GArray *longest;                       /* RhLongest: few stages' scripts go with one price */
 } RhPrices;
 
@@ -300,9 +300,10 @@ const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
 RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
 const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
-/* The longest path at these prices, where messages take `message_s`; NULL: none is known. */
+/* The longest path at these prices, where messages take `message_s` and slots that send for a chunk's
+ * sums lose `last_frac` to them; NULL: none is known. */
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, const RhPrices *prices,
-                             double message_s);
+                             double message_s, double last_frac);
 /* What communication adds to the path: until the first slot has its parameters, in slots that are
  * their chunk's first or last and behind these, behind the end. (segment.c) */
 double rh_screen_path_late_s(RhScreen *screen, const RhLayout *layout, const RhPath *path);

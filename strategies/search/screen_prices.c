@@ -28,7 +28,8 @@ static double price_stage(const RhSpans *spans, const RhShape *shape, int32_t s)
     return sum;
 }
 
-static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double message_s)
+static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double message_s,
+                         double last_frac)
 {
     int32_t entries = shape->p * shape->v * RH_SLOT_PASSES;
     g_autofree double *busy_s = g_new(double, entries), *out_s = g_new(double, entries);
@@ -38,18 +39,18 @@ static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double mess
         out_s[i] = chunk->least[i % RH_SLOT_PASSES].out_s;
     }
     return rh_path_find(shape->schedule, shape->p, shape->v, shape->m,
-                        &(RhPathCosts){busy_s, out_s, message_s});
+                        &(RhPathCosts){busy_s, out_s, message_s, last_frac});
 }
 
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, const RhPrices *prices,
-                             double message_s)
+                             double message_s, double last_frac)
 {
     for (guint i = 0; i < prices->paths->len; i++) {
         const RhPath *known = prices->paths->pdata[i];
-        if (known->message_s == message_s)
+        if (known->message_s == message_s && known->last_frac == last_frac)
             return known;
     }
-    RhPath *path = find_path(spans, shape, message_s);
+    RhPath *path = find_path(spans, shape, message_s, last_frac);
     if (path)
         g_ptr_array_add(prices->paths, path);
     return path;

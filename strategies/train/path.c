@@ -86,7 +86,8 @@ static bool advance(Finder *f, int32_t stage)
     double end = start;
     for (int32_t i = 0; i < count; i++) {
         int32_t cell = cell_of(f, node + i);
-        end += f->costs->busy_s[cell];
+        bool last = f->kinds[node + i].last && rh_slot_ends(slots[i].pass);
+        end += f->costs->busy_s[cell] * (1 + (last ? f->costs->last_frac : 0));
         more = f->costs->out_s[cell] - f->costs->busy_s[cell];
     }
     for (int32_t i = 0; i < count; i++) {
@@ -127,10 +128,7 @@ static void leave_by_message(const Finder *f, RhPath *path, int32_t node)
 {
     int32_t stage = node / f->slots_count;
     path->slots_s += f->costs->out_s[cell_of(f, node)];
-    if (rh_slot_goes_down(f->schedule, &f->slots[node]))
-        *(stage == 0 ? &path->back_wrap : &path->back) += 1;
-    else
-        *(stage == f->p - 1 ? &path->next_wrap : &path->next) += 1;
+    path->messages[2 * stage + rh_slot_goes_down(f->schedule, &f->slots[node])]++;
 }
 
 /* The pair's forward, where the slot is of one; else -1. */
@@ -256,6 +254,8 @@ RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, i
                 .costs = costs};
     RhPath *path = g_new0(RhPath, 1);
     path->message_s = costs->message_s;
+    path->last_frac = costs->last_frac;
+    path->messages = g_new0(int32_t, 2 * p);
     path->slots = g_array_new(FALSE, FALSE, sizeof(RhPathSlot));
     finder_fill(&f);
     run(&f);
@@ -267,6 +267,7 @@ RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, i
 
 void rh_path_free(RhPath *path)
 {
+    g_free(path->messages);
     g_array_unref(path->slots);
     g_free(path);
 }

@@ -20,18 +20,20 @@ typedef struct {
 } RhPathSlot;
 
 typedef struct {
-    double slots_s;   /* what its slots take, and */
-    double message_s; /* ... a message, at the costs that it was found under */
-    /* Messages: to the next stage, to the one before, and between the last and the first. */
-    int32_t next, next_wrap, back, back_wrap;
+    double slots_s;              /* what its slots take, at the costs that it was found under */
+    double message_s, last_frac; /* of these */
+    int32_t
+        *messages; /* [2 stage + back]: how many a stage sends to the next, and to the one before,
+                          on the path; the last one's next is the first */
     GArray *slots; /* RhPathSlot, in order; the path's first and last slot among them */
 } RhPath;
 
 /* Seconds of slots by [model chunk * RH_SLOT_PASSES + pass], until the stage is free and until the
- * output is there; of any message. */
+ * output is there; of any message. A slot that ends its chunk's last micro-batch is taken to be longer
+ * by `last_frac` while the path is looked for. */
 typedef struct {
     const double *busy_s, *out_s;
-    double message_s;
+    double message_s, last_frac;
 } RhPathCosts;
 
 /* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule
