@@ -171,8 +171,8 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
-    RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE.csv",
-              "measured training runs, a row each (docs/validation.md)"),
+    RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
+              "measured runs, a row each, or .jsonl, what a server did (docs/validation.md)"),
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "--cases: exit 1 when the mean error is larger, as in --tolerance 10%",
               .quantity = RH_QUANTITY_FRAC),
@@ -186,7 +186,7 @@ static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
               "--run step: read what bench/gpu.sh measured elsewhere"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
-              "--run step: whose device predicts", .otherwise = "h200-sxm:1x1"),
+              "--run step, --cases x.jsonl: whose device predicts", .otherwise = "h200-sxm:1x1"),
     RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
               "--run step: facts that `calibrate` measured"),
     RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",

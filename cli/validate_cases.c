@@ -12,6 +12,7 @@
 #include "validate/cases.h"
 #include "validate/exchanges.h"
 #include "validate/served.h"
+#include "validate/timeline.h"
 
 static void progress(const char *what, int32_t done, int32_t total, void *user)
 {
@@ -61,15 +62,22 @@ static bool write_record(const RhArguments *a, const RhRecord *record, GError **
 static RhJudged *(*const judges[])(const RhCaseTable *, const RhCasesOptions *, GError **) = {
     rh_cases_judge, rh_served_judge, rh_caches_judge, rh_exchanges_judge};
 
+static RhJudged *judge(const RhArguments *a, const RhCasesOptions *options, GError **error)
+{
+    if (a->cases && g_pattern_match_simple("*.jsonl*", a->cases))
+        return rh_timeline_judge(a->cases, a->platform, options, error);
+    g_autoptr(RhCaseTable) table =
+        a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
+    return table ? judges[table->kind](table, options, error) : NULL;
+}
+
 int rh_validate_cases(const RhArguments *a, GError **error)
 {
     RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
                               .timeout_s = rh_terminal_left_s(a->timeout_s),
                               .only = a->only,
                               .progress = progress};
-    g_autoptr(RhCaseTable) table =
-        a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
-    g_autoptr(RhJudged) judged = !table ? NULL : judges[table->kind](table, &options, error);
+    g_autoptr(RhJudged) judged = judge(a, &options, error);
     rh_terminal_progress_end();
     if (!judged)
         return 3;
