@@ -10,7 +10,8 @@ typedef struct {
     const char *tp, *pp, *dp, *ep; /* followed by the degree; NULL: it cannot be said */
     const char *ep_switch;         /* in place of a degree */
     const char *batch, *chunk;
-    const char *cache_fp8;
+    const char *cache_fp8, *forgets, *longest_prefix; /* switches; NULL: it cannot be said */
+    const char *blocks;
     const char *memory; /* followed by a fraction */
 } Words;
 
@@ -24,6 +25,8 @@ static const Words all[] = {
      .batch = "--max-num-seqs",
      .chunk = "--max-num-batched-tokens",
      .cache_fp8 = "--kv-cache-dtype fp8",
+     .forgets = "--no-enable-prefix-caching",
+     .blocks = "--num-gpu-blocks-override",
      .memory = "--gpu-memory-utilization"},
     {.server = "sglang",
      .command = "python -m sglang.launch_server --model-path",
@@ -33,6 +36,9 @@ static const Words all[] = {
      .batch = "--max-running-requests",
      .chunk = "--chunked-prefill-size",
      .cache_fp8 = "--kv-cache-dtype fp8_e4m3",
+     .forgets = "--disable-radix-cache",
+     .longest_prefix = "--schedule-policy lpm",
+     .blocks = "--max-total-tokens", /* blocks of one */
      .memory = "--mem-fraction-static"},
     {.server = "trtllm",
      .command = "trtllm-serve",
@@ -50,6 +56,12 @@ static void add_number(GString *out, const char *word, int32_t value, int32_t si
         g_string_append_printf(out, " \\\n    %s %d", word, value);
 }
 
+static void add_switch(GString *out, const char *word, bool on)
+{
+    if (word && on)
+        g_string_append_printf(out, " \\\n    %s", word);
+}
+
 static void append_pool(GString *out, const Words *w, const char *model, const RhPool *pool)
 {
     g_string_append_printf(out, "%s %s", w->command, model);
@@ -57,12 +69,13 @@ static void append_pool(GString *out, const Words *w, const char *model, const R
     add_number(out, w->pp, pool->pp, 1);
     add_number(out, w->dp, pool->dp, 1);
     add_number(out, w->ep, pool->ep, 1);
-    if (w->ep_switch && pool->ep > 1)
-        g_string_append_printf(out, " \\\n    %s", w->ep_switch);
+    add_switch(out, w->ep_switch, pool->ep > 1);
     add_number(out, w->batch, pool->batch, 0);
     add_number(out, w->chunk, pool->chunk, 0);
-    if (w->cache_fp8 && pool->cache == RH_CACHE_FP8)
-        g_string_append_printf(out, " \\\n    %s", w->cache_fp8);
+    add_switch(out, w->cache_fp8, pool->cache == RH_CACHE_FP8);
+    add_switch(out, w->forgets, pool->prefix == RH_PREFIX_OFF);
+    add_switch(out, w->longest_prefix, pool->order == RH_WAITING_LPM);
+    add_number(out, w->blocks, pool->blocks, 0);
     if (pool->memory > 0)
         g_string_append_printf(out, " \\\n    %s %d.%02d", w->memory, pool->memory / 100,
                                pool->memory % 100);
@@ -77,6 +90,12 @@ static const char *unsaid(const Words *w, const RhDeployment *d)
             return "attention data parallelism: see the server's own documentation";
         if (d->pools[p].cache == RH_CACHE_FP8 && !w->cache_fp8)
             return "the cache's format goes into the server's configuration file";
+        if (d->pools[p].draft > 0)
+            return "who guesses tokens, and how many, is the server's own configuration";
+        if ((d->pools[p].prefix == RH_PREFIX_OFF && !w->forgets) ||
+            (d->pools[p].order == RH_WAITING_LPM && !w->longest_prefix) ||
+            (d->pools[p].blocks > 0 && !w->blocks))
+            return "what the cache holds and remembers goes into the server's configuration file";
     }
     return d->pools_count > 1 ? "how keys and values move between the pools is the server's own "
                                 "configuration"

@@ -70,6 +70,7 @@ static void no_service_is_faster_than_its_bound(void)
                 {"vllm", "tp1,batch=1024,chunk=16384", {4000, 6000}, {8, 16}},
                 {"vllm", "tp1,replicas=2,chunk=8192/tp1,batch=128", {820, 1024}, {103, 128}},
                 {"vllm", "tp1,pp2,batch=64", {820, 1024}, {103, 128}},
+                {"vllm", "tp1,batch=64,draft=3,accept=70", {820, 1024}, {103, 128}},
                 {"sglang", "server=sglang,tp1", {820, 1024}, {103, 128}},
                 {"trtllm", "server=trtllm,tp2,batch=64", {820, 1024}, {103, 128}}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -80,7 +81,8 @@ static void no_service_is_faster_than_its_bound(void)
         const RhClient open = {0};
         g_autoptr(RhService) service = rh_service_new(&k.serving, &d, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(service);
-        double bound = rh_serve_bound_per_s(service, &d, k.serving.server, k.requests, &none);
+        RhServeMeans means = rh_serve_means(k.requests, k.serving.server);
+        double bound = rh_serve_bound_per_s(service, &d, k.serving.server, &means, &none);
         rh_requests_arrive(k.requests, &burst);
         rh_requests_head(k.requests, 3000);
         g_autoptr(RhServiceResult) result = rh_service_run(service, k.requests, &open, NULL);

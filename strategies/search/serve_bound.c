@@ -1,8 +1,8 @@
 /* What rate of requests a deployment cannot exceed, in closed form (docs/model-search.md).
  *
  * I, O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of prompts read
- * in it; T(b, p): what it takes. A request needs O - 1 steps of iterations that continue it, and I tokens
- * read. Whatever a scheduler does, iterations are of some (b, p), so the time that a request takes of its
+ * in it; T(b, p): what it takes. A request needs O - 1 steps of iterations that continue it (fewer where one
+ * gives several tokens), and I tokens read, less those that a cache which forgets nothing would have. Whatever a scheduler does, iterations are of some (b, p), so the time that a request takes of its
  * server is at least the cheapest mixture of iterations that does both:
  *
  *     t = min sum w T(b, p),   sum w b = O - 1,   sum w p = I,   w >= 0
@@ -12,7 +12,9 @@
 #include <math.h>
 
 #include "strategies/search/serve_plan.h"
+#include "strategies/serve/prompts.h"
 #include "strategies/serve/server.h"
+#include "strategies/serve/speculation.h"
 
 #define CHUNKS_MOST 256
 #define POINTS_MOST 32
@@ -21,6 +23,8 @@
 typedef struct {
     RhIterations *it;
     double input, output; /* I, O */
+    double unread;        /* I less what caches may have of it */
+    double given;         /* tokens that an iteration gives each sequence, in the mean */
     double batch, chunk;  /* sequences, and tokens of an iteration, at most */
     int32_t groups;       /* of one server, that work beside one another (dp, pp) */
 } Bounding;
@@ -29,14 +33,17 @@ typedef struct {
     double b, p, s;
 } Point;
 
-/* Mean lengths. */
-static void set_lengths(Bounding *x, const RhRequests *requests)
+RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server)
 {
+    RhServeMeans means = {0};
     double n = requests->list->len;
     for (guint i = 0; i < requests->list->len; i++) {
-        x->input += g_array_index(requests->list, RhRequest, i).input_tokens / n;
-        x->output += g_array_index(requests->list, RhRequest, i).output_tokens / n;
+        means.input += g_array_index(requests->list, RhRequest, i).input_tokens / n;
+        means.output += g_array_index(requests->list, RhRequest, i).output_tokens / n;
     }
+    g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, server->block_tokens);
+    means.unread = means.input - (prompts ? (double)rh_prompts_found_most(prompts) / n : 0);
+    return means;
 }
 
 /* Whole prompts, and the middle of one more, appended to `chunks`, as long as there is room. Returns how
@@ -103,12 +110,12 @@ static double request_s(const Bounding *x, double b)
     Point points[2 * POINTS_MOST];
     int32_t count = list_points(x, b, points);
     count += list_points(x, 0, points + count);
-    double least_s = HUGE_VAL, steps = x->output - 1;
+    double least_s = HUGE_VAL, steps = (x->output - 1) / x->given;
     for (int32_t i = 0; i < count; i++) {
         if (points[i].p > 0 && steps <= 0)
-            least_s = fmin(least_s, points[i].s * x->input / points[i].p);
+            least_s = fmin(least_s, points[i].s * x->unread / points[i].p);
         for (int32_t k = i + 1; k < count && steps > 0; k++)
-            least_s = fmin(least_s, mixture_s(&points[i], &points[k], steps, x->input));
+            least_s = fmin(least_s, mixture_s(&points[i], &points[k], steps, x->unread));
     }
     return least_s;
 }
@@ -129,7 +136,7 @@ static double token_limit_s(const RhSlos *slos)
 static double gap_s(const Bounding *x, double b, bool prompts_too)
 {
     double steps = fmax(x->output - 1, 1);
-    return prompts_too ? b * request_s(x, b) / steps : iteration_s(x, b, 0);
+    return prompts_too ? b * request_s(x, b) / steps : iteration_s(x, b, 0) / x->given;
 }
 
 /* The most sequences at once that keep within the limit; 0: not even one does. */
@@ -157,21 +164,24 @@ static double most_at_once(const Bounding *x, const RhService *service, int32_t 
 
 /* Limits of a deployment are of one of the groups of attention. */
 static Bounding bounding_of(const RhService *service, const RhDeployment *d, const RhServer *server,
-                            const RhRequests *requests, int32_t which)
+                            const RhServeMeans *means, int32_t which)
 {
     const RhPool *pool = &d->pools[which];
     Bounding x = {.it = rh_service_iterations(service, which),
+                  .input = means->input,
+                  .output = means->output,
+                  .unread = pool->prefix == RH_PREFIX_OFF ? means->input : means->unread,
+                  .given = rh_pool_given(pool),
                   .batch = (pool->batch > 0 ? pool->batch : server->batch) * (double)pool->dp,
                   .chunk = (pool->chunk > 0 ? pool->chunk : server->chunk) * (double)pool->dp,
                   .groups = pool->dp * pool->pp};
-    set_lengths(&x, requests);
     return x;
 }
 
 static double bound_together(const RhService *service, const RhDeployment *d,
-                             const RhServer *server, const RhRequests *requests, double limit_s)
+                             const RhServer *server, const RhServeMeans *means, double limit_s)
 {
-    Bounding x = bounding_of(service, d, server, requests, 0);
+    Bounding x = bounding_of(service, d, server, means, 0);
     double most = most_at_once(&x, service, 0);
     double b = batch_within(&x, most, true, limit_s);
     return b < 1 ? 0 : d->pools[0].replicas / request_s(&x, b);
@@ -179,11 +189,11 @@ static double bound_together(const RhService *service, const RhDeployment *d,
 
 /* Two pools: the slower of the two. */
 static double bound_apart(const RhService *service, const RhDeployment *d, const RhServer *server,
-                          const RhRequests *requests, double limit_s)
+                          const RhServeMeans *means, double limit_s)
 {
-    Bounding prompts = bounding_of(service, d, server, requests, 0),
-             tokens = bounding_of(service, d, server, requests, 1);
-    double steps = prompts.output - 1, most = most_at_once(&tokens, service, 1);
+    Bounding prompts = bounding_of(service, d, server, means, 0),
+             tokens = bounding_of(service, d, server, means, 1);
+    double steps = (prompts.output - 1) / tokens.given, most = most_at_once(&tokens, service, 1);
     double b = batch_within(&tokens, most, false, limit_s);
     prompts.output = 1;
     double read = d->pools[0].replicas / request_s(&prompts, 0);
@@ -193,8 +203,8 @@ static double bound_apart(const RhService *service, const RhDeployment *d, const
 }
 
 double rh_serve_bound_per_s(const RhService *service, const RhDeployment *d, const RhServer *server,
-                            const RhRequests *requests, const RhSlos *slos)
+                            const RhServeMeans *means, const RhSlos *slos)
 {
-    return (d->pools_count > 1 ? bound_apart : bound_together)(service, d, server, requests,
+    return (d->pools_count > 1 ? bound_apart : bound_together)(service, d, server, means,
                                                                token_limit_s(slos));
 }

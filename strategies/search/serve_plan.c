@@ -20,6 +20,7 @@ typedef struct {
     const RhServing *serving;
     const RhRequests *requests;
     const RhServePlanOptions *options;
+    RhServeMeans means;
     GArray *space; /* RhDeployment */
     GArray *kinds; /* Kind */
     RhServePlan *plan;
@@ -145,8 +146,8 @@ static GArray *screen(Search *s, Kind kind, Found *found)
         g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
         if (!service)
             continue;
-        Screened entry = {i, rh_serve_bound_per_s(service, d, s->serving->server, s->requests,
-                                                  &s->options->slos)};
+        Screened entry = {
+            i, rh_serve_bound_per_s(service, d, s->serving->server, &s->means, &s->options->slos)};
         found->fit++;
         if (entry.bound_per_s > 0)
             g_array_append_val(screened, entry);
@@ -312,6 +313,7 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
     Search s = {.serving = serving,
                 .requests = requests,
                 .options = options,
+                .means = rh_serve_means(requests, serving->server),
                 .space = space,
                 .kinds = kinds,
                 .found = found,

@@ -56,10 +56,17 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
 void rh_serve_plan_free(RhServePlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServePlan, rh_serve_plan_free)
 
+/* What requests ask in the mean: tokens of prompt and answer, and of the prompt those that a server's cache
+ * cannot have, whatever it remembers. */
+typedef struct {
+    double input, output, unread;
+} RhServeMeans;
+RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server);
+
 /* Requests per second that this deployment cannot exceed; with limits on the time per token, within
  * them. `service` is of `deployment`. */
 double rh_serve_bound_per_s(const RhService *service, const RhDeployment *deployment,
-                            const RhServer *server, const RhRequests *requests, const RhSlos *slos);
+                            const RhServer *server, const RhServeMeans *means, const RhSlos *slos);
 
 /* Fewer requests, though all keep a level, do not show that it is kept surely (Wilson's interval). */
 double rh_serve_requests_least(const RhSlos *slos);

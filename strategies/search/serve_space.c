@@ -88,8 +88,8 @@ GArray *rh_serve_space(const RhServing *serving, const char *server,
             for (int32_t pp = 1; tp * pp <= most; pp *= 2)
                 for (int32_t dp = 1; tp * pp * dp <= most; dp *= 2)
                     for (int32_t ep = 1; ep <= tp * dp; ep *= tp * dp > 1 ? tp * dp : 2) {
-                        RhPool pool = {
-                            .tp = tp, .pp = pp, .ep = ep, .dp = dp, .cache = options->fixed.cache};
+                        RhPool pool = options->fixed;
+                        pool.tp = tp, pool.pp = pp, pool.ep = ep, pool.dp = dp;
                         if (!((int32_t)options->mode & mode) || !is_legal(&s, &pool))
                             continue;
                         (mode == RH_SERVE_COLOCATED ? add_colocated : add_disaggregated)(&s, &pool);

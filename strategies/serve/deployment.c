@@ -40,6 +40,13 @@ const RhPoolKey rh_pool_keys[] = {
     {"order", "order=lpm",
      "who goes first: fcfs, or lpm, of whose prompt the cache has most (SGLang: schedule-policy)",
      0, RH_WAITING_LAST - 1, RH_WAITING_FCFS, offsetof(RhPool, order), order_names},
+    {"draft", "draft=3", "speculative decoding: tokens guessed in an iteration, of each sequence",
+     0, 64, 0, offsetof(RhPool, draft), NULL},
+    {"accept", "accept=70", "% of guesses that are right, as measured; with draft", 0, 100, 0,
+     offsetof(RhPool, accept), NULL},
+    {"drafter", "drafter=1",
+     "layers that guess, like the model's (MTP, EAGLE: 1); 0: n-grams of the text", 0, 1024, 1,
+     offsetof(RhPool, drafter), NULL},
     {"blocks", "blocks=4096", "blocks of a server's cache, at most (vLLM: num_gpu_blocks_override)",
      0, 1 << 30, 0, offsetof(RhPool, blocks), NULL},
     {0}};

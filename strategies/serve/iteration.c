@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "platforms/profile.h"
 #include "sim/collective/collective.h"
+#include "strategies/serve/speculation.h"
 #include "workloads/ops.h"
 
 /* Times of decoding lie on a grid of contexts, four to an octave, and on a line between them, so that a
@@ -319,7 +320,7 @@ static int32_t share_of(const RhIterations *it, int32_t count)
 }
 
 typedef struct {
-    double tokens_s, logits_s, chunks_s, decode_s;
+    double tokens_s, logits_s, chunks_s, decode_s, draft_s;
     int32_t sequences; /* of all groups */
     bool prompts;
 } Parts;
@@ -342,15 +343,30 @@ static int32_t deal_chunks(RhIterations *it, const RhBatch *b, double *chunks_s)
     return fullest;
 }
 
+/* Of the model's layers, those that an iteration goes through to guess. */
+static double drafted_share(const RhIterations *it)
+{
+    return (double)it->pool.draft * it->pool.drafter / it->model->layers_count;
+}
+
+/* What it takes to guess: one token after another, by layers like the model's and its head. */
+static double draft_s(RhIterations *it, int32_t sequences, double decode_s)
+{
+    double layers_s = (tokens_s(it, sequences) + decode_s) * drafted_share(it);
+    return layers_s > 0 ? layers_s + it->pool.draft * logits_s(it, sequences) : 0;
+}
+
 static Parts parts_of(RhIterations *it, const RhBatch *b)
 {
     Parts p = {.sequences = b->decodes + b->ended, .prompts = b->chunks_count > 0};
     int32_t decodes = share_of(it, b->decodes), read = deal_chunks(it, b, &p.chunks_s);
     double slope, until;
-    p.tokens_s = tokens_s(it, decodes + read);
-    p.logits_s = logits_s(it, share_of(it, p.sequences));
+    int32_t judged = rh_pool_judged(&it->pool);
+    p.tokens_s = tokens_s(it, decodes * judged + read);
+    p.logits_s = logits_s(it, share_of(it, b->decodes * judged + b->ended));
     if (b->decodes > 0)
         p.decode_s = decode_line(it, decodes, (double)b->contexts / b->decodes, &slope, &until);
+    p.draft_s = draft_s(it, decodes, p.decode_s);
     return p;
 }
 
@@ -358,7 +374,7 @@ static double device_s(const RhIterations *it, const Parts *p)
 {
     double by_prompts = p->tokens_s + p->chunks_s;
     return (p->prompts ? by_prompts / it->server->prompt_frac.value : by_prompts) + p->logits_s +
-           p->decode_s;
+           p->decode_s + p->draft_s;
 }
 
 double rh_iteration_s(RhIterations *it, const RhBatch *batch)
@@ -370,11 +386,15 @@ double rh_iteration_s(RhIterations *it, const RhBatch *batch)
 RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts)
 {
     double slope, until, mean = (double)contexts / decodes;
-    int32_t share = share_of(it, decodes);
-    double device =
-        tokens_s(it, share) + logits_s(it, share) + decode_line(it, share, mean, &slope, &until);
-    RhDecodeRun run = {.growth_s = slope,
-                       .steps = (int32_t)fmin(fmax(ceil(until - mean), 1), 1 << 20)};
+    int32_t share = share_of(it, decodes), judged = rh_pool_judged(&it->pool);
+    double decode_s = decode_line(it, share, mean, &slope, &until);
+    double device = tokens_s(it, share * judged) + logits_s(it, share_of(it, decodes * judged)) +
+                    decode_s + draft_s(it, share, decode_s);
+    slope *= rh_pool_given(&it->pool) * (1 + drafted_share(it));
+    double tokens = until - mean;
+    RhDecodeRun run = {
+        .growth_s = slope,
+        .steps = (int32_t)fmin(fmax(ceil(tokens / rh_pool_given(&it->pool)), 1), 1 << 20)};
     run.first_s = with_host(it, device, decodes);
     double host = host_s(it, decodes);
     if (it->server->host_beside && device < host) { /* flat until the kernels take longer */
@@ -394,6 +414,8 @@ RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch)
     rh_cost_add(root, "attention of prompts", p.chunks_s * slower, "");
     rh_cost_add(root, "attention of tokens", p.decode_s, "");
     rh_cost_add(root, "logits", p.logits_s, "");
+    if (p.draft_s > 0)
+        rh_cost_add(root, "guesses", p.draft_s, "");
     rh_cost_add(root, "host", root->value_s - device_s(it, &p), it->server->step_s.source);
     return root;
 }
@@ -429,6 +451,10 @@ static void sum_memory(RhIterations *it)
             it->sequence_bytes += it->layers[k] * kept.sequence;
         }
     }
+    double drafter = it->pool.draft > 0 ? (double)it->pool.drafter / m->layers_count : 0;
+    it->weight_bytes *= 1 + drafter;
+    it->token_bytes *= 1 + drafter;
+    it->sequence_bytes *= 1 + drafter;
     int32_t pp = it->pool.pp; /* stages are equal but for the ends, of which the larger counts */
     it->weight_bytes /= pp;
     it->token_bytes /= pp;

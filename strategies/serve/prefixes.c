@@ -3,13 +3,14 @@
 typedef struct {
     uint64_t name;
     int32_t holders;
-    GList link; /* in `idle`, while nobody holds it */
+    GList link; /* in `idle`, while nobody holds it; its data: the unit, or NULL of a new one */
 } Unit;
 
 struct RhPrefixes {
     const RhPrompts *prompts;
     GHashTable *units; /* name -> Unit */
     GQueue idle;       /* the first goes first */
+    int64_t version;
 };
 
 RhPrefixes *rh_prefixes_new(const RhPrompts *prompts)
@@ -35,42 +36,59 @@ static Unit *find(const RhPrefixes *p, int32_t request, int32_t unit)
     return g_hash_table_lookup(p->units, &name);
 }
 
-int32_t rh_prefixes_find(const RhPrefixes *p, int32_t request, int32_t most, int32_t *idle)
+void rh_prefixes_find(const RhPrefixes *p, int32_t request, int32_t most, GPtrArray *units,
+                      int32_t *idle)
 {
+    g_ptr_array_set_size(units, 0);
     *idle = 0;
     for (int32_t i = 0; i < most; i++) {
-        const Unit *unit = find(p, request, i);
+        Unit *unit = find(p, request, i);
         if (!unit)
-            return i;
+            return;
         *idle += unit->holders == 0;
+        g_ptr_array_add(units, unit);
     }
-    return MAX(most, 0);
 }
 
-bool rh_prefixes_hold(RhPrefixes *p, int32_t request, int32_t i)
+static bool hold(RhPrefixes *p, Unit *unit)
+{
+    if (unit->link.data && unit->holders == 0)
+        g_queue_unlink(&p->idle, &unit->link);
+    unit->link.data = unit;
+    p->version += unit->holders == 0;
+    return unit->holders++ > 0;
+}
+
+void rh_prefixes_hold(RhPrefixes *p, const GPtrArray *units, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        hold(p, units->pdata[i]);
+}
+
+bool rh_prefixes_add(RhPrefixes *p, int32_t request, int32_t i, GPtrArray *units)
 {
     Unit *unit = find(p, request, i);
     if (!unit) {
         unit = g_new0(Unit, 1);
         unit->name = rh_prompts_name(p->prompts, request, i);
-        unit->link.data = unit;
         g_hash_table_insert(p->units, &unit->name, unit);
-    } else if (unit->holders == 0) {
-        g_queue_unlink(&p->idle, &unit->link);
     }
-    return unit->holders++ > 0;
+    g_ptr_array_add(units, unit);
+    return hold(p, unit);
 }
 
-int32_t rh_prefixes_release(RhPrefixes *p, int32_t request, int32_t units)
+int32_t rh_prefixes_release(RhPrefixes *p, GPtrArray *units)
 {
     int32_t idle = 0;
-    for (int32_t i = units - 1; i >= 0; i--) {
-        Unit *unit = find(p, request, i);
+    for (guint i = units->len; i-- > 0;) {
+        Unit *unit = units->pdata[i];
         if (--unit->holders == 0) {
             g_queue_push_tail_link(&p->idle, &unit->link);
             idle++;
         }
     }
+    g_ptr_array_set_size(units, 0);
+    p->version += idle > 0;
     return idle;
 }
 
@@ -79,10 +97,16 @@ void rh_prefixes_shrink(RhPrefixes *p, int64_t left)
     while (p->idle.length > 0 && (int64_t)p->idle.length > left) {
         Unit *unit = g_queue_pop_head_link(&p->idle)->data;
         g_hash_table_remove(p->units, &unit->name);
+        p->version++;
     }
 }
 
 int64_t rh_prefixes_idle(const RhPrefixes *p)
 {
     return p->idle.length;
+}
+
+int64_t rh_prefixes_version(const RhPrefixes *p)
+{
+    return p->version;
 }

@@ -11,13 +11,19 @@ RhPrefixes *rh_prefixes_new(const RhPrompts *prompts); /* borrows them */
 void rh_prefixes_free(RhPrefixes *prefixes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPrefixes, rh_prefixes_free)
 
-/* Of the first `most` units of a request, how many are here from the first one on; *idle: of these, those
- * that nobody holds. */
-int32_t rh_prefixes_find(const RhPrefixes *prefixes, int32_t request, int32_t most, int32_t *idle);
-/* One more holder of a unit, which comes in when it is not here. True: somebody held it already. */
-bool rh_prefixes_hold(RhPrefixes *prefixes, int32_t request, int32_t unit);
-/* One holder less of the first `units`. Returns how many nobody holds now. */
-int32_t rh_prefixes_release(RhPrefixes *prefixes, int32_t request, int32_t units);
+/* Of the first `most` units of a request, those that are here from the first one on, as `units`; *idle: how
+ * many of them nobody holds. They are there until the version is another. */
+void rh_prefixes_find(const RhPrefixes *prefixes, int32_t request, int32_t most, GPtrArray *units,
+                      int32_t *idle);
+/* One more holder of the first `count` of units that were found. */
+void rh_prefixes_hold(RhPrefixes *prefixes, const GPtrArray *units, int32_t count);
+/* The same of one that was read; it comes in when it is not here, and is appended to `units`. True: somebody
+ * held it already. */
+bool rh_prefixes_add(RhPrefixes *prefixes, int32_t request, int32_t unit, GPtrArray *units);
+/* One holder less of all `units`, which are then none. Returns how many nobody holds now. */
+int32_t rh_prefixes_release(RhPrefixes *prefixes, GPtrArray *units);
 /* Forgets units that nobody holds until so many are left. */
 void rh_prefixes_shrink(RhPrefixes *prefixes, int64_t left);
 int64_t rh_prefixes_idle(const RhPrefixes *prefixes); /* units that nobody holds */
+/* Another number whenever what rh_prefixes_find() says may be another. */
+int64_t rh_prefixes_version(const RhPrefixes *prefixes);

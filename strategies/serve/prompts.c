@@ -5,10 +5,11 @@
 
 struct RhPrompts {
     const RhRequests *requests;
-    int32_t unit;    /* tokens */
-    int32_t *begins; /* by request: the first of its session that its prompt goes back to */
-    int64_t *first;  /* by request: its place in names; one more at the end */
-    GArray *names;   /* uint64_t, where the trace has hashes */
+    int32_t unit;       /* tokens */
+    int32_t *begins;    /* by request: the first of its session that its prompt goes back to */
+    int64_t units_said; /* of sessions' prompts: said in the turn before, but for its last token */
+    int64_t *first;     /* by request: its place in names; one more at the end */
+    GArray *names;      /* uint64_t, where the trace has hashes */
 };
 
 /* Steele, Lea and Flood 2014: SplitMix64's finaliser. */
@@ -57,8 +58,11 @@ static void find_beginnings(RhPrompts *p)
         if (q->session < 0)
             continue;
         const RhRequest *turn = before >= 0 ? request_of(p, before) : NULL;
-        if (turn && q->input_tokens >= (int64_t)turn->input_tokens + turn->output_tokens)
+        int64_t said = turn ? (int64_t)turn->input_tokens + turn->output_tokens : INT64_MAX;
+        if (q->input_tokens >= said) {
             p->begins[i] = p->begins[before];
+            p->units_said += (said - 1) / p->unit;
+        }
         g_hash_table_insert(latest, session, GINT_TO_POINTER((int32_t)i + 1));
     }
 }
@@ -131,4 +135,30 @@ uint64_t rh_prompts_name(const RhPrompts *p, int32_t request, int32_t unit)
     if (p->names)
         return g_array_index(p->names, uint64_t, p->first[request] + unit);
     return chained((uint64_t)p->begins[request] + 1, (uint64_t)unit);
+}
+
+/* Of hashed prompts: those from the first unit on that others had. */
+static int64_t count_seen(const RhPrompts *p)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    int64_t units = 0;
+    for (guint i = 0; i < p->requests->list->len; i++) {
+        int32_t tokens = request_of(p, (int32_t)i)->input_tokens;
+        int32_t all = rh_prompts_units(p, (int32_t)i, tokens),
+                most = rh_prompts_units(p, (int32_t)i, tokens - 1), found = 0;
+        for (int32_t k = 0; k < all; k++) {
+            uint64_t name = rh_prompts_name(p, (int32_t)i, k);
+            bool there = g_hash_table_contains(seen, &name);
+            found += there && k == found && k < most;
+            if (!there)
+                g_hash_table_add(seen, g_memdup2(&name, sizeof name));
+        }
+        units += found;
+    }
+    return units;
+}
+
+int64_t rh_prompts_found_most(const RhPrompts *p)
+{
+    return p->unit * (p->names ? count_seen(p) : p->units_said);
 }

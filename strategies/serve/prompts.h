@@ -17,4 +17,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPrompts, rh_prompts_free)
 int32_t rh_prompts_unit_tokens(const RhPrompts *prompts);
 /* Units that lie wholly within the first `tokens` of a request's prompt and answer and have names. */
 int32_t rh_prompts_units(const RhPrompts *prompts, int32_t request, int32_t tokens);
+/* Tokens of all prompts that a cache which forgets nothing has when they come, in the order of requests. */
+int64_t rh_prompts_found_most(const RhPrompts *prompts);
 uint64_t rh_prompts_name(const RhPrompts *prompts, int32_t request, int32_t unit);

@@ -3,6 +3,7 @@
 
 #include "strategies/serve/replica_private.h"
 #include "strategies/serve/scheduler.h"
+#include "strategies/serve/speculation.h"
 
 typedef struct {
     int64_t admission;
@@ -24,6 +25,7 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     r->waves = g_array_new(FALSE, FALSE, sizeof(RhWave));
     r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
+    r->given = rh_pool_given(&spec->pool);
     if (spec->prompts) {
         r->prefixes = rh_prefixes_new(spec->prompts);
         r->unit_tokens = rh_prompts_unit_tokens(spec->prompts);
@@ -36,6 +38,9 @@ void rh_replica_free(RhReplica *r)
 {
     if (!r)
         return;
+    for (guint i = 0; i < r->sequences->len; i++)
+        if (rh_replica_sequence(r, (int32_t)i)->units)
+            g_ptr_array_unref(rh_replica_sequence(r, (int32_t)i)->units);
     GArray *arrays[] = {r->sequences, r->reading, r->endings, r->admitted,
                         r->planned,   r->chunks,  r->waves,   r->longest};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
@@ -54,9 +59,18 @@ int32_t rh_replica_blocks_of(const RhReplica *r, int32_t tokens)
     return (tokens + each - 1) / each;
 }
 
+int32_t rh_replica_given(const RhReplica *r, int32_t iterations)
+{
+    return (int32_t)(rh_given_by(r->given, r->rounds + iterations) -
+                     rh_given_by(r->given, r->rounds));
+}
+
 int32_t rh_replica_next_blocks(const RhReplica *r)
 {
-    return r->reserves ? 0 : r->crossing[r->steps % r->spec.server->block_tokens];
+    int32_t blocks = 0;
+    for (int32_t j = 0; !r->reserves && j < rh_replica_given(r, 1); j++)
+        blocks += r->crossing[(r->steps + j) % r->spec.server->block_tokens];
+    return blocks;
 }
 
 /* Those that are continued go first. */
@@ -90,29 +104,36 @@ static int32_t findable(const RhReplica *r, int32_t request, int32_t prompt)
 int32_t rh_replica_found_tokens(const RhReplica *r, int32_t request)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
+    if (!r->prefixes)
+        return 0;
+    g_autoptr(GPtrArray) units = g_ptr_array_new();
     int32_t idle;
-    return r->prefixes ? r->unit_tokens *
-                             rh_prefixes_find(r->prefixes, request,
-                                              findable(r, request, served->input_tokens), &idle)
-                       : 0;
+    rh_prefixes_find(r->prefixes, request, findable(r, request, served->input_tokens), units,
+                     &idle);
+    return r->unit_tokens * (int32_t)units->len;
 }
 
 /* Of a sequence that waits. */
 static void look_up(RhReplica *r, RhSequence *s)
 {
-    if (!r->prefixes || s->fetched)
+    if (!r->prefixes || s->fetched || s->looked_up == rh_prefixes_version(r->prefixes) + 1)
         return;
-    int32_t most = findable(r, s->request, s->prompt);
-    s->read = r->unit_tokens * rh_prefixes_find(r->prefixes, s->request, most, &s->idle);
+    s->looked_up = rh_prefixes_version(r->prefixes) + 1;
+    if (!s->units)
+        s->units = g_ptr_array_new();
+    rh_prefixes_find(r->prefixes, s->request, findable(r, s->request, s->prompt), s->units,
+                     &s->idle);
+    s->read = r->unit_tokens * (int32_t)s->units->len;
 }
 
 /* Holds what was found; those that nobody held come into use again. */
 static void hold_found(RhReplica *r, RhSequence *s)
 {
-    int32_t units = r->prefixes && !s->fetched ? s->read / r->unit_tokens : 0;
-    for (; s->shared < units; s->shared++)
-        rh_prefixes_hold(r->prefixes, s->request, s->shared);
-    r->counts.tokens_found += (int64_t)units * r->unit_tokens;
+    if (!r->prefixes || s->fetched)
+        return;
+    s->shared = (int32_t)s->units->len;
+    rh_prefixes_hold(r->prefixes, s->units, s->shared);
+    r->counts.tokens_found += s->read;
 }
 
 /* Where another has read the same meanwhile, its blocks serve both. */
@@ -123,7 +144,7 @@ void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens)
         return;
     int32_t units = rh_prompts_units(r->spec.prompts, s->request, tokens);
     for (; s->shared < units; s->shared++)
-        if (rh_prefixes_hold(r->prefixes, s->request, s->shared))
+        if (rh_prefixes_add(r->prefixes, s->request, s->shared, s->units))
             r->used_blocks -= r->unit_blocks;
 }
 
@@ -150,7 +171,7 @@ static int32_t output_of(const RhReplica *r, const RhServed *served)
 static int64_t whole_blocks(const RhReplica *r, int32_t request)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
-    int64_t tokens = (int64_t)served->input_tokens + output_of(r, served);
+    int64_t tokens = (int64_t)served->input_tokens + output_of(r, served) + r->spec.pool.draft;
     int64_t each = r->spec.server->block_tokens, whole = (tokens + each - 1) / each;
     return tokens > r->spec.longest ? (int64_t)r->spec.blocks + 1 : whole;
 }
@@ -227,7 +248,8 @@ int32_t rh_replica_waiting(RhReplica *r)
     if (g_queue_is_empty(&r->waiting))
         return -1;
     int32_t sequence = GPOINTER_TO_INT(g_queue_peek_head(&r->waiting));
-    look_up(r, rh_replica_sequence(r, sequence));
+    if (r->running < r->spec.pool.batch)
+        look_up(r, rh_replica_sequence(r, sequence));
     return sequence;
 }
 
@@ -256,6 +278,11 @@ int32_t rh_replica_running(const RhReplica *r)
 int32_t rh_replica_continued(const RhReplica *r)
 {
     return (int32_t)r->endings->len;
+}
+
+int32_t rh_replica_judged(const RhReplica *r)
+{
+    return rh_replica_continued(r) * rh_pool_judged(&r->spec.pool);
 }
 
 int32_t rh_replica_unread(const RhReplica *r, int32_t sequence)
@@ -419,8 +446,9 @@ void rh_replica_part(RhReplica *r, int32_t sequence)
 void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);
-    int32_t idle = s->shared > 0 ? rh_prefixes_release(r->prefixes, s->request, s->shared) : 0;
+    int32_t idle = s->shared > 0 ? rh_prefixes_release(r->prefixes, s->units) : 0;
     r->used_blocks -= blocks - (s->shared - idle) * r->unit_blocks;
+    g_clear_pointer(&s->units, g_ptr_array_unref);
     r->running--;
     s->shared = 0;
     s->blocks = 0;
@@ -471,6 +499,7 @@ static void put_out(RhReplica *r, int32_t sequence)
     }
     rh_replica_leave(r, sequence, blocks);
     s->read = 0;
+    s->looked_up = 0;
     s->fetched = false;
     rh_replica_served(r, sequence)->preempted_count++;
     r->counts.preempted++;

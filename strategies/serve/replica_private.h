@@ -3,16 +3,18 @@
 #include "strategies/serve/prefixes.h"
 #include "strategies/serve/replica.h"
 
-/* Continued sequences have one token more in the cache with every iteration, so nothing of theirs is
- * written in one: `steps` counts these iterations, and a sequence has base + steps tokens. */
+/* Continued sequences are given as many tokens each by an iteration, so nothing of theirs is
+ * written in one: `steps` counts these tokens, and a sequence has base + steps tokens. */
 typedef struct {
     int32_t request;
     int32_t input, output; /* of the request */
     int32_t prompt, read;  /* to be read: the input, and what was made before it was put out */
     int32_t made;          /* tokens */
     int32_t blocks;        /* while its prompt is read, or for good where they are reserved */
-    int32_t shared;        /* units of its prompt that it holds in `prefixes` */
-    int32_t idle;          /* while it waits: of the units that are there, those nobody holds */
+    GPtrArray *units;      /* of its prompt in `prefixes`; NULL: none yet */
+    int32_t shared;        /* of these, those that it holds; 0 while it waits */
+    int32_t idle;          /* while it waits: of these, those that nobody holds */
+    int64_t looked_up;     /* version of `prefixes` then, and 1; 0: never */
     bool fetched;          /* its prompt was read by another replica */
     bool continued;
     int64_t base, joined;     /* once it is continued: see above; steps at that moment */
@@ -58,6 +60,8 @@ struct RhReplica {
     GArray *longest;   /* RhLongest */
     int32_t *crossing; /* per place in a block: continued sequences that begin a block when `steps`
                             is there */
+    double given;      /* tokens of an iteration, in the mean */
+    int64_t rounds;    /* iterations in which sequences were continued */
     int64_t steps, admissions, stored; /* stored: tokens of all continued sequences in the cache */
     int32_t coming, running, used_blocks, peak_blocks;
     int64_t promised; /* blocks */
@@ -95,7 +99,9 @@ void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens);
 void rh_replica_use(RhReplica *r, int32_t blocks);
 /* Out of the running ones, its blocks free. */
 void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks);
-/* Blocks that continued sequences begin with their next token. */
+/* Tokens that each continued sequence is given by the next iterations. */
+int32_t rh_replica_given(const RhReplica *r, int32_t iterations);
+/* Blocks that continued sequences begin in the next iteration. */
 int32_t rh_replica_next_blocks(const RhReplica *r);
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
 /* Those that wait, in the pool's order; at the beginning of an iteration. */

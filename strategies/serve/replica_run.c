@@ -4,7 +4,7 @@
 #include "strategies/serve/replica_private.h"
 #include "strategies/serve/scheduler.h"
 
-/* How many iterations the cache has blocks for. */
+/* Tokens of each continued sequence that the cache has blocks for. */
 static int32_t steps_with_room(const RhReplica *r, int32_t most)
 {
     int32_t each = r->spec.server->block_tokens, continued = rh_replica_continued(r);
@@ -17,6 +17,20 @@ static int32_t steps_with_room(const RhReplica *r, int32_t most)
     while (steps < most && left >= r->crossing[(r->steps + steps) % each])
         left -= r->crossing[(r->steps + steps++) % each];
     return (int32_t)steps;
+}
+
+/* The fewest iterations that give so many tokens, at most `most`. */
+static int32_t rounds_for(const RhReplica *r, int64_t tokens, int32_t most)
+{
+    int32_t low = 1, high = most;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (rh_replica_given(r, middle) >= tokens)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }
 
 static int32_t ended_prompts(const RhReplica *r)
@@ -41,10 +55,15 @@ static void plan_time(RhReplica *r)
         r->run = (RhDecodeRun){rh_iteration_s(r->spec.iterations, &batch), 0, 1};
         return;
     }
-    int64_t most = rh_replica_first_ending(r).last - r->steps;
+    int64_t until = rh_replica_first_ending(r).last - r->steps;
     r->run = rh_iteration_run(r->spec.iterations, continued, batch.contexts);
-    int32_t steps = steps_with_room(r, (int32_t)MIN(most, r->run.steps));
-    r->run.steps = r->spec.each_iteration ? 1 : MAX(steps, 1);
+    int32_t rounds = rounds_for(r, until, r->run.steps), tokens = rh_replica_given(r, rounds);
+    int32_t room = steps_with_room(r, tokens);
+    if (room < tokens) {
+        rounds = rounds_for(r, room, rounds);
+        rounds -= rh_replica_given(r, rounds) > room;
+    }
+    r->run.steps = r->spec.each_iteration ? 1 : MAX(rounds, 1);
 }
 
 double rh_replica_begin(RhReplica *r, double t_s)
@@ -106,7 +125,8 @@ static void count_gaps(RhReplica *r)
     for (int32_t j = 1; j < steps; j++)
         count_gap(r, r->run.first_s + j * r->run.growth_s, continued);
     if (steps > 1)
-        keep_longest(r, r->steps + steps, r->run.first_s + (steps - 1) * r->run.growth_s,
+        keep_longest(r, r->steps + rh_replica_given(r, steps),
+                     r->run.first_s + (steps - 1) * r->run.growth_s,
                      r->t_begin_s + rh_run_s(&r->run, steps));
 }
 
@@ -186,29 +206,46 @@ static void end_chunks(RhReplica *r, double t_s, GArray *ended)
     }
 }
 
-static void end_steps(RhReplica *r, double t_s, GArray *ended)
+static void take_blocks(RhReplica *r, int32_t tokens)
 {
-    int32_t each = r->spec.server->block_tokens, continued = rh_replica_continued(r);
-    int32_t steps = r->run.steps;
-    count_gaps(r);
-    if (!r->reserves) {
-        int32_t blocks = continued * (steps / each);
-        for (int32_t j = 0; j < steps % each; j++)
-            blocks += r->crossing[(r->steps + j) % each];
+    int32_t each = r->spec.server->block_tokens;
+    int32_t blocks = rh_replica_continued(r) * (tokens / each);
+    for (int32_t j = 0; j < tokens % each; j++)
+        blocks += r->crossing[(r->steps + j) % each];
+    if (!r->reserves)
         rh_replica_use(r, blocks);
-    }
-    r->steps += steps;
-    r->stored += (int64_t)continued * steps;
-    r->counts.tokens_out += (int64_t)continued * steps;
-    while (rh_replica_continued(r) > 0 && rh_replica_first_ending(r).last == r->steps) {
-        int32_t i = rh_replica_first_ending(r).sequence;
-        RhSequence *s = rh_replica_sequence(r, i);
+}
+
+/* Those that have all their tokens. Returns how many more they were given than they wanted. */
+static int64_t end_answers(RhReplica *r, double t_s, GArray *ended)
+{
+    int64_t beyond = 0;
+    while (rh_replica_continued(r) > 0 && rh_replica_first_ending(r).last <= r->steps) {
+        RhEnding first = rh_replica_first_ending(r);
+        RhSequence *s = rh_replica_sequence(r, first.sequence);
+        beyond += r->steps - first.last;
         s->made = s->output;
         rh_replica_drop_ending(r, 0);
         int32_t blocks = rh_replica_held_blocks(r, s);
-        rh_replica_part(r, i);
-        finish(r, i, blocks, t_s, ended);
+        rh_replica_part(r, first.sequence);
+        finish(r, first.sequence, blocks, t_s, ended);
     }
+    return beyond;
+}
+
+static void end_steps(RhReplica *r, double t_s, GArray *ended)
+{
+    int32_t tokens = rh_replica_given(r, r->run.steps);
+    int64_t continued = rh_replica_continued(r);
+    count_gaps(r);
+    take_blocks(r, tokens);
+    r->steps += tokens;
+    r->rounds += r->run.steps;
+    r->stored += continued * tokens;
+    int64_t beyond = end_answers(r, t_s, ended);
+    r->counts.tokens_out += continued * tokens - beyond;
+    count_gap(r, 0,
+              continued * (tokens - r->run.steps) - beyond); /* of tokens that come together */
     g_array_set_size(r->waves, 0);
     RhWave wave = {t_s, rh_replica_continued(r)};
     if (wave.count > 0)

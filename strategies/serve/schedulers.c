@@ -32,7 +32,7 @@ static int32_t read_prompts(RhReplica *r, int32_t budget, bool cuts)
  * come, first served (docs.vllm.ai, "Optimization and Tuning", chunked prefill). */
 static bool plan_mixed(RhReplica *r)
 {
-    read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_continued(r), true);
+    read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_judged(r), true);
     return true;
 }
 

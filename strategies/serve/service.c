@@ -39,11 +39,23 @@ static RhPool settled(const RhPool *pool, const RhServer *server)
     return p;
 }
 
+static bool check_draft(const RhPool *pool, GError **error)
+{
+    return pool->draft == 0 || pool->accept > 0
+               ? true
+               : rh_fail(error, RH_ERROR_USAGE,
+                         "draft=%d: how many guesses are right is not said\n"
+                         "help: accept=70, as measured of this model and what it is asked",
+                         pool->draft);
+}
+
 static bool open_stage(RhService *service, int32_t p, GError **error)
 {
     Stage *stage = &service->stages[p];
     const RhServing *s = &service->serving;
     stage->pool = settled(&service->deployment.pools[p], s->server);
+    if (!check_draft(&stage->pool, error))
+        return false;
     stage->iterations = rh_iterations_new(s, &stage->pool, error);
     if (!stage->iterations)
         return false;
