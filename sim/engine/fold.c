@@ -352,7 +352,7 @@ static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const 
 
 /* How long a rank's own flows take at least, pattern by pattern, each link shared by the flows of
  * the pattern: the longest, per byte. Likewise for instances, and for every flow. */
-static double *slowness(const Refine *f, double *of_instance, GArray *of_flows)
+static double *slowness(const Refine *f, double *of_instance, double *of_flows)
 {
     const RhTraffic *t = f->traffic;
     double *slow = g_new0(double, f->ranks_count + 1);
@@ -371,7 +371,7 @@ static double *slowness(const Refine *f, double *of_instance, GArray *of_flows)
                     flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
                 double seconds = slowest_link(t, flow, crossed);
                 *own = MAX(*own, seconds);
-                g_array_append_val(of_flows, seconds);
+                *of_flows++ = seconds;
             }
     }
     return slow;
@@ -382,12 +382,11 @@ static void choose_slowest(const Refine *f, RhFold *fold)
 {
     uint32_t instances = f->traffic->instances->len;
     g_autofree double *of_instance = g_new0(double, instances + 1);
-    guint flows = 0;
+    size_t flows = 0;
     for (uint32_t i = 0; i < f->traffic->patterns->len; i++)
-        flows += (guint)AT(f->traffic->patterns, RhPattern, i)->flows_count;
-    GArray *of_flows = g_array_sized_new(FALSE, FALSE, sizeof(double), flows + 1);
-    g_autofree double *slow = slowness(f, of_instance, of_flows);
-    fold->slowness = (double *)(void *)g_array_free(of_flows, FALSE);
+        flows += (size_t)AT(f->traffic->patterns, RhPattern, i)->flows_count;
+    fold->slowness = g_new(double, flows + 1);
+    g_autofree double *slow = slowness(f, of_instance, fold->slowness);
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))

@@ -60,31 +60,51 @@ static Own own_of(const Builder *b, int32_t pattern, int32_t number)
     return own;
 }
 
-/* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it.
- */
+/* Does the flow's sender stand for its colour? */
+static bool is_representatives(const Builder *b, const RhTrafficFlow *flow)
+{
+    int32_t colour = b->fold->colour_of_rank[flow->owner];
+    return colour >= 0 && b->fold->representative[colour] == flow->owner;
+}
+
+/* The first flow of a pattern's step: all of a step have one owner. */
+static const RhTrafficFlow *first_flow(const Builder *b, const RhPattern *pattern, int32_t step)
+{
+    double share;
+    return AT(b->traffic->flows, RhTrafficFlow,
+              rh_traffic_flow_of_step(b->traffic, pattern, step, 0, &share));
+}
+
+/* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it; lists
+ * those of ranks that stand for theirs, as they meet the rank's messages. */
 static void pick_slowest(Builder *b, int32_t index, const double *slowness, int32_t *pick,
                          double *slowest)
 {
     const RhTraffic *t = b->traffic;
     const RhPattern *pattern = AT(t->patterns, RhPattern, index);
-    for (int32_t k = 0; k < pattern->flows_count; k++) {
-        Own own = own_of(b, index, k);
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
-        if (stands_for(b, flow) == 0) {
-            k += rh_pattern_step(pattern) - 1;
+    int32_t step = rh_pattern_step(pattern);
+    for (int32_t i = 0; i * step < pattern->flows_count; i++) {
+        const RhTrafficFlow *first = first_flow(b, pattern, i);
+        if (stands_for(b, first) == 0)
             continue;
-        }
-        double slow = slowness[k] * own.share;
-        double *latency_s = &b->latency_s[index * b->q->owners_count + own.owner];
-        *latency_s = MAX(*latency_s, flow->latency_s);
-        if (pick[own.owner] < 0 || slow > slowest[own.owner]) {
-            slowest[own.owner] = slow;
-            pick[own.owner] = k;
+        int32_t owner = owner_of(b, first);
+        double *latency_s = &b->latency_s[index * b->q->owners_count + owner];
+        for (int32_t k = 0; k < step; k++) {
+            Own own = {.pattern = index, .owner = owner, .number = i * step + k};
+            own.flow = rh_traffic_flow_of_step(t, pattern, i, k, &own.share);
+            const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
+            double slow = slowness[own.number] * own.share;
+            *latency_s = MAX(*latency_s, flow->latency_s);
+            if (pick[owner] < 0 || slow > slowest[owner]) {
+                slowest[owner] = slow;
+                pick[owner] = own.number;
+            }
+            if (is_representatives(b, flow))
+                g_array_append_val(b->own, own);
         }
     }
 }
 
-/* That one, and those of the ranks that stand for theirs, as they meet the rank's messages. */
 static void find_merged_flows(Builder *b)
 {
     const RhTraffic *t = b->traffic;
@@ -96,16 +116,12 @@ static void find_merged_flows(Builder *b)
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         memset(pick, 0xff, sizeof *pick * owners);
         pick_slowest(b, i, slowness, pick, slowest);
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        slowness += pattern->flows_count;
-        for (int32_t k = 0; k < pattern->flows_count; k++) {
-            Own own = own_of(b, i, k);
-            const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
-            int32_t colour = b->fold->colour_of_rank[flow->owner];
-            bool mine = colour >= 0 && b->fold->representative[colour] == flow->owner;
-            if (stands_for(b, flow) == 0)
-                k += rh_pattern_step(pattern) - 1;
-            else if (own.owner >= 0 && (pick[own.owner] == k || mine))
+        slowness += AT(t->patterns, RhPattern, i)->flows_count;
+        for (size_t owner = 0; owner < owners; owner++) {
+            if (pick[owner] < 0)
+                continue;
+            Own own = own_of(b, i, pick[owner]);
+            if (!is_representatives(b, AT(t->flows, RhTrafficFlow, own.flow)))
                 g_array_append_val(b->own, own);
         }
     }
@@ -125,12 +141,14 @@ static void find_exact_flows(Builder *b)
 {
     for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
         const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
-        for (int32_t k = 0; k < pattern->flows_count; k++) {
-            Own own = own_of(b, i, k);
-            if (stands_for(b, AT(b->traffic->flows, RhTrafficFlow, own.flow)) > 0)
+        int32_t step = rh_pattern_step(pattern);
+        for (int32_t first = 0; first < pattern->flows_count; first += step) {
+            if (stands_for(b, first_flow(b, pattern, first / step)) == 0)
+                continue;
+            for (int32_t k = 0; k < step; k++) {
+                Own own = own_of(b, i, first + k);
                 g_array_append_val(b->own, own);
-            else
-                k += rh_pattern_step(pattern) - 1;
+            }
         }
     }
 }

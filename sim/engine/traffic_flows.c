@@ -31,7 +31,9 @@ static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
  * nothing else are alike. Packets (exec_wire.c) queue on every link. */
 static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
 {
+    RhCrossing kept[RH_ROUTE_MAX];
     flow->links_first = (int32_t)t->crossings->len;
+    flow->links_count = 0;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
         RhLink first = route[i];
@@ -39,10 +41,10 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTraffi
             continue;
         if (t->block > 1)
             first = rh_platform_link_turned(t->platform, t->block, first, &alike);
-        RhCrossing crossing = {route[i], place_of(t, first, alike), t->block / alike};
-        g_array_append_val(t->crossings, crossing);
+        kept[flow->links_count++] =
+            (RhCrossing){route[i], place_of(t, first, alike), t->block / alike};
     }
-    flow->links_count = (int32_t)t->crossings->len - flow->links_first;
+    g_array_append_vals(t->crossings, kept, (guint)flow->links_count);
 }
 
 static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
