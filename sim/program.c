@@ -184,14 +184,13 @@ int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first)
 
 int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out)
 {
-    int32_t base, own = rh_group_place(group, rank, &base);
-    for (int32_t i = 0; i < group->size; i++) {
-        int32_t member = base, rest = i;
-        for (int32_t k = 0; k < group->spans_count; k++) {
-            member += rest % group->spans[k].extent * group->spans[k].stride;
-            rest /= group->spans[k].extent;
-        }
-        out[i] = member;
+    int32_t base, own = rh_group_place(group, rank, &base), count = 1;
+    out[0] = base;
+    for (int32_t k = 0; k < group->spans_count; k++) { /* neighbours of the first span first */
+        RhSpan span = group->spans[k];
+        for (int32_t i = count; i < count * span.extent; i++)
+            out[i] = out[i - count] + span.stride;
+        count *= span.extent;
     }
     return own;
 }
