@@ -50,6 +50,20 @@ static void figures_are_cases(void)
     CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm,tp4,kv=fp8");
 }
 
+/* "P=1w tp1 ... adp16": so many workers of each pool, and how each is cut (DeepSeek-V3 on 8 nodes of H100s). */
+static void pools_are_told_by_the_note(void)
+{
+    g_autoptr(RhJudged) j = judge(
+        SILICON ",deepseek-ai/DeepSeek-V3,h100_sxm,64,,,,,fp8,8192,1024,6,,,13693.2581,14.6579,"
+                "DISAGG trtllm 0.8.1.post3; P=1w tp1 pp1 adp16 moetp1 ep16 bs1; D=3w tp16 pp1 adp1 "
+                "moetp1 ep16 bs2,x\n");
+    CU_ASSERT_EQUAL(j->rows->len, 2);
+    CU_ASSERT_PTR_NULL_FATAL(at(j, 1)->skipped);
+    CU_ASSERT_STRING_EQUAL(at(j, 1)->strategy,
+                           "server=trtllm,tp1,ep16,dp16,kv=fp8/tp16,ep16,replicas=3,kv=fp8");
+    RH_CHECK_CLOSE(at(j, 1)->predicted_s, at(j, 1)->measured_s, 0.12);
+}
+
 static void check_skipped(const char *row, const char *why)
 {
     g_autoptr(RhJudged) j = judge(row);
@@ -66,7 +80,8 @@ static void reasons_are_told(void)
 #define ROW(gpu, tp, isl, at_once, precision, note)                                                \
     SILICON ",meta-llama/Llama-3.1-70B," gpu ",4," tp ",1,1,1," precision "," isl ",1024," at_once \
             ",,,101.1,10.1," note ",x\n"
-    check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "DISAGG trtllm; P=1w"), "disaggregated");
+    check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "DISAGG trtllm; P=1w"),
+                  "how many workers");
     check_skipped(ROW("h900", "4", "1024", "8", "fp8", "agg; vllm"), "gpu h900");
     check_skipped(ROW("h200_sxm", "", "1024", "8", "fp8", "agg; vllm"), "tp is not given");
     check_skipped(ROW("h200_sxm", "4", "sharegpt", "8", "fp8", "agg; vllm"), "isl \"sharegpt\"");
@@ -154,6 +169,7 @@ static void exchanges_are_as_published(void)
 
 static const RhTest tests[] = {
     {"figures are cases", figures_are_cases},
+    {"pools are told by the note", pools_are_told_by_the_note},
     {"caches are as printed", caches_are_as_printed},
     {"exchanges are as published", exchanges_are_as_published},
     {"caches need a size", caches_need_a_size},

@@ -111,12 +111,13 @@ static char *repeats(GHashTable *first, const RhCaseRow *row)
 static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
 {
     const char *model = strrchr(row->text[RH_CASE_MODEL], '/');
-    g_autofree char *text = g_strjoin(" ", metric->metric,
-                                      c->table ? c->table
-                                      : model  ? model + 1
-                                               : row->text[RH_CASE_MODEL],
-                                      c->serving.server ? c->serving.server->name : "?",
-                                      row->text[RH_CASE_GPU], row->text[RH_CASE_PRECISION], NULL);
+    g_autofree char *text =
+        g_strjoin(" ", metric->metric, c->deployment.pools_count > 1 ? "disaggregated" : "mixed",
+                  c->table ? c->table
+                  : model  ? model + 1
+                           : row->text[RH_CASE_MODEL],
+                  c->serving.server ? c->serving.server->name : "?", row->text[RH_CASE_GPU],
+                  row->text[RH_CASE_PRECISION], NULL);
     return g_intern_string(text);
 }
 

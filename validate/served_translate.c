@@ -1,5 +1,6 @@
 #include "validate/served_translate.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -71,6 +72,15 @@ static bool say_model(Way *w)
                            rh_case_cell(&w->way, RH_CASE_PRECISION));
 }
 
+/* "dgx-h200:1" with as many nodes as hold so many GPUs. Caller frees. */
+static char *with_nodes(const char *platform, int32_t gpus)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(platform, NULL);
+    g_auto(GStrv) parts = g_strsplit(platform, ":", 2);
+    int32_t each = p ? p->gpus_per_node : 8;
+    return g_strdup_printf("%s:%d", parts[0], (gpus + each - 1) / each);
+}
+
 static bool say_platform(Way *w)
 {
     GError *local = NULL;
@@ -83,6 +93,8 @@ static bool say_platform(Way *w)
                                        MAX((w->way.row->whole[RH_CASE_GPUS] + 7) / 8, 1));
     if (!said && g_strv_contains(rh_platform_names(), own))
         said = own;
+    if (said && w->out->deployment.pools_count > 1)
+        said = nodes = with_nodes(said, rh_deployment_gpus(&w->out->deployment));
     if (!said)
         return rh_case_give_up(&w->way, "gpu %s: not in the catalogue",
                                rh_case_cell(&w->way, RH_CASE_GPU));
@@ -111,21 +123,58 @@ static bool say_server(Way *w)
                                                      name ? ": " : "", name ? name : "");
 }
 
+/* "P=1w tp8 pp1 adp1 moetp1 ep8 bs1": so many workers, and how each is cut. Caller frees; NULL: not said. */
+static char *workers_of(const char *note, const char *key)
+{
+    int workers, tp, pp, adp, moe_tp, ep;
+    const char *at = strstr(note, key);
+    if (!at || sscanf(at + strlen(key), "%dw tp%d pp%d adp%d moetp%d ep%d", &workers, &tp, &pp,
+                      &adp, &moe_tp, &ep) != 6)
+        return NULL;
+    return g_strdup_printf("tp%d,pp%d,dp%d,ep%d,replicas=%d", tp, pp, adp, MAX(ep, 1), workers);
+}
+
+static char *pool_of(const RhCaseRow *row)
+{
+    return g_strdup_printf("tp%" G_GINT64_FORMAT ",pp%" G_GINT64_FORMAT ",ep%" G_GINT64_FORMAT
+                           ",dp%" G_GINT64_FORMAT,
+                           row->whole[RH_CASE_TP], MAX(row->whole[RH_CASE_PP], 1),
+                           MAX(row->whole[RH_CASE_EP], 1), MAX(row->whole[RH_CASE_DP], 1));
+}
+
+/* Pools as text: of one that does all, or of two, whose workers the note tells. */
+static bool say_pools(Way *w, char *pools[RH_POOLS_MAX])
+{
+    const char *note = rh_case_cell(&w->way, RH_CASE_NOTE);
+    if (!g_str_has_prefix(note, "DISAGG")) {
+        pools[0] = pool_of(w->way.row);
+        return w->way.row->whole[RH_CASE_TP] > 0 || rh_case_give_up(&w->way, "tp is not given");
+    }
+    pools[0] = workers_of(note, "P=");
+    pools[1] = workers_of(note, "D=");
+    return (pools[0] && pools[1]) ||
+           rh_case_give_up(&w->way, "disaggregated: how many workers there are is not said");
+}
+
 static bool say_deployment(Way *w)
 {
     GError *local = NULL;
     const char *more = rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT);
-    int64_t tp = w->way.row->whole[RH_CASE_TP], pp = w->way.row->whole[RH_CASE_PP],
-            ep = w->way.row->whole[RH_CASE_EP], dp = w->way.row->whole[RH_CASE_DP];
-    if (tp == 0)
-        return rh_case_give_up(&w->way, "tp is not given");
-    g_autofree char *text =
-        g_strdup_printf("server=%s,tp%" G_GINT64_FORMAT ",pp%" G_GINT64_FORMAT
-                        ",ep%" G_GINT64_FORMAT ",dp%" G_GINT64_FORMAT "%s%s",
-                        rh_case_says(&w->way, RH_CASE_SAYS_SERVER), tp, MAX(pp, 1), MAX(ep, 1),
-                        MAX(dp, 1), more ? "," : "", more ? more : "");
+    char *pools[RH_POOLS_MAX] = {NULL};
+    bool said = say_pools(w, pools);
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (int p = 0; said && p < RH_POOLS_MAX && pools[p]; p++)
+        g_string_append_printf(text, "%s%s%s%s", p ? "/" : "", pools[p], more ? "," : "",
+                               more ? more : "");
+    for (int p = 0; p < RH_POOLS_MAX; p++)
+        g_free(pools[p]);
+    if (!said)
+        return false;
+    g_string_prepend_c(text, ',');
+    g_string_prepend(text, rh_case_says(&w->way, RH_CASE_SAYS_SERVER));
+    g_string_prepend(text, "server=");
     w->out->deployment = rh_deployment_default();
-    if (!rh_deployment_parse(text, &w->out->deployment, &local))
+    if (!rh_deployment_parse(text->str, &w->out->deployment, &local))
         return rh_case_give_up_with(&w->way, "deployment: ", local);
     g_autofree char *canonical = rh_deployment_format(&w->out->deployment);
     w->out->strategy = g_intern_string(canonical);
@@ -228,7 +277,7 @@ static char *translate(RhServedTranslator *t, const RhCaseRow *row, bool asked, 
     say_where(&w);
     bool fine = !said.says[RH_CASE_SAYS_SKIP] ||
                 rh_case_give_up(&w.way, "%s", said.says[RH_CASE_SAYS_SKIP]);
-    fine = fine && say_model(&w) && say_server(&w) && say_platform(&w) && say_deployment(&w) &&
+    fine = fine && say_model(&w) && say_server(&w) && say_deployment(&w) && say_platform(&w) &&
            (!asked || say_client(&w));
     if (fine)
         out->stands_in = rh_case_stands_in(&w.way);
