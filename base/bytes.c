@@ -38,3 +38,14 @@ GByteArray *rh_bytes_load(const char *path, gsize most, GError **error)
         return g_steal_pointer(&bytes);
     return unpack(path, bytes, most, error);
 }
+
+GBytes *rh_bytes_pack(const char *text, gsize length)
+{
+    g_autoptr(GOutputStream) bytes = g_memory_output_stream_new_resizable();
+    g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);
+    g_autoptr(GOutputStream) stream = g_converter_output_stream_new(bytes, G_CONVERTER(gzip));
+    /* Into memory nothing fails but for want of it, which ends the program. */
+    g_output_stream_write_all(stream, text, length, NULL, NULL, NULL);
+    g_output_stream_close(stream, NULL, NULL);
+    return g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(bytes));
+}

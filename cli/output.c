@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
 
@@ -140,8 +141,12 @@ const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind)
 bool rh_output_write(const char *path, const char *text, GError **error)
 {
     struct stat there;
+    gsize length = strlen(text);
+    g_autoptr(GBytes) bytes = g_str_has_suffix(path, ".gz") ? rh_bytes_pack(text, length)
+                                                            : g_bytes_new_static(text, length);
+    const void *data = g_bytes_get_data(bytes, &length);
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* a pipe may wait for its reader */
-        return rh_file_write(path, text, strlen(text), error);
+        return rh_file_write(path, data, length, error);
     sigset_t blocked, before;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGINT);
@@ -149,7 +154,7 @@ bool rh_output_write(const char *path, const char *text, GError **error)
     sigaddset(&blocked, SIGHUP);
     sigaddset(&blocked, SIGALRM);
     sigprocmask(SIG_BLOCK, &blocked, &before);
-    bool fine = rh_file_write(path, text, strlen(text), error);
+    bool fine = rh_file_write(path, data, length, error);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fine;
 }

@@ -28,5 +28,5 @@ bool rh_outputs_spare_inputs(const RhArguments *arguments, GError **error);
 RhOutput rh_output_kind(const char *path);
 /* The first path of that kind; NULL when there is none. */
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
-/* Writes `text`; signals wait until the file is whole. */
+/* Writes `text`, packed where the path ends in .gz; signals wait until the file is whole. */
 bool rh_output_write(const char *path, const char *text, GError **error);

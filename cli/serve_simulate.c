@@ -15,10 +15,11 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Rh
 {
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
-        g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_CSV
-                                    ? rh_report_serve_csv(q, r)
-                                    : rh_report_serve_json(q, r, o);
-        if (!rh_output_write(path, text, error))
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_CSV     ? rh_report_serve_csv(q, r)
+                                : kind == RH_OUTPUT_TRACE ? rh_report_serve_trace(r, error)
+                                                          : rh_report_serve_json(q, r, o);
+        if (!text || !rh_output_write(path, text, error))
             return false;
     }
     return true;
@@ -42,7 +43,8 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const RhServic
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_TRACE,
+                                     RH_OUTPUT_NONE};
     RhDeployment deployment = rh_deployment_default();
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !rh_deployment_parse(a->strategy, &deployment, error))
@@ -56,6 +58,7 @@ static int run(const RhArguments *a, GError **error)
         .model = in->model, .recipe = in->c.job.recipe, .platform = in->hardware, .server = server};
     g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
     asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
+    asked->client.timeline = rh_outputs_find(a->outputs, RH_OUTPUT_TRACE) != NULL;
     g_autoptr(RhServiceResult) result =
         service ? rh_service_run(service, asked->list, &asked->client, error) : NULL;
     if (!result)
@@ -94,6 +97,7 @@ const RhCommand rh_command_serve_simulate = {
              "the prompt, behind others' prompts; the time per further token, a request's\n"
              "mean; the gaps between tokens; the time to the last. With service levels\n"
              "(--ttft p99<5s) the exit status is 1 when one is broken.\n\n"
+             "-o day.trace.json.gz: what each server did when, and each request, for Perfetto.\n\n"
              "Keys of a deployment: tp, pp, ep, dp (degrees), replicas, batch (sequences at\n"
              "once), chunk (tokens of an iteration), kv (format of the cache), prefix (whether\n"
              "it remembers prompts), blocks (of it), order (fcfs, lpm), draft and\n"

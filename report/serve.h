@@ -23,6 +23,9 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
 /* A row per request, in the order of the list. */
 char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult *result);
 
+/* Chrome trace JSON of a result with works. RH_ERROR_INPUT: more than 2,000,000 events. */
+char *rh_report_serve_trace(const RhServiceResult *result, GError **error);
+
 /* `question->deployment` is not looked at. */
 char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top,

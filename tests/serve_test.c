@@ -169,6 +169,29 @@ static void runs_are_iterations(void)
     }
 }
 
+/* What is kept of replicas' work is all of it, one thing after another. */
+static void works_are_kept(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,replicas=2,batch=16");
+    g_autoptr(RhRequests) requests = drawn(100, 20, 2000, 300);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.timeline = true});
+    double end_s[2] = {0, 0}, busy_s = 0;
+    int64_t iterations = 0, read = 0;
+    for (guint i = 0; i < r->works->len; i++) {
+        const RhServedWork *w = &g_array_index(r->works, RhServedWork, i);
+        CU_ASSERT_TRUE(w->t_begin_s >= end_s[w->replica] - 1e-12);
+        CU_ASSERT_TRUE(w->prompts + w->continued > 0);
+        end_s[w->replica] = w->t_end_s;
+        busy_s += w->t_end_s - w->t_begin_s;
+        iterations += w->iterations;
+        read += w->prompt_tokens;
+    }
+    CU_ASSERT_EQUAL(iterations, r->iterations_stepped + r->iterations_skipped);
+    CU_ASSERT_EQUAL(read, r->tokens_in);
+    RH_CHECK_CLOSE(busy_s, 2 * r->busy_frac * r->duration_s, 1e-9);
+    close_setting(&s);
+}
+
 /* The same question, the same bytes. */
 static void answers_repeat(void)
 {
@@ -533,6 +556,7 @@ static const RhTest tests[] = {
     {"everything is served", everything_is_served},
     {"the cache runs out", the_cache_runs_out},
     {"runs are iterations", runs_are_iterations},
+    {"works are kept", works_are_kept},
     {"answers repeat", answers_repeat},
     {"clients take turns", clients_take_turns},
     {"routers deal out", routers_deal_out},

@@ -26,6 +26,7 @@ typedef struct {
     const RhPrompts *prompts; /* which begin alike; NULL: the cache does not remember any */
     GArray *served;
     int64_t *gaps;
+    GArray *works;       /* of RhServedWork; NULL: not kept */
     bool each_iteration; /* no runs of several */
     bool prompts_only;   /* a sequence leaves with its first token */
 } RhReplicaSpec;

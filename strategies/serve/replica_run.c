@@ -252,14 +252,32 @@ static void end_steps(RhReplica *r, double t_s, GArray *ended)
         g_array_append_val(r->waves, wave);
 }
 
+static void keep_work(const RhReplica *r, double t_s, int32_t continued, int32_t prompt_tokens)
+{
+    RhServedWork work = {.t_begin_s = r->t_begin_s,
+                         .t_end_s = t_s,
+                         .replica = r->spec.number,
+                         .iterations = r->run.steps,
+                         .prompts = (int32_t)r->planned->len,
+                         .prompt_tokens = prompt_tokens,
+                         .continued = continued,
+                         .waiting = (int32_t)r->waiting.length,
+                         .blocks = r->used_blocks};
+    g_array_append_val(r->spec.works, work);
+}
+
 void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
 {
+    int32_t continued = r->continues ? rh_replica_continued(r) : 0;
+    int64_t read_before = r->counts.tokens_in;
     r->counts.iterations_stepped++;
     r->counts.iterations_skipped += r->run.steps - 1;
     r->counts.busy_s += t_s - r->t_begin_s;
     if (r->continues)
         end_steps(r, t_s, ended);
     end_chunks(r, t_s, ended);
+    if (r->spec.works)
+        keep_work(r, t_s, continued, (int32_t)(r->counts.tokens_in - read_before));
     r->busy = false;
 }
 

@@ -8,6 +8,8 @@ void rh_service_result_free(RhServiceResult *result)
         return;
     if (result->served)
         g_array_unref(result->served);
+    if (result->works)
+        g_array_unref(result->works);
     g_free(result);
 }
 

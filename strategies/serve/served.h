@@ -24,6 +24,16 @@ typedef struct {
     RhServedOutcome outcome;
 } RhServed;
 
+/* What a replica did at a stretch: an iteration, or a run of like ones. */
+typedef struct {
+    double t_begin_s, t_end_s;
+    int32_t replica, iterations;
+    int32_t prompts, prompt_tokens; /* that were read, in all or in part */
+    int32_t continued;              /* sequences that were given tokens */
+    int32_t waiting;                /* sequences, behind it */
+    int32_t blocks;                 /* of the cache in use, behind it */
+} RhServedWork;
+
 /* Gaps between tokens, as counts in bins of equal ratio. */
 #define RH_GAP_BINS    2048
 #define RH_GAP_LEAST_S 1e-5
@@ -31,6 +41,7 @@ typedef struct {
 
 typedef struct {
     GArray *served; /* RhServed, in the order of the requests */
+    GArray *works;  /* RhServedWork, as they ended; NULL: they were not asked for */
     double duration_s;
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */

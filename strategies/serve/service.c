@@ -417,6 +417,7 @@ static void open_replicas(Clock *c)
                                   .prompts = remembers(c, stage) ? c->prompts : NULL,
                                   .served = c->result->served,
                                   .gaps = c->result->gaps,
+                                  .works = c->result->works,
                                   .each_iteration = c->client->each_iteration,
                                   .prompts_only = p == 0 && c->service->deployment.pools_count > 1};
             stage->replicas[i] = rh_replica_new(&spec);
@@ -476,6 +477,8 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     }
     RhServiceResult *result = g_new0(RhServiceResult, 1);
     result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
+    if (client->timeline)
+        result->works = g_array_new(FALSE, FALSE, sizeof(RhServedWork));
     g_autoptr(RhEvents) events = rh_events_new();
     g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autofree int32_t *request_at = g_new0(int32_t, requests->list->len);

@@ -18,6 +18,7 @@ typedef struct {
     double turnaround_s;
     double timeout_s; /* of the computation; 0: none */
     double stagger_s; /* each begins so much after the one before; 0: all at once */
+    bool timeline;    /* what replicas do is kept: RhServiceResult.works */
     bool
         each_iteration; /* is performed, and none is told by the closed form of a run: for checks */
 } RhClient;

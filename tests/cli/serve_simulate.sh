@@ -36,3 +36,7 @@ for remembers in on off; do
 done
 # What has a price has a cost.
 rehearse serve-simulate "${on[@]}" --set price_per_gpu_hour=2USD --lengths in=512,out=16 --concurrency 4 --count 40 -q | head -n 3
+# A timeline of servers and requests.
+rehearse serve-simulate "${on[@]}" --lengths in=512,out=16 --concurrency 4 --count 12 -q -o day.trace.json.gz >/dev/null
+gzip -dc day.trace.json.gz | head -n 6
+gzip -dc day.trace.json.gz | grep -c '"name":"queue"'
