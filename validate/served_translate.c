@@ -87,14 +87,14 @@ static bool say_platform(Way *w)
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_PLATFORM),
                *set = rh_case_says(&w->way, RH_CASE_SAYS_SET);
     g_autofree char *own = g_ascii_strdown(rh_case_cell(&w->way, RH_CASE_GPU), -1);
-    g_autofree char *nodes = NULL;
+    g_autofree char *nodes = NULL, *spread = NULL;
     if (!said && g_strv_contains(rh_device_names(), own))
         said = nodes = g_strdup_printf("%s:8x%" G_GINT64_FORMAT, own,
                                        MAX((w->way.row->whole[RH_CASE_GPUS] + 7) / 8, 1));
     if (!said && g_strv_contains(rh_platform_names(), own))
         said = own;
     if (said && w->out->deployment.pools_count > 1)
-        said = nodes = with_nodes(said, rh_deployment_gpus(&w->out->deployment));
+        said = spread = with_nodes(said, rh_deployment_gpus(&w->out->deployment));
     if (!said)
         return rh_case_give_up(&w->way, "gpu %s: not in the catalogue",
                                rh_case_cell(&w->way, RH_CASE_GPU));
