@@ -50,8 +50,9 @@ static bool check_platform(const char *path, GString *notes, GError **error)
     g_autoptr(RhPlatform) p = rh_platform_load(path, error);
     if (!p)
         return false;
+    g_autofree char *devices = rh_platform_devices_text(p);
     g_string_append_printf(notes, "platform %s, %d node%s of %d %s\n", p->name, p->nodes_count,
-                           p->nodes_count == 1 ? "" : "s", p->gpus_per_node, p->device->name);
+                           p->nodes_count == 1 ? "" : "s", p->gpus_per_node, devices);
     note_fact(notes, "nvlink.bandwidth", &p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S,
               " per GPU and direction");
     g_autofree char *nics = g_strdup_printf(" = %.3g Gb/s per NIC, %d NICs per node",

@@ -171,6 +171,7 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
     RhPlatform *p = g_new0(RhPlatform, 1);
     p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
     p->gpu_speeds = g_array_new(FALSE, FALSE, sizeof(RhGpuSpeed));
+    p->others = rh_other_devices_new(NULL);
     RhFact *unknown[] = {&p->price_usd_per_gpu_hour,
                          &p->host_gpus_per_link,
                          &p->nvme_bytes_per_s,
@@ -204,6 +205,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     p->nics_per_node = read_count(doc, root, "nics_per_node", 1024, p->nics_per_node);
     rh_facts_read(doc, root, false, derived, p);
     read_collective(doc, root, p);
+    rh_platform_read_devices(doc, root, p);
     rh_platform_read_wirings(doc, root, p);
     read_tiers(doc, root, p);
     read_messages(doc, root, p);
@@ -212,8 +214,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
                         p->nics_per_node, p->gpus_per_node);
 }
 
-/* A path counts from the folder of the file that has it. */
-static char *path_of_device(const RhJson *doc, const char *name)
+char *rh_platform_path_of_device(const RhJson *doc, const char *name)
 {
     if (!rh_catalogue_is_path(name) || g_path_is_absolute(name))
         return g_strdup(name);
@@ -224,7 +225,7 @@ static char *path_of_device(const RhJson *doc, const char *name)
 static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **error)
 {
     if (name) {
-        g_autofree char *path = path_of_device(doc, name);
+        g_autofree char *path = rh_platform_path_of_device(doc, name);
         g_clear_pointer(&p->device, rh_device_free);
         p->device = rh_device_load(path, error);
     }
@@ -247,8 +248,9 @@ static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
         return NULL;
     }
     g_autofree char *hash_of_base = g_steal_pointer(&p->hash);
-    const char *device = p->device ? rh_json_string_or(doc, root, "device", NULL)
-                                   : rh_json_string(doc, root, "device");
+    bool listed = p->device != NULL || rh_json_has(root, "devices");
+    const char *device =
+        listed ? rh_json_string_or(doc, root, "device", NULL) : rh_json_string(doc, root, "device");
     read_all(doc, root, p);
     if (!rh_json_finish(doc, error) || !load_device(doc, device, p, error) ||
         !rh_platform_set_nodes(p, p->nodes_count, error))
@@ -256,7 +258,8 @@ static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
     p->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, rh_json_hash(doc), -1);
     if (hash_of_base)
         rh_platform_hash_add(p, "derives", hash_of_base);
-    rh_platform_hash_add(p, "device", p->device->hash);
+    for (int32_t i = 0; i < rh_platform_devices_count(p); i++)
+        rh_platform_hash_add(p, "device", rh_platform_device(p, i)->hash);
     return g_steal_pointer(&p);
 }
 
@@ -287,6 +290,11 @@ bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error)
                        p->gpus_per_node, NODES_MAX);
     if (!rh_platform_wirings_allow(p, nodes, p->gpus_per_node, error))
         return false;
+    if (p->others->len > 0 && nodes != p->nodes_count)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s lists the devices of its %d nodes\nhelp: other numbers of nodes are "
+                       "another list",
+                       p->name, p->nodes_count);
     p->nodes_count = (int32_t)nodes;
     return true;
 }
@@ -344,6 +352,7 @@ RhPlatform *rh_platform_copy(const RhPlatform *platform)
     g_return_val_if_fail(platform != NULL, NULL);
     RhPlatform *copy = g_memdup2(platform, sizeof *platform);
     copy->device = rh_device_copy(platform->device);
+    copy->others = rh_other_devices_new(platform->others);
     copy->link_changes = g_array_copy(platform->link_changes);
     copy->gpu_speeds = g_array_copy(platform->gpu_speeds);
     copy->hash = g_strdup(platform->hash);
@@ -355,6 +364,8 @@ void rh_platform_free(RhPlatform *platform)
     if (platform == NULL)
         return;
     rh_device_free(platform->device);
+    if (platform->others != NULL)
+        g_array_unref(platform->others);
     if (platform->link_changes != NULL)
         g_array_unref(platform->link_changes);
     if (platform->gpu_speeds != NULL)

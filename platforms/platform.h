@@ -1,5 +1,5 @@
 #pragma once
-/* A cluster: identical nodes of identical GPUs, a switch inside the node, a tree of switches
+/* A cluster: nodes alike, but for their devices where a file lists several, a switch inside the node, a tree of switches
  * outside.
  *
  * GPUs are numbered node by node: gpu = node * gpus_per_node + local. Directed links, numbered by
@@ -57,10 +57,17 @@ typedef struct {
                             ends when its last byte is under way */
 } RhMessages;
 
+/* Nodes of another device than those before them, from this one on. */
+typedef struct {
+    int32_t first_node;
+    RhDevice *device; /* owned */
+} RhOtherDevice;
+
 typedef struct {
     const char *name; /* "dgx-h100:8" as the user may type it again */
     const char *description;
-    RhDevice *device; /* owned */
+    RhDevice *device; /* of the first node, and of all but `others`; owned */
+    GArray *others;   /* RhOtherDevice, nodes ascending */
     int32_t gpus_per_node;
     int32_t nodes_count;
     int32_t nics_per_node;     /* GPU local l uses NIC l * nics / gpus */
@@ -127,6 +134,14 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlatform, rh_platform_free)
 const char *rh_device_platform(const RhDevice *device);
 
 int32_t rh_platform_gpus(const RhPlatform *p);
+/* How many devices there are, each of them by number, and a GPU's. (platform_devices.c) */
+int32_t rh_platform_devices_count(const RhPlatform *p);
+RhDevice *rh_platform_device(const RhPlatform *p, int32_t device);
+int32_t rh_platform_device_of(const RhPlatform *p, int32_t gpu);
+/* On the device that is quickest at it. */
+double rh_platform_least_kernel_s(const RhPlatform *p, const RhKernel *kernel);
+/* "h100-sxm; of a100-sxm-80 from node 2 on". Caller frees. */
+char *rh_platform_devices_text(const RhPlatform *p);
 static inline int32_t rh_platform_node_of(const RhPlatform *p, int32_t gpu)
 {
     return gpu / p->gpus_per_node;

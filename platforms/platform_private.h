@@ -11,6 +11,11 @@ RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error);
 bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error);
 /* Folds a change into the platform's hash, so that what-ifs never share a cache entry. */
 void rh_platform_hash_add(RhPlatform *p, const char *key, const char *value);
+GArray *rh_other_devices_new(const GArray *like); /* a copy; NULL: none */
+/* "devices", where the file lists several; after the counts. */
+void rh_platform_read_devices(RhJson *doc, const RhJsonNode *root, RhPlatform *p);
+/* A path counts from the folder of the file that has it. Caller frees. */
+char *rh_platform_path_of_device(const RhJson *doc, const char *name);
 /* How a file says that GPUs of a node or nodes are joined, but for tiers; after the counts. */
 void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p);
 /* Can the platform have so many? RH_ERROR_INPUT. */

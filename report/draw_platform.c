@@ -337,8 +337,9 @@ static char *headline(const RhPlatform *p)
 {
     g_autofree char *gpus = rh_text_count(rh_platform_gpus(p));
     g_autofree char *nodes = rh_text_count(p->nodes_count);
+    g_autofree char *devices = rh_platform_devices_text(p);
     return g_strdup_printf("%s: %s GPUs, %s node%s of %d %s", p->name, gpus, nodes,
-                           p->nodes_count == 1 ? "" : "s", p->gpus_per_node, p->device->name);
+                           p->nodes_count == 1 ? "" : "s", p->gpus_per_node, devices);
 }
 
 char *rh_platform_text(const RhPlatform *p, bool sources)

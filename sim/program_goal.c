@@ -133,11 +133,17 @@ static bool put_collective(Goal *g, int32_t i, int32_t start, int32_t *end, GErr
     return true;
 }
 
+static const RhDevice *device_of(const Goal *g)
+{
+    int32_t gpu = rh_program_gpu(g->p, g->rank);
+    return rh_platform_device(g->platform, rh_platform_device_of(g->platform, gpu));
+}
+
 static double calc_s(const Goal *g, const RhTask *t)
 {
     switch ((RhTaskKind)t->kind) {
     case RH_TASK_KERNEL:
-        return rh_bundle_time_s(g->p, g->platform->device, t->bundle);
+        return rh_bundle_time_s(g->p, device_of(g), t->bundle);
     case RH_TASK_COPY:
         return t->bytes / rh_copy_bytes_per_s(g->platform, t, rh_program_gpu(g->p, g->rank));
     case RH_TASK_COLLECTIVE:

@@ -99,11 +99,22 @@ static void cost_tasks(const RhProgram *p, const RhPlatform *platform, const Cos
     }
 }
 
-RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
+/* On devices [first, end) of the platform: the quickest of them. */
+static double seconds_of(const RhProgram *p, const RhPlatform *platform, int32_t bundle,
+                         int32_t first, int32_t end)
+{
+    double least = rh_bundle_time_s(p, rh_platform_device(platform, first), bundle);
+    for (int32_t i = first + 1; i < end; i++)
+        least = MIN(least, rh_bundle_time_s(p, rh_platform_device(platform, i), bundle));
+    return least;
+}
+
+static RhRoleTable *tables_new(const RhProgram *p, const RhPlatform *platform, int32_t first,
+                               int32_t end)
 {
     g_autofree Cost *bundles = g_new0(Cost, p->bundles->len + 1);
     for (uint32_t i = 0; i < p->bundles->len; i++)
-        bundles[i] = (Cost){rh_bundle_time_s(p, platform->device, (int32_t)i),
+        bundles[i] = (Cost){seconds_of(p, platform, (int32_t)i, first, end),
                             flops_of(p, &g_array_index(p->bundles, RhBundle, i))};
     RhRoleTable *tables = g_new0(RhRoleTable, p->roles->len + 1);
     for (uint32_t i = 0; i < p->roles->len; i++) {
@@ -115,6 +126,16 @@ RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
         cost_tasks(p, platform, bundles, role, &tables[i]);
     }
     return tables;
+}
+
+RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform)
+{
+    return tables_new(p, platform, 0, rh_platform_devices_count(platform));
+}
+
+RhRoleTable *rh_role_tables_on(const RhProgram *p, const RhPlatform *platform, int32_t device)
+{
+    return tables_new(p, platform, device, device + 1);
 }
 
 void rh_role_tables_free(RhRoleTable *tables, int32_t count)

@@ -20,6 +20,8 @@ typedef struct {
     int32_t *calls;       /* tasks by group and ordinal */
 } RhRoleTable;
 
-/* One table per role of the program; free with rh_role_tables_free. */
+/* One table per role of the program, kernels taking what the quickest device of the platform takes; or
+ * one of its devices, by number. Free with rh_role_tables_free. */
 RhRoleTable *rh_role_tables_new(const RhProgram *p, const RhPlatform *platform);
+RhRoleTable *rh_role_tables_on(const RhProgram *p, const RhPlatform *platform, int32_t device);
 void rh_role_tables_free(RhRoleTable *tables, int32_t count);

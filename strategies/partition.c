@@ -1,5 +1,8 @@
 /* Which layers each chunk of a pipeline holds, where the layout does not name them.
  *
+ * Where nodes have several devices, =work weighs what a chunk's stage has by how long its slowest one
+ * takes for all layers: stages as the usual order of ranks places them, one behind another.
+ *
  * partition=uniform deals out the modules of a model as DeepSpeed's partition_method "uniform" does, and
  * Aleph Alpha's trainer (github.com/Aleph-Alpha/scaling, pipeline_partitioning.py): the embedding, each
  * layer, the final norm and the head are a module each, and the first chunks have one more where they
@@ -44,17 +47,22 @@ static void uniform_layers(int32_t layers, int32_t chunks, int32_t *of)
 
 /* --- what layers weigh --- */
 
-static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKind *kind,
-                        RhBlock block)
+static RhShard whole_of(const RhCase *c, int64_t samples)
 {
-    RhShard whole = {.tp = 1,
-                     .microbatch = 1,
+    return (RhShard){.tp = 1,
+                     .microbatch = samples,
                      .sequence = c->job.sequence,
                      .dtype = c->job.recipe->dtype,
                      .flash = c->stack->flash_attention,
                      .fused_norms = c->stack->fused_norms,
                      .fused_softmax = c->stack->fused_softmax,
                      .fused_elementwise = c->stack->fused_elementwise};
+}
+
+static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKind *kind,
+                        RhBlock block)
+{
+    RhShard whole = whole_of(c, 1);
     if (partition == RH_PARTITION_PARAMETERS) {
         RhParams p = rh_block_params(c->model, kind, block, &whole);
         return p.sharded + p.replicated + p.experts;
@@ -86,12 +94,58 @@ typedef struct {
     const double *sums; /* layers + 1 */
     double head;
     int32_t layers, chunks; /* a layer for each chunk at least */
+    const double *slow;     /* per chunk: what its device takes for what takes the first one 1 */
 } Weights;
+
+/* A forward pass of all layers on a device, uncut; of enough samples that no launch counts. */
+#define SAMPLES 8
+
+static double forward_s(const RhCase *c, int32_t device)
+{
+    static const RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
+    static const RhPart parts[] = {RH_PART_SEQUENCE, RH_PART_TENSOR};
+    const RhModel *m = c->model;
+    RhShard whole = whole_of(c, SAMPLES);
+    double sum = 0;
+    for (int k = 0; k < m->kinds_count; k++) {
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        for (int i = 0; i < 4; i++)
+            rh_block_kernels(m, &m->kinds[k], blocks[i / 2], parts[i % 2], RH_PASS_FORWARD, &whole,
+                             kernels);
+        int32_t layers = 0;
+        for (int32_t l = 0; l < m->layers_count; l++)
+            layers += m->kind_of_layer[l] == k;
+        for (guint i = 0; i < kernels->len; i++)
+            sum += layers * rh_kernel_time_s(rh_platform_device(c->platform, device),
+                                             &g_array_index(kernels, RhKernel, i));
+    }
+    return sum;
+}
+
+/* Of the GPUs where a chunk's stage lies, the slowest's. */
+static double *slowness_new(const RhCase *c, const RhLayout *l, RhPartition by)
+{
+    int32_t chunks = l->pp * l->vpp, each = MAX(c->job.gpus / l->pp, 1);
+    int32_t devices = rh_platform_devices_count(c->platform);
+    bool differ = by == RH_PARTITION_WORK && devices > 1;
+    double *slow = g_new(double, chunks);
+    g_autofree double *own = g_new(double, devices);
+    for (int32_t i = 0; i < devices; i++)
+        own[i] = differ ? forward_s(c, i) / forward_s(c, 0) : 1;
+    for (int32_t g = 0; g < chunks; g++) {
+        int32_t first = g % l->pp * each;
+        slow[g] = own[differ ? rh_platform_device_of(c->platform, first) : 0];
+        for (int32_t gpu = first; differ && gpu < first + each; gpu++)
+            slow[g] = fmax(slow[g], own[rh_platform_device_of(c->platform, gpu)]);
+    }
+    return slow;
+}
 
 /* Of layers [from, to) as chunk g. */
 static double weight_between(const Weights *w, int32_t g, int32_t from, int32_t to)
 {
-    return w->sums[to] - (g > 0 ? w->sums[from] : 0) + (g == w->chunks - 1 ? w->head : 0);
+    double work = w->sums[to] - (g > 0 ? w->sums[from] : 0) + (g == w->chunks - 1 ? w->head : 0);
+    return w->slow[g] * work;
 }
 
 /* starts[g]: the first layer that chunk g can begin with so that neither it nor those behind it
@@ -113,7 +167,10 @@ static bool starts_within(const Weights *w, double most, int32_t *starts)
 /* The least that the heaviest chunk can weigh, to 1e-12; `starts` are for that. */
 static double lightest(const Weights *w, int32_t *starts)
 {
-    double low = 0, high = w->sums[w->layers] + w->head;
+    double low = 0, slowest = 0;
+    for (int32_t g = 0; g < w->chunks; g++)
+        slowest = fmax(slowest, w->slow[g]);
+    double high = slowest * (w->sums[w->layers] + w->head);
     while (high - low > 1e-12 * high) {
         double middle = 0.5 * (low + high);
         *(starts_within(w, middle, starts) ? &high : &low) = middle;
@@ -126,15 +183,19 @@ static void fill(const Weights *w, int32_t *layers)
 {
     g_autofree int32_t *starts = g_new(int32_t, w->chunks + 1);
     double most = lightest(w, starts), left = w->sums[w->layers] + w->head;
+    double rest = 0; /* chunks that are left, each as quick as it is */
+    for (int32_t g = 0; g < w->chunks; g++)
+        rest += 1 / w->slow[g];
     starts[w->chunks] = w->layers;
     for (int32_t g = 0, from = 0; g < w->chunks; g++) {
-        double share = left / (w->chunks - g);
+        double share = left / rest;
         int32_t to = MAX(starts[g + 1], from + 1), last = w->layers - (w->chunks - 1 - g);
         while (to < last && weight_between(w, g, from, to + 1) <= most &&
                fabs(weight_between(w, g, from, to + 1) - share) <
                    fabs(weight_between(w, g, from, to) - share))
             to++;
-        left -= weight_between(w, g, from, to);
+        left -= weight_between(w, g, from, to) / w->slow[g];
+        rest -= 1 / w->slow[g];
         layers[g] = to - from;
         from = to;
     }
@@ -151,7 +212,8 @@ void rh_partition_layers(const RhCase *c, const RhLayout *l, int32_t *layers)
     if (l->stage_layers_count != chunks && l->partition != RH_PARTITION_EVEN && chunks <= count) {
         double head;
         g_autofree double *sums = sums_new(c, l->partition, &head);
-        fill(&(Weights){sums, head, count, chunks}, layers);
+        g_autofree double *slow = slowness_new(c, l, l->partition);
+        fill(&(Weights){sums, head, count, chunks, slow}, layers);
         return;
     }
     for (int32_t g = 0; g < chunks; g++)

@@ -180,6 +180,15 @@ static void scale(RhFact *rate, const RhFact *by)
         rate->value *= by->value;
 }
 
+static void scale_device(RhDevice *device, const RhStack *stack)
+{
+    RhDeviceCurves *curves = &device->curves;
+    scale(&curves->attention_peak_frac, &stack->attention_frac);
+    for (int i = 0; i < RH_DTYPE_LAST; i++)
+        scale(&curves->gemm_peak_frac[i], &stack->gemm_frac);
+    rh_device_refresh(device);
+}
+
 RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
 {
     RhPlatform *copy = rh_platform_copy(platform);
@@ -187,11 +196,8 @@ RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
         copy->nvlink_efficiency_frac.value *= stack->nvlink_training_frac.value;
     if (stack->nic_training_frac.value > 0 && !rh_fact_is_users(&platform->nic_efficiency_frac))
         copy->nic_efficiency_frac = stack->nic_training_frac;
-    RhDeviceCurves *curves = &copy->device->curves;
-    scale(&curves->attention_peak_frac, &stack->attention_frac);
-    for (int i = 0; i < RH_DTYPE_LAST; i++)
-        scale(&curves->gemm_peak_frac[i], &stack->gemm_frac);
-    rh_device_refresh(copy->device);
+    for (int32_t i = 0; i < rh_platform_devices_count(copy); i++)
+        scale_device(rh_platform_device(copy, i), stack);
     return copy;
 }
 

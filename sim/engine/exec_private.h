@@ -46,6 +46,7 @@ typedef struct {
     int32_t holders;     /* communications that hold SMs */
     double speed;        /* of kernels: 1 while no SMs are held */
     double own_speed;    /* of its GPU: 1, or a slow one's */
+    double sms;          /* of its device */
     double t_compute_end_s, t_end_s;
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
@@ -167,7 +168,8 @@ struct RhExec {
     GArray *events;                           /* RhSessionEvent, not told yet, from events_head */
     uint32_t events_head;
     RhRoleTable *roles;
-    RhJitter *jitter; /* of folded runs; NULL when off */
+    RhRoleTable **roles_on; /* per device of the platform; the first are `roles` */
+    RhJitter *jitter;       /* of folded runs; NULL when off */
     RhActor *actors;
     int32_t actors_count;
     uint16_t **arrived; /* per meeting and ordinal */
@@ -185,8 +187,8 @@ struct RhExec {
     double *link_bytes;     /* per job and quotient link, of one real link */
     int64_t *met;           /* per quotient link: flows that began beside another job's */
     double units_per_byte;
-    int32_t lanes;        /* rh_program_lanes */
-    double sms, sms_held; /* of the device; by one communication */
+    int32_t lanes;   /* rh_program_lanes */
+    double sms_held; /* by one communication */
     int64_t events_count;
     RhExecMessages *messages; /* of packets */
     RhWire *wire;             /* of packets */

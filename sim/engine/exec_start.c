@@ -15,11 +15,14 @@ static void add_actors(RhExec *x)
         a->rank = x->fold->representative[i];
         a->ranks_count = x->fold->ranks_count[i];
         a->role_index = x->traffic->role_of_rank[a->rank];
-        a->role = &x->roles[a->role_index];
+        int32_t gpu = rh_program_gpu(x->program, a->rank);
+        int32_t device = rh_platform_device_of(x->platform, gpu);
+        a->role = &x->roles_on[device][a->role_index];
+        a->sms = MAX(1, rh_platform_device(x->platform, device)->sms_count);
         a->waiting = g_new0(uint16_t, a->role->tasks_count + 1);
         a->state = g_new0(uint8_t, a->role->tasks_count + 1);
         a->speed = 1;
-        a->own_speed = rh_platform_gpu_speed(x->platform, rh_program_gpu(x->program, a->rank));
+        a->own_speed = rh_platform_gpu_speed(x->platform, gpu);
         a->running = g_new0(RhRunning, x->lanes);
         for (int32_t lane = 0; lane < x->lanes; lane++)
             a->running[lane].task = -1;
@@ -151,11 +154,13 @@ static RhExec *exec_of(const RhExecInput *input)
         .options = input->options,
         .jobs_count = input->jobs_count,
         .t_alarm_s = HUGE_VAL,
-        .sms = MAX(1, platform->device->sms_count),
         .sms_held = platform->collective_sms,
     };
     x->lanes = rh_program_lanes(x->program);
-    x->roles = rh_role_tables_new(x->program, x->platform);
+    x->roles_on = g_new0(RhRoleTable *, rh_platform_devices_count(platform));
+    for (int32_t i = 0; i < rh_platform_devices_count(platform); i++)
+        x->roles_on[i] = rh_role_tables_on(x->program, platform, i);
+    x->roles = x->roles_on[0];
     return x;
 }
 
@@ -207,6 +212,8 @@ void rh_exec_free(RhExec *x)
         g_array_unref(arrays[i]);
     rh_timers_clear(&x->timers);
     rh_jitter_free(x->jitter);
-    rh_role_tables_free(x->roles, (int32_t)x->program->roles->len);
+    for (int32_t i = 0; i < rh_platform_devices_count(x->platform); i++)
+        rh_role_tables_free(x->roles_on[i], (int32_t)x->program->roles->len);
+    g_free(x->roles_on);
     g_free(x);
 }

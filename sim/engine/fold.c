@@ -37,6 +37,12 @@ static void first_rank_colours(const RhTraffic *t, uint64_t *rank)
         uint64_t *own = &rank[place_of(t, r)];
         *own = speed < 1 ? rh_mix64(*own, rh_bits64(speed)) : *own;
     }
+    for (int32_t r = 0; t->platform->others->len > 0 && r < t->program->ranks_count;
+         r += t->block) {
+        int32_t device = rh_platform_device_of(t->platform, rh_program_gpu(t->program, r));
+        uint64_t *own = &rank[place_of(t, r)];
+        *own = device > 0 ? rh_mix64(*own, (uint64_t)(uint32_t)device) : *own;
+    }
 }
 
 static void first_link_colours(Refine *f)

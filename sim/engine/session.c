@@ -148,6 +148,11 @@ static const RhProgram *join(RhSession *s, GError **error)
                                   .roles_count = (int32_t)first->program->roles->len};
         return first->program;
     }
+    if (s->platform->others->len > 0) {
+        rh_fail(error, RH_ERROR_USAGE, "several jobs on %s: its nodes have several devices",
+                s->platform->name);
+        return NULL;
+    }
     s->joined = rh_program_join(parts, (int32_t)count, s->platform->device, s->places, error);
     return s->joined;
 }

@@ -29,10 +29,34 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
     RhRehearsal *r = g_new0(RhRehearsal, 1);
     r->layout = *layout;
     r->memory = rh_train_memory(c, layout);
-    r->memory_capacity_bytes = rh_train_memory_capacity(c);
+    r->memory_capacity_bytes = rh_train_stage_capacity(c, layout, r->memory.stage);
     r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes;
     fill_record(c, r);
     return r;
+}
+
+/* No such units: it runs as bf16. */
+static double peak_of(const RhCase *c, const RhDevice *device)
+{
+    double own = device->peak_flops_per_s[c->job.recipe->linear].value;
+    return own > 0 ? own : device->peak_flops_per_s[RH_DTYPE_BF16].value;
+}
+
+static double power_of(const RhCase *c, const RhDevice *device)
+{
+    (void)c;
+    return rh_device_power_w(device);
+}
+
+static double mean_over_gpus(const RhCase *c, double (*of)(const RhCase *, const RhDevice *))
+{
+    const RhPlatform *p = c->platform;
+    double sum = 0;
+    if (rh_platform_devices_count(p) == 1)
+        return of(c, p->device);
+    for (int32_t gpu = 0; gpu < c->job.gpus; gpu++)
+        sum += of(c, rh_platform_device(p, rh_platform_device_of(p, gpu)));
+    return sum / c->job.gpus;
 }
 
 /* `flops`: of the kernels that the mean rank runs. */
@@ -40,9 +64,7 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
 {
     double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
     double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
-    const RhFact *peaks = c->platform->device->peak_flops_per_s;
-    double own = peaks[c->job.recipe->linear].value; /* 0: no such units, it runs as bf16 */
-    double peak = own > 0 ? own : peaks[RH_DTYPE_BF16].value;
+    double peak = mean_over_gpus(c, peak_of);
     r->pictures = rh_model_sees_pictures(c->model);
     r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
     r->model_flops_per_s_per_gpu =
@@ -50,7 +72,7 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
                                       c->model, c->job.sequence, &c->job.lora, &c->job.documents);
     r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
-    r->energy_j = rh_device_power_w(c->platform->device) * c->job.gpus * r->step_time_s;
+    r->energy_j = mean_over_gpus(c, power_of) * c->job.gpus * r->step_time_s;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 

@@ -14,8 +14,9 @@ static const char *kind_of(const RhModel *model)
 RhLikeness rh_likeness_of(const RhCase *c)
 {
     const RhStack *stack = c->stack;
-    bool measurable =
-        stack->kernel_gap_s.value > 0 && c->platform->messages.sender == RH_SHARING_NONE;
+    bool measurable = stack->kernel_gap_s.value > 0 &&
+                      rh_platform_devices_count(c->platform) == 1 &&
+                      c->platform->messages.sender == RH_SHARING_NONE;
     const char *generation = measurable ? c->platform->device->generation : NULL;
     g_autofree char *kernels = rh_model_sees_pictures(c->model)
                                    ? g_strdup("convolutions")

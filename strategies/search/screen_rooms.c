@@ -69,13 +69,20 @@ static RhStagePeak *peaks_of(RhRooms *rooms, const RhShape *shape)
     return peaks->of_stage;
 }
 
+/* What a stage's device has, over what the first one has. */
+static double room_of(const RhCase *c, const RhLayout *l, int32_t stage)
+{
+    return rh_train_stage_capacity(c, l, stage) / rh_train_memory_capacity(c);
+}
+
 /* Does no stage need more from step to step alone? */
 static bool holds_within(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l,
                          double most_bytes)
 {
     static const RhInFlight none;
     for (int32_t stage = 0; stage < l->pp; stage++)
-        if (rh_train_memory_of_stage(pieces, held, &none, l, stage).peak_bytes > most_bytes)
+        if (rh_train_memory_of_stage(pieces, held, &none, l, stage).peak_bytes >
+            most_bytes * room_of(pieces->c, l, stage))
             return false;
     return true;
 }
@@ -86,6 +93,7 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
     const RhPieces *pieces = shard->pieces;
     const RhSplit *split = rh_screen_split(s, l);
     RhTrainMemory worst = {0};
+    double fullest = 0; /* as the first device's bytes */
     RhRooms *rooms = g_hash_table_lookup(shard->rooms, split);
     if (!rooms)
         rooms = rooms_new(s, shard, split, l);
@@ -98,10 +106,12 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
             peaks[stage] = (RhStagePeak){rh_stage_peak(pieces, rooms->chunks, shape, stage), true};
         RhTrainMemory m =
             rh_train_memory_of_stage(pieces, rooms->held, &peaks[stage].in_flight, l, stage);
-        if (m.peak_bytes > most_bytes)
+        double room = room_of(pieces->c, l, stage);
+        if (m.peak_bytes > most_bytes * room)
             return false;
-        if (m.peak_bytes > worst.peak_bytes)
+        if (m.peak_bytes / room > fullest)
             worst = m;
+        fullest = fmax(fullest, m.peak_bytes / room);
     }
     *out = worst;
     return true;

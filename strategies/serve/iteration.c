@@ -516,6 +516,10 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
                        s->model->name);
+    if (rh_platform_devices_count(s->platform) > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s has nodes of several devices: serving is planned on one",
+                       s->platform->name);
     if (rh_model_sees_pictures(s->model))
         return rh_fail(error, RH_ERROR_USAGE, "%s sees pictures: it has no tokens to serve",
                        s->model->name);

@@ -288,10 +288,12 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
                        c->platform->name, rh_platform_gpus(c->platform));
     const RhRecipe *recipe = c->job.recipe;
-    if (recipe->linear != recipe->dtype &&
-        c->platform->device->peak_flops_per_s[recipe->linear].value <= 0)
-        return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
-                       c->platform->device->name, rh_dtype_name(recipe->linear));
+    for (int32_t i = 0; i < rh_platform_devices_count(c->platform); i++) {
+        const RhDevice *device = rh_platform_device(c->platform, i);
+        if (recipe->linear != recipe->dtype && device->peak_flops_per_s[recipe->linear].value <= 0)
+            return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
+                           device->name, rh_dtype_name(recipe->linear));
+    }
     if (rh_model_sees_pictures(c->model) && recipe->linear != recipe->dtype)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",

@@ -273,11 +273,14 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
     RhTrainMemory worst = {0};
+    double fullest = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
         RhInFlight peak = rh_stage_peak(pieces, each, shape, stage);
         RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &peak, layout, stage);
-        if (m.peak_bytes > worst.peak_bytes)
+        double full = m.peak_bytes / rh_train_stage_capacity(c, layout, stage);
+        if (full > fullest)
             worst = m;
+        fullest = fmax(fullest, full);
     }
     return worst;
 }
@@ -285,4 +288,34 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
 double rh_train_memory_capacity(const RhCase *c)
 {
     return c->platform->device->hbm_bytes.value;
+}
+
+/* Has the stage a rank among the GPUs [first, end)? Its ranks are runs of `run` GPUs, every `period`. */
+static bool stands_on(int32_t stage, int32_t run, int32_t period, int32_t first, int32_t end)
+{
+    int32_t begin = stage * run, laps = first > begin ? (first - begin) / period : 0;
+    for (int32_t at = begin + laps * period; at < end; at += period)
+        if (at + run > first)
+            return true;
+    return false;
+}
+
+double rh_train_stage_capacity(const RhCase *c, const RhLayout *layout, int32_t stage)
+{
+    const RhPlatform *p = c->platform;
+    int32_t devices = rh_platform_devices_count(p);
+    if (devices == 1)
+        return rh_train_memory_capacity(c);
+    RhGrid grid = rh_grid(layout);
+    int32_t run = grid.stride[RH_DIM_PP], period = run * layout->pp;
+    double least = (double)INFINITY;
+    for (int32_t i = 0, first = 0; i < devices; i++) {
+        int32_t end = i + 1 < devices
+                          ? g_array_index(p->others, RhOtherDevice, i).first_node * p->gpus_per_node
+                          : c->job.gpus;
+        if (stands_on(stage, run, period, first, MIN(end, c->job.gpus)))
+            least = fmin(least, rh_platform_device(p, i)->hbm_bytes.value);
+        first = end;
+    }
+    return least;
 }

@@ -10,7 +10,7 @@ typedef struct {
 
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
 {
-    return rh_kernel_time_s(c->platform->device, kernel) + c->stack->kernel_gap_s.value;
+    return rh_platform_least_kernel_s(c->platform, kernel) + c->stack->kernel_gap_s.value;
 }
 
 static const RhMoments *moments_of(const RhCase *c)

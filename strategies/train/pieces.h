@@ -68,7 +68,7 @@ typedef struct {
 
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);
-/* Seconds of a kernel on the case's device, with its gap. */
+/* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel);
 
 static inline int rh_pieces_kind(const RhPieces *pieces, int32_t layer)

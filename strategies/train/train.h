@@ -53,7 +53,10 @@ typedef struct {
     double tier_peak_bytes[RH_MEMORY_TIER_LAST]; /* of that stage; HBM: peak_bytes */
 } RhTrainMemory;
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout);
+/* Bytes of a GPU, of the platform's first device; and the least of the devices that a stage's ranks are
+ * on. Where they differ, the worst stage is that which has least room. */
 double rh_train_memory_capacity(const RhCase *c);
+double rh_train_stage_capacity(const RhCase *c, const RhLayout *layout, int32_t stage);
 
 /* Ranks that hold the same parameters: data and context parallel. */
 int32_t rh_train_replicas(const RhLayout *layout);
