@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Nets of convolutions: a sample is a picture, and nobody asks for its tokens.
-rehearse plan -w resnet-50 -p dgx-h100:2 --global-batch 2048 -q
+rehearse plan -w resnet-50 -p dgx-h100:2 --global-batch 2048 -q | head -n 13
 rehearse simulate -w amoebanet-d -p dgx-a100 --global-batch 64 -s tp1,pp4,mb4,partition=work -q | head -n 3
 rehearse show workloads resnet-18 --set height=32 --set width=32 | head -n 8
 rehearse show workloads vgg-16 --json | sed -n '/parameters_count/,/flops/p'
