@@ -60,6 +60,8 @@ RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const in
 void rh_schedule_free(RhSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSchedule, rh_schedule_free)
 bool rh_collective_supports(RhOp op, RhAlgo algo);
+/* May it run where members lie on these nodes? Some need as many on each, side by side. */
+bool rh_collective_lies_well(RhAlgo algo, int32_t members, const int32_t *node_of);
 /* Do its steps, not only their bytes, depend on the size? */
 bool rh_collective_is_pipelined(RhOp op, RhAlgo algo);
 

@@ -50,12 +50,38 @@ int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group
     return nodes;
 }
 
+/* Do nodes and the group's spans fit into one another, so that every instance lies as the first? */
+static bool instances_lie_alike(const RhGroup *g, int32_t per_node)
+{
+    bool alike = true;
+    for (int32_t k = 0; k < g->spans_count; k++) {
+        int32_t stride = g->spans[k].stride;
+        int64_t period = rh_group_period(g, k);
+        bool inside = per_node % period == 0, across = stride % per_node == 0;
+        bool fills = per_node % stride == 0 && period % per_node == 0;
+        alike &= inside || across || fills;
+    }
+    return alike;
+}
+
+/* One algorithm for all instances, whose steps each of them can run: the library's choice for the first
+ * one, unless another lies too unevenly for it. */
 RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op, double bytes,
                           const RhRouting *routing)
 {
+    const RhGroup *g = rh_program_group(p, group);
+    const RhRouting *once = routing->experts > 0 ? routing : NULL;
     g_autofree int32_t *nodes = rh_train_group_nodes(c, p, group, 0);
-    return rh_collective_choose_routed(op, rh_program_group(p, group)->size, nodes, bytes,
-                                       routing->experts > 0 ? routing : NULL, c->platform, NULL);
+    RhAlgo algo = rh_collective_choose_routed(op, g->size, nodes, bytes, once, c->platform, NULL);
+    int32_t first, ranks = instances_lie_alike(g, c->platform->gpus_per_node) ? 0 : p->ranks_count;
+    for (int32_t rank = 0; rank < ranks; rank++) {
+        if (rh_group_place(g, rank, &first) != 0)
+            continue;
+        g_autofree int32_t *other = rh_train_group_nodes(c, p, group, rank);
+        if (!rh_collective_lies_well(algo, g->size, other))
+            return rh_collective_choose_routed(op, g->size, other, bytes, once, c->platform, NULL);
+    }
+    return algo;
 }
 
 /* --- stages --- */
