@@ -269,6 +269,6 @@ double rh_screen_sums_s(RhScreen *screen, const RhLayout *l)
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
     Terms t = terms_of(screen, l);
-    double worst = sums_s(&t, t.p > 1 ? known_path_s(&t, l) : 0);
+    double worst = sums_s(&t, known_path_s(&t, l));
     return t.net->uniform ? worst : rh_later(worst, rh_screen_links_s(screen, l));
 }

@@ -244,7 +244,7 @@ RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, i
                      const RhPathCosts *costs)
 {
     int64_t slots = rh_pipeline_slots_count(schedule, v, m);
-    if (p == 1 || p * slots > RH_PATH_SLOTS_MAX)
+    if (p * slots > RH_PATH_SLOTS_MAX)
         return NULL;
     Finder f = {.schedule = schedule,
                 .p = p,

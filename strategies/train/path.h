@@ -37,7 +37,7 @@ typedef struct {
 } RhPathCosts;
 
 /* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule
- * is too long, or has one stage. */
+ * is too long. */
 RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
                      const RhPathCosts *costs);
 void rh_path_free(RhPath *path);
