@@ -26,7 +26,8 @@
     ROW(LAYOUT, "layout")          /* knobs that no column holds: "etp1 vpp8" */                   \
     ROW(OVERLAP, "tensor_overlap") /* "on": tensor collectives beside their GEMMs */               \
     ROW(RECOMPUTE, "recompute")                                                                    \
-    ROW(LORA, "lora") /* adapters alone are trained: "16:linear_qkv" */                            \
+    ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
+    ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */         \
     ROW(ZERO, "zero")                                                                              \
     ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
     ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \

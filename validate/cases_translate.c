@@ -247,6 +247,12 @@ static bool say_job(Way *w)
     job->global_batch = w->way.row->whole[RH_CASE_GLOBAL_BATCH];
     job->recipe = rh_recipe_by_name(recipe ? recipe : rh_case_cell(&w->way, RH_CASE_PRECISION));
     const char *lora = rh_case_says(&w->way, RH_CASE_SAYS_LORA);
+    const char *gradients = rh_case_says(&w->way, RH_CASE_SAYS_GRADIENTS);
+    job->gradient_bytes = g_strcmp0(gradients, "bf16") == 0   ? 2
+                          : g_strcmp0(gradients, "fp32") == 0 ? 4
+                                                              : 0;
+    if (gradients && job->gradient_bytes == 0)
+        return rh_case_give_up(&w->way, "gradients %s: neither bf16 nor fp32", gradients);
     g_autoptr(GError) error = NULL;
     if (lora && !rh_lora_parse(lora, &job->lora, &error))
         return rh_case_give_up(&w->way, "%s", error->message);
@@ -392,10 +398,10 @@ static void say_key(Way *w)
     RhTranslated *o = w->out;
     g_autofree char *layout = rh_layout_format(&o->layout);
     g_autofree char *key = g_strdup_printf(
-        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%d:%u|%s%s", w->model_key,
+        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%d:%u|%d|%s%s", w->model_key,
         o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
-        o->c.job.sequence, o->c.job.recipe->name, o->c.job.lora.rank, o->c.job.lora.modules, layout,
-        o->measured_s > 0 ? "" : "|oom");
+        o->c.job.sequence, o->c.job.recipe->name, o->c.job.lora.rank, o->c.job.lora.modules,
+        o->c.job.gradient_bytes, layout, o->measured_s > 0 ? "" : "|oom");
     o->key = g_string_chunk_insert_const(w->t->keys, key);
     o->strategy = g_intern_string(layout);
     o->tasks =
