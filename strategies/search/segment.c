@@ -522,7 +522,6 @@ static double late_s(const Ends *e, const PathRun *r)
 double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *path)
 {
     Graph g = graph_of(screen, l);
-    g_autofree double *bytes = g.messages_bytes;
     Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
     const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
     double sum = 0;
@@ -533,14 +532,15 @@ double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *
         if (!is_plain(&e, &r))
             sum += late_s(&e, &r);
     }
+    g_free(g.messages_bytes);
     return sum;
 }
 
 double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
 {
     Graph g = graph_of(screen, l);
-    g_autofree double *bytes = g.messages_bytes;
     g.messages = rh_screen_messages(screen, l);
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
+    g_free(g.messages_bytes);
     return rh_later(path, rh_screen_bound_s(screen, l));
 }
