@@ -1,6 +1,7 @@
 #pragma once
 /* A case from catalogue names, for tests of strategies. */
 #include "strategies/search/plan.h"
+#include "strategies/train/build.h"
 #include "strategies/train/train.h"
 
 typedef struct {
@@ -74,4 +75,17 @@ static inline RhLayout train_layout(const TrainKit *k, const char *text)
     rh_train_legal(&k->c, &l, &error);
     g_assert_no_error(error);
     return l;
+}
+
+/* Its program, well formed; caller frees. */
+static inline RhProgram *train_build(const TrainKit *k, const char *layout)
+{
+    RhLayout l = train_layout(k, layout);
+    g_autoptr(GError) error = NULL;
+    RhProgram *p = rh_train_build(&k->c, &l, &error);
+    g_assert_no_error(error);
+    bool fine = rh_program_check(p, &error);
+    g_assert_no_error(error);
+    g_assert(fine);
+    return p;
 }

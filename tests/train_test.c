@@ -1,12 +1,9 @@
-/* The programs of every cut: wire volume and memory against the published formulas, folded against
- * unfolded. */
+/* The programs of every cut: wire volume and memory against the published formulas. */
 #include <math.h>
 #include <string.h>
 
 #include "sim/collective/collective.h"
 #include "sim/critical_path.h"
-#include "sim/engine/apart.h"
-#include "strategies/train/build.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/schedules/schedule.h"
 #include "tests/testkit.h"
@@ -23,17 +20,6 @@ static double buffers(const RhProgram *p, int32_t role, RhLane lane, RhOp op)
             sum += t->bytes;
     }
     return sum;
-}
-
-static RhProgram *build(const TrainKit *k, const char *layout)
-{
-    RhLayout l = train_layout(k, layout);
-    g_autoptr(GError) error = NULL;
-    RhProgram *p = rh_train_build(&k->c, &l, &error);
-    g_assert_no_error(error);
-    CU_ASSERT_TRUE(rh_program_check(p, &error));
-    g_assert_no_error(error);
-    return p;
 }
 
 static double kernel_flops(const RhProgram *p, RhKernelClass cls)
@@ -58,17 +44,17 @@ static void tensor_parallel_volume_is_as_published(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
     double L = k.model->layers_count, full = 2.0 * 2048 * (double)k.model->hidden, m = 8;
     double entropy = 12.0 * 2048 * m;
-    g_autoptr(RhProgram) plain = build(&k, "tp8,sp=off");
+    g_autoptr(RhProgram) plain = train_build(&k, "tp8,sp=off");
     /* all-reduces: two forward and two backward a layer, one for the embedding, one for the head's
      * input gradient */
     RH_CHECK_CLOSE(buffers(plain, 0, RH_LANE_TP, RH_OP_ALL_REDUCE),
                    m * full * (4 * L + 2) + entropy, 1e-12);
-    g_autoptr(RhProgram) sp = build(&k, "tp8,sp=on");
+    g_autoptr(RhProgram) sp = train_build(&k, "tp8,sp=on");
     RH_CHECK_CLOSE(buffers(sp, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER), m * full * (4 * L + 2), 1e-12);
     /* gathers: forward 2L + head; backward 2L gradients, 2L inputs, head's input, embedding's
      * gradient */
     RH_CHECK_CLOSE(buffers(sp, 0, RH_LANE_TP, RH_OP_ALL_GATHER), m * full * (6 * L + 3), 1e-12);
-    g_autoptr(RhProgram) full_recompute = build(&k, "tp8,sp=on,recompute=full");
+    g_autoptr(RhProgram) full_recompute = train_build(&k, "tp8,sp=on,recompute=full");
     RH_CHECK_CLOSE(buffers(full_recompute, 0, RH_LANE_TP, RH_OP_ALL_GATHER), m * full * (8 * L + 3),
                    1e-12);
     RH_CHECK_CLOSE(buffers(full_recompute, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER),
@@ -83,14 +69,15 @@ static void tensor_collectives_in_steps_move_as_much(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 2048);
     double L = k.model->layers_count, m = 8, t = 8;
     double full = 2.0 * 2048 * (double)k.model->hidden;
-    g_autoptr(RhProgram) once = build(&k, "tp8,sp=on"), steps = build(&k, "tp8,tpoverlap=on");
+    g_autoptr(RhProgram) once = train_build(&k, "tp8,sp=on"),
+                         steps = train_build(&k, "tp8,tpoverlap=on");
     RH_CHECK_CLOSE(buffers(steps, 0, RH_LANE_TP, RH_OP_SHIFT), m * full * 4 * L * (t - 1) / t,
                    1e-12);
     RH_CHECK_CLOSE(buffers(steps, 0, RH_LANE_TP, RH_OP_ALL_GATHER), m * full * (2 * L + 3), 1e-12);
     RH_CHECK_CLOSE(buffers(steps, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER), m * full * (4 * L + 2),
                    1e-12);
     RH_CHECK_CLOSE(kernel_flops(steps, RH_KERNEL_GEMM), kernel_flops(once, RH_KERNEL_GEMM), 1e-12);
-    g_autoptr(RhProgram) again = build(&k, "tp8,recompute=full,tpoverlap=on");
+    g_autoptr(RhProgram) again = train_build(&k, "tp8,recompute=full,tpoverlap=on");
     RH_CHECK_CLOSE(buffers(again, 0, RH_LANE_TP, RH_OP_SHIFT), m * full * 6 * L * (t - 1) / t,
                    1e-12);
     RH_CHECK_CLOSE(buffers(again, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER), m * full * (5 * L + 2),
@@ -109,12 +96,12 @@ static void experts_are_sent_their_tokens(void)
     const RhLayerKind *kind = &k.model->kinds[0];
     double m = 32.0 / 8, L = k.model->layers_count, h = (double)k.model->hidden;
     double sent = 2.0 * (2048.0 / 2) * kind->experts_per_token * h;
-    g_autoptr(RhProgram) p = build(&k, "tp2,dp8,ep4,etp1,zero0");
+    g_autoptr(RhProgram) p = train_build(&k, "tp2,dp8,ep4,etp1,zero0");
     RH_CHECK_CLOSE(buffers(p, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL), m * L * 4 * sent, 1e-12);
-    g_autoptr(RhProgram) replayed = build(&k, "tp2,dp8,ep4,etp1,zero0,recompute=full");
+    g_autoptr(RhProgram) replayed = train_build(&k, "tp2,dp8,ep4,etp1,zero0,recompute=full");
     RH_CHECK_CLOSE(buffers(replayed, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL), m * L * 6 * sent, 1e-12);
     CU_ASSERT_EQUAL(buffers(p, 0, RH_LANE_EP, RH_OP_ALL_GATHER), 0);
-    g_autoptr(RhProgram) shared = build(&k, "tp2,dp8,ep4,zero0");
+    g_autoptr(RhProgram) shared = train_build(&k, "tp2,dp8,ep4,zero0");
     RH_CHECK_CLOSE(buffers(shared, 0, RH_LANE_EP, RH_OP_ALL_GATHER), m * L * 2 * 2 * sent, 1e-12);
     RH_CHECK_CLOSE(buffers(shared, 0, RH_LANE_EP, RH_OP_REDUCE_SCATTER), m * L * 2 * 2 * sent,
                    1e-12);
@@ -139,8 +126,8 @@ static void tokens_are_sent_once(void)
     k.c.job.recipe = &rh_recipe_fp8_block;
     RhRouting routing = {256, 8, 8, 4};
     double row = (double)k.model->hidden * (1 + 4.0 / 128 + 2) * 2;
-    g_autoptr(RhProgram) copies = build(&k, "dp64,ep64"),
-                         once = build(&k, "dp64,ep64,dispatch=deepep");
+    g_autoptr(RhProgram) copies = train_build(&k, "dp64,ep64"),
+                         once = train_build(&k, "dp64,ep64,dispatch=deepep");
     double rows = 58.0 * 2048;
     RH_CHECK_CLOSE(buffers(copies, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL), rows * 8 * row, 1e-12);
     RH_CHECK_CLOSE(buffers(once, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL),
@@ -158,8 +145,8 @@ static void a_shared_expert_runs_beside_the_exchange(void)
 {
     g_auto(TrainKit) k = train_kit("deepseek-v3", "dgx-h100:2", "bare", 32, 2048);
     g_assert(rh_model_set(k.model, "layers", "6", NULL));
-    g_autoptr(RhProgram) apart = build(&k, "tp2,dp8,ep8,etp1");
-    g_autoptr(RhProgram) beside = build(&k, "tp2,dp8,ep8,etp1,epoverlap=shared");
+    g_autoptr(RhProgram) apart = train_build(&k, "tp2,dp8,ep8,etp1");
+    g_autoptr(RhProgram) beside = train_build(&k, "tp2,dp8,ep8,etp1,epoverlap=shared");
     RH_CHECK_CLOSE(kernel_flops(beside, RH_KERNEL_GEMM), kernel_flops(apart, RH_KERNEL_GEMM),
                    1e-12);
     CU_ASSERT_EQUAL(buffers(beside, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL),
@@ -174,9 +161,9 @@ static void a_shared_expert_runs_beside_the_exchange(void)
 static void the_busiest_ranks_experts_set_the_pace(void)
 {
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 32, 2048);
-    g_autoptr(RhProgram) even = build(&k, "dp16,ep8");
+    g_autoptr(RhProgram) even = train_build(&k, "dp16,ep8");
     CU_ASSERT_TRUE(rh_expert_load_parse("histogram:2-1x6-0", &k.c.job.load, NULL));
-    g_autoptr(RhProgram) uneven = build(&k, "dp16,ep8");
+    g_autoptr(RhProgram) uneven = train_build(&k, "dp16,ep8");
     RH_CHECK_CLOSE(buffers(uneven, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL),
                    2 * buffers(even, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL), 1e-12);
     const RhLayerKind *kind = &k.model->kinds[0];
@@ -184,9 +171,9 @@ static void the_busiest_ranks_experts_set_the_pace(void)
                      (32 / 16) * 2048 * k.model->layers_count;
     RH_CHECK_CLOSE(kernel_flops(uneven, RH_KERNEL_GEMM) - kernel_flops(even, RH_KERNEL_GEMM),
                    experts, 1e-9);
-    g_autoptr(RhProgram) whole = build(&k, "tp8,dp2"); /* every rank has all */
+    g_autoptr(RhProgram) whole = train_build(&k, "tp8,dp2"); /* every rank has all */
     CU_ASSERT_TRUE(rh_expert_load_parse("balanced", &k.c.job.load, NULL));
-    g_autoptr(RhProgram) same = build(&k, "tp8,dp2");
+    g_autoptr(RhProgram) same = train_build(&k, "tp8,dp2");
     CU_ASSERT_EQUAL(kernel_flops(whole, RH_KERNEL_GEMM), kernel_flops(same, RH_KERNEL_GEMM));
     CU_ASSERT_TRUE(rh_expert_load_parse("histogram:1x7", &k.c.job.load, NULL));
     CU_ASSERT_FALSE(rh_train_job_legal(&k.c, NULL));
@@ -197,8 +184,8 @@ static void halves_take_turns(void)
 {
     g_auto(TrainKit) k = train_kit("deepseek-v3", "dgx-h100:2", "bare", 32, 2048);
     g_assert(rh_model_set(k.model, "layers", "6", NULL));
-    g_autoptr(RhProgram) wide = build(&k, "dp16,ep16,mb2");
-    g_autoptr(RhProgram) halves = build(&k, "dp16,ep16,mb2,epoverlap=batches");
+    g_autoptr(RhProgram) wide = train_build(&k, "dp16,ep16,mb2");
+    g_autoptr(RhProgram) halves = train_build(&k, "dp16,ep16,mb2,epoverlap=batches");
     for (RhLane lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++)
         RH_CHECK_CLOSE(buffers(halves, 0, lane, RH_OP_ALL_TO_ALL),
                        buffers(wide, 0, lane, RH_OP_ALL_TO_ALL), 1e-12);
@@ -216,7 +203,7 @@ static void zero_3_gathers_each_class_where_it_lies(void)
 {
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 32, 2048);
     RhLayout l = train_layout(&k, "dp16,ep4,zero3"), whole = train_layout(&k, "dp16,ep4,zero0");
-    g_autoptr(RhProgram) p = build(&k, "dp16,ep4,zero3");
+    g_autoptr(RhProgram) p = train_build(&k, "dp16,ep4,zero3");
     g_autoptr(RhPieces) a = rh_pieces_new(&k.c, &l), b = rh_pieces_new(&k.c, &whole);
     RhStageMemory shared = rh_stage_memory(a, &l, 0), all = rh_stage_memory(b, &whole, 0);
     const RhHeld *params = &all.params;
@@ -236,7 +223,8 @@ static void spreading_experts_keeps_their_work(void)
 {
     g_auto(TrainKit) k = train_kit("deepseek-v3", "dgx-h100:2", "bare", 32, 2048);
     RhStageMemory apart, together;
-    g_autoptr(RhProgram) all = build(&k, "tp2,dp8"), some = build(&k, "tp2,dp8,ep8,etp1");
+    g_autoptr(RhProgram) all = train_build(&k, "tp2,dp8"),
+                         some = train_build(&k, "tp2,dp8,ep8,etp1");
     RH_CHECK_CLOSE(kernel_flops(some, RH_KERNEL_GEMM), kernel_flops(all, RH_KERNEL_GEMM), 1e-9);
     RhLayout a = train_layout(&k, "tp2,dp8"), b = train_layout(&k, "tp2,dp8,ep8,etp1");
     g_autoptr(RhPieces) x = rh_pieces_new(&k.c, &a), y = rh_pieces_new(&k.c, &b);
@@ -255,11 +243,11 @@ static void a_recipe_is_accounted_for(void)
     RhLayout l = train_layout(&k, "dp16,ep8,zero0");
     RhStageMemory plain, narrow;
     g_autoptr(RhPieces) a = rh_pieces_new(&k.c, &l);
-    g_autoptr(RhProgram) before = build(&k, "dp16,ep8,zero0");
+    g_autoptr(RhProgram) before = train_build(&k, "dp16,ep8,zero0");
     plain = rh_stage_memory(a, &l, 0);
     k.c.job.recipe = &rh_recipe_fp8_block;
     g_autoptr(RhPieces) b = rh_pieces_new(&k.c, &l);
-    g_autoptr(RhProgram) after = build(&k, "dp16,ep8,zero0");
+    g_autoptr(RhProgram) after = train_build(&k, "dp16,ep8,zero0");
     narrow = rh_stage_memory(b, &l, 0);
     double ends = 2 * (double)(k.model->vocab * k.model->hidden) + (double)k.model->hidden;
     double linear = rh_held_sum(&plain.params) - ends;
@@ -308,7 +296,7 @@ static void ring_attention_moves_and_computes_as_published(void)
     double L = k.model->layers_count, c = 4, m = 4;
     const RhLayerKind *kind = &k.model->kinds[0];
     double keys = 2 * 2.0 * (32768 / c) * kind->kv_heads * kind->head_size;
-    g_autoptr(RhProgram) whole = build(&k, "tp1,dp8"), ring = build(&k, "tp1,cp4,dp2");
+    g_autoptr(RhProgram) whole = train_build(&k, "tp1,dp8"), ring = train_build(&k, "tp1,cp4,dp2");
     RH_CHECK_CLOSE(buffers(ring, 0, RH_LANE_CP, RH_OP_SHIFT), m * L * (c - 1) * keys * (1 + 2),
                    1e-12);
     RH_CHECK_CLOSE(m * kernel_flops(whole, RH_KERNEL_ATTENTION),
@@ -330,24 +318,24 @@ static void context_kinds_move_as_published(void)
     const RhLayerKind *kind = &k.model->kinds[0];
     double L = k.model->layers_count, c = 4, m = 8 / 4, d = kind->head_size;
     double n = 2.0 * (32768 / c), keys = n * 2 * kind->kv_heads * d, queries = n * kind->heads * d;
-    g_autoptr(RhProgram) gather = build(&k, "tp1,cp4,dp4,kv=gather");
+    g_autoptr(RhProgram) gather = train_build(&k, "tp1,cp4,dp4,kv=gather");
     RH_CHECK_CLOSE(buffers(gather, 0, RH_LANE_CP, RH_OP_ALL_GATHER), m * L * 2 * c * keys, 1e-12);
     RH_CHECK_CLOSE(buffers(gather, 0, RH_LANE_CP, RH_OP_REDUCE_SCATTER), m * L * c * keys, 1e-12);
     CU_ASSERT_EQUAL(buffers(gather, 0, RH_LANE_CP, RH_OP_SHIFT), 0);
-    g_autoptr(RhProgram) heads = build(&k, "tp1,cp4,dp4,ulysses4");
+    g_autoptr(RhProgram) heads = train_build(&k, "tp1,cp4,dp4,ulysses4");
     RH_CHECK_CLOSE(buffers(heads, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL),
                    m * L * 2 * (2 * queries + keys), 1e-12);
-    g_autoptr(RhProgram) replayed = build(&k, "tp1,cp4,dp4,ulysses4,recompute=full");
+    g_autoptr(RhProgram) replayed = train_build(&k, "tp1,cp4,dp4,ulysses4,recompute=full");
     RH_CHECK_CLOSE(buffers(replayed, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL),
                    m * L * 3 * (2 * queries + keys), 1e-12);
-    g_autoptr(RhProgram) few = build(&k, "tp1,cp16,ulysses16"); /* 8 key-value heads */
+    g_autoptr(RhProgram) few = train_build(&k, "tp1,cp16,ulysses16"); /* 8 key-value heads */
     RH_CHECK_CLOSE(buffers(few, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL),
                    8 * L * 2 * (2 * queries + 2 * keys) / 4, 1e-12);
-    g_autoptr(RhProgram) both = build(&k, "tp1,cp4,dp4,ulysses2");
+    g_autoptr(RhProgram) both = train_build(&k, "tp1,cp4,dp4,ulysses2");
     RH_CHECK_CLOSE(buffers(both, 0, RH_LANE_CP, RH_OP_ALL_TO_ALL), m * L * 2 * (2 * queries + keys),
                    1e-12);
     RH_CHECK_CLOSE(buffers(both, 0, RH_LANE_CP, RH_OP_SHIFT), m * L * 3 * keys, 1e-12);
-    g_autoptr(RhProgram) ring = build(&k, "tp1,cp4,dp4");
+    g_autoptr(RhProgram) ring = train_build(&k, "tp1,cp4,dp4");
     const RhProgram *all[] = {gather, heads, both};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         RH_CHECK_CLOSE(kernel_flops(all[i], RH_KERNEL_ATTENTION_BACKWARD),
@@ -394,15 +382,15 @@ static void zero_volume_is_as_published(void)
     RhStageMemory stage = rh_stage_memory(pieces, &l, 0);
     double psi = rh_held_sum(&stage.params), m = 2;
     RH_CHECK_CLOSE(psi, (double)rh_model_params(k.model), 1e-3);
-    g_autoptr(RhProgram) z0 = build(&k, "tp1,dp8,zero0,mb2");
+    g_autoptr(RhProgram) z0 = train_build(&k, "tp1,dp8,zero0,mb2");
     RH_CHECK_CLOSE(buffers(z0, 0, RH_LANE_DP, RH_OP_ALL_REDUCE), 4 * psi, 1e-12);
-    g_autoptr(RhProgram) z1 = build(&k, "tp1,dp8,zero1,mb2");
+    g_autoptr(RhProgram) z1 = train_build(&k, "tp1,dp8,zero1,mb2");
     RH_CHECK_CLOSE(buffers(z1, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER), 4 * psi, 1e-12);
     RH_CHECK_CLOSE(buffers(z1, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * psi, 1e-12);
-    g_autoptr(RhProgram) z2 = build(&k, "tp1,dp8,zero2,mb2");
+    g_autoptr(RhProgram) z2 = train_build(&k, "tp1,dp8,zero2,mb2");
     RH_CHECK_CLOSE(buffers(z2, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-12);
     RH_CHECK_CLOSE(buffers(z2, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * psi, 1e-12);
-    g_autoptr(RhProgram) z3 = build(&k, "tp1,dp8,zero3,mb2");
+    g_autoptr(RhProgram) z3 = train_build(&k, "tp1,dp8,zero3,mb2");
     RH_CHECK_CLOSE(buffers(z3, 0, RH_LANE_DP, RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-12);
     RH_CHECK_CLOSE(buffers(z3, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-12);
 }
@@ -429,15 +417,15 @@ static void shares_in_groups_move_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 32, 2048);
     double psi = (double)rh_model_params(k.model), m = 2;
-    g_autoptr(RhProgram) one = build(&k, "dp16,zero1,shard8");
+    g_autoptr(RhProgram) one = train_build(&k, "dp16,zero1,shard8");
     RH_CHECK_CLOSE(group_bytes(one, "shard", RH_OP_REDUCE_SCATTER), 4 * psi, 1e-3);
     RH_CHECK_CLOSE(group_bytes(one, "shard", RH_OP_ALL_GATHER), 2 * psi, 1e-3);
     RH_CHECK_CLOSE(group_bytes(one, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
-    g_autoptr(RhProgram) three = build(&k, "dp16,zero3,shard8");
+    g_autoptr(RhProgram) three = train_build(&k, "dp16,zero3,shard8");
     RH_CHECK_CLOSE(group_bytes(three, "shard", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
     RH_CHECK_CLOSE(group_bytes(three, "shard", RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-3);
     RH_CHECK_CLOSE(group_bytes(three, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
-    g_autoptr(RhProgram) again = build(&k, "dp16,zero3,hpz8");
+    g_autoptr(RhProgram) again = train_build(&k, "dp16,zero3,hpz8");
     RH_CHECK_CLOSE(group_bytes(again, "dp", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
     RH_CHECK_CLOSE(group_bytes(again, "hpz", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
     RH_CHECK_CLOSE(group_bytes(again, "dp", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
@@ -505,14 +493,14 @@ static void pipeline_volume_is_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 16, 2048);
     double full = 2.0 * 2048 * (double)k.model->hidden;
-    g_autoptr(RhProgram) one = build(&k, "tp1,pp4,dp2");
+    g_autoptr(RhProgram) one = train_build(&k, "tp1,pp4,dp2");
     RH_CHECK_CLOSE(message_bytes(one, 1, RH_LANE_SEND_NEXT), 8 * full, 1e-12);
     RH_CHECK_CLOSE(message_bytes(one, 1, RH_LANE_SEND_PREV), 8 * full, 1e-12);
     CU_ASSERT_EQUAL(message_bytes(one, 3, RH_LANE_SEND_NEXT), 0);
-    g_autoptr(RhProgram) interleaved = build(&k, "tp1,pp4,dp2,vpp4");
+    g_autoptr(RhProgram) interleaved = train_build(&k, "tp1,pp4,dp2,vpp4");
     RH_CHECK_CLOSE(message_bytes(interleaved, 1, RH_LANE_SEND_NEXT), 4 * 8 * full, 1e-12);
     RH_CHECK_CLOSE(message_bytes(interleaved, 3, RH_LANE_SEND_NEXT), 3 * 8 * full, 1e-12);
-    g_autoptr(RhProgram) sharded = build(&k, "tp2,pp4,dp1,sp=on");
+    g_autoptr(RhProgram) sharded = train_build(&k, "tp2,pp4,dp1,sp=on");
     RH_CHECK_CLOSE(message_bytes(sharded, 1, RH_LANE_SEND_NEXT), 16 * full / 2, 1e-12);
 }
 
@@ -552,167 +540,6 @@ static void every_stage_runs_its_own_optimizer(void)
     }
 }
 
-/* --- folded against unfolded, for every cut --- */
-
-static double wait_sum(const RhRun *run, RhWait wait)
-{
-    double sum = 0, ranks = 0;
-    for (guint i = 0; i < run->performers->len; i++) {
-        const RhPerformer *p = &g_array_index(run->performers, RhPerformer, i);
-        sum += p->wait_s[wait] * p->ranks_count;
-        ranks += p->ranks_count;
-    }
-    return sum / ranks;
-}
-
-static void check_fold(const TrainKit *k, const char *layout)
-{
-    g_autoptr(RhProgram) p = build(k, layout);
-    g_autoptr(GError) error = NULL;
-    RhEngineOptions folded = {0}, unfolded = {.unfolded = true};
-    g_autoptr(RhRun) a = rh_rehearse_apart(p, k->platform, &folded, &error);
-    g_assert_no_error(error);
-    g_autoptr(RhRun) b = rh_rehearse_apart(p, k->platform, &unfolded, &error);
-    g_assert_no_error(error);
-    if (!rh_test_close(a->step_time_s, b->step_time_s, 1e-3))
-        CU_FAIL_FATAL("folded and unfolded steps differ");
-    for (int w = 0; w < RH_WAIT_LAST; w++) {
-        double x = wait_sum(a, (RhWait)w), y = wait_sum(b, (RhWait)w);
-        CU_ASSERT_TRUE(fabs(x - y) <= 0.01 * fmax(x, y) || fabs(x - y) <= 1e-4 * b->step_time_s);
-    }
-}
-
-static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
-                                         "tp1,dp16,zero1",
-                                         "tp1,dp16,zero2",
-                                         "tp1,dp16,zero3",
-                                         "tp8,dp2,sp=off",
-                                         "tp8,dp2,sp=on",
-                                         "tp2,pp2,dp4,zero1",
-                                         "tp2,pp4,dp2,schedule=gpipe",
-                                         "tp1,pp4,dp4,zero2,order=tp-pp-dp",
-                                         "tp2,pp2,dp4,vpp2,zero1",
-                                         "tp4,pp4,dp1,vpp2",
-                                         "tp2,pp4,dp2,zero3,recompute=full",
-                                         "tp1,pp8,dp2,recompute=selective,order=tp-pp-dp",
-                                         "tp1,pp16,dp1",
-                                         "tp2,cp4,dp2,zero3",
-                                         "tp2,cp4,dp2,kv=gather,zero3",
-                                         "tp2,cp8,ulysses8",
-                                         "cp8,pp2,ulysses4,recompute=full",
-                                         "cp16,ulysses2,kv=gather,recompute=selective",
-                                         "tp2,cp2,pp2,dp2,vpp2,order=tp-pp-dp",
-                                         "pp4,dp4,schedule=zb-h2,zero2",
-                                         "tp2,pp4,dp2,schedule=zb-v",
-                                         "cp2,pp2,dp4,schedule=zb-v,zero3,order=tp-pp-dp",
-                                         "cp16,zero2",
-                                         "dp16,zero3,shard8",
-                                         "tp8,dp2,tpoverlap=on,recompute=full",
-                                         "tp4,cp2,pp2,dp1,tpoverlap=on,recompute=selective",
-                                         "tp2,cp2,dp4,zero1,shard4",
-                                         "tp2,pp2,dp4,zero2,shard2,order=tp-pp-dp",
-                                         "tp2,dp8,zero3,hpz2"};
-
-static void folded_agrees_with_unfolded_for_every_cut(void)
-{
-    g_auto(TrainKit) dgx = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048);
-    train_kit_runs_all(&dgx);
-    for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
-        check_fold(&dgx, cuts_of_16[i]);
-}
-
-static void folded_agrees_where_stages_share_a_nic(void)
-{
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x2,nvlink:450GB/s,ib:100Gb/s,nics:1",
-                                   "megatron", 32, 2048);
-    train_kit_runs_all(&k);
-    for (size_t i = 0; i < G_N_ELEMENTS(cuts_of_16); i++)
-        check_fold(&k, cuts_of_16[i]);
-}
-
-static void folded_agrees_where_experts_are_spread(void)
-{
-    static const char *const platforms[] = {
-        "dgx-h100:2", "h100-sxm:8x2,nvlink:450GB/s,ib:100Gb/s,nics:1",
-        "h100-sxm:4x4,nvlink:450GB/s,ib:200Gb/s,leaf:2,oversub:4"};
-    static const char *const cuts[] = {"dp16,ep8,zero1",
-                                       "tp2,dp8,ep8,zero2",
-                                       "tp2,dp8,ep8,etp1,zero0",
-                                       "tp4,pp2,dp2,ep8,etp1,zero1",
-                                       "tp2,pp2,dp4,ep4,etp1,vpp2",
-                                       "tp2,pp2,dp4,ep4,order=tp-pp-dp",
-                                       "cp4,dp4,ep8,recompute=full",
-                                       "dp16,ep8,zero1,dispatch=deepep",
-                                       "tp4,pp2,dp2,ep4,etp1,dispatch=deepep",
-                                       "tp2,pp2,dp4,ep4,mb2,epoverlap=batches",
-                                       "tp2,pp2,dp4,ep4,vpp2,epoverlap=pairs",
-                                       "dp16,ep8,zero3,epoverlap=pairs",
-                                       "pp2,dp8,ep8,schedule=dualpipe-v",
-                                       "tp2,pp2,dp4,ep4,zero2,schedule=dualpipe-v,order=tp-pp-dp",
-                                       "tp2,pp2,dp4,ep4,zero3",
-                                       "tp2,pp2,dp4,ep4,order=tp-pp-dp,dispatch=deepep"};
-    for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
-        g_auto(TrainKit) k = train_kit("mixtral-8x7b", platforms[i], "megatron", 32, 2048);
-        g_assert(rh_model_set(k.model, "layers", "4", NULL));
-        train_kit_runs_all(&k);
-        for (size_t c = 0; c < G_N_ELEMENTS(cuts); c++)
-            check_fold(&k, cuts[c]);
-    }
-}
-
-static void folded_agrees_where_rings_cross_pods(void)
-{
-    g_auto(TrainKit) k =
-        train_kit("llama-3.2-1b", "h100-sxm:4x16,nvlink:450GB/s,ib:200Gb/s,leaf:4,oversub:4",
-                  "megatron", 64, 2048);
-    train_kit_runs_all(&k);
-    static const char *const cuts[] = {"tp4,dp16,zero1",
-                                       "tp2,pp4,dp8,zero1",
-                                       "tp2,pp4,dp8,zero1,order=tp-pp-dp",
-                                       "tp1,pp2,dp32,zero2,order=tp-pp-dp",
-                                       "tp4,pp4,dp4,vpp2,zero0",
-                                       "tp2,dp32,zero3,shard8,hpz2",
-                                       "tp2,cp16,dp2,kv=gather",
-                                       "tp2,cp16,dp2,ulysses4"};
-    for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++)
-        check_fold(&k, cuts[i]);
-}
-
-static double step_on(const TrainKit *k, const RhPlatform *platform, const char *layout)
-{
-    g_autoptr(RhProgram) p = build(k, layout);
-    RhEngineOptions options = {0};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, platform, &options, NULL);
-    g_assert(run);
-    return run->step_time_s;
-}
-
-/* SimGrid carries the traffic: halving one leaf's uplink slows the layout that crosses it, not the
- * one that stays below. */
-static void halving_a_leaf_uplink_slows_only_what_crosses_it(void)
-{
-    const char *spec = "h100-sxm:8x8,nvlink:450GB/s,ib:100Gb/s,leaf:4,oversub:4,rail";
-    g_auto(TrainKit) k = train_kit("llama-3.2-1b", spec, "megatron", 64, 2048);
-    RhLink up = -1;
-    for (RhLink link = 0; link < rh_platform_links_count(k.platform) && up < 0; link++) {
-        g_autofree char *name = rh_platform_link_name(k.platform, link);
-        if (g_str_has_prefix(name, "leaf/0") && g_str_has_suffix(name, "/up"))
-            up = link;
-    }
-    CU_ASSERT_TRUE_FATAL(up >= 0);
-    g_autoptr(RhPlatform) halved = rh_platform_copy(k.platform);
-    rh_platform_link_scale(halved, up, 0.5);
-    /* dp of 8 nodes crosses leaves; pipeline of two nodes below one leaf with dp inside the node
-     * does not */
-    double crossing = step_on(&k, k.platform, "tp8,dp8,zero3");
-    double crossing_halved = step_on(&k, halved, "tp8,dp8,zero3");
-    CU_ASSERT_TRUE(crossing_halved > 1.01 * crossing);
-    k.c.job.gpus = 32;
-    double local = step_on(&k, k.platform, "tp8,pp1,dp4,zero3"),
-           local_halved = step_on(&k, halved, "tp8,pp1,dp4,zero3");
-    RH_CHECK_CLOSE(local, local_halved, 1e-8); /* the norm goes from rail to rail, 4 bytes of it */
-}
-
 int main(void)
 {
     return rh_test_main(
@@ -729,11 +556,6 @@ int main(void)
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
             {"zero_states_are_as_published", zero_states_are_as_published},
             {"every_stage_runs_its_own_optimizer", every_stage_runs_its_own_optimizer},
-            {"folded_agrees_with_unfolded_for_every_cut",
-             folded_agrees_with_unfolded_for_every_cut},
-            {"folded_agrees_where_stages_share_a_nic", folded_agrees_where_stages_share_a_nic},
-            {"folded_agrees_where_rings_cross_pods", folded_agrees_where_rings_cross_pods},
-            {"folded_agrees_where_experts_are_spread", folded_agrees_where_experts_are_spread},
             {"tensor_collectives_in_steps_move_as_much", tensor_collectives_in_steps_move_as_much},
             {"experts_are_sent_their_tokens", experts_are_sent_their_tokens},
             {"zero_3_gathers_each_class_where_it_lies", zero_3_gathers_each_class_where_it_lies},
@@ -744,7 +566,5 @@ int main(void)
             {"spreading_experts_keeps_their_work", spreading_experts_keeps_their_work},
             {"a_recipe_is_accounted_for", a_recipe_is_accounted_for},
             {"experts_fit_into_the_ranks_of_a_stage", experts_fit_into_the_ranks_of_a_stage},
-            {"halving_a_leaf_uplink_slows_only_what_crosses_it",
-             halving_a_leaf_uplink_slows_only_what_crosses_it},
             {0}});
 }

@@ -1,0 +1,123 @@
+#pragma once
+/* Models of every family, and what their operators ask for, for tests of operators. */
+#include <string.h>
+
+#include "tests/testkit.h"
+#include "workloads/operators/operator.h"
+
+static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FFN, RH_BLOCK_HEAD};
+
+/* Latent attention as DeepSeek-V2-Lite has it, and as DeepSeek-V3 does, with dense layers. */
+#define DEEPSEEK(hidden, heads, q_rank)                                                            \
+    "{'model_type': 'deepseek_v2', 'num_hidden_layers': 4, 'hidden_size': " hidden                 \
+    ", 'num_attention_heads': " heads ", 'intermediate_size': 10944, 'vocab_size': 102400, "       \
+    "'q_lora_rank': " q_rank ", 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, "                    \
+    "'qk_rope_head_dim': 64, 'v_head_dim': 128}"
+/* Experts in every layer: eight of which a token goes to two, and sixteen of which it goes to four and
+ * to a shared one besides. */
+#define MIXTRAL                                                                                    \
+    "{'model_type': 'mixtral', 'num_hidden_layers': 4, 'hidden_size': 4096, "                      \
+    "'num_attention_heads': 32, 'num_key_value_heads': 8, 'intermediate_size': 14336, "            \
+    "'num_local_experts': 8, 'num_experts_per_tok': 2, 'vocab_size': 32000}"
+#define SHARED                                                                                     \
+    "{'model_type': 'deepseek_v3', 'num_hidden_layers': 4, 'hidden_size': 2048, "                  \
+    "'num_attention_heads': 16, 'intermediate_size': 10944, 'vocab_size': 102400, "                \
+    "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "    \
+    "'n_routed_experts': 16, 'num_experts_per_tok': 4, 'n_shared_experts': 1, "                    \
+    "'moe_intermediate_size': 1408}"
+/* Side by side; with a sparse attention's indexer, which 1024 tokens do not need; experts in a latent,
+ * and a gated shared one. */
+#define NEOX                                                                                       \
+    "{'model_type': 'gpt_neox', 'num_hidden_layers': 4, 'hidden_size': 6144, "                     \
+    "'num_attention_heads': 64, 'intermediate_size': 24576, 'vocab_size': 50432}"
+#define V32                                                                                        \
+    "{'model_type': 'deepseek_v32', 'num_hidden_layers': 4, 'hidden_size': 7168, "                 \
+    "'num_attention_heads': 128, 'intermediate_size': 18432, 'vocab_size': 129280, "               \
+    "'q_lora_rank': 1536, 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, "  \
+    "'v_head_dim': 128, 'index_n_heads': 64, 'index_head_dim': 128, 'index_topk': 2048}"
+#define BLOOM                                                                                      \
+    "{'model_type': 'bloom', 'n_layer': 4, 'hidden_size': 4096, 'n_head': 32, 'vocab_size': "      \
+    "250880}"
+#define LATENT                                                                                     \
+    "{'model_type': 'nemotron_h', 'num_hidden_layers': 2, 'hidden_size': 4096, "                   \
+    "'num_attention_heads': 32, 'num_key_value_heads': 8, 'head_dim': 128, "                       \
+    "'intermediate_size': 2688, 'vocab_size': 131072, 'mamba_num_heads': 128, "                    \
+    "'mamba_head_dim': 64, 'n_groups': 8, 'ssm_state_size': 128, 'n_routed_experts': 512, "        \
+    "'num_experts_per_tok': 22, 'moe_intermediate_size': 2688, 'moe_latent_size': 1024, "          \
+    "'moe_shared_expert_intermediate_size': 5376, 'layers_block_type': ['moe', 'attention']}"
+#define GATED                                                                                      \
+    "{'model_type': 'qwen3_5_moe_text', 'num_hidden_layers': 4, 'hidden_size': 2048, "             \
+    "'num_attention_heads': 16, 'num_key_value_heads': 8, 'vocab_size': 248320, "                  \
+    "'linear_num_value_heads': 32, 'linear_num_key_heads': 16, 'linear_key_head_dim': 128, "       \
+    "'linear_value_head_dim': 128, 'num_experts': 256, 'num_experts_per_tok': 8, "                 \
+    "'moe_intermediate_size': 512, 'shared_expert_intermediate_size': 512, "                       \
+    "'layer_types': ['full_attention', 'full_attention', 'full_attention', 'full_attention']}"
+#define V2_LITE DEEPSEEK("2048", "16", "null")
+#define V3      DEEPSEEK("7168", "128", "1536")
+
+/* One of each family, and of each attention. */
+static const char *const MODELS[] = {
+    "llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b", "gpt2-xl", V2_LITE, V3,
+    MIXTRAL,        SHARED,       NEOX,         V32,         BLOOM,     GATED};
+
+typedef struct {
+    double flops, bytes;
+    guint kernels;
+} Sum;
+
+/* Of the catalogue, or a text with single quotes for double ones. */
+static inline RhModel *load(const char *name)
+{
+    g_autofree char *text = g_strdelimit(g_strdup(name), "'", '"');
+    g_autoptr(RhJson) doc =
+        *name == '{' ? rh_json_parse("config.json", text, strlen(text), NULL) : NULL;
+    RhModel *m = doc != NULL ? rh_model_parse(doc, "test", NULL) : rh_model_load(name, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    return m;
+}
+
+static inline RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch)
+{
+    return (RhShard){.tp = tp,
+                     .sequence = sequence,
+                     .microbatch = microbatch,
+                     .dtype = RH_DTYPE_BF16,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
+}
+
+static inline const RhLayerKind *kind_for(const RhModel *m, RhBlock block)
+{
+    return block == RH_BLOCK_MIXER || block == RH_BLOCK_FFN ? &m->kinds[0] : NULL;
+}
+
+static inline GArray *kernels_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    rh_block_kernels(m, kind_for(m, block), block, RH_PART_SEQUENCE, pass, shard, out);
+    rh_block_kernels(m, kind_for(m, block), block, RH_PART_TENSOR, pass, shard, out);
+    return out;
+}
+
+static inline Sum sum_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = kernels_of(m, block, pass, shard);
+    Sum sum = {.kernels = kernels->len};
+    for (guint i = 0; i < kernels->len; i++) {
+        sum.flops += g_array_index(kernels, RhKernel, i).flops;
+        sum.bytes += g_array_index(kernels, RhKernel, i).bytes;
+    }
+    return sum;
+}
+
+static inline RhKernel attention_of(const RhModel *m, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = kernels_of(m, RH_BLOCK_MIXER, pass, shard);
+    for (guint i = 0; i < kernels->len; i++)
+        if (g_array_index(kernels, RhKernel, i).cls == RH_KERNEL_ATTENTION)
+            return g_array_index(kernels, RhKernel, i);
+    CU_FAIL_FATAL("no attention");
+    return (RhKernel){0};
+}
