@@ -1,0 +1,201 @@
+/* What a pool can be, what its ranks hold, and the kernels that its server has for it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "platforms/profile.h"
+#include "strategies/serve/iteration_private.h"
+
+/* --- Memory --- */
+
+/* Of an element of a linear layer's weights, as they lie in memory: one of the two layouts that training
+ * holds beside them, where they are narrow. */
+static double linear_bytes(const RhRecipe *recipe)
+{
+    return recipe->weight_copy_bytes > 0 ? recipe->weight_copy_bytes / 2 : recipe->operand_bytes;
+}
+
+static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    RhParams p = rh_block_params(it->model, kind, block, &it->shard);
+    double wide = rh_dtype_bytes(it->shard.dtype);
+    double linear = kind && it->shard.recipe ? linear_bytes(it->shard.recipe) : wide;
+    return (p.sharded + p.experts) * linear + p.replicated * wide;
+}
+
+static void sum_memory(RhIterations *it)
+{
+    const RhModel *m = it->model;
+    double embedding = params_bytes(it, NULL, RH_BLOCK_EMBEDDING),
+           head = params_bytes(it, NULL, RH_BLOCK_HEAD);
+    for (int32_t k = 0; k < m->kinds_count; k++) {
+        static const RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
+        for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++) {
+            RhCacheBytes kept = rh_block_cache_bytes(m, &m->kinds[k], blocks[b], &it->shard);
+            it->weight_bytes += it->layers[k] * params_bytes(it, &m->kinds[k], blocks[b]);
+            it->token_bytes += it->layers[k] * kept.token;
+            it->sequence_bytes += it->layers[k] * kept.sequence;
+        }
+    }
+    double drafter = it->pool.draft > 0 ? (double)it->pool.drafter / m->layers_count : 0;
+    it->weight_bytes *= 1 + drafter;
+    it->token_bytes *= 1 + drafter;
+    it->sequence_bytes *= 1 + drafter;
+    int32_t pp = it->pool.pp; /* stages are equal but for the ends, of which the larger counts */
+    it->weight_bytes /= pp;
+    it->token_bytes /= pp;
+    it->sequence_bytes /= pp;
+    it->weight_bytes += pp > 1               ? fmax(embedding, head)
+                        : m->tied_embeddings ? embedding
+                                             : embedding + head;
+}
+
+double rh_iterations_weight_bytes(const RhIterations *it)
+{
+    return it->weight_bytes;
+}
+
+double rh_iterations_token_bytes(const RhIterations *it)
+{
+    return it->token_bytes;
+}
+
+double rh_iterations_sequence_bytes(const RhIterations *it)
+{
+    return it->sequence_bytes;
+}
+
+const RhPlatform *rh_iterations_platform(const RhIterations *it)
+{
+    return it->platform;
+}
+
+/* --- Making --- */
+
+static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const RhLayerKind *kind = rh_model_attention_kind(s->model);
+    if (rh_pool_gpus(pool) > rh_platform_gpus(s->platform))
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs for a replica, and %s has %d",
+                       rh_pool_gpus(pool), s->platform->name, rh_platform_gpus(s->platform));
+    if (kind->both_ways || s->model->patch_entries > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "%s reads both ways: it makes no tokens",
+                       s->model->name);
+    if (s->recipe->linear != s->recipe->dtype &&
+        s->platform->device->peak_flops_per_s[s->recipe->linear].value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", s->recipe->name,
+                       s->platform->device->name, rh_dtype_name(s->recipe->linear));
+    if (kind->heads > 0 && kind->heads % pool->tp != 0)
+        return rh_fail(error, RH_ERROR_USAGE, "tp%d does not divide %d attention heads", pool->tp,
+                       kind->heads);
+    if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks of a stage",
+            pool->ep, pool->tp * pool->dp);
+    if (pool->dp > 1 && pool->ep == 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp%d is of attention beside shared experts\n"
+                       "help: ep%d spreads them; of a model without experts use replicas",
+                       pool->dp, pool->tp * pool->dp);
+    if (pool->dp > 1 && !rh_model_experts_kind(s->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
+                       s->model->name);
+    if (rh_platform_devices_count(s->platform) > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s has nodes of several devices: serving is planned on one",
+                       s->platform->name);
+    if (rh_model_sees_pictures(s->model))
+        return rh_fail(error, RH_ERROR_USAGE, "%s sees pictures: it has no tokens to serve",
+                       s->model->name);
+    if (pool->pp > s->model->layers_count)
+        return rh_fail(error, RH_ERROR_USAGE, "pp%d of %d layers", pool->pp,
+                       s->model->layers_count);
+    return true;
+}
+
+static RhShard shard_of(const RhServing *s, const RhPool *pool)
+{
+    RhCacheFormat cache =
+        pool->cache != RH_CACHE_AUTO ? (RhCacheFormat)pool->cache : s->server->cache;
+    return (RhShard){.tp = pool->tp,
+                     .ep = pool->ep,
+                     .etp = pool->ep > 1 ? 1 : 0,
+                     .sequence = 1,
+                     .microbatch = 1,
+                     .dtype = s->recipe->dtype,
+                     .recipe = s->recipe,
+                     .cache_bytes = cache == RH_CACHE_FP8 ? 1 : 0,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true,
+                     .fused_loss = true};
+}
+
+/* What tables of kernels call the format of linear layers. */
+static const char *surface_format(const RhRecipe *recipe)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        const char *format;
+    } rows[] = {{&rh_recipe_fp8, "fp8"},
+                {&rh_recipe_fp8_current, "fp8"},
+                {&rh_recipe_fp8_block, "fp8_block"},
+                {&rh_recipe_mxfp8, "fp8_block"},
+                {&rh_recipe_nvfp4, "nvfp4"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rows[i].recipe == recipe)
+            return rows[i].format;
+    return NULL;
+}
+
+static bool is_blackwell(const RhDevice *device)
+{
+    return device->generation && strcmp(device->generation, "blackwell") == 0;
+}
+
+RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (!check_pool(s, pool, error))
+        return NULL;
+    g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
+    const char *profile = rh_server_profile(s->server, platform->device->name);
+    if (profile && !platform->profile && !rh_platform_apply_profile(platform, profile, error))
+        return NULL;
+    RhIterations *it = g_new0(RhIterations, 1);
+    it->model = s->model;
+    it->server = s->server;
+    it->platform = g_steal_pointer(&platform);
+    it->pool = *pool;
+    it->recipe = *s->recipe;
+    if (it->recipe.cast_bytes > 0) /* read, and written in one layout */
+        it->recipe.cast_bytes = rh_dtype_bytes(it->recipe.dtype) + it->recipe.operand_bytes;
+    it->shard = shard_of(s, pool);
+    it->shard.recipe = &it->recipe;
+    rh_device_use_surfaces(it->platform->device, surface_format(s->recipe));
+    it->norms_inside = pool->tp > 1 && s->server->reduce_norms &&
+                       (!s->server->reduce_norms_new || is_blackwell(it->platform->device));
+    it->casts_inside = rh_device_casts_inside(it->platform->device, s->recipe->linear);
+    for (int32_t l = 0; l < s->model->layers_count; l++)
+        it->layers[s->model->kind_of_layer[l]]++;
+    it->tokens_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->logits_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->decode_s = g_ptr_array_new_with_free_func(g_free);
+    it->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    sum_memory(it);
+    return it;
+}
+
+void rh_iterations_free(RhIterations *it)
+{
+    if (!it)
+        return;
+    rh_platform_free(it->platform);
+    g_array_unref(it->tokens_s);
+    g_array_unref(it->logits_s);
+    g_ptr_array_unref(it->decode_s);
+    g_array_unref(it->kernels);
+    g_free(it);
+}

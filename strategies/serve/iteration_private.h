@@ -1,0 +1,20 @@
+#pragma once
+/* What iterations of a pool are told from. Private to iteration*.c. */
+#include "strategies/serve/iteration.h"
+#include "workloads/ops.h"
+
+struct RhIterations {
+    const RhModel *model;
+    const RhServer *server;
+    RhPlatform *platform;
+    RhPool pool;
+    RhShard shard;
+    RhRecipe recipe; /* the shard's: nothing is kept for a backward pass */
+    bool casts_inside, norms_inside;
+    int32_t layers[RH_LAYER_KINDS_MAX];
+    GArray *tokens_s;    /* double by tokens; NaN: not asked yet */
+    GArray *logits_s;    /* by sequences */
+    GPtrArray *decode_s; /* by sequences: NODES doubles; NULL */
+    GArray *kernels;     /* RhKernel: work space */
+    double weight_bytes, token_bytes, sequence_bytes;
+};
