@@ -238,7 +238,8 @@ RhStepList *rh_step_list_read(RhJson *doc, const RhJsonNode *layer)
     if (list != NULL && (steps->len == 0 || rh_json_count(list) > RH_LAYER_STEPS_MAX))
         rh_json_problem(doc, list, NULL, "a layer has 1 to %d steps", RH_LAYER_STEPS_MAX);
     RhStepList *made = rh_step_list_new(r.inputs, (int32_t)steps->len, false);
-    memcpy(made->steps, steps->data, sizeof(RhLayerStep) * steps->len);
+    if (steps->len > 0)
+        memcpy(made->steps, steps->data, sizeof(RhLayerStep) * steps->len);
     made->outputs_count = 1;
     made->outputs[0] = latest(&r);
     if (rh_json_has(layer, "out"))
