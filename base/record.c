@@ -104,7 +104,7 @@ double rh_odds_room(const RhOdds *odds, double risk)
     double room = 0;
     for (guint i = 0; i < odds->bands->len; i++) {
         const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
-        if (rh_odds_risk(band) > risk)
+        if (rh_odds_failed_frac(band) > risk)
             break;
         room = band->to_frac;
     }

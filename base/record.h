@@ -76,7 +76,14 @@ double rh_odds_from_frac(const RhOdds *odds, const RhOddsBand *band); /* where i
  * whatever it is. */
 double rh_odds_room(const RhOdds *odds, double risk);
 
-static inline double rh_odds_risk(const RhOddsBand *band)
+/* Of the runs of a band, those that failed. */
+static inline double rh_odds_failed_frac(const RhOddsBand *band)
 {
     return (double)band->failed / (band->ran + band->failed);
+}
+/* How likely the next one is to fail, where nothing else is known: Laplace's rule of succession, so that
+ * none of a few is not never. */
+static inline double rh_odds_risk(const RhOddsBand *band)
+{
+    return (double)(band->failed + 1) / (band->ran + band->failed + 2);
 }

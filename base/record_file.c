@@ -26,15 +26,15 @@ static void read_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
 
 static void read_bands(RhJson *doc, const RhJsonNode *list, GArray *bands)
 {
-    double risk = -1;
+    double failed_frac = -1;
     for (const RhJsonNode *n = list ? rh_json_first(list) : NULL; n; n = rh_json_next(n)) {
         RhOddsBand band = {rh_json_number_or(doc, n, "to_frac", 0, 1e3, (double)INFINITY),
                            (int32_t)rh_json_int(doc, n, "ran", 0, RUNS_MOST),
                            (int32_t)rh_json_int(doc, n, "failed", 0, RUNS_MOST)};
-        if (band.ran + band.failed == 0 || rh_odds_risk(&band) <= risk)
+        if (band.ran + band.failed == 0 || rh_odds_failed_frac(&band) <= failed_frac)
             rh_json_problem(doc, n, "odds grow from band to band", "this band is out of order");
         else
-            risk = rh_odds_risk(&band);
+            failed_frac = rh_odds_failed_frac(&band);
         g_array_append_val(bands, band);
     }
     if (bands->len == 0)

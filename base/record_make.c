@@ -250,7 +250,7 @@ static RhOddsBand *band_at(const GArray *bands, guint i)
 static void order(GArray *bands)
 {
     for (guint i = 0; i + 1 < bands->len;) {
-        if (rh_odds_risk(band_at(bands, i)) < rh_odds_risk(band_at(bands, i + 1))) {
+        if (rh_odds_failed_frac(band_at(bands, i)) < rh_odds_failed_frac(band_at(bands, i + 1))) {
             i++;
             continue;
         }

@@ -189,6 +189,7 @@ static void put_recipe(RhJsonWriter *w, const RhShown *shown, const void *item)
     rh_json_put_number(w, "cast_bytes", r->cast_bytes);
     rh_json_put_number(w, "weight_cast_bytes", r->weight_cast_bytes);
     rh_json_put_number(w, "weight_copy_bytes", r->weight_copy_bytes);
+    rh_json_put_number(w, "weight_alone_bytes", r->weight_alone_bytes);
     rh_json_put_number(w, "dispatch_bytes", r->dispatch_bytes);
     rh_json_put_string(w, "source", r->source);
 }

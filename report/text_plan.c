@@ -289,7 +289,7 @@ static void append_fuller(GString *out, const RhPlan *plan)
     g_autofree char *line = g_strdup_printf(
         "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
         100 * (1 - r->step_time_s / best->step_time_s), gib(r->memory.peak_bytes),
-        gib(r->memory_capacity_bytes), odds, ceil(100 * rh_odds_risk(r->band)));
+        gib(r->memory_capacity_bytes), odds, ceil(100 * rh_odds_failed_frac(r->band)));
     append_labelled(out, "fuller", line);
 }
 
