@@ -269,6 +269,8 @@ static bool show_recipe(const RhArguments *a, const char *name, GError **error)
     append_bytes(out, "moved by casting a weight, once a step", r->weight_cast_bytes);
     append_bytes(out, "copies of a weight, held beside it", r->weight_copy_bytes);
     append_bytes(out, "of a token on its way to experts", r->dispatch_bytes);
+    if (r->weight_alone_bytes > 0)
+        append_bytes(out, "of a weight, which alone is narrow", r->weight_alone_bytes);
     g_string_append(out, "  source: ");
     rh_text_wrap(out, r->source, 10, 79);
     fputs(out->str, stdout);

@@ -56,6 +56,9 @@ typedef struct {
         grouped; /* GEMM: of experts, as one kernel; `m` are rows of each, `flops` of the real ones */
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */
+    float
+        weight_bytes; /* GEMM: of an element of its weights (k x n), where these alone are narrow; 0:
+                           as of the other operand */
     int64_t batch, m, n, k;
     double flops; /* multiply-adds count 2; causal attention counts half the square */
     double bytes; /* memory traffic with each operand touched once */

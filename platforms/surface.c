@@ -166,10 +166,12 @@ double rh_surface_bytes(const RhSurface *s, const RhKernel *kernel)
     const RhKernel *k = &whole;
     double batch = (double)MAX(k->batch, 1), m = (double)k->m, n = (double)k->n, d = (double)k->k;
     double columns = d + (double)rh_kernel_v_head(k);
+    double weight_bytes = k->weight_bytes > 0 ? (double)k->weight_bytes : s->operand_bytes;
     if (s->kind == RH_SURFACE_EXPERTS)
-        return s->operand_bytes * (batch * n + grouped_rows(k)) * d + 2 * grouped_rows(k) * n;
+        return (weight_bytes * batch * n + s->operand_bytes * grouped_rows(k)) * d +
+               2 * grouped_rows(k) * n;
     if (s->kind == RH_SURFACE_GEMM)
-        return batch * (s->operand_bytes * (m + n) * d + 2 * m * n);
+        return batch * ((s->operand_bytes * m + weight_bytes * n) * d + 2 * m * n);
     return batch * columns * (MAX(k->kv_heads, 1) * n * s->operand_bytes + 2 * k->heads * m);
 }
 

@@ -7,6 +7,7 @@
 #include "platforms/profile.h"
 #include "strategies/serve/router.h"
 #include "tests/serve_kit.h"
+#include "tests/train_kit.h"
 #include "workloads/ops.h"
 
 /* --- Operators --- */
@@ -190,6 +191,38 @@ static void works_are_kept(void)
     CU_ASSERT_EQUAL(read, r->tokens_in);
     RH_CHECK_CLOSE(busy_s, 2 * r->busy_frac * r->duration_s, 1e-9);
     close_setting(&s);
+}
+
+/* Narrow weights are held and read so, and multiplied as wide ones: a token of one sequence waits for
+ * them, a long prompt does not. */
+static void weights_alone_are_narrow(void)
+{
+    static const RhRecipe *const recipes[] = {&rh_recipe_bf16, &rh_recipe_int8_weights,
+                                              &rh_recipe_int4_weights};
+    double linear = 32 * 218103808.0, rest = 8030261248.0 - linear;
+    double token_s[3], prompt_s[3];
+    for (size_t i = 0; i < G_N_ELEMENTS(recipes); i++) {
+        Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+        s.serving.recipe = recipes[i];
+        g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+        RhIterations *it = rh_service_iterations(service, 0);
+        double each = i > 0 ? recipes[i]->weight_alone_bytes : 2;
+        RH_CHECK_CLOSE(rh_iterations_weight_bytes(it), each * linear + 2 * rest, 1e-9);
+        RhChunk chunk = {0, 8192};
+        token_s[i] = rh_iteration_s(it, &(RhBatch){.decodes = 1, .contexts = 100});
+        prompt_s[i] =
+            rh_iteration_s(it, &(RhBatch){.chunks = &chunk, .chunks_count = 1, .ended = 1});
+        close_setting(&s);
+    }
+    CU_ASSERT_TRUE(token_s[1] < 0.65 * token_s[0] && token_s[2] < 0.7 * token_s[1]);
+    RH_CHECK_CLOSE(prompt_s[2], prompt_s[0], 0.01);
+    g_autoptr(GError) error = NULL;
+    TrainKit k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 1024);
+    k.c.job.recipe = &rh_recipe_int4_weights;
+    CU_ASSERT_FALSE(rh_train_job_legal(&k.c, &error));
+    CU_ASSERT_PTR_NOT_NULL(error);
+    train_kit_clear(&k);
 }
 
 /* The same question, the same bytes. */
@@ -557,6 +590,7 @@ static const RhTest tests[] = {
     {"the cache runs out", the_cache_runs_out},
     {"runs are iterations", runs_are_iterations},
     {"works are kept", works_are_kept},
+    {"weights alone are narrow", weights_alone_are_narrow},
     {"answers repeat", answers_repeat},
     {"clients take turns", clients_take_turns},
     {"routers deal out", routers_deal_out},

@@ -105,6 +105,28 @@ const RhRecipe rh_recipe_nvfp4 = {
     .source = "NVIDIA 2025, arXiv 2509.25149, section 4 and appendix; bytes counted",
 };
 
+/* Weights alone are narrow: GEMMs read them so and multiply in 16 bits. */
+#define WEIGHTS(name_, title_, bytes, source_)                                                     \
+    {                                                                                              \
+        .name = name_, .title = title_, .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_BF16,           \
+        .operand_bytes = WIDE, .kept_bytes = WIDE, .dispatch_bytes = WIDE,                         \
+        .weight_alone_bytes = bytes, .source = source_                                             \
+    }
+
+/* A scale of two bytes for each column, which is next to nothing. */
+const RhRecipe rh_recipe_int8_weights =
+    WEIGHTS("int8-weights", "weights alone in 8 bits, a scale for each column (serving)", NARROW,
+            "Dettmers et al. 2022, arXiv 2208.07339; bytes counted");
+
+/* For each 128 weights a scale of two bytes and a zero point of half a byte. */
+#define GROUP_SCALE (2.5 / 128)
+
+const RhRecipe rh_recipe_int4_weights = WEIGHTS(
+    "int4-weights", "weights alone in 4 bits, a scale for each 128: AWQ, GPTQ (serving)",
+    HALF + GROUP_SCALE,
+    "Frantar et al. 2022, arXiv 2210.17323; Lin et al. 2023, arXiv 2306.00978; groups of 128, "
+    "bytes counted");
+
 const RhRecipe *const *rh_recipes(void)
 {
 #define ADDRESS(row, name_) &rh_recipe_##row,

@@ -1,5 +1,5 @@
 #pragma once
-/* Numeric recipes: in which formats a model is trained. One row each; what follows from a recipe (which
+/* Numeric recipes: in which formats a model is trained or served. One row each; what follows from a recipe (which
  * products are narrow, what casts cost, what is kept and held besides) is read from its row, by
  * operators (workloads/operators/emit.c) and by the account of a stage's states. */
 #include "platforms/kernel.h"
@@ -23,6 +23,10 @@ typedef struct RhRecipe {
     /* For an element of its weights: traffic of casting them, once a step; and copies held beside
      * the weights. */
     double weight_cast_bytes, weight_copy_bytes;
+    /* An element of a linear layer's weights where these alone are narrow: they are held and read so, and
+     * made wide by the GEMM that multiplies them. Such a recipe serves, and does not train. 0: as
+     * operands. */
+    double weight_alone_bytes;
     /* An element of a token on its way to experts; back it is of `dtype`. */
     double dispatch_bytes;
     const char *source;
@@ -36,7 +40,9 @@ typedef struct RhRecipe {
     ROW(fp8_current, "fp8-current")                                                                \
     ROW(fp8_block, "fp8-block")                                                                    \
     ROW(mxfp8, "mxfp8")                                                                            \
-    ROW(nvfp4, "nvfp4")
+    ROW(nvfp4, "nvfp4")                                                                            \
+    ROW(int8_weights, "int8-weights")                                                              \
+    ROW(int4_weights, "int4-weights")
 #define RH_RECIPE_AS_CHOICE(row, name) "|" name
 #define RH_RECIPE_CHOICES              (&(RH_RECIPES(RH_RECIPE_AS_CHOICE))[1])
 

@@ -12,6 +12,8 @@
  * holds beside them, where they are narrow. */
 static double linear_bytes(const RhRecipe *recipe)
 {
+    if (recipe->weight_alone_bytes > 0)
+        return recipe->weight_alone_bytes;
     return recipe->weight_copy_bytes > 0 ? recipe->weight_copy_bytes / 2 : recipe->operand_bytes;
 }
 

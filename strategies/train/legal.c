@@ -294,6 +294,11 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
             return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
                            device->name, rh_dtype_name(recipe->linear));
     }
+    if (recipe->weight_alone_bytes > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: narrow weights alone serve a model, they do not train one\n"
+                       "help: bf16, or a recipe of narrow linear layers such as fp8",
+                       recipe->name);
     if (rh_model_sees_pictures(c->model) && recipe->linear != recipe->dtype)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",

@@ -69,6 +69,16 @@ void rh_ops_cast(RhOps *ops, double elements)
         rh_ops_stream(ops, RH_KERNEL_CAST, ops->shard->recipe->cast_bytes * elements, 1);
 }
 
+void rh_ops_narrow_weights(RhOps *ops, double weights)
+{
+    const RhRecipe *recipe = ops->shard->recipe;
+    RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    if (recipe == NULL || recipe->weight_alone_bytes <= 0)
+        return;
+    gemm->weight_bytes = (float)recipe->weight_alone_bytes;
+    gemm->bytes -= (ops->element_bytes - recipe->weight_alone_bytes) * weights;
+}
+
 /* The last GEMM's operands (m x k and k x n together) are a linear layer's. */
 static void make_linear(RhOps *ops, double operand_elements)
 {
@@ -83,6 +93,7 @@ void rh_ops_linear(RhOps *ops, int64_t m, int64_t n, int64_t k)
     rh_ops_cast(ops, dm * dk);
     rh_ops_gemm(ops, 1, m, n, k);
     make_linear(ops, dm * dk + dk * dn);
+    rh_ops_narrow_weights(ops, dk * dn);
 }
 
 /* Rows of the i-th of so many parts, as equal as can be. */

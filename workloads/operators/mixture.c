@@ -184,6 +184,7 @@ static void grouped_gemm(RhOps *ops, const Routed *r, int64_t n, int64_t k)
                                 ops->element_bytes * tokens * (double)n};
     rh_ops_cast(ops, tokens * (double)k);
     g_array_append_val(ops->out, kernel);
+    rh_ops_narrow_weights(ops, (double)busy * entries);
 }
 
 /* Gradients of all experts' matrices (rows x columns), added into fp32 main gradients as

@@ -157,6 +157,8 @@ void rh_ops_add_gradient(RhOps *ops, double entries);
 RhDtype rh_ops_linear_dtype(const RhOps *ops);
 double rh_ops_operand_bytes(const RhOps *ops);
 double rh_ops_kept_bytes(const RhOps *ops);
+/* Where weights alone are narrow, the last kernel, a GEMM, reads so many of them so. */
+void rh_ops_narrow_weights(RhOps *ops, double weights);
 double rh_ops_kept_copy_bytes(const RhOps *ops); /* where it is kept wide for others as well */
 void rh_ops_cast(RhOps *ops, double elements);
 /* Gradient of a bias of `columns` entries. */
