@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/testkit.h"
-#include "workloads/operators/operator.h"
+#include "tests/operators_kit.h"
 
 #define SIZES(type, hidden, heads, kv, ffn)                                                        \
     "'model_type': '" type "', 'num_hidden_layers': 2, 'hidden_size': " #hidden                    \
@@ -39,28 +38,7 @@
               "'hc_mult': 4}"
 #define ENCODER "{" SIZES("bert", 768, 12, 12, 3072) "}"
 
-static RhModel *load(const char *config)
-{
-    g_autofree char *text = g_strdelimit(g_strdup(config), "'", '"');
-    g_autoptr(RhJson) doc = rh_json_parse("config.json", text, strlen(text), NULL);
-    RhModel *m = doc != NULL ? rh_model_parse(doc, "test", NULL) : NULL;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    return m;
-}
-
-static RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch)
-{
-    return (RhShard){.tp = tp,
-                     .sequence = sequence,
-                     .microbatch = microbatch,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
-}
-
-static GArray *kernels_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
+static GArray *mixer_kernels(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     rh_block_kernels(m, &m->kinds[kind], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, out);
@@ -69,7 +47,7 @@ static GArray *kernels_of(const RhModel *m, int kind, RhPass pass, const RhShard
 
 static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) kernels = kernels_of(m, kind, pass, shard);
+    g_autoptr(GArray) kernels = mixer_kernels(m, kind, pass, shard);
     double flops = 0;
     for (guint i = 0; i < kernels->len; i++)
         flops += g_array_index(kernels, RhKernel, i).flops;
@@ -78,7 +56,7 @@ static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *s
 
 static double scan_bytes_of(const RhModel *m, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) kernels = kernels_of(m, 0, pass, shard);
+    g_autoptr(GArray) kernels = mixer_kernels(m, 0, pass, shard);
     double bytes = 0;
     for (guint i = 0; i < kernels->len; i++)
         if (g_array_index(kernels, RhKernel, i).cls == RH_KERNEL_SCAN)
