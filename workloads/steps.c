@@ -43,7 +43,7 @@ RhStepList *rh_step_list_new(int32_t inputs, int32_t steps, bool shaped)
     RhStepList *list = g_new0(RhStepList, 1);
     list->inputs_count = inputs;
     list->steps_count = steps;
-    list->steps = g_new0(RhLayerStep, steps);
+    list->steps = g_new0(RhLayerStep, MAX(steps, 1)); /* there, even where there are none */
     list->tensors = shaped ? g_new0(RhStepTensor, inputs + steps) : NULL;
     return list;
 }
