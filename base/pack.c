@@ -56,3 +56,23 @@ char *rh_unpack_text(RhUnpack *in)
     in->at += length;
     return text;
 }
+
+void rh_pack_bytes(GByteArray *out, const GByteArray *bytes)
+{
+    rh_pack(out, &bytes->len, sizeof bytes->len);
+    rh_pack(out, bytes->data, bytes->len);
+}
+
+GByteArray *rh_unpack_bytes(RhUnpack *in)
+{
+    uint32_t length;
+    GByteArray *bytes = g_byte_array_new();
+    rh_unpack(in, &length, sizeof length);
+    if ((size_t)(in->end - in->at) < length) {
+        in->whole = false;
+        return bytes;
+    }
+    g_byte_array_append(bytes, in->at, length);
+    in->at += length;
+    return bytes;
+}

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/job_file.h"
 #include "cli/output.h"
+#include "cli/service_file.h"
 #include "cli/terminal.h"
 #include "report/together.h"
 
@@ -35,6 +36,21 @@ static bool own_nodes(const RhArguments *a, const RhInputs *in, int32_t **nodes,
 }
 
 /* Two jobs at one node: an error that names both. */
+static bool check_service_apart(const RhServiceGuest *service, const RhNeighbour *jobs,
+                                uint32_t count, GError **error)
+{
+    for (uint32_t i = 0; service && i < count; i++)
+        for (int32_t k = 0; k < jobs[i].nodes_count; k++)
+            for (int32_t n = 0; n < service->nodes_count; n++)
+                if (jobs[i].nodes[k] == service->nodes[n])
+                    return rh_fail(
+                        error, RH_ERROR_USAGE,
+                        "%s and %s are both on node %d\nhelp: --on NODES places the job of "
+                        "the command line, \"nodes\" a service of a file",
+                        jobs[i].name, service->name, service->nodes[n]);
+    return true;
+}
+
 static bool check_apart(const RhNeighbour *jobs, uint32_t count, int32_t nodes, GError **error)
 {
     g_autofree int32_t *owner = g_new0(int32_t, nodes + 1);
@@ -71,23 +87,68 @@ static bool write_files(const RhArguments *a, const char *json, GError **error)
     return true;
 }
 
-static int answer(const RhArguments *a, const RhInputs *in, const RhNeighbour *jobs, int32_t count,
-                  GError **error)
+/* What the command line and its files name. */
+typedef struct {
+    GPtrArray *files; /* RhJobFile */
+    GArray *jobs;     /* RhNeighbour */
+    RhServiceFile *service;
+} Besides;
+
+static int answer(const RhArguments *a, const RhInputs *in, const Besides *b, GError **error)
 {
+    const RhNeighbour *jobs = (const RhNeighbour *)(void *)b->jobs->data;
     RhEngineOptions options = {
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
     int32_t processes = a->jobs > 0 ? (int32_t)a->jobs : (int32_t)g_get_num_processors();
+    const RhServiceFile *s = b->service;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhNeighbourhood) n = rh_neighbours_rehearse(jobs, count, &options, processes, error);
+    g_autoptr(RhNeighbourhood) n = rh_neighbours_rehearse(
+        jobs, (int32_t)b->jobs->len, s ? &s->guest : NULL, &options, processes, error);
     rh_terminal_progress_end();
     if (!n)
         return 3;
-    g_autofree char *json = rh_report_together_json(&in->question, jobs, n);
+    RhTogetherService told = {0};
+    if (s)
+        told = (RhTogetherService){&s->guest, s->workload, s->deployment, s->asked->spec,
+                                   s->asked->arrivals};
+    RhTogetherQuestion q = {&in->question, jobs, s ? &told : NULL};
+    g_autofree char *json = rh_report_together_json(&q, n);
     if (!write_files(a, json, error))
         return 3;
-    g_autofree char *text = a->json ? NULL : rh_report_together_text(&in->question, jobs, n);
+    g_autofree char *text = a->json ? NULL : rh_report_together_text(&q, n);
     fputs(a->json ? json : text, stdout);
     return 0;
+}
+
+static bool load_file(const char *path, const RhArguments *a, const RhInputs *in, Besides *b,
+                      GError **error)
+{
+    if (rh_service_file_is(path)) {
+        if (b->service)
+            return rh_fail(error, RH_ERROR_USAGE, "%s: one service at most stands beside a job",
+                           path);
+        b->service = rh_service_file_load(path, in, a->seed, error);
+        return b->service != NULL;
+    }
+    RhJobFile *file = rh_job_file_load(path, in, error);
+    if (!file)
+        return false;
+    RhNeighbour job = neighbour_of(file);
+    g_ptr_array_add(b->files, file);
+    g_array_append_val(b->jobs, job);
+    return true;
+}
+
+static int run(const RhArguments *a, const RhInputs *in, Besides *b, GError **error)
+{
+    for (guint i = 0; i < a->besides->len; i++)
+        if (!load_file(g_ptr_array_index(a->besides, i), a, in, b, error))
+            return 3;
+    const RhNeighbour *all = (const RhNeighbour *)(void *)b->jobs->data;
+    if (!check_apart(all, b->jobs->len, in->c.platform->nodes_count, error) ||
+        !check_service_apart(b->service ? &b->service->guest : NULL, all, b->jobs->len, error))
+        return 2;
+    return answer(a, in, b, error);
 }
 
 int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layout, GError **error)
@@ -108,16 +169,8 @@ int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layo
     g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func((GDestroyNotify)rh_job_file_free);
     g_autoptr(GArray) jobs = g_array_new(FALSE, FALSE, sizeof(RhNeighbour));
     g_array_append_val(jobs, own);
-    for (guint i = 0; i < a->besides->len; i++) {
-        RhJobFile *file = rh_job_file_load(g_ptr_array_index(a->besides, i), in, error);
-        if (!file)
-            return 3;
-        RhNeighbour job = neighbour_of(file);
-        g_ptr_array_add(files, file);
-        g_array_append_val(jobs, job);
-    }
-    const RhNeighbour *all = (const RhNeighbour *)(void *)jobs->data;
-    if (!check_apart(all, jobs->len, in->c.platform->nodes_count, error))
-        return 2;
-    return answer(a, in, all, (int32_t)jobs->len, error);
+    Besides b = {files, jobs, NULL};
+    int status = run(a, in, &b, error);
+    rh_service_file_free(b.service);
+    return status;
 }

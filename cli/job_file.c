@@ -49,8 +49,7 @@ bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int3
 
 /* --- the file --- */
 
-/* What follows is said of the value of this key. */
-static void say(RhJson *doc, const char *key, GError *local)
+void rh_job_file_say(RhJson *doc, const char *key, GError *local)
 {
     const RhJsonNode *root = rh_json_root(doc), *member = rh_json_first(root);
     while (member && g_strcmp0(rh_json_key(member), key) != 0)
@@ -65,7 +64,7 @@ static void read_nodes(RhJson *doc, const char *text, const RhPlatform *platform
     if (!*text)
         return; /* missing: told already */
     if (!rh_nodes_parse(text, platform->nodes_count, &job->nodes, &job->nodes_count, &local))
-        say(doc, "nodes", local);
+        rh_job_file_say(doc, "nodes", local);
     job->c.job.gpus = job->nodes_count * platform->gpus_per_node;
 }
 
@@ -73,7 +72,8 @@ static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
 {
     job->c.job.recipe = rh_recipe_by_name(name);
     if (!job->c.job.recipe)
-        say(doc, "dtype",
+        rh_job_file_say(
+            doc, "dtype",
             g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", name, RH_RECIPE_CHOICES));
 }
 
@@ -82,9 +82,10 @@ static void settle_sequence(RhJson *doc, RhJobFile *job)
 {
     bool pictures = job->model && rh_model_sees_pictures(job->model);
     if (pictures && job->c.job.sequence > 1)
-        say(doc, "sequence",
-            g_error_new(RH_ERROR, RH_ERROR_INPUT, "a sample of %s is one picture, leave it out",
-                        job->model->name));
+        rh_job_file_say(doc, "sequence",
+                        g_error_new(RH_ERROR, RH_ERROR_INPUT,
+                                    "a sample of %s is one picture, leave it out",
+                                    job->model->name));
     if (!pictures && job->c.job.sequence == 0)
         rh_json_int(doc, rh_json_root(doc), "sequence", 1, 1 << 28); /* says that it is missing */
     job->c.job.sequence = MAX(job->c.job.sequence, 1);
@@ -97,16 +98,16 @@ static void settle(RhJson *doc, const char *layout, RhJobFile *job)
     job->model = rh_names_model(job->workload, &local);
     settle_sequence(doc, job);
     if (!job->model) {
-        say(doc, "workload", local);
+        rh_job_file_say(doc, "workload", local);
         return;
     }
     job->c.model = job->model;
     RhInputs in = {.c = job->c};
     if (job->nodes && !rh_inputs_layout(&in, layout, &job->layout, &local))
-        say(doc, "layout", local);
+        rh_job_file_say(doc, "layout", local);
 }
 
-static char *name_of_file(const char *path)
+char *rh_job_file_name(const char *path)
 {
     g_autofree char *base = g_path_get_basename(path);
     if (g_str_has_suffix(base, ".json"))
@@ -121,7 +122,7 @@ RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **e
         return NULL;
     g_autoptr(RhJobFile) job = g_new0(RhJobFile, 1);
     const RhJsonNode *root = rh_json_root(doc);
-    g_autofree char *name = name_of_file(path);
+    g_autofree char *name = rh_job_file_name(path);
     job->c = fabric->c;
     job->name = g_strdup(rh_json_string_or(doc, root, "name", name));
     job->workload = g_strdup(rh_json_string(doc, root, "workload"));

@@ -6,6 +6,7 @@
  *
  * "name", "dtype", "start" (0s) and "steps" (1) may be left out; the fabric and the stack are those of
  * the command line. */
+#include "base/json.h"
 #include "cli/inputs.h"
 
 typedef struct {
@@ -28,3 +29,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJobFile, rh_job_file_free)
  * RH_ERROR_USAGE. */
 bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int32_t *count,
                     GError **error);
+
+/* A problem of the value of a key at the top; frees the error. */
+void rh_job_file_say(RhJson *doc, const char *key, GError *error);
+/* Of a job that says none: its file's, without .json; caller frees. */
+char *rh_job_file_name(const char *path);

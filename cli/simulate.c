@@ -108,7 +108,8 @@ static const RhOption own[] = {
     RH_OPTION(jitter_frac, "jitter", 0, RH_OPTION_QUANTITY, "5%",
               "standard deviation of kernel times", .quantity = RH_QUANTITY_FRAC),
     RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
-              "another job on the same fabric, and what they cost each other", .unless = "program"),
+              "another job, or a service, on the same fabric: what they cost each other",
+              .unless = "program"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
               "with --beside: nodes of this job, like 0-3,8 (the first ones)", .unless = "program"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
@@ -133,7 +134,12 @@ const RhCommand rh_command_simulate = {
              "(\"name\", \"dtype\", \"start\" and \"steps\" may be left out; the platform is -p,\n"
              "the stack --stack). Every job is rehearsed alone and beside the others, and the\n"
              "answer says on which links they met and what it cost each. All repeat their\n"
-             "steps until the last has done those asked for, so that contention is steady.\n\n"
+             "steps until the last has done those asked for, so that contention is steady.\n"
+             "A FILE may also hold a service, whose keys and values cross the fabric from the\n"
+             "pool that reads prompts to the one that makes tokens:\n"
+             "  {\"workload\": \"llama-3.1-8b\", \"deployment\": \"tp8/tp8\", \"nodes\": \"1,5\",\n"
+             "   \"lengths\": \"in=8192,out=64\", \"rate\": \"5/s\", \"count\": 100}\n"
+             "with the words of serve-simulate; the answer adds what its requests wait for.\n\n"
              "With --program in place of a model and a layout, a program that somebody else\n"
              "made is rehearsed with its dependencies: what -o x.program.json or x.goal wrote,\n"
              "GOAL of LogGOPSim, Chakra traces (PREFIX.N.et or PREFIX.N.json of rank N; one of\n"

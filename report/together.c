@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/json_common.h"
+#include "strategies/serve/outcome.h"
 
 #define LINKS_MAX 8    /* in text */
 #define TERMS_MAX 3    /* of a job that grew */
@@ -13,12 +14,12 @@
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 /* "0-3,8" */
-static char *nodes_text(const RhNeighbour *job)
+static char *nodes_text(const int32_t *nodes, int32_t count)
 {
     GString *out = g_string_new(NULL);
-    for (int32_t i = 0; i < job->nodes_count;) {
-        int32_t first = job->nodes[i], length = 1;
-        while (i + length < job->nodes_count && job->nodes[i + length] == first + length)
+    for (int32_t i = 0; i < count;) {
+        int32_t first = nodes[i], length = 1;
+        while (i + length < count && nodes[i + length] == first + length)
             length++;
         g_string_append_printf(out, "%s%d", i ? "," : "", first);
         if (length > 1)
@@ -41,7 +42,7 @@ static void append_jobs(GString *out, const RhNeighbour *jobs, const RhNeighbour
     rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
     for (uint32_t i = 0; i < n->jobs->len; i++) {
         const RhNeighbourAnswer *a = AT(n->jobs, RhNeighbourAnswer, i);
-        g_autofree char *nodes = nodes_text(&jobs[i]);
+        g_autofree char *nodes = nodes_text(jobs[i].nodes, jobs[i].nodes_count);
         g_autofree char *start = rh_quantity_format(jobs[i].t_start_s, RH_QUANTITY_S, 3);
         g_autofree char *alone = rh_quantity_format(a->alone->step_time_s, RH_QUANTITY_S, 4);
         g_autofree char *beside = rh_quantity_format(a->beside->step_time_s, RH_QUANTITY_S, 4);
@@ -75,7 +76,13 @@ static void append_growth(GString *out, const RhNeighbour *job, const RhNeighbou
     rh_text_wrap(out, text, 2, 79);
 }
 
-static void append_links(GString *out, const RhNeighbour *jobs, const RhNeighbourhood *n)
+/* The service is the last. */
+static const char *name_of(const RhTogetherQuestion *q, const RhNeighbourhood *n, uint32_t job)
+{
+    return job < n->jobs->len ? q->jobs[job].name : q->service->guest->name;
+}
+
+static void append_links(GString *out, const RhTogetherQuestion *q, const RhNeighbourhood *n)
 {
     if (n->links->len == 0) {
         g_string_append(out, "they met on no link\n");
@@ -89,10 +96,10 @@ static void append_links(GString *out, const RhNeighbour *jobs, const RhNeighbou
         if (link->alike > 1)
             g_string_append_printf(line, " and %d alike", link->alike - 1);
         g_string_append_printf(line, ", %s: met %" G_GINT64_FORMAT " times", rate, link->met);
-        for (uint32_t j = 0; j < n->jobs->len; j++) {
+        for (uint32_t j = 0; j < n->jobs->len + (q->service != NULL); j++) {
             g_autofree char *bytes = rh_quantity_format(link->bytes[j], RH_QUANTITY_BYTES, 3);
             if (link->bytes[j] > 0)
-                g_string_append_printf(line, ", %s %s", jobs[j].name, bytes);
+                g_string_append_printf(line, ", %s %s", name_of(q, n, j), bytes);
         }
         g_string_append(out, "  ");
         rh_text_wrap(out, line->str, 4, 77);
@@ -102,8 +109,56 @@ static void append_links(GString *out, const RhNeighbour *jobs, const RhNeighbou
                                n->links->len - LINKS_MAX);
 }
 
-char *rh_report_together_text(const RhQuestion *q, const RhNeighbour *jobs,
-                              const RhNeighbourhood *n)
+static void add_change(RhTable *table, const char *what, const RhSpread *alone,
+                       const RhSpread *beside)
+{
+    const RhEstimate *pairs[][2] = {{&alone->mean, &beside->mean}, {&alone->p99, &beside->p99}};
+    g_autoptr(GString) line = g_string_new(what);
+    for (size_t i = 0; i < G_N_ELEMENTS(pairs); i++) {
+        double a = pairs[i][0]->value, b = pairs[i][1]->value;
+        if (!isfinite(a) || !isfinite(b)) {
+            g_string_append(line, "|-|-|-");
+            continue;
+        }
+        g_autofree char *one = rh_quantity_format(a, RH_QUANTITY_S, 4),
+                        *two = rh_quantity_format(b, RH_QUANTITY_S, 4);
+        double percent = a > 0 ? 100 * (b / a - 1) : 0;
+        g_string_append_printf(line, "|%s|%s|%+.1f %%", one, two,
+                               fabs(percent) < 0.05 ? 0 : percent);
+    }
+    rh_table_rowf(table, "%s", line->str);
+}
+
+/* What the jobs do to the service. */
+static void append_service(GString *out, const RhTogetherQuestion *q, const RhNeighbourhood *n)
+{
+    const RhServiceGuest *g = q->service->guest;
+    RhSlos none = {0};
+    RhOutcome alone = rh_outcome(n->service_alone, &none),
+              beside = rh_outcome(n->service_beside, &none);
+    g_autofree char *nodes = nodes_text(g->nodes, g->nodes_count);
+    g_autofree char *start = rh_quantity_format(g->t_start_s, RH_QUANTITY_S, 3);
+    g_autofree char *span = rh_quantity_format(n->service_beside->duration_s, RH_QUANTITY_S, 3);
+    g_autofree char *head = g_strdup_printf(
+        "%s: %s %s on nodes %s from %s on, %s, %s: %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
+        " requests done over %s",
+        g->name, q->service->workload, q->service->deployment, nodes, start, q->service->requests,
+        q->service->arrivals, beside.completed_count, beside.requests_count, span);
+    rh_text_wrap(out, head, 2, 79);
+    g_string_append_c(out, '\n');
+    g_autoptr(RhTable) table = rh_table_new("<>>>>>>");
+    rh_table_rowf(table, "|mean alone|beside|cost|p99 alone|beside|cost");
+    for (int m = 0; m < RH_METRIC_LAST; m++) {
+        add_change(table, rh_metric_about((RhMetric)m), &alone.metrics[m], &beside.metrics[m]);
+        if (m == RH_METRIC_TTFT)
+            add_change(table, "  transfer", &alone.ttft_parts[RH_TTFT_TRANSFER],
+                       &beside.ttft_parts[RH_TTFT_TRANSFER]);
+    }
+    rh_table_append(table, out, "");
+    g_string_append_c(out, '\n');
+}
+
+char *rh_report_together_text(const RhTogetherQuestion *q, const RhNeighbourhood *n)
 {
     GString *out = g_string_new(NULL);
     const RhNeighbourAnswer *own = AT(n->jobs, RhNeighbourAnswer, 0);
@@ -112,22 +167,24 @@ char *rh_report_together_text(const RhQuestion *q, const RhNeighbour *jobs,
     g_autofree char *whole = rh_quantity_format(n->t_end_s, RH_QUANTITY_S, 3);
     g_string_append_printf(out, "%s/step beside the others, %s alone (%+.1f %%)\n\n", beside, alone,
                            100 * slowdown_frac(own));
-    append_jobs(out, jobs, n);
+    append_jobs(out, q->jobs, n);
     g_string_append_c(out, '\n');
-    append_links(out, jobs, n);
+    if (q->service)
+        append_service(out, q, n);
+    append_links(out, q, n);
     g_string_append_c(out, '\n');
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        append_growth(out, &jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
+        append_growth(out, &q->jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
     g_autofree char *what = g_strdup_printf(
-        "performed: %s, until the last job had done its steps; the others went on meanwhile, and "
+        "performed: %s, until the last job had done its steps%s; the others went on meanwhile, and "
         "count those asked for. Worst is the longest of a job's steps that count.",
-        whole);
+        whole, q->service ? " and the service its requests" : "");
     rh_text_wrap(out, what, 2, 79);
     if (own->beside->approximate) {
         g_autofree char *why = g_strdup_printf("approximate: %s", own->beside->approximate_why);
         rh_text_wrap(out, why, 13, 79);
     }
-    rh_report_sources(out, q->c, q->hardware);
+    rh_report_sources(out, q->q->c, q->q->hardware);
     return g_string_free(out, FALSE);
 }
 
@@ -190,20 +247,50 @@ static void put_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs)
     rh_json_end_object(w);
 }
 
-char *rh_report_together_json(const RhQuestion *q, const RhNeighbour *jobs,
-                              const RhNeighbourhood *n)
+static void put_service(RhJsonWriter *w, const RhTogetherService *s, const RhNeighbourhood *n)
+{
+    if (!s) {
+        rh_json_put_null(w, "service");
+        return;
+    }
+    RhSlos none = {0};
+    RhOutcome alone = rh_outcome(n->service_alone, &none),
+              beside = rh_outcome(n->service_beside, &none);
+    rh_json_begin_object(w, "service");
+    rh_json_put_string(w, "name", s->guest->name);
+    rh_json_put_string(w, "workload", s->guest->serving.model->name);
+    rh_json_put_string(w, "deployment", s->deployment);
+    rh_json_put_string(w, "requests", s->requests);
+    rh_json_put_string(w, "arrivals", s->arrivals);
+    rh_json_begin_array(w, "nodes");
+    for (int32_t i = 0; i < s->guest->nodes_count; i++)
+        rh_json_put_int(w, NULL, s->guest->nodes[i]);
+    rh_json_end_array(w);
+    rh_json_put_int(w, "gpus_count", rh_deployment_gpus(&s->guest->deployment));
+    rh_json_put_number(w, "start_s", s->guest->t_start_s);
+    rh_json_begin_object(w, "alone");
+    rh_put_outcome(w, &alone, &none);
+    rh_json_end_object(w);
+    rh_json_begin_object(w, "beside");
+    rh_put_outcome(w, &beside, &none);
+    rh_json_end_object(w);
+    rh_json_end_object(w);
+}
+
+char *rh_report_together_json(const RhTogetherQuestion *q, const RhNeighbourhood *n)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);
-    rh_put_head(w, "rehearse.beside/1", q);
+    rh_put_head(w, "rehearse.beside/1", q->q);
     rh_json_put_number(w, "duration_s", n->t_end_s);
     rh_json_begin_array(w, "jobs");
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        put_job(w, &jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
+        put_job(w, &q->jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
     rh_json_end_array(w);
+    put_service(w, q->service, n);
     rh_json_begin_array(w, "links");
     for (uint32_t i = 0; i < n->links->len; i++)
-        put_link(w, AT(n->links, RhSessionLink, i), n->jobs->len);
+        put_link(w, AT(n->links, RhSessionLink, i), n->jobs->len + (q->service != NULL));
     rh_json_end_array(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

@@ -1,9 +1,19 @@
 #pragma once
-/* Jobs that shared a fabric, as text and JSON; jobs[0] is the command line's. Caller frees. */
+/* Jobs that shared a fabric, with a service or without, as text and JSON. Caller frees. */
 #include "report/question.h"
 #include "strategies/search/together.h"
 
-char *rh_report_together_text(const RhQuestion *q, const RhNeighbour *jobs,
-                              const RhNeighbourhood *answer);
-char *rh_report_together_json(const RhQuestion *q, const RhNeighbour *jobs,
-                              const RhNeighbourhood *answer);
+typedef struct {
+    const RhServiceGuest *guest;
+    const char *workload, *deployment, *requests, *arrivals; /* as RhServeQuestion has them */
+} RhTogetherService;
+
+/* All borrowed. */
+typedef struct {
+    const RhQuestion *q;
+    const RhNeighbour *jobs;          /* the first is the command line's */
+    const RhTogetherService *service; /* NULL: none */
+} RhTogetherQuestion;
+
+char *rh_report_together_text(const RhTogetherQuestion *question, const RhNeighbourhood *answer);
+char *rh_report_together_json(const RhTogetherQuestion *question, const RhNeighbourhood *answer);

@@ -1,5 +1,7 @@
 #include "sim/events.h"
 
+#include <math.h>
+
 RhEvents *rh_events_new(void)
 {
     RhEvents *events = g_new0(RhEvents, 1);
@@ -36,6 +38,11 @@ int64_t rh_events_add(RhEvents *events, double t_s, int32_t kind, int32_t who)
     }
     *at(events, i) = event;
     return event.number;
+}
+
+double rh_events_next_s(const RhEvents *events)
+{
+    return events->heap->len > 0 ? g_array_index(events->heap, RhTimedEvent, 0).t_s : HUGE_VAL;
 }
 
 bool rh_events_next(RhEvents *events, RhTimedEvent *event)

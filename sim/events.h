@@ -23,5 +23,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhEvents, rh_events_free)
 
 /* Returns its number. */
 int64_t rh_events_add(RhEvents *events, double t_s, int32_t kind, int32_t who);
+/* When the earliest is; HUGE_VAL: there is none. */
+double rh_events_next_s(const RhEvents *events);
 /* Takes the earliest; false when there is none. */
 bool rh_events_next(RhEvents *events, RhTimedEvent *event);

@@ -144,6 +144,11 @@ static guint first_to_end(const RhTransfers *f, double *t_s)
     return first;
 }
 
+int32_t rh_transfers_count(const RhTransfers *f)
+{
+    return (int32_t)f->flows->len;
+}
+
 double rh_transfers_next_s(const RhTransfers *f)
 {
     double t_s;

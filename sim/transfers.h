@@ -23,6 +23,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTransfers, rh_transfers_free)
 /* From GPU to GPU, which are not the same. */
 void rh_transfers_start(RhTransfers *transfers, double t_s, int32_t src, int32_t dst, double bytes,
                         int32_t who);
+int32_t rh_transfers_count(const RhTransfers *transfers); /* under way */
 /* When the next one ends if none starts before; HUGE_VAL: none is under way. */
 double rh_transfers_next_s(const RhTransfers *transfers);
 /* Takes the one that ends next off its links, and tells whose it was; one must be there. */

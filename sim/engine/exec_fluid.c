@@ -39,6 +39,10 @@ static void finish(RhExec *x, int32_t activity)
     hold_sms(x, &a, -1);
     x->activities[activity].live = false;
     x->free_activities[x->free_count++] = activity;
+    if (a.parcel > 0) {
+        rh_exec_tell(x, RH_EVENT_SENT, plan_of(x, &a)->job, a.parcel - 1);
+        return;
+    }
     if (a.meeting < 0) {
         rh_exec_complete(x, a.colours[0], a.tasks[0], a.t_start_s);
         if (a.tasks[1] != NONE)
@@ -276,6 +280,39 @@ static void arrive(RhExec *x, int32_t actor, int32_t task)
         arrive_at_message(x, actor, task);
 }
 
+/* --- parcels --- */
+
+static void make_room(RhExec *x)
+{
+    int32_t room = 2 * x->activities_room + 8;
+    x->activities = g_renew(RhActivity, x->activities, room + 1);
+    x->free_activities = g_renew(int32_t, x->free_activities, room + 1);
+    rh_timers_grow(&x->timers, x->transport_slot + room);
+    for (int32_t i = room - 1; i >= x->activities_room; i--) {
+        x->activities[i] = (RhActivity){.live = false};
+        x->free_activities[x->free_count++] = i;
+    }
+    x->activities_room = room;
+}
+
+/* Network cards fetch and write it by themselves: no SMs. */
+static void post(RhExec *x, const RhParcel *parcel)
+{
+    const RhTask *send = rh_program_task(x->program, parcel->send);
+    int32_t rank = rh_program_role(x->program, send->role)->first_rank;
+    int32_t sender = x->fold->colour_of_rank[rank];
+    int32_t peer = x->traffic->kind_of_task[parcel->send];
+    int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
+    if (x->free_count == 0)
+        make_room(x);
+    RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, parcel->bytes),
+                           .meeting = NONE,
+                           .colours = {sender, sender},
+                           .tasks = {NONE, NONE},
+                           .parcel = 1 + parcel->who};
+    start_activity(x, activity_new(x, activity));
+}
+
 /* --- life --- */
 
 static int32_t activities_most(const RhExec *x)
@@ -285,7 +322,7 @@ static int32_t activities_most(const RhExec *x)
 
 static void open_fluid(RhExec *x)
 {
-    int32_t activities = activities_most(x);
+    int32_t activities = x->activities_room = activities_most(x);
     x->activities = g_new0(RhActivity, activities + 1);
     x->free_activities = g_new(int32_t, activities + 1);
     for (int32_t i = activities - 1; i >= 0; i--)
@@ -349,7 +386,7 @@ static void drop(RhExec *x, int32_t activity)
 
 static void cancel(RhExec *x, int32_t job)
 {
-    for (int32_t i = 0; i < activities_most(x); i++)
+    for (int32_t i = 0; i < x->activities_room; i++)
         if (x->activities[i].live &&
             RH_AT(x->comm_plans, RhCommPlan, x->activities[i].plan)->job == job)
             drop(x, i);
@@ -375,6 +412,7 @@ const RhTransport rh_transport_fluid = {
     .open = open_fluid,
     .cancel = cancel,
     .arrive = arrive,
+    .post = post,
     .due = activity_due,
     .account = account,
     .forget = forget,

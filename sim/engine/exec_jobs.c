@@ -42,10 +42,9 @@ static void begin_step(RhExec *x, int32_t index)
         g_array_append_val(x->settled, index);
 }
 
-/* Something to tell: the run stops when this instant is over. */
-static void tell(RhExec *x, RhEventKind kind, int32_t job)
+void rh_exec_tell(RhExec *x, RhEventKind kind, int32_t job, int32_t who)
 {
-    RhSessionEvent event = {kind, job, x->t_s};
+    RhSessionEvent event = {kind, job, x->t_s, who};
     g_array_append_val(x->events, event);
     x->stops = true;
 }
@@ -64,12 +63,12 @@ static void end_step(RhExec *x, int32_t index)
         job->steps_left--;
     if (job->steps_left > 0) {
         if (job->tells_steps)
-            tell(x, RH_EVENT_STEP, index);
+            rh_exec_tell(x, RH_EVENT_STEP, index, -1);
         begin_step(x, index);
         return;
     }
     job->under_way = false;
-    tell(x, RH_EVENT_ENDED, index);
+    rh_exec_tell(x, RH_EVENT_ENDED, index, -1);
 }
 
 void rh_exec_settle(RhExec *x)
@@ -106,6 +105,17 @@ void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell
     rh_timers_arm(&x->timers, x->jobs_slot + job, fmax(t_s, x->t_s));
 }
 
+bool rh_exec_post(RhExec *x, const RhParcel *parcel, GError **error)
+{
+    if (!x->transport->post)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a service on %s: its ranks talk by packets, which programs alone send",
+                       x->platform->name);
+    x->transport->post(x, parcel);
+    rh_exec_start_ready(x);
+    return true;
+}
+
 void rh_exec_cancel(RhExec *x, int32_t index)
 {
     RhExecJob *job = &x->jobs[index];
@@ -128,7 +138,7 @@ void rh_exec_cancel(RhExec *x, int32_t index)
 
 static bool take_event(RhExec *x, RhSessionEvent *event)
 {
-    *event = (RhSessionEvent){.kind = RH_EVENT_NONE, .job = -1, .t_s = x->t_s};
+    *event = (RhSessionEvent){.kind = RH_EVENT_NONE, .job = -1, .t_s = x->t_s, .who = -1};
     if (x->events_head < x->events->len) {
         *event = *RH_AT(x->events, RhSessionEvent, x->events_head);
         x->events_head++;

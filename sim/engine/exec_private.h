@@ -84,6 +84,7 @@ typedef struct {
     bool whole;                /* one timer for all phases, as its links are idle */
     bool moving, timed;        /* latency is over; a timer is armed */
     bool holds;                /* SMs */
+    int32_t parcel;            /* 1 + whose; 0: a program's message */
     bool live;                 /* under way: not in the list of free ones */
     double t_start_s, t_end_s; /* t_end_s: when whole */
 } RhActivity;
@@ -132,9 +133,10 @@ typedef struct {
     /* From the end of a kernel to the communication that waited for it; NULL: none. */
     double (*reaction_s)(const RhExec *x);
     void (*arrive)(RhExec *x, int32_t actor, int32_t task);
-    void (*due)(RhExec *x, int32_t slot); /* 0 is its first */
-    void (*account)(RhExec *x);           /* before counts are read; NULL: they are right */
-    void (*forget)(RhExec *x);            /* what it counted */
+    void (*post)(RhExec *x, const RhParcel *parcel); /* NULL: it cannot */
+    void (*due)(RhExec *x, int32_t slot);            /* 0 is its first */
+    void (*account)(RhExec *x); /* before counts are read; NULL: they are right */
+    void (*forget)(RhExec *x);  /* what it counted */
     /* Of a job, on a quotient link. */
     double (*link_bytes)(const RhExec *x, int32_t job, int32_t link);
     /* How often a flow began there while another job's was moving. */
@@ -178,7 +180,7 @@ struct RhExec {
     RhTimers timers;
     RhActivity *activities;   /* slot in timers: transport_slot + activity */
     int32_t *free_activities; /* a stack */
-    int32_t free_count;
+    int32_t free_count, activities_room;
     GArray *comm_plans, *comm_phases, *comm_links; /* RhCommPlan, RhCommPhase, int32_t */
     RhMap64 *comm_plan_of;
     GArray *flows; /* RhLiveFlow */
@@ -203,6 +205,8 @@ static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor,
 
 /* exec_jobs.c */
 void rh_exec_begin_job(RhExec *x, int32_t job);
+/* Something to tell: the run stops when this instant is over. */
+void rh_exec_tell(RhExec *x, RhEventKind kind, int32_t job, int32_t who);
 void rh_exec_settle(RhExec *x); /* the steps of jobs whose tasks are all done */
 /* exec.c */
 void rh_exec_start_ready(RhExec *x);

@@ -234,6 +234,15 @@ bool rh_session_submit(RhSession *s, RhSubmission what, GError **error)
     return true;
 }
 
+bool rh_session_post(RhSession *s, RhParcel parcel, GError **error)
+{
+    g_return_val_if_fail(s && parcel.job >= 0 && parcel.job < (int32_t)s->jobs->len, false);
+    if (!set_stage(s, error))
+        return false;
+    parcel.send += s->places[parcel.job].tasks_first;
+    return rh_exec_post(s->exec, &parcel, error);
+}
+
 void rh_session_cancel(RhSession *s, int32_t job)
 {
     g_return_if_fail(s && job >= 0 && job < (int32_t)s->jobs->len);

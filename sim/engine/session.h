@@ -21,12 +21,14 @@ typedef enum {
     RH_EVENT_NONE,
     RH_EVENT_STEP,  /* a step of the job has ended, and another has begun */
     RH_EVENT_ENDED, /* its last one has */
+    RH_EVENT_SENT,  /* a parcel has arrived */
 } RhEventKind;
 
 typedef struct {
     RhEventKind kind;
     int32_t job;
     double t_s;
+    int32_t who; /* of a parcel */
 } RhSessionEvent;
 
 typedef struct {
@@ -50,6 +52,15 @@ int32_t rh_session_admit(RhSession *session, const RhProgram *program, const int
 bool rh_session_submit(RhSession *session, RhSubmission submission, GError **error);
 /* Drops what is under way; fine when nothing is. */
 void rh_session_cancel(RhSession *session, int32_t job);
+/* A message that a policy sends when it likes, beside programs that say when. */
+typedef struct {
+    int32_t job, send; /* one that was admitted; a send of its program, whose role is of one rank */
+    double bytes;      /* in place of the task's own */
+    int32_t who;       /* the policy's; at least 0 */
+} RhParcel;
+/* Leaves now, on the way of that send, whose program need not be under way; RH_EVENT_SENT is told when it
+ * has arrived. RH_ERROR_USAGE where the platform's ranks talk by packets. */
+bool rh_session_post(RhSession *session, RhParcel parcel, GError **error);
 /* Until something that was to be told happens, or until_s, or nothing is left: the latter two are
  * an event of kind NONE. Fails like rh_engine_run; after that the session can only be closed. */
 bool rh_session_run(RhSession *session, double until_s, RhSessionEvent *event, GError **error);

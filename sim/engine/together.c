@@ -43,10 +43,20 @@ void rh_together_free(RhTogether *t)
     }
     g_array_unref(t->parts);
     g_array_unref(t->links);
+    g_clear_pointer(&t->guest_alone, g_byte_array_unref);
+    g_clear_pointer(&t->guest_beside, g_byte_array_unref);
     g_free(t);
 }
 
 /* --- in a child --- */
+
+struct RhStage {
+    const Work *work;
+    RhSession *session;
+    RhTogether *out;
+    double *t_last_s; /* by job: its latest step's end */
+    int32_t jobs_count, unfinished, guest;
+};
 
 static GByteArray *perform_alone(const Work *work, int32_t job, GError **error)
 {
@@ -57,43 +67,94 @@ static GByteArray *perform_alone(const Work *work, int32_t job, GError **error)
     return run ? rh_run_pack(run) : NULL;
 }
 
-static bool admit_all(const Work *work, RhSession *s, GError **error)
+static bool admit_jobs(RhStage *stage, GError **error)
 {
-    for (int32_t i = 0; i < work->ask->count; i++) {
-        const RhProgram *p = work->ask->build(i, work->ask->user, error);
-        if (!p || rh_session_admit(s, p, NULL, work->ask->jobs[i].name, error) < 0)
-            return false;
-    }
-    for (int32_t i = 0; i < work->ask->count; i++) {
-        RhSubmission what = {
-            .job = i, .t_start_s = work->ask->jobs[i].t_start_s, .steps = 0, .tell_steps = true};
-        if (!rh_session_submit(s, what, error))
+    const RhTogetherAsk *ask = stage->work->ask;
+    for (int32_t i = 0; i < stage->jobs_count; i++) {
+        const RhProgram *p = ask->build(i, ask->user, error);
+        if (!p || rh_session_admit(stage->session, p, NULL, ask->jobs[i].name, error) < 0)
             return false;
     }
     return true;
 }
 
-/* Steps of all until each has done its own. */
-static bool run_all(const Work *work, RhSession *s, RhTogether *t, GError **error)
+static bool admit_guest(RhStage *stage, GError **error)
 {
-    int32_t count = work->ask->count, unfinished = count;
-    g_autofree double *t_last_s = g_new0(double, count + 1);
-    for (int32_t i = 0; i < count; i++)
-        t_last_s[i] = work->ask->jobs[i].t_start_s;
-    while (unfinished > 0) {
-        RhSessionEvent event;
-        if (!rh_session_run(s, HUGE_VAL, &event, error))
+    const RhTogetherGuest *guest = stage->work->ask->guest;
+    if (!guest)
+        return true;
+    const RhProgram *p = guest->ways(guest->user, error);
+    stage->guest = p ? rh_session_admit(stage->session, p, NULL, "service", error) : -1;
+    return stage->guest >= 0;
+}
+
+static bool submit_all(RhStage *stage, GError **error)
+{
+    stage->t_last_s = g_new0(double, stage->jobs_count + 1);
+    for (int32_t i = 0; i < stage->jobs_count; i++) {
+        RhSubmission what = {.job = i,
+                             .t_start_s = stage->work->ask->jobs[i].t_start_s,
+                             .steps = 0,
+                             .tell_steps = true};
+        stage->t_last_s[i] = what.t_start_s;
+        if (!rh_session_submit(stage->session, what, error))
             return false;
-        RhTogetherPart *part = AT(t->parts, RhTogetherPart, event.job);
-        int32_t wanted = work->ask->jobs[event.job].steps;
-        double step_s = event.t_s - t_last_s[event.job];
-        t_last_s[event.job] = t->t_end_s = event.t_s;
-        if (++part->performed <= wanted)
-            g_array_append_val(part->step_times, step_s);
-        if (part->performed == wanted) {
-            part->beside = rh_session_report(s, event.job);
-            unfinished--;
-        }
+    }
+    return true;
+}
+
+static RhStage *open_stage(const Work *work, int32_t jobs, GError **error)
+{
+    RhStage *stage = g_new0(RhStage, 1); /* what is made here ends with the child */
+    *stage = (RhStage){.work = work,
+                       .session = rh_session_open(work->platform, work->options),
+                       .out = together_new(jobs),
+                       .jobs_count = jobs,
+                       .unfinished = jobs,
+                       .guest = -1};
+    return admit_jobs(stage, error) && admit_guest(stage, error) && submit_all(stage, error) ? stage
+                                                                                             : NULL;
+}
+
+static void count_step(RhStage *stage, const RhSessionEvent *event)
+{
+    RhTogetherPart *part = AT(stage->out->parts, RhTogetherPart, event->job);
+    int32_t wanted = stage->work->ask->jobs[event->job].steps;
+    double step_s = event->t_s - stage->t_last_s[event->job];
+    stage->t_last_s[event->job] = stage->out->t_end_s = event->t_s;
+    if (++part->performed <= wanted)
+        g_array_append_val(part->step_times, step_s);
+    if (part->performed == wanted) {
+        part->beside = rh_session_report(stage->session, event->job);
+        stage->unfinished--;
+    }
+}
+
+bool rh_stage_run(RhStage *stage, double until_s, RhSessionEvent *event, GError **error)
+{
+    while (rh_session_run(stage->session, until_s, event, error)) {
+        if (event->kind != RH_EVENT_STEP)
+            return true;
+        count_step(stage, event);
+    }
+    return false;
+}
+
+bool rh_stage_post(RhStage *stage, RhParcel parcel, GError **error)
+{
+    parcel.job = stage->guest;
+    return rh_session_post(stage->session, parcel, error);
+}
+
+/* Steps of all until each has done its own. */
+static bool finish_jobs(RhStage *stage, GError **error)
+{
+    RhSessionEvent event;
+    while (stage->unfinished > 0) {
+        if (!rh_session_run(stage->session, HUGE_VAL, &event, error))
+            return false;
+        if (event.kind == RH_EVENT_STEP)
+            count_step(stage, &event);
     }
     return true;
 }
@@ -103,46 +164,64 @@ static void pack_together(GByteArray *out, const RhTogether *t)
     for (uint32_t i = 0; i < t->parts->len; i++) {
         const RhTogetherPart *part = AT(t->parts, RhTogetherPart, i);
         g_autoptr(GByteArray) run = rh_run_pack(part->beside);
-        rh_pack(out, &run->len, sizeof run->len);
-        rh_pack(out, run->data, run->len);
+        rh_pack_bytes(out, run);
         rh_pack(out, &part->performed, sizeof part->performed);
         rh_pack_array(out, part->step_times, sizeof(double));
     }
+    bool guest = t->guest_beside != NULL;
+    rh_pack(out, &guest, sizeof guest);
+    if (guest)
+        rh_pack_bytes(out, t->guest_beside);
     rh_pack(out, &t->t_end_s, sizeof t->t_end_s);
     rh_pack(out, &t->links->len, sizeof t->links->len);
     for (uint32_t i = 0; i < t->links->len; i++) {
         const RhSessionLink *link = AT(t->links, RhSessionLink, i);
         rh_pack(out, link, sizeof *link);
         rh_pack_text(out, link->name);
-        rh_pack(out, link->bytes, sizeof *link->bytes * t->parts->len);
+        rh_pack(out, link->bytes, sizeof *link->bytes * (t->parts->len + guest));
     }
 }
 
-static GByteArray *perform(int32_t item, void *user, GError **error)
+static GByteArray *perform_guest_alone(const Work *work, GError **error)
 {
-    const Work *work = user; /* what is made here ends with the child */
-    if (item < work->ask->count)
-        return perform_alone(work, item, error);
-    RhSession *s = rh_session_open(work->platform, work->options);
-    RhTogether *t = together_new(work->ask->count);
-    if (!admit_all(work, s, error) || !run_all(work, s, t, error))
-        return NULL;
-    t->links = rh_session_meetings(s);
+    const RhTogetherGuest *guest = work->ask->guest;
+    RhStage *stage = open_stage(work, 0, error);
+    return stage ? guest->play(stage, guest->user, error) : NULL;
+}
+
+static GByteArray *perform_together(const Work *work, GError **error)
+{
+    const RhTogetherGuest *guest = work->ask->guest;
     GByteArray *out = g_byte_array_new();
+    RhStage *stage = open_stage(work, work->ask->count, error);
+    RhTogether *t = stage ? stage->out : NULL;
+    if (stage && guest)
+        t->guest_beside = guest->play(stage, guest->user, error);
+    if (!stage || (guest && !t->guest_beside))
+        return NULL;
+    t->t_end_s = rh_session_clock_s(stage->session);
+    if (!finish_jobs(stage, error))
+        return NULL;
+    t->links = rh_session_meetings(stage->session);
     pack_together(out, t);
     return out;
+}
+
+/* Items: each job alone, all together, the guest alone. */
+static GByteArray *perform(int32_t item, void *user, GError **error)
+{
+    const Work *work = user;
+    return item < work->ask->count    ? perform_alone(work, item, error)
+           : item == work->ask->count ? perform_together(work, error)
+                                      : perform_guest_alone(work, error);
 }
 
 /* --- in the caller --- */
 
 static bool unpack_part(RhUnpack *in, RhTogetherPart *part)
 {
-    uint32_t length;
-    rh_unpack(in, &length, sizeof length);
-    if ((size_t)(in->end - in->at) < length)
-        return false;
-    part->beside = rh_run_unpack(in->at, length);
-    in->at += length;
+    g_autoptr(GByteArray) run = rh_unpack_bytes(in);
+    part->beside = in->whole ? rh_run_unpack(run->data, run->len) : NULL;
     rh_unpack(in, &part->performed, sizeof part->performed);
     rh_unpack_array(in, part->step_times, sizeof(double));
     return part->beside && in->whole;
@@ -154,6 +233,10 @@ static bool unpack_together(RhUnpack in, RhTogether *t)
         if (!unpack_part(&in, AT(t->parts, RhTogetherPart, i)))
             return false;
     uint32_t links;
+    bool guest;
+    rh_unpack(&in, &guest, sizeof guest);
+    if (guest)
+        t->guest_beside = rh_unpack_bytes(&in);
     rh_unpack(&in, &t->t_end_s, sizeof t->t_end_s);
     rh_unpack(&in, &links, sizeof links);
     for (uint32_t i = 0; i < links && in.whole; i++) {
@@ -161,7 +244,7 @@ static bool unpack_together(RhUnpack in, RhTogether *t)
         rh_unpack(&in, &link, sizeof link);
         link.name = rh_unpack_text(&in);
         link.bytes = g_new0(double, t->parts->len + 1);
-        rh_unpack(&in, link.bytes, sizeof *link.bytes * t->parts->len);
+        rh_unpack(&in, link.bytes, sizeof *link.bytes * (t->parts->len + guest));
         g_array_append_val(t->links, link);
     }
     return in.whole;
@@ -175,6 +258,8 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
         RhTogetherPart *part = AT(work->out->parts, RhTogetherPart, item);
         part->alone = rh_run_unpack(bytes->data, bytes->len);
         fine = part->alone != NULL;
+    } else if (bytes && item > work->ask->count) {
+        work->out->guest_alone = g_byte_array_append(g_byte_array_new(), bytes->data, bytes->len);
     } else if (bytes) {
         fine = unpack_together((RhUnpack){bytes->data, bytes->data + bytes->len, true}, work->out);
     }
@@ -192,7 +277,7 @@ RhTogether *rh_rehearse_together(const RhTogetherAsk *ask, const RhPlatform *pla
     g_return_val_if_fail(ask && ask->count > 0 && platform && options, NULL);
     g_autoptr(RhTogether) t = together_new(ask->count);
     Work work = {.ask = ask, .platform = platform, .options = options, .out = t};
-    RhWorkers workers = {.count = ask->count + 1,
+    RhWorkers workers = {.count = ask->count + 1 + (ask->guest != NULL),
                          .jobs = MAX(1, processes),
                          .timeout_s = options->timeout_s,
                          .perform = perform,

@@ -12,12 +12,28 @@ typedef struct {
     int32_t steps; /* that count, at least 1 */
 } RhTogetherJob;
 
+/* A policy that is played beside the jobs, or alone: it sends parcels (session.h), and the answer that it
+ * packs is what it is told for. All in a child. */
+typedef struct RhStage RhStage;
+typedef struct {
+    /* A program of its ways, placed by its gpu_of_rank, whose sends parcels take. */
+    RhProgram *(*ways)(void *user, GError **error);
+    /* To its end; NULL and an error. */
+    GByteArray *(*play)(RhStage *stage, void *user, GError **error);
+    void *user;
+} RhTogetherGuest;
+/* Its parcels; `job` is filled in. Leaves when the clock says. */
+bool rh_stage_post(RhStage *stage, RhParcel parcel, GError **error);
+/* Until a parcel has arrived, or until_s (an event of kind NONE); the jobs' steps meanwhile are counted. */
+bool rh_stage_run(RhStage *stage, double until_s, RhSessionEvent *event, GError **error);
+
 typedef struct {
     const RhTogetherJob *jobs;
     int32_t count;
     /* Program `job`, placed by its gpu_of_rank; called in a child. */
     RhProgram *(*build)(int32_t job, void *user, GError **error);
     void *user;
+    const RhTogetherGuest *guest; /* NULL: none */
 } RhTogetherAsk;
 
 typedef struct {
@@ -28,7 +44,8 @@ typedef struct {
 
 typedef struct {
     GArray *parts; /* RhTogetherPart */
-    GArray *links; /* RhSessionLink, on which they met */
+    GArray *links; /* RhSessionLink, on which they met; the guest is the last job */
+    GByteArray *guest_alone, *guest_beside; /* its answers; NULL without one */
     double t_end_s;
 } RhTogether;
 void rh_together_free(RhTogether *together);

@@ -1,5 +1,6 @@
 #include "strategies/search/together.h"
 
+#include "base/error.h"
 #include "strategies/search/account.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -38,18 +39,31 @@ void rh_neighbourhood_free(RhNeighbourhood *n)
         rh_rehearsal_free(AT(n->jobs, RhNeighbourAnswer, i)->beside);
     }
     g_array_unref(n->jobs);
+    rh_service_result_free(n->service_alone);
+    rh_service_result_free(n->service_beside);
     rh_together_free(n->raw);
     g_free(n);
 }
 
+static bool take_service(RhNeighbourhood *n, GError **error)
+{
+    n->service_alone = rh_service_guest_answer(n->raw->guest_alone);
+    n->service_beside = rh_service_guest_answer(n->raw->guest_beside);
+    return n->service_alone && n->service_beside
+               ? true
+               : rh_fail(error, RH_ERROR_INTERNAL, "the service's answer broke off");
+}
+
 RhNeighbourhood *rh_neighbours_rehearse(const RhNeighbour *jobs, int32_t count,
+                                        const RhServiceGuest *service,
                                         const RhEngineOptions *options, int32_t processes,
                                         GError **error)
 {
     g_autofree RhTogetherJob *asked = g_new0(RhTogetherJob, count + 1);
     for (int32_t i = 0; i < count; i++)
         asked[i] = (RhTogetherJob){jobs[i].name, jobs[i].t_start_s, jobs[i].steps};
-    RhTogetherAsk ask = {asked, count, build, (void *)jobs};
+    RhTogetherGuest guest = rh_service_guest(service);
+    RhTogetherAsk ask = {asked, count, build, (void *)jobs, service ? &guest : NULL};
     RhTogether *raw = rh_rehearse_together(&ask, jobs[0].c->platform, options, processes, error);
     if (!raw)
         return NULL;
@@ -68,5 +82,7 @@ RhNeighbourhood *rh_neighbours_rehearse(const RhNeighbour *jobs, int32_t count,
         got.worst_step_s *= rh_straggler_factor(jobs[i].c);
         g_array_append_val(n->jobs, got);
     }
+    if (service && !take_service(n, error))
+        g_clear_pointer(&n, rh_neighbourhood_free);
     return n;
 }

@@ -1,7 +1,8 @@
 #pragma once
-/* Jobs that share a fabric: what each step takes alone, and beside the others. */
+/* Jobs that share a fabric, with a service or without: what each step takes alone, and beside the others. */
 #include "sim/engine/together.h"
 #include "strategies/search/rehearse.h"
+#include "strategies/serve/guest.h"
 
 /* One of them. Everything is borrowed; all cases have the same platform. */
 typedef struct {
@@ -22,14 +23,16 @@ typedef struct {
 
 typedef struct {
     GArray *jobs;  /* RhNeighbourAnswer */
-    GArray *links; /* RhSessionLink: where they met */
+    GArray *links; /* RhSessionLink: where they met; the service is the last */
+    RhServiceResult *service_alone, *service_beside; /* owned; NULL without a service */
     double t_end_s;
     RhTogether *raw; /* owns the links */
 } RhNeighbourhood;
 void rh_neighbourhood_free(RhNeighbourhood *neighbourhood);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhNeighbourhood, rh_neighbourhood_free)
 
-/* Fails like rh_rehearse, and with RH_ERROR_INPUT when two jobs want one GPU at once. */
+/* `service` may be NULL. Fails like rh_rehearse, rh_service_run, and with RH_ERROR_INPUT when two jobs want one GPU at once. */
 RhNeighbourhood *rh_neighbours_rehearse(const RhNeighbour *jobs, int32_t count,
+                                        const RhServiceGuest *service,
                                         const RhEngineOptions *options, int32_t processes,
                                         GError **error);

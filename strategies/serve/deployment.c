@@ -214,3 +214,11 @@ int32_t rh_deployment_gpus(const RhDeployment *d)
         gpus += rh_pool_gpus(&d->pools[p]) * d->pools[p].replicas;
     return gpus;
 }
+
+int32_t rh_deployment_first_gpu(const RhDeployment *d, int32_t replica)
+{
+    const RhPool *first = &d->pools[0], *second = &d->pools[1];
+    int32_t inside = replica - first->replicas;
+    return inside < 0 ? rh_pool_gpus(first) * replica
+                      : rh_pool_gpus(first) * first->replicas + rh_pool_gpus(second) * inside;
+}

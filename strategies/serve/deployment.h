@@ -50,6 +50,8 @@ bool rh_deployment_parse(const char *text, RhDeployment *deployment, GError **er
 char *rh_deployment_format(const RhDeployment *deployment);
 /* Of all pools. */
 int32_t rh_deployment_gpus(const RhDeployment *deployment);
+/* Replicas are numbered through all pools, and stand on the GPUs in that order: the first one's. */
+int32_t rh_deployment_first_gpu(const RhDeployment *deployment, int32_t replica);
 static inline int32_t rh_pool_gpus(const RhPool *pool)
 {
     return pool->tp * pool->pp * pool->dp; /* of one replica */

@@ -5,7 +5,6 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "sim/events.h"
-#include "sim/transfers.h"
 #include "strategies/serve/prompts.h"
 #include "strategies/serve/replica.h"
 #include "strategies/serve/router.h"
@@ -112,7 +111,7 @@ RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 
 /* --- Running --- */
 
-typedef enum { SENT, COMES, ENDS, MOVES, FLOWS } EventKind;
+typedef enum { SENT, COMES, ENDS, MOVES } EventKind;
 
 /* Replicas are numbered through all pools. */
 typedef struct {
@@ -124,14 +123,14 @@ typedef struct {
     const RhPrompts *prompts; /* which begin alike; NULL: none are known to */
     int32_t *turn_before;     /* by request: of its session; -1: none */
     int32_t *next_turn;       /* the same */
-    bool *held_back;        /* by request: its time came before the answer to the turn before it */
-    int32_t next;           /* request to be sent, of a closed loop */
-    int32_t *request_at;    /* by request: the replica that it goes to */
-    int64_t *end_of;        /* by replica: number of the event that ends its work */
-    GArray *ended;          /* int32_t: work space */
-    RhTransfers *transfers; /* keys and values between pools */
-    int32_t *flows_of;      /* by request: how many of its are under way */
-    int64_t flow_event;     /* number of the event at which the next flow ends */
+    bool *held_back;     /* by request: its time came before the answer to the turn before it */
+    int32_t next;        /* request to be sent, of a closed loop */
+    int32_t *request_at; /* by request: the replica that it goes to */
+    int64_t *end_of;     /* by replica: number of the event that ends its work */
+    GArray *ended;       /* int32_t: work space */
+    const RhCarrier *carrier; /* of keys and values between pools */
+    int32_t *flows_of;        /* by request: how many of its are under way */
+    int32_t flows;            /* of all */
 } Clock;
 
 static Stage *stage_of(const Clock *c, int32_t replica, int32_t *inside)
@@ -245,23 +244,12 @@ static void on_comes(Clock *c, int32_t request, double t_s, bool read)
 
 static int32_t first_gpu(const Clock *c, int32_t replica)
 {
-    int32_t inside;
-    const Stage *stage = stage_of(c, replica, &inside);
-    const Stage *first = &c->service->stages[0];
-    int32_t before = stage == first ? 0 : rh_pool_gpus(&first->pool) * first->pool.replicas;
-    return before + rh_pool_gpus(&stage->pool) * inside;
-}
-
-static void await_flow(Clock *c)
-{
-    double t_s = rh_transfers_next_s(c->transfers);
-    if (t_s < HUGE_VAL)
-        c->flow_event = rh_events_add(c->events, t_s, FLOWS, 0);
+    return rh_deployment_first_gpu(&c->service->deployment, replica);
 }
 
 /* Keys and values of a prompt go to where its tokens are made: a part from each GPU of one replica, to the
  * GPUs of the other in turn. */
-static void move(Clock *c, int32_t request, double t_s)
+static bool move(Clock *c, int32_t request, double t_s, GError **error)
 {
     int32_t from = served_of(c, request)->replica, to = c->request_at[request], inside;
     const Stage *source = stage_of(c, from, &inside), *target = stage_of(c, to, &inside);
@@ -270,24 +258,24 @@ static void move(Clock *c, int32_t request, double t_s)
         rh_iterations_token_bytes(source->iterations) * served_of(c, request)->input_tokens +
         rh_iterations_sequence_bytes(source->iterations);
     for (int32_t i = 0; i < ranks; i++)
-        rh_transfers_start(c->transfers, t_s, first_gpu(c, from) + i, first_gpu(c, to) + i % there,
-                           bytes, request);
+        if (!c->carrier->start(c->carrier->self, t_s, first_gpu(c, from) + i,
+                               first_gpu(c, to) + i % there, bytes, request, error))
+            return false;
     c->flows_of[request] = ranks;
-    await_flow(c);
+    c->flows += ranks;
+    return true;
 }
 
-static void on_flow(Clock *c, const RhTimedEvent *event)
+static void on_flow(Clock *c, const RhCarried *carried)
 {
-    if (event->number != c->flow_event)
-        return; /* others have started since */
-    int32_t request = rh_transfers_end(c->transfers);
-    if (--c->flows_of[request] == 0) {
-        RhServed *served = served_of(c, request);
-        served->t_transfer_s += event->t_s;
-        served->t_first_s += served->t_transfer_s; /* told by who goes on with it */
-        on_comes(c, request, event->t_s, true);
-    }
-    await_flow(c);
+    int32_t request = carried->who;
+    c->flows--;
+    if (--c->flows_of[request] > 0)
+        return;
+    RhServed *served = served_of(c, request);
+    served->t_transfer_s += carried->t_s;
+    served->t_first_s += served->t_transfer_s; /* told by who goes on with it */
+    on_comes(c, request, carried->t_s, true);
 }
 
 static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
@@ -296,12 +284,11 @@ static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
     bool moves = number < c->service->stages[0].pool.replicas &&
                  c->service->deployment.pools_count > 1 && served->output_tokens > 1;
     if (moves) {
-        const RhPlatform *p = c->service->serving.platform;
         served->t_transfer_s = -t_s; /* until it is there */
         served->replica = number;
         choose(c, request, 1);
-        double latency_s = rh_platform_route_latency_s(p, first_gpu(c, number),
-                                                       first_gpu(c, c->request_at[request]));
+        double latency_s = c->carrier->latency_s(c->carrier->self, first_gpu(c, number),
+                                                 first_gpu(c, c->request_at[request]));
         rh_events_add(c->events, t_s + latency_s, MOVES, request);
     } else {
         on_over(c, request, served->t_end_s);
@@ -322,24 +309,46 @@ static void on_ends(Clock *c, const RhTimedEvent *event)
 
 #define LOOKS_EVERY 1024 /* events: at the clock */
 
-static bool run_events(Clock *c, GError **error)
+static bool on_event(Clock *c, const RhTimedEvent *event, GError **error)
+{
+    if (event->kind == MOVES)
+        return move(c, event->who, event->t_s, error);
+    if (event->kind == SENT)
+        on_sent(c, event->who, event->t_s);
+    else if (event->kind == ENDS)
+        on_ends(c, event);
+    else
+        on_comes(c, event->who, event->t_s, false);
+    return true;
+}
+
+/* What is on its way arrives, or the next event happens. */
+static bool go_on(Clock *c, bool *over, GError **error)
 {
     RhTimedEvent event;
+    RhCarried carried = {.who = -1};
+    if (c->flows > 0 &&
+        !c->carrier->run(c->carrier->self, rh_events_next_s(c->events), &carried, error))
+        return false;
+    if (carried.who >= 0)
+        on_flow(c, &carried);
+    else if (rh_events_next(c->events, &event))
+        return on_event(c, &event, error);
+    else
+        *over = true;
+    return true;
+}
+
+static bool run_events(Clock *c, GError **error)
+{
     RhDeadline deadline = rh_deadline_in(c->client->timeout_s);
-    for (int64_t done = 0; rh_events_next(c->events, &event); done++) {
+    bool over = false;
+    for (int64_t done = 0; !over; done++) {
         if (done % LOOKS_EVERY == 0 && rh_deadline_passed(deadline))
             return rh_fail(error, RH_ERROR_NO_ANSWER,
                            "the service was not played to its end in the time that was allowed");
-        if (event.kind == SENT)
-            on_sent(c, event.who, event.t_s);
-        else if (event.kind == ENDS)
-            on_ends(c, &event);
-        else if (event.kind == COMES)
-            on_comes(c, event.who, event.t_s, false);
-        else if (event.kind == MOVES)
-            move(c, event.who, event.t_s);
-        else
-            on_flow(c, &event);
+        if (!go_on(c, &over, error))
+            return false;
     }
     return true;
 }
@@ -487,7 +496,7 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     g_autofree int32_t *next_turn = g_new(int32_t, requests->list->len);
     g_autofree bool *held_back = g_new0(bool, requests->list->len);
     g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, service->serving.server->block_tokens);
-    g_autoptr(RhTransfers) transfers = rh_transfers_new(service->serving.platform);
+    g_auto(RhCarrier) own = rh_carrier_own(service->serving.platform);
     Clock c = {.service = service,
                .requests = requests,
                .client = client,
@@ -498,7 +507,7 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                .turn_before = turn_before,
                .next_turn = next_turn,
                .held_back = held_back,
-               .transfers = transfers,
+               .carrier = client->carrier ? client->carrier : &own,
                .flows_of = flows_of,
                .ended = ended};
     link_turns(&c);

@@ -3,6 +3,7 @@
  *
  * One simulated clock: arrivals, ends of iterations and of transfers are events (sim/events.h) that drive
  * schedulers, which are policies. The same inputs give the same bytes. */
+#include "strategies/serve/carrier.h"
 #include "strategies/serve/room.h"
 #include "strategies/serve/served.h"
 #include "workloads/requests.h"
@@ -16,9 +17,10 @@ typedef struct RhService RhService;
 typedef struct {
     int32_t at_once;
     double turnaround_s;
-    double timeout_s; /* of the computation; 0: none */
-    double stagger_s; /* each begins so much after the one before; 0: all at once */
-    bool timeline;    /* what replicas do is kept: RhServiceResult.works */
+    double timeout_s;   /* of the computation; 0: none */
+    double stagger_s;   /* each begins so much after the one before; 0: all at once */
+    RhCarrier *carrier; /* between its pools; NULL: links of its own */
+    bool timeline;      /* what replicas do is kept: RhServiceResult.works */
     bool
         each_iteration; /* is performed, and none is told by the closed form of a run: for checks */
 } RhClient;

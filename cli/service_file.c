@@ -1,0 +1,122 @@
+#include "cli/service_file.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/job_file.h"
+#include "cli/names.h"
+
+#define COUNT_MAX   (1 << 20)
+#define AT_ONCE_MAX (1 << 20)
+
+bool rh_service_file_is(const char *path)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, NULL);
+    const RhJsonNode *member = doc ? rh_json_first(rh_json_root(doc)) : NULL;
+    while (member && g_strcmp0(rh_json_key(member), "deployment") != 0)
+        member = rh_json_next(member);
+    return member != NULL;
+}
+
+/* The options of serve-simulate, from the file. */
+static RhArguments read_requests(RhJson *doc, int64_t seed)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    return (RhArguments){
+        .requests = rh_json_string_or(doc, root, "requests", NULL),
+        .lengths = rh_json_string_or(doc, root, "lengths", NULL),
+        .rate = rh_json_string_or(doc, root, "rate", NULL),
+        .arrivals = rh_json_string_or(doc, root, "arrivals", NULL),
+        .concurrency = rh_json_int_or(doc, root, "concurrency", 1, AT_ONCE_MAX, 0),
+        .turnaround_s = rh_json_quantity_or(doc, root, "turnaround", RH_QUANTITY_S, 1e-3),
+        .count = rh_json_int_or(doc, root, "count", 1, COUNT_MAX, 0),
+        .seed = rh_json_int_or(doc, root, "seed", 0, G_MAXINT32, seed),
+    };
+}
+
+static void read_asked(RhJson *doc, int64_t seed, RhServiceFile *f)
+{
+    GError *local = NULL;
+    RhArguments a = read_requests(doc, seed);
+    if (!a.requests == !a.lengths)
+        rh_json_problem(
+            doc, rh_json_root(doc), NULL,
+            "requests come from a trace (\"requests\") or are drawn (\"lengths\"): one of "
+            "both is needed");
+    else if (!(f->asked = rh_asked_of(&a, false, &local)))
+        rh_job_file_say(doc, a.requests ? "requests" : "lengths", local);
+}
+
+static void read_deployment(RhJson *doc, const char *text, RhServiceFile *f)
+{
+    GError *local = NULL;
+    RhDeployment *d = &f->guest.deployment;
+    *d = rh_deployment_default();
+    if (!*text)
+        return; /* missing: told already */
+    if (!rh_deployment_parse(text, d, &local) || !(f->server = rh_server_load(d->server, &local))) {
+        rh_job_file_say(doc, "deployment", local);
+        return;
+    }
+    f->deployment = rh_deployment_format(d);
+}
+
+static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    GError *local = NULL;
+    f->workload = g_strdup(rh_json_string(doc, root, "workload"));
+    if (*f->workload && !(f->model = rh_names_model(f->workload, &local)))
+        rh_job_file_say(doc, "workload", local);
+    f->guest.t_start_s = rh_json_quantity_or(doc, root, "start", RH_QUANTITY_S, 0);
+    const char *nodes = rh_json_string(doc, root, "nodes");
+    GError *wrong = NULL;
+    if (*nodes && !rh_nodes_parse(nodes, fabric->c.platform->nodes_count, &f->nodes,
+                                  &f->guest.nodes_count, &wrong))
+        rh_job_file_say(doc, "nodes", wrong);
+    const char *dtype = rh_json_string_or(doc, root, "dtype", "bf16");
+    f->guest.serving = (RhServing){.model = f->model,
+                                   .recipe = rh_recipe_by_name(dtype),
+                                   .platform = fabric->hardware,
+                                   .server = f->server};
+    if (!f->guest.serving.recipe)
+        rh_job_file_say(doc, "dtype",
+                        g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", dtype,
+                                    RH_RECIPE_CHOICES));
+}
+
+RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, int64_t seed,
+                                    GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return NULL;
+    g_autoptr(RhServiceFile) f = g_new0(RhServiceFile, 1);
+    const RhJsonNode *root = rh_json_root(doc);
+    g_autofree char *name = rh_job_file_name(path);
+    f->name = g_strdup(rh_json_string_or(doc, root, "name", name));
+    read_deployment(doc, rh_json_string(doc, root, "deployment"), f);
+    read_rest(doc, fabric, f);
+    read_asked(doc, seed, f);
+    if (!rh_json_finish(doc, error))
+        return NULL;
+    f->guest.name = f->name;
+    f->guest.requests = f->asked->list;
+    f->guest.client = f->asked->client;
+    f->guest.fabric = fabric->c.platform;
+    f->guest.nodes = f->nodes;
+    return rh_service_guest_check(&f->guest, error) ? g_steal_pointer(&f) : NULL;
+}
+
+void rh_service_file_free(RhServiceFile *f)
+{
+    if (!f)
+        return;
+    g_free(f->name);
+    g_free(f->workload);
+    g_free(f->deployment);
+    rh_model_free(f->model);
+    g_free(f->server);
+    rh_asked_free(f->asked);
+    g_free(f->nodes);
+    g_free(f);
+}

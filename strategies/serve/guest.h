@@ -1,0 +1,30 @@
+#pragma once
+/* A service beside jobs on one fabric (sim/engine/together.h): its keys and values cross links that carry
+ * their gradients, too.
+ *
+ * Every GPU of the first pool has a way to one GPU of each replica of the second; all ways are a program of
+ * sends, admitted beside the jobs' programs and never submitted, so that the fold tells apart what the
+ * service's traffic tells apart. When a prompt is read, its keys and values leave as parcels. */
+#include "sim/engine/together.h"
+#include "strategies/serve/service.h"
+
+/* Everything is borrowed. */
+typedef struct {
+    const char *name;
+    RhServing serving;
+    RhDeployment deployment;
+    const RhRequests *requests;
+    RhClient client;
+    const RhPlatform *fabric; /* the session's */
+    const int32_t *nodes;     /* where its first, second, ... node is */
+    int32_t nodes_count;
+    double t_start_s; /* its clock's 0, on the session's */
+} RhServiceGuest;
+
+/* RH_ERROR_USAGE: a server that spans nodes, whose collectives would share the links, too. RH_ERROR_INPUT: other
+ * nodes than the deployment needs. */
+bool rh_service_guest_check(const RhServiceGuest *guest, GError **error);
+/* For rh_rehearse_together; borrows the guest. */
+RhTogetherGuest rh_service_guest(const RhServiceGuest *guest);
+/* What its answer says; caller frees. NULL: it broke off. */
+RhServiceResult *rh_service_guest_answer(const GByteArray *answer);
