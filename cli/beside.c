@@ -79,12 +79,10 @@ static RhNeighbour neighbour_of(const RhJobFile *file)
                          .steps = file->steps};
 }
 
-static bool write_files(const RhArguments *a, const char *json, GError **error)
+static bool write_files(const RhArguments *a, const char *json, const char *text, GError **error)
 {
-    for (guint i = 0; i < a->outputs->len; i++)
-        if (!rh_output_write(g_ptr_array_index(a->outputs, i), json, error))
-            return false;
-    return true;
+    RhPage page = {.command = "simulate --beside", .answer = text, .json = json};
+    return rh_outputs_write_page(a->outputs, &page, error);
 }
 
 /* What the command line and its files name. */
@@ -113,9 +111,9 @@ static int answer(const RhArguments *a, const RhInputs *in, const Besides *b, GE
                                    s->asked->arrivals};
     RhTogetherQuestion q = {&in->question, jobs, s ? &told : NULL};
     g_autofree char *json = rh_report_together_json(&q, n);
-    if (!write_files(a, json, error))
+    g_autofree char *text = rh_report_together_text(&q, n);
+    if (!write_files(a, json, text, error))
         return 3;
-    g_autofree char *text = a->json ? NULL : rh_report_together_text(&q, n);
     fputs(a->json ? json : text, stdout);
     return 0;
 }
@@ -153,7 +151,7 @@ static int run(const RhArguments *a, const RhInputs *in, Besides *b, GError **er
 
 int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layout, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (a->trace || a->jitter_frac > 0) {
         rh_fail(error, RH_ERROR_USAGE, "--beside goes with neither --trace nor --jitter");
         return 2;

@@ -6,10 +6,12 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/result.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/overlay.h"
+#include "report/page.h"
 #include "report/report.h"
 
 typedef struct {
@@ -149,14 +151,25 @@ static char *comparison_json(const RhArguments *arguments, const Side *a, const 
     return rh_report_compare_json(RH_VERSION, (const char *const *)argv, &x, &y);
 }
 
+static bool write_files(const RhArguments *arguments, const char *json, const char *text,
+                        GError **error)
+{
+    RhPage page = {.command = "compare", .answer = text, .json = json};
+    return rh_outputs_write_page(arguments->outputs, &page, error);
+}
+
 static int run(const RhArguments *arguments, GError **error)
 {
     const char *first = g_ptr_array_index(arguments->operands, 0),
                *second = g_ptr_array_index(arguments->operands, 1);
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(arguments->outputs, kinds, error))
+        return 2;
     bool timelines = g_str_has_suffix(first, ".json.gz") && g_str_has_suffix(second, ".json.gz");
-    if (timelines && arguments->json) {
+    if (timelines && (arguments->json || arguments->outputs->len > 0)) {
         rh_fail(error, RH_ERROR_USAGE,
-                "compare: two timelines have no JSON form\nhelp: leave --json out");
+                "compare: two timelines have no JSON form, and no report\nhelp: leave %s out",
+                arguments->json ? "--json" : "-o");
         return 2;
     }
     if (timelines)
@@ -165,9 +178,11 @@ static int run(const RhArguments *arguments, GError **error)
     bool fine = open_side(&a, g_ptr_array_index(arguments->operands, 0), error) &&
                 open_side(&b, g_ptr_array_index(arguments->operands, 1), error);
     if (fine) {
-        g_autofree char *text =
-            arguments->json ? comparison_json(arguments, &a, &b) : comparison(&a, &b);
-        fputs(text, stdout);
+        g_autofree char *json = comparison_json(arguments, &a, &b);
+        g_autofree char *text = comparison(&a, &b);
+        fine = write_files(arguments, json, text, error);
+        if (fine)
+            fputs(arguments->json ? json : text, stdout);
     }
     rh_result_free(a.result);
     rh_result_free(b.result);
@@ -175,6 +190,8 @@ static int run(const RhArguments *arguments, GError **error)
 }
 
 static const RhOption own[] = {
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
+              "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),

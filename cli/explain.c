@@ -6,10 +6,13 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/explain_term.h"
+#include "cli/output.h"
 #include "cli/result.h"
 #include "cli/terminal.h"
 #include "report/answers.h"
 #include "report/format.h"
+#include "report/json_show.h"
+#include "report/page.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
 
@@ -289,16 +292,26 @@ static char *answer_json(const Explanation *e)
     return rh_report_explain_json(&q, &answer);
 }
 
+static bool write_files(const Explanation *e, const char *json, GError **error)
+{
+    g_autofree char *facts = rh_report_facts_json(&e->in->question);
+    RhPage page = {.command = "explain", .answer = e->out->str, .json = json, .facts = facts};
+    return rh_outputs_write_page(e->a->outputs, &page, error);
+}
+
 static int run(const RhArguments *a, GError **error)
 {
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
     Explanation e = {.a = a, .out = g_string_new(NULL)};
     bool fine = find_answer(&e, error);
-    if (fine && a->json) {
-        g_autofree char *json = answer_json(&e);
-        fputs(json, stdout);
-    } else if (fine) {
+    if (fine) {
         append_answer(&e);
-        fputs(e.out->str, stdout);
+        g_autofree char *json = answer_json(&e);
+        fine = write_files(&e, json, error);
+        if (fine)
+            fputs(a->json ? json : e.out->str, stdout);
     }
     close_result(&e);
     return fine ? 0 : 3;
@@ -314,6 +327,8 @@ static const RhOption own[] = {
     RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
               "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s",
               .layout_keys = true),
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
+              "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "one JSON document: the tree, the term, and the other layout's fields",
               .neutral = true),

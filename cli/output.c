@@ -22,6 +22,7 @@ static const struct {
     {".csv", RH_OUTPUT_CSV},
     {".md", RH_OUTPUT_MARKDOWN},
     {".svg", RH_OUTPUT_SVG},
+    {".html", RH_OUTPUT_HTML},
     {".goal", RH_OUTPUT_GOAL},
 };
 
@@ -47,10 +48,6 @@ static bool fail_ending(const char *path, const RhOutput *kinds, GError **error)
     for (size_t i = 0; i < G_N_ELEMENTS(endings); i++)
         if (is_among(kinds, endings[i].kind))
             g_string_append_printf(list, " %s", endings[i].ending);
-    if (g_str_has_suffix(path, ".html"))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "-o %s: HTML reports are not in this version\nnote: endings:%s", path,
-                       list->str);
     return rh_fail(error, RH_ERROR_USAGE,
                    "-o %s: this command writes no file of that ending\nnote: endings:%s", path,
                    list->str);
@@ -157,4 +154,16 @@ bool rh_output_write(const char *path, const char *text, GError **error)
     bool fine = rh_file_write(path, data, length, error);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fine;
+}
+
+bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page, GError **error)
+{
+    for (guint i = 0; i < paths->len; i++) {
+        const char *path = g_ptr_array_index(paths, i);
+        g_autofree char *html =
+            rh_output_kind(path) == RH_OUTPUT_HTML ? rh_report_page(page) : NULL;
+        if (!rh_output_write(path, html ? html : page->json, error))
+            return false;
+    }
+    return true;
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "cli/arguments.h"
+#include "report/page.h"
 
 typedef enum {
     RH_OUTPUT_NONE,
@@ -11,6 +12,7 @@ typedef enum {
     RH_OUTPUT_CSV,
     RH_OUTPUT_MARKDOWN,
     RH_OUTPUT_SVG,
+    RH_OUTPUT_HTML,
     RH_OUTPUT_PROGRAM, /* .program.json */
     RH_OUTPUT_GOAL,
     RH_OUTPUT_TRACE, /* .trace.json.gz */
@@ -30,3 +32,5 @@ RhOutput rh_output_kind(const char *path);
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
 /* Writes `text`, packed where the path ends in .gz; signals wait until the file is whole. */
 bool rh_output_write(const char *path, const char *text, GError **error);
+/* To every path the page, or where it does not end in .html the JSON behind it. */
+bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page, GError **error);

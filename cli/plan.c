@@ -10,6 +10,8 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/format.h"
+#include "report/json_show.h"
+#include "report/page.h"
 #include "report/report.h"
 #include "strategies/launch/launch.h"
 
@@ -99,6 +101,16 @@ static bool write_winner(const RhArguments *a, const RhInputs *in, const RhPlan 
     return r && rh_layout_files_write(a->outputs, in, program, run, error);
 }
 
+static char *page_of(const RhInputs *in, const RhPlan *plan, const RhPlanOptions *options)
+{
+    RhReportStyle plain = {.timeless = true};
+    g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &plain);
+    g_autofree char *json = rh_report_plan_json(&in->question, plan, options);
+    g_autofree char *facts = rh_report_facts_json(&in->question);
+    RhPage page = {.command = "plan", .answer = text, .json = json, .facts = facts};
+    return rh_report_page(&page);
+}
+
 static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                         const RhPlanOptions *options, GError **error)
 {
@@ -109,6 +121,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
             kind == RH_OUTPUT_JSON       ? rh_report_plan_json(&in->question, plan, options)
             : kind == RH_OUTPUT_CSV      ? rh_report_plan_csv(plan)
             : kind == RH_OUTPUT_MARKDOWN ? rh_report_plan_markdown(&in->question, plan)
+            : kind == RH_OUTPUT_HTML     ? page_of(in, plan, options)
                                          : NULL;
         if (text && !rh_output_write(path, text, error))
             return false;
@@ -223,9 +236,9 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL, RH_OUTPUT_TRACE,
-                                     RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,  RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_HTML,  RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
+                                     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !add_constraints(a->fixes, false, constraints, error) ||
@@ -290,7 +303,8 @@ const RhCommand rh_command_plan = {
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
-             "assumed. Endings of -o: .json .csv .md for the table; .program.json .goal\n"
+             "assumed. Endings of -o: .json .csv .md for the table, .html for a report with\n"
+             "pictures that needs no other file (docs/cli.md); .program.json .goal\n"
              ".trace.json.gz (open in Perfetto) for the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
                 "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"

@@ -8,6 +8,7 @@
 #include "cli/layout_files.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "report/page.h"
 #include "report/program.h"
 #include "sim/critical_path.h"
 #include "sim/engine/apart.h"
@@ -71,13 +72,24 @@ static bool check_places(const RhProgram *p, const RhPlatform *platform, GError 
     return true;
 }
 
+static char *page_of(const RhArguments *a, const RhProgramAnswer *answer)
+{
+    RhReportStyle plain = {.steps = (int)a->steps};
+    g_autofree char *text = rh_report_program_text(answer, &plain);
+    g_autofree char *json = rh_report_program_json(answer);
+    RhPage page = {.command = "simulate --program", .answer = text, .json = json};
+    return rh_report_page(&page);
+}
+
 static bool write_files(const RhArguments *a, const RhInputs *in, const RhProgramAnswer *answer,
                         GError **error)
 {
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
-        g_autofree char *text =
-            rh_output_kind(path) == RH_OUTPUT_JSON ? rh_report_program_json(answer) : NULL;
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_program_json(answer)
+                                : kind == RH_OUTPUT_HTML ? page_of(a, answer)
+                                                         : NULL;
         if (text && !rh_output_write(path, text, error))
             return false;
     }
@@ -133,8 +145,8 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
 
 int rh_program_run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
-                                     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML,  RH_OUTPUT_PROGRAM,
+                                     RH_OUTPUT_GOAL, RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
     g_auto(Loaded) l = {0};
     if (!rh_outputs_check(a->outputs, kinds, error))
         return 2;

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/serve_requests.h"
 #include "cli/terminal.h"
+#include "report/page.h"
 #include "report/serve.h"
 #include "strategies/search/serve_plan.h"
 #include "strategies/serve/server.h"
@@ -104,6 +105,26 @@ static bool print_launch(const Planning *p, const RhServePlan *plan, GError **er
     return true;
 }
 
+static bool write_files(const Planning *p, const RhServeQuestion *q, const RhServePlan *plan,
+                        GError **error)
+{
+    RhReportStyle plain = {0};
+    int32_t top = (int32_t)p->a->top;
+    g_autofree char *json = rh_report_serve_plan_json(q, plan, &p->options, top);
+    g_autofree char *text = rh_report_serve_plan_text(q, plan, &p->options, top, &plain);
+    RhPage page = {.command = "serve-plan", .answer = text, .json = json};
+    for (guint i = 0; i < p->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(p->a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *other = kind == RH_OUTPUT_CSV    ? rh_report_serve_plan_csv(plan)
+                                 : kind == RH_OUTPUT_HTML ? rh_report_page(&page)
+                                                          : NULL;
+        if (!rh_output_write(path, other ? other : json, error))
+            return false;
+    }
+    return true;
+}
+
 static bool show(const Planning *p, const RhServePlan *plan, GError **error)
 {
     const RhArguments *a = p->a;
@@ -117,14 +138,9 @@ static bool show(const Planning *p, const RhServePlan *plan, GError **error)
                          .list = p->asked->list,
                          .slos = &p->asked->slos};
     RhReportStyle style = {.colored = rh_terminal_colored()};
+    if (!write_files(p, &q, plan, error))
+        return false;
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
-    for (guint i = 0; i < a->outputs->len; i++) {
-        const char *path = g_ptr_array_index(a->outputs, i);
-        g_autofree char *csv =
-            rh_output_kind(path) == RH_OUTPUT_CSV ? rh_report_serve_plan_csv(plan) : NULL;
-        if (!rh_output_write(path, csv ? csv : json, error))
-            return false;
-    }
     g_autofree char *text =
         a->json ? NULL : rh_report_serve_plan_text(&q, plan, &p->options, (int32_t)a->top, &style);
     fputs(text ? text : json, stdout);
@@ -133,7 +149,7 @@ static bool show(const Planning *p, const RhServePlan *plan, GError **error)
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     g_auto(Planning) p = {.a = a};
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
         !read_given(&p, error))

@@ -7,8 +7,18 @@
 #include "cli/output.h"
 #include "cli/serve_requests.h"
 #include "cli/terminal.h"
+#include "report/page.h"
 #include "report/serve.h"
 #include "strategies/serve/server.h"
+
+static char *page_of(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o)
+{
+    RhReportStyle plain = {0};
+    g_autofree char *text = rh_report_serve_text(q, r, o, &plain);
+    g_autofree char *json = rh_report_serve_json(q, r, o);
+    RhPage page = {.command = "serve-simulate", .answer = text, .json = json};
+    return rh_report_page(&page);
+}
 
 static bool write_files(const RhArguments *a, const RhServeQuestion *q, const RhServiceResult *r,
                         const RhOutcome *o, GError **error)
@@ -18,6 +28,7 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Rh
         RhOutput kind = rh_output_kind(path);
         g_autofree char *text = kind == RH_OUTPUT_CSV     ? rh_report_serve_csv(q, r)
                                 : kind == RH_OUTPUT_TRACE ? rh_report_serve_trace(r, error)
+                                : kind == RH_OUTPUT_HTML  ? page_of(q, r, o)
                                                           : rh_report_serve_json(q, r, o);
         if (!text || !rh_output_write(path, text, error))
             return false;
@@ -43,7 +54,7 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const RhServic
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_TRACE,
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_TRACE,
                                      RH_OUTPUT_NONE};
     RhDeployment deployment = rh_deployment_default();
     if (!rh_outputs_check(a->outputs, kinds, error) ||

@@ -9,7 +9,20 @@
 #include "cli/output.h"
 #include "cli/program_run.h"
 #include "cli/terminal.h"
+#include "report/json_show.h"
+#include "report/page.h"
 #include "report/report.h"
+
+static char *page_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
+                     const RhRun *run)
+{
+    RhReportStyle plain = {.steps = (int)a->steps};
+    g_autofree char *text = rh_report_run_text(&in->question, r, run, &plain);
+    g_autofree char *json = rh_report_run_json(&in->question, r);
+    g_autofree char *facts = rh_report_facts_json(&in->question);
+    RhPage page = {.command = "simulate", .answer = text, .json = json, .facts = facts};
+    return rh_report_page(&page);
+}
 
 static bool write_files(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
                         const RhProgram *program, const RhRun *run, GError **error)
@@ -21,7 +34,8 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhRehear
                                 : kind == RH_OUTPUT_CSV ? rh_report_run_csv(r)
                                 : kind == RH_OUTPUT_MARKDOWN
                                     ? rh_report_run_markdown(&in->question, r)
-                                    : NULL;
+                                : kind == RH_OUTPUT_HTML ? page_of(a, in, r, run)
+                                                         : NULL;
         if (text && !rh_output_write(path, text, error))
             return false;
     }
@@ -58,9 +72,9 @@ static void print_unanswered(const RhArguments *a, const RhInputs *in, const RhL
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL, RH_OUTPUT_TRACE,
-                                     RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,  RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_HTML,  RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
+                                     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         (a->trace && !rh_output_check_folder(a->trace, error)))
         return 2;

@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cli/validate_cases.h"
 #include "platforms/profile.h"
+#include "report/page.h"
 #include "report/validation.h"
 #include "validate/step.h"
 #include "validate/step_lists.h"
@@ -23,13 +24,22 @@ static void progress(const char *what, int32_t done, int32_t total, void *user)
     rh_terminal_progress(what, done, total, 0, NULL);
 }
 
+static char *page_of(const RhValidation *v)
+{
+    g_autofree char *text = rh_report_validation_text(v, false);
+    g_autofree char *json = rh_report_validation_json(v);
+    RhPage page = {.command = "validate", .answer = text, .json = json};
+    return rh_report_page(&page);
+}
+
 static bool write_files(const RhArguments *a, const RhValidation *v, GError **error)
 {
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
-        g_autofree char *text = rh_output_kind(path) == RH_OUTPUT_JSON
-                                    ? rh_report_validation_json(v)
-                                    : rh_report_validation_markdown(v);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_validation_json(v)
+                                : kind == RH_OUTPUT_HTML ? page_of(v)
+                                                         : rh_report_validation_markdown(v);
         if (!rh_output_write(path, text, error))
             return false;
     }
@@ -135,9 +145,10 @@ static int run_step(const RhArguments *a, GError **error)
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_NONE},
-                          drawn[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_SVG,
-                                     RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_HTML,
+                                     RH_OUTPUT_NONE},
+                          drawn[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_HTML,
+                                     RH_OUTPUT_SVG, RH_OUTPUT_NONE};
     if (a->lists)
         return write_lists(a->lists, error);
     if (a->lab)

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/judged.h"
+#include "report/page.h"
 #include "report/scatter.h"
 #include "validate/caches.h"
 #include "validate/cases.h"
@@ -34,15 +35,34 @@ static GPtrArray *missed_of(const RhJudged *judged, double tolerance_frac)
     return missed;
 }
 
-static bool write_files(const RhArguments *a, const RhJudged *judged, const GPtrArray *missed,
-                        GError **error)
+static char *page_of(const RhJudged *judged, const RhRecord *record, const GPtrArray *missed)
+{
+    g_autofree char *text = rh_report_judged_text(judged, record, false);
+    g_autofree char *json = rh_report_judged_json(judged, missed);
+    g_autofree char *svg = rh_report_scatter_svg(judged);
+    RhPagePicture picture = {
+        .id = "scatter",
+        .title = "Predicted against measured",
+        .caption = "A point is a measured step; on the diagonal prediction and measurement agree.",
+        .svg = svg};
+    RhPage page = {.command = "validate",
+                   .answer = text,
+                   .json = json,
+                   .pictures = &picture,
+                   .pictures_count = 1};
+    return rh_report_page(&page);
+}
+
+static bool write_files(const RhArguments *a, const RhJudged *judged, const RhRecord *record,
+                        const GPtrArray *missed, GError **error)
 {
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         RhOutput kind = rh_output_kind(path);
-        g_autofree char *text = kind == RH_OUTPUT_JSON  ? rh_report_judged_json(judged, missed)
-                                : kind == RH_OUTPUT_SVG ? rh_report_scatter_svg(judged)
-                                                        : rh_report_judged_markdown(judged);
+        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_judged_json(judged, missed)
+                                : kind == RH_OUTPUT_SVG  ? rh_report_scatter_svg(judged)
+                                : kind == RH_OUTPUT_HTML ? page_of(judged, record, missed)
+                                                         : rh_report_judged_markdown(judged);
         if (!rh_output_write(path, text, error))
             return false;
     }
@@ -83,7 +103,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
         return 3;
     g_autoptr(GPtrArray) missed = missed_of(judged, a->tolerance_frac);
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    if (!write_files(a, judged, missed, error) || !write_record(a, record, error))
+    if (!write_files(a, judged, record, missed, error) || !write_record(a, record, error))
         return 3;
     g_autofree char *text = a->json ? rh_report_judged_json(judged, missed)
                                     : rh_report_judged_text(judged, record, a->verbosity > 0);

@@ -69,3 +69,17 @@ function(rh_cuda_program name)
   set_target_properties(${name} PROPERTIES CUDA_STANDARD 17 CUDA_RUNTIME_LIBRARY Static
     CUDA_ARCHITECTURES "${RH_CUDA_ARCHITECTURES}" LINKER_LANGUAGE CUDA)
 endfunction()
+
+# rh_embed_html(NAME FOLDER): the style sheets and scripts of a folder, as arrays of the library NAME.
+function(rh_embed_html name folder)
+  set(made "${CMAKE_BINARY_DIR}/${folder}_assets.c")
+  set(style page)
+  set(script base table parts main)
+  list(TRANSFORM style REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.css")
+  list(TRANSFORM script REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
+  add_custom_command(OUTPUT "${made}"
+    COMMAND "${CMAKE_COMMAND}" -D "OUT=${made}" -D "HEADER=report/html_assets.h" -D "STYLE=${style}"
+            -D "SCRIPT=${script}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+    DEPENDS ${style} ${script} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
+  target_sources(rh_${name} PRIVATE "${made}")
+endfunction()

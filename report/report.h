@@ -8,6 +8,7 @@
 typedef struct {
     bool colored;
     int verbosity;
+    bool timeless;        /* for a file: the same bytes however long the search took */
     int steps;            /* how many were rehearsed, for a run */
     const char *saved_as; /* a JSON file the result was written to, for the `next:` line; or NULL */
 } RhReportStyle;

@@ -10,6 +10,8 @@
 #define LEGEND      270.0
 #define LINE        18.0
 #define COLORS_MOST 8
+#define GRID        "class=\"grid\" stroke=\"#dddddd\""
+#define EQUAL       "class=\"equal\" stroke=\"#888888\" stroke-dasharray=\"4 3\""
 
 /* Okabe-Ito; tables beyond them share the last. */
 static const char *const colors[COLORS_MOST] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -62,11 +64,12 @@ static const char *decimal(char buffer[32], double value)
     return g_ascii_formatd(buffer, 32, "%.1f", value);
 }
 
-static void line(const Scatter *s, const char *kind, double x1, double y1, double x2, double y2)
+/* `ink` is a class, for a sheet that recolours, and attributes, for who has none. */
+static void line(const Scatter *s, const char *ink, double x1, double y1, double x2, double y2)
 {
     char a[32], b[32], c[32], d[32];
-    g_string_append_printf(s->out, "<line class=\"%s\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n",
-                           kind, decimal(a, x1), decimal(b, y1), decimal(c, x2), decimal(d, y2));
+    g_string_append_printf(s->out, "<line %s x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", ink,
+                           decimal(a, x1), decimal(b, y1), decimal(c, x2), decimal(d, y2));
 }
 
 static void text(const Scatter *s, const char *anchor, double x, double y, const char *words)
@@ -82,12 +85,12 @@ static void draw_axes(const Scatter *s)
     for (int decade = s->low; decade <= s->high; decade++) {
         double at = pow(10, decade);
         g_autofree char *label = g_strdup_printf("%g s", at);
-        line(s, "grid", px(s, at), TOP, px(s, at), TOP + SIDE);
-        line(s, "grid", LEFT, py(s, at), LEFT + SIDE, py(s, at));
+        line(s, GRID, px(s, at), TOP, px(s, at), TOP + SIDE);
+        line(s, GRID, LEFT, py(s, at), LEFT + SIDE, py(s, at));
         text(s, "middle", px(s, at), TOP + SIDE + LINE, label);
         text(s, "end", LEFT - 6, py(s, at) + 4, label);
     }
-    line(s, "equal", LEFT, TOP + SIDE, LEFT + SIDE, TOP);
+    line(s, EQUAL, LEFT, TOP + SIDE, LEFT + SIDE, TOP);
     text(s, "middle", LEFT + SIDE / 2, TOP + SIDE + 2.3 * LINE, "measured");
     text(s, "start", LEFT, TOP - 10, "predicted");
 }
@@ -113,8 +116,8 @@ static void draw_points(const Scatter *s, const RhJudged *judged)
         g_autofree char *escaped = g_markup_escape_text(about, -1);
         g_string_append_printf(
             s->out,
-            "<circle class=\"c%d\" cx=\"%s\" cy=\"%s\" r=\"3\"><title>%s</title></circle>\n",
-            color_of(s, row->table), decimal(a, px(s, row->measured_s)),
+            "<circle fill=\"%s\" fill-opacity=\"0.6\" cx=\"%s\" cy=\"%s\" r=\"3\"><title>%s</title></circle>\n",
+            colors[color_of(s, row->table)], decimal(a, px(s, row->measured_s)),
             decimal(b, py(s, row->predicted_s)), escaped);
     }
 }
@@ -131,9 +134,9 @@ static void draw_legend(const Scatter *s, const RhJudged *judged)
         g_autofree char *words =
             g_strdup_printf("%s: %d, median %.1f %%", s->tables[i], f.figures.count,
                             100 * f.figures.median_abs_error_frac);
-        g_string_append_printf(s->out, "<circle class=\"c%d\" cx=\"%s\" cy=\"%s\" r=\"5\"/>\n",
-                               MIN(i, COLORS_MOST - 1), decimal(a, LEFT + SIDE + 20),
-                               decimal(b, y - 4));
+        g_string_append_printf(
+            s->out, "<circle fill=\"%s\" fill-opacity=\"0.6\" cx=\"%s\" cy=\"%s\" r=\"5\"/>\n",
+            colors[MIN(i, COLORS_MOST - 1)], decimal(a, LEFT + SIDE + 20), decimal(b, y - 4));
         text(s, "start", LEFT + SIDE + 32, y, words);
         shown++;
     }
@@ -151,18 +154,12 @@ static void begin(const Scatter *s, const RhJudgedFigures *all)
         "<title id=\"title\">Predicted against measured step times</title>\n"
         "<desc id=\"description\">%d measured steps, a point each, seconds on logarithmic axes; on the "
         "diagonal prediction and measurement agree. Half of them are within %.1f %%, nine in ten "
-        "within %.1f %%; on average predictions are %.1f %% too %s.</desc>\n<style>\n"
-        "text { font: 12px sans-serif; fill: #222222; }\n"
-        "line.grid { stroke: #dddddd; }\n"
-        "line.equal { stroke: #888888; stroke-dasharray: 4 3; }\n"
-        "circle { fill-opacity: 0.6; }\n",
+        "within %.1f %%; on average predictions are %.1f %% too %s.</desc>\n"
+        "<rect class=\"paper\" width=\"%s\" height=\"%s\" fill=\"#ffffff\"/>\n"
+        "<g font-family=\"sans-serif\" font-size=\"12\" fill=\"#222222\">\n",
         a, b, a, b, all->figures.count, 100 * all->figures.median_abs_error_frac,
         100 * all->figures.p90_abs_error_frac, 100 * fabs(all->figures.bias_frac),
-        all->figures.bias_frac < 0 ? "short" : "long");
-    for (int i = 0; i < COLORS_MOST; i++)
-        g_string_append_printf(s->out, "circle.c%d { fill: %s; }\n", i, colors[i]);
-    g_string_append_printf(s->out,
-                           "</style>\n<rect width=\"%s\" height=\"%s\" fill=\"#ffffff\"/>\n", a, b);
+        all->figures.bias_frac < 0 ? "short" : "long", a, b);
 }
 
 char *rh_report_scatter_svg(const RhJudged *judged)
@@ -175,6 +172,6 @@ char *rh_report_scatter_svg(const RhJudged *judged)
     draw_axes(&s);
     draw_points(&s, judged);
     draw_legend(&s, judged);
-    g_string_append(s.out, "</svg>\n");
+    g_string_append(s.out, "</g>\n</svg>\n");
     return g_string_free(s.out, FALSE);
 }

@@ -353,7 +353,8 @@ static void append_lost(GString *out, const RhPlan *plan)
                                plan->unperformed_count);
 }
 
-static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options)
+static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options,
+                          bool timeless)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
@@ -369,8 +370,9 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
-    g_string_printf(text, "%s legal, %s fit%s, %s rehearsed in\u00a0%s\u00a0s; ", legal, fit,
-                    within, rehearsed, reserved);
+    g_string_printf(text, "%s legal, %s fit%s, %s rehearsed%s%s%s; ", legal, fit, within, rehearsed,
+                    timeless ? "" : " in\u00a0", timeless ? "" : reserved,
+                    timeless ? "" : "\u00a0s");
     append_too_large(text, plan);
     append_lost(text, plan);
     append_proof(text, plan, options);
@@ -474,7 +476,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_near_misses(out, plan);
     if (style->verbosity > 0)
         append_layouts(out, plan);
-    append_counts(out, plan, options);
+    append_counts(out, plan, options, style->timeless);
     rh_report_sources(out, q->c, q->hardware);
     append_next(out, style);
     return g_string_free(out, FALSE);

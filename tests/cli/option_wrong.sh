@@ -33,7 +33,7 @@ try plan -w gpt2 -p dgx-h100:1 --global-batch 64 --seq 1025 --fix tp=2
 try simulate "${job[@]}" -s tp2,tp4
 try simulate "${job[@]}" -s ''
 try simulate "${job[@]}" -s tp2,
-try plan "${job[@]}" -o plan.html
+try plan "${job[@]}" -o plan.svgz
 try plan "${job[@]}" -o plan.txt
 try plan "${job[@]}" -o nosuch/plan.json
 try plan "${job[@]}" --set layers

@@ -18,7 +18,7 @@ try "${drawn[@]}" --rate 5/s --arrivals gamma:0
 try "${drawn[@]}" --rate 5/s --arrivals ramp:fast
 try "${drawn[@]}" --rate 5/s --ttft p99
 try "${drawn[@]}" --rate 5/s --tpot 'p99<25'
-try "${drawn[@]}" --rate 5/s -o x.html
+try "${drawn[@]}" --rate 5/s -o x.md
 try -s tp1 --lengths in=10 --rate 5/s
 try -s tp1 --lengths in=10,out=0 --rate 5/s
 try -s tp1 --lengths in=10,out=5,spread=2 --rate 5/s

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Reports in a real browser: no error, search and sort do what they say, both looks are as they were.
+#
+#   tests/browser_test.sh REHEARSE [--update]
+#
+# Skipped (77) where there is no Chromium. The look is compared as 16 x 20 cells of grey, which fonts of
+# other machines hardly change (tests/data/report-look.txt).
+set -euo pipefail
+tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+rehearse=$(realpath -- "$1")
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
+    echo 'skipped: no chromium here (Debian: apt-get install chromium)'
+    exit 77
+}
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+export REHEARSE_DATA=$tree
+cd -- "$scratch"
+cp "$tree/tests/cli/inputs/tiny-llama.json" "$tree/tests/cli/inputs/two-nodes.json" .
+job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
+"$rehearse" plan "${job[@]}" --top 8 -q -o plan.json -o plan.html >plan.txt
+"$rehearse" simulate "${job[@]}" -s tp2,pp2,mb2 -o run.json -o run.html >run.txt
+"$rehearse" explain plan.json --vs 2 -o explain.html >explain.txt
+"$rehearse" compare plan.json#1 run.json -o compare.html >compare.txt
+"$rehearse" validate --only SimuMax -o validate.html >validate.txt
+failed=0
+
+fail() {
+    echo "FAILED: $*"
+    failed=1
+}
+
+# browse PAGE [OPTION...]: what it logs is in log.
+browse() {
+    local page=$1
+    shift
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
+        --user-data-dir="$scratch/profile" --force-device-scale-factor=1 --enable-logging=stderr \
+        --virtual-time-budget=5000 "$@" "file://$scratch/$page" 2>log
+}
+
+# No error of a script, nothing that the policy refused, and the script came to its end.
+for page in plan run explain compare validate; do
+    browse "$page.html" --dump-dom >dom
+    grep -q 'data-ready="yes"' dom || fail "$page.html: its script did not end"
+    ! grep -i 'CONSOLE' log || fail "$page.html: the console has something to say"
+    grep -q '<section id="time"\|<table id="cases-table"' dom || fail "$page.html: no parts were made"
+done
+
+# What a reader does, played by a script of ours, which the page's policy would not let in.
+sed '/http-equiv="Content-Security-Policy"/d' plan.html >played.html
+cat >>played.html <<'END'
+<script>
+const rows = () => [...document.querySelectorAll("#plans-table tbody tr")].map((row) => row.cells[0].textContent);
+const heads = [...document.querySelectorAll("#plans-table thead th")], said = [];
+const say = (what) => said.push(`${what}: ${rows().join(" ")}`);
+const search = document.getElementById("plans-search");
+const type = (text) => { search.value = text; search.dispatchEvent(new Event("input")); };
+say("as it came");
+heads[5].querySelector("button").click();
+say(`memory ${heads[5].getAttribute("aria-sort")}`);
+const memory = [...document.querySelectorAll("#plans-table tbody tr")].map((row) => parseFloat(row.cells[5].textContent));
+said.push(`in order: ${memory.every((value, i) => i === 0 || memory[i - 1] <= value)}`);
+heads[5].querySelector("button").click();
+say(`memory ${heads[5].getAttribute("aria-sort")}`);
+heads[0].querySelector("button").click();
+type("tp2");
+said.push(`tp2: ${rows().length > 0 && [...document.querySelectorAll("#plans-table tbody tr")].every((row) => row.textContent.includes("tp2"))}`);
+said.push(`status: ${document.querySelector("#plans .count").textContent.trim()}`);
+type("no such layout");
+said.push(`none: ${rows().length}`);
+type("");
+said.push(`all: ${rows().length}`);
+const choice = document.getElementById("subject"), before = document.getElementById("time").textContent;
+choice.value = 1;
+choice.dispatchEvent(new Event("change"));
+said.push(`another plan: ${document.getElementById("time").textContent !== before}`);
+said.push(`unnamed fields: ${[...document.querySelectorAll("input, select, button")].filter((f) => !f.textContent && !document.querySelector(`label[for="${f.id}"]`)).length}`);
+const ids = [...document.querySelectorAll("[id]")].map((node) => node.id);
+said.push(`ids twice: ${ids.filter((id, i) => ids.indexOf(id) !== i).join(" ")}`);
+document.body.replaceChildren(...said.map((line) => { const p = document.createElement("p"); p.textContent = line; return p; }));
+</script>
+END
+browse played.html --dump-dom >dom
+grep -o '<p>[^<]*</p>' dom | sed 's/<[^>]*>//g' >played
+cat played
+plans=$(grep -c '"rank":' plan.json)
+expect() {
+    grep -qx -- "$1" played || fail "expected \"$1\""
+}
+[ "$plans" -ge 4 ] || fail "only $plans plans to play with"
+expect "as it came: $(seq -s ' ' "$plans")"
+expect 'in order: true'
+[ "$(grep -c '^memory ascending\|^memory descending' played)" = 2 ] || fail 'no sense of order'
+expect 'tp2: true'
+expect 'none: 0'
+expect "all: $plans"
+expect 'another plan: true'
+expect 'unnamed fields: 0'
+expect 'ids twice: '
+
+# The look: a picture becomes cells of grey, 0 dark to 9 bright, in the browser itself.
+look() {
+    local name=$1 page=$2
+    shift 2
+    browse "$page.html" --window-size=1000,1250 --screenshot="$scratch/shot.png" "$@"
+    {
+        echo '<!doctype html><body><script>const image = new Image(); image.onload = () => {
+const c = document.createElement("canvas"); c.width = 16; c.height = 20; const x = c.getContext("2d");
+x.imageSmoothingQuality = "high"; x.drawImage(image, 0, 0, 16, 20);
+const d = x.getImageData(0, 0, 16, 20).data; let out = "";
+for (let i = 0; i < d.length; i += 4) out += Math.round((d[i] + d[i + 1] + d[i + 2]) / 3 / 255 * 9);
+document.body.textContent = "cells " + out.match(/.{16}/g).join(" ") + " end"; };'
+        echo "image.src = \"data:image/png;base64,$(base64 -w 0 shot.png)\";</script></body>"
+    } >cells.html
+    browse cells.html --dump-dom >dom
+    sed -n "s/.*cells \([0-9 ]*\) end.*/$name \1/p" dom >>looks
+}
+: >looks
+look plan-light plan
+look plan-dark plan --blink-settings=preferredColorScheme=0
+look run-light run
+if [ "${2-}" = --update ]; then
+    cp looks "$tree/tests/data/report-look.txt"
+fi
+# On average a cell may be off by half a step.
+paste -d ' ' looks "$tree/tests/data/report-look.txt" | awk '{
+    half = NF / 2; sum = count = 0
+    if ($1 != $(half + 1)) { print "looks of other pages"; exit 1 }
+    for (i = 2; i <= half; i++)
+        for (k = 1; k <= 16; k++) {
+            d = substr($i, k, 1) - substr($(half + i), k, 1); sum += d < 0 ? -d : d; count++
+        }
+    printf "%s: %d cells, off by %.2f on average\n", $1, count, sum / count
+    if (count != 320 || sum / count > 0.5) bad = 1
+} END { exit bad || NR != 3 }' || fail 'the report looks otherwise: view it, then --update'
+[ "$failed" = 0 ] && echo 'reports work in a browser'
+exit "$failed"
