@@ -168,8 +168,8 @@ static double alone_s(const RhProgram *p, const RhPlatform *platform, int32_t ro
         return rh_platform_route_latency_s(platform, src, dst) + slowest_s;
     }
     const RhRole *role = rh_program_role(p, role_index);
-    g_autofree int32_t *nodes = nodes_of_group(p, platform, role, t->group);
-    g_autoptr(RhSchedule) schedule = rh_schedule_of_task(p, t, nodes, NULL);
+    g_autofree int32_t *gpus = rh_group_gpus(p, t->group, rh_role_rank(role, 0));
+    g_autoptr(RhSchedule) schedule = rh_schedule_of_task(p, t, platform, gpus, NULL);
     return schedule ? rh_schedule_time_s(schedule, p, platform, t->group, role_index) : 0;
 }
 

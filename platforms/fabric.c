@@ -148,11 +148,13 @@ static int32_t add_wired(const RhPlatform *p, const RhWiring *wiring, int32_t sr
 static int32_t add_inside(const RhPlatform *p, int32_t src, int32_t dst, RhLink *links)
 {
     int32_t count = 0, node = rh_platform_node_of(p, src), first = node * p->gpus_per_node;
-    links[count++] = 2 * src + END_UP;
+    bool by_host =
+        p->inside && p->inside->by_host && p->inside->by_host(p, src - first, dst - first);
+    links[count++] = by_host ? rh_platform_host_link(p, src, true) : 2 * src + END_UP;
     if (p->inside)
         count += add_wired(p, p->inside, src - first, dst - first,
                            wired_base(p) + node * p->inside->links(p), links + count);
-    links[count++] = 2 * dst + END_DOWN;
+    links[count++] = by_host ? rh_platform_host_link(p, dst, false) : 2 * dst + END_DOWN;
     return count;
 }
 
@@ -269,8 +271,12 @@ double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst
     int32_t node_src = rh_platform_node_of(p, src), node_dst = rh_platform_node_of(p, dst);
     if (src == dst)
         return 0;
-    if (node_src == node_dst)
-        return p->nvlink_latency_s.value;
+    if (node_src == node_dst) {
+        int32_t each = p->gpus_per_node;
+        bool counts = p->inside && p->inside->hops;
+        return p->nvlink_latency_s.value *
+               (counts ? p->inside->hops(p, src % each, dst % each) : 1);
+    }
     int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
     bool proxied = needs_proxy(p, rail_src, rail_dst);
     double latency_s = p->nic_latency_s.value + (proxied ? p->nvlink_latency_s.value : 0);
@@ -328,15 +334,15 @@ static int32_t group_nodes(const RhPlatform *p, int32_t t, int32_t group)
     return MIN(per_group, p->nodes_count - group * per_group);
 }
 
-static double datasheet_bytes_per_s(const RhPlatform *p, RhLink link)
+double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link)
 {
     LinkParts parts = link_parts(p, link);
     if (parts.kind == KIND_NVLINK)
         return p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value;
     if (parts.kind == KIND_INSIDE)
-        return p->inside->bytes_per_s(p);
+        return p->inside->bytes_per_s(p, parts.unit);
     if (parts.kind == KIND_OUTSIDE)
-        return p->outside->bytes_per_s(p);
+        return p->outside->bytes_per_s(p, parts.unit);
     if (parts.kind == KIND_HOST)
         return p->host_bytes_per_s.value;
     if (parts.kind == KIND_NVME)
@@ -388,7 +394,7 @@ double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link)
                            : p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
     g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), 0);
     const RhLinkChange *change = change_of(p, link);
-    return datasheet_bytes_per_s(p, link) * (change ? change->scale : 1);
+    return rh_platform_link_rated_bytes_per_s(p, link) * (change ? change->scale : 1);
 }
 
 void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale)

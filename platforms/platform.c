@@ -178,6 +178,7 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
                          &p->host_bytes,
                          &p->nvme_bytes,
                          &p->island_bytes_per_s,
+                         &p->mesh.links,
                          &p->torus_bytes_per_s,
                          &p->dragonfly_bytes_per_s};
     for (size_t i = 0; i < G_N_ELEMENTS(unknown); i++) {

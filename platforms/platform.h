@@ -19,6 +19,7 @@
 #define RH_TIERS_MAX 8
 #define RH_TORUS_MAX 4
 #define RH_ROUTE_MAX 40
+#define RH_MESH_MAX  16
 
 typedef struct {
     const char *name; /* "leaf", "pod" ... interned */
@@ -63,6 +64,18 @@ typedef struct {
     RhDevice *device; /* owned */
 } RhOtherDevice;
 
+/* GPUs of a node that are joined one to another, and not by a switch. */
+typedef struct {
+    int32_t gpus; /* 0: there is none; those of a node are the first of these */
+    RhFact links; /* that a GPU has: together nvlink_bytes_per_s */
+    uint8_t joined[RH_MESH_MAX][RH_MESH_MAX]; /* links between two, each way */
+    /* What follows, for the GPUs of a node (wiring_mesh.c): the directed link from one to another, or
+     * -1; and a third that has links to two without any, or -1. */
+    int16_t link[RH_MESH_MAX][RH_MESH_MAX];
+    int8_t relay[RH_MESH_MAX][RH_MESH_MAX];
+    int32_t links_count;
+} RhMesh;
+
 typedef struct {
     const char *name; /* "dgx-h100:8" as the user may type it again */
     const char *description;
@@ -83,8 +96,9 @@ typedef struct {
     RhFact host_bytes;         /* a node's memory; 0: unknown */
     RhFact nvme_bytes;         /* what a node's drives hold; 0: unknown */
     const RhWiring *inside;    /* NULL: all GPUs of a node on one switch */
-    int32_t island_gpus;       /* islands: GPUs of each */
+    int32_t island_gpus;       /* islands: GPUs of each; 0: there are none */
     RhFact island_bytes_per_s; /* of each island's link to the others, and direction */
+    RhMesh mesh;               /* over which GPUs are joined, before islands' links */
     const RhWiring *outside;   /* NULL: the tree of tiers; else there is one tier, the root */
     int32_t torus_count, torus[RH_TORUS_MAX]; /* dimensions, and nodes along each */
     RhFact torus_bytes_per_s;                 /* of a link between neighbours, and direction */
@@ -181,7 +195,9 @@ typedef struct {
     RhLink first, ample_end, end;
 } RhSwitchLinks;
 RhSwitchLinks rh_platform_switch_links(const RhPlatform *p);
-/* Effective capacity: datasheet x efficiency x what-if scale. */
+/* Before what-ifs of single links: datasheet x efficiency. */
+double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link);
+/* Effective capacity: the same x what-if scale. */
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
 /* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up", "host/node0/gpu4/out",
  * "nvme/node0/in". Caller frees. */

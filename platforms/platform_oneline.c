@@ -79,8 +79,11 @@ static RhPlatform *start(const char *head, GError **error)
     p->gpus_per_node = (int32_t)gpus;
     p->nics_per_node = (int32_t)gpus;
     p->outside = NULL; /* the line has a tree */
-    if (p->inside && (gpus <= p->island_gpus || gpus % p->island_gpus != 0))
-        p->inside = NULL; /* of which it is one */
+    if (p->inside && (gpus <= p->island_gpus || gpus % MAX(1, p->island_gpus) != 0))
+        p->island_gpus = 0; /* of which it is one */
+    if (gpus > p->mesh.gpus)
+        p->mesh.gpus = 0;
+    rh_platform_settle_inside(p);
     rh_platform_hash_add(p, "device", p->device->hash);
     return rh_platform_set_nodes(p, nodes, error) ? g_steal_pointer(&p) : NULL;
 }

@@ -18,6 +18,8 @@ void rh_platform_read_devices(RhJson *doc, const RhJsonNode *root, RhPlatform *p
 char *rh_platform_path_of_device(const RhJson *doc, const char *name);
 /* How a file says that GPUs of a node or nodes are joined, but for tiers; after the counts. */
 void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p);
+/* Which wiring a node has, after its GPUs, islands or mesh have changed. */
+void rh_platform_settle_inside(RhPlatform *p);
 /* Can the platform have so many? RH_ERROR_INPUT. */
 bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_per_node,
                                GError **error);

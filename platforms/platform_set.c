@@ -75,6 +75,8 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, inner->message);
     int32_t *fields[] = {NULL, &p->gpus_per_node, &p->nics_per_node, &p->collective_sms};
     *fields[which] = (int32_t)number;
+    if (which == 1)
+        rh_platform_settle_inside(p);
     return true;
 }
 

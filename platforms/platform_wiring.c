@@ -1,4 +1,4 @@
-/* "islands", "torus" and "dragonfly" of a platform's file. */
+/* "islands", "mesh", "torus" and "dragonfly" of a platform's file. */
 #include "base/error.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
@@ -16,15 +16,60 @@ static void check_rate(RhJson *doc, const RhJsonNode *node, const RhFact *rate)
 static void read_islands(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     const RhJsonNode *islands = rh_json_object_or_null(doc, root, "islands");
-    if (islands && (!p->inside || rh_json_has(islands, "gpus")))
+    if (islands && (p->island_gpus == 0 || rh_json_has(islands, "gpus")))
         p->island_gpus = (int32_t)rh_json_int(doc, islands, "gpus", 1, 1024);
     check_rate(doc, islands, &p->island_bytes_per_s);
-    if (islands)
-        p->inside = &rh_wiring_islands;
-    if (p->inside && p->gpus_per_node % MAX(1, p->island_gpus) != 0)
+    if (p->gpus_per_node % MAX(1, p->island_gpus) != 0)
         rh_json_problem(doc, islands ? islands : root, NULL,
                         "%d GPUs of a node are no number of islands of %d", p->gpus_per_node,
                         p->island_gpus);
+}
+
+/* A row of "joined": links to each other GPU. */
+static void read_joined(RhJson *doc, const RhJsonNode *row, int32_t gpu, RhMesh *mesh)
+{
+    int32_t sum = 0;
+    if (rh_json_count(row) != mesh->gpus) {
+        rh_json_problem(doc, row, NULL, "%d GPUs are joined, this row has %d numbers", mesh->gpus,
+                        rh_json_count(row));
+        return;
+    }
+    for (int32_t k = 0; k < mesh->gpus; k++) {
+        const RhJsonNode *cell = rh_json_at(row, k);
+        int32_t links = (int32_t)rh_json_node_int(doc, cell, 0, UINT8_MAX);
+        mesh->joined[gpu][k] = (uint8_t)links;
+        sum += links;
+        if (k == gpu && links > 0)
+            rh_json_problem(doc, cell, NULL, "GPU %d is joined to itself", gpu);
+        if (k < gpu && mesh->joined[k][gpu] != links)
+            rh_json_problem(doc, cell, NULL, "%d links from GPU %d to GPU %d, %d back", links, gpu,
+                            k, mesh->joined[k][gpu]);
+    }
+    if (sum > mesh->links.value)
+        rh_json_problem(doc, row, NULL, "GPU %d has %d links, \"links\" says %g", gpu, sum,
+                        mesh->links.value);
+}
+
+/* An empty list: none, as in a file that derives from one with a mesh. */
+static void read_mesh(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
+{
+    static const RhRange links = {1, 1024, false};
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, "mesh");
+    const RhJsonNode *joined = node ? rh_json_array(doc, node, "joined") : NULL;
+    RhMesh mesh = {.gpus = rh_json_count(joined)};
+    if (node && mesh.gpus > 0)
+        mesh.links = rh_json_fact_within(doc, node, "links", RH_QUANTITY_COUNT, &links);
+    if (mesh.gpus > RH_MESH_MAX) {
+        rh_json_problem(doc, joined, NULL, "a mesh joins at most %d GPUs", RH_MESH_MAX);
+        return;
+    }
+    for (int32_t gpu = 0; gpu < mesh.gpus; gpu++)
+        read_joined(doc, rh_json_at(joined, gpu), gpu, &mesh);
+    if (node)
+        p->mesh = mesh;
+    if (p->mesh.gpus > 0 && p->gpus_per_node > p->mesh.gpus)
+        rh_json_problem(doc, node ? node : root, NULL, "%d GPUs of a node, the mesh joins %d",
+                        p->gpus_per_node, p->mesh.gpus);
 }
 
 /* One tier, the root: what joins all nodes, and a hop of it. */
@@ -94,6 +139,15 @@ void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p
     else if (dragonfly)
         read_dragonfly(doc, dragonfly, p);
     read_islands(doc, root, p);
+    read_mesh(doc, root, p);
+    rh_platform_settle_inside(p);
+}
+
+void rh_platform_settle_inside(RhPlatform *p)
+{
+    bool mesh = p->mesh.gpus > 0;
+    p->inside = mesh ? &rh_wiring_mesh : p->island_gpus > 0 ? &rh_wiring_islands : NULL;
+    rh_mesh_settle(p);
 }
 
 bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_per_node,
@@ -110,7 +164,10 @@ bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_
     if (p->outside == &rh_wiring_dragonfly && nodes > (int64_t)GROUPS_MAX * p->dragonfly_nodes)
         return rh_fail(error, RH_ERROR_INPUT, "%s: a dragonfly has at most %d groups", p->name,
                        GROUPS_MAX);
-    if (p->inside && gpus_per_node % p->island_gpus != 0)
+    if (p->mesh.gpus > 0 && gpus_per_node > p->mesh.gpus)
+        return rh_fail(error, RH_ERROR_INPUT, "the mesh of a node joins %d GPUs, not %d",
+                       p->mesh.gpus, (int)gpus_per_node);
+    if (p->island_gpus > 0 && gpus_per_node % p->island_gpus != 0)
         return rh_fail(error, RH_ERROR_INPUT, "%d GPUs of a node are no number of islands of %d",
                        (int)gpus_per_node, p->island_gpus);
     return true;

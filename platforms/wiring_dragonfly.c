@@ -30,8 +30,9 @@ static int32_t hops(const RhPlatform *p, int32_t src, int32_t dst)
     return src / p->dragonfly_nodes == dst / p->dragonfly_nodes ? 1 : 3;
 }
 
-static double bytes_per_s(const RhPlatform *p)
+static double bytes_per_s(const RhPlatform *p, int32_t link)
 {
+    (void)link;
     return p->dragonfly_bytes_per_s.value * p->nic_efficiency_frac.value;
 }
 

@@ -17,8 +17,9 @@ static int32_t route(const RhPlatform *p, int32_t src, int32_t dst, int32_t *cro
     return 2;
 }
 
-static double bytes_per_s(const RhPlatform *p)
+static double bytes_per_s(const RhPlatform *p, int32_t link)
 {
+    (void)link;
     return p->island_bytes_per_s.value * p->nvlink_efficiency_frac.value;
 }
 
@@ -43,5 +44,5 @@ const RhWiring rh_wiring_islands = {
     .link_named = link_named,
 };
 
-const RhWiring *const rh_wirings[] = {&rh_wiring_islands, &rh_wiring_torus, &rh_wiring_dragonfly,
-                                      NULL};
+const RhWiring *const rh_wirings[] = {&rh_wiring_islands, &rh_wiring_mesh, &rh_wiring_torus,
+                                      &rh_wiring_dragonfly, NULL};

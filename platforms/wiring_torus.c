@@ -46,8 +46,9 @@ static int32_t hops(const RhPlatform *p, int32_t src, int32_t dst)
     return count;
 }
 
-static double bytes_per_s(const RhPlatform *p)
+static double bytes_per_s(const RhPlatform *p, int32_t link)
 {
+    (void)link;
     return p->torus_bytes_per_s.value * p->nic_efficiency_frac.value;
 }
 

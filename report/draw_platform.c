@@ -114,9 +114,14 @@ static void draw_first_node(Picture *d, int y)
     g_autofree char *nvlink = rh_text_fact(&p->nvlink_bytes_per_s, RH_QUANTITY_BYTES_PER_S);
     g_autofree char *nic = rh_text_fact(&p->nic_bytes_per_s, RH_QUANTITY_BYTES_PER_S);
     g_autofree char *out = rh_text_fact(&p->island_bytes_per_s, RH_QUANTITY_BYTES_PER_S);
-    g_autofree char *bus =
-        p->inside ? g_strdup_printf("islands of %d: %s a GPU, %s out", p->island_gpus, nvlink, out)
-                  : g_strdup_printf("NVSwitch, %s a GPU and direction", nvlink);
+    g_autofree char *islands = p->island_gpus == 0 ? g_strdup("")
+                               : p->mesh.gpus > 0
+                                   ? g_strdup_printf("; islands of %d: %s", p->island_gpus, out)
+                                   : g_strdup_printf("islands of %d: ", p->island_gpus);
+    g_autofree char *bus = p->mesh.gpus > 0 ? g_strdup_printf("mesh, %s%s", nvlink, islands)
+                           : p->inside
+                               ? g_strdup_printf("%s%s a GPU, %s out", islands, nvlink, out)
+                               : g_strdup_printf("NVSwitch, %s a GPU and direction", nvlink);
     g_autofree char *title = g_strdup_printf("node 0: %d %s, %d NICs of %s", p->gpus_per_node,
                                              p->device->name, p->nics_per_node, nic);
     rh_canvas_rect(d->canvas, MAIN_X, y, MAIN_WIDTH, NODE_HEIGHT, RH_INK_FRAME);
@@ -311,6 +316,26 @@ static void append_facts(const RhPlatform *p, GString *out)
     rh_table_append(table, out, "");
 }
 
+/* Like the matrix of nvidia-smi topo -m; a dot where two GPUs have no link. */
+static void append_mesh(const RhPlatform *p, GString *out)
+{
+    if (p->mesh.gpus == 0)
+        return;
+    g_autofree char *rate = rh_quantity_format(p->nvlink_bytes_per_s.value / p->mesh.links.value,
+                                               RH_QUANTITY_BYTES_PER_S, 3);
+    g_string_append_printf(out, "\nlinks between GPUs, of %s each way\n     ", rate);
+    for (int32_t b = 0; b < p->gpus_per_node; b++)
+        g_string_append_printf(out, " %3d", b);
+    for (int32_t a = 0; a < p->gpus_per_node; a++) {
+        g_string_append_printf(out, "\n  %3d", a);
+        for (int32_t b = 0; b < p->gpus_per_node; b++) {
+            g_autofree char *links = g_strdup_printf("%d", p->mesh.joined[a][b]);
+            g_string_append_printf(out, " %3s", p->mesh.joined[a][b] > 0 ? links : ".");
+        }
+    }
+    g_string_append(out, "\n");
+}
+
 static void append_sources(const RhPlatform *p, GString *out)
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
@@ -323,6 +348,10 @@ static void append_sources(const RhPlatform *p, GString *out)
                             r->fact->date, rh_tag_name(r->fact->tag));
         g_string_append_printf(out, "  %s:\n    ", r->name);
         rh_text_wrap(out, line, 4, COLUMNS);
+    }
+    if (p->mesh.gpus > 0) {
+        g_string_append(out, "  links between GPUs:\n    ");
+        rh_text_wrap(out, p->mesh.links.source, 4, COLUMNS);
     }
     for (int t = 0; t < p->tiers_count; t++) {
         g_string_append_printf(out, "  %s, hop latency:\n    ", p->tiers[t].name);
@@ -356,6 +385,7 @@ char *rh_platform_text(const RhPlatform *p, bool sources)
     }
     g_string_append(out, drawing);
     append_facts(p, out);
+    append_mesh(p, out);
     if (d.tiers_used < p->tiers_count && p->nodes_count > 1)
         g_string_append_printf(out, "not in use with %d nodes: the tier%s above %s\n",
                                p->nodes_count, p->tiers_count - d.tiers_used > 1 ? "s" : "",

@@ -19,13 +19,31 @@ static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
 
 static void put_islands(RhJsonWriter *w, const RhPlatform *p)
 {
-    if (!p->inside) {
+    if (p->island_gpus == 0) {
         rh_json_put_null(w, "islands");
         return;
     }
     rh_json_begin_object(w, "islands");
     rh_json_put_int(w, "gpus_count", p->island_gpus);
     put_fact(w, "bytes_per_s", &p->island_bytes_per_s);
+    rh_json_end_object(w);
+}
+
+/* NVLinks between two GPUs, where no switch joins them. */
+static void put_mesh(RhJsonWriter *w, const RhPlatform *p)
+{
+    if (p->mesh.gpus == 0)
+        return;
+    rh_json_begin_object(w, "mesh");
+    put_fact(w, "links_count", &p->mesh.links);
+    rh_json_begin_array(w, "joined");
+    for (int32_t a = 0; a < p->gpus_per_node; a++) {
+        rh_json_begin_array(w, NULL);
+        for (int32_t b = 0; b < p->gpus_per_node; b++)
+            rh_json_put_int(w, NULL, p->mesh.joined[a][b]);
+        rh_json_end_array(w);
+    }
+    rh_json_end_array(w);
     rh_json_end_object(w);
 }
 
@@ -63,6 +81,7 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
     put_fact(w, "nvme_bytes_per_s", &p->nvme_bytes_per_s);
     put_fact(w, "nvme_bytes", &p->nvme_bytes);
     put_islands(w, p);
+    put_mesh(w, p);
     put_fact(w, "price_usd_per_gpu_hour", &p->price_usd_per_gpu_hour);
     put_outside(w, p);
     rh_json_begin_array(w, "tiers");

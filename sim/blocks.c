@@ -31,12 +31,12 @@ static bool spans_keep(const RhGroup *group, int32_t block)
 }
 
 /* A NIC for each GPU, or one for all of a block that no GPU's traffic reaches by way of another; the
- * same of host links; and no island's edge between them. */
+ * same of host links; and neither a mesh nor an island's edge between them. */
 static bool platform_keeps(const RhPlatform *p, int32_t block)
 {
     int32_t each = p->gpus_per_node, nics = p->nics_per_node;
     int32_t sharers = MAX(1, (int32_t)p->host_gpus_per_link.value);
-    if (p->inside && p->island_gpus % block != 0)
+    if (p->mesh.gpus > 0 || (p->island_gpus > 0 && p->island_gpus % block != 0))
         return false;
     if (each % block != 0 || p->link_changes->len + p->gpu_speeds->len > 0 ||
         (sharers > 1 && sharers % block != 0))

@@ -72,13 +72,10 @@ static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *t
     uint64_t whose = (uint64_t)task->volumes << 32 | (uint64_t)role;
     int32_t at = *rh_map64_at(w->collective_known, rh_mix64(key, whose), fresh);
     if (at == fresh) {
-        int32_t size = rh_program_group(w->program, task->group)->size;
-        g_autofree int32_t *nodes = g_new(int32_t, MAX(size, 1));
-        rh_group_members(rh_program_group(w->program, task->group),
-                         rh_program_role(w->program, role)->first_rank, nodes);
-        for (int32_t i = 0; i < size; i++)
-            nodes[i] = rh_platform_node_of(w->platform, rh_program_gpu(w->program, nodes[i]));
-        g_autoptr(RhSchedule) schedule = rh_schedule_of_task(w->program, task, nodes, error);
+        g_autofree int32_t *gpus =
+            rh_group_gpus(w->program, task->group, rh_program_role(w->program, role)->first_rank);
+        g_autoptr(RhSchedule) schedule =
+            rh_schedule_of_task(w->program, task, w->platform, gpus, error);
         if (!schedule)
             return false;
         double s = rh_schedule_time_s(schedule, w->program, w->platform, task->group, role);

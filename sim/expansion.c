@@ -54,7 +54,7 @@ const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *t, int32_t 
 {
     const RhGroup *group = rh_program_group(all->program, t->group);
     g_autofree int32_t *members = g_new(int32_t, group->size);
-    g_autofree int32_t *nodes = g_new(int32_t, group->size);
+    g_autofree int32_t *gpus = g_new(int32_t, group->size);
     *own = rh_group_members(group, rank, members);
     g_autofree char *key = g_strdup_printf("%d %d %d %d %d %.17g", t->group, members[0], t->op,
                                            t->algo, t->volumes, t->bytes);
@@ -62,8 +62,8 @@ const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *t, int32_t 
     if (e)
         return e;
     for (int32_t m = 0; m < group->size; m++)
-        nodes[m] = rh_platform_node_of(all->platform, rh_program_gpu(all->program, members[m]));
-    g_autoptr(RhSchedule) s = rh_schedule_of_task(all->program, t, nodes, error);
+        gpus[m] = rh_program_gpu(all->program, members[m]);
+    g_autoptr(RhSchedule) s = rh_schedule_of_task(all->program, t, all->platform, gpus, error);
     if (!s)
         return NULL;
     e = g_new0(RhExpansion, 1);

@@ -212,7 +212,7 @@ const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, c
         why = g_strdup("nothing in a training step is copied to the host");
     else if (strcmp(key, "host.memory") == 0 || strcmp(key, "nvme.capacity") == 0)
         why = g_strdup("nothing in a training step is kept there");
-    else if ((g_str_has_prefix(key, "islands.") && !platform->inside) ||
+    else if ((g_str_has_prefix(key, "islands.") && platform->island_gpus == 0) ||
              (g_str_has_prefix(key, "torus.") && platform->torus_count == 0) ||
              (g_str_has_prefix(key, "dragonfly.") && platform->dragonfly_nodes == 0))
         why = g_strdup_printf("%s has none", platform->name);

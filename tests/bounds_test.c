@@ -173,7 +173,7 @@ static char *draw_platform(gsl_rng *rng, int32_t *gpus)
         nodes /= 2;
     *gpus = each * nodes;
     GString *s = g_string_new(NULL);
-    g_string_printf(s, "h100-sxm:%dx%d", each, nodes);
+    g_string_printf(s, "%s:%dx%d", draw(rng, 4) ? "h100-sxm" : "v100-sxm-32", each, nodes);
     if (each > 1)
         g_string_append_printf(s, ",nvlink:%dGB/s", nvlink);
     g_string_append_printf(s, ",ib:%dGb/s,nics:%d", ib, each % 2 ? 1 : DRAW(rng, 1, 2, each));
@@ -281,7 +281,7 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     k.c.model = k.model;
     train_kit_runs_all(&k);
     k.stack->expert_parallel = true;
-    if (draw(rng, 4) == 0)
+    if (draw(rng, 4) == 0 && k.platform->device->peak_flops_per_s[RH_DTYPE_FP8].value > 0)
         k.c.job.recipe = &rh_recipe_fp8_block;
     if (mixture_free(k.model) && draw(rng, 4) == 0)
         k.c.job.lora = (RhLora){DRAW(rng, 8, 16), (uint32_t)draw(rng, RH_LINEAR_ALL + 1)};

@@ -145,6 +145,30 @@ static void pipelines_move_the_right_data_at_every_length(void)
         }
 }
 
+/* Over a mesh rings are several, some of them doubled, and relays stand between. */
+static void rings_over_a_mesh_move_the_right_data(void)
+{
+    static const struct {
+        const char *platform;
+        int32_t members, stride;
+    } rows[] = {{"dgx-1", 8, 1},    {"dgx-1", 4, 1},  {"dgx-1", 4, 2},  {"dgx-1", 3, 1},
+                {"dgx-1", 2, 5},    {"summit", 6, 1}, {"summit", 3, 1}, {"frontier", 8, 1},
+                {"dgx-1:3", 24, 1}, {"dgx-1:2", 4, 4}};
+    static const RhOp ops[] = {RH_OP_ALL_REDUCE, RH_OP_REDUCE_SCATTER, RH_OP_ALL_GATHER};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhPlatform) platform = rh_platform_load(rows[i].platform, NULL);
+        int32_t gpus[24];
+        for (int32_t m = 0; m < rows[i].members; m++)
+            gpus[m] = m * rows[i].stride;
+        for (size_t k = 0; k < G_N_ELEMENTS(ops); k++) {
+            g_autoptr(RhSchedule) s = rh_schedule_on(ops[k], RH_ALGO_RING, rows[i].members,
+                                                     platform, gpus, 4e6, NULL, NULL);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(s);
+            check_data(s);
+        }
+    }
+}
+
 static void unsupported_pairs_are_refused(void)
 {
     int refused = 0;
@@ -272,6 +296,7 @@ int main(void)
         "collectives",
         (RhTest[]){
             {"every_schedule_moves_the_right_data", every_schedule_moves_the_right_data},
+            {"rings_over_a_mesh_move_the_right_data", rings_over_a_mesh_move_the_right_data},
             {"pipelines_move_the_right_data_at_every_length",
              pipelines_move_the_right_data_at_every_length},
             {"unsupported_pairs_are_refused", unsupported_pairs_are_refused},

@@ -17,6 +17,13 @@ static const Place places[] = {
     {"h100-sxm:8x4,ib:400Gb/s,nics:2", 32, 4, 8},
     {"h100-sxm:8x8,ib:400Gb/s,leaf:2,oversub:4", 64, 8, 8},
     {"h100-sxm:8x8,ib:400Gb/s,leaf:4,rail", 64, 64, 1},
+    {"dgx-1", 8, 8, 1},
+    {"dgx-1", 8, 4, 1},
+    {"dgx-1", 8, 4, 2},
+    {"dgx-1", 8, 2, 1},
+    {"dgx-1:2", 16, 16, 1},
+    {"summit", 6, 6, 1},
+    {"frontier:2", 16, 16, 1},
 };
 
 /* All siblings of the group run at once, as rh_schedule_time_s takes them to. */
@@ -24,12 +31,9 @@ static double expected_s(const RhProgram *p, const RhPlatform *platform, int32_t
 {
     const RhTask *task = rh_program_task(p, 0);
     const RhGroup *group = rh_program_group(p, task->group);
-    g_autofree int32_t *nodes = g_new(int32_t, group->size);
-    rh_group_members(group, 0, nodes);
-    for (int32_t i = 0; i < group->size; i++)
-        nodes[i] = rh_platform_node_of(platform, nodes[i]);
-    g_autoptr(RhSchedule) schedule =
-        rh_schedule_new((RhOp)task->op, (RhAlgo)task->algo, group->size, nodes, task->bytes, NULL);
+    g_autofree int32_t *gpus = rh_group_gpus(p, task->group, 0);
+    g_autoptr(RhSchedule) schedule = rh_schedule_on((RhOp)task->op, (RhAlgo)task->algo, group->size,
+                                                    platform, gpus, task->bytes, NULL, NULL);
     *steps = 1;
     if (!schedule) /* hierarchical over nodes with unequal members, say */
         return -1;

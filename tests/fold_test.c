@@ -149,7 +149,7 @@ static void groups_across_stages(void)
     }
 }
 
-/* Islands inside nodes, tensor groups within and across them; a torus; one GPU in five passed by. */
+/* Meshes and islands inside nodes, tensor groups within and across them; a torus; one GPU in five passed by. */
 static void islands_and_tori(void)
 {
     static const struct {
@@ -157,7 +157,7 @@ static void islands_and_tori(void)
         int32_t tp, dp, pp;
     } rows[] = {{"summit:4", 2, 6, 2},   {"summit:4", 3, 4, 2},    {"frontier:4", 2, 8, 2},
                 {"frontier:4", 4, 4, 2}, {"pcie-gen4:4", 8, 2, 2}, {"tpu-v5p", 2, 16, 2},
-                {"tpu-v5p", 4, 5, 2}};
+                {"tpu-v5p", 4, 5, 2},    {"dgx-1:4", 2, 8, 2},     {"dgx-1:4", 4, 4, 2}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(RhPlatform) platform = kit_platform(rows[i].platform);
         KitStep k = base_step;

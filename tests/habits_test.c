@@ -33,8 +33,8 @@ static double exchanges_s(const TrainKit *k, const RhProgram *p, RhLane lane, Rh
             continue;
         CU_ASSERT_EQUAL(task->op, op);
         *bytes += task->bytes;
-        g_autofree int32_t *nodes = rh_train_group_nodes(&k->c, p, task->group, 0);
-        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, nodes, NULL);
+        g_autofree int32_t *gpus = rh_group_gpus(p, task->group, 0);
+        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, k->c.platform, gpus, NULL);
         sum_s += rh_schedule_time_s(steps, p, k->c.platform, task->group, -1);
     }
     return sum_s;

@@ -106,8 +106,8 @@ static double sum_s(const TrainKit *k, const RhLayout *l)
         const RhTask *task = rh_program_task(p, (int32_t)i);
         if (task->kind != RH_TASK_COLLECTIVE || task->lane != RH_LANE_NORM)
             continue;
-        g_autofree int32_t *nodes = rh_train_group_nodes(&k->c, p, task->group, 0);
-        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, nodes, NULL);
+        g_autofree int32_t *gpus = rh_group_gpus(p, task->group, 0);
+        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, k->c.platform, gpus, NULL);
         return rh_schedule_time_s(steps, p, k->c.platform, task->group, -1);
     }
     return 0;

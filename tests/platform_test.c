@@ -61,7 +61,7 @@ static void the_catalogue_is_what_the_makers_say(void)
         {"dgx-h100", "h100-sxm", 8, 8, 450e9, 50e9},
         {"dgx-h200:4", "h200-sxm", 32, 8, 450e9, 50e9},
         {"frontera", "xeon-8280", 2, 1, 62.4e9, 12.5e9},
-        {"frontier:9408", "mi250x-gcd", 75264, 4, 200e9, 25e9},
+        {"frontier:9408", "mi250x-gcd", 75264, 4, 350e9, 25e9},
         {"gaudi2", "gaudi2", 8, 8, 262.5e9, 37.5e9},
         {"gb200-nvl64:4", "gb200", 256, 64, 900e9, 50e9},
         {"gb200-nvl72:2", "gb200", 144, 72, 900e9, 50e9},

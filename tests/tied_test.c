@@ -25,9 +25,9 @@ static int32_t check_exchanges(const TrainKit *k, const RhProgram *p, const RhLa
         if (task->kind != RH_TASK_COLLECTIVE ||
             g_strcmp0(p->labels->pdata[task->label], "sum tied embeddings' gradients") != 0)
             continue;
-        g_autofree int32_t *nodes =
-            rh_train_group_nodes(&k->c, p, task->group, rh_program_role(p, task->role)->first_rank);
-        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, nodes, NULL);
+        g_autofree int32_t *gpus =
+            rh_group_gpus(p, task->group, rh_program_role(p, task->role)->first_rank);
+        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, k->c.platform, gpus, NULL);
         CU_ASSERT_EQUAL(task->op, RH_OP_ALL_REDUCE);
         CU_ASSERT_TRUE(task->role == 0 || task->role == l->pp - 1);
         CU_ASSERT_EQUAL(rh_program_group(p, task->group)->size, 2);

@@ -75,7 +75,7 @@ static void links_carry_what_the_shares_say(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(loads); i++) {
         g_autoptr(RhProgram) p = uneven(4, 4, 1e6, loads[i].shares, loads[i].count);
-        g_autoptr(RhSchedule) s = rh_schedule_of_task(p, rh_program_task(p, 0), NULL, NULL);
+        g_autoptr(RhSchedule) s = rh_schedule_of_task(p, rh_program_task(p, 0), NULL, NULL, NULL);
         double sum = 0, most = 0, sent = 0;
         for (int32_t src = 0; src < 4; src++) {
             double own = 0;
@@ -225,12 +225,11 @@ static void nodes_are_sent_a_token_once(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
     RhRouting routing = {64, 8, 8, 4};
-    int32_t nodes[32];
-    for (int32_t i = 0; i < 32; i++)
-        nodes[i] = i / 8;
     for (int once = 0; once < 2; once++) {
         g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e9, once ? &routing : NULL);
-        g_autoptr(RhSchedule) s = rh_schedule_of_task(p, rh_program_task(p, 0), nodes, NULL);
+        g_autofree int32_t *gpus = rh_group_gpus(p, 0, 0);
+        g_autoptr(RhSchedule) s =
+            rh_schedule_of_task(p, rh_program_task(p, 0), platform, gpus, NULL);
         double frac = once ? rh_routing_parts(&routing, 4) / rh_routing_parts(&routing, 32) : 1;
         double out = 0, inside = 0;
         for (guint f = 0; f < s->flows->len; f++) {

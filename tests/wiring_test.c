@@ -169,24 +169,24 @@ static void groups_of_a_dragonfly_have_one_link_to_each_other(void)
 
 static void islands_share_their_way_out(void)
 {
-    g_autoptr(RhPlatform) p = rh_platform_load("summit:2", NULL);
+    g_autoptr(RhPlatform) p = rh_platform_load("v100-edr:2", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     int32_t cut = 0;
-    for (int32_t a = 0; a < 12; a++)
-        for (int32_t b = 0; b < 12; b++) {
-            bool across = a / 6 == b / 6 && a / 3 != b / 3;
+    for (int32_t a = 0; a < 8; a++)
+        for (int32_t b = 0; b < 8; b++) {
+            bool across = a / 4 == b / 4 && a / 2 != b / 2;
             CU_ASSERT_EQUAL(wired(p, a, b, "islands/"), across ? 2 : 0);
             cut += across;
         }
-    CU_ASSERT_EQUAL(cut, 2 * 2 * 3 * 3);
+    CU_ASSERT_EQUAL(cut, 2 * 2 * 2 * 2);
     RhLink out = rh_platform_link_by_name(p, "islands/node1/0/out");
     CU_ASSERT_TRUE(out >= 0);
-    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, out), 64e9 * p->nvlink_efficiency_frac.value,
+    RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, out), 16e9 * p->nvlink_efficiency_frac.value,
                    1e-12);
     CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "islands/node1/2/out"), -1);
     CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "islands/node2/0/out"), -1);
     CU_ASSERT_EQUAL(rh_platform_link_by_name(p, "islands/node0/x"), -1);
-    CU_ASSERT_FALSE(rh_platform_set(p, "gpus_per_node", "4", NULL));
+    CU_ASSERT_FALSE(rh_platform_set(p, "gpus_per_node", "3", NULL));
     CU_ASSERT_TRUE(rh_platform_set(p, "islands.bandwidth", "32GB/s", NULL));
     RH_CHECK_CLOSE(rh_platform_link_bytes_per_s(p, out), 32e9 * p->nvlink_efficiency_frac.value,
                    1e-12);

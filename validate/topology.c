@@ -1,6 +1,7 @@
 #include "validate/topology.h"
 
 #include "base/error.h"
+#include "platforms/wiring.h"
 
 typedef struct {
     const RhPlatform *p;
@@ -141,7 +142,7 @@ static bool check(const RhPlatform *p, GError **error)
                        p->name);
     if (p->inside || p->outside)
         return rh_fail(error, RH_ERROR_INPUT, "%s has %s, the lab has trees of switches alone",
-                       p->name, p->inside ? "islands" : p->tiers[0].name);
+                       p->name, p->inside ? p->inside->name : p->tiers[0].name);
     if (rh_platform_gpus(p) > RH_LAB_HOSTS_MAX)
         return rh_fail(error, RH_ERROR_INPUT, "%s has %d ranks, the lab at most %d hosts", p->name,
                        rh_platform_gpus(p), RH_LAB_HOSTS_MAX);

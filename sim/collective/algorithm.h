@@ -2,6 +2,7 @@
 /* One algorithm, as its file in this folder tells it: a row of data and two functions, one that
  * makes its steps and one that says what they cost. Only this folder includes it. */
 #include "sim/collective/collective.h"
+#include "sim/collective/rings.h"
 
 /* --- making steps --- */
 
@@ -14,6 +15,7 @@ typedef struct {
     int32_t per_node; /* members per node when every node holds as many and they stand together;
                          else 0 */
     int32_t nodes;
+    const RhRings *rings; /* over a mesh; NULL: as members are numbered; borrowed */
     double node_frac; /* of an all-to-all's bytes for a node those that go there, if what several
                          members there are to have goes once; 1: all of them */
 } RhScheduleBuilder;

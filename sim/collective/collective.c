@@ -126,7 +126,8 @@ double rh_node_frac(const RhRouting *routing, int32_t members, int32_t nodes)
     return rh_routing_parts(routing, nodes) / rh_routing_parts(routing, members);
 }
 
-static RhSchedule *make(RhSchedule like, const int32_t *node_of, Volumes volumes, GError **error)
+static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *rings,
+                        Volumes volumes, GError **error)
 {
     g_autoptr(RhSchedule) s = g_memdup2(&like, sizeof like);
     int32_t members = s->members;
@@ -137,6 +138,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, Volumes volumes
                            .members = members,
                            .shares = volumes.shares,
                            .shares_count = volumes.shares_count,
+                           .rings = rings,
                            .per_node = at.side_by_side,
                            .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
     b.node_frac = rh_node_frac(volumes.routing, members, at.side_by_side ? b.nodes : 0);
@@ -153,18 +155,30 @@ RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t
                             double bytes, GError **error)
 {
     RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make(like, node_of, (Volumes){0}, error);
+    return make(like, node_of, NULL, (Volumes){0}, error);
 }
 
-RhSchedule *rh_schedule_routed(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
-                               double bytes, const RhRouting *routing, GError **error)
+static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const int32_t *gpus,
+                           Volumes volumes, GError **error)
+{
+    g_autofree int32_t *nodes = platform ? g_new(int32_t, MAX(like.members, 1)) : NULL;
+    for (int32_t i = 0; nodes && i < like.members; i++)
+        nodes[i] = rh_platform_node_of(platform, gpus[i]);
+    bool rings_asked = like.algo == RH_ALGO_RING;
+    g_autoptr(RhRings) rings = rings_asked ? rh_rings_new(platform, like.members, gpus) : NULL;
+    return make(like, nodes, rings, volumes, error);
+}
+
+RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,
+                           const int32_t *gpus, double bytes, const RhRouting *routing,
+                           GError **error)
 {
     RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make(like, node_of, (Volumes){.routing = routing}, error);
+    return make_on(like, platform, gpus, (Volumes){.routing = routing}, error);
 }
 
-RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const int32_t *node_of,
-                                GError **error)
+RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const RhPlatform *platform,
+                                const int32_t *gpus, GError **error)
 {
     RhSchedule like = {.op = (RhOp)t->op,
                        .algo = (RhAlgo)t->algo,
@@ -172,7 +186,17 @@ RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *t, const int32
                        .bytes = t->bytes};
     Volumes volumes = {.routing = rh_task_routing(p, t)};
     volumes.shares = rh_task_shares(p, t, &volumes.shares_count);
-    return make(like, node_of, volumes, error);
+    return make_on(like, platform, gpus, volumes, error);
+}
+
+int32_t *rh_group_gpus(const RhProgram *p, int32_t group, int32_t rank)
+{
+    const RhGroup *g = rh_program_group(p, group);
+    int32_t *gpus = g_new(int32_t, MAX(g->size, 1));
+    rh_group_members(g, rank, gpus);
+    for (int32_t i = 0; i < g->size; i++)
+        gpus[i] = rh_program_gpu(p, gpus[i]);
+    return gpus;
 }
 
 void rh_schedule_free(RhSchedule *s)

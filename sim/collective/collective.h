@@ -51,12 +51,16 @@ typedef struct {
  * together (rh_collective_supports). */
 RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                             double bytes, GError **error);
-/* The same for an all-to-all that sends tokens to experts (RhVolumes). */
-RhSchedule *rh_schedule_routed(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
-                               double bytes, const RhRouting *routing, GError **error);
+/* The same on a platform's GPUs, which say the nodes and, where a mesh joins them, the rings; NULL: on one
+ * node's switch. `routing` for an all-to-all that sends tokens to experts (RhVolumes), else NULL. */
+RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,
+                           const int32_t *gpus, double bytes, const RhRouting *routing,
+                           GError **error);
 /* Of a COLLECTIVE task of a checked program, its volumes too. */
-RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const int32_t *node_of,
-                                GError **error);
+RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const RhPlatform *platform,
+                                const int32_t *gpus, GError **error);
+/* The GPUs of the members of a rank's group; caller frees. */
+int32_t *rh_group_gpus(const RhProgram *p, int32_t group, int32_t rank);
 void rh_schedule_free(RhSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSchedule, rh_schedule_free)
 bool rh_collective_supports(RhOp op, RhAlgo algo);

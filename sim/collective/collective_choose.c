@@ -31,6 +31,8 @@ void rh_loads_reach(RhLoads *l, int32_t members)
 typedef struct {
     double node_alpha_s, nic_alpha_s;
     double node_bytes_per_s, nic_bytes_per_s;
+    double
+        ring_bytes_per_s; /* of a member, inside its node, where steps go round rings; 0: as node_ */
     int32_t climbs_count;
     struct {
         int32_t below;
@@ -56,13 +58,16 @@ static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double byt
     RhLoads loads = {.at = at};
     loads.node_frac =
         rh_node_frac(routing, at.members, at.side_by_side > 0 ? at.members / at.side_by_side : 0);
-    double total_s = 0;
+    double total_s = 0, node_bytes_per_s = rates->node_bytes_per_s;
+    if (row == &rh_algorithm_ring && op != RH_OP_SHIFT && op != RH_OP_BROADCAST &&
+        rates->ring_bytes_per_s > 0)
+        node_bytes_per_s = rates->ring_bytes_per_s;
     if (at.members > 1)
         row->cost(&loads, op, bytes);
     for (int32_t i = 0; i < loads.count; i++) {
         const RhLoad *load = &loads.load[i];
         double moving_s =
-            fmax(load->node_bytes / rates->node_bytes_per_s,
+            fmax(load->node_bytes / node_bytes_per_s,
                  load->nic_bytes / rates->nic_bytes_per_s * slowdown(rates, load->reach));
         total_s +=
             load->steps * ((load->leaves ? rates->nic_alpha_s : rates->node_alpha_s) + moving_s);
@@ -74,7 +79,7 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
                                    double bytes_per_s)
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
-    Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, {{0}}};
+    Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, 0, {{0}}};
     return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL, &flat);
 }
 
@@ -85,6 +90,26 @@ static RhPlacement placement_on(const RhPlatform *p, int32_t members, const int3
     return at;
 }
 
+/* Over a mesh, whose GPUs are no two alike: of the first ones of each node, where members are not said to
+ * sit elsewhere. */
+static void take_mesh(Rates *rates, const RhPlatform *p, int32_t members, const int32_t *node_of)
+{
+    if (p->mesh.gpus == 0 || members < 2)
+        return;
+    g_autofree int32_t *gpus = g_new(int32_t, members);
+    for (int32_t i = 0, place = 0; i < members; i++) {
+        int32_t node = node_of ? node_of[i] : 0;
+        bool fresh = i == 0 || (node_of && node != node_of[i - 1]);
+        place = fresh ? 0 : MIN(place + 1, p->gpus_per_node - 1);
+        gpus[i] = node * p->gpus_per_node + place;
+    }
+    g_autoptr(RhRings) rings = rh_rings_new(p, members, gpus);
+    if (rings) {
+        rates->ring_bytes_per_s = rings->bytes_per_s;
+        rates->node_bytes_per_s = rings->pair_bytes_per_s;
+    }
+}
+
 static Rates rates_of(const RhPlatform *p, int32_t members, const int32_t *node_of)
 {
     Rates rates = {.node_alpha_s = p->nvlink_latency_s.value,
@@ -93,6 +118,7 @@ static Rates rates_of(const RhPlatform *p, int32_t members, const int32_t *node_
                        p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value,
                    .nic_bytes_per_s = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value};
     double over = 1;
+    take_mesh(&rates, p, members, node_of);
     for (int32_t t = 0; node_of && t + 1 < p->tiers_count; t++) {
         int32_t below = 0, nodes = p->tiers[t].nodes_per_group;
         over *= p->tiers[t].oversubscription.value;

@@ -530,13 +530,11 @@ double rh_collective_alone_s(RhOp op, RhAlgo algo, int32_t members, const int32_
     g_autoptr(RhProgram) one = rh_program_new(members);
     RhSpan all = {1, members};
     int32_t group = rh_program_add_group(one, "alone", &all, 1);
-    g_autofree int32_t *nodes = g_new(int32_t, members);
     one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
     RhScheduleTime time;
     if (rh_waves_time(op, algo, bytes, one, platform, group, -1, &time))
         return time.fixed_s + time.moving_s;
-    for (int32_t i = 0; i < members; i++)
-        nodes[i] = rh_platform_node_of(platform, gpus[i]);
-    g_autoptr(RhSchedule) schedule = rh_schedule_new(op, algo, members, nodes, bytes, NULL);
+    g_autoptr(RhSchedule) schedule =
+        rh_schedule_on(op, algo, members, platform, gpus, bytes, NULL, NULL);
     return rh_schedule_time_s(schedule, one, platform, group, -1);
 }

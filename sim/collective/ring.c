@@ -4,46 +4,65 @@
  * With k members on every node, k rings run at once and leave the node by k NICs, as NCCL's
  * channels do. Ring j enters even nodes at member j and walks up, leaves at j-1, enters odd nodes
  * at j-1 and walks down, leaves at j: messages between nodes stay on one rail (all of them when the
- * number of nodes is even). */
+ * number of nodes is even). Where a mesh joins the GPUs of a node, members come in the order of its
+ * rings (rings.h), and on one node each ring carries as many parts of the buffer as it has channels. */
 #include "sim/collective/algorithm.h"
 
-static int32_t rings_of(const RhScheduleBuilder *b)
-{
-    return b->nodes > 1 && b->per_node > 1 ? b->per_node : 1;
-}
+typedef struct {
+    int32_t n, count, parts; /* members; rings; parts of the buffer, of n chunks, on all rings */
+    int32_t *at;             /* count x n: members in the order of each; owned */
+    int32_t *channels;       /* of each: parts of the buffer; owned */
+} Rounds;
 
-/* Member at position `at` of ring j. */
+/* Member at position `at` of ring j, of `rings` that walk from node to node. */
 static int32_t member_at(const RhScheduleBuilder *b, int32_t rings, int32_t j, int32_t at)
 {
     if (rings == 1)
         return at;
     int32_t k = b->per_node, node = at / k, step = at % k;
     int32_t local = node % 2 == 0 ? (j + step) % k : (j - 1 - step + 2 * k) % k;
-    return node * k + local;
+    return node * k + (b->rings ? b->rings->order[local] : local);
 }
 
-/* One pass round all rings: at step q, position `at` sends the chunk of position at - q + ahead. */
-static void pass(RhScheduleBuilder *b, int32_t rings, int32_t ahead, bool reduce)
+static Rounds rounds_new(const RhScheduleBuilder *b)
 {
-    int32_t n = b->members;
+    bool wide = b->nodes > 1 && b->per_node > 1, search = b->rings && b->nodes == 1;
+    int32_t count = search ? b->rings->rings_count : wide ? b->per_node : 1;
+    Rounds r = {b->members, count, 0, g_new(int32_t, count * b->members), g_new(int32_t, count)};
+    for (int32_t j = 0; j < count; j++) {
+        r.channels[j] = search ? b->rings->channels[j] : 1;
+        r.parts += r.channels[j];
+        for (int32_t at = 0; at < r.n; at++)
+            r.at[j * r.n + at] =
+                search ? b->rings->order[j * r.n + at] : member_at(b, count, j, at);
+    }
+    return r;
+}
+
+/* One pass round all rings: at step q, position `at` sends the chunks of position at - q + ahead. */
+static void pass(RhScheduleBuilder *b, const Rounds *r, int32_t ahead, bool reduce)
+{
+    int32_t n = r->n, first = 0;
     rh_schedule_phase(b, n - 1);
-    for (int32_t j = 0; j < rings; j++)
+    for (int32_t j = 0; j < r->count; first += n * r->channels[j++])
         for (int32_t at = 0; at < n; at++)
-            rh_schedule_flow_shifting(b, (RhFlow){.src = member_at(b, rings, j, at),
-                                                  .dst = member_at(b, rings, j, (at + 1) % n),
-                                                  .chunk_first = j * n + (at + ahead + n) % n,
-                                                  .chunk_count = 1,
-                                                  .chunk_shift = -1,
-                                                  .wrap_first = j * n,
-                                                  .wrap_count = n,
-                                                  .reduce = reduce});
+            rh_schedule_flow_shifting(
+                b, (RhFlow){.src = r->at[j * n + at],
+                            .dst = r->at[j * n + (at + 1) % n],
+                            .chunk_first = first + (at + ahead + n) % n * r->channels[j],
+                            .chunk_count = r->channels[j],
+                            .chunk_shift = -r->channels[j],
+                            .wrap_first = first,
+                            .wrap_count = n * r->channels[j],
+                            .reduce = reduce});
 }
 
-static void own(RhScheduleBuilder *b, int32_t rings)
+static void own(RhScheduleBuilder *b, const Rounds *r)
 {
-    for (int32_t j = 0; j < rings; j++)
-        for (int32_t at = 0; at < b->members; at++)
-            b->schedule->owner[j * b->members + at] = member_at(b, rings, j, at);
+    int32_t chunk = 0;
+    for (int32_t j = 0; j < r->count; j++)
+        for (int32_t i = 0; i < r->n * r->channels[j]; i++)
+            b->schedule->owner[chunk++] = r->at[j * r->n + i / r->channels[j]];
 }
 
 #define CHAIN_CHUNK_BYTES 524288.0 /* NCCL's default buffer of 4 MiB per channel in its 8 slots */
@@ -81,7 +100,6 @@ static void shift(RhScheduleBuilder *b)
 
 static void generate(RhScheduleBuilder *b, RhOp op)
 {
-    int32_t rings = rings_of(b);
     if (op == RH_OP_BROADCAST) {
         chain(b);
         return;
@@ -90,12 +108,15 @@ static void generate(RhScheduleBuilder *b, RhOp op)
         shift(b);
         return;
     }
-    rh_schedule_chunks(b, rings * b->members);
-    own(b, rings);
+    Rounds r = rounds_new(b);
+    rh_schedule_chunks(b, r.parts * r.n);
+    own(b, &r);
     if (op != RH_OP_ALL_GATHER)
-        pass(b, rings, -1, true);
+        pass(b, &r, -1, true);
     if (op != RH_OP_REDUCE_SCATTER)
-        pass(b, rings, 0, false);
+        pass(b, &r, 0, false);
+    g_free(r.at);
+    g_free(r.channels);
 }
 
 static void cost(RhLoads *l, RhOp op, double bytes)

@@ -189,17 +189,6 @@ RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t 
     return kept < outer_span(&row).extent ? last_of(&row, kept) : NULL;
 }
 
-static int32_t *nodes_of(const RhProgram *p, const RhPlatform *platform, int32_t group,
-                         int32_t rank)
-{
-    const RhGroup *g = rh_program_group(p, group);
-    int32_t *nodes = g_new(int32_t, g->size);
-    rh_group_members(g, rank, nodes);
-    for (int32_t i = 0; i < g->size; i++)
-        nodes[i] = rh_platform_node_of(platform, rh_program_gpu(p, nodes[i]));
-    return nodes;
-}
-
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                   int32_t role, RhOp op, RhAlgo algo, double bytes,
                                   const RhRouting *routing)
@@ -217,9 +206,9 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
     int32_t size = rh_program_group(p, group)->size,
             first = role < 0 ? 0 : rh_program_role(p, role)->first_rank;
     bool fewer = size < members && op != RH_OP_SHIFT;
-    g_autofree int32_t *nodes = nodes_of(p, platform, group, first);
-    g_autoptr(RhSchedule) schedule = rh_schedule_routed(
-        op, algo, size, nodes, fewer ? bytes * size / members : bytes, routing, NULL);
+    g_autofree int32_t *gpus = rh_group_gpus(p, group, first);
+    g_autoptr(RhSchedule) schedule = rh_schedule_on(
+        op, algo, size, platform, gpus, fewer ? bytes * size / members : bytes, routing, NULL);
     for (guint i = 0; fewer && i < schedule->phases->len; i++)
         g_array_index(schedule->phases, RhStepPhase, i).repeat = members - 1;
     return rh_schedule_time(schedule, p, platform, group, role);

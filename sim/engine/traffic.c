@@ -76,13 +76,16 @@ static void find_kinds(RhTraffic *t)
 
 /* --- instances of groups --- */
 
-/* Nodes of the members, numbered by first appearance. `scratch` has room for as many. */
+/* GPUs that lie as the members do: nodes numbered by first appearance, and of a node the first GPU where
+ * no mesh makes a difference. `scratch` has room for as many. */
 static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count, int32_t *numbers,
                          int32_t *scratch)
 {
-    int32_t nodes = 0, highest = -1;
+    int32_t nodes = 0, highest = -1, each = t->platform->gpus_per_node;
+    bool places_count = t->platform->mesh.gpus > 0;
     for (int32_t i = 0; i < count; i++) {
-        int32_t node = rh_platform_node_of(t->platform, rh_program_gpu(t->program, ranks[i]));
+        int32_t gpu = rh_program_gpu(t->program, ranks[i]);
+        int32_t node = rh_platform_node_of(t->platform, gpu);
         int32_t k = node > highest ? -1 : nodes - 1; /* mostly ascending */
         while (k >= 0 && scratch[k] != node)
             k--;
@@ -91,11 +94,11 @@ static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count
             scratch[k] = node;
             highest = MAX(highest, node);
         }
-        numbers[i] = k;
+        numbers[i] = k * each + (places_count ? gpu % each : 0);
     }
 }
 
-/* The group's shape with these numbers of nodes. `scratch` has room for twice as many. */
+/* The group's shape with GPUs that lie so. `scratch` has room for twice as many. */
 static int32_t shape_of(RhTraffic *t, RhGroupTraffic *group, const int32_t *ranks, int32_t count,
                         int32_t *scratch)
 {
@@ -290,7 +293,7 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
             continue;
         }
         g_autoptr(RhSchedule) schedule =
-            rh_schedule_of_task(t->program, rh_program_task(t->program, kind->task),
+            rh_schedule_of_task(t->program, rh_program_task(t->program, kind->task), t->platform,
                                 AT(group->shapes, int32_t, shape * size), error);
         if (!schedule)
             return false;

@@ -103,7 +103,7 @@ typedef struct {
         *instance_of_rank; /* of listed ranks; -1 where none; NULL when no task uses the group */
     int32_t sets_first;    /* its shapes among those of all groups */
     /* NULL when no task uses the group: */
-    GArray *shapes; /* int32_t, members_count node numbers each, by first appearance */
+    GArray *shapes; /* int32_t, members_count GPUs each, on nodes by first appearance */
     GArray *firsts; /* int32_t: a rank of the first instance of each shape */
     GArray *meets;  /* bool [shape * roles + role]: does the role meet in that shape? */
 } RhGroupTraffic;

@@ -87,9 +87,8 @@ static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t gro
             continue;
         for (int32_t k = 0; k < g->size; k++)
             gpus[k] = rh_program_gpu(p, gpus[k]);
-        g_autofree int32_t *nodes = rh_train_group_nodes(s->c, p, group, rank);
         g_autoptr(RhSchedule) schedule =
-            rh_schedule_routed(op, algo, g->size, nodes, key->bytes, routing, NULL);
+            rh_schedule_on(op, algo, g->size, s->c->platform, gpus, key->bytes, routing, NULL);
         add_schedule(&loads, schedule, gpus);
     }
     return loads_end(&loads);

@@ -127,11 +127,13 @@ static int32_t worst_block(const RhPlatform *p, const RhGrid *g)
     return worst;
 }
 
-/* Blocks of a stage lie alike where they and nodes fit into one another. */
+/* Blocks of a stage lie alike where they and nodes fit into one another, and no two GPUs are joined
+ * otherwise than others. */
 static bool blocks_lie_alike(const RhPlatform *p, const RhGrid *g)
 {
     int32_t apart = rh_grid_block_is_solid(g) ? rh_grid_block(g) : rh_grid_block_stride(g);
-    return p->gpus_per_node % apart == 0 || apart % p->gpus_per_node == 0;
+    bool fit = p->gpus_per_node % apart == 0 || apart % p->gpus_per_node == 0;
+    return fit && (p->mesh.gpus == 0 || apart % p->gpus_per_node == 0);
 }
 
 static void place(RhScreen *s, RhNet *n, const RhGrid *g)
