@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platforms/platform.h"
+
 typedef struct {
     char *gpu_name;               /* "NVIDIA H100 80GB HBM3"; NULL: not said */
     int32_t gpus;                 /* of a node; 0: not said */
@@ -15,10 +17,13 @@ typedef struct {
     int32_t island_gpus;          /* GPUs side by side that NVLink or a PCIe switch joins; those
                                          of a node: one island; 1: none is joined to another */
     bool uneven;                  /* joined in groups that are not alike */
-    int32_t nics;                 /* those close to a GPU; -1: not said */
-    int32_t nodes;                /* 0: not said */
-    double host_bytes;            /* 0: not said */
-    double host_link_bytes_per_s; /* a GPU's PCIe link, one direction; 0: not said */
+    int32_t nvlinks_most;         /* of the GPU that has most of them below */
+    uint8_t joined[RH_MESH_MAX][RH_MESH_MAX]; /* NVLinks between two GPUs, as many to as fro; of
+                                                 more GPUs, or where they differ, none */
+    int32_t nics;                             /* those close to a GPU; -1: not said */
+    int32_t nodes;                            /* 0: not said */
+    double host_bytes;                        /* 0: not said */
+    double host_link_bytes_per_s;             /* a GPU's PCIe link, one direction; 0: not said */
     char *gpus_source, *links_source, *host_source,
         *nodes_source; /* "topo.txt (nvidia-smi topo)" */
 } RhMachine;

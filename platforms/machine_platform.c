@@ -107,12 +107,31 @@ static int32_t nics_of(const Writer *p)
     return MIN(nics, gpus_of(p));
 }
 
+/* NVLinks of a GPU, by the nearest node's data sheet; 0: it has none. */
+static int32_t links_of(const Writer *p)
+{
+    return p->link_bytes_per_s > 0
+               ? (int32_t)(p->base->nvlink_bytes_per_s.value / p->link_bytes_per_s + 0.5)
+               : 0;
+}
+
+/* Joined one to another: no more links than a GPU has. A switch joins each to all with all it has; of two,
+ * one wire is as good as a switch. */
+static bool has_mesh(const Writer *p)
+{
+    const RhMachine *m = p->m;
+    return m->has_links && m->nvlinks_most > 0 && m->nvlinks_most <= links_of(p) &&
+           (m->uneven || m->island_gpus > 2);
+}
+
 static void put_description(const Writer *p)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     const RhMachine *m = p->m;
     g_string_append_printf(text, "%d x %s a node", gpus_of(p), m->gpu_name);
-    if (m->nvlinks > 0)
+    if (has_mesh(p))
+        g_string_append(text, ", a mesh of NVLinks");
+    else if (m->nvlinks > 0)
         g_string_append_printf(text, ", NV%d", m->nvlinks);
     const char *sources[] = {m->gpus_source, m->links_source, m->host_source, m->nodes_source};
     const char *before = "; from ";
@@ -127,13 +146,46 @@ static void put_description(const Writer *p)
 static void put_nvlink(const Writer *p)
 {
     const RhMachine *m = p->m;
-    if (m->nvlinks == 0 || p->link_bytes_per_s == 0)
+    if (m->nvlinks == 0 || p->link_bytes_per_s == 0 || has_mesh(p))
         return;
     g_autofree char *source =
         g_strdup_printf("%s: NV%d, links of %.0f GB/s by NVIDIA's data sheets", m->links_source,
                         m->nvlinks, p->link_bytes_per_s / 1e9);
     rh_json_begin_object(p->w, "nvlink");
     put_rate(p, "bandwidth", m->nvlinks * p->link_bytes_per_s, "datasheet", source);
+    rh_json_end_object(p->w);
+}
+
+static void put_rows(const Writer *p)
+{
+    for (int32_t a = 0; a < gpus_of(p); a++) {
+        rh_json_begin_array(p->w, NULL);
+        for (int32_t b = 0; b < gpus_of(p); b++)
+            rh_json_put_int(p->w, NULL, p->m->joined[a][b]);
+        rh_json_end_array(p->w);
+    }
+}
+
+/* None, where the nearest node has one and this machine has not, or more GPUs than it joins. */
+static void put_mesh(const Writer *p)
+{
+    bool here = has_mesh(p);
+    bool other = p->base->mesh.gpus > 0 && (p->m->has_links || gpus_of(p) > p->base->mesh.gpus);
+    if (!here && !other)
+        return;
+    rh_json_begin_object(p->w, "mesh");
+    if (here) {
+        g_autofree char *source =
+            g_strdup_printf("%s: links between each two GPUs; how many a GPU has, by NVIDIA's data "
+                            "sheets",
+                            p->m->links_source);
+        g_autofree char *links = g_strdup_printf("%d", links_of(p));
+        put_fact(p, "links", links, "measured", source);
+    }
+    rh_json_begin_array(p->w, "joined");
+    if (here)
+        put_rows(p);
+    rh_json_end_array(p->w);
     rh_json_end_object(p->w);
 }
 
@@ -219,7 +271,7 @@ static void add_hints(const Writer *p)
                                "device.hbm=%.2fGiB\n",
                                m->memory_bytes / GIB, d->name, d->hbm_bytes.value / GIB,
                                m->memory_bytes / GIB);
-    if (m->uneven)
+    if (m->uneven && !has_mesh(p))
         g_string_append_printf(
             p->hints,
             "note: GPUs are not joined alike: links inside the node are those of "
@@ -244,6 +296,7 @@ static void put_platform(const Writer *p)
     rh_json_put_int(p->w, "nodes", MAX(p->m->nodes, 1));
     rh_json_put_int(p->w, "nics_per_node", nics_of(p));
     put_nvlink(p);
+    put_mesh(p);
     put_islands(p);
     put_host(p);
     rh_json_end_object(p->w);

@@ -121,6 +121,24 @@ static int32_t islands(const Matrix *t, bool nvlink)
     return 0;
 }
 
+/* NVLinks between each two, where there is room for them and rows agree. */
+static void take_joined(const Matrix *t, RhMachine *m)
+{
+    for (int32_t a = 0; a < t->gpus; a++)
+        for (int32_t b = 0; b < t->gpus; b++)
+            if (t->gpus > RH_MESH_MAX || t->link[a][b] != t->link[b][a] ||
+                t->link[a][b] > UINT8_MAX)
+                return;
+    for (int32_t a = 0; a < t->gpus; a++) {
+        int32_t sum = 0;
+        for (int32_t b = 0; b < t->gpus; b++) {
+            m->joined[a][b] = (uint8_t)(a == b ? 0 : MAX(0, t->link[a][b]));
+            sum += m->joined[a][b];
+        }
+        m->nvlinks_most = MAX(m->nvlinks_most, sum);
+    }
+}
+
 static void settle(const Matrix *t, RhMachine *m)
 {
     int32_t most = 0, least = INT32_MAX, nics = 0, all = t->columns - t->gpus;
@@ -139,6 +157,7 @@ static void settle(const Matrix *t, RhMachine *m)
     m->nvlinks = m->uneven ? 0 : most;
     m->island_gpus = g;
     m->nics = nics > 0 ? nics : all;
+    take_joined(t, m);
 }
 
 static bool take(RhMachine *m, const char *name, const char *text, GError **error)

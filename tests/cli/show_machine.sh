@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A platform from what tools print: a DGX H100 in a Slurm list, a box of PCIe cards in a hostfile.
+# A platform from what tools print: a DGX H100 in a Slurm list, a box of PCIe cards in a hostfile, V100s whose NVLinks are a mesh.
 cp "$CASES"/inputs/machine/* .
 rehearse show platforms --from-machine dgx-topo.txt dgx-gpus.csv nodes.slurm
 echo "exit $?"
@@ -9,6 +9,13 @@ cat box.json
 rehearse check dgx.json box.json
 for machine in dgx.json box.json; do
     rehearse plan -w llama-3.2-1b -p $machine --global-batch 64 --seq 2048 --quick --top 1 | head -n 1 | cut -d: -f1
+done
+rehearse show platforms --from-machine dgx1-topo.txt v100-gpus.csv -o mesh.json
+head -n 5 v100-gpus.csv >four.csv
+rehearse show platforms --from-machine c4140-topo.txt four.csv -o four.json
+for file in mesh.json four.json; do
+    rehearse check $file
+    rehearse show platforms $file | sed -n '/links between/,$p'
 done
 try() {
     echo "\$ rehearse $*"
