@@ -132,8 +132,8 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
  * dot or stand in this list, and the model has the rest. */
 static bool is_platform_key(const char *key)
 {
-    static const char *const plain[] = {"nodes", "gpus_per_node", "nics_per_node",
-                                        "price_per_gpu_hour", NULL};
+    static const char *const plain[] = {
+        "nodes", "gpus_per_node", "nics_per_node", "price_per_gpu_hour", "pue", NULL};
     return strchr(key, '.') || g_strv_contains(plain, key);
 }
 

@@ -65,6 +65,11 @@ static bool check_objective(const RhInputs *in, RhObjective objective, GError **
                        "--objective cost: the price of %s is not known\nhelp: --set "
                        "price_per_gpu_hour=2USD, or what you pay",
                        in->platform_spec);
+    if (objective == RH_OBJECTIVE_ENERGY && rh_device_power_w(in->hardware->device) == 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--objective energy: the power of %s is not known\nhelp: --set "
+                       "device.power=700W, or what its data sheet says",
+                       in->hardware->device->name);
     return true;
 }
 

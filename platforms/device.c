@@ -79,6 +79,8 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     const RhJsonNode *root = rh_json_root(doc);
     RhFact unknown = {.source = g_intern_string("unknown"), .date = g_intern_string("")};
     d->power_w = d->power_limit_w = unknown;
+    for (int state = 0; state < RH_POWER_LAST; state++)
+        d->curves.power_frac[state] = unknown;
     d->name = g_intern_string(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
     const char *node = rh_json_string_or(doc, root, "node", NULL);

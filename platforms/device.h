@@ -32,6 +32,15 @@ typedef struct {
     RhFact rate_frac; /* of gemm_peak_frac; 1 = the best tile of this device */
 } RhGemmTile;
 
+/* What an accelerator does, as far as its power goes (platforms/power.h). */
+typedef enum {
+    RH_POWER_COMPUTE,       /* a kernel that its arithmetic bounds */
+    RH_POWER_MEMORY,        /* a kernel that memory bounds */
+    RH_POWER_COMMUNICATION, /* no kernel; a collective or a message holds SMs, or waits on them */
+    RH_POWER_IDLE,          /* nothing, clocks up */
+    RH_POWER_LAST
+} RhPowerState;
+
 /* Efficiency facts; the formula that uses each is in docs/model-kernels.md under the same name. */
 typedef struct {
     int32_t tiles_count;
@@ -53,6 +62,7 @@ typedef struct {
     RhFact memory_bytes_half;       /* size at which a streaming kernel reaches half of that */
     RhFact sustained_clock_frac;    /* sustained over boost clock in long runs (power) */
     RhFact kernel_floor_s;          /* shortest kernel */
+    RhFact power_frac[RH_POWER_LAST]; /* of power_w, drawn in each state; value 0: unknown */
 } RhDeviceCurves;
 
 /* What the cost model reads: plain numbers derived from the facts by rh_device_refresh(). */
@@ -125,6 +135,9 @@ double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes);
 /* Seconds of one kernel alone on the device: the larger of compute, memory and floor. Pure and
  * thread-safe; ~30 ns. */
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel);
+
+/* Does arithmetic bound the kernel there, rather than memory? */
+bool rh_kernel_computes(const RhDevice *device, const RhKernel *kernel);
 
 /* The same number as a tree of terms (compute, memory, floor; which one binds and by which facts).
  * Caller frees. */

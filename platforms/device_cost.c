@@ -174,6 +174,13 @@ double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)
     return MAX(s, p.floor_s);
 }
 
+bool rh_kernel_computes(const RhDevice *device, const RhKernel *kernel)
+{
+    Parts p = {0};
+    cost_parts(device, kernel, &p);
+    return p.compute_s > 0 && p.compute_s >= p.memory_s;
+}
+
 static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts *p)
 {
     if (k->cls == RH_KERNEL_SCAN)

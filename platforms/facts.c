@@ -13,7 +13,7 @@ static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
                      packets = {64, 1e9, false}, headers = {0, 1e6, true},
                      memories = {1 << 20, 1LL << 50, false}, watts = {0, 1e6, true},
                      prices = {0, 1e6, true}, sizes_or_none = {0, 1e18, true},
-                     sharers = {1, 1024, false};
+                     sharers = {1, 1024, false}, overheads = {1, 10, false};
 const RhRange rh_range_tile = {1e-3, 1, false}, rh_range_hop_s = {0, 100, true},
               rh_range_oversubscription = {1, 1e4, false}, rh_range_link_scale = {1e-6, 1e3, false};
 
@@ -34,6 +34,9 @@ const RhRange rh_range_tile = {1e-3, 1, false}, rh_range_hop_s = {0, 100, true},
 #define GEMM(name, range, dtype)                                                                   \
     D("device.gemm." name, "gemm.peak." name, OPTIONAL, FRAC, range,                               \
       curves.gemm_peak_frac[RH_DTYPE_##dtype])
+#define STATE(name, state)                                                                         \
+    D("device.power_states." name, "power_states." name, OPTIONAL, FRAC, shares,                   \
+      curves.power_frac[RH_POWER_##state])
 static const RhFactRow rows[] = {
     P("nvlink.bandwidth", NEEDED, BYTES_PER_S, rates, nvlink_bytes_per_s),
     P("nvlink.efficiency", NEEDED, FRAC, shares, nvlink_efficiency_frac),
@@ -57,11 +60,19 @@ static const RhFactRow rows[] = {
     M("burst", WITH_SECTION, BYTES, sizes, burst_bytes),
     M("window", OPTIONAL, BYTES, sizes, window_bytes),
     M("copy", WITH_SECTION, BYTES_PER_S, rates_or_none, copy_bytes_per_s),
+    P("host.power", OPTIONAL, W, watts, host_power_w),
+    P("nic.power", OPTIONAL, W, watts, nic_power_w),
+    P("switches.power", OPTIONAL, W, watts, switches_power_w),
+    P("pue", OPTIONAL, COUNT, overheads, pue),
     P("price_per_gpu_hour", OPTIONAL, USD, prices, price_usd_per_gpu_hour),
     D("device.hbm", "hbm", DATASHEET, BYTES, memories, hbm_bytes),
     D("device.hbm_bandwidth", "hbm_bandwidth", DATASHEET, BYTES_PER_S, rates, hbm_bytes_per_s),
     D("device.power", "power", OPTIONAL, W, watts, power_w),
     D("device.power_limit", "power_limit", OPTIONAL, W, watts, power_limit_w),
+    STATE("compute", COMPUTE),
+    STATE("memory", MEMORY),
+    STATE("communication", COMMUNICATION),
+    STATE("idle", IDLE),
     D("device.sustained_clock", "sustained_clock", NEEDED, FRAC, shares,
       curves.sustained_clock_frac),
     D("device.kernel_floor", "kernel_floor", NEEDED, S, times, curves.kernel_floor_s),

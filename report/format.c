@@ -47,6 +47,12 @@ char *rh_text_large(double value)
     return g_strconcat(number, prefixes[i], NULL);
 }
 
+char *rh_text_amount(double value, const char *unit)
+{
+    g_autofree char *number = rh_text_large(value);
+    return g_strconcat(number, strchr(number, ' ') ? "" : " ", unit, NULL);
+}
+
 void rh_text_wrap(GString *out, const char *text, int indent, int width)
 {
     g_auto(GStrv) words = g_strsplit(text, " ", -1);

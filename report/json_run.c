@@ -149,6 +149,28 @@ void rh_put_links(RhJsonWriter *w, const GArray *links)
     rh_json_end_array(w);
 }
 
+/* What the energy of a step goes into; null where nothing is known of power. */
+static void put_energy(RhJsonWriter *w, const RhRehearsal *r)
+{
+    const RhEnergy *e = &r->energy;
+    if (e->total_j <= 0) {
+        rh_json_put_null(w, "energy");
+        return;
+    }
+    rh_json_begin_object(w, "energy");
+    for (int state = 0; state < RH_POWER_LAST; state++) {
+        g_autofree char *key =
+            g_strdup_printf("gpu_%s_j", rh_power_state_name((RhPowerState)state));
+        rh_json_put_number(w, key, e->device_j[state]);
+    }
+    rh_put_known(w, "nic_j", e->nic_j);
+    rh_put_known(w, "host_j", e->host_j);
+    rh_put_known(w, "switches_j", e->switches_j);
+    rh_put_known(w, "building_j", e->building_j);
+    rh_json_put_number(w, "node_w", r->node_w);
+    rh_json_end_object(w);
+}
+
 void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
 {
     rh_put_layout(w, "layout", &r->layout);
@@ -163,7 +185,8 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
     rh_json_put_bool(w, "fits", r->fits);
     put_trust(w, r);
-    rh_put_known(w, "energy_j", r->energy_j);
+    rh_put_known(w, "energy_j", r->energy.total_j);
+    put_energy(w, r);
     rh_put_known(w, "cost_usd", r->cost_usd);
     rh_json_put_int(w, "events_count", r->events_count);
     rh_put_known(w, "bound_closed_s", r->bound_closed_s);

@@ -206,9 +206,9 @@ static void append_objective(GString *out, const RhRehearsal *best, RhObjective 
 {
     if (objective == RH_OBJECTIVE_COST && best->cost_usd > 0)
         g_string_append_printf(out, "      %.4g USD a step\n", best->cost_usd);
-    g_autofree char *energy = rh_text_large(best->energy_j);
-    if (objective == RH_OBJECTIVE_ENERGY && best->energy_j > 0)
-        g_string_append_printf(out, "      %sJ a step\n", energy);
+    g_autofree char *energy = rh_text_amount(best->energy.total_j, "J");
+    if (objective == RH_OBJECTIVE_ENERGY && best->energy.total_j > 0)
+        g_string_append_printf(out, "      %s a step\n", energy);
 }
 
 static void append_best(GString *out, const RhRehearsal *best, RhObjective objective,

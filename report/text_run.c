@@ -25,6 +25,38 @@ static void append_memory(GString *out, const RhRehearsal *r)
     rh_text_wrap(out, line, 8, 79);
 }
 
+static void add_share(GString *parts, const char *name, double joules, double total_j)
+{
+    if (joules > 0)
+        g_string_append_printf(parts, "%s%s %.0f %%", parts->len ? ", " : "", name,
+                               100 * joules / total_j);
+}
+
+/* What a step draws, and where it goes. */
+static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *r)
+{
+    const RhEnergy *e = &r->energy;
+    if (e->total_j <= 0)
+        return;
+    g_autoptr(GString) parts = g_string_new(NULL);
+    for (int state = 0; state < RH_POWER_LAST; state++) {
+        g_autofree char *name = g_strdup_printf("%s%s", state == 0 ? "GPUs at " : "",
+                                                rh_power_state_name((RhPowerState)state));
+        add_share(parts, name, e->device_j[state], e->total_j);
+    }
+    add_share(parts, "hosts", e->host_j, e->total_j);
+    add_share(parts, "NICs", e->nic_j, e->total_j);
+    add_share(parts, "switches", e->switches_j, e->total_j);
+    add_share(parts, "building", e->building_j, e->total_j);
+    g_autofree char *joules = rh_text_amount(e->total_j, "J");
+    g_autofree char *node = rh_text_amount(r->node_w, "W");
+    g_autofree char *line =
+        g_strdup_printf("energy: %s a step, %s a node: %s%s%s", joules, node, parts->str,
+                        e->host_j > 0 ? "" : "; hosts not known",
+                        q->hardware->pue.value > 0 ? "" : "; the building's PUE not known");
+    rh_text_wrap(out, line, 8, 79);
+}
+
 static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
     if (r->events_count == 0) {
@@ -84,6 +116,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, r);
+    append_energy(out, q, r);
     rh_report_trust(out, r);
     rh_report_watch_positions(out, q->c);
     rh_report_links(out, r->links);

@@ -224,6 +224,24 @@ double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bund
     return total;
 }
 
+RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_t bundle)
+{
+    const RhBundle *b = &g_array_index(p->bundles, RhBundle, bundle);
+    const RhKernel *kernels = &g_array_index(p->kernels, RhKernel, 0) + b->first;
+    RhBoundTimes bounds = {0};
+    if (b->seconds >= 0) {
+        bool computes = b->count == 0 || rh_kernel_computes(device, &kernels[0]);
+        *(computes ? &bounds.compute_s : &bounds.memory_s) = b->seconds;
+        return bounds;
+    }
+    for (int32_t i = 0; i < b->count; i++) {
+        double seconds = rh_kernel_time_s(device, &kernels[i]);
+        *(rh_kernel_computes(device, &kernels[i]) ? &bounds.compute_s : &bounds.memory_s) +=
+            seconds;
+    }
+    return bounds;
+}
+
 #define ROW(number, name, wait) name,
 static const char *const lane_names[RH_LANE_LAST] = {RH_LANES(ROW)};
 #undef ROW

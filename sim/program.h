@@ -270,6 +270,13 @@ int32_t rh_program_lanes(const RhProgram *p);
 /* role of every rank, ranks_count entries, caller frees; -1 where none. */
 int32_t *rh_program_role_of_rank(const RhProgram *p);
 
+/* Of a bundle's seconds, those of kernels that arithmetic bounds, and that memory bounds; the rest
+ * are gaps. Seconds that were given, not priced, are the first kernel's, or arithmetic's. */
+typedef struct {
+    double compute_s, memory_s;
+} RhBoundTimes;
+RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_t bundle);
+
 /* Seconds of a bundle on a device: kernels plus a gap after each. */
 double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle);
 

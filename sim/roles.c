@@ -72,6 +72,7 @@ static void number_calls(const RhProgram *p, RhRoleTable *r)
 /* What a bundle costs on the device. */
 typedef struct {
     double seconds, flops;
+    RhBoundTimes bounds;
 } Cost;
 
 static double flops_of(const RhProgram *p, const RhBundle *bundle)
@@ -88,6 +89,7 @@ static void cost_tasks(const RhProgram *p, const RhPlatform *platform, const Cos
     int32_t gpu = rh_program_gpu(p, role->first_rank);
     r->duration_s = g_new0(double, r->tasks_count + 1);
     r->flops = g_new0(double, r->tasks_count + 1);
+    r->bounds = g_new0(RhBoundTimes, r->tasks_count + 1);
     for (int32_t i = 0; i < r->tasks_count; i++) {
         const RhTask *task = task_at(p, r, i);
         if (task->kind == RH_TASK_COPY)
@@ -96,6 +98,7 @@ static void cost_tasks(const RhProgram *p, const RhPlatform *platform, const Cos
             continue;
         r->duration_s[i] = bundles[task->bundle].seconds;
         r->flops[i] = bundles[task->bundle].flops;
+        r->bounds[i] = bundles[task->bundle].bounds;
     }
 }
 
@@ -115,7 +118,8 @@ static RhRoleTable *tables_new(const RhProgram *p, const RhPlatform *platform, i
     g_autofree Cost *bundles = g_new0(Cost, p->bundles->len + 1);
     for (uint32_t i = 0; i < p->bundles->len; i++)
         bundles[i] = (Cost){seconds_of(p, platform, (int32_t)i, first, end),
-                            flops_of(p, &g_array_index(p->bundles, RhBundle, i))};
+                            flops_of(p, &g_array_index(p->bundles, RhBundle, i)),
+                            rh_bundle_bounds(p, rh_platform_device(platform, first), (int32_t)i)};
     RhRoleTable *tables = g_new0(RhRoleTable, p->roles->len + 1);
     for (uint32_t i = 0; i < p->roles->len; i++) {
         const RhRole *role = rh_program_role(p, (int32_t)i);
@@ -142,7 +146,8 @@ void rh_role_tables_free(RhRoleTable *tables, int32_t count)
 {
     for (int32_t i = 0; tables && i < count; i++) {
         RhRoleTable *r = &tables[i];
-        void *arrays[] = {r->successors_first, r->successors,  r->indegree, r->duration_s, r->flops,
+        void *arrays[] = {r->successors_first, r->successors,  r->indegree,
+                          r->duration_s,       r->flops,       r->bounds,
                           r->ordinal,          r->calls_first, r->calls};
         for (size_t k = 0; k < G_N_ELEMENTS(arrays); k++)
             g_free(arrays[k]);

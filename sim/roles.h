@@ -15,6 +15,7 @@ typedef struct {
     uint16_t *indegree;
     double *duration_s;   /* KERNEL, and COPY alone on its links; else 0 */
     double *flops;        /* KERNEL; else 0 */
+    RhBoundTimes *bounds; /* KERNEL: of duration_s; else 0 */
     int32_t *ordinal;     /* COLLECTIVE: its number among those of its group; else -1 */
     int32_t *calls_first; /* per group, one more at the end, into calls */
     int32_t *calls;       /* tasks by group and ordinal */

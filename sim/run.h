@@ -26,12 +26,13 @@ bool rh_wait_communicates(RhWait wait);
 
 typedef struct {
     int32_t role;
-    int32_t rank;                     /* the representative */
-    int32_t ranks_count;              /* how many it stands for */
-    double wait_s[RH_WAIT_LAST];      /* sums to step_time_s */
-    double kernel_s[RH_PHASE_LAST];   /* kernels of the compute lane by phase, alone on the device:
+    int32_t rank;                   /* the representative */
+    int32_t ranks_count;            /* how many it stands for */
+    double wait_s[RH_WAIT_LAST];    /* sums to step_time_s */
+    double kernel_s[RH_PHASE_LAST]; /* kernels of the compute lane by phase, alone on the device:
                                        sums to wait_s[RH_WAIT_COMPUTE] */
-    double kernel_flops;              /* of all kernels that ran */
+    double kernel_flops;            /* of all kernels that ran */
+    RhBoundTimes bounds; /* of the compute lane's kernels, stretch included; the rest are gaps */
     double lane_busy_s[RH_LANE_LAST]; /* streams left out */
 } RhPerformer;
 

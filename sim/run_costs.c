@@ -10,6 +10,7 @@ typedef struct {
     double ranks;
     double wait_s[RH_WAIT_LAST], kernel_s[RH_PHASE_LAST];
     double flops;
+    RhBoundTimes bounds;
 } Mean;
 
 static Mean mean_rank(const RhRun *run)
@@ -25,6 +26,8 @@ static Mean mean_rank(const RhRun *run)
         for (int phase = 0; phase < RH_PHASE_LAST; phase++)
             mean.kernel_s[phase] += share * p->kernel_s[phase];
         mean.flops += share * p->kernel_flops;
+        mean.bounds.compute_s += share * p->bounds.compute_s;
+        mean.bounds.memory_s += share * p->bounds.memory_s;
     }
     return mean;
 }
@@ -53,4 +56,21 @@ RhCost *rh_run_costs(const RhRun *run, double step_time_s)
 double rh_run_mean_flops(const RhRun *run)
 {
     return mean_rank(run).flops;
+}
+
+RhPowerTimes rh_run_power_times(const RhRun *run)
+{
+    Mean mean = mean_rank(run);
+    RhPowerTimes times = {0};
+    double waits_s = 0;
+    for (int w = 0; w < RH_WAIT_LAST; w++) {
+        waits_s += mean.wait_s[w];
+        if (rh_wait_communicates((RhWait)w))
+            times.state_s[RH_POWER_COMMUNICATION] += mean.wait_s[w];
+    }
+    times.state_s[RH_POWER_COMPUTE] = mean.bounds.compute_s;
+    times.state_s[RH_POWER_MEMORY] = mean.bounds.memory_s;
+    times.state_s[RH_POWER_IDLE] = waits_s - times.state_s[RH_POWER_COMMUNICATION] -
+                                   mean.bounds.compute_s - mean.bounds.memory_s;
+    return times;
 }

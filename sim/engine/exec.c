@@ -108,6 +108,15 @@ static bool is_communication(const RhExec *x, const RhTask *task)
            (task->kind == RH_TASK_COPY && x->transport->shares_copies);
 }
 
+/* What bound a kernel's work did so as long as the kernel took. */
+static void book_bounds(RhActor *a, int32_t task, double took_s)
+{
+    const RhBoundTimes *of = &a->role->bounds[task];
+    double scale = a->role->duration_s[task] > 0 ? took_s / a->role->duration_s[task] : 0;
+    a->bounds.compute_s += of->compute_s * scale;
+    a->bounds.memory_s += of->memory_s * scale;
+}
+
 /* A kernel has ended. */
 static void account_kernel(const RhExec *x, RhActor *a, int32_t lane, const RhRunning *running)
 {
@@ -117,6 +126,7 @@ static void account_kernel(const RhExec *x, RhActor *a, int32_t lane, const RhRu
         return;
     a->kernel_s[rh_actor_task(x, a, running->task)->phase] += own_s;
     a->wait_s[RH_WAIT_COMPUTE] += own_s;
+    book_bounds(a, running->task, x->t_s - running->t_start_s - running->late_s);
     a->wait_s[RH_WAIT_JITTER] += running->late_s;
     a->wait_s[RH_WAIT_STRETCH] += x->t_s - running->t_start_s - running->nominal_s;
     a->t_compute_end_s = x->t_s;

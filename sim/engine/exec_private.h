@@ -51,7 +51,8 @@ typedef struct {
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
     double kernel_s[RH_PHASE_LAST], kernel_flops;
-    gsl_rng *rng; /* NULL without jitter */
+    RhBoundTimes bounds; /* of the compute lane's kernels, stretch included */
+    gsl_rng *rng;        /* NULL without jitter */
 } RhActor;
 
 /* One phase with its times on idle links. */

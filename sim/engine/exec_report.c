@@ -93,10 +93,12 @@ static void report_performers(const RhExec *x, const RhExecJob *job, RhRun *run)
     double steps = job->step_times->len;
     for (int32_t i = job->actors_first; i < job->actors_end; i++) {
         const RhActor *a = &x->actors[i];
-        RhPerformer performer = {.role = a->role_index,
-                                 .rank = a->rank,
-                                 .ranks_count = a->ranks_count,
-                                 .kernel_flops = a->kernel_flops / steps};
+        RhPerformer performer = {
+            .role = a->role_index,
+            .rank = a->rank,
+            .ranks_count = a->ranks_count,
+            .kernel_flops = a->kernel_flops / steps,
+            .bounds = {a->bounds.compute_s / steps, a->bounds.memory_s / steps}};
         for (int32_t k = 0; k < RH_WAIT_LAST; k++)
             performer.wait_s[k] = a->wait_s[k] / steps;
         for (int32_t k = 0; k < RH_PHASE_LAST; k++)

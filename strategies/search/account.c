@@ -42,20 +42,14 @@ static double peak_of(const RhCase *c, const RhDevice *device)
     return own > 0 ? own : device->peak_flops_per_s[RH_DTYPE_BF16].value;
 }
 
-static double power_of(const RhCase *c, const RhDevice *device)
-{
-    (void)c;
-    return rh_device_power_w(device);
-}
-
-static double mean_over_gpus(const RhCase *c, double (*of)(const RhCase *, const RhDevice *))
+static double mean_peak(const RhCase *c)
 {
     const RhPlatform *p = c->platform;
     double sum = 0;
     if (rh_platform_devices_count(p) == 1)
-        return of(c, p->device);
+        return peak_of(c, p->device);
     for (int32_t gpu = 0; gpu < c->job.gpus; gpu++)
-        sum += of(c, rh_platform_device(p, rh_platform_device_of(p, gpu)));
+        sum += peak_of(c, rh_platform_device(p, rh_platform_device_of(p, gpu)));
     return sum / c->job.gpus;
 }
 
@@ -64,7 +58,7 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
 {
     double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
     double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
-    double peak = mean_over_gpus(c, peak_of);
+    double peak = mean_peak(c);
     r->pictures = rh_model_sees_pictures(c->model);
     r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
     r->model_flops_per_s_per_gpu =
@@ -72,8 +66,15 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
                                       c->model, c->job.sequence, &c->job.lora, &c->job.documents);
     r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
-    r->energy_j = mean_over_gpus(c, power_of) * c->job.gpus * r->step_time_s;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
+}
+
+/* What a step takes beyond `times`, for slow nodes, its devices wait. */
+static void fill_energy(const RhCase *c, RhRehearsal *r, RhPowerTimes times)
+{
+    times.state_s[RH_POWER_IDLE] += r->step_time_s * (1 - 1 / rh_straggler_factor(c));
+    r->energy = rh_energy_of(c->platform, c->job.gpus, &times);
+    r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
 }
 
 static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run)
@@ -103,6 +104,7 @@ void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
     r->approximate = run->approximate;
     r->approximate_why = g_strdup(run->approximate_why);
     fill_rates(c, r, rh_run_mean_flops(run));
+    fill_energy(c, r, rh_run_power_times(run));
     r->costs = cost_tree(c, r, run);
     copy_links(r, run);
 }
@@ -120,6 +122,8 @@ static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
     for (int phase = 0; phase < RH_PHASE_LAST; phase++)
         sums.seconds[phase] /= l->pp;
     sums.flops /= l->pp;
+    sums.bounds.compute_s /= l->pp;
+    sums.bounds.memory_s /= l->pp;
     return sums;
 }
 
@@ -131,6 +135,12 @@ void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s)
         compute_s += kernels.seconds[phase];
     r->step_time_s = step_s * rh_straggler_factor(c);
     fill_rates(c, r, kernels.flops);
+    fill_energy(c, r,
+                (RhPowerTimes){.state_s = {[RH_POWER_COMPUTE] = kernels.bounds.compute_s,
+                                           [RH_POWER_MEMORY] = kernels.bounds.memory_s,
+                                           [RH_POWER_COMMUNICATION] = step_s - compute_s,
+                                           [RH_POWER_IDLE] = compute_s - kernels.bounds.compute_s -
+                                                             kernels.bounds.memory_s}});
     r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
     rh_run_costs_add_kernels(r->costs, compute_s, kernels.seconds);
     rh_cost_add(r->costs, "remainder: bound less kernels", step_s - compute_s,

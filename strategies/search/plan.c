@@ -77,6 +77,11 @@ static bool by_memory(const Funnel *f)
     return f->o->objective == RH_OBJECTIVE_MEMORY;
 }
 
+static bool by_energy(const Funnel *f)
+{
+    return f->o->objective == RH_OBJECTIVE_ENERGY;
+}
+
 static bool out_of_time(Funnel *f)
 {
     f->plan->timed_out |= rh_deadline_passed(f->deadline);
@@ -128,7 +133,7 @@ static void screen_all(Funnel *f)
 
 static double objective_of(const Funnel *f, const RhRehearsal *r)
 {
-    return by_memory(f) ? r->memory.peak_bytes : r->step_time_s;
+    return by_memory(f) ? r->memory.peak_bytes : by_energy(f) ? r->energy.total_j : r->step_time_s;
 }
 
 /* The entry of the layout's kind; -1 when there is none, or every variant has a row. */
@@ -178,7 +183,8 @@ static double worth_of(const Funnel *f, const RhRehearsal *r)
                : r->step_time_s / rh_straggler_factor(f->c) * (1 - f->o->gap_frac) * allowance;
 }
 
-/* The K-th best, as the engine gave it; what the race is worth while fewer are known. */
+/* The K-th best, as the engine gave it; what the race is worth while fewer are known. Bounds are of
+ * time: by energy the slowest of the entries counts. */
 static double cut_off(const Funnel *f)
 {
     const GPtrArray *best = f->race->entries;
@@ -186,7 +192,10 @@ static double cut_off(const Funnel *f)
         return (double)INFINITY;
     if ((int32_t)best->len < f->race->top)
         return f->race->worth;
-    return fmin(f->race->worth, worth_of(f, best->pdata[best->len - 1]));
+    double worth = worth_of(f, best->pdata[best->len - 1]);
+    for (guint i = 0; by_energy(f) && i < best->len; i++)
+        worth = fmax(worth, worth_of(f, best->pdata[i]));
+    return fmin(f->race->worth, worth);
 }
 
 /* Can the candidate do no better than the entry of its kind? */
@@ -456,8 +465,8 @@ static void search(Funnel *f)
     f->plan->proof_bound_s =
         isfinite(left) && !by_memory(f) ? left * rh_straggler_factor(f->c) : (double)INFINITY;
     f->plan->estimated = by_estimate(f);
-    f->plan->proved = !f->plan->timed_out && !f->o->quick && !by_memory(f) && !f->plan->estimated &&
-                      out >= cut_off(f);
+    f->plan->proved = !f->plan->timed_out && !f->o->quick && !by_memory(f) && !by_energy(f) &&
+                      !f->plan->estimated && out >= cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
     perform_printed(f);

@@ -2,6 +2,7 @@
 /* One layout rehearsed: everything the reports show about it. */
 #include "base/cost.h"
 #include "base/record.h"
+#include "platforms/power.h"
 #include "sim/engine/engine.h"
 #include "strategies/train/train.h"
 
@@ -21,7 +22,8 @@ typedef struct {
     const RhErrorBar *bar;  /* of the record; NULL: nothing like the job was measured */
     const RhOdds *odds;     /* of the record; NULL: no such runs are known */
     const RhOddsBand *band; /* of those, that of this peak */
-    double energy_j;        /* device power x time x GPUs; 0 = unknown */
+    RhEnergy energy;        /* per step; its total 0 = unknown */
+    double node_w;          /* mean of a node in the step, switches and building left out */
     double cost_usd;        /* per step; 0 = unknown */
     int64_t events_count;
     double bytes_total, bytes_as_flows; /* communication of a step, and what of it went as SimGrid

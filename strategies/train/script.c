@@ -171,20 +171,33 @@ RhPairWalk rh_script_pair(const RhScript *s, int32_t forward, int32_t backward)
 
 /* --- kernels --- */
 
-static void add_piece(RhKernelSums *sums, const RhPiece *piece, RhPhase phase, double times)
+static void add_bound(RhKernelSums *sums, const RhPlatform *platform, const RhKernel *kernel,
+                      double times)
 {
-    sums->seconds[phase] += times * piece->seconds;
-    for (guint i = 0; i < piece->kernels->len; i++)
-        sums->flops += times * g_array_index(piece->kernels, RhKernel, i).flops;
+    bool computes = rh_kernel_computes(platform->device, kernel);
+    *(computes ? &sums->bounds.compute_s : &sums->bounds.memory_s) +=
+        times * rh_platform_least_kernel_s(platform, kernel);
 }
 
-static void add_run(RhKernelSums *sums, const RhItemPass *pass, RhPhase own, double times)
+static void add_piece(const RhScript *s, RhKernelSums *sums, const RhPiece *piece, RhPhase phase,
+                      double times)
+{
+    sums->seconds[phase] += times * piece->seconds;
+    for (guint i = 0; i < piece->kernels->len; i++) {
+        const RhKernel *kernel = &g_array_index(piece->kernels, RhKernel, i);
+        sums->flops += times * kernel->flops;
+        add_bound(sums, s->pieces->c->platform, kernel, times);
+    }
+}
+
+static void add_run(const RhScript *s, RhKernelSums *sums, const RhItemPass *pass, RhPhase own,
+                    double times)
 {
     for (guint i = 0; i < pass->tasks->len; i++) {
         const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
         RhPhase phase = task->phase != RH_PHASE_NONE ? task->phase : own;
         for (int k = 0; k < RH_PARTS_MAX && task->parts[k]; k++)
-            add_piece(sums, task->parts[k], phase, times);
+            add_piece(s, sums, task->parts[k], phase, times);
     }
 }
 
@@ -192,6 +205,7 @@ static void add_kernel(const RhScript *s, RhKernelSums *sums, const RhKernel *ke
 {
     sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, kernel);
     sums->flops += kernel->flops;
+    add_bound(sums, s->pieces->c->platform, kernel, 1);
 }
 
 void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums *sums)
@@ -201,7 +215,7 @@ void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             const RhItemPass *run = &items->pass[rh_script_item(s, (int32_t)i)->kind][pass];
             if (run->tasks) /* every micro-batch goes through every item once */
-                add_run(sums, run, rh_slot_phase((RhSlotPass)pass), m);
+                add_run(s, sums, run, rh_slot_phase((RhSlotPass)pass), m);
         }
     RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, &s->states);
     add_kernel(s, sums, &adam);

@@ -73,6 +73,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScript, rh_script_free)
 typedef struct {
     double seconds[RH_PHASE_LAST];
     double flops;
+    RhBoundTimes bounds; /* of those seconds */
 } RhKernelSums;
 void rh_script_add_kernels(const RhScript *script, const RhItems *items, RhKernelSums *sums);
 /* How many tasks the stage's role has in a step of m micro-batches, messages and optimizer

@@ -1,0 +1,62 @@
+#include "platforms/power.h"
+
+#include <math.h>
+
+static const char *const state_names[RH_POWER_LAST] = {"compute", "memory", "communication",
+                                                       "idle"};
+
+const char *rh_power_state_name(RhPowerState state)
+{
+    return (int)state >= 0 && state < RH_POWER_LAST ? state_names[state] : "none";
+}
+
+double rh_device_state_w(const RhDevice *device, RhPowerState state)
+{
+    double frac = device->curves.power_frac[state].value, most_w = rh_device_power_w(device);
+    double full_w = device->power_w.value > 0 ? device->power_w.value : most_w;
+    return fmin((frac > 0 ? frac : 1) * full_w, most_w);
+}
+
+/* Of the GPUs' mean device. */
+static double mean_state_w(const RhPlatform *p, int32_t gpus, RhPowerState state)
+{
+    double sum_w = 0;
+    if (rh_platform_devices_count(p) == 1)
+        return rh_device_state_w(p->device, state);
+    for (int32_t gpu = 0; gpu < gpus; gpu++)
+        sum_w += rh_device_state_w(rh_platform_device(p, rh_platform_device_of(p, gpu)), state);
+    return sum_w / gpus;
+}
+
+static double nodes_of(const RhPlatform *p, int32_t gpus)
+{
+    return ceil((double)gpus / p->gpus_per_node);
+}
+
+RhEnergy rh_energy_of(const RhPlatform *p, int32_t gpus, const RhPowerTimes *mean)
+{
+    RhEnergy e = {0};
+    double seconds = 0, devices_j = 0, nodes = nodes_of(p, gpus);
+    for (int state = 0; state < RH_POWER_LAST; state++) {
+        seconds += mean->state_s[state];
+        e.device_j[state] =
+            gpus * mean->state_s[state] * mean_state_w(p, gpus, (RhPowerState)state);
+        devices_j += e.device_j[state];
+    }
+    if (devices_j <= 0)
+        return e;
+    double nics = nodes * p->nics_per_node;
+    e.host_j = nodes * p->host_power_w.value * seconds;
+    e.nic_j = nics * p->nic_power_w.value * seconds;
+    e.switches_j = nodes > 1 ? nics * p->switches_power_w.value * seconds : 0;
+    double machines_j = devices_j + e.host_j + e.nic_j + e.switches_j;
+    e.building_j = machines_j * (fmax(p->pue.value, 1) - 1);
+    e.total_j = machines_j + e.building_j;
+    return e;
+}
+
+double rh_energy_node_w(const RhPlatform *p, int32_t gpus, const RhEnergy *e, double seconds)
+{
+    double joules = e->total_j - e->switches_j - e->building_j;
+    return seconds > 0 ? joules / seconds / nodes_of(p, gpus) : 0;
+}

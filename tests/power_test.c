@@ -1,0 +1,196 @@
+/* Energy from what devices did: closed forms by hand. */
+#include "platforms/power.h"
+#include "sim/run_costs.h"
+#include "strategies/search/account.h"
+#include "strategies/search/rehearse.h"
+#include "tests/engine_kit.h"
+#include "tests/train_kit.h"
+
+/* A platform whose every watt is known: states of 100, 60, 40 and 10 % of 500 W. */
+static RhPlatform *known(const char *spec)
+{
+    static const double fracs[RH_POWER_LAST] = {1, 0.6, 0.4, 0.1};
+    RhPlatform *p = kit_platform(spec);
+    p->device->power_w.value = 500;
+    p->device->power_limit_w.value = 0;
+    for (int state = 0; state < RH_POWER_LAST; state++)
+        p->device->curves.power_frac[state].value = fracs[state];
+    p->host_power_w.value = 1000;
+    p->nic_power_w.value = 20;
+    p->switches_power_w.value = 30;
+    p->pue.value = 0;
+    return p;
+}
+
+static const RhPowerTimes mixed = {{2, 3, 5, 10}};
+
+static void a_sum_over_states_and_machines(void)
+{
+    g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s,nics:2");
+    RhEnergy e = rh_energy_of(p, 8, &mixed);
+    RH_CHECK_CLOSE(e.device_j[RH_POWER_COMPUTE], 8 * 2 * 500.0, 1e-12);
+    RH_CHECK_CLOSE(e.device_j[RH_POWER_MEMORY], 8 * 3 * 300.0, 1e-12);
+    RH_CHECK_CLOSE(e.device_j[RH_POWER_COMMUNICATION], 8 * 5 * 200.0, 1e-12);
+    RH_CHECK_CLOSE(e.device_j[RH_POWER_IDLE], 8 * 10 * 50.0, 1e-12);
+    RH_CHECK_CLOSE(e.host_j, 2 * 1000 * 20.0, 1e-12);
+    RH_CHECK_CLOSE(e.nic_j, 4 * 20 * 20.0, 1e-12);
+    RH_CHECK_CLOSE(e.switches_j, 4 * 30 * 20.0, 1e-12);
+    RH_CHECK_CLOSE(e.total_j, 8000 + 7200 + 8000 + 4000 + 40000 + 1600 + 2400, 1e-12);
+    RH_CHECK_CLOSE(rh_energy_node_w(p, 8, &e, 20), (e.total_j - 2400) / 20 / 2, 1e-12);
+}
+
+static void the_building_multiplies_all(void)
+{
+    g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s");
+    RhEnergy plain = rh_energy_of(p, 8, &mixed);
+    p->pue.value = 1.25;
+    RhEnergy built = rh_energy_of(p, 8, &mixed);
+    RH_CHECK_CLOSE(built.total_j, 1.25 * plain.total_j, 1e-12);
+    RH_CHECK_CLOSE(rh_energy_node_w(p, 8, &built, 20), rh_energy_node_w(p, 8, &plain, 20), 1e-12);
+}
+
+static void one_node_crosses_no_switch(void)
+{
+    g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s");
+    CU_ASSERT_EQUAL(rh_energy_of(p, 4, &mixed).switches_j, 0);
+    RH_CHECK_CLOSE(rh_energy_of(p, 4, &mixed).host_j, 1000 * 20.0, 1e-12);
+    RH_CHECK_CLOSE(rh_energy_of(p, 5, &mixed).host_j, 2 * 1000 * 20.0, 1e-12);
+}
+
+static void a_limit_caps_what_passes_it_alone(void)
+{
+    g_autoptr(RhPlatform) p = known("h100-sxm:4x1");
+    p->device->power_limit_w.value = 250;
+    CU_ASSERT_EQUAL(rh_device_state_w(p->device, RH_POWER_COMPUTE), 250);
+    CU_ASSERT_EQUAL(rh_device_state_w(p->device, RH_POWER_MEMORY), 250);
+    CU_ASSERT_EQUAL(rh_device_state_w(p->device, RH_POWER_COMMUNICATION), 200);
+    CU_ASSERT_EQUAL(rh_device_state_w(p->device, RH_POWER_IDLE), 50);
+}
+
+static void what_is_unknown_counts_in_full_or_not_at_all(void)
+{
+    g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s");
+    p->device->curves.power_frac[RH_POWER_IDLE].value = 0; /* then the board's power */
+    CU_ASSERT_EQUAL(rh_device_state_w(p->device, RH_POWER_IDLE), 500);
+    p->host_power_w.value = 0;
+    CU_ASSERT_EQUAL(rh_energy_of(p, 8, &mixed).host_j, 0);
+    p->device->power_w.value = 0;
+    CU_ASSERT_EQUAL(rh_energy_of(p, 8, &mixed).total_j, 0);
+}
+
+static void a_generation_shares_its_states(void)
+{
+    g_autoptr(RhDevice) h200 = rh_device_load("h200-sxm", NULL);
+    g_autoptr(RhDevice) h100 = rh_device_load("h100-sxm", NULL);
+    for (int state = 0; state < RH_POWER_LAST; state++) {
+        const RhFact *own = &h200->curves.power_frac[state];
+        CU_ASSERT_EQUAL(own->value, h100->curves.power_frac[state].value);
+        CU_ASSERT_EQUAL(own->tag, RH_TAG_ASSUMED);
+        CU_ASSERT_TRUE(own->value > 0);
+    }
+}
+
+/* --- programs --- */
+
+/* Every rank runs one kernel; `kernel` NULL: the time is given. */
+static RhProgram *of_one_kernel(int32_t ranks, const RhKernel *kernel, double seconds)
+{
+    RhSpan all = {1, ranks};
+    RhProgram *p = rh_program_new(ranks);
+    RhTask task = kit_task(RH_TASK_KERNEL, RH_LANE_COMPUTE);
+    rh_program_begin_role(p, "all", 0, &all, 1);
+    task.label = rh_program_label(p, "kernel");
+    task.bundle = kernel ? rh_program_add_bundle(p, kernel, 1) : rh_program_add_wait(p, seconds);
+    rh_program_add_task(p, task, NULL, 0);
+    rh_program_end_role(p);
+    return p;
+}
+
+static const RhKernel product = {.cls = RH_KERNEL_GEMM,
+                                 .dtype = RH_DTYPE_BF16,
+                                 .batch = 1,
+                                 .m = 8192,
+                                 .n = 8192,
+                                 .k = 8192,
+                                 .flops = 2.0 * 8192 * 8192 * 8192,
+                                 .bytes = 3.0 * 2 * 8192 * 8192};
+static const RhKernel stream = {.cls = RH_KERNEL_NORM, .dtype = RH_DTYPE_BF16, .bytes = 1e9};
+
+static void a_kernel_draws_what_bounds_it(void)
+{
+    static const struct {
+        const RhKernel *kernel;
+        RhPowerState state;
+    } cases[] = {{&product, RH_POWER_COMPUTE}, {&stream, RH_POWER_MEMORY}};
+    g_autoptr(RhPlatform) platform = known("h100-sxm:4x1");
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(RhProgram) p = of_one_kernel(4, cases[i].kernel, 0);
+        g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){0});
+        RhPowerTimes times = rh_run_power_times(run);
+        double took_s = rh_kernel_time_s(platform->device, cases[i].kernel);
+        RhEnergy e = rh_energy_of(platform, 4, &times);
+        RH_CHECK_CLOSE(times.state_s[cases[i].state], took_s, 1e-9);
+        RH_CHECK_CLOSE(e.device_j[cases[i].state],
+                       4 * took_s * rh_device_state_w(platform->device, cases[i].state), 1e-9);
+        RH_CHECK_CLOSE(e.total_j, e.device_j[cases[i].state] + (1000 + 4 * 20) * took_s, 1e-6);
+    }
+}
+
+static void a_time_that_was_given_is_arithmetic(void)
+{
+    g_autoptr(RhPlatform) platform = known("h100-sxm:4x1");
+    g_autoptr(RhProgram) p = of_one_kernel(4, NULL, 2);
+    g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){0});
+    RhPowerTimes times = rh_run_power_times(run);
+    RH_CHECK_CLOSE(rh_energy_of(platform, 4, &times).total_j, 4 * 2 * 500 + 2 * 1080, 1e-9);
+}
+
+/* --- steps --- */
+
+static void states_sum_to_the_step(void)
+{
+    static const char *const layouts[] = {"tp8,mb1", "tp2,pp2,dp2,mb1", "dp8,mb1,zero3"};
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 16, 2048);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = rh_train_default(&k.c);
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(layouts[i], &l, NULL));
+        rh_train_complete(&k.c, &l);
+        l = rh_train_canonical(&k.c, &l);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        g_autoptr(RhRun) run =
+            kit_run(p, k.platform, (RhEngineOptions){.sm_sharing_disabled = true});
+        RhPowerTimes times = rh_run_power_times(run);
+        double sum_s = 0;
+        for (int state = 0; state < RH_POWER_LAST; state++) {
+            CU_ASSERT_TRUE(times.state_s[state] >= 0);
+            sum_s += times.state_s[state];
+        }
+        RH_CHECK_CLOSE(sum_s, run->step_time_s, 1e-9);
+        g_autoptr(RhRehearsal) r = rh_account_new(&k.c, &l);
+        rh_account_run(&k.c, r, run);
+        double most_j = 8 * 700 * r->step_time_s,
+               host_w = k.platform->host_power_w.value + 8 * k.platform->nic_power_w.value;
+        CU_ASSERT_TRUE(r->energy.total_j < most_j + host_w * r->step_time_s);
+        CU_ASSERT_TRUE(r->energy.total_j > (0.17 * 8 * 700 + host_w) * r->step_time_s);
+        g_autoptr(RhRehearsal) bound = rh_rehearse_quick(&k.c, &l);
+        RH_CHECK_CLOSE(bound->energy.device_j[RH_POWER_COMPUTE],
+                       r->energy.device_j[RH_POWER_COMPUTE], 1e-6);
+    }
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "power",
+        (RhTest[]){{"a_sum_over_states_and_machines", a_sum_over_states_and_machines},
+                   {"the_building_multiplies_all", the_building_multiplies_all},
+                   {"one_node_crosses_no_switch", one_node_crosses_no_switch},
+                   {"a_limit_caps_what_passes_it_alone", a_limit_caps_what_passes_it_alone},
+                   {"what_is_unknown_counts_in_full_or_not_at_all",
+                    what_is_unknown_counts_in_full_or_not_at_all},
+                   {"a_generation_shares_its_states", a_generation_shares_its_states},
+                   {"a_kernel_draws_what_bounds_it", a_kernel_draws_what_bounds_it},
+                   {"a_time_that_was_given_is_arithmetic", a_time_that_was_given_is_arithmetic},
+                   {"states_sum_to_the_step", states_sum_to_the_step},
+                   {0}});
+}
