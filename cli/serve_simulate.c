@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "report/page.h"
 #include "report/serve.h"
+#include "strategies/serve/program.h"
 #include "strategies/serve/server.h"
 
 static char *page_of(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o)
@@ -20,16 +21,33 @@ static char *page_of(const RhServeQuestion *q, const RhServiceResult *r, const R
     return rh_report_page(&page);
 }
 
-static bool write_files(const RhArguments *a, const RhServeQuestion *q, const RhServiceResult *r,
+/* A service that was played. */
+typedef struct {
+    const RhServing *serving;
+    const RhDeployment *deployment;
+    RhService *service;
+    const RhServiceResult *result;
+} Played;
+
+static char *program_json(const Played *p, GError **error)
+{
+    g_autoptr(RhProgram) program =
+        rh_service_program(p->service, p->serving, p->deployment, p->result, error);
+    return program ? rh_program_to_json(program) : NULL;
+}
+
+static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Played *p,
                         const RhOutcome *o, GError **error)
 {
+    const RhServiceResult *r = p->result;
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         RhOutput kind = rh_output_kind(path);
-        g_autofree char *text = kind == RH_OUTPUT_CSV     ? rh_report_serve_csv(q, r)
-                                : kind == RH_OUTPUT_TRACE ? rh_report_serve_trace(r, error)
-                                : kind == RH_OUTPUT_HTML  ? page_of(q, r, o)
-                                                          : rh_report_serve_json(q, r, o);
+        g_autofree char *text = kind == RH_OUTPUT_CSV       ? rh_report_serve_csv(q, r)
+                                : kind == RH_OUTPUT_TRACE   ? rh_report_serve_trace(r, error)
+                                : kind == RH_OUTPUT_PROGRAM ? program_json(p, error)
+                                : kind == RH_OUTPUT_HTML    ? page_of(q, r, o)
+                                                            : rh_report_serve_json(q, r, o);
         if (!text || !rh_output_write(path, text, error))
             return false;
     }
@@ -37,14 +55,14 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Rh
 }
 
 /* The exit status: a level that is broken is a "no". */
-static int answer(const RhArguments *a, const RhServeQuestion *q, const RhServiceResult *r,
-                  GError **error)
+static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *p, GError **error)
 {
+    const RhServiceResult *r = p->result;
     RhOutcome o = rh_outcome(r, q->slos);
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_CSV)};
-    if (!write_files(a, q, r, &o, error))
+    if (!write_files(a, q, p, &o, error))
         return 3;
     g_autofree char *text =
         a->json ? rh_report_serve_json(q, r, &o) : rh_report_serve_text(q, r, &o, &style);
@@ -54,8 +72,8 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const RhServic
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_TRACE,
-                                     RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_TRACE,
+                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     RhDeployment deployment = rh_deployment_default();
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !rh_deployment_parse(a->strategy, &deployment, error))
@@ -69,7 +87,9 @@ static int run(const RhArguments *a, GError **error)
         .model = in->model, .recipe = in->c.job.recipe, .platform = in->hardware, .server = server};
     g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
     asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
-    asked->client.timeline = rh_outputs_find(a->outputs, RH_OUTPUT_TRACE) != NULL;
+    asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;
+    asked->client.timeline =
+        asked->client.each_iteration || rh_outputs_find(a->outputs, RH_OUTPUT_TRACE) != NULL;
     g_autoptr(RhServiceResult) result =
         service ? rh_service_run(service, asked->list, &asked->client, error) : NULL;
     if (!result)
@@ -81,7 +101,8 @@ static int run(const RhArguments *a, GError **error)
                                 .arrivals = asked->arrivals,
                                 .list = asked->list,
                                 .slos = &asked->slos};
-    return answer(a, &question, result, error);
+    Played played = {&serving, &deployment, service, result};
+    return answer(a, &question, &played, error);
 }
 
 static const RhOption own[] = {
@@ -108,7 +129,9 @@ const RhCommand rh_command_serve_simulate = {
              "the prompt, behind others' prompts; the time per further token, a request's\n"
              "mean; the gaps between tokens; the time to the last. With service levels\n"
              "(--ttft p99<5s) the exit status is 1 when one is broken.\n\n"
-             "-o day.trace.json.gz: what each server did when, and each request, for Perfetto.\n\n"
+             "-o day.trace.json.gz: what each server did when, and each request, for Perfetto.\n"
+             "-o day.program.json: the iterations as a program of waits, collectives and\n"
+             "messages, for `rehearse simulate --program` and for MPI (rehearse-perform).\n\n"
              "Keys of a deployment: tp, pp, ep, dp (degrees), replicas, batch (sequences at\n"
              "once), chunk (tokens of an iteration), kv (format of the cache), prefix (whether\n"
              "it remembers prompts), blocks (of it), order (fcfs, lpm), draft and\n"

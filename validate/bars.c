@@ -17,6 +17,7 @@ static const Bar bars[] = {
     {"collective", .mape_frac = 0.08},
     {"pattern", .mape_frac = 0.08},
     {"iteration", .mape_frac = 0.06, .worst_frac = 0.15, .start_frac = 0.05},
+    {"service", .mape_frac = 0.06, .worst_frac = 0.15, .start_frac = 0.05},
     {"fault", .mape_frac = 0.08},
     {"layout", .mape_frac = 0.08, .spearman = 0.95, .regret_frac = 0.03, .start_frac = 0.05},
     {"step", .median_frac = 0.04, .worst_frac = 0.10},

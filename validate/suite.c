@@ -129,7 +129,7 @@ static bool count_cases(RhSuiteRun *s, GError **error)
         s->total += wanted(s, row);
     return s->total > 0 || rh_fail(error, RH_ERROR_USAGE,
                                    "no case of %s has \"%s\" in its name\nhelp: names begin with "
-                                   "collective:, pattern:, iteration:, layout: or fault:",
+                                   "collective:, pattern:, iteration:, service:, layout: or fault:",
                                    s->suite->name, s->options->only);
 }
 

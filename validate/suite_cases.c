@@ -40,6 +40,14 @@ static const RhSuiteCase quick[] = {
     {"iteration", TREE, "pp4,dp2,order=tp-pp-dp", NULL},
     {"iteration", TREE, "pp2,dp4,zero0,mb2", NULL},
     {"iteration", TREE, "pp8,recompute=full", NULL},
+    {"service", STAR, "tp8 24 4 96", NULL},
+    {"service", NODES, "tp4,replicas=2 24 4 128", NULL},
+    {"service", STAR, "tp1,replicas=7/tp1 64 4 28", NULL},
+    {"service", TREE, "tp1,replicas=4/tp1,replicas=4 96 6 16", NULL},
+    {"service", NODES, "tp4/tp4 64 4 48", NULL},
+    {"service", STAR, "tp2,replicas=3/tp2 64 4 48", NULL},
+    {"service", STAR, "dp8,ep8 32 4 256", NULL},
+    {"service", NODES, "dp8,ep8 32 4 256", NULL},
     {"layout", NODES, "dp8,zero1", NULL},
     {"layout", NODES, "tp2,dp4,zero1", NULL},
     {"layout", NODES, "tp4,dp2,zero1", NULL},
@@ -114,6 +122,10 @@ static const RhSuiteCase full[] = {
     {"iteration", NODES16, "tp4,pp4", NULL},
     {"iteration", NODES16, "tp2,pp4,dp2,zero2", NULL},
     ITERATIONS(TREE16),
+    {"service", STAR16, "tp1,replicas=15/tp1 64 4 30", NULL},
+    {"service", NODES16, "tp4,replicas=2/tp4,replicas=2 64 4 64", NULL},
+    {"service", TREE16, "tp2,replicas=6/tp2,replicas=2 64 4 96", NULL},
+    {"service", STAR16, "dp16,ep16 32 4 256", NULL},
     {"layout", NODES16, "dp16,zero1", NULL},
     {"layout", NODES16, "dp16,zero3", NULL},
     {"layout", NODES16, "tp2,dp8,zero1", NULL},
@@ -149,6 +161,6 @@ static const RhSuiteCase full[] = {
 #define HALF_RATES "nic.bandwidth=50Mb/s nvlink.bandwidth=12.5MB/s"
 
 const RhSuite rh_suites[] = {
-    {"mpi-quick", "8 ranks, 51 cases, about four minutes", STAR, NULL, quick},
+    {"mpi-quick", "8 ranks, 59 cases, about four minutes", STAR, NULL, quick},
     {"mpi-full", "16 ranks, links at half rate, about half an hour", STAR16, HALF_RATES, full},
     {0}};

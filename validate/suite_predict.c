@@ -8,6 +8,7 @@
 #include "platforms/profile.h"
 #include "sim/critical_path.h"
 #include "sim/engine/apart.h"
+#include "strategies/serve/program.h"
 #include "strategies/train/train.h"
 #include "validate/patterns.h"
 #include "validate/performed.h"
@@ -76,6 +77,31 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     return rh_train_build(&c, &layout, error);
 }
 
+/* What a service did with requests that come at once, on links whose sharing it does not know: times are for
+ * whoever performs it. */
+static RhProgram *service_program(const RhSuiteRun *s, const RhPlatform *platform, char **words,
+                                  GError **error)
+{
+    RhDeployment d = rh_deployment_default();
+    if (!rh_deployment_parse(words[0], &d, error))
+        return NULL;
+    RhServing serving = {d.pools[0].dp > 1 ? s->mixture : s->model, &rh_recipe_bf16, platform,
+                         rh_server_by_name(d.server)};
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                           .count = (int32_t)g_ascii_strtoll(words[3], NULL, 10),
+                           .seed = 1};
+    plan.input.high = (int32_t)g_ascii_strtoll(words[1], NULL, 10);
+    plan.output.high = (int32_t)g_ascii_strtoll(words[2], NULL, 10);
+    plan.input.low = (plan.input.high + 1) / 2;
+    plan.output.low = (plan.output.high + 1) / 2;
+    RhClient client = {.timeline = true, .each_iteration = true};
+    g_autoptr(RhService) service = rh_service_new(&serving, &d, error);
+    g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+    g_autoptr(RhServiceResult) result =
+        service ? rh_service_run(service, requests, &client, error) : NULL;
+    return result ? rh_service_program(service, &serving, &d, result, error) : NULL;
+}
+
 static RhProgram *build(const RhSuiteRun *s, const RhSuiteCase *row, const RhPlatform *platform,
                         GError **error)
 {
@@ -84,6 +110,8 @@ static RhProgram *build(const RhSuiteRun *s, const RhSuiteCase *row, const RhPla
         return collective_program(platform, words, error);
     if (rh_message_pattern_by_name(words[0]))
         return pattern_program(platform, words, error);
+    if (strcmp(row->group, "service") == 0)
+        return service_program(s, platform, words, error);
     return layout_program(s, platform, row->what, error);
 }
 

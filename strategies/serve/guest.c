@@ -239,7 +239,7 @@ RhServiceResult *rh_service_guest_answer(const GByteArray *answer)
     GArray *served = g_array_new(FALSE, FALSE, sizeof(RhServed));
     rh_unpack_array(&in, served, sizeof(RhServed));
     rh_unpack(&in, result, sizeof *result);
-    result->works = NULL;
+    result->works = result->moves = NULL;
     result->served = served;
     return in.whole ? g_steal_pointer(&result) : NULL;
 }

@@ -82,14 +82,18 @@ static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double 
            it->platform->collective_launch_s.value;
 }
 
-/* By the server's own kernels inside a node, where its profile knows them. */
+/* By the server's own kernels inside a node; HUGE_VAL: its profile knows none. */
+static double own_sum_s(const RhIterations *it, double bytes)
+{
+    return it->pool.tp > it->platform->gpus_per_node
+               ? HUGE_VAL
+               : rh_peer_reduce_s(it->platform->device, it->pool.tp, bytes);
+}
+
 static double sum_s(const RhIterations *it, double bytes)
 {
-    int32_t ranks = it->pool.tp;
-    double own_s = ranks > it->platform->gpus_per_node
-                       ? HUGE_VAL
-                       : rh_peer_reduce_s(it->platform->device, ranks, bytes);
-    return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, ranks, bytes);
+    double own_s = own_sum_s(it, bytes);
+    return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, bytes);
 }
 
 static double hidden_bytes(const RhIterations *it, int32_t tokens)
@@ -116,21 +120,41 @@ static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhSha
                           it->platform, &load);
 }
 
-/* Tokens on their way to experts of other groups, and back. */
+/* Tokens on their way to experts of other groups, and back: what their ranks exchange. Caller frees. */
+static GArray *ways_of(RhIterations *it, const RhLayerKind *kind, const RhShard *own)
+{
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    GArray *ways = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    g_array_set_size(it->kernels, 0);
+    rh_block_pass(it->model, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_PREFILL, own, it->kernels,
+                  all);
+    for (guint i = 0; i < all->len; i++) {
+        const RhExchange *e = &g_array_index(all, RhExchange, i);
+        if (e->kind == RH_EXCHANGE_DISPATCH || e->kind == RH_EXCHANGE_COMBINE)
+            g_array_append_vals(ways, e, 1);
+    }
+    return ways;
+}
+
 static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard *shard)
 {
     RhShard own = experts_shard(shard);
-    g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    g_autoptr(GArray) ways = ways_of(it, kind, &own);
     double s = 0;
-    g_array_set_size(it->kernels, 0);
-    rh_block_pass(it->model, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_PREFILL, &own, it->kernels,
-                  exchanges);
-    for (guint i = 0; i < exchanges->len; i++) {
-        const RhExchange *e = &g_array_index(exchanges, RhExchange, i);
-        if (e->kind == RH_EXCHANGE_DISPATCH || e->kind == RH_EXCHANGE_COMBINE)
-            s += way_s(it, kind, &own, e);
-    }
+    for (guint i = 0; i < ways->len; i++)
+        s += way_s(it, kind, &own, &g_array_index(ways, RhExchange, i));
     return s;
+}
+
+static bool is_sent(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    return block == RH_BLOCK_FFN && kind->experts > 0 && it->pool.dp > 1;
+}
+
+static bool is_summed(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    const RhOperator *op = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
+    return op && (!is_sent(it, kind, block) || kind->shared_width > 0);
 }
 
 /* A block sums its output over the tensor ranks, whether they cut it or have experts of their own; with
@@ -138,9 +162,7 @@ static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard 
 static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBlock block,
                                const RhShard *shard)
 {
-    const RhOperator *op = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
-    bool sent = block == RH_BLOCK_FFN && kind->experts > 0 && it->pool.dp > 1;
-    bool summed = op && (!sent || kind->shared_width > 0);
+    bool sent = is_sent(it, kind, block), summed = is_summed(it, kind, block);
     return (sent ? travel_s(it, kind, shard) : 0) +
            (summed ? sum_s(it, hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0);
 }
@@ -202,6 +224,11 @@ static double tokens_s(RhIterations *it, int32_t tokens)
     return tokens > 0 ? *known : 0;
 }
 
+static double logit_bytes(const RhIterations *it, int32_t sequences)
+{
+    return (double)sequences * (double)it->model->vocab * rh_dtype_bytes(it->shard.dtype);
+}
+
 /* The head, of the last token of so many sequences; every rank has its words' logits, which one
  * gathers. */
 static double logits_s(RhIterations *it, int32_t sequences)
@@ -209,10 +236,8 @@ static double logits_s(RhIterations *it, int32_t sequences)
     double *known = remembered(it->logits_s, sequences);
     if (sequences > 0 && isnan(*known)) {
         RhShard shard = decode_shard(it, sequences, 1);
-        double bytes = (double)sequences * (double)it->model->vocab;
-        double s =
-            block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
-            exchange_s(it, RH_OP_ALL_GATHER, it->pool.tp, bytes * rh_dtype_bytes(it->shard.dtype));
+        double s = block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
+                   exchange_s(it, RH_OP_ALL_GATHER, it->pool.tp, logit_bytes(it, sequences));
         *known = s;
         return s;
     }
@@ -281,6 +306,49 @@ static double with_host(const RhIterations *it, double device_s, int32_t sequenc
 {
     double host = host_s(it, sequences);
     return it->server->host_beside ? fmax(device_s, host) : device_s + host;
+}
+
+/* --- What ranks exchange, as a list --- */
+
+static void list(GArray *out, RhOp op, bool experts, double bytes)
+{
+    RhServedExchange exchange = {op, experts, bytes};
+    g_array_append_val(out, exchange);
+}
+
+static void list_sum(const RhIterations *it, double bytes, GArray *out)
+{
+    if (it->pool.tp > 1 && own_sum_s(it, bytes) == HUGE_VAL)
+        list(out, RH_OP_ALL_REDUCE, false, bytes);
+}
+
+static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
+                       const RhShard *shard, GArray *out)
+{
+    RhShard own = experts_shard(shard);
+    g_autoptr(GArray) ways = is_sent(it, kind, block) ? ways_of(it, kind, &own) : NULL;
+    for (guint i = 0; ways && i < ways->len; i++)
+        list(out, RH_OP_ALL_TO_ALL, true, g_array_index(ways, RhExchange, i).bytes);
+    if (is_summed(it, kind, block))
+        list_sum(it, hidden_bytes(it, (int32_t)rh_shard_tokens(shard)), out);
+}
+
+void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences, GArray *out)
+{
+    RhShard shard = prompt_shard(it, tokens, 0);
+    list_sum(it, hidden_bytes(it, tokens), out);
+    for (int32_t k = 0; k < it->model->kinds_count; k++)
+        for (int32_t layer = 0; layer < it->layers[k]; layer++) {
+            list_block(it, &it->model->kinds[k], RH_BLOCK_MIXER, &shard, out);
+            list_block(it, &it->model->kinds[k], RH_BLOCK_FFN, &shard, out);
+        }
+    if (it->pool.tp > 1 && sequences > 0)
+        list(out, RH_OP_ALL_GATHER, false, logit_bytes(it, sequences));
+}
+
+double rh_served_exchange_s(RhIterations *it, const RhServedExchange *e)
+{
+    return exchange_s(it, e->op, e->experts ? it->pool.ep : it->pool.tp, e->bytes);
 }
 
 /* --- Iterations --- */

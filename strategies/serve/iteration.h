@@ -12,6 +12,7 @@
 
 #include "base/cost.h"
 #include "platforms/platform.h"
+#include "sim/program.h"
 #include "strategies/serve/server.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
@@ -57,6 +58,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhIterations, rh_iterations_free)
 double rh_iteration_s(RhIterations *it, const RhBatch *batch);
 /* Of `decodes` sequences with so many cached tokens together. At least one step. */
 RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts);
+/* What ranks of a server send each other in an iteration, in the order of its layers' kinds; but for sums by
+ * the server's own kernels inside a node. */
+typedef struct {
+    RhOp op;
+    bool experts; /* over all ranks that share them; else over the tensor ranks */
+    double bytes; /* as a program's collective has them */
+} RhServedExchange;
+/* Of one that reads and continues so many tokens of its fullest group, `sequences` of which get one: appended to
+ * `out`. */
+void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences, GArray *out);
+/* What it takes, alone. */
+double rh_served_exchange_s(RhIterations *it, const RhServedExchange *exchange);
 /* The same number as rh_iteration_s, as a tree. Caller frees. */
 RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch);
 

@@ -252,6 +252,17 @@ static void end_steps(RhReplica *r, double t_s, GArray *ended)
         g_array_append_val(r->waves, wave);
 }
 
+static int32_t count_ends(const RhReplica *r)
+{
+    int32_t ends = 0;
+    for (guint c = 0; c < r->planned->len; c++) {
+        RhPlanned p = g_array_index(r->planned, RhPlanned, c);
+        const RhSequence *s = rh_replica_sequence(r, p.sequence);
+        ends += s->read == s->prompt;
+    }
+    return ends;
+}
+
 static void keep_work(const RhReplica *r, double t_s, int32_t continued, int32_t prompt_tokens)
 {
     RhServedWork work = {.t_begin_s = r->t_begin_s,
@@ -260,6 +271,7 @@ static void keep_work(const RhReplica *r, double t_s, int32_t continued, int32_t
                          .iterations = r->run.steps,
                          .prompts = (int32_t)r->planned->len,
                          .prompt_tokens = prompt_tokens,
+                         .prompts_ended = count_ends(r),
                          .continued = continued,
                          .waiting = (int32_t)r->waiting.length,
                          .blocks = r->used_blocks};

@@ -10,6 +10,8 @@ void rh_service_result_free(RhServiceResult *result)
         g_array_unref(result->served);
     if (result->works)
         g_array_unref(result->works);
+    if (result->moves)
+        g_array_unref(result->moves);
     g_free(result);
 }
 

@@ -29,10 +29,18 @@ typedef struct {
     double t_begin_s, t_end_s;
     int32_t replica, iterations;
     int32_t prompts, prompt_tokens; /* that were read, in all or in part */
+    int32_t prompts_ended;          /* of these, read to their ends: each gives a token */
     int32_t continued;              /* sequences that were given tokens */
     int32_t waiting;                /* sequences, behind it */
     int32_t blocks;                 /* of the cache in use, behind it */
 } RhServedWork;
+
+/* Keys and values that went from one pool to the other. */
+typedef struct {
+    int32_t request, from, to;  /* replicas */
+    double t_left_s, t_there_s; /* the iteration's end; all of it is there */
+    double bytes;               /* from each GPU */
+} RhServedMove;
 
 /* Gaps between tokens, as counts in bins of equal ratio. */
 #define RH_GAP_BINS    2048
@@ -42,6 +50,7 @@ typedef struct {
 typedef struct {
     GArray *served; /* RhServed, in the order of the requests */
     GArray *works;  /* RhServedWork, as they ended; NULL: they were not asked for */
+    GArray *moves;  /* RhServedMove, as they ended; the same */
     double duration_s;
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */

@@ -247,6 +247,14 @@ static int32_t first_gpu(const Clock *c, int32_t replica)
     return rh_deployment_first_gpu(&c->service->deployment, replica);
 }
 
+/* Of a prompt, from each GPU that read it. */
+static double moved_bytes(const Clock *c, int32_t request)
+{
+    const RhIterations *iterations = c->service->stages[0].iterations;
+    return rh_iterations_token_bytes(iterations) * served_of(c, request)->input_tokens +
+           rh_iterations_sequence_bytes(iterations);
+}
+
 /* Keys and values of a prompt go to where its tokens are made: a part from each GPU of one replica, to the
  * GPUs of the other in turn. */
 static bool move(Clock *c, int32_t request, double t_s, GError **error)
@@ -254,9 +262,7 @@ static bool move(Clock *c, int32_t request, double t_s, GError **error)
     int32_t from = served_of(c, request)->replica, to = c->request_at[request], inside;
     const Stage *source = stage_of(c, from, &inside), *target = stage_of(c, to, &inside);
     int32_t ranks = rh_pool_gpus(&source->pool), there = rh_pool_gpus(&target->pool);
-    double bytes =
-        rh_iterations_token_bytes(source->iterations) * served_of(c, request)->input_tokens +
-        rh_iterations_sequence_bytes(source->iterations);
+    double bytes = moved_bytes(c, request);
     for (int32_t i = 0; i < ranks; i++)
         if (!c->carrier->start(c->carrier->self, t_s, first_gpu(c, from) + i,
                                first_gpu(c, to) + i % there, bytes, request, error))
@@ -273,6 +279,12 @@ static void on_flow(Clock *c, const RhCarried *carried)
     if (--c->flows_of[request] > 0)
         return;
     RhServed *served = served_of(c, request);
+    if (c->result->moves) {
+        RhServedMove move = {
+            request,      served->replica,        c->request_at[request], -served->t_transfer_s,
+            carried->t_s, moved_bytes(c, request)};
+        g_array_append_val(c->result->moves, move);
+    }
     served->t_transfer_s += carried->t_s;
     served->t_first_s += served->t_transfer_s; /* told by who goes on with it */
     on_comes(c, request, carried->t_s, true);
@@ -486,8 +498,10 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     }
     RhServiceResult *result = g_new0(RhServiceResult, 1);
     result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
-    if (client->timeline)
+    if (client->timeline) {
         result->works = g_array_new(FALSE, FALSE, sizeof(RhServedWork));
+        result->moves = g_array_new(FALSE, FALSE, sizeof(RhServedMove));
+    }
     g_autoptr(RhEvents) events = rh_events_new();
     g_autoptr(GArray) ended = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autofree int32_t *request_at = g_new0(int32_t, requests->list->len);

@@ -39,19 +39,19 @@ struct RhRankPerformer {
     RhWire *wire;
     RhWake *wake;
     RhCompute *compute; /* NULL: kernels are waits */
-    int32_t compute_task;
+    int32_t compute_task, lanes;
     GQueue work;       /* KERNEL tasks that wait for the processor */
     int32_t *call_tag; /* per group: tag of its first collective */
     uint16_t *waiting;
     uint8_t *state;
     double *t_start_s, *t_ready_s;
     GArray *ready; /* int32_t, a stack */
-    Running running[RH_LANE_LAST];
-    Meeting meetings[RH_LANE_LAST];
-    RhPayload payloads[RH_LANE_LAST];
+    Running running[RH_LANES_MAX];
+    Meeting meetings[RH_LANES_MAX];
+    RhPayload payloads[RH_LANES_MAX];
     MPI_Comm *comms; /* per group; of MPI's own collectives alone */
-    RhLibraryCall library[RH_LANE_LAST];
-    int32_t library_task[RH_LANE_LAST]; /* -1 = none */
+    RhLibraryCall library[RH_LANES_MAX];
+    int32_t library_task[RH_LANES_MAX]; /* -1 = none */
     int32_t tasks_left;
     double t_origin_s;
     bool check_all;
@@ -180,7 +180,7 @@ static void start_library(RhRankPerformer *r, int32_t task)
 static bool poll_library(RhRankPerformer *r)
 {
     bool any = false;
-    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+    for (int lane = 0; lane < r->lanes; lane++) {
         int32_t task = r->library_task[lane];
         if (task < 0 || !rh_library_poll(&r->library[lane]))
             continue;
@@ -336,7 +336,7 @@ static bool end_waits(RhRankPerformer *r, double *t_next_s)
 {
     bool any = false;
     double now_s = rh_clock_now_s();
-    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+    for (int lane = 0; lane < r->lanes; lane++) {
         Running *running = &r->running[lane];
         if (running->task < 0)
             continue;
@@ -357,7 +357,7 @@ static void begin(RhRankPerformer *r, double t_start_s, bool check_all)
     r->t_origin_s = t_start_s;
     r->check_all = check_all;
     r->performed = (RhPerformed){.spans = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime))};
-    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+    for (int lane = 0; lane < r->lanes; lane++)
         r->running[lane].task = r->meetings[lane].task = r->library_task[lane] = -1;
     r->tasks_left = r->role ? r->role->tasks_count : 0;
     for (int32_t i = 0; i < r->tasks_left; i++) {
@@ -454,10 +454,6 @@ static bool number_tags(RhRankPerformer *r, MPI_Comm comm, GError **error)
 
 static bool expand_all(RhRankPerformer *r, GError **error)
 {
-    if (rh_program_lanes(r->program) > RH_LANE_LAST)
-        return rh_fail(error, RH_ERROR_INPUT,
-                       "the program has lanes of other programs' making (\"stream 1\"): it can be "
-                       "rehearsed, not performed");
     for (int32_t i = 0; r->role && i < r->role->tasks_count; i++) {
         int32_t own;
         if (r->options.library && task_at(r, i)->volumes)
@@ -521,6 +517,7 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
     r->platform = platform;
     r->options = *options;
     r->rank = rank;
+    r->lanes = rh_program_lanes(p);
     r->tables = rh_role_tables_new(p, platform);
     g_autofree int32_t *role_of = rh_program_role_of_rank(p);
     r->role = role_of[rank] < 0 ? NULL : &r->tables[role_of[rank]];
@@ -558,7 +555,7 @@ void rh_rank_performer_free(RhRankPerformer *r)
     void *blocks[] = {r->call_tag, r->waiting, r->state, r->t_start_s, r->t_ready_s};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    for (int lane = 0; lane < RH_LANE_LAST; lane++) {
+    for (int lane = 0; lane < r->lanes; lane++) {
         rh_payload_clear(&r->payloads[lane]);
         rh_library_clear(&r->library[lane]);
     }
