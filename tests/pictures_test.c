@@ -157,6 +157,33 @@ static void a_bottleneck_moves_the_bytes_counted_by_hand(void)
     CU_ASSERT_EQUAL(kernels->len, 7);
 }
 
+/* The first convolution's three channels are four to matrix units, its products those of three; a strided
+ * one's gradient is written where no window was, too. */
+static void convolutions_fill_channels_and_write_whole_gradients(void)
+{
+    g_autoptr(RhModel) m = catalogue("resnet-50");
+    RhShard shard = shard_of(4, true);
+    g_autoptr(GArray) stem = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard,
+                     stem);
+    const RhKernel *first = &g_array_index(stem, RhKernel, 0);
+    CU_ASSERT_EQUAL(first->k, 4 * 7 * 7);
+    CU_ASSERT_EQUAL(first->flops, 2.0 * 4 * 112 * 112 * 64 * 3 * 7 * 7);
+    /* The first block of the second stage: its shortcut takes 56 x 56 x 256 to 28 x 28 x 512 by every other place. */
+    g_autoptr(GArray) back = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    rh_block_kernels(m, &m->kinds[m->kind_of_layer[4]], RH_BLOCK_MIXER, RH_PART_TENSOR,
+                     RH_PASS_BACKWARD_DATA, &shard, back);
+    int found = 0;
+    for (guint i = 0; i < back->len; i++) {
+        const RhKernel *k = &g_array_index(back, RhKernel, i);
+        if (k->cls != RH_KERNEL_GEMM || k->m != 4 * 28 * 28 || k->n != 256 || k->k != 512)
+            continue;
+        found++;
+        CU_ASSERT_EQUAL(k->bytes, 2.0 * (4.0 * 56 * 56 * 256 + 4.0 * 28 * 28 * 512 + 256 * 512));
+    }
+    CU_ASSERT_EQUAL(found, 1);
+}
+
 /* --- on a machine --- */
 
 static void check_layout(const RhCase *c, const char *text)
@@ -298,6 +325,8 @@ int main(void)
                     a_bottleneck_keeps_what_its_backward_reads},
                    {"a_bottleneck_moves_the_bytes_counted_by_hand",
                     a_bottleneck_moves_the_bytes_counted_by_hand},
+                   {"convolutions_fill_channels_and_write_whole_gradients",
+                    convolutions_fill_channels_and_write_whole_gradients},
                    {"bounds_and_memory_hold", bounds_and_memory_hold},
                    {"a_message_is_as_large_as_the_picture_it_carries",
                     a_message_is_as_large_as_the_picture_it_carries},

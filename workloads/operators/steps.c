@@ -132,12 +132,22 @@ static void stream(RhOps *ops, RhKernelClass cls, double per_element, double ele
         rh_ops_stream(ops, cls, per_element * elements * ops->element_bytes / 2, 1);
 }
 
-/* The picture in as far as windows touch it, the picture out, the weights. */
-static double conv_bytes(const RhOps *ops, const At *at, bool weights)
+/* The picture in as far as windows touch it, the picture out, the weights; a gradient of the picture is
+ * written everywhere, also where no window was. */
+static double conv_bytes(const RhOps *ops, const At *at, RhPass pass)
 {
     double places = at->pictures * at->out->size.height * at->out->size.width;
     double touched = fmin(in_elements(at), places * window(at) * at->in->size.channels);
-    return ops->element_bytes * (touched + out_elements(at) + (weights ? conv_entries(at) : 0));
+    double in = pass == RH_PASS_BACKWARD_DATA ? in_elements(at) : touched;
+    double entries = pass == RH_PASS_BACKWARD_WEIGHT ? 0 : conv_entries(at);
+    return ops->element_bytes * (in + out_elements(at) + entries);
+}
+
+/* Channels as matrix units take them: eights, and four for pictures of three (NVIDIA, Convolutional Layers
+ * User's Guide, "Channels In and Out": cuDNN pads by itself from 7.6.3 on). */
+static int64_t filled(int64_t channels)
+{
+    return channels <= 4 ? 4 : (channels + 7) / 8 * 8;
 }
 
 /* Forward and the gradient of the picture have a row for each place; the gradient of weights sums over
@@ -145,13 +155,13 @@ static double conv_bytes(const RhOps *ops, const At *at, bool weights)
 static void conv_kernel(RhOps *ops, const At *at, RhPass pass)
 {
     int64_t places = (int64_t)at->pictures * at->out->size.height * at->out->size.width;
-    int64_t groups = at->step->groups, in = at->in->size.channels / groups,
-            out = at->out->size.channels / groups, taps = (int64_t)window(at);
+    int64_t groups = at->step->groups, each = at->in->size.channels / groups;
+    int64_t in = filled(each), out = filled(at->out->size.channels / groups);
+    int64_t taps = (int64_t)window(at);
     bool weights = pass == RH_PASS_BACKWARD_WEIGHT, data = pass == RH_PASS_BACKWARD_DATA;
-    double bytes = conv_bytes(ops, at, !weights);
-    if (in == 1 && groups > 1) {
+    double bytes = conv_bytes(ops, at, pass);
+    if (each == 1 && groups > 1) {
         rh_ops_stream(ops, RH_KERNEL_DEPTHWISE, bytes, 1);
-        g_array_index(ops->out, RhKernel, ops->out->len - 1).flops = step_flops(at);
     } else {
         if (weights)
             rh_ops_gemm(ops, groups, out, in * taps, places);
@@ -159,6 +169,7 @@ static void conv_kernel(RhOps *ops, const At *at, RhPass pass)
             rh_ops_gemm(ops, groups, places, data ? in : out, (data ? out : in) * taps);
         g_array_index(ops->out, RhKernel, ops->out->len - 1).bytes = bytes;
     }
+    g_array_index(ops->out, RhKernel, ops->out->len - 1).flops = step_flops(at);
     if (weights)
         rh_ops_add_gradient(ops, conv_entries(at));
 }
