@@ -134,9 +134,9 @@ const RhCommand rh_command_serve_simulate = {
              "messages, for `rehearse simulate --program` and for MPI (rehearse-perform).\n\n"
              "Keys of a deployment: tp, pp, ep, dp (degrees), replicas, batch (sequences at\n"
              "once), chunk (tokens of an iteration), kv (format of the cache), prefix (whether\n"
-             "it remembers prompts), blocks (of it), order (fcfs, lpm), draft and\n"
-             "accept (speculative decoding: tokens guessed, % of them right), drafter, server,\n"
-             "router.\n",
+             "it remembers prompts), blocks (of it), host and nvme (GiB behind it), order\n"
+             "(fcfs, lpm), draft and accept (speculative decoding: tokens guessed, % of them\n"
+             "right), drafter, server, router.\n",
     .examples = "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
                 "    --lengths in=1024,out=256,spread=0.8 --rate 5/s --ttft 'p99<2s'\n"
                 "rehearse serve-simulate -w llama-3.1-8b -p h100-sxm:1x1 -s tp1 \\\n"

@@ -96,6 +96,18 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
     rh_text_wrap(out, line->str, 10, 79);
 }
 
+static void append_tiers(GString *line, const RhServiceResult *r)
+{
+    double prompts = (double)(r->tokens_in + r->tokens_found);
+    g_autofree char *load = seconds(r->load_s);
+    if (r->tiers && prompts > 0)
+        g_string_append_printf(
+            line,
+            ", %.3g %% came from host memory and %.3g %% from drives, whose links were busy for %s",
+            100 * (double)r->tokens_loaded[RH_CACHE_TIER_HOST] / prompts,
+            100 * (double)r->tokens_loaded[RH_CACHE_TIER_NVME] / prompts, load);
+}
+
 static void append_servers(GString *out, const RhServiceResult *r)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
@@ -106,6 +118,7 @@ static void append_servers(GString *out, const RhServiceResult *r)
     if (r->remembers)
         g_string_append_printf(line, "; %.3g %% of the prompts' tokens were in the cache",
                                100 * rh_found_frac(r));
+    append_tiers(line, r);
     g_string_append(out, "servers:  ");
     rh_text_wrap(out, line->str, 10, 79);
 }

@@ -113,6 +113,9 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
     rh_json_put_number(w, "busy_frac", r->busy_frac);
     put_or_null(w, "prefix_hit_frac", rh_found_frac(r));
+    rh_json_put_int(w, "host_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_HOST]);
+    rh_json_put_int(w, "nvme_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_NVME]);
+    rh_json_put_number(w, "load_s", r->load_s);
     rh_put_outcome(w, o, question->slos);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);

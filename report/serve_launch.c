@@ -94,7 +94,7 @@ static const char *unsaid(const Words *w, const RhDeployment *d)
             return "who guesses tokens, and how many, is the server's own configuration";
         if ((d->pools[p].prefix == RH_PREFIX_OFF && !w->forgets) ||
             (d->pools[p].order == RH_WAITING_LPM && !w->longest_prefix) ||
-            (d->pools[p].blocks > 0 && !w->blocks))
+            (d->pools[p].blocks > 0 && !w->blocks) || d->pools[p].host > 0 || d->pools[p].nvme > 0)
             return "what the cache holds and remembers goes into the server's configuration file";
     }
     return d->pools_count > 1 ? "how keys and values move between the pools is the server's own "

@@ -49,6 +49,11 @@ const RhPoolKey rh_pool_keys[] = {
      offsetof(RhPool, drafter), NULL},
     {"blocks", "blocks=4096", "blocks of a server's cache, at most (vLLM: num_gpu_blocks_override)",
      0, 1 << 30, 0, offsetof(RhPool, blocks), NULL},
+    {"host", "host=256",
+     "GiB of host memory that a server's cache puts prompts in which it has no room for", 0,
+     1 << 20, 0, offsetof(RhPool, host), NULL},
+    {"nvme", "nvme=2048", "GiB of drives behind that (or in its place)", 0, 1 << 20, 0,
+     offsetof(RhPool, nvme), NULL},
     {0}};
 
 static int32_t *field_of(RhPool *pool, const RhPoolKey *key)

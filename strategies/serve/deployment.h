@@ -34,6 +34,8 @@ typedef struct {
     int32_t accept;  /* % of guesses that are right, given that those before them are */
     int32_t drafter; /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;  /* of a replica's cache, at most; 0: what the memory leaves */
+    int32_t host,
+        nvme; /* GiB of its nodes' memory and drives behind the cache of a replica (tiers.h) */
 } RhPool;
 
 typedef struct {

@@ -8,15 +8,17 @@ typedef struct {
 
 struct RhPrefixes {
     const RhPrompts *prompts;
+    RhTiers *tiers;    /* NULL: none */
     GHashTable *units; /* name -> Unit */
     GQueue idle;       /* the first goes first */
     int64_t version;
 };
 
-RhPrefixes *rh_prefixes_new(const RhPrompts *prompts)
+RhPrefixes *rh_prefixes_new(const RhPrompts *prompts, RhTiers *tiers)
 {
     RhPrefixes *p = g_new0(RhPrefixes, 1);
     p->prompts = prompts;
+    p->tiers = tiers;
     p->units = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     g_queue_init(&p->idle);
     return p;
@@ -72,6 +74,8 @@ bool rh_prefixes_add(RhPrefixes *p, int32_t request, int32_t i, GPtrArray *units
         unit = g_new0(Unit, 1);
         unit->name = rh_prompts_name(p->prompts, request, i);
         g_hash_table_insert(p->units, &unit->name, unit);
+        if (p->tiers)
+            rh_tiers_take(p->tiers, unit->name);
     }
     g_ptr_array_add(units, unit);
     return hold(p, unit);
@@ -96,6 +100,8 @@ void rh_prefixes_shrink(RhPrefixes *p, int64_t left)
 {
     while (p->idle.length > 0 && (int64_t)p->idle.length > left) {
         Unit *unit = g_queue_pop_head_link(&p->idle)->data;
+        if (p->tiers)
+            rh_tiers_put(p->tiers, unit->name);
         g_hash_table_remove(p->units, &unit->name);
         p->version++;
     }

@@ -4,10 +4,12 @@
  * let go together the last of the prompt (vLLM's queue of free blocks and SGLang's radix tree do the
  * same). */
 #include "strategies/serve/prompts.h"
+#include "strategies/serve/tiers.h"
 
 typedef struct RhPrefixes RhPrefixes;
 
-RhPrefixes *rh_prefixes_new(const RhPrompts *prompts); /* borrows them */
+/* Borrows both. What is forgotten goes to `tiers`; NULL: nowhere. */
+RhPrefixes *rh_prefixes_new(const RhPrompts *prompts, RhTiers *tiers);
 void rh_prefixes_free(RhPrefixes *prefixes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPrefixes, rh_prefixes_free)
 
@@ -18,7 +20,7 @@ void rh_prefixes_find(const RhPrefixes *prefixes, int32_t request, int32_t most,
 /* One more holder of the first `count` of units that were found. */
 void rh_prefixes_hold(RhPrefixes *prefixes, const GPtrArray *units, int32_t count);
 /* The same of one that was read; it comes in when it is not here, and is appended to `units`. True: somebody
- * held it already. */
+ * held it already. It leaves its tier. */
 bool rh_prefixes_add(RhPrefixes *prefixes, int32_t request, int32_t unit, GPtrArray *units);
 /* One holder less of all `units`, which are then none. Returns how many nobody holds now. */
 int32_t rh_prefixes_release(RhPrefixes *prefixes, GPtrArray *units);

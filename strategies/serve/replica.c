@@ -26,11 +26,8 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
     r->given = rh_pool_given(&spec->pool);
-    if (spec->prompts) {
-        r->prefixes = rh_prefixes_new(spec->prompts);
-        r->unit_tokens = rh_prompts_unit_tokens(spec->prompts);
-        r->unit_blocks = r->unit_tokens / spec->server->block_tokens;
-    }
+    if (spec->prompts)
+        rh_replica_begin_memory(r);
     return r;
 }
 
@@ -47,6 +44,7 @@ void rh_replica_free(RhReplica *r)
         g_array_unref(arrays[i]);
     g_queue_clear(&r->waiting);
     rh_prefixes_free(r->prefixes);
+    rh_tiers_free(r->tiers);
     g_free(r->crossing);
     g_free(r);
 }
@@ -91,61 +89,6 @@ void rh_replica_use(RhReplica *r, int32_t blocks)
     r->peak_blocks = MAX(r->peak_blocks, r->used_blocks);
     if (r->prefixes)
         rh_prefixes_shrink(r->prefixes, (r->spec.blocks - r->used_blocks) / r->unit_blocks);
-}
-
-/* --- What the cache remembers of prompts --- */
-
-/* Units of a prompt that may be found: one token at least is always read, for the next one follows from it. */
-static int32_t findable(const RhReplica *r, int32_t request, int32_t prompt)
-{
-    return rh_prompts_units(r->spec.prompts, request, prompt - 1);
-}
-
-int32_t rh_replica_found_tokens(const RhReplica *r, int32_t request)
-{
-    const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
-    if (!r->prefixes)
-        return 0;
-    g_autoptr(GPtrArray) units = g_ptr_array_new();
-    int32_t idle;
-    rh_prefixes_find(r->prefixes, request, findable(r, request, served->input_tokens), units,
-                     &idle);
-    return r->unit_tokens * (int32_t)units->len;
-}
-
-/* Of a sequence that waits. */
-static void look_up(RhReplica *r, RhSequence *s)
-{
-    if (!r->prefixes || s->fetched || s->looked_up == rh_prefixes_version(r->prefixes) + 1)
-        return;
-    s->looked_up = rh_prefixes_version(r->prefixes) + 1;
-    if (!s->units)
-        s->units = g_ptr_array_new();
-    rh_prefixes_find(r->prefixes, s->request, findable(r, s->request, s->prompt), s->units,
-                     &s->idle);
-    s->read = r->unit_tokens * (int32_t)s->units->len;
-}
-
-/* Holds what was found; those that nobody held come into use again. */
-static void hold_found(RhReplica *r, RhSequence *s)
-{
-    if (!r->prefixes || s->fetched)
-        return;
-    s->shared = (int32_t)s->units->len;
-    rh_prefixes_hold(r->prefixes, s->units, s->shared);
-    r->counts.tokens_found += s->read;
-}
-
-/* Where another has read the same meanwhile, its blocks serve both. */
-void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens)
-{
-    RhSequence *s = rh_replica_sequence(r, sequence);
-    if (!r->prefixes || s->fetched)
-        return;
-    int32_t units = rh_prompts_units(r->spec.prompts, s->request, tokens);
-    for (; s->shared < units; s->shared++)
-        if (rh_prefixes_add(r->prefixes, s->request, s->shared, s->units))
-            r->used_blocks -= r->unit_blocks;
 }
 
 static int32_t place_of(const RhReplica *r, int64_t base)
@@ -211,7 +154,7 @@ void rh_replica_order_waiting(RhReplica *r)
     if (r->spec.pool.order != RH_WAITING_LPM || !r->prefixes || r->waiting.length > LPM_WAITING_MAX)
         return;
     for (GList *l = r->waiting.head; l; l = l->next)
-        look_up(r, rh_replica_sequence(r, GPOINTER_TO_INT(l->data)));
+        rh_replica_look_up(r, rh_replica_sequence(r, GPOINTER_TO_INT(l->data)));
     g_queue_sort(&r->waiting, goes_first, r); /* stable */
 }
 
@@ -249,7 +192,7 @@ int32_t rh_replica_waiting(RhReplica *r)
         return -1;
     int32_t sequence = GPOINTER_TO_INT(g_queue_peek_head(&r->waiting));
     if (r->running < r->spec.pool.batch)
-        look_up(r, rh_replica_sequence(r, sequence));
+        rh_replica_look_up(r, rh_replica_sequence(r, sequence));
     return sequence;
 }
 
@@ -312,7 +255,7 @@ static int32_t blocks_wanted(const RhReplica *r, const RhSequence *s, int32_t to
 /* Of these, those that others hold for it. */
 static int32_t blocks_held(const RhReplica *r, const RhSequence *s)
 {
-    return r->prefixes && !s->fetched ? (s->read / r->unit_tokens - s->idle) * r->unit_blocks : 0;
+    return r->prefixes && !s->fetched ? ((int32_t)s->units->len - s->idle) * r->unit_blocks : 0;
 }
 
 bool rh_replica_admit(RhReplica *r, int32_t tokens)
@@ -325,7 +268,7 @@ bool rh_replica_admit(RhReplica *r, int32_t tokens)
     if (blocks_wanted(r, s, tokens) - held > rh_replica_free_blocks(r))
         return false;
     g_queue_pop_head(&r->waiting);
-    hold_found(r, s);
+    rh_replica_hold_found(r, s);
     s->blocks = blocks_at_first(r, s);
     rh_replica_use(r, s->blocks - held);
     s->admission = ++r->admissions;

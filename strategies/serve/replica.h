@@ -9,6 +9,7 @@
 #include "strategies/serve/iteration.h"
 #include "strategies/serve/prompts.h"
 #include "strategies/serve/served.h"
+#include "strategies/serve/tiers.h"
 #include "workloads/requests.h"
 
 typedef struct RhReplica RhReplica;
@@ -26,9 +27,11 @@ typedef struct {
     const RhPrompts *prompts; /* which begin alike; NULL: the cache does not remember any */
     GArray *served;
     int64_t *gaps;
-    GArray *works;       /* of RhServedWork; NULL: not kept */
-    bool each_iteration; /* no runs of several */
-    bool prompts_only;   /* a sequence leaves with its first token */
+    GArray *works;                          /* of RhServedWork; NULL: not kept */
+    double tier_tokens[RH_CACHE_TIER_LAST]; /* that slower memory holds (tiers.h) */
+    double tier_s[RH_CACHE_TIER_LAST];      /* to load one from there, on the links of its ranks */
+    bool each_iteration;                    /* no runs of several */
+    bool prompts_only;                      /* a sequence leaves with its first token */
 } RhReplicaSpec;
 
 RhReplica *rh_replica_new(const RhReplicaSpec *spec);
@@ -53,12 +56,14 @@ double rh_replica_begun_s(const RhReplica *replica); /* the work under way */
 int32_t rh_replica_outstanding(const RhReplica *replica);
 /* Blocks that its requests hold, or will hold when their prompts are in. */
 int64_t rh_replica_promised_blocks(const RhReplica *replica);
-/* Tokens of a request's prompt that its cache has. */
+/* Tokens of a request's prompt that its cache has, or would load. */
 int32_t rh_replica_found_tokens(const RhReplica *replica, int32_t request);
 
 typedef struct {
     int64_t iterations_stepped, iterations_skipped, tokens_in, tokens_out, preempted;
-    int64_t tokens_found; /* of prompts, in the cache; not in tokens_in */
+    int64_t tokens_found; /* of prompts, in the cache or its tiers; not in tokens_in */
+    int64_t tokens_loaded[RH_CACHE_TIER_LAST]; /* of these, from tiers */
+    double load_s;                             /* links were busy with these */
     double busy_s, kv_peak_frac;
 } RhReplicaCounts;
 RhReplicaCounts rh_replica_counts(const RhReplica *replica);

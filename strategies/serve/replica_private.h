@@ -14,8 +14,9 @@ typedef struct {
     GPtrArray *units;      /* of its prompt in `prefixes`; NULL: none yet */
     int32_t shared;        /* of these, those that it holds; 0 while it waits */
     int32_t idle;          /* while it waits: of these, those that nobody holds */
-    int64_t looked_up;     /* version of `prefixes` then, and 1; 0: never */
-    bool fetched;          /* its prompt was read by another replica */
+    int32_t loads[RH_CACHE_TIER_LAST]; /* the same: units behind these, to be loaded from tiers */
+    int64_t looked_up;                 /* version of `prefixes` then, and 1; 0: never */
+    bool fetched;                      /* its prompt was read by another replica */
     bool continued;
     int64_t base, joined;     /* once it is continued: see above; steps at that moment */
     int64_t admission;        /* of its latest admission; 0: it is not in */
@@ -48,6 +49,8 @@ struct RhReplica {
     RhReplicaSpec spec;
     bool reserves;
     RhPrefixes *prefixes;             /* NULL: no memory of prompts */
+    RhTiers *tiers;                   /* NULL: none */
+    double load_s;                    /* of the iteration to come */
     int32_t unit_tokens, unit_blocks; /* of a prefix */
     GArray *sequences;                /* RhSequence, all that ever came */
     GQueue waiting;                   /* GINT_TO_POINTER(sequence) */
@@ -104,6 +107,10 @@ int32_t rh_replica_given(const RhReplica *r, int32_t iterations);
 /* Blocks that continued sequences begin in the next iteration. */
 int32_t rh_replica_next_blocks(const RhReplica *r);
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
+void rh_replica_begin_memory(RhReplica *r);
+/* Of a sequence that waits, and of one that comes in (replica_memory.c). */
+void rh_replica_look_up(RhReplica *r, RhSequence *s);
+void rh_replica_hold_found(RhReplica *r, RhSequence *s);
 /* Those that wait, in the pool's order; at the beginning of an iteration. */
 void rh_replica_order_waiting(RhReplica *r);
 /* Puts out those that came last until all others can have one token more. */

@@ -66,11 +66,22 @@ static void plan_time(RhReplica *r)
     r->run.steps = r->spec.each_iteration ? 1 : MAX(rounds, 1);
 }
 
+/* Keys and values of a layer come while the layers before it are computed. */
+static void wait_for_loads(RhReplica *r)
+{
+    if (r->load_s <= 0)
+        return;
+    r->run.steps = 1;
+    r->run.first_s = fmax(r->run.first_s, r->load_s);
+    r->counts.load_s += r->load_s;
+}
+
 double rh_replica_begin(RhReplica *r, double t_s)
 {
     g_array_set_size(r->planned, 0);
     g_array_set_size(r->chunks, 0);
     r->t_begin_s = t_s;
+    r->load_s = 0;
     rh_replica_make_room(r);
     rh_replica_order_waiting(r);
     r->continues = r->spec.server->scheduler->plan(r) && rh_replica_continued(r) > 0;
@@ -78,6 +89,7 @@ double rh_replica_begin(RhReplica *r, double t_s)
     if (!r->busy)
         return 0;
     plan_time(r);
+    wait_for_loads(r);
     return rh_run_s(&r->run, r->run.steps);
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/error.h"
 #include "workloads/ops.h"
 
 /* Bytes of a tensor of `columns` of 16 bits for every token of an iteration. */
@@ -83,4 +84,64 @@ RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const R
     room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
     room.tokens = (int64_t)room.blocks * s->server->block_tokens;
     return room;
+}
+
+/* --- Slower memory behind the cache --- */
+
+#define GIB 1073741824.0
+
+/* Of a server that spans nodes each has a part; of those that share a node each has its own. */
+static double node_share(const RhPlatform *p, const RhPool *pool)
+{
+    double nodes = ceil((double)rh_pool_gpus(pool) / p->gpus_per_node);
+    double beside = fmax(floor((double)p->gpus_per_node / rh_pool_gpus(pool)), 1);
+    return fmin(beside, pool->replicas) / nodes;
+}
+
+static bool check_tier(const RhPlatform *p, const RhPool *pool, const char *key, int32_t gib,
+                       const RhFact *there, GError **error)
+{
+    double asked = gib * GIB * node_share(p, pool);
+    if (there->value <= 0 || asked <= there->value)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "%s=%d: servers ask %.0f GiB of a node, %s has %.0f", key,
+                   gib, asked / GIB, p->name, there->value / GIB);
+}
+
+static bool check_tiers(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const RhPlatform *p = s->platform;
+    if (pool->host == 0 && pool->nvme == 0)
+        return true;
+    if (pool->prefix == RH_PREFIX_OFF || (pool->prefix == RH_PREFIX_AUTO && !s->server->prefix))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s=%d: a cache that does not remember prompts puts nothing there\n"
+                       "help: prefix=on",
+                       pool->host ? "host" : "nvme", pool->host ? pool->host : pool->nvme);
+    if (pool->nvme > 0 && p->nvme_bytes_per_s.value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "nvme=%d: nodes of %s have no drives", pool->nvme,
+                       p->name);
+    return check_tier(p, pool, "host", pool->host, &p->host_bytes, error) &&
+           check_tier(p, pool, "nvme", pool->nvme, &p->nvme_bytes, error);
+}
+
+bool rh_service_tiers(const RhServing *s, const RhPool *pool, const RhIterations *it,
+                      RhServiceRoom *room, GError **error)
+{
+    if (!check_tiers(s, pool, error))
+        return false;
+    const RhPlatform *p = s->platform;
+    double token_bytes = rh_iterations_token_bytes(it);
+    int32_t ranks = pool->tp * pool->pp, on_node = MIN(ranks, p->gpus_per_node);
+    double sharers = fmin(fmax(p->host_gpus_per_link.value, 1), on_node);
+    double host_s = token_bytes * sharers / p->host_bytes_per_s.value;
+    double nvme_s = p->nvme_bytes_per_s.value > 0
+                        ? token_bytes * on_node / p->nvme_bytes_per_s.value
+                        : HUGE_VAL;
+    bool holds = token_bytes > 0;
+    room->tier_tokens[RH_CACHE_TIER_HOST] = holds ? pool->host * GIB / (token_bytes * ranks) : 0;
+    room->tier_tokens[RH_CACHE_TIER_NVME] = holds ? pool->nvme * GIB / (token_bytes * ranks) : 0;
+    room->tier_s[RH_CACHE_TIER_HOST] = host_s;
+    room->tier_s[RH_CACHE_TIER_NVME] = fmax(host_s, nvme_s);
+    return true;
 }

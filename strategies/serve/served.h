@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "strategies/serve/tiers.h"
+
 typedef enum {
     RH_SERVED_UNFINISHED,
     RH_SERVED_DONE,
@@ -55,6 +57,9 @@ typedef struct {
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */
     int64_t tokens_found;                           /* of prompts, in a cache and not read again */
+    int64_t tokens_loaded[RH_CACHE_TIER_LAST];      /* of these, from slower memory */
+    double load_s;  /* links from there were busy, of all replicas */
+    bool tiers;     /* there is such memory */
     bool remembers; /* there are prompts that begin alike, and caches that know */
     double kv_peak_frac,
         busy_frac; /* of blocks, of the fullest replica; of time, of the mean one */

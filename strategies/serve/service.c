@@ -1,6 +1,7 @@
 #include "strategies/serve/service.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/deadline.h"
 #include "base/error.h"
@@ -59,6 +60,8 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
     if (!stage->iterations)
         return false;
     stage->room = rh_service_room_of(s, &stage->pool, stage->iterations);
+    if (!rh_service_tiers(s, &stage->pool, stage->iterations, &stage->room, error))
+        return false;
     if (stage->room.blocks > 0)
         return true;
     const RhServiceRoom *room = &stage->room;
@@ -441,6 +444,8 @@ static void open_replicas(Clock *c)
                                   .works = c->result->works,
                                   .each_iteration = c->client->each_iteration,
                                   .prompts_only = p == 0 && c->service->deployment.pools_count > 1};
+            memcpy(spec.tier_tokens, stage->room.tier_tokens, sizeof spec.tier_tokens);
+            memcpy(spec.tier_s, stage->room.tier_s, sizeof spec.tier_s);
             stage->replicas[i] = rh_replica_new(&spec);
         }
     }
@@ -461,6 +466,10 @@ static void close_replicas(Clock *c)
             result->tokens_in += counts.tokens_in;
             result->tokens_out += counts.tokens_out;
             result->tokens_found += counts.tokens_found;
+            for (int t = 0; t < RH_CACHE_TIER_LAST; t++)
+                result->tokens_loaded[t] += counts.tokens_loaded[t];
+            result->load_s += counts.load_s;
+            result->tiers |= stage->pool.host > 0 || stage->pool.nvme > 0;
             result->remembers |= remembers(c, stage);
             result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
             busy_s += counts.busy_s;
