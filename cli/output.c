@@ -18,6 +18,9 @@ static const struct {
 } endings[] = {
     {".program.json", RH_OUTPUT_PROGRAM},
     {".trace.json.gz", RH_OUTPUT_TRACE},
+    {"gantt.svg", RH_OUTPUT_GANTT},
+    {"memory.svg", RH_OUTPUT_MEMORY},
+    {"pareto.svg", RH_OUTPUT_PARETO},
     {".json", RH_OUTPUT_JSON},
     {".csv", RH_OUTPUT_CSV},
     {".md", RH_OUTPUT_MARKDOWN},
@@ -69,7 +72,8 @@ bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **er
     for (guint i = 0; i < paths->len; i++) {
         const char *path = g_ptr_array_index(paths, i);
         RhOutput kind = rh_output_kind(path);
-        if (!kind || !is_among(kinds, kind))
+        bool picture = g_str_has_suffix(path, ".svg") && is_among(kinds, RH_OUTPUT_SVG);
+        if (!kind || (!is_among(kinds, kind) && !picture)) /* of one picture any name will do */
             return fail_ending(path, kinds, error);
         if (!rh_output_check_folder(path, error))
             return false;

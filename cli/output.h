@@ -12,6 +12,9 @@ typedef enum {
     RH_OUTPUT_CSV,
     RH_OUTPUT_MARKDOWN,
     RH_OUTPUT_SVG,
+    RH_OUTPUT_GANTT,  /* a picture: gantt.svg, run-gantt.svg, ... */
+    RH_OUTPUT_MEMORY, /* memory.svg */
+    RH_OUTPUT_PARETO, /* pareto.svg */
     RH_OUTPUT_HTML,
     RH_OUTPUT_PROGRAM, /* .program.json */
     RH_OUTPUT_GOAL,

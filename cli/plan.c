@@ -8,10 +8,11 @@
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/terminal.h"
 #include "report/format.h"
 #include "report/json_show.h"
-#include "report/page.h"
+#include "report/pareto.h"
 #include "report/report.h"
 #include "strategies/launch/launch.h"
 
@@ -91,34 +92,41 @@ static void blame_fix(const RhInputs *in, const RhArguments *a, GError **error)
 
 /* --- writing --- */
 
-/* Rehearses the winner again for the files that need its program. */
+/* Rehearses the winner again for the files and pictures that need its program. */
 static bool write_winner(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
-                         GError **error)
+                         RhPictures *pictures, GError **error)
 {
-    if (!rh_layout_files_wanted(a->outputs) || plan->entries->len == 0)
+    bool drawn = rh_pictures_need_timeline(a->outputs);
+    if ((!rh_layout_files_wanted(a->outputs) && !drawn) || plan->entries->len == 0)
         return true;
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    RhEngineOptions options = {.timeline = rh_layout_files_need_timeline(a->outputs),
+    RhEngineOptions options = {.timeline = drawn || rh_layout_files_need_timeline(a->outputs),
                                .seed = (uint64_t)a->seed};
     g_autoptr(RhProgram) program = NULL;
     g_autoptr(RhRun) run = NULL;
     g_autoptr(RhRehearsal) r = rh_rehearse(&in->c, &best->layout, &options, &program, &run, error);
+    if (r && drawn)
+        rh_pictures_draw_run(pictures, program, run, best->memory_capacity_bytes);
     return r && rh_layout_files_write(a->outputs, in, program, run, error);
 }
 
-static char *page_of(const RhInputs *in, const RhPlan *plan, const RhPlanOptions *options)
+static char *page_of(const RhInputs *in, const RhPlan *plan, const RhPlanOptions *options,
+                     const RhPictures *pictures)
 {
     RhReportStyle plain = {.timeless = true};
     g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &plain);
     g_autofree char *json = rh_report_plan_json(&in->question, plan, options);
     g_autofree char *facts = rh_report_facts_json(&in->question);
-    RhPage page = {.command = "plan", .answer = text, .json = json, .facts = facts};
-    return rh_report_page(&page);
+    return rh_pictures_page(
+        pictures, (RhPage){.command = "plan", .answer = text, .json = json, .facts = facts});
 }
 
 static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                         const RhPlanOptions *options, GError **error)
 {
+    g_auto(RhPictures) pictures = {.pareto = rh_report_pareto_svg(plan, options->user)};
+    if (!write_winner(a, in, plan, &pictures, error))
+        return false;
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         RhOutput kind = rh_output_kind(path);
@@ -126,12 +134,12 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
             kind == RH_OUTPUT_JSON       ? rh_report_plan_json(&in->question, plan, options)
             : kind == RH_OUTPUT_CSV      ? rh_report_plan_csv(plan)
             : kind == RH_OUTPUT_MARKDOWN ? rh_report_plan_markdown(&in->question, plan)
-            : kind == RH_OUTPUT_HTML     ? page_of(in, plan, options)
-                                         : NULL;
+            : kind == RH_OUTPUT_HTML     ? page_of(in, plan, options, &pictures)
+                                         : g_strdup(rh_pictures_of(&pictures, kind));
         if (text && !rh_output_write(path, text, error))
             return false;
     }
-    return write_winner(a, in, plan, error);
+    return true;
 }
 
 /* `why` may be NULL: nothing was refused. */
@@ -241,9 +249,10 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON,  RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_HTML,  RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
-                                     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,   RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_HTML,   RH_OUTPUT_GANTT,   RH_OUTPUT_MEMORY,
+                                     RH_OUTPUT_PARETO, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
+                                     RH_OUTPUT_TRACE,  RH_OUTPUT_NONE};
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !add_constraints(a->fixes, false, constraints, error) ||
@@ -252,7 +261,10 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhInputs) in = rh_inputs_of(a, error);
     if (!in)
         return 3;
+    g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(RhParetoPoint));
     RhPlanOptions options = options_of(a, constraints);
+    options.seen = rh_pareto_see;
+    options.user = seen;
     if (!check_objective(in, options.objective, error))
         return 2;
     g_autoptr(RhPlan) plan = rh_plan(&in->c, &options, error);
@@ -308,8 +320,9 @@ const RhCommand rh_command_plan = {
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
-             "assumed. Endings of -o: .json .csv .md for the table, .html for a report with\n"
-             "pictures that needs no other file (docs/cli.md); .program.json .goal\n"
+             "assumed. Endings of -o: .json .csv .md for the table, .html for a report that\n"
+             "needs no other file, pareto.svg for its picture; gantt.svg memory.svg\n"
+             ".program.json .goal\n"
              ".trace.json.gz (open in Perfetto) for the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
                 "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"

@@ -7,35 +7,38 @@
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/program_run.h"
 #include "cli/terminal.h"
 #include "report/json_show.h"
-#include "report/page.h"
 #include "report/report.h"
 
 static char *page_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
-                     const RhRun *run)
+                     const RhRun *run, const RhPictures *pictures)
 {
     RhReportStyle plain = {.steps = (int)a->steps};
     g_autofree char *text = rh_report_run_text(&in->question, r, run, &plain);
     g_autofree char *json = rh_report_run_json(&in->question, r);
     g_autofree char *facts = rh_report_facts_json(&in->question);
-    RhPage page = {.command = "simulate", .answer = text, .json = json, .facts = facts};
-    return rh_report_page(&page);
+    return rh_pictures_page(
+        pictures, (RhPage){.command = "simulate", .answer = text, .json = json, .facts = facts});
 }
 
 static bool write_files(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
                         const RhProgram *program, const RhRun *run, GError **error)
 {
+    g_auto(RhPictures) pictures = {0};
+    if (rh_pictures_need_timeline(a->outputs))
+        rh_pictures_draw_run(&pictures, program, run, r->memory_capacity_bytes);
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         RhOutput kind = rh_output_kind(path);
-        g_autofree char *text = kind == RH_OUTPUT_JSON  ? rh_report_run_json(&in->question, r)
-                                : kind == RH_OUTPUT_CSV ? rh_report_run_csv(r)
-                                : kind == RH_OUTPUT_MARKDOWN
-                                    ? rh_report_run_markdown(&in->question, r)
-                                : kind == RH_OUTPUT_HTML ? page_of(a, in, r, run)
-                                                         : NULL;
+        g_autofree char *text =
+            kind == RH_OUTPUT_JSON       ? rh_report_run_json(&in->question, r)
+            : kind == RH_OUTPUT_CSV      ? rh_report_run_csv(r)
+            : kind == RH_OUTPUT_MARKDOWN ? rh_report_run_markdown(&in->question, r)
+            : kind == RH_OUTPUT_HTML     ? page_of(a, in, r, run, &pictures)
+                                         : g_strdup(rh_pictures_of(&pictures, kind));
         if (text && !rh_output_write(path, text, error))
             return false;
     }
@@ -72,9 +75,9 @@ static void print_unanswered(const RhArguments *a, const RhInputs *in, const RhL
 
 static int run(const RhArguments *a, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON,  RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_HTML,  RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,
-                                     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {
+        RH_OUTPUT_JSON, RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN, RH_OUTPUT_GANTT, RH_OUTPUT_MEMORY,
+        RH_OUTPUT_HTML, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         (a->trace && !rh_output_check_folder(a->trace, error)))
         return 2;
@@ -91,7 +94,8 @@ static int run(const RhArguments *a, GError **error)
         return 2;
     }
     RhEngineOptions options = {.unfolded = a->unfolded,
-                               .timeline = a->trace || rh_layout_files_need_timeline(a->outputs),
+                               .timeline = a->trace || rh_layout_files_need_timeline(a->outputs) ||
+                                           rh_pictures_need_timeline(a->outputs),
                                .jitter_frac = a->jitter_frac,
                                .seed = (uint64_t)a->seed,
                                .steps = (int32_t)a->steps,

@@ -59,10 +59,10 @@ static bool write_files(const RhArguments *a, const RhJudged *judged, const RhRe
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         RhOutput kind = rh_output_kind(path);
-        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_judged_json(judged, missed)
-                                : kind == RH_OUTPUT_SVG  ? rh_report_scatter_svg(judged)
-                                : kind == RH_OUTPUT_HTML ? page_of(judged, record, missed)
-                                                         : rh_report_judged_markdown(judged);
+        g_autofree char *text = kind == RH_OUTPUT_JSON       ? rh_report_judged_json(judged, missed)
+                                : kind == RH_OUTPUT_HTML     ? page_of(judged, record, missed)
+                                : kind == RH_OUTPUT_MARKDOWN ? rh_report_judged_markdown(judged)
+                                                             : rh_report_scatter_svg(judged);
         if (!rh_output_write(path, text, error))
             return false;
     }

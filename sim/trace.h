@@ -4,7 +4,7 @@
  * A process is a GPU that was performed. Its tracks are the lanes that ran anything, and above them
  * one of passes: "F 3" and "B 3", the forward and backward of micro-batch 3, so that a schedule is
  * seen at a glance. A counter follows the memory, arrows the messages. */
-#include "sim/run.h"
+#include "sim/spans.h"
 
 /* Above the lanes' own tracks. */
 #define RH_TRACE_PASSES (RH_LANES_MAX + 1)
@@ -16,16 +16,10 @@ const char *rh_trace_label(const RhProgram *p, int32_t label);
 /* "F 3": what a task is part of; NULL for what is no part of a micro-batch. Caller frees. */
 char *rh_trace_pass(const RhTask *task);
 
-/* Spans by performer and task, the steps in their order. */
-typedef struct RhTraceIndex RhTraceIndex;
-RhTraceIndex *rh_trace_index_new(const RhProgram *p, const RhRun *run);
-void rh_trace_index_free(RhTraceIndex *index);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraceIndex, rh_trace_index_free)
-
 /* The passes of one performer's compute lane. */
-void rh_trace_passes(GString *out, const RhTraceIndex *index, int32_t performer);
+void rh_trace_passes(GString *out, const RhSpans *index, int32_t performer);
 /* Bytes of the fast memory over time, summed over its uses. */
-void rh_trace_memory(GString *out, const RhTraceIndex *index, int32_t performer);
+void rh_trace_memory(GString *out, const RhSpans *index, int32_t performer);
 /* From every send of the performer to its receive, where that rank or one that stands for it was
  * performed. `arrows` counts them over all performers. */
-void rh_trace_arrows(GString *out, const RhTraceIndex *index, int32_t performer, int64_t *arrows);
+void rh_trace_arrows(GString *out, const RhSpans *index, int32_t performer, int64_t *arrows);

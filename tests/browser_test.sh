@@ -18,11 +18,12 @@ export REHEARSE_DATA=$tree
 cd -- "$scratch"
 cp "$tree/tests/cli/inputs/tiny-llama.json" "$tree/tests/cli/inputs/two-nodes.json" .
 job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
-"$rehearse" plan "${job[@]}" --top 8 -q -o plan.json -o plan.html >plan.txt
-"$rehearse" simulate "${job[@]}" -s tp2,pp2,mb2 -o run.json -o run.html >run.txt
+"$rehearse" plan "${job[@]}" --top 8 -q -o plan.json -o plan.html -o plan-pareto.svg -o plan-gantt.svg \
+    -o plan-memory.svg >plan.txt
+"$rehearse" simulate "${job[@]}" -s tp2,pp2,mb2 -o run.json -o run.html -o run-gantt.svg >run.txt
 "$rehearse" explain plan.json --vs 2 -o explain.html >explain.txt
 "$rehearse" compare plan.json#1 run.json -o compare.html >compare.txt
-"$rehearse" validate --only SimuMax -o validate.html >validate.txt
+"$rehearse" validate --only SimuMax -o validate.html -o validate.svg >validate.txt
 failed=0
 
 fail() {
@@ -45,6 +46,12 @@ for page in plan run explain compare validate; do
     grep -q 'data-ready="yes"' dom || fail "$page.html: its script did not end"
     ! grep -i 'CONSOLE' log || fail "$page.html: the console has something to say"
     grep -q '<section id="time"\|<table id="cases-table"' dom || fail "$page.html: no parts were made"
+done
+
+for picture in plan-pareto plan-gantt plan-memory run-gantt validate; do
+    browse "$picture.svg" --dump-dom >dom
+    grep -q '<title' dom || fail "$picture.svg has no title"
+    ! grep -q 'parsererror' dom || fail "$picture.svg is no picture"
 done
 
 # What a reader does, played by a script of ours, which the page's policy would not let in.
@@ -76,6 +83,16 @@ choice.value = 1;
 choice.dispatchEvent(new Event("change"));
 said.push(`another plan: ${document.getElementById("time").textContent !== before}`);
 said.push(`unnamed fields: ${[...document.querySelectorAll("input, select, button")].filter((f) => !f.textContent && !document.querySelector(`label[for="${f.id}"]`)).length}`);
+const zoomed = document.querySelector("svg.gantt .zoom"), whole = zoomed.getAttribute("transform");
+document.querySelector('button[aria-label="Zoom in"]').click();
+const closer = zoomed.getAttribute("transform");
+document.querySelector("svg.gantt").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+const later = zoomed.getAttribute("transform");
+document.querySelector("svg.gantt").dispatchEvent(new KeyboardEvent("keydown", { key: "Home" }));
+said.push(`zoom: ${closer !== whole} ${later !== closer} ${zoomed.getAttribute("transform") === whole}`);
+const box = document.querySelector("svg.gantt path[data-m]"), edge = document.querySelector("svg.gantt").getBoundingClientRect();
+box.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: edge.left + edge.width * 0.3, clientY: edge.top + 70 }));
+said.push(`pointed at: ${/of micro-batch [0-9]+, .* to .* \(/.test(document.querySelector(".said").textContent)}`);
 const ids = [...document.querySelectorAll("[id]")].map((node) => node.id);
 said.push(`ids twice: ${ids.filter((id, i) => ids.indexOf(id) !== i).join(" ")}`);
 document.body.replaceChildren(...said.map((line) => { const p = document.createElement("p"); p.textContent = line; return p; }));
@@ -96,6 +113,8 @@ expect 'tp2: true'
 expect 'none: 0'
 expect "all: $plans"
 expect 'another plan: true'
+expect 'zoom: true true true'
+expect 'pointed at: true'
 expect 'unnamed fields: 0'
 expect 'ids twice: '
 

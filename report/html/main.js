@@ -140,6 +140,7 @@ function build() {
   if (subjects.length) parts.append(...subjectParts(subjects));
   parts.append(...lists(answer, schema));
   parts.append(figures(Object.fromEntries(Object.entries(answer).filter(([key]) => key !== "inputs"))));
+  liveGantt(data("course"));
   if (facts) parts.append(section("sources", "Sources", sourcesPart(facts)));
   if (answer.argv) parts.append(asked(answer));
   navigation();

@@ -28,5 +28,17 @@ sed -n '/<script type="application\/json" id="data">/,/<\/script>/p' plan.html |
     sed 's/^<script[^>]*>//; s/<\/script>//; s/\\u003c/</g' | sed '$d' >data.json
 cmp data.json plan.json && echo 'what -o plan.json holds'
 grep -c '<b>' plan.html
+# Pictures alone, and that each holds what it is of.
+rehearse simulate "${job[@]}" -s tp2,pp2,mb2 -o run-gantt.svg -o memory.svg >run.txt
+rehearse plan "${job[@]}" --top 3 -q -o pareto.svg -o gantt.svg >plan.txt
+for picture in run-gantt memory pareto gantt; do
+    sed -n "s/.*<desc>\(.*\)<.desc>.*/$picture: \1/p" "$picture.svg"
+done
+for name in forward backward 'pipeline bubble'; do
+    echo "$name: $(grep -c "data-name=\"$name\"" run-gantt.svg) rows, micro-batches $(
+        sed -n "s/.*data-name=\"$name\" data-m=\"\([0-9 ]*\)\".*/(\1)/p" run-gantt.svg | tr '\n' ' ')"
+done
+rehearse simulate "${job[@]}" -s tp2 -o pareto.svg 2>&1
+rehearse show platforms two-nodes.json -o memory.svg >/dev/null && grep -c 'gpu' memory.svg
 rehearse explain plan.json -o x.csv 2>&1
 echo "exit $?"

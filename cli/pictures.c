@@ -1,0 +1,59 @@
+#include "cli/pictures.h"
+
+#include "report/gantt.h"
+#include "report/memory_time.h"
+
+bool rh_pictures_need_timeline(const GPtrArray *paths)
+{
+    return rh_outputs_find(paths, RH_OUTPUT_HTML) || rh_outputs_find(paths, RH_OUTPUT_GANTT) ||
+           rh_outputs_find(paths, RH_OUTPUT_MEMORY);
+}
+
+void rh_pictures_draw_run(RhPictures *pictures, const RhProgram *program, const RhRun *run,
+                          double capacity_bytes)
+{
+    g_autoptr(RhSpans) spans = rh_spans_new(program, run);
+    g_autoptr(RhCourse) course = rh_course_new(spans);
+    pictures->gantt = rh_report_gantt_svg(spans, course);
+    pictures->course = rh_report_course_json(spans, course);
+    if (capacity_bytes > 0)
+        pictures->memory = rh_report_memory_svg(spans, capacity_bytes);
+}
+
+void rh_pictures_clear(RhPictures *pictures)
+{
+    g_free(pictures->gantt);
+    g_free(pictures->memory);
+    g_free(pictures->pareto);
+    g_free(pictures->course);
+}
+
+char *rh_pictures_page(const RhPictures *pictures, RhPage page)
+{
+    const RhPagePicture all[] = {
+        {"pareto", "Time against memory",
+         "Every layout that was rehearsed. Left is less memory, down is less time; "
+         "no ranked layout betters those on the line in both.",
+         pictures->pareto},
+        {"gantt", "Who does what when",
+         "A row for each kind of GPU. Full height: passes of micro-batches; half height: why nothing ran, "
+         "inside a pass gathered at its end. The line below the rows is the critical path. Time that a stack adds for slow nodes is not drawn.",
+         pictures->gantt},
+        {"memory-time", "Memory over the step", "What the fullest GPU holds.", pictures->memory}};
+    RhPagePicture drawn[G_N_ELEMENTS(all)];
+    page.pictures = drawn;
+    page.pictures_count = 0;
+    page.course = pictures->course;
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        if (all[i].svg)
+            drawn[page.pictures_count++] = all[i];
+    return rh_report_page(&page);
+}
+
+const char *rh_pictures_of(const RhPictures *pictures, RhOutput kind)
+{
+    return kind == RH_OUTPUT_GANTT    ? pictures->gantt
+           : kind == RH_OUTPUT_MEMORY ? pictures->memory
+           : kind == RH_OUTPUT_PARETO ? pictures->pareto
+                                      : NULL;
+}

@@ -1,0 +1,9 @@
+#pragma once
+/* A step as a picture: a row for each GPU that was performed, passes of micro-batches at full height, why it
+ * stood still at half height, and the chain that the step's end hung on. */
+#include "sim/course.h"
+
+/* Caller frees. Needs a run with a timeline. */
+char *rh_report_gantt_svg(const RhSpans *spans, const RhCourse *course);
+/* What a page makes tables of: seconds of each row by what they went on, and of the chain. Caller frees. */
+char *rh_report_course_json(const RhSpans *spans, const RhCourse *course);

@@ -1,0 +1,216 @@
+#include "report/pareto.h"
+
+#include <math.h>
+
+#include "report/svg.h"
+
+#define LEFT   64.0
+#define TOP    30.0
+#define WIDTH  820.0
+#define HEIGHT 380.0
+#define BELOW  48.0
+#define SLOW   1.6  /* times the quickest: slower ones are counted, not drawn */
+#define BEYOND 1.06 /* of the capacity: where near misses are */
+#define GIB    1073741824.0
+#define RANKED 0 /* colours */
+#define FULLER 3
+#define OTHER  6
+#define MISS   4
+
+typedef struct {
+    GString *out;
+    double low_s, high_s, most_bytes;
+    int slower;
+} Picture;
+
+void rh_pareto_see(const RhRehearsal *r, void *user)
+{
+    RhParetoPoint point = {r->layout, r->step_time_s, r->memory.peak_bytes};
+    g_array_append_val((GArray *)user, point);
+}
+
+static double x_of(const Picture *p, double bytes)
+{
+    return LEFT + WIDTH * bytes / p->most_bytes;
+}
+
+static double y_of(const Picture *p, double step_s)
+{
+    return TOP + HEIGHT * (p->high_s - step_s) / (p->high_s - p->low_s);
+}
+
+static void mark(Picture *p, const char *shape, int color, const RhLayout *layout,
+                 const char *words, double step_s, double bytes)
+{
+    if (step_s > p->high_s || bytes > p->most_bytes) {
+        p->slower++;
+        return;
+    }
+    g_autofree char *title = rh_layout_title(layout);
+    g_autofree char *step = rh_quantity_format(step_s, RH_QUANTITY_S, 4);
+    g_autofree char *about =
+        g_markup_printf_escaped("%s: %s%s, %.1f GiB", title, words, step, bytes / GIB);
+    g_string_append(p->out, "<g transform=\"translate(");
+    rh_svg_number(p->out, x_of(p, bytes));
+    g_string_append_c(p->out, ' ');
+    rh_svg_number(p->out, y_of(p, step_s));
+    g_string_append_printf(p->out,
+                           ")\"><path class=\"c%d\" fill=\"%s\" d=\"%s\"/><title>%s</title></g>\n",
+                           color, rh_svg_color(color), shape, about);
+}
+
+static bool is_entry(const RhPlan *plan, const RhLayout *layout)
+{
+    g_autofree char *text = rh_layout_format(layout);
+    for (guint i = 0; i < plan->entries->len; i++) {
+        g_autofree char *own =
+            rh_layout_format(&((RhRehearsal *)g_ptr_array_index(plan->entries, i))->layout);
+        if (g_str_equal(text, own))
+            return true;
+    }
+    return false;
+}
+
+static void set_range(Picture *p, const RhPlan *plan)
+{
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    p->low_s = p->high_s = best->step_time_s;
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        p->low_s = fmin(p->low_s, r->step_time_s);
+        p->high_s = fmax(p->high_s, r->step_time_s);
+    }
+    for (guint i = 0; i < plan->near_misses->len; i++)
+        p->low_s = fmin(p->low_s, ((RhNearMiss *)g_ptr_array_index(plan->near_misses, i))->bound_s);
+    if (plan->fuller)
+        p->low_s = fmin(p->low_s, plan->fuller->step_time_s);
+    p->high_s = fmin(fmax(p->high_s, 1.1 * p->low_s) * 1.05, fmax(SLOW * p->low_s, p->high_s));
+    p->low_s -= 0.06 * (p->high_s - p->low_s);
+    p->most_bytes = BEYOND * best->memory_capacity_bytes;
+}
+
+static void draw_axes(Picture *p, const RhPlan *plan)
+{
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    double tick = rh_svg_tick(p->high_s - p->low_s, 8), step = rh_svg_tick(p->most_bytes / GIB, 10);
+    for (double at = ceil(p->low_s / tick) * tick; at <= p->high_s; at += tick) {
+        g_autofree char *number = rh_svg_tick_text(at, tick);
+        g_autofree char *text = g_strconcat(number, " s", NULL);
+        rh_svg_line(p->out, RH_SVG_GRID, LEFT, y_of(p, at), LEFT + WIDTH, y_of(p, at));
+        rh_svg_text(p->out, RH_SVG_SOFT, "end", LEFT - 6, y_of(p, at) + 4, text);
+    }
+    for (int i = 0; i * step * GIB <= p->most_bytes; i++) {
+        g_autofree char *text = rh_svg_tick_text(i * step, step);
+        rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, i * step * GIB), TOP + HEIGHT + 18,
+                    text);
+    }
+    rh_svg_text(p->out, RH_SVG_TEXT, "start", LEFT, TOP - 10, "time of a step");
+    rh_svg_text(p->out, RH_SVG_TEXT, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 38,
+                "memory of the fullest GPU, GiB");
+    double room = x_of(p, plan->ranked_bytes), all = x_of(p, best->memory_capacity_bytes);
+    rh_svg_line(p->out, RH_SVG_RULE, all, TOP, all, TOP + HEIGHT);
+    rh_svg_text(p->out, RH_SVG_SOFT, "end", all - 4, TOP + 28, "all there is");
+    if (plan->ranked_bytes > 0 && room < all - 1) {
+        rh_svg_line(p->out, RH_SVG_RULE, room, TOP, room, TOP + HEIGHT);
+        rh_svg_text(p->out, RH_SVG_SOFT, "end", room - 4, TOP + 12, "ranked up to here");
+    }
+}
+
+/* Of the ranked, those that no other betters in both: joined by steps. */
+static void draw_front(Picture *p, const RhPlan *plan)
+{
+    g_autoptr(GString) path = g_string_new(NULL);
+    double least = (double)INFINITY;
+    for (guint i = 0; i < plan->entries->len; i++) { /* by time, where that is the objective */
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        if (r->memory.peak_bytes >= least || r->step_time_s > p->high_s)
+            continue;
+        least = r->memory.peak_bytes;
+        g_string_append(path, path->len ? "V" : "M");
+        if (!path->str[1]) {
+            rh_svg_number(path, x_of(p, r->memory.peak_bytes));
+            g_string_append_c(path, ' ');
+        }
+        rh_svg_number(path, y_of(p, r->step_time_s));
+        g_string_append_c(path, 'H');
+        rh_svg_number(path, x_of(p, r->memory.peak_bytes));
+    }
+    g_string_append_printf(p->out, "<path class=\"front\" fill=\"none\" stroke=\"%s\" d=\"%s\"/>\n",
+                           rh_svg_color(RANKED), path->str);
+}
+
+static void draw_ranked(Picture *p, const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        g_autofree char *rank = g_strdup_printf("#%u ", i + 1);
+        mark(p, "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", RANKED, &r->layout, rank, r->step_time_s,
+             r->memory.peak_bytes);
+        if (r->step_time_s <= p->high_s)
+            rh_svg_text(p->out, RH_SVG_TEXT, "start", x_of(p, r->memory.peak_bytes) + 7,
+                        y_of(p, r->step_time_s) - 5, rank);
+    }
+}
+
+static void draw_others(Picture *p, const RhPlan *plan, const GArray *seen)
+{
+    for (guint i = 0; i < seen->len; i++) {
+        const RhParetoPoint *point = &g_array_index(seen, RhParetoPoint, i);
+        if (!is_entry(plan, &point->layout))
+            mark(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", OTHER, &point->layout, "rehearsed, ",
+                 point->step_s, point->peak_bytes);
+    }
+    if (plan->fuller)
+        mark(p, "M0-7L6 4H-6z", FULLER, &plan->fuller->layout,
+             "quicker, but fuller than is ranked, ", plan->fuller->step_time_s,
+             plan->fuller->memory.peak_bytes);
+    for (guint i = 0; i < plan->near_misses->len; i++) {
+        const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
+        mark(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", MISS, &miss->layout,
+             "does not fit; at least ", miss->bound_s, miss->memory.peak_bytes);
+    }
+}
+
+static void draw_legend(Picture *p, const RhPlan *plan)
+{
+    const struct {
+        int color;
+        const char *text;
+        bool there;
+    } rows[] = {{RANKED, "ranked, by number", true},
+                {OTHER, "rehearsed", true},
+                {FULLER, "quicker, but fuller", plan->fuller},
+                {MISS, "too large (a lower bound)", plan->near_misses->len > 0}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        double x = LEFT + 160 + 160 * (double)i;
+        if (!rows[i].there)
+            continue;
+        rh_svg_box(p->out, rows[i].color, x, TOP - 20, 11, 11, NULL);
+        rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 16, TOP - 10, rows[i].text);
+    }
+}
+
+char *rh_report_pareto_svg(const RhPlan *plan, const GArray *seen)
+{
+    if (plan->entries->len == 0)
+        return NULL;
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autofree char *title = rh_layout_title(&best->layout);
+    g_autofree char *about = g_strdup_printf(
+        "%u ranked layouts and %u rehearsed ones, a mark each: left is less memory, down is less time. The best "
+        "is %s.",
+        plan->entries->len, seen->len, title);
+    Picture p = {.out = rh_svg_new("pareto", LEFT + WIDTH + 30, TOP + HEIGHT + BELOW, "",
+                                   "Time against memory", about)};
+    set_range(&p, plan);
+    draw_axes(&p, plan);
+    draw_front(&p, plan);
+    draw_others(&p, plan, seen);
+    draw_ranked(&p, plan);
+    draw_legend(&p, plan);
+    if (p.slower > 0) {
+        g_autofree char *more = g_strdup_printf("%d more are slower", p.slower);
+        rh_svg_text(p.out, RH_SVG_SOFT, "start", LEFT + 4, TOP + 12, more);
+    }
+    return rh_svg_finish(p.out);
+}

@@ -1,0 +1,116 @@
+#include "report/svg.h"
+
+#include <math.h>
+
+static const char *const colors[RH_SVG_COLORS] = {"#0072b2", "#009e73", "#e69f00", "#d55e00",
+                                                  "#cc79a7", "#56b4e9", "#a0a8b1", "#8a8a00",
+                                                  "#5b636c", "#9467bd", "#c9b000"};
+/* Class, then attributes. */
+static const char *const inks[RH_SVG_LAST] = {
+    [RH_SVG_GRID] = "class=\"grid\" stroke=\"#dddddd\"",
+    [RH_SVG_RULE] = "class=\"rule\" stroke=\"#222222\" stroke-dasharray=\"5 3\"",
+    [RH_SVG_TEXT] = "class=\"ink\" fill=\"#222222\"",
+    [RH_SVG_SOFT] = "class=\"soft\" fill=\"#5b636c\""};
+
+const char *rh_svg_color(int i)
+{
+    return colors[MIN(i, RH_SVG_COLORS - 1)];
+}
+
+void rh_svg_number(GString *out, double value)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    g_string_append(out, g_ascii_formatd(text, sizeof text, "%.1f", value));
+}
+
+static void attribute(GString *out, const char *name, double value)
+{
+    g_string_append_printf(out, " %s=\"", name);
+    rh_svg_number(out, value);
+    g_string_append_c(out, '"');
+}
+
+static void escaped(GString *out, const char *text)
+{
+    g_autofree char *safe = g_markup_escape_text(text, -1);
+    g_string_append(out, safe);
+}
+
+GString *rh_svg_new(const char *id, double width, double height, const char *data,
+                    const char *title, const char *description)
+{
+    GString *out = g_string_new("<svg xmlns=\"http://www.w3.org/2000/svg\"");
+    attribute(out, "width", width);
+    attribute(out, "height", height);
+    g_string_append_printf(out,
+                           " viewBox=\"0 0 %.0f %.0f\" class=\"%s\" role=\"img\"%s%s>\n<title>",
+                           width, height, id, *data ? " " : "", data);
+    escaped(out, title);
+    g_string_append(out, "</title>\n<desc>");
+    escaped(out, description);
+    g_string_append_printf(out,
+                           "</desc>\n<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" "
+                           "fill=\"#ffffff\"/>\n<g font-family=\"sans-serif\" font-size=\"12\">\n",
+                           width, height);
+    return out;
+}
+
+char *rh_svg_finish(GString *out)
+{
+    g_string_append(out, "</g>\n</svg>\n");
+    return g_string_free(out, FALSE);
+}
+
+void rh_svg_line(GString *out, RhSvgInk ink, double x1, double y1, double x2, double y2)
+{
+    g_string_append_printf(out, "<line %s", inks[ink]);
+    attribute(out, "x1", x1);
+    attribute(out, "y1", y1);
+    attribute(out, "x2", x2);
+    attribute(out, "y2", y2);
+    g_string_append(out, "/>\n");
+}
+
+void rh_svg_text(GString *out, RhSvgInk ink, const char *anchor, double x, double y,
+                 const char *text)
+{
+    g_string_append_printf(out, "<text %s text-anchor=\"%s\"", inks[ink], anchor);
+    attribute(out, "x", x);
+    attribute(out, "y", y);
+    g_string_append_c(out, '>');
+    escaped(out, text);
+    g_string_append(out, "</text>\n");
+}
+
+void rh_svg_box(GString *out, int color, double x, double y, double width, double height,
+                const char *about)
+{
+    g_string_append_printf(out, "<rect class=\"c%d\" fill=\"%s\"", color, rh_svg_color(color));
+    attribute(out, "x", x);
+    attribute(out, "y", y);
+    attribute(out, "width", width);
+    attribute(out, "height", height);
+    g_string_append(out, about ? "><title>" : "/>\n");
+    if (!about)
+        return;
+    escaped(out, about);
+    g_string_append(out, "</title></rect>\n");
+}
+
+double rh_svg_tick(double span, int most)
+{
+    double least = span / most;
+    if (!(least > 0))
+        return 1;
+    double power = pow(10, floor(log10(least)));
+    double times = least / power;
+    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}
+
+char *rh_svg_tick_text(double value, double tick)
+{
+    char format[16], text[G_ASCII_DTOSTR_BUF_SIZE];
+    int decimals = tick > 0 ? CLAMP((int)ceil(-log10(tick) - 1e-9), 0, 9) : 0;
+    g_snprintf(format, sizeof format, "%%.%df", decimals);
+    return g_strdup(g_ascii_formatd(text, sizeof text, format, value));
+}

@@ -1,0 +1,312 @@
+#include "sim/course.h"
+
+#include <string.h>
+
+#include "sim/role_meetings.h"
+
+#define NONE (-1)
+
+typedef struct {
+    const RhSpans *x;
+    int32_t *
+        cause; /* [span]: of what its task waited for on its own rank, the span that ended last; or NONE */
+    RhRoleMeetings *meetings;
+} Course;
+
+/* One performer's compute lane, as it is walked. */
+typedef struct {
+    GArray *passes;
+    double t_end_s; /* of the last kernel */
+} Walk;
+
+const char *rh_course_piece_name(RhCoursePieceKind kind)
+{
+    static const char *const names[] = {"idle", "forward", "backward", "optimizer",
+                                        "other kernels"};
+    return names[kind];
+}
+
+/* --- causes --- */
+
+static const RhTask *task_of(const RhSpans *x, int32_t span)
+{
+    return rh_program_task(x->p, rh_spans_at(x, span)->task);
+}
+
+/* Spans stand in the order in which they ended, so that the latest cause is the largest index. */
+static void find_causes(Course *c, int32_t performer)
+{
+    const RhSpans *x = c->x;
+    const RhRole *role = rh_spans_role(x, performer);
+    const GArray *spans = x->spans[performer];
+    g_autofree int32_t *last = g_new(int32_t, role->tasks_count + 1);
+    int32_t of_lane[RH_LANES_MAX];
+    memset(last, 0xff, sizeof(int32_t) * ((size_t)role->tasks_count + 1));
+    memset(of_lane, 0xff, sizeof of_lane);
+    for (guint i = 0; i < spans->len; i++) {
+        int32_t span = g_array_index(spans, int32_t, i), latest;
+        const RhTask *t = task_of(x, span);
+        latest = of_lane[t->lane];
+        for (int32_t k = t->preds_first; k < t->preds_first + t->preds_count; k++)
+            latest = MAX(latest, last[g_array_index(x->p->preds, int32_t, k) - role->tasks_first]);
+        /* What made a mark ready is what its successors waited for. */
+        while (latest != NONE && task_of(x, latest)->kind == RH_TASK_MARK)
+            latest = c->cause[latest];
+        c->cause[span] = latest;
+        last[rh_spans_at(x, span)->task - role->tasks_first] = span;
+        of_lane[t->lane] = span;
+    }
+}
+
+/* Of the same step as `span`, the span of `task` on `performer`; or NONE. */
+static int32_t span_beside(const RhSpans *x, int32_t span, int32_t performer, int32_t task)
+{
+    const RhSpanOfTime *s = rh_spans_at(x, span);
+    int32_t own = x->first[s->performer][s->task - rh_spans_role(x, s->performer)->tasks_first];
+    int32_t other = x->first[performer][task - rh_spans_role(x, performer)->tasks_first];
+    for (; own != span && own != NONE && other != NONE; own = x->next[own])
+        other = x->next[other];
+    return other;
+}
+
+/* Of a message, the span at its other end, or NONE. */
+static int32_t span_at_peer(const RhSpans *x, int32_t span)
+{
+    const RhTask *t = task_of(x, span);
+    int32_t peer = t->peer_task < 0 ? NONE : rh_spans_peer(x, rh_spans_at(x, span)->performer, t);
+    return peer == NONE ? NONE : span_beside(x, span, peer, t->peer_task);
+}
+
+/* When what the span tells of was under way: a receiver may have stood there before it was sent. */
+static double t_begun_s(const RhSpans *x, int32_t span)
+{
+    const RhSpanOfTime *s = rh_spans_at(x, span);
+    int32_t sent = task_of(x, span)->kind == RH_TASK_RECV ? span_at_peer(x, span) : NONE;
+    double t_sent_s = sent == NONE ? s->t_start_s : rh_spans_at(x, sent)->t_start_s;
+    return MIN(MAX(s->t_start_s, t_sent_s), s->t_end_s);
+}
+
+static bool waits_for_stages(const Course *c, const RhTask *task)
+{
+    for (int32_t i = task->preds_first; i < task->preds_first + task->preds_count; i++)
+        if (rh_program_task(c->x->p, g_array_index(c->x->p->preds, int32_t, i))->kind ==
+            RH_TASK_RECV)
+            return true;
+    int32_t m = c->meetings->of[(gsize)task->role * c->x->p->groups->len + (gsize)task->group];
+    return m >= 0 && rh_role_meeting(c->meetings, m)->roles_count > 1;
+}
+
+/* What idle time that `cause` ended is booked on: the first *waited_s of it on *before, the rest on *wait. */
+static void book(const Course *c, int32_t cause, double gap_s, RhWait *before, double *waited_s,
+                 RhWait *wait)
+{
+    *before = *wait = RH_WAIT_BUBBLE;
+    *waited_s = 0;
+    if (cause == NONE)
+        return;
+    const RhTask *task = task_of(c->x, cause);
+    double moved_s = MIN(gap_s, rh_spans_at(c->x, cause)->t_end_s - t_begun_s(c->x, cause));
+    bool message = task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV;
+    if (task->kind == RH_TASK_COPY)
+        *wait = RH_WAIT_COPY;
+    else if (task->kind == RH_TASK_KERNEL && task->lane >= RH_LANE_LAST)
+        *wait = RH_WAIT_HOST;
+    else if (message || task->kind == RH_TASK_COLLECTIVE) {
+        *wait = message ? rh_lane_transfer(task->lane) : rh_lane_wait(task->lane);
+        *before = rh_lane_bubble(task->lane);
+        *waited_s = message || waits_for_stages(c, task) ? gap_s - moved_s : 0;
+    }
+}
+
+/* --- passes --- */
+
+static RhCoursePieceKind kind_of(const RhTask *task)
+{
+    bool of_batch = task->microbatch >= 0;
+    if (of_batch && task->phase == RH_PHASE_FORWARD)
+        return RH_PIECE_FORWARD;
+    if (of_batch && (task->phase == RH_PHASE_BACKWARD || task->phase == RH_PHASE_RECOMPUTE))
+        return RH_PIECE_BACKWARD;
+    return task->phase == RH_PHASE_OPTIMIZER ? RH_PIECE_OPTIMIZER : RH_PIECE_OTHER;
+}
+
+static void add_idle(Walk *w, RhWait wait, double t_start_s, double t_end_s)
+{
+    RhCoursePiece idle = {.kind = RH_PIECE_IDLE,
+                          .wait = (uint8_t)wait,
+                          .microbatch = NONE,
+                          .t_start_s = t_start_s,
+                          .t_end_s = t_end_s};
+    if (t_end_s > t_start_s)
+        g_array_append_val(w->passes, idle);
+}
+
+/* Idle from the last kernel to `t_s`, inside the pass or after it. */
+static void add_gap(const Course *c, Walk *w, int32_t cause, double t_s, RhCoursePiece *inside)
+{
+    double gap_s = t_s - w->t_end_s, waited_s;
+    RhWait before, wait;
+    if (gap_s <= 0)
+        return;
+    book(c, cause, gap_s, &before, &waited_s, &wait);
+    if (inside) {
+        inside->wait_s[before] += waited_s;
+        inside->wait_s[wait] += gap_s - waited_s;
+        return;
+    }
+    add_idle(w, before, w->t_end_s, w->t_end_s + waited_s);
+    add_idle(w, wait, w->t_end_s + waited_s, t_s);
+}
+
+static void add_kernel(const Course *c, Walk *w, int32_t span)
+{
+    const RhSpanOfTime *s = rh_spans_at(c->x, span);
+    const RhTask *task = task_of(c->x, span);
+    RhCoursePieceKind kind = kind_of(task);
+    RhCoursePiece *open =
+        w->passes->len ? &g_array_index(w->passes, RhCoursePiece, w->passes->len - 1) : NULL;
+    bool same = open && open->kind == kind && open->microbatch == task->microbatch;
+    add_gap(c, w, c->cause[span], s->t_start_s, same ? open : NULL);
+    if (same) {
+        open->t_end_s = s->t_end_s;
+    } else {
+        RhCoursePiece pass = {.kind = (uint8_t)kind,
+                              .microbatch = task->microbatch,
+                              .t_start_s = s->t_start_s,
+                              .t_end_s = s->t_end_s};
+        g_array_append_val(w->passes, pass);
+    }
+    w->t_end_s = s->t_end_s;
+}
+
+static GArray *passes_of(const Course *c, int32_t performer, double t_end_s)
+{
+    const GArray *spans = c->x->spans[performer];
+    Walk w = {.passes = g_array_new(FALSE, FALSE, sizeof(RhCoursePiece))};
+    for (guint i = 0; i < spans->len; i++) {
+        int32_t span = g_array_index(spans, int32_t, i);
+        const RhTask *task = task_of(c->x, span);
+        if (task->kind == RH_TASK_KERNEL && task->lane == RH_LANE_COMPUTE)
+            add_kernel(c, &w, span);
+    }
+    if (spans->len) { /* what its last task was, then the others' */
+        int32_t last = g_array_index(spans, int32_t, spans->len - 1);
+        double t_last_s = rh_spans_at(c->x, last)->t_end_s;
+        add_gap(c, &w, last, t_last_s, NULL);
+        add_idle(&w, RH_WAIT_END, MAX(t_last_s, w.t_end_s), t_end_s);
+    }
+    return w.passes;
+}
+
+/* --- the chain --- */
+
+/* The calls of a group in two roles that meet are one after another the same. */
+static int32_t call_of_role(const RhProgram *p, const RhTask *call, int32_t task, int32_t role)
+{
+    int32_t own = rh_role_next_call(p, call->role, call->group,
+                                    rh_program_role(p, call->role)->tasks_first),
+            other = rh_role_next_call(p, role, call->group, rh_program_role(p, role)->tasks_first);
+    while (own != NONE && own != task && other != NONE) {
+        own = rh_role_next_call(p, call->role, call->group, own + 1);
+        other = rh_role_next_call(p, role, call->group, other + 1);
+    }
+    return other;
+}
+
+static int32_t cause_at_meeting(const Course *c, int32_t span)
+{
+    const RhSpans *x = c->x;
+    const RhSpanOfTime *s = rh_spans_at(x, span);
+    const RhTask *t = task_of(x, span);
+    int32_t m = c->meetings->of[(gsize)t->role * x->p->groups->len + (gsize)t->group];
+    int32_t latest = NONE;
+    for (int32_t i = 0; m >= 0 && i < rh_role_meeting(c->meetings, m)->roles_count; i++) {
+        int32_t role = rh_role_of_meeting(c->meetings, rh_role_meeting(c->meetings, m), i);
+        int32_t task = role == t->role ? NONE : call_of_role(x->p, t, s->task, role);
+        int32_t other = task == NONE || x->of_role[role] < 0
+                            ? NONE
+                            : span_beside(x, span, x->of_role[role], task);
+        latest = other == NONE ? latest : MAX(latest, c->cause[other]);
+    }
+    return latest;
+}
+
+/* The span that ended last of those that this one waited for, on its rank or where others took part. */
+static int32_t before(const Course *c, int32_t span)
+{
+    const RhTask *t = task_of(c->x, span);
+    int32_t own = c->cause[span];
+    if (t->kind == RH_TASK_SEND || t->kind == RH_TASK_RECV)
+        return MAX(own,
+                   span_at_peer(c->x, span) == NONE ? NONE : c->cause[span_at_peer(c->x, span)]);
+    return t->kind == RH_TASK_COLLECTIVE ? MAX(own, cause_at_meeting(c, span)) : own;
+}
+
+static RhWait name_of(const RhTask *task)
+{
+    switch ((RhTaskKind)task->kind) {
+    case RH_TASK_COLLECTIVE:
+        return rh_lane_wait(task->lane);
+    case RH_TASK_SEND:
+    case RH_TASK_RECV:
+        return rh_lane_transfer(task->lane);
+    case RH_TASK_COPY:
+        return RH_WAIT_COPY;
+    case RH_TASK_KERNEL:
+        return task->lane < RH_LANE_LAST ? RH_WAIT_COMPUTE : RH_WAIT_HOST;
+    case RH_TASK_NONE:
+    case RH_TASK_MARK:
+    case RH_TASK_LAST:
+    default:
+        return RH_WAIT_BUBBLE;
+    }
+}
+
+static GArray *chain_of(const Course *c)
+{
+    GArray *chain = g_array_new(FALSE, FALSE, sizeof(RhLinkOfChain));
+    for (int32_t span = (int32_t)c->x->run->timeline->len - 1; span != NONE;
+         span = before(c, span)) {
+        const RhSpanOfTime *s = rh_spans_at(c->x, span);
+        RhLinkOfChain link = {s->performer, name_of(task_of(c->x, span)), t_begun_s(c->x, span),
+                              s->t_end_s};
+        g_array_append_val(chain, link);
+    }
+    for (guint i = 0; i < chain->len / 2; i++) {
+        RhLinkOfChain *a = &g_array_index(chain, RhLinkOfChain, i),
+                      *b = &g_array_index(chain, RhLinkOfChain, chain->len - 1 - i), kept = *a;
+        *a = *b;
+        *b = kept;
+    }
+    return chain;
+}
+
+RhCourse *rh_course_new(const RhSpans *x)
+{
+    Course c = {.x = x,
+                .cause = g_new(int32_t, x->run->timeline->len + 1),
+                .meetings = rh_role_meetings_new(x->p, NULL)};
+    RhCourse *course = g_new0(RhCourse, 1);
+    course->passes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    double t_end_s =
+        x->run->timeline->len ? rh_spans_at(x, (int32_t)x->run->timeline->len - 1)->t_end_s : 0;
+    for (int32_t i = 0; c.meetings && i < (int32_t)x->run->performers->len; i++)
+        find_causes(&c, i);
+    for (int32_t i = 0; c.meetings && i < (int32_t)x->run->performers->len; i++)
+        g_ptr_array_add(course->passes, passes_of(&c, i, t_end_s));
+    course->chain = c.meetings && x->run->timeline->len
+                        ? chain_of(&c)
+                        : g_array_new(FALSE, FALSE, sizeof(RhLinkOfChain));
+    rh_role_meetings_free(c.meetings);
+    g_free(c.cause);
+    return course;
+}
+
+void rh_course_free(RhCourse *course)
+{
+    if (!course)
+        return;
+    g_ptr_array_unref(course->passes);
+    g_array_unref(course->chain);
+    g_free(course);
+}

@@ -1,0 +1,40 @@
+#pragma once
+/* What every GPU of a run did when: passes of micro-batches and the waits between and inside them, booked
+ * as the rehearsal books them (RhPerformer.wait_s); and the chain of tasks that the step's end hung on. */
+#include "sim/spans.h"
+
+typedef enum {
+    RH_PIECE_IDLE, /* no kernel of any pass: `wait` says why */
+    RH_PIECE_FORWARD,
+    RH_PIECE_BACKWARD, /* what it recomputes included */
+    RH_PIECE_OPTIMIZER,
+    RH_PIECE_OTHER, /* kernels of no micro-batch */
+    RH_PIECE_LAST,
+} RhCoursePieceKind;
+const char *rh_course_piece_name(RhCoursePieceKind kind);
+
+typedef struct {
+    uint8_t kind, wait; /* RhCoursePieceKind; RhWait of RH_PIECE_IDLE */
+    int32_t microbatch; /* -1 = none */
+    double t_start_s, t_end_s;
+    double
+        wait_s[RH_WAIT_LAST]; /* inside the pass, between its kernels; nothing of RH_PIECE_IDLE */
+} RhCoursePiece;
+
+/* What the end of the step hung on: tasks of a performer, each begun when the one before had ended. */
+typedef struct {
+    int32_t performer;
+    RhWait
+        wait; /* what it is booked on: RH_WAIT_COMPUTE of kernels, a transfer's name of messages, ... */
+    double t_start_s, t_end_s;
+} RhLinkOfChain;
+
+typedef struct {
+    GPtrArray *passes; /* [performer]: GArray of RhCoursePiece in order of time, without gaps */
+    GArray *chain;     /* RhLinkOfChain in order of time */
+} RhCourse;
+
+/* Needs a run with a timeline. */
+RhCourse *rh_course_new(const RhSpans *spans);
+void rh_course_free(RhCourse *course);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCourse, rh_course_free)

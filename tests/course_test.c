@@ -1,0 +1,181 @@
+/* sim/course.h: passes cover the step, their waits are the rehearsal's, and the chain ends it. */
+#include "sim/course.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/held.h"
+#include "sim/ledger.h"
+#include "strategies/search/rehearse.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+typedef struct {
+    TrainKit k;
+    RhProgram *program;
+    RhRun *run;
+    RhRehearsal *r;
+    RhSpans *spans;
+    RhCourse *course;
+} Fixture;
+
+static Fixture fixture(const char *layout_text, int32_t batch)
+{
+    Fixture f = {.k = train_kit("llama-3.2-1b", "h100-sxm:4x2", "megatron", batch, 1024)};
+    RhLayout layout = train_layout(&f.k, layout_text);
+    RhEngineOptions options = {.timeline = true};
+    GError *error = NULL;
+    f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, &error);
+    g_assert_no_error(error);
+    f.spans = rh_spans_new(f.program, f.run);
+    f.course = rh_course_new(f.spans);
+    return f;
+}
+
+static void clear(Fixture *f)
+{
+    rh_course_free(f->course);
+    rh_spans_free(f->spans);
+    rh_run_free(f->run);
+    rh_rehearsal_free(f->r);
+    rh_program_free(f->program);
+    train_kit_clear(&f->k);
+}
+
+static const char *const layouts[] = {
+    "tp1,pp4,dp2,mb1,recompute=none", "tp2,pp2,dp2,mb1,recompute=full", "tp4,pp2,dp1,mb1,sp=on",
+    "tp1,pp1,dp8,mb1,zero=3", "tp2,pp4,mb1,vpp2,schedule=interleaved,sp=on"};
+
+static void passes_cover_the_step(void)
+{
+    for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
+        Fixture f = fixture(layouts[k], 16);
+        CU_ASSERT_EQUAL(f.course->passes->len, f.run->performers->len);
+        for (guint i = 0; i < f.course->passes->len; i++) {
+            const GArray *passes = g_ptr_array_index(f.course->passes, i);
+            double t_s = 0;
+            for (guint n = 0; n < passes->len; n++) {
+                const RhCoursePiece *pass = &g_array_index(passes, RhCoursePiece, n);
+                CU_ASSERT_DOUBLE_EQUAL(pass->t_start_s, t_s, 1e-9);
+                CU_ASSERT_TRUE(pass->t_end_s >= pass->t_start_s);
+                t_s = pass->t_end_s;
+            }
+            CU_ASSERT_DOUBLE_EQUAL(t_s, f.run->step_time_s, 1e-6 * t_s);
+        }
+        clear(&f);
+    }
+}
+
+/* Two ways to the same figures: the engine's books, and the timeline read afterwards. */
+static void waits_are_those_of_the_rehearsal(void)
+{
+    for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
+        Fixture f = fixture(layouts[k], 16);
+        for (guint i = 0; i < f.course->passes->len; i++) {
+            const GArray *passes = g_ptr_array_index(f.course->passes, i);
+            const RhPerformer *performer = &g_array_index(f.run->performers, RhPerformer, i);
+            double wait_s[RH_WAIT_LAST] = {0};
+            for (guint n = 0; n < passes->len; n++) {
+                const RhCoursePiece *pass = &g_array_index(passes, RhCoursePiece, n);
+                if (pass->kind == RH_PIECE_IDLE)
+                    wait_s[pass->wait] += pass->t_end_s - pass->t_start_s;
+                for (int w = 0; w < RH_WAIT_LAST; w++)
+                    wait_s[w] += pass->wait_s[w];
+            }
+            for (int w = RH_WAIT_STRETCH + 1; w < RH_WAIT_LAST; w++)
+                CU_ASSERT_DOUBLE_EQUAL(wait_s[w], performer->wait_s[w], 1e-6 * f.run->step_time_s);
+        }
+        clear(&f);
+    }
+}
+
+static int passes_counted(const Fixture *f, guint performer, RhCoursePieceKind kind)
+{
+    const GArray *passes = g_ptr_array_index(f->course->passes, performer);
+    int count = 0;
+    for (guint n = 0; n < passes->len; n++)
+        count += g_array_index(passes, RhCoursePiece, n).kind == kind;
+    return count;
+}
+
+static void every_micro_batch_passes_twice(void)
+{
+    Fixture f = fixture("tp1,pp4,dp2,mb1,recompute=none", 16);
+    for (guint i = 0; i < f.course->passes->len; i++) {
+        CU_ASSERT_EQUAL(passes_counted(&f, i, RH_PIECE_FORWARD), 8);
+        CU_ASSERT_EQUAL(passes_counted(&f, i, RH_PIECE_BACKWARD), 8);
+    }
+    clear(&f);
+}
+
+/* From the first instant to the last without a hole: what starts has its cause end just then. */
+static void the_chain_has_no_hole(void)
+{
+    for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
+        Fixture f = fixture(layouts[k], 16);
+        double t_s = 0, kernels_s = 0;
+        for (guint i = 0; i < f.course->chain->len; i++) {
+            const RhLinkOfChain *link = &g_array_index(f.course->chain, RhLinkOfChain, i);
+            CU_ASSERT_DOUBLE_EQUAL(link->t_start_s, t_s, 1e-6 * f.run->step_time_s);
+            kernels_s += link->wait == RH_WAIT_COMPUTE ? link->t_end_s - link->t_start_s : 0;
+            t_s = link->t_end_s;
+        }
+        CU_ASSERT_DOUBLE_EQUAL(t_s, f.run->step_time_s, 1e-6 * t_s);
+        CU_ASSERT_TRUE(kernels_s > 0);
+        clear(&f);
+    }
+}
+
+/* Message by message a receiver stands there long before: that is the pipeline's, not the network's. */
+static void a_receiver_that_waits_is_no_transfer(void)
+{
+    Fixture f = {.k = train_kit("llama-3.2-1b", "lab-star", "lab", 8, 128)};
+    RhLayout layout = train_layout(&f.k, "tp1,pp4,mb1,recompute=none");
+    RhEngineOptions options = {.timeline = true};
+    double transfer_s = 0, bubble_s = 0;
+    f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, NULL);
+    g_assert_nonnull(f.r);
+    f.spans = rh_spans_new(f.program, f.run);
+    f.course = rh_course_new(f.spans);
+    for (guint i = 0; i < f.course->chain->len; i++) {
+        const RhLinkOfChain *link = &g_array_index(f.course->chain, RhLinkOfChain, i);
+        transfer_s += link->wait == RH_WAIT_PIPELINE_TRANSFER ? link->t_end_s - link->t_start_s : 0;
+    }
+    for (guint i = 0; i < f.run->performers->len; i++) {
+        const RhPerformer *performer = &g_array_index(f.run->performers, RhPerformer, i);
+        bubble_s = fmax(bubble_s, performer->wait_s[RH_WAIT_BUBBLE]);
+    }
+    CU_ASSERT_TRUE(bubble_s > 0.1 * f.run->step_time_s);
+    CU_ASSERT_TRUE(transfer_s < bubble_s);
+    clear(&f);
+}
+
+static void memory_over_time_peaks_where_the_ledger_does(void)
+{
+    Fixture f = fixture("tp2,pp2,dp2,mb1,recompute=full", 16);
+    for (guint i = 0; i < f.run->performers->len; i++) {
+        const RhPerformer *performer = &g_array_index(f.run->performers, RhPerformer, i);
+        RhLedger ledger = rh_ledger_walk(f.program, performer->role, RH_MEMORY_TIER_HBM);
+        g_autoptr(GArray) held = rh_moments_new(f.spans, (int32_t)i);
+        double peak = 0;
+        for (guint n = 0; n < held->len; n++)
+            peak = fmax(peak, rh_moment_sum_bytes(&g_array_index(held, RhMoment, n)));
+        /* Lanes overlap, so that what program order frees first may be freed a little later. */
+        CU_ASSERT_TRUE(peak >= 0.999 * ledger.peak_bytes && peak <= 1.25 * ledger.peak_bytes);
+    }
+    clear(&f);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "course",
+        (RhTest[]){{"passes_cover_the_step", passes_cover_the_step},
+                   {"waits_are_those_of_the_rehearsal", waits_are_those_of_the_rehearsal},
+                   {"every_micro_batch_passes_twice", every_micro_batch_passes_twice},
+                   {"the_chain_has_no_hole", the_chain_has_no_hole},
+                   {"a_receiver_that_waits_is_no_transfer", a_receiver_that_waits_is_no_transfer},
+                   {"memory_over_time_peaks_where_the_ledger_does",
+                    memory_over_time_peaks_where_the_ledger_does},
+                   {0}});
+}
