@@ -303,26 +303,46 @@ static void append_near_misses(GString *out, const RhPlan *plan)
     }
 }
 
+/* "A printed step is sensitive: ..., move it by up to 1 %" */
+static void append_sensitive(GString *text, double frac)
+{
+    g_string_append_printf(
+        text,
+        "a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
+        "timers, move it by up to %.1g %%",
+        100 * frac);
+}
+
+/* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
+static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    double sensitive = rh_plan_sensitive_frac(plan);
+    g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
+    g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
+                           options->variants ? "layout" : "kind", plan->entries->len, gap);
+    if (sensitive > 0) {
+        g_string_append(text, "; ");
+        append_sensitive(text, sensitive);
+        g_string_append(text, ": rows no further apart than that may change places");
+    }
+}
+
 static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)
 {
-    g_autofree char *gap = rh_text_number(100 * options->gap_frac, 2);
+    double sensitive = rh_plan_sensitive_frac(plan);
     if (options->quick)
         g_string_append(text, "not proved: --quick chooses by lower bounds");
     else if (plan->proved)
-        g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
-                               options->variants ? "layout" : "kind", plan->entries->len, gap);
+        append_proved(text, plan, options);
     else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
         g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
                                rh_objective_name(options->objective));
     else if (plan->estimated && !plan->timed_out)
         g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
-    else if (plan->apart_frac > RH_PLAN_AGREEMENT_FRAC)
-        g_string_append_printf(
-            text,
-            "not proved: a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
-            "timers, move it by up to %.1g %%",
-            100 * fmax(plan->spread_frac, plan->apart_frac));
-    else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
+    else if (sensitive > 0) {
+        g_string_append(text, "not proved: ");
+        append_sensitive(text, sensitive);
+    } else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
         g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
                                plan->proof_bound_s);
     else

@@ -200,6 +200,38 @@ static void text_of_a_plan_is_small_and_answers_first(void)
     world_clear(&w);
 }
 
+/* The text with no more than a space between words. */
+static char *on_one_line(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
+{
+    RhReportStyle style = {0};
+    g_autofree char *text = rh_report_plan_text(q, plan, options, &style);
+    g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
+    GString *line = g_string_new(NULL);
+    for (char **word = words; *word; word++)
+        if (**word)
+            g_string_append_printf(line, "%s ", *word);
+    return g_string_free(line, FALSE);
+}
+
+/* What sharing moves in a printed step is no less known of the others. */
+static void a_proof_is_no_closer_than_sensitive_steps(void)
+{
+    World w = world_new();
+    w.q.c = &w.c;
+    RhPlan plan = plan_of(&w);
+    plan.apart_frac = 0.007;
+    plan.spread_frac = 0.01;
+    RhPlanOptions options = {.gap_frac = 0.002, .top = 2};
+    g_autofree char *text = on_one_line(&w.q, &plan, &options);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "can beat #2 by more than 1.2 %;"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "move it by up to 1 %: rows no further apart"));
+    plan.proved = false;
+    g_autofree char *not_proved = on_one_line(&w.q, &plan, &options);
+    CU_ASSERT_PTR_NOT_NULL(strstr(not_proved, "not proved: a printed step is sensitive"));
+    plan_clear(&plan);
+    world_clear(&w);
+}
+
 static void a_plan_without_rehearsal_tells_no_waits(void)
 {
     World w = world_new();
@@ -303,6 +335,7 @@ int main(void)
         {"svg_escapes_what_xml_needs", svg_escapes_what_xml_needs},
         {"json_of_a_run_reads_back", json_of_a_run_reads_back},
         {"text_of_a_plan_is_small_and_answers_first", text_of_a_plan_is_small_and_answers_first},
+        {"a_proof_is_no_closer_than_sensitive_steps", a_proof_is_no_closer_than_sensitive_steps},
         {"a_plan_without_rehearsal_tells_no_waits", a_plan_without_rehearsal_tells_no_waits},
         {"the_time_taken_moves_no_line", the_time_taken_moves_no_line},
         {"why_names_the_term_that_decides", why_names_the_term_that_decides},

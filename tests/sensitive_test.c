@@ -33,7 +33,8 @@ static double apart_frac(int64_t microbatches, RhSpread *spread)
     g_assert_no_error(error);
     rh_apart_run(apart, 1, 1, &layout, &flows, &by_flows, &error, NULL, NULL);
     g_assert_no_error(error);
-    CU_ASSERT_TRUE(rh_step_spread(apart, &layout, &timers, spread, &error));
+    CU_ASSERT_TRUE(
+        rh_step_spread(apart, &layout, by_timers->step_time_s, &timers, 2, spread, &error));
     g_assert_no_error(error);
     return by_flows->step_time_s / by_timers->step_time_s - 1;
 }

@@ -166,11 +166,11 @@ void rh_apart_free(RhApart *apart)
     g_free(apart);
 }
 
-void rh_apart_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
-                  const RhEngineOptions *options, RhRun **out, GError **errors,
-                  void (*progress)(int32_t done, void *user), void *user)
+void rh_apart_run_each(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+                       const RhEngineOptions *options, RhRun **out, GError **errors,
+                       void (*progress)(int32_t done, void *user), void *user)
 {
-    g_return_if_fail(a && options && out && errors);
+    g_return_if_fail(a && options && out && errors && count > 0);
     Many many = {
         .options = options, .user = user, .out = out, .errors = errors, .progress = progress};
     RhWorkers workers = {.count = count,
@@ -181,9 +181,21 @@ void rh_apart_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
                          .user = &many};
     g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
     for (int32_t i = 0; i < count; i++) {
-        g_byte_array_append(all, (const guint8 *)options, sizeof *options);
+        g_byte_array_append(all, (const guint8 *)&options[i], sizeof *options);
         g_byte_array_append(all, (const guint8 *)notes + (size_t)i * a->note_bytes,
                             (guint)a->note_bytes);
     }
     rh_nursery_run(a->nursery, &workers, all->data, news);
+}
+
+void rh_apart_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+                  const RhEngineOptions *options, RhRun **out, GError **errors,
+                  void (*progress)(int32_t done, void *user), void *user)
+{
+    g_return_if_fail(a && options && out && errors);
+    g_autofree RhEngineOptions *each = g_new(RhEngineOptions, MAX(count, 1));
+    for (int32_t i = 0; i < MAX(count, 1); i++)
+        each[i] = *options;
+    if (count > 0)
+        rh_apart_run_each(a, count, jobs, notes, each, out, errors, progress, user);
 }

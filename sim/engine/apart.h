@@ -36,3 +36,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhApart, rh_apart_free)
 void rh_apart_run(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
                   const RhEngineOptions *options, RhRun **out, GError **errors,
                   void (*progress)(int32_t done, void *user), void *user);
+/* The same, each item by options of its own; the first one's timeout is that of the call. */
+void rh_apart_run_each(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
+                       const RhEngineOptions *options, RhRun **out, GError **errors,
+                       void (*progress)(int32_t done, void *user), void *user);

@@ -296,15 +296,18 @@ static void replace_entry(Funnel *f, guint i, const RhRun *run)
 
 /* A step that is so far apart from what the search went by is sensitive, as the same step shows when it
  * is nudged, or one of the two is wrong: a bug. */
-static void judge_apart(Funnel *f, const RhLayout *layout, double apart_frac)
+static void judge_apart(Funnel *f, const RhRehearsal *performed, double found_s)
 {
+    double apart_frac = performed->step_time_s / found_s - 1;
     f->plan->apart_frac = fmax(f->plan->apart_frac, fabs(apart_frac));
     if (fabs(apart_frac) <= RH_PLAN_AGREEMENT_FRAC || out_of_time(f))
         return;
     RhSpread spread;
     RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
     g_autoptr(GError) error = NULL;
-    if (!rh_step_spread(f->apart, layout, &options, &spread, &error)) {
+    if (!rh_step_spread(f->apart, &performed->layout, found_s / rh_straggler_factor(f->c), &options,
+                        jobs_of(f), &spread, &error)) {
+        f->plan->proved = false;
         if (!out_of_time(f) && !g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
             f->failed = g_steal_pointer(&error);
         return;
@@ -312,7 +315,7 @@ static void judge_apart(Funnel *f, const RhLayout *layout, double apart_frac)
     f->plan->spread_frac = fmax(f->plan->spread_frac, spread.most_frac - spread.least_frac);
     if (rh_spread_explains(spread, apart_frac))
         return;
-    g_autofree char *text = rh_layout_format(layout);
+    g_autofree char *text = rh_layout_format(&performed->layout);
     rh_fail(&f->failed, RH_ERROR_INTERNAL,
             "%s: with every byte a flow the step takes %.9g times what it takes with idle "
             "communication as timers",
@@ -350,8 +353,7 @@ static void perform_printed(Funnel *f)
         if (runs[i]) {
             double found_s = ((const RhRehearsal *)f->race->entries->pdata[i])->step_time_s;
             replace_entry(f, i, runs[i]);
-            const RhRehearsal *r = f->race->entries->pdata[i];
-            judge_apart(f, &r->layout, r->step_time_s / found_s - 1);
+            judge_apart(f, f->race->entries->pdata[i], found_s);
         } else if (!out_of_time(f) && g_error_matches(errors[i], RH_ERROR, RH_ERROR_NO_ANSWER))
             f->plan->unperformed_count++;
         else if (!out_of_time(f) && !f->failed)
@@ -360,7 +362,7 @@ static void perform_printed(Funnel *f)
         g_clear_error(&errors[i]);
     }
     sort_entries(f);
-    f->plan->proved &= f->plan->apart_frac <= RH_PLAN_AGREEMENT_FRAC;
+    f->plan->proved &= rh_plan_sensitive_frac(f->plan) <= RH_PLAN_SENSITIVE_MOST_FRAC;
 }
 
 /* A candidate known by its bounds alone, after all others. */
@@ -564,6 +566,12 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     plan->ranked_bytes = f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;
     return g_steal_pointer(&plan);
+}
+
+double rh_plan_sensitive_frac(const RhPlan *plan)
+{
+    bool agrees = plan->apart_frac <= RH_PLAN_AGREEMENT_FRAC;
+    return agrees ? 0 : fmax(plan->spread_frac, plan->apart_frac);
 }
 
 static const char *const objective_names[] = {"time", "cost", "memory", "energy"};

@@ -28,9 +28,10 @@ char *rh_constraint_text(const RhConstraint *constraint);
 /* A layout is ranked where of measured runs as full at most so many ran out of memory. */
 #define RH_RISK_FRAC 0.05
 
-/* By how much a printed step may differ between idle communication as timers and as flows before nothing
- * is proved any more. */
-#define RH_PLAN_AGREEMENT_FRAC 1e-3
+/* A printed step that differs by more than this between idle communication as timers and as flows is
+ * sensitive; where it moves by more than the second, nothing is proved any more. */
+#define RH_PLAN_AGREEMENT_FRAC      1e-3
+#define RH_PLAN_SENSITIVE_MOST_FRAC 0.02
 
 typedef struct {
     RhObjective objective;
@@ -112,6 +113,9 @@ typedef struct {
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
 void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
+/* How far the most sensitive of the printed steps moves when next to nothing changes; 0: none does. What
+ * is proved is so to the gap and this. */
+double rh_plan_sensitive_frac(const RhPlan *plan);
 
 /* --- the space, for counting and tests --- */
 /* Gets one layout after another; false: no more. */

@@ -6,30 +6,32 @@
 #define NUDGE_FRAC   1e-10
 #define NUDGES_COUNT 6
 
-/* 0 when it failed. */
-static double nudged_step_s(RhApart *apart, const RhLayout *layout, const RhEngineOptions *options,
-                            double nudge_frac, GError **error)
+bool rh_step_spread(RhApart *apart, const RhLayout *layout, double step_s,
+                    const RhEngineOptions *options, int32_t jobs, RhSpread *out, GError **error)
 {
-    RhEngineOptions nudged = *options;
-    nudged.nudge_frac = nudge_frac;
-    g_autoptr(RhRun) run = NULL;
-    rh_apart_run(apart, 1, 1, layout, &nudged, &run, error, NULL, NULL);
-    return run ? run->step_time_s : 0;
-}
-
-bool rh_step_spread(RhApart *apart, const RhLayout *layout, const RhEngineOptions *options,
-                    RhSpread *out, GError **error)
-{
+    RhLayout notes[NUDGES_COUNT];
+    RhEngineOptions each[NUDGES_COUNT];
+    RhRun *runs[NUDGES_COUNT] = {NULL};
+    GError *errors[NUDGES_COUNT] = {NULL}, *failure = NULL;
     *out = (RhSpread){0, 0};
-    double step_s = nudged_step_s(apart, layout, options, 0, error);
-    for (int32_t k = 1; k <= NUDGES_COUNT && step_s > 0; k++) {
-        double nudged_s = nudged_step_s(apart, layout, options, k * NUDGE_FRAC, error);
-        if (nudged_s <= 0)
-            return false;
-        out->least_frac = fmin(out->least_frac, nudged_s / step_s - 1);
-        out->most_frac = fmax(out->most_frac, nudged_s / step_s - 1);
+    for (int32_t k = 0; k < NUDGES_COUNT; k++) {
+        notes[k] = *layout;
+        each[k] = *options;
+        each[k].nudge_frac = (k + 1) * NUDGE_FRAC;
     }
-    return step_s > 0;
+    rh_apart_run_each(apart, NUDGES_COUNT, jobs, notes, each, runs, errors, NULL, NULL);
+    for (int32_t k = 0; k < NUDGES_COUNT; k++) {
+        double moved_frac = runs[k] ? runs[k]->step_time_s / step_s - 1 : 0;
+        out->least_frac = fmin(out->least_frac, moved_frac);
+        out->most_frac = fmax(out->most_frac, moved_frac);
+        if (!failure)
+            failure = g_steal_pointer(&errors[k]);
+        g_clear_error(&errors[k]);
+        rh_run_free(runs[k]);
+    }
+    if (failure)
+        g_propagate_error(error, failure);
+    return failure == NULL;
 }
 
 bool rh_spread_explains(RhSpread spread, double apart_frac)

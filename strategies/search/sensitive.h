@@ -8,10 +8,10 @@ typedef struct {
     double least_frac, most_frac; /* least <= 0 <= most */
 } RhSpread;
 
-/* Performs the step of a layout, which is a note of `apart`, as `options` say, and six times with kernels
- * longer by some 1e-10. Fails as rh_apart_run does. */
-bool rh_step_spread(RhApart *apart, const RhLayout *layout, const RhEngineOptions *options,
-                    RhSpread *out, GError **error);
+/* Performs the step of a layout, which is a note of `apart`, six times with kernels longer by some 1e-10,
+ * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_apart_run does. */
+bool rh_step_spread(RhApart *apart, const RhLayout *layout, double step_s,
+                    const RhEngineOptions *options, int32_t jobs, RhSpread *out, GError **error);
 /* May a step that was performed otherwise be so much longer for this alone? It may lie beyond the spread by
  * as much as that is wide: seven values of a normal distribution span some 2.7 of its deviations. */
 bool rh_spread_explains(RhSpread spread, double apart_frac);
