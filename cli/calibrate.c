@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/perform_program.h"
 #include "cli/terminal.h"
+#include "strategies/stack.h"
 #include "validate/lab_run.h"
 
 /* Ping-pong over MPI in the lab, into a file of our own. */
@@ -197,7 +198,8 @@ static const RhOption own[] = {
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "where a ping-pong or collectives were or will be measured"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-              "the stack whose constants a table of steps is to tell (megatron)"),
+              "the stack whose constants a table of steps is to tell (megatron)",
+              .names = rh_stack_names),
     RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
               "shapes and sizes to keep out of the fit and judge it by",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "20%"),

@@ -1,21 +1,24 @@
 #include "cli/commands.h"
-#include "workloads/recipe.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/stack.h"
+#include "workloads/model.h"
+#include "workloads/recipe.h"
 
 /* Options that several commands share. */
 #define INPUT_ROWS                                                                                 \
     RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",                              \
               "config.json, a folder holding one, or a name of `rehearse show workloads`",         \
-              .required = true, .unless = "program"),                                              \
+              .required = true, .unless = "program", .names = rh_model_names),                     \
         RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",                          \
                   "platform file, a name like dgx-h100:8, or one line: "                           \
                   "\"h100-sxm:8x4,ib:400Gb/s\"",                                                   \
-                  .required = true),                                                               \
+                  .required = true, .names = rh_platform_names),                                   \
         RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",                              \
-                  "lay measured facts over the platform, as `rehearse calibrate` writes them"),    \
+                  "lay measured facts over the platform, as `rehearse calibrate` writes them",     \
+                  .names = rh_profile_names),                                                      \
         RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",                                     \
                   "override a field of the model, the platform or the job")
 #define DTYPE_ROW                                                                                  \
@@ -26,7 +29,8 @@
 const RhOption rh_options_inputs[] = {
     INPUT_ROWS,
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-              "training framework, see `rehearse show stacks` (megatron; bare over TCP)"),
+              "training framework, see `rehearse show stacks` (megatron; bare over TCP)",
+              .names = rh_stack_names),
     {0}};
 
 const RhOption rh_options_served[] = {INPUT_ROWS, DTYPE_ROW, {0}};

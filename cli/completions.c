@@ -36,18 +36,52 @@ static char *layout_words(void)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-static void print_bash_layout_option(const RhCommand *command, const RhOption *o)
+/* What is known of an option's value: keys of layouts, names, choices. Caller frees; NULL: nothing. */
+static char *words_of(const RhOption *o)
 {
-    g_autofree char *words = o->layout_keys ? layout_words() : NULL;
-    if (words)
-        printf("    %s:--%s) words='%s' ;;\n", command->name, o->name, words);
+    g_autoptr(GString) choices = o->choices ? g_string_new(o->choices) : NULL;
+    if (o->layout_keys)
+        return layout_words();
+    if (o->names)
+        return g_strjoinv(" ", (char **)o->names());
+    if (!choices)
+        return NULL;
+    g_string_replace(choices, "|", " ", 0);
+    return g_string_free(g_steal_pointer(&choices), FALSE);
+}
+
+static void print_bash_value(const RhCommand *command, const RhOption *o)
+{
+    g_autofree char *words = words_of(o);
+    if (!words)
+        return;
+    printf("    %s:--%s", command->name, o->name);
+    if (o->letter)
+        printf("|%s:-%c", command->name, o->letter);
+    printf(") words='%s'%s ;;\n", words, o->layout_keys ? " list=1" : "");
+}
+
+/* The words after a command that has topics. */
+static void print_bash_topics(const RhCommand *c)
+{
+    if (!c->topics)
+        return;
+    printf("    2:%s) words='", c->name);
+    for (const RhTopic *t = c->topics; t->name; t++)
+        printf("%s%s", t == c->topics ? "" : " ", t->name);
+    puts("' ;;");
+    for (const RhTopic *t = c->topics; t->name; t++) {
+        g_autofree char *names = t->names ? g_strjoinv(" ", (char **)t->names()) : NULL;
+        if (names)
+            printf("    3:%s:%s) words='%s' ;;\n", c->name, t->name, names);
+    }
 }
 
 static void print_bash(void)
 {
     puts("# bash: eval \"$(rehearse completions bash)\"\n"
          "_rehearse() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} words= list= before=\n"
          "    case ${COMP_CWORD}:${COMP_WORDS[1]} in");
     fputs("    1:*) words='", stdout);
     for (const RhCommand *const *c = rh_commands; *c; c++)
@@ -58,12 +92,18 @@ static void print_bash(void)
         for_each_option(*c, print_dashed);
         puts("' ;;");
     }
-    puts("    esac\n"
-         "    case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in");
+    puts(
+        "    esac\n"
+        "    [[ $word == -* ]] || case ${COMP_CWORD}:${COMP_WORDS[1]}${COMP_WORDS[3]+:${COMP_WORDS[2]}} in");
     for (const RhCommand *const *c = rh_commands; *c; c++)
-        for_each_option(*c, print_bash_layout_option);
+        print_bash_topics(*c);
+    puts("    esac");
+    puts("    case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in");
+    for (const RhCommand *const *c = rh_commands; *c; c++)
+        for_each_option(*c, print_bash_value);
     puts("    esac\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+         "    [[ $list && $word == *,* ]] && before=${word%,*}, word=${word##*,}\n"
+         "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"$word\")\n"
          "    [[ $word == -* || $COMP_CWORD == 1 ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
          "< <(compgen -f -- \"$word\")\n"
          "}\n"
@@ -85,10 +125,32 @@ static void print_zsh_option(const RhCommand *command, const RhOption *o)
     g_string_replace(plain, "[", "(", 0);
     g_string_replace(plain, "]", ")", 0);
     g_string_replace(plain, ":", " -", 0);
-    g_autofree char *words = o->layout_keys ? layout_words() : NULL;
-    g_autofree char *values = words ? g_strdup_printf("(%s)", words) : g_strdup("_files");
-    printf(" \\\n            '--%s%s[%s]%s%s'", o->name, o->value ? "=" : "", plain->str,
-           o->value ? ":value:" : "", o->value ? values : "");
+    g_autofree char *words = words_of(o);
+    g_autofree char *values = words && o->names ? g_strdup_printf("{compadd %s; _files}", words)
+                              : words           ? g_strdup_printf("(%s)", words)
+                                                : g_strdup("_files");
+    g_autofree char *rest =
+        g_strdup_printf("[%s]%s%s", plain->str, o->value ? ":value:" : "", o->value ? values : "");
+    printf(" \\\n            '--%s%s%s'", o->name, o->value ? "=" : "", rest);
+    if (o->letter)
+        printf(" \\\n            '-%c%s%s'", o->letter, o->value ? "+" : "", rest);
+}
+
+/* $words begins with the program: 3 is the word after the command. */
+static void print_zsh_topics(const RhCommand *c)
+{
+    if (!c->topics)
+        return;
+    fputs("        ((CURRENT == 3)) && compadd", stdout);
+    for (const RhTopic *t = c->topics; t->name; t++)
+        printf(" %s", t->name);
+    puts("");
+    for (const RhTopic *t = c->topics; t->name; t++) {
+        g_autofree char *names = t->names ? g_strjoinv(" ", (char **)t->names()) : NULL;
+        if (names)
+            printf("        ((CURRENT == 4)) && [[ $words[3] == %s ]] && compadd %s\n", t->name,
+                   names);
+    }
 }
 
 static void print_zsh(void)
@@ -108,7 +170,9 @@ static void print_zsh(void)
          "    fi\n"
          "    case $words[2] in");
     for (const RhCommand *const *c = rh_commands; *c; c++) {
-        printf("    %s)\n        _arguments '*:file:_files'", (*c)->name);
+        printf("    %s)\n", (*c)->name);
+        print_zsh_topics(*c);
+        fputs("        _arguments '*:file:_files'", stdout);
         for_each_option(*c, print_zsh_option);
         puts(" ;;");
     }
@@ -126,10 +190,22 @@ static void print_fish_option(const RhCommand *command, const RhOption *o)
         printf(" -s %c", o->letter);
     if (o->value)
         fputs(" -r", stdout);
-    g_autofree char *words = o->layout_keys ? layout_words() : NULL;
+    g_autofree char *words = words_of(o);
     if (words)
         printf(" -a '%s'", words);
     printf(" -d '%s'\n", help);
+}
+
+static void print_fish_topic(const RhCommand *c, const RhTopic *t)
+{
+    g_autofree char *names = t->names ? g_strjoinv(" ", (char **)t->names()) : NULL;
+    printf(
+        "complete -c rehearse -n '__fish_seen_subcommand_from %s; and test (count (commandline -opc)) -eq 2' -a %s\n",
+        c->name, t->name);
+    if (names)
+        printf(
+            "complete -c rehearse -n '__fish_seen_subcommand_from %s; and __fish_seen_subcommand_from %s' -a '%s'\n",
+            c->name, t->name, names);
 }
 
 static void print_fish(void)
@@ -140,8 +216,11 @@ static void print_fish(void)
         printf("complete -c rehearse -n __fish_use_subcommand -a %s -d '%s'\n", (*c)->name,
                summary);
     }
-    for (const RhCommand *const *c = rh_commands; *c; c++)
+    for (const RhCommand *const *c = rh_commands; *c; c++) {
         for_each_option(*c, print_fish_option);
+        for (const RhTopic *t = (*c)->topics; t && t->name; t++)
+            print_fish_topic(*c, t);
+    }
 }
 
 static int run(const RhArguments *a, GError **error)
@@ -168,8 +247,11 @@ static const RhOption own[] = {
     {0}};
 static const RhOption *const tables[] = {own, NULL};
 
+static const RhTopic topics[] = {{"bash", NULL}, {"zsh", NULL}, {"fish", NULL}, {0}};
+
 const RhCommand rh_command_completions = {
     .name = "completions",
+    .topics = topics,
     .operands = "bash|zsh|fish",
     .operands_low = 1,
     .operands_high = 1,

@@ -36,6 +36,7 @@ typedef struct {
     const char *choices;   /* "bf16|fp16" */
     RhQuantity quantity;
     int64_t low, high;
+    const char *const *(*names)(void); /* what the value may be, beside files: for completions */
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
     const char *unless; /* an option in place of which it stands: required where that is not given,
@@ -50,9 +51,16 @@ typedef struct {
         ##__VA_ARGS__                                                                              \
     }
 
+/* A word that a command's first operand may be, and what the second may be then. */
+typedef struct RhTopic {
+    const char *name;
+    const char *const *(*names)(void); /* NULL: nothing known */
+} RhTopic;
+
 typedef struct {
     const char *name;
-    const char *operands; /* as shown in the usage line, "" for none */
+    const struct RhTopic *topics; /* what the first operand may be; NULL: files */
+    const char *operands;         /* as shown in the usage line, "" for none */
     int32_t operands_low, operands_high;
     const char *summary;           /* one line */
     const char *about;             /* --help: what it does, how to read the answer */
@@ -66,7 +74,11 @@ typedef struct {
 bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
                       GError **error);
 
+/* "0 answer found, ...": lines. */
+extern const char rh_help_exit_status[];
 /* Texts, caller frees. */
+/* "what it is: a, b (needed); repeatable". */
+char *rh_option_text(const RhOption *option);
 char *rh_options_help_short(const RhCommand *command);
 char *rh_options_help_long(const RhCommand *command);
 /* The row of a command with this long name; NULL when it has none. */

@@ -407,8 +407,17 @@ static const RhOption own[] = {
     {0}};
 static const RhOption *const tables[] = {own, NULL};
 
+static const RhTopic words[] = {{"platforms", rh_platform_names},
+                                {"devices", rh_device_names},
+                                {"workloads", rh_model_names},
+                                {"strategies", NULL},
+                                {"stacks", rh_stack_names},
+                                {"recipes", NULL},
+                                {0}};
+
 const RhCommand rh_command_show = {
     .name = "show",
+    .topics = words,
     .operands = "TOPIC [NAME]",
     .operands_low = 1,
     .operands_high = 256, /* files of --from-machine */

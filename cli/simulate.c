@@ -116,7 +116,7 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "STRATEGY",
               "layout like tp8,pp4,mb1,recompute=full, a file holding one, or plan.json#RANK",
-              .required = true, .unless = "program"),
+              .required = true, .unless = "program", .layout_keys = true),
     RH_OPTION(program, "program", 0, RH_OPTION_TEXT, "FILE",
               "rehearse this program: .program.json, .goal, or a Chakra trace's PREFIX.0.et"),
     RH_OPTION(steps, "steps", 0, RH_OPTION_INTEGER, "N", "steps, back to back", .otherwise = "1",
