@@ -20,7 +20,7 @@ typedef struct {
     double gap_frac, risk_frac;
     bool quick, variants;
     /* show */
-    bool templated, from_machine;
+    bool templated, from_machine, manual;
     /* simulate */
     int64_t steps;
     bool unfolded;

@@ -16,6 +16,8 @@ extern const RhCommand rh_command_plan, rh_command_simulate, rh_command_serve_pl
 /* All of them in the order of the help, NULL-ended. */
 extern const RhCommand *const rh_commands[];
 const RhCommand *rh_command_by_name(const char *name); /* NULL when unknown */
+/* How inputs are written, as lines. */
+extern const char rh_help_inputs[];
 /* `rehearse help`. */
 void rh_help_commands(FILE *to);
 /* RH_ERROR_USAGE: says what is near, or that the command is for a later version. */

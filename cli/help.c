@@ -3,6 +3,16 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/manual.h"
+
+const char rh_help_inputs[] =
+    "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
+    "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
+    "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
+    "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
+    "          holding one, or plan.json#RANK\n"
+    "`rehearse show workloads|platforms|strategies|stacks|recipes` lists the names.\n"
+    "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n";
 
 void rh_help_commands(FILE *to)
 {
@@ -11,15 +21,9 @@ void rh_help_commands(FILE *to)
           to);
     for (const RhCommand *const *c = rh_commands; *c; c++)
         fprintf(to, "  %-14s %s\n", (*c)->name, (*c)->summary);
-    fputs("\n"
-          "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
-          "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
-          "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
-          "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
-          "          holding one, or plan.json#RANK\n"
-          "`rehearse show workloads|platforms|strategies|stacks|recipes` lists the names.\n"
-          "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n"
-          "`rehearse COMMAND -h` lists options, `--help` explains them.\n\n"
+    fputs("\n", to);
+    fputs(rh_help_inputs, to);
+    fputs("`rehearse COMMAND -h` lists options, `--help` explains them.\n\n"
           "  rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n\n"
           "next: rehearse help plan\n",
           to);
@@ -27,6 +31,11 @@ void rh_help_commands(FILE *to)
 
 static int run(const RhArguments *a, GError **error)
 {
+    if (a->manual) {
+        g_autofree char *page = rh_manual();
+        fputs(page, stdout);
+        return 0;
+    }
     if (a->operands->len == 0) {
         rh_help_commands(stdout);
         return 0;
@@ -43,6 +52,9 @@ static int run(const RhArguments *a, GError **error)
 }
 
 static const RhOption own[] = {
+    RH_OPTION(manual, "man", 0, RH_OPTION_FLAG, NULL,
+              "the whole manual, rehearse(1), as roff: rehearse help --man | man -l -",
+              .neutral = true),
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
     RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
               .neutral = true),

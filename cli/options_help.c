@@ -5,6 +5,9 @@
 
 #define HELP_COLUMN 30
 
+const char rh_help_exit_status[] =
+    "0 answer found, 1 the answer is no, 2 wrong command line,\n3 wrong input file, 70 a bug of ours\n";
+
 /* "  -w, --workload FILE|NAME" */
 static char *option_head(const RhOption *o)
 {
@@ -41,7 +44,7 @@ static void append_wrapped(GString *out, const char *text, int indent, int from)
     append_words(out, words, indent, from);
 }
 
-static char *option_text(const RhOption *o)
+char *rh_option_text(const RhOption *o)
 {
     g_autoptr(GString) text = g_string_new(o->help);
     if (o->choices) {
@@ -61,7 +64,7 @@ static char *option_text(const RhOption *o)
 static void append_option(GString *out, const RhOption *o)
 {
     g_autofree char *head = option_head(o);
-    g_autofree char *text = option_text(o);
+    g_autofree char *text = rh_option_text(o);
     g_string_append(out, head);
     int column = (int)strlen(head);
     if (column >= HELP_COLUMN - 1)
@@ -123,8 +126,6 @@ char *rh_options_help_long(const RhCommand *command)
             if (**line)
                 g_string_append_printf(out, "  %s\n", *line);
     }
-    g_string_append(out,
-                    "\nexit status: 0 answer found, 1 the answer is no, 2 wrong command line,\n"
-                    "3 wrong input file, 70 a bug of ours\n");
+    g_string_append_printf(out, "\nexit status: %s", rh_help_exit_status);
     return g_string_free(out, FALSE);
 }

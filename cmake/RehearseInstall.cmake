@@ -31,3 +31,20 @@ foreach(source IN LISTS examples)
   target_link_libraries(example_${name} PRIVATE librehearse rh_flags)
   set_target_properties(example_${name} PROPERTIES LINKER_LANGUAGE CXX)
 endforeach()
+
+# What the program says of itself: its manual page, and what shells complete.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(said "${CMAKE_BINARY_DIR}/said")
+  add_custom_command(OUTPUT "${said}/rehearse.1" "${said}/rehearse" "${said}/_rehearse" "${said}/rehearse.fish"
+    COMMAND "${CMAKE_COMMAND}" -E make_directory "${said}"
+    COMMAND rehearse help --man > "${said}/rehearse.1"
+    COMMAND rehearse completions bash > "${said}/rehearse"
+    COMMAND rehearse completions zsh > "${said}/_rehearse"
+    COMMAND rehearse completions fish > "${said}/rehearse.fish"
+    DEPENDS rehearse VERBATIM)
+  add_custom_target(said ALL DEPENDS "${said}/rehearse.1")
+  install(FILES "${said}/rehearse.1" DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT rehearse)
+  install(FILES "${said}/rehearse" DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT rehearse)
+  install(FILES "${said}/_rehearse" DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT rehearse)
+  install(FILES "${said}/rehearse.fish" DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT rehearse)
+endif()

@@ -35,4 +35,9 @@ cp "$clusters/dgx-h100.json" "$clusters/only-here.json"
 # Files that name others of the catalogue: a service's server and its profile.
 "$moved/bin/rehearse" serve-simulate -w llama-3.1-8b -p only-here -s tp1 --lengths in=512,out=64 \
     --rate 5/s --count 50 | head -n 1 || failed=1
+# What it says of itself came along, and is what it says now.
+"$moved/bin/rehearse" help --man | cmp - "$moved/share/man/man1/rehearse.1" || failed=1
+for file in bash-completion/completions/rehearse zsh/site-functions/_rehearse fish/vendor_completions.d/rehearse.fish; do
+    test -s "$moved/share/$file" || failed=1
+done
 exit $failed
