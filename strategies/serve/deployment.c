@@ -14,6 +14,8 @@ static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 #define DEGREE_MAX 1024
 #define COUNT_MAX  (1 << 20)
 
+static const char *const weights_names[] = {"gpu", "host", "nvme", NULL};
+
 const RhPoolKey rh_pool_keys[] = {
     {"tp", "tp4", "tensor parallel: each matrix over 4 GPUs", 1, DEGREE_MAX, 1,
      offsetof(RhPool, tp), NULL},
@@ -49,6 +51,11 @@ const RhPoolKey rh_pool_keys[] = {
      offsetof(RhPool, drafter), NULL},
     {"blocks", "blocks=4096", "blocks of a server's cache, at most (vLLM: num_gpu_blocks_override)",
      0, 1 << 30, 0, offsetof(RhPool, blocks), NULL},
+    {"weights", "weights=host",
+     "where they lie: gpu; host or nvme, from where layers are streamed (ZeRO-Inference)", 0,
+     RH_WEIGHTS_LAST - 1, RH_WEIGHTS_GPU, offsetof(RhPool, weights), weights_names},
+    {"resident", "resident=40", "% of streamed weights that stay on the GPU", 0, 100, 0,
+     offsetof(RhPool, resident), NULL},
     {"host", "host=256",
      "GiB of host memory that a server's cache puts prompts in which it has no room for", 0,
      1 << 20, 0, offsetof(RhPool, host), NULL},

@@ -15,6 +15,9 @@ typedef enum { RH_CACHE_AUTO, RH_CACHE_BF16, RH_CACHE_FP8, RH_CACHE_LAST } RhCac
 /* Whether the cache remembers prompts. */
 typedef enum { RH_PREFIX_AUTO, RH_PREFIX_OFF, RH_PREFIX_ON, RH_PREFIX_LAST } RhPrefixCache;
 
+/* Where weights lie; elsewhere than on the GPU they are streamed, layer by layer, in every iteration. */
+typedef enum { RH_WEIGHTS_GPU, RH_WEIGHTS_HOST, RH_WEIGHTS_NVME, RH_WEIGHTS_LAST } RhWeightsIn;
+
 /* Which of the sequences that wait, of one priority, goes first: the one that came first, or the one of
  * whose prompt the cache has most. */
 typedef enum { RH_WAITING_FCFS, RH_WAITING_LPM, RH_WAITING_LAST } RhWaitingOrder;
@@ -24,18 +27,20 @@ typedef struct {
     int32_t tp, pp, ep;
     int32_t dp; /* replicas of attention in one server, which share its experts */
     int32_t replicas;
-    int32_t batch;   /* sequences at once at most; 0: the server's default */
-    int32_t chunk;   /* tokens of an iteration at most; 0: the server's default */
-    int32_t cache;   /* RhCacheFormat; AUTO: the server's default */
-    int32_t memory;  /* % of a GPU's that the server takes, in its own sense; 0: its default */
-    int32_t prefix;  /* RhPrefixCache */
-    int32_t order;   /* RhWaitingOrder */
-    int32_t draft;   /* tokens guessed in an iteration (speculation.h); 0: none */
-    int32_t accept;  /* % of guesses that are right, given that those before them are */
-    int32_t drafter; /* layers, as the model's, that guess; 0: a table of what was said */
-    int32_t blocks;  /* of a replica's cache, at most; 0: what the memory leaves */
-    int32_t host,
-        nvme; /* GiB of its nodes' memory and drives behind the cache of a replica (tiers.h) */
+    int32_t batch;    /* sequences at once at most; 0: the server's default */
+    int32_t chunk;    /* tokens of an iteration at most; 0: the server's default */
+    int32_t cache;    /* RhCacheFormat; AUTO: the server's default */
+    int32_t memory;   /* % of a GPU's that the server takes, in its own sense; 0: its default */
+    int32_t prefix;   /* RhPrefixCache */
+    int32_t order;    /* RhWaitingOrder */
+    int32_t draft;    /* tokens guessed in an iteration (speculation.h); 0: none */
+    int32_t accept;   /* % of guesses that are right, given that those before them are */
+    int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
+    int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
+    int32_t weights;  /* RhWeightsIn */
+    int32_t resident; /* % of streamed weights that stay on the GPU all the same */
+    int32_t host;     /* GiB of its nodes' memory behind a replica's cache (tiers.h) */
+    int32_t nvme;     /* GiB of their drives, likewise */
 } RhPool;
 
 typedef struct {

@@ -304,8 +304,8 @@ static double host_s(const RhIterations *it, int32_t sequences)
 
 static double with_host(const RhIterations *it, double device_s, int32_t sequences)
 {
-    double host = host_s(it, sequences);
-    return it->server->host_beside ? fmax(device_s, host) : device_s + host;
+    double host = host_s(it, sequences), own_s = fmax(device_s, it->stream_s);
+    return it->server->host_beside ? fmax(own_s, host) : own_s + host;
 }
 
 /* --- What ranks exchange, as a list --- */
@@ -444,11 +444,11 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
         .growth_s = slope,
         .steps = (int32_t)fmin(fmax(ceil(tokens / rh_pool_given(&it->pool)), 1), 1 << 20)};
     run.first_s = with_host(it, device, decodes);
-    double host = host_s(it, decodes);
-    if (it->server->host_beside && device < host) { /* flat until the kernels take longer */
+    double least_s = fmax(it->stream_s, it->server->host_beside ? host_s(it, decodes) : 0);
+    if (device < least_s) { /* flat until the kernels take longer */
         run.growth_s = 0;
         if (slope > 0)
-            run.steps = (int32_t)fmin(run.steps, fmax(ceil((host - device) / slope), 1));
+            run.steps = (int32_t)fmin(run.steps, fmax(ceil((least_s - device) / slope), 1));
     }
     return run;
 }
@@ -464,6 +464,9 @@ RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch)
     rh_cost_add(root, "logits", p.logits_s, "");
     if (p.draft_s > 0)
         rh_cost_add(root, "guesses", p.draft_s, "");
-    rh_cost_add(root, "host", root->value_s - device_s(it, &p), it->server->step_s.source);
+    double device = device_s(it, &p), streamed_s = fmax(it->stream_s - device, 0);
+    if (it->stream_s > 0)
+        rh_cost_add(root, "weights on their way", streamed_s, it->server->stream_host_frac.source);
+    rh_cost_add(root, "host", root->value_s - device - streamed_s, it->server->step_s.source);
     return root;
 }

@@ -78,4 +78,5 @@ RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch);
 double rh_iterations_weight_bytes(const RhIterations *it);
 double rh_iterations_token_bytes(const RhIterations *it);
 double rh_iterations_sequence_bytes(const RhIterations *it);
+double rh_iterations_streamed_bytes(const RhIterations *it);      /* weights that lie elsewhere */
 const RhPlatform *rh_iterations_platform(const RhIterations *it); /* with the server's profile */

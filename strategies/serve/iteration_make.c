@@ -52,6 +52,31 @@ static void sum_memory(RhIterations *it)
                                              : embedding + head;
 }
 
+/* Of the layer that is computed and the one that comes meanwhile, of those that do not stay. */
+#define LAYERS_AT_ONCE 2
+
+/* A stream reaches a part of its link; streams on one link share it, and those of a node its drives. */
+static void stream_weights(RhIterations *it)
+{
+    const RhPlatform *p = it->platform;
+    int32_t on_node = MIN(rh_pool_gpus(&it->pool), p->gpus_per_node);
+    double link = p->host_bytes_per_s.value, sharers = fmax(p->host_gpus_per_link.value, 1);
+    bool drives = it->pool.weights == RH_WEIGHTS_NVME;
+    double frac = drives ? it->server->stream_nvme_frac.value : it->server->stream_host_frac.value;
+    double rate = fmin(link * frac, link / fmin(sharers, on_node));
+    if (drives)
+        rate = fmin(rate, p->nvme_bytes_per_s.value / on_node);
+    double layer = it->weight_bytes / it->model->layers_count;
+    it->streamed_bytes = it->weight_bytes * (1 - it->pool.resident / 100.0);
+    it->stream_s = it->streamed_bytes / rate;
+    it->weight_bytes += fmin(LAYERS_AT_ONCE * layer, it->streamed_bytes) - it->streamed_bytes;
+}
+
+double rh_iterations_streamed_bytes(const RhIterations *it)
+{
+    return it->streamed_bytes;
+}
+
 double rh_iterations_weight_bytes(const RhIterations *it)
 {
     return it->weight_bytes;
@@ -158,9 +183,24 @@ static bool is_blackwell(const RhDevice *device)
     return device->generation && strcmp(device->generation, "blackwell") == 0;
 }
 
+static bool check_weights(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (pool->weights == RH_WEIGHTS_NVME && s->platform->nvme_bytes_per_s.value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "weights=nvme: nodes of %s have no drives",
+                       s->platform->name);
+    if (pool->weights != RH_WEIGHTS_GPU && pool->pp > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "pp%d: weights are streamed for a batch, and several are under way",
+                       pool->pp);
+    if (pool->weights == RH_WEIGHTS_GPU && pool->resident > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "resident=%d: all weights stay on the GPU",
+                       pool->resident);
+    return true;
+}
+
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (!check_pool(s, pool, error))
+    if (!check_pool(s, pool, error) || !check_weights(s, pool, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
     const char *profile = rh_server_profile(s->server, platform->device->name);
@@ -187,6 +227,8 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
     it->decode_s = g_ptr_array_new_with_free_func(g_free);
     it->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     sum_memory(it);
+    if (pool->weights != RH_WEIGHTS_GPU)
+        stream_weights(it);
     return it;
 }
 

@@ -17,4 +17,5 @@ struct RhIterations {
     GPtrArray *decode_s; /* by sequences: NODES doubles; NULL */
     GArray *kernels;     /* RhKernel: work space */
     double weight_bytes, token_bytes, sequence_bytes;
+    double streamed_bytes, stream_s; /* of a rank, in an iteration; 0: weights stay */
 };

@@ -98,6 +98,21 @@ static double node_share(const RhPlatform *p, const RhPool *pool)
     return fmin(beside, pool->replicas) / nodes;
 }
 
+/* Weights that are streamed lie in memory, or on drives. */
+static bool check_streamed(const RhServing *s, const RhPool *pool, const RhIterations *it,
+                           GError **error)
+{
+    const RhPlatform *p = s->platform;
+    bool drives = pool->weights == RH_WEIGHTS_NVME;
+    double there = drives ? p->nvme_bytes.value : p->host_bytes.value;
+    double asked = rh_iterations_streamed_bytes(it) * rh_pool_gpus(pool) * node_share(p, pool);
+    if (there <= 0 || asked <= there)
+        return true;
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "weights=%s: they are %.0f GiB of a node, %s has %.0f", drives ? "nvme" : "host",
+                   asked / GIB, p->name, there / GIB);
+}
+
 static bool check_tier(const RhPlatform *p, const RhPool *pool, const char *key, int32_t gib,
                        const RhFact *there, GError **error)
 {
@@ -128,7 +143,7 @@ static bool check_tiers(const RhServing *s, const RhPool *pool, GError **error)
 bool rh_service_tiers(const RhServing *s, const RhPool *pool, const RhIterations *it,
                       RhServiceRoom *room, GError **error)
 {
-    if (!check_tiers(s, pool, error))
+    if (!check_tiers(s, pool, error) || !check_streamed(s, pool, it, error))
         return false;
     const RhPlatform *p = s->platform;
     double token_bytes = rh_iterations_token_bytes(it);
