@@ -33,7 +33,10 @@ static const Unit flop_units[] = {{"FLOP/s", 1, 1},     {"kFLOP/s", 1e3, 1},  {"
                                   {"GFLOP/s", 1e9, 1},  {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1},
                                   {"EFLOP/s", 1e18, 1}, {NULL, 0, 1}};
 static const Unit power_units[] = {{"W", 1, 1}, {"kW", 1e3, 1}, {"MW", 1e6, 1}, {NULL, 0, 1}};
-static const Unit money_units[] = {{"USD", 1, 1}, {NULL, 0, 1}};
+static const Unit money_units[] = {{"USD", 1, 1},  {"kUSD", 1e3, 1}, {"MUSD", 1e6, 1}, {"$", 1, 1},
+                                   {"k$", 1e3, 1}, {"M$", 1e6, 1},   {NULL, 0, 1}};
+static const Unit token_units[] = {{"", 1, 1},    {"k", 1e3, 1},  {"M", 1e6, 1},
+                                   {"B", 1e9, 1}, {"T", 1e12, 1}, {NULL, 0, 1}};
 static const Unit frac_units[] = {{"%", 1, 100}, {"", 1, 1}, {NULL, 0, 1}};
 static const Unit count_units[] = {{"", 1, 1}, {NULL, 0, 1}};
 
@@ -54,6 +57,7 @@ static const Kind kinds[] = {
     [RH_QUANTITY_USD] = {"an amount of money", money_units, "2USD"},
     [RH_QUANTITY_FRAC] = {"a fraction", frac_units, "90% or 0.9"},
     [RH_QUANTITY_COUNT] = {"a number", count_units, "8"},
+    [RH_QUANTITY_TOKENS] = {"a number of tokens", token_units, "15T"},
 };
 
 /* As typed, but bounded and without control characters. Caller frees. */
@@ -202,6 +206,7 @@ char *rh_quantity_format(double value, RhQuantity kind, int digits)
         [RH_QUANTITY_USD] = {"USD", NULL},
         [RH_QUANTITY_FRAC] = {"%", NULL},
         [RH_QUANTITY_COUNT] = {"", NULL},
+        [RH_QUANTITY_TOKENS] = {"", "k", "M", "B", "T", NULL},
     };
     if (!isfinite(value))
         return g_strdup(isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");

@@ -18,8 +18,9 @@ typedef enum {
     RH_QUANTITY_FLOPS_PER_S,
     RH_QUANTITY_W,
     RH_QUANTITY_USD,
-    RH_QUANTITY_FRAC,  /* "90%" or "0.9" */
-    RH_QUANTITY_COUNT, /* bare number */
+    RH_QUANTITY_FRAC,   /* "90%" or "0.9" */
+    RH_QUANTITY_COUNT,  /* bare number */
+    RH_QUANTITY_TOKENS, /* "15T", "500B", "1e12" */
 } RhQuantity;
 
 /* What a quantity may be: from low to high, and 0 where `zero`. */

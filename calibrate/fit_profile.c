@@ -26,6 +26,7 @@ static const struct {
     [RH_QUANTITY_USD] = {"USD", 1},
     [RH_QUANTITY_FRAC] = {"", 1},
     [RH_QUANTITY_COUNT] = {"", 1},
+    [RH_QUANTITY_TOKENS] = {"", 1},
 };
 
 static void put_quantity(RhJsonWriter *w, const char *key, double value, RhQuantity kind)

@@ -39,6 +39,10 @@ typedef struct {
     double turnaround_s;
     bool skip_bad, find_rate;
     const char *mode;
+    /* capacity */
+    GPtrArray *platforms, *prices; /* const char* */
+    const char *sizes, *batches;
+    double tokens, by_s, budget_usd;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

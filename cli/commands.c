@@ -33,6 +33,19 @@ const RhOption rh_options_inputs[] = {
               .names = rh_stack_names),
     {0}};
 
+const RhOption rh_options_clusters[] = {
+    RH_OPTION(workload, "workload", 'w', RH_OPTION_TEXT, "FILE|NAME",
+              "config.json, a folder holding one, or a name of `rehearse show workloads`",
+              .required = true),
+    RH_OPTION(platforms, "platform", 'p', RH_OPTION_LIST, "A,B",
+              "clusters to choose from: names or files, as dgx-h100,dgx-b200", .required = true),
+    RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "override a field of the model, of every platform or of the job"),
+    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
+              "training framework, see `rehearse show stacks` (megatron)"),
+    DTYPE_ROW,
+    {0}};
+
 const RhOption rh_options_served[] = {INPUT_ROWS, DTYPE_ROW, {0}};
 
 const RhOption rh_options_job[] = {
@@ -69,22 +82,16 @@ const RhOption rh_options_shared[] = {
               .neutral = true),
     {0}};
 
-const RhCommand *const rh_commands[] = {&rh_command_plan,
-                                        &rh_command_simulate,
-                                        &rh_command_serve_plan,
-                                        &rh_command_serve_simulate,
-                                        &rh_command_explain,
-                                        &rh_command_check,
-                                        &rh_command_show,
-                                        &rh_command_compare,
-                                        &rh_command_calibrate,
-                                        &rh_command_validate,
-                                        &rh_command_completions,
-                                        &rh_command_help,
-                                        NULL};
+const RhCommand *const rh_commands[] = {&rh_command_plan,       &rh_command_simulate,
+                                        &rh_command_serve_plan, &rh_command_serve_simulate,
+                                        &rh_command_capacity,   &rh_command_explain,
+                                        &rh_command_check,      &rh_command_show,
+                                        &rh_command_compare,    &rh_command_calibrate,
+                                        &rh_command_validate,   &rh_command_completions,
+                                        &rh_command_help,       NULL};
 
 /* Named in the plan of this program, not in this version. */
-static const char *const later_names[] = {"capacity", "report", NULL};
+static const char *const later_names[] = {"report", NULL};
 
 const RhCommand *rh_command_by_name(const char *name)
 {

@@ -5,13 +5,14 @@
 #include "cli/options.h"
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
+extern const RhOption rh_options_clusters[]; /* inputs of several clusters */
 extern const RhOption rh_options_served[];   /* inputs of a service */
 extern const RhOption rh_options_requests[]; /* serve_requests.c */
 
 extern const RhCommand rh_command_plan, rh_command_simulate, rh_command_serve_plan,
     rh_command_serve_simulate, rh_command_explain, rh_command_check, rh_command_show,
-    rh_command_compare, rh_command_calibrate, rh_command_validate, rh_command_completions,
-    rh_command_help;
+    rh_command_compare, rh_command_capacity, rh_command_calibrate, rh_command_validate,
+    rh_command_completions, rh_command_help;
 
 /* All of them in the order of the help, NULL-ended. */
 extern const RhCommand *const rh_commands[];

@@ -121,6 +121,9 @@ bool rh_outputs_spare_inputs(const RhArguments *a, GError **error)
         for (guint k = 0; k < a->froms->len; k++)
             if (!spares(output, g_ptr_array_index(a->froms, k), error))
                 return false;
+        for (guint k = 0; k < a->platforms->len; k++)
+            if (!spares(output, g_ptr_array_index(a->platforms, k), error))
+                return false;
         for (guint k = 0; k < a->tables->len; k++)
             if (!spares(output, g_ptr_array_index(a->tables, k), error))
                 return false;

@@ -174,6 +174,17 @@ const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row)
     return (const RhFact *)(const void *)(base + row->offset);
 }
 
+const char *rh_facts_newest(const RhPlatform *p)
+{
+    const char *newest = "";
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const char *date = rh_facts_seen(p, &rows[i])->date;
+        if (date && strcmp(date, newest) > 0)
+            newest = date;
+    }
+    return newest;
+}
+
 /* --- files --- */
 
 typedef struct {

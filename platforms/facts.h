@@ -35,6 +35,9 @@ bool rh_facts_allow(const char *key, double value);
 /* The fact itself, in this platform or its device. */
 RhFact *rh_facts_at(RhPlatform *p, const RhFactRow *row);
 const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row);
+/* The latest date that a fact of the platform, its device included, says: "YYYY-MM"; "" for none.
+ * Borrowed. */
+const char *rh_facts_newest(const RhPlatform *p);
 /* Reads the device's rows, or the platform's, from a file into the struct `base`; problems are
  * collected in the document. `derived`: what the file leaves out stays as it is. */
 void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, bool derived, void *base);

@@ -477,7 +477,8 @@ static void search(Funnel *f)
 /* The quickest of what fits but leaves less room, where it gains anything on the best. */
 static void search_fuller(Funnel *f)
 {
-    if (f->main.entries->len == 0 || f->o->quick || by_memory(f) || out_of_time(f))
+    if (f->main.entries->len == 0 || f->o->quick || f->o->best_alone || by_memory(f) ||
+        out_of_time(f))
         return;
     f->fuller.worth = worth_of(f, f->main.entries->pdata[0]);
     run_race(f, &f->fuller);
@@ -559,7 +560,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         g_propagate_error(error, f.failed);
         return NULL;
     }
-    if (plan->entries->len > 0 && !by_memory(&f) && !plan->timed_out)
+    if (plan->entries->len > 0 && !by_memory(&f) && !plan->timed_out && !o.best_alone)
         rh_near_misses(c, screen, space, memories, f.room.most_bytes, plan);
     if (plan->fit_count == 0 && !plan->timed_out)
         rh_advice_smallest_change(c, &o, deadline, plan);

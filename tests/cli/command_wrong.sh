@@ -8,7 +8,7 @@ try() {
 try
 try plann
 try serve-plan
-try capacity
+try report
 try -w llama-3.1-8b plan
 try help nosuch
 try completions tcsh

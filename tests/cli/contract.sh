@@ -3,7 +3,7 @@
 page=$CASES/../../docs/cli.md
 cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
 job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
-for command in plan simulate serve-plan serve-simulate explain check show compare calibrate validate; do
+for command in plan simulate capacity serve-plan serve-simulate explain check show compare calibrate validate; do
     rehearse "$command" -h | sed -nE 's/^ +(-[a-z], +)?(--[a-z0-9-]+).*/\2/p'
 done | sort -u | while read -r option; do
     grep -qF -- "\`$option\`" "$page" || echo "not in docs/cli.md: $option"
@@ -15,9 +15,10 @@ rehearse simulate "${job[@]}" --gpus 2 -s tp2 --on 0 --beside other.json -o two.
 rehearse simulate --program "$CASES/inputs/chakra/step.0.et" -p two-nodes.json -o five.json >five.txt
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=100,out=10 --concurrency 4 --ttft 'p99<9s' -o six.json >six.txt
 rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate --lengths in=1000,out=100 --count 3000 --ttft 'p99<9s' -o seven.json -q >seven.txt
+rehearse capacity -w tiny-llama.json -p two-nodes.json --tokens 1B --gpus 8 --global-batch 32 --seq 1024 -o eight.json -q >eight.txt
 rehearse explain plan.json --json >three.json
 rehearse compare plan.json#1 plan.json#2 --json >four.json
-sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json five.json six.json seven.json | sort -u | tee keys |
+sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json five.json six.json seven.json eight.json | sort -u | tee keys |
     while read -r key; do
         grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
     done

@@ -1,0 +1,368 @@
+/* rehearse capacity: which cluster, how much of it, by when and for how much? */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/inputs.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "report/capacity.h"
+
+#define SIZES_MAX 64
+/* Tokens of a step where none are asked for: what published runs of tens to hundreds of billions of
+ * parameters take (Llama 3: 4 to 16 M, arXiv 2407.21783, section 3.4.1). */
+#define STEP_TOKENS_LEAST 4194304
+#define STEP_TOKENS_MOST  16777216
+
+typedef struct {
+    const RhArguments *a;
+    RhCapacityGoal goal;
+    GPtrArray *names;  /* char*: platforms, owned */
+    GArray *sizes;     /* int64_t: GPUs, ascending */
+    GPtrArray *inputs; /* RhInputs*, of each cell */
+    GArray *cells;     /* RhCapacityCell */
+} Asking;
+
+/* --- the words of the question --- */
+
+static void add_size(GArray *sizes, int64_t size)
+{
+    guint i = sizes->len;
+    while (i > 0 && g_array_index(sizes, int64_t, i - 1) > size)
+        i--;
+    if (i == 0 || g_array_index(sizes, int64_t, i - 1) != size)
+        g_array_insert_val(sizes, i, size);
+}
+
+/* "256..4096" into both; "2048" into both alike. */
+static bool parse_range(const char *option, const char *text, int64_t most_of_all, int64_t *least,
+                        int64_t *most, GError **error)
+{
+    g_auto(GStrv) ends = g_strsplit(text, "..", 2);
+    g_autoptr(GError) inner = NULL;
+    bool fine = ends[0] && rh_integer_parse(ends[0], 1, most_of_all, least, &inner) &&
+                rh_integer_parse(ends[1] ? ends[1] : ends[0], 1, most_of_all, most, &inner);
+    if (!fine)
+        return rh_fail(error, RH_ERROR_USAGE, "--%s: %s\nhelp: write --%s 256..4096, or a number",
+                       option, inner ? inner->message : "nothing is given", option);
+    if (*least > *most)
+        return rh_fail(error, RH_ERROR_USAGE, "--%s: %s ends below where it begins", option, text);
+    return true;
+}
+
+/* A range goes up by halves: 256, 384, 512, 768 ... and its end. */
+static bool read_sizes(Asking *q, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(q->a->sizes, ",", -1);
+    for (char **word = words; *word; word++) {
+        int64_t least, most;
+        if (!parse_range("gpus", *word, 1 << 22, &least, &most, error))
+            return false;
+        for (int64_t size = least; size <= most; size *= 2) {
+            add_size(q->sizes, size);
+            if (size % 2 == 0 && size / 2 * 3 <= most)
+                add_size(q->sizes, size / 2 * 3);
+        }
+        add_size(q->sizes, most);
+    }
+    if (q->sizes->len > SIZES_MAX)
+        return rh_fail(error, RH_ERROR_USAGE, "--gpus: %u sizes, at most %d", q->sizes->len,
+                       SIZES_MAX);
+    return true;
+}
+
+static bool read_batches(Asking *q, GError **error)
+{
+    int64_t sequence = MAX(q->a->sequence, 1);
+    q->goal.batch_least = MAX(STEP_TOKENS_LEAST / sequence, 1);
+    q->goal.batch_most = MAX(STEP_TOKENS_MOST / sequence, 1);
+    return !q->a->batches || parse_range("global-batch", q->a->batches, 1 << 28,
+                                         &q->goal.batch_least, &q->goal.batch_most, error);
+}
+
+/* A list of names parts at its commas; one-line platforms, which say "8x16", have commas of their own. */
+static bool read_platforms(Asking *q, GError **error)
+{
+    for (guint i = 0; i < q->a->platforms->len; i++) {
+        const char *text = g_ptr_array_index(q->a->platforms, i);
+        if (strchr(text, ':')) {
+            g_ptr_array_add(q->names, g_strdup(text));
+            continue;
+        }
+        g_auto(GStrv) words = g_strsplit(text, ",", -1);
+        for (char **word = words; *word; word++)
+            g_ptr_array_add(q->names, g_strdup(*word));
+    }
+    for (guint i = 0; i < q->names->len; i++)
+        for (guint k = 0; k < i; k++)
+            if (strcmp(q->names->pdata[i], q->names->pdata[k]) == 0)
+                return rh_fail(error, RH_ERROR_USAGE, "-p: %s is named twice",
+                               (char *)q->names->pdata[i]);
+    return true;
+}
+
+static bool read_question(Asking *q, GError **error)
+{
+    const RhArguments *a = q->a;
+    q->goal = (RhCapacityGoal){.tokens = a->tokens,
+                               .by_s = a->by_s,
+                               .budget_usd = a->budget_usd,
+                               .gap_frac = a->gap_frac,
+                               .risk_frac = a->risk_frac,
+                               .jobs = (int32_t)a->jobs};
+    if (a->tokens <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "--tokens: there is nothing to train on");
+    return read_platforms(q, error) && read_sizes(q, error) && read_batches(q, error);
+}
+
+/* --- prices: [PLATFORM=]PRICE[@YYYY-MM] --- */
+
+/* The last that speaks of the platform; NULL: none does. Points behind the name. */
+static const char *price_word(const Asking *q, const char *platform)
+{
+    const char *found = NULL;
+    size_t length = strlen(platform);
+    for (guint i = 0; i < q->a->prices->len; i++) {
+        const char *text = g_ptr_array_index(q->a->prices, i);
+        const char *equals = strrchr(text, '=');
+        if (!equals)
+            found = text;
+        else if ((size_t)(equals - text) == length && strncmp(text, platform, length) == 0)
+            found = equals + 1;
+    }
+    return found;
+}
+
+static bool is_date(const char *text)
+{
+    return g_regex_match_simple("^[0-9]{4}-(0[1-9]|1[0-2])$", text, 0, 0);
+}
+
+static bool check_prices(const Asking *q, GError **error)
+{
+    for (guint i = 0; i < q->a->prices->len; i++) {
+        const char *text = g_ptr_array_index(q->a->prices, i), *equals = strrchr(text, '=');
+        g_autofree char *name = equals ? g_strndup(text, (gsize)(equals - text)) : NULL;
+        g_autofree char *price = g_strdup(equals ? equals + 1 : text);
+        char *at = strchr(price, '@');
+        double usd = 0;
+        g_autoptr(GError) inner = NULL;
+        if (name && !g_ptr_array_find_with_equal_func(q->names, name, g_str_equal, NULL))
+            return rh_fail(error, RH_ERROR_USAGE, "--price %s: -p names no %s", text, name);
+        if (at && !is_date(at + 1))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--price %s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", text,
+                           at + 1);
+        if (at)
+            *at = 0;
+        if (!rh_quantity_parse(price, RH_QUANTITY_USD, &usd, &inner))
+            return rh_fail(error, RH_ERROR_USAGE, "--price %s: %s", text, inner->message);
+    }
+    return true;
+}
+
+/* The date that the user said a price is of, onto the fact. */
+static void date_price(RhInputs *in, const char *price)
+{
+    const char *at = price ? strchr(price, '@') : NULL;
+    if (at)
+        in->hardware->price_usd_per_gpu_hour.date = g_intern_string(at + 1);
+}
+
+/* --- cells --- */
+
+/* One platform at one size; whole nodes. */
+static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32_t gpus_per_node,
+                      GError **error)
+{
+    const char *price = price_word(q, platform);
+    g_autoptr(GPtrArray) sets = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < q->a->sets->len; i++)
+        g_ptr_array_add(sets, g_strdup(g_ptr_array_index(q->a->sets, i)));
+    if (price) {
+        g_autofree char *usd = g_strndup(price, strcspn(price, "@"));
+        g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", usd));
+    }
+    g_ptr_array_add(sets, g_strdup_printf("nodes=%" G_GINT64_FORMAT, gpus / gpus_per_node));
+    g_ptr_array_add(sets, NULL);
+    g_auto(GStrv) argv = rh_arguments_words(q->a->recorded);
+    RhInputsSpec spec = {.workload = q->a->workload,
+                         .platform = platform,
+                         .dtype = q->a->dtype,
+                         .stack = q->a->stack,
+                         .global_batch = q->goal.batch_most,
+                         .sequence = q->a->sequence,
+                         .gpus = gpus,
+                         .seed = q->a->seed,
+                         .sets = (const char *const *)sets->pdata,
+                         .argv = (const char *const *)argv};
+    RhInputs *in = rh_inputs_load(&spec, error);
+    if (in)
+        date_price(in, price);
+    return in;
+}
+
+static bool fill_cell(Asking *q, const char *platform, RhInputs *in, GError **error)
+{
+    RhCapacityCell cell;
+    RhCapacityGoal goal = q->goal;
+    goal.timeout_s = q->a->timeout_s > 0 ? rh_terminal_left_s(q->a->timeout_s) : 0;
+    goal.progress = rh_terminal_progress;
+    if (!rh_capacity_plan(&in->c, &goal, &cell, error))
+        return false;
+    cell.platform = platform;
+    g_array_append_val(q->cells, cell);
+    return true;
+}
+
+static bool fill_platform(Asking *q, const char *name, GError **error)
+{
+    int64_t last = 0;
+    g_autoptr(RhPlatform) bare = rh_platform_load(name, error);
+    if (!bare)
+        return false;
+    for (guint i = 0; i < q->sizes->len; i++) {
+        int64_t each = bare->gpus_per_node, size = g_array_index(q->sizes, int64_t, i);
+        size = (size + each - 1) / each * each;
+        if (size == last)
+            continue;
+        last = size;
+        RhInputs *in = load(q, name, size, bare->gpus_per_node, error);
+        if (!in)
+            return false;
+        g_ptr_array_add(q->inputs, in);
+        if (!fill_cell(q, name, in, error))
+            return false;
+    }
+    return true;
+}
+
+static bool check_budget(const Asking *q, GError **error)
+{
+    for (guint i = 0; q->goal.budget_usd > 0 && i < q->inputs->len; i++) {
+        const RhInputs *in = g_ptr_array_index(q->inputs, i);
+        if (in->hardware->price_usd_per_gpu_hour.value <= 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--budget: the price of %s is not known\nhelp: --price %s=2USD, or "
+                           "what you pay",
+                           g_array_index(q->cells, RhCapacityCell, i).platform,
+                           g_array_index(q->cells, RhCapacityCell, i).platform);
+    }
+    return true;
+}
+
+/* --- the answer --- */
+
+static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError **error)
+{
+    for (guint i = 0; i < q->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(q->a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_CSV        ? rh_report_capacity_csv(answer)
+                                : kind == RH_OUTPUT_MARKDOWN ? rh_report_capacity_markdown(answer)
+                                                             : rh_report_capacity_json(answer);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+static int show(Asking *q, GError **error)
+{
+    g_autofree const RhQuestion **questions = g_new0(const RhQuestion *, q->inputs->len + 1);
+    for (guint i = 0; i < q->inputs->len; i++)
+        questions[i] = &((const RhInputs *)q->inputs->pdata[i])->question;
+    RhCapacityAnswer answer = {.goal = &q->goal,
+                               .cells = q->cells,
+                               .questions = questions,
+                               .best = rh_capacity_judge(&q->goal, q->cells)};
+    RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)q->a->verbosity};
+    if (!write_files(q, &answer, error))
+        return 3;
+    g_autofree char *text =
+        q->a->json ? rh_report_capacity_json(&answer) : rh_report_capacity_text(&answer, &style);
+    fputs(text, stdout);
+    return answer.best >= 0 ? 0 : 1;
+}
+
+static int answer(Asking *q, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_NONE};
+    if (!rh_outputs_check(q->a->outputs, kinds, error) || !read_question(q, error) ||
+        !check_prices(q, error))
+        return 2;
+    for (guint i = 0; i < q->names->len; i++)
+        if (!fill_platform(q, g_ptr_array_index(q->names, i), error)) {
+            rh_terminal_progress_end();
+            return 3;
+        }
+    rh_terminal_progress_end();
+    return check_budget(q, error) ? show(q, error) : 2;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    Asking q = {.a = a,
+                .names = g_ptr_array_new_with_free_func(g_free),
+                .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+                .inputs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free),
+                .cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell))};
+    int status = answer(&q, error);
+    for (guint i = 0; i < q.cells->len; i++)
+        rh_capacity_cell_clear(&g_array_index(q.cells, RhCapacityCell, i));
+    g_array_unref(q.cells);
+    g_array_unref(q.sizes);
+    g_ptr_array_unref(q.inputs);
+    g_ptr_array_unref(q.names);
+    return status;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T", "how many tokens to train on",
+              .quantity = RH_QUANTITY_TOKENS, .required = true),
+    RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d", "the run may take so long",
+              .quantity = RH_QUANTITY_S),
+    RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "the run may cost so much",
+              .quantity = RH_QUANTITY_USD),
+    RH_OPTION(sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
+              "sizes, in steps of halves: a range, numbers, or both by commas", .required = true),
+    RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
+              "samples of a step: a range to choose from, or a number (4 to 16 M tokens)"),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of one sample; a picture is one",
+              .low = 1, .high = 1 << 28),
+    RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "[NAME=]USD[@MONTH]",
+              "a GPU-hour of the platform NAME, or of all, as dgx-h100=2.50USD@2026-11"),
+    RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
+              "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
+              .otherwise = "1%"),
+    RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
+              "how many of measured runs as full as a layout may have run out of memory",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
+    {0}};
+static const RhOption *const tables[] = {rh_options_clusters, own, rh_options_shared, NULL};
+
+const RhCommand rh_command_capacity = {
+    .name = "capacity",
+    .operands = "",
+    .summary = "which cluster, how much of it, by when, for how much?",
+    .about = "Plans the model on every platform at every size, with at most two batches of\n"
+             "the range (its largest, and the largest that the GPUs divide), and turns steps\n"
+             "into days, dollars and energy of the whole run.\n\n"
+             "The answer is the cheapest that ends --by the date; with a --budget alone the\n"
+             "soonest within it; without both the cheapest. Exit status 1 when nothing meets\n"
+             "them: then the soonest and the cheapest are named. Without prices GPU-hours\n"
+             "stand for money.\n\n"
+             "binds says what takes most of a step besides arithmetic: the network, the batch\n"
+             "(too few micro-batches for the pipeline), or memory (recomputation). A price is\n"
+             "called old when it is a year older than the newest figure of its platform.\n",
+    .examples = "rehearse capacity -w llama-3.1-70b --tokens 15T --by 60d --seq 8192 \\\n"
+                "    -p dgx-h100,dgx-b200 --gpus 256..4096 --price dgx-h100=2.4USD \\\n"
+                "    --price dgx-b200=3.9USD\n"
+                "rehearse capacity -w llama-3.1-8b --tokens 1T --budget 300k$ --seq 8192 \\\n"
+                "    -p dgx-h100 --gpus 64,128,576 --global-batch 512..1024 --price 2.4USD",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,199 @@
+#include "strategies/search/capacity.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus, int64_t batches[2])
+{
+    int64_t even = 0, enough = MAX(least, most - most / 8);
+    for (int64_t unit = gpus; unit >= 1 && even == 0; unit = unit % 2 == 0 ? unit / 2 : 0)
+        if (most / unit * unit >= enough)
+            even = most / unit * unit;
+    if (even == 0 || even == most) {
+        batches[0] = most;
+        return 1;
+    }
+    batches[0] = even;
+    batches[1] = most;
+    return 2;
+}
+
+/* --- one cell --- */
+
+static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
+{
+    const RhRehearsal *r = cell->r;
+    double rate = r->tokens_per_s_per_gpu * cell->c.job.gpus;
+    cell->seconds = goal->tokens / rate;
+    double steps = cell->seconds / r->step_time_s;
+    cell->usd = r->cost_usd * steps;
+    cell->energy_j = r->energy.total_j * steps;
+}
+
+/* The better of the cell's and the plan's best, a token; what a plan has not, no batch may have. */
+static void take_best(RhCapacityCell *cell, const RhCase *c, RhPlan *plan)
+{
+    cell->timed_out |= plan->timed_out;
+    if (plan->entries->len == 0) {
+        cell->too_large |= !plan->timed_out;
+        if (!cell->r && !cell->why)
+            cell->why = g_strdup(plan->timed_out ? "time was up" : "nothing fits in memory");
+        return;
+    }
+    const RhRehearsal *r = g_ptr_array_index(plan->entries, 0);
+    if (cell->r && cell->r->tokens_per_s_per_gpu >= r->tokens_per_s_per_gpu)
+        return;
+    rh_rehearsal_free(cell->r);
+    g_clear_pointer(&cell->why, g_free);
+    cell->r = g_ptr_array_steal_index(plan->entries, 0);
+    cell->c = *c;
+    cell->proved = plan->proved;
+}
+
+/* "48 does not ..." of "48 does not ...\nnote: ..." */
+static char *first_line(const char *message)
+{
+    return g_strndup(message, strcspn(message, "\n"));
+}
+
+bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,
+                      GError **error)
+{
+    int64_t batches[2];
+    int32_t count = rh_capacity_batches(goal->batch_least, goal->batch_most, c->job.gpus, batches);
+    RhCapacityCell cell = {.c = *c};
+    RhPlanOptions options = {.top = 1,
+                             .best_alone = true,
+                             .gap_frac = goal->gap_frac,
+                             .risk_frac = goal->risk_frac,
+                             .jobs = goal->jobs,
+                             .timeout_s = goal->timeout_s,
+                             .progress = goal->progress};
+    for (int32_t i = 0; i < count; i++) {
+        RhCase tried = *c;
+        tried.job.global_batch = batches[i];
+        g_autoptr(GError) inner = NULL;
+        g_autoptr(RhPlan) plan = rh_plan(&tried, &options, &inner);
+        if (plan) {
+            take_best(&cell, &tried, plan);
+        } else if (!g_error_matches(inner, RH_ERROR, RH_ERROR_USAGE)) {
+            g_propagate_error(error, g_steal_pointer(&inner));
+            rh_capacity_cell_clear(&cell);
+            return false;
+        } else if (!cell.r && !cell.why) {
+            cell.why = first_line(inner->message);
+        }
+    }
+    if (cell.r)
+        account(goal, &cell);
+    *out = cell;
+    return true;
+}
+
+void rh_capacity_cell_clear(RhCapacityCell *cell)
+{
+    rh_rehearsal_free(cell->r);
+    g_free(cell->why);
+    cell->r = NULL;
+    cell->why = NULL;
+}
+
+/* --- all of them --- */
+
+static RhCapacityCell *at(const GArray *cells, guint i)
+{
+    return &((RhCapacityCell *)(void *)cells->data)[i];
+}
+
+bool rh_capacity_priced(const GArray *cells)
+{
+    bool any = false;
+    for (guint i = 0; i < cells->len; i++) {
+        if (at(cells, i)->r && at(cells, i)->usd <= 0)
+            return false;
+        any |= at(cells, i)->r != NULL;
+    }
+    return any;
+}
+
+/* Money, or where it is not known of all, GPU-seconds. */
+static double price_of(const RhCapacityCell *cell, bool priced)
+{
+    return priced ? cell->usd : cell->seconds * cell->c.job.gpus;
+}
+
+/* The least of `key` among the cells with a layout, the sooner of equals. */
+static int32_t least(const GArray *cells, bool by_time, bool meeting)
+{
+    bool priced = rh_capacity_priced(cells);
+    int32_t best = -1;
+    double best_key = 0;
+    for (guint i = 0; i < cells->len; i++) {
+        const RhCapacityCell *cell = at(cells, i);
+        if (!cell->r || (meeting && !cell->meets))
+            continue;
+        double key = by_time ? cell->seconds : price_of(cell, priced);
+        bool sooner = best >= 0 && key == best_key && cell->seconds < at(cells, best)->seconds;
+        if (best < 0 || key < best_key || sooner) {
+            best = (int32_t)i;
+            best_key = key;
+        }
+    }
+    return best;
+}
+
+int32_t rh_capacity_soonest(const GArray *cells)
+{
+    return least(cells, true, false);
+}
+
+int32_t rh_capacity_cheapest(const GArray *cells)
+{
+    return least(cells, false, false);
+}
+
+/* Is `a` as good as `b` by time, money and energy, and better by one? What one of the two does not
+ * know decides nothing. */
+static bool dominates(const RhCapacityCell *a, const RhCapacityCell *b, bool priced)
+{
+    bool energies = a->energy_j > 0 && b->energy_j > 0;
+    double less[3] = {b->seconds - a->seconds, price_of(b, priced) - price_of(a, priced),
+                      energies ? b->energy_j - a->energy_j : 0};
+    bool better = false;
+    for (int i = 0; i < 3; i++) {
+        if (less[i] < 0)
+            return false;
+        better |= less[i] > 0;
+    }
+    return better;
+}
+
+static void mark_front(GArray *cells, bool priced)
+{
+    for (guint i = 0; i < cells->len; i++) {
+        RhCapacityCell *cell = at(cells, i);
+        cell->pareto = cell->r != NULL;
+        for (guint k = 0; k < cells->len && cell->pareto; k++)
+            cell->pareto = !at(cells, k)->r || !dominates(at(cells, k), cell, priced);
+    }
+}
+
+int32_t rh_capacity_judge(const RhCapacityGoal *goal, GArray *cells)
+{
+    const RhCapacityCell *smallest = NULL;
+    for (guint i = 0; i < cells->len; i++) {
+        RhCapacityCell *cell = at(cells, i);
+        if (!cell->r)
+            continue;
+        if (!smallest || strcmp(smallest->platform, cell->platform) != 0)
+            smallest = cell;
+        cell->efficiency_frac = cell->r->tokens_per_s_per_gpu / smallest->r->tokens_per_s_per_gpu;
+        bool in_time = goal->by_s <= 0 || cell->seconds <= goal->by_s;
+        bool within = goal->budget_usd <= 0 || (cell->usd > 0 && cell->usd <= goal->budget_usd);
+        cell->meets = in_time && within;
+    }
+    mark_front(cells, rh_capacity_priced(cells));
+    return least(cells, goal->budget_usd > 0 && goal->by_s <= 0, true);
+}

@@ -1,0 +1,55 @@
+#pragma once
+/* Capacity: how many tokens are to be trained, by when and for how much; which of several clusters and
+ * sizes, with which batch and layout, does it. A cell is one cluster at one size: its best batch and
+ * layout are found by the planner (plan.h), the rest is arithmetic:
+ *
+ *     seconds = tokens / (tokens a second)        USD = GPUs x hours x price
+ *     joules  = energy of a step x steps          steps = tokens / (batch x sequence)
+ *
+ * A batch is free within a range. What fails and is done again is not counted. */
+#include "strategies/search/plan.h"
+
+typedef struct {
+    double tokens;
+    double by_s;       /* 0: no date */
+    double budget_usd; /* 0: no budget */
+    int64_t batch_least, batch_most;
+    double gap_frac, risk_frac; /* of the planner */
+    int32_t jobs;
+    double timeout_s; /* of a cell; 0: none */
+    void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
+} RhCapacityGoal;
+
+typedef struct {
+    const char *platform; /* as it was asked for; borrowed */
+    RhCase c;             /* with the batch that was chosen; borrows what the given one did */
+    RhRehearsal *r;       /* owned; NULL: nothing fits, `why` */
+    char *why;            /* owned; NULL where `r` is not */
+    bool proved;          /* no kind of layout left is quicker by the gap */
+    bool too_large;       /* with a batch: layouts are legal, none fits */
+    bool timed_out;
+    double seconds, usd, energy_j; /* of the whole run; usd and energy_j 0: unknown */
+    double efficiency_frac; /* tokens a second and GPU over those of the platform's smallest size */
+    bool meets;             /* date and budget */
+    bool pareto; /* no other cell is as good by time, money and energy, and better by one */
+} RhCapacityCell;
+
+/* At most two batches of the range that a size is tried with: the largest, and within an eighth of that
+ * the largest that all of its GPUs, or a half, a quarter and so on of them, divide. Ascending; the
+ * count. */
+int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus, int64_t batches[2]);
+/* Plans the case with each batch and keeps the quickest a token; `platform` is left to the caller. False on errors that no other batch
+ * mends. */
+bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,
+                      GError **error);
+void rh_capacity_cell_clear(RhCapacityCell *cell);
+
+/* Fills in what cells are to each other (RhCapacityCell, those of one platform by ascending size):
+ * efficiency, meets, pareto. Returns the best that meets the goal: the cheapest; with a budget and no
+ * date the soonest. -1: none does. Where a cell has no price, GPU-hours stand for money. */
+int32_t rh_capacity_judge(const RhCapacityGoal *goal, GArray *cells);
+/* The soonest, and the cheapest, whatever the goal; -1: nothing fits anywhere. */
+int32_t rh_capacity_soonest(const GArray *cells);
+int32_t rh_capacity_cheapest(const GArray *cells);
+/* Is every cell that fits priced? */
+bool rh_capacity_priced(const GArray *cells);

@@ -1,0 +1,183 @@
+/* Capacity: whole runs from steps, by hand; and who is best. */
+#include "report/capacity.h"
+#include "strategies/search/capacity.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+/* --- batches --- */
+
+static void check_batches(int64_t least, int64_t most, int32_t gpus, int32_t count, int64_t a,
+                          int64_t b)
+{
+    int64_t batches[2] = {0, 0};
+    CU_ASSERT_EQUAL(rh_capacity_batches(least, most, gpus, batches), count);
+    CU_ASSERT_EQUAL(batches[0], a);
+    CU_ASSERT_EQUAL(batches[1], b);
+}
+
+static void batches_follow_the_gpus(void)
+{
+    check_batches(1024, 4096, 512, 1, 4096, 0);     /* a multiple already */
+    check_batches(1024, 4096, 576, 2, 4032, 4096);  /* 7 x 576 */
+    check_batches(1024, 2048, 1536, 2, 1920, 2048); /* 5 quarters: 1,536 is too few */
+    check_batches(2048, 2048, 576, 1, 2048, 0);     /* 64 x 32 */
+    check_batches(1024, 2000, 2560, 2, 1920, 2000); /* 3 quarters */
+    check_batches(7, 7, 4, 1, 7, 0);
+}
+
+static void batches_stay_in_the_range(void)
+{
+    for (int32_t gpus = 1; gpus <= 600; gpus++)
+        for (int64_t least = 1; least <= 97; least += 12)
+            for (int64_t most = least; most <= 260; most += 37) {
+                int64_t batches[2];
+                int32_t count = rh_capacity_batches(least, most, gpus, batches);
+                CU_ASSERT_EQUAL(batches[count - 1], most);
+                CU_ASSERT_TRUE(batches[0] >= least && batches[0] <= most);
+            }
+}
+
+/* --- cells --- */
+
+/* Tokens a second and GPU, and what a step costs, are given. */
+static RhCapacityCell cell(const char *platform, int32_t gpus, double seconds, double usd,
+                           double energy_j)
+{
+    RhCapacityCell made = {.platform = platform, .seconds = seconds, .usd = usd};
+    made.energy_j = energy_j;
+    made.c.job.gpus = gpus;
+    made.r = g_new0(RhRehearsal, 1);
+    made.r->tokens_per_s_per_gpu = 1e9 / seconds / gpus;
+    return made;
+}
+
+static GArray *cells_of(const RhCapacityCell *list, guint count)
+{
+    GArray *cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell));
+    g_array_set_clear_func(cells, (GDestroyNotify)rh_capacity_cell_clear);
+    g_array_append_vals(cells, list, count);
+    return cells;
+}
+
+static const RhCapacityCell *at(const GArray *cells, guint i)
+{
+    return &g_array_index(cells, RhCapacityCell, i);
+}
+
+static void the_goal_chooses(void)
+{
+    const RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6),
+                                   cell("a", 32, 400, 20, 9), cell("b", 8, 900, 30, 2)};
+    g_autoptr(GArray) cells = cells_of(list, 4);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 700}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 400}, cells), 2);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 399}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 15}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 9}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 950, .budget_usd = 30}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_soonest(cells), 2);
+    CU_ASSERT_EQUAL(rh_capacity_cheapest(cells), 0);
+    RH_CHECK_CLOSE(at(cells, 2)->efficiency_frac, 1000.0 * 8 / (400.0 * 32), 1e-12);
+    CU_ASSERT_EQUAL(at(cells, 3)->efficiency_frac, 1); /* the smallest of its own */
+}
+
+static void the_front_is_not_dominated(void)
+{
+    const RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6),
+                                   cell("a", 32, 600, 13, 6), cell("b", 8, 900, 30, 2),
+                                   cell("b", 16, 600, 12, 6) /* a tie: both stay */};
+    static const bool front[] = {true, true, false, true, true};
+    g_autoptr(GArray) cells = cells_of(list, 5);
+    rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells);
+    for (guint i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(at(cells, i)->pareto, front[i]);
+}
+
+static void without_prices_gpu_hours_stand_for_money(void)
+{
+    const RhCapacityCell list[] = {cell("a", 8, 1000, 10, 0), cell("b", 16, 490, 0, 0)};
+    g_autoptr(GArray) cells = cells_of(list, 2);
+    CU_ASSERT_FALSE(rh_capacity_priced(cells));
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 20}, cells), 0);
+}
+
+static void what_does_not_fit_is_nobodys_answer(void)
+{
+    RhCapacityCell none = {.platform = "a", .why = g_strdup("nothing fits in memory")};
+    g_autoptr(GArray) cells = cells_of(&none, 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_soonest(cells), -1);
+    CU_ASSERT_FALSE(at(cells, 0)->pareto);
+}
+
+/* --- plans --- */
+
+static void a_run_is_its_steps(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    k.platform->price_usd_per_gpu_hour.value = 2.5;
+    RhCapacityGoal goal = {
+        .tokens = 1e12, .batch_least = 16, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityCell found;
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, &error));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
+    CU_ASSERT_EQUAL(found.c.job.global_batch, 32);
+    double rate = 32 * 2048 / found.r->step_time_s;
+    RH_CHECK_CLOSE(found.seconds, 1e12 / rate, 1e-9);
+    RH_CHECK_CLOSE(found.usd, 8 * found.seconds / 3600 * 2.5, 1e-9);
+    RH_CHECK_CLOSE(found.energy_j, found.r->energy.total_j / found.r->step_time_s * found.seconds,
+                   1e-9);
+    CU_ASSERT_TRUE(found.proved);
+    RhPlanOptions options = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    CU_ASSERT_EQUAL(best->step_time_s, found.r->step_time_s);
+    rh_capacity_cell_clear(&found);
+}
+
+static void a_model_too_large_says_why(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
+    RhCapacityGoal goal = {
+        .tokens = 1e12, .batch_least = 32, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityCell found;
+    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, NULL));
+    CU_ASSERT_PTR_NULL(found.r);
+    CU_ASSERT_STRING_EQUAL(found.why, "nothing fits in memory");
+    rh_capacity_cell_clear(&found);
+}
+
+/* --- prices --- */
+
+static void a_price_ages_by_its_platforms_figures(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("aws-p4d", NULL); /* of 2023-01 */
+    CU_ASSERT_TRUE(rh_report_price_months(p) > RH_PRICE_MONTHS);
+    p->price_usd_per_gpu_hour.date = "2026-10";
+    CU_ASSERT_TRUE(rh_report_price_months(p) <= 1);
+    p->price_usd_per_gpu_hour.date = "2099-01";
+    CU_ASSERT_EQUAL(rh_report_price_months(p), 0);
+    p->price_usd_per_gpu_hour.date = "";
+    CU_ASSERT_EQUAL(rh_report_price_months(p), 0);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "capacity",
+        (RhTest[]){
+            {"batches_follow_the_gpus", batches_follow_the_gpus},
+            {"batches_stay_in_the_range", batches_stay_in_the_range},
+            {"the_goal_chooses", the_goal_chooses},
+            {"the_front_is_not_dominated", the_front_is_not_dominated},
+            {"without_prices_gpu_hours_stand_for_money", without_prices_gpu_hours_stand_for_money},
+            {"what_does_not_fit_is_nobodys_answer", what_does_not_fit_is_nobodys_answer},
+            {"a_run_is_its_steps", a_run_is_its_steps},
+            {"a_model_too_large_says_why", a_model_too_large_says_why},
+            {"a_price_ages_by_its_platforms_figures", a_price_ages_by_its_platforms_figures},
+            {0}});
+}

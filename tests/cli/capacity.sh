@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Which cluster, how much of it, by when, for how much; and what is refused.
+cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
+sed 's/"two-nodes"/"thinner"/; s/"400Gb/"100Gb/' two-nodes.json >thinner.json
+job=(-w tiny-llama.json --tokens 20B --seq 1024 -q)
+prices=(--price two-nodes.json=2USD@2026-10 --price thinner.json=1.5USD@2020-01)
+both=(-p 'two-nodes.json,thinner.json' "${job[@]}" --gpus 4..16 --global-batch 64)
+try() {
+    printf '$ rehearse capacity %s\n' "$*"
+    rehearse capacity "${job[@]}" "$@" 2>&1
+    echo "exit $?"
+}
+rehearse capacity "${both[@]}" "${prices[@]}" -o answer.json -o answer.csv -o answer.md
+echo "exit $?"
+cut -d, -f1-3 answer.csv
+sed -n 's/^  "\([a-z_]*\)":.*/\1/p' answer.json | tr '\n' ' '
+grep -A7 '"price"' answer.json | head -8
+head -3 answer.md
+rehearse capacity "${both[@]}" "${prices[@]}" --json -j 1 >again.json
+cmp answer.json again.json && echo 'the same bytes'
+rehearse capacity "${both[@]}" "${prices[@]}" --by 1s | head -3
+echo "exit ${PIPESTATUS[0]}"
+rehearse capacity "${both[@]}" --budget 100USD 2>&1 | tail -2
+echo "exit ${PIPESTATUS[0]}"
+for wrong in '--gpus 16..4' '--gpus many' '--gpus 8 --global-batch 0' '--gpus 8 --price 2' \
+    '--gpus 8 --price other.json=2USD' '--gpus 8 --price 2USD@May' '--gpus 8 --by 3' \
+    '--gpus 8 -p two-nodes.json' '--gpus 8 -p nobody.json' '--gpus 8 -o x.svg' '-v'; do
+    # shellcheck disable=SC2086
+    try -p two-nodes.json $wrong
+done
+rehearse capacity -w tiny-llama.json -p two-nodes.json --gpus 8 --seq 1024 --tokens 5X 2>&1
+echo "exit $?"
