@@ -7,12 +7,12 @@
 #include "cli/commands.h"
 #include "cli/explain_term.h"
 #include "cli/output.h"
+#include "cli/pictures.h"
 #include "cli/result.h"
 #include "cli/terminal.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/json_show.h"
-#include "report/page.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
 
@@ -24,6 +24,7 @@ typedef struct {
     int64_t rank;
     RhInputs *in;
     RhProgram *program;
+    RhRun *run; /* with its timeline, where it is to be drawn; else NULL */
     RhRehearsal *r;
     /* the answer; what the question does not ask for stays NULL */
     const RhCost *term;
@@ -35,13 +36,13 @@ typedef struct {
 
 /* Settles the layout first: a result is a file, and anybody may have edited it. */
 static RhRehearsal *rehearse(const RhInputs *in, const RhLayout *layout, int64_t seed,
-                             RhProgram **program, GError **error)
+                             RhProgram **program, RhRun **run, GError **error)
 {
-    RhEngineOptions options = {.seed = (uint64_t)seed};
+    RhEngineOptions options = {.seed = (uint64_t)seed, .timeline = run != NULL};
     RhLayout settled = *layout;
     if (!rh_inputs_settle_layout(in, &settled, error))
         return NULL;
-    return rh_rehearse(&in->c, &settled, &options, program, NULL, error);
+    return rh_rehearse(&in->c, &settled, &options, program, run, error);
 }
 
 static bool open_result(Explanation *e, GError **error)
@@ -59,7 +60,8 @@ static bool open_result(Explanation *e, GError **error)
         return false;
     if (changed)
         rh_terminal_hint("warning: an input changed since this result was written");
-    e->r = rehearse(e->in, &e->plan->r.layout, e->result->seed, &e->program, error);
+    e->r = rehearse(e->in, &e->plan->r.layout, e->result->seed, &e->program,
+                    rh_pictures_need_timeline(e->a->outputs) ? &e->run : NULL, error);
     if (!e->r)
         return false;
     if (fabs(e->r->step_time_s - e->plan->r.step_time_s) > 1e-6 * e->r->step_time_s) {
@@ -78,6 +80,7 @@ static void close_result(Explanation *e)
     g_free(e->illegal);
     rh_rehearsal_free(e->r);
     rh_program_free(e->program);
+    rh_run_free(e->run);
     rh_inputs_free(e->in);
     rh_result_free(e->result);
     g_string_free(e->out, TRUE);
@@ -123,7 +126,7 @@ static bool find_rank(Explanation *e, GError **error)
     if (!plan)
         return false;
     e->layout = plan->r.layout;
-    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, error);
+    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -169,7 +172,7 @@ static bool find_why_not(Explanation *e, GError **error)
         e->illegal = g_strdup(illegal->message);
         return true;
     }
-    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, error);
+    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -230,7 +233,7 @@ static bool find_what_if(Explanation *e, GError **error)
         e->layout.dp = 0;
     if (!rh_inputs_settle_layout(in, &e->layout, error))
         return false;
-    e->other = rehearse(in, &e->layout, e->result->seed, NULL, error);
+    e->other = rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -294,9 +297,19 @@ static char *answer_json(const Explanation *e)
 
 static bool write_files(const Explanation *e, const char *json, GError **error)
 {
+    g_auto(RhPictures) pictures = {0};
     g_autofree char *facts = rh_report_facts_json(&e->in->question);
     RhPage page = {.command = "explain", .answer = e->out->str, .json = json, .facts = facts};
-    return rh_outputs_write_page(e->a->outputs, &page, error);
+    if (e->run)
+        rh_pictures_draw_run(&pictures, e->program, e->run, e->r->memory_capacity_bytes);
+    for (guint i = 0; i < e->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(e->a->outputs, i);
+        g_autofree char *html =
+            rh_output_kind(path) == RH_OUTPUT_HTML ? rh_pictures_page(&pictures, page) : NULL;
+        if (!rh_output_write(path, html ? html : json, error))
+            return false;
+    }
+    return true;
 }
 
 static int run(const RhArguments *a, GError **error)

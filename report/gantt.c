@@ -39,7 +39,7 @@ static const struct {
                 [OPTIMIZER] = {"optimizer", 7},       [TENSOR] = {"tensor parallel", 2},
                 [DATA] = {"data parallel", 3},        [EXPERT] = {"expert parallel", 9},
                 [CONTEXT] = {"context parallel", 10}, [BUBBLE] = {"pipeline bubble", 6},
-                [TRANSFER] = {"transfers", 4},        [END] = {"waiting for the slowest", 5},
+                [TRANSFER] = {"transfers", 4},        [END] = {"waiting for the slower", 5},
                 [OTHERS] = {"everything else", 8}};
 
 static int ink_of_wait(int wait)
@@ -85,7 +85,7 @@ static int ink_of_piece(const RhCoursePiece *piece)
     case RH_PIECE_OPTIMIZER:
         return OPTIMIZER;
     case RH_PIECE_IDLE:
-        return ink_of_wait(piece->wait);
+        return piece->late ? END : ink_of_wait(piece->wait);
     case RH_PIECE_OTHER:
     case RH_PIECE_LAST:
     default:
@@ -116,6 +116,16 @@ static void add_box(GString *path, int64_t from, int64_t to, bool whole)
         whole ? 0 : (int)(BAR / 2), MAX(to - from, 1), whole ? (int)BAR : (int)(BAR / 2), from);
 }
 
+static void add_wait(Row *row, int ink, double *t_s, double duration_s)
+{
+    int64_t from = at(row, *t_s), to = at(row, *t_s + duration_s);
+    *t_s += duration_s;
+    if (to == from)
+        return;
+    add_box(row->strokes[ink].waits, from, to, false);
+    row->used[ink] = true;
+}
+
 /* Kernels first, then what the pass stood still for: together as long as the pass. */
 static void add_pass(Row *row, const RhCoursePiece *piece)
 {
@@ -127,13 +137,13 @@ static void add_pass(Row *row, const RhCoursePiece *piece)
     add_box(own->passes, at(row, piece->t_start_s), at(row, t_s), true);
     g_string_append_printf(own->batches, "%s%d", own->batches->len ? " " : "", piece->microbatch);
     row->used[ink_of_piece(piece)] = true;
+    double late_s =
+        piece->late_s; /* of the first wait that has so much: nearly always its only one */
     for (int w = 0; w < RH_WAIT_LAST; w++) {
-        int64_t from = at(row, t_s), to = at(row, t_s + piece->wait_s[w]);
-        t_s += piece->wait_s[w];
-        if (to == from)
-            continue;
-        add_box(row->strokes[ink_of_wait(w)].waits, from, to, false);
-        row->used[ink_of_wait(w)] = true;
+        double here_s = MIN(late_s, piece->wait_s[w]);
+        late_s -= here_s;
+        add_wait(row, END, &t_s, here_s);
+        add_wait(row, ink_of_wait(w), &t_s, piece->wait_s[w] - here_s);
     }
 }
 

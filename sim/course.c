@@ -96,26 +96,54 @@ static bool waits_for_stages(const Course *c, const RhTask *task)
     return m >= 0 && rh_role_meeting(c->meetings, m)->roles_count > 1;
 }
 
-/* What idle time that `cause` ended is booked on: the first *waited_s of it on *before, the rest on *wait. */
-static void book(const Course *c, int32_t cause, double gap_s, RhWait *before, double *waited_s,
-                 RhWait *wait)
+/* What idle time is booked on: first `before`, the rest on `wait`. */
+typedef struct {
+    RhWait before, wait;
+    double before_s, rest_s;
+    double late_from_s, late_s; /* within the rest: others of a collective had not come */
+} Booking;
+
+/* From when, and how long, the members of collectives waited for the last of them: of `cause`, and of
+ * those before it that ended since `t_start_s`. */
+static void find_late(const Course *c, int32_t cause, double t_start_s, Booking *b)
 {
-    *before = *wait = RH_WAIT_BUBBLE;
-    *waited_s = 0;
+    int32_t span = cause;
+    while (span != NONE && task_of(c->x, span)->kind == RH_TASK_COLLECTIVE &&
+           rh_spans_at(c->x, span)->t_end_s > t_start_s) {
+        int32_t own = c->cause[span];
+        double ready_s = own == NONE ? t_start_s : MAX(t_start_s, rh_spans_at(c->x, own)->t_end_s);
+        double late_s = MAX(rh_spans_at(c->x, span)->t_start_s - ready_s, 0);
+        if (late_s > 0)
+            b->late_from_s = ready_s;
+        b->late_s += late_s;
+        span = own;
+    }
+}
+
+/* Idle time from `t_start_s` to `t_end_s`, which `cause` ended. */
+static Booking book(const Course *c, int32_t cause, double t_start_s, double t_end_s)
+{
+    Booking b = {.before = RH_WAIT_BUBBLE, .wait = RH_WAIT_BUBBLE, .rest_s = t_end_s - t_start_s};
     if (cause == NONE)
-        return;
+        return b;
     const RhTask *task = task_of(c->x, cause);
-    double moved_s = MIN(gap_s, rh_spans_at(c->x, cause)->t_end_s - t_begun_s(c->x, cause));
     bool message = task->kind == RH_TASK_SEND || task->kind == RH_TASK_RECV;
     if (task->kind == RH_TASK_COPY)
-        *wait = RH_WAIT_COPY;
+        b.wait = RH_WAIT_COPY;
     else if (task->kind == RH_TASK_KERNEL && task->lane >= RH_LANE_LAST)
-        *wait = RH_WAIT_HOST;
-    else if (message || task->kind == RH_TASK_COLLECTIVE) {
-        *wait = message ? rh_lane_transfer(task->lane) : rh_lane_wait(task->lane);
-        *before = rh_lane_bubble(task->lane);
-        *waited_s = message || waits_for_stages(c, task) ? gap_s - moved_s : 0;
+        b.wait = RH_WAIT_HOST;
+    if (!message && task->kind != RH_TASK_COLLECTIVE)
+        return b;
+    b.wait = message ? rh_lane_transfer(task->lane) : rh_lane_wait(task->lane);
+    b.before = rh_lane_bubble(task->lane);
+    if (message || waits_for_stages(c, task)) {
+        double moved_s = rh_spans_at(c->x, cause)->t_end_s - t_begun_s(c->x, cause);
+        b.before_s = b.rest_s - MIN(b.rest_s, moved_s);
+        b.rest_s -= b.before_s;
+    } else {
+        find_late(c, cause, t_start_s, &b);
     }
+    return b;
 }
 
 /* --- passes --- */
@@ -130,9 +158,10 @@ static RhCoursePieceKind kind_of(const RhTask *task)
     return task->phase == RH_PHASE_OPTIMIZER ? RH_PIECE_OPTIMIZER : RH_PIECE_OTHER;
 }
 
-static void add_idle(Walk *w, RhWait wait, double t_start_s, double t_end_s)
+static void add_idle(Walk *w, RhWait wait, bool late, double t_start_s, double t_end_s)
 {
     RhCoursePiece idle = {.kind = RH_PIECE_IDLE,
+                          .late = late,
                           .wait = (uint8_t)wait,
                           .microbatch = NONE,
                           .t_start_s = t_start_s,
@@ -144,18 +173,23 @@ static void add_idle(Walk *w, RhWait wait, double t_start_s, double t_end_s)
 /* Idle from the last kernel to `t_s`, inside the pass or after it. */
 static void add_gap(const Course *c, Walk *w, int32_t cause, double t_s, RhCoursePiece *inside)
 {
-    double gap_s = t_s - w->t_end_s, waited_s;
-    RhWait before, wait;
-    if (gap_s <= 0)
+    if (t_s <= w->t_end_s)
         return;
-    book(c, cause, gap_s, &before, &waited_s, &wait);
+    Booking b = book(c, cause, w->t_end_s, t_s);
     if (inside) {
-        inside->wait_s[before] += waited_s;
-        inside->wait_s[wait] += gap_s - waited_s;
+        inside->wait_s[b.before] += b.before_s;
+        inside->wait_s[b.wait] += b.rest_s;
+        inside->late_s += b.late_s;
         return;
     }
-    add_idle(w, before, w->t_end_s, w->t_end_s + waited_s);
-    add_idle(w, wait, w->t_end_s + waited_s, t_s);
+    double t_rest_s = w->t_end_s + b.before_s;
+    add_idle(w, b.before, false, w->t_end_s, t_rest_s);
+    if (b.late_s > 0) {
+        add_idle(w, b.wait, false, t_rest_s, b.late_from_s);
+        add_idle(w, b.wait, true, b.late_from_s, b.late_from_s + b.late_s);
+        t_rest_s = b.late_from_s + b.late_s;
+    }
+    add_idle(w, b.wait, false, t_rest_s, t_s);
 }
 
 static void add_kernel(const Course *c, Walk *w, int32_t span)
@@ -193,7 +227,7 @@ static GArray *passes_of(const Course *c, int32_t performer, double t_end_s)
         int32_t last = g_array_index(spans, int32_t, spans->len - 1);
         double t_last_s = rh_spans_at(c->x, last)->t_end_s;
         add_gap(c, &w, last, t_last_s, NULL);
-        add_idle(&w, RH_WAIT_END, MAX(t_last_s, w.t_end_s), t_end_s);
+        add_idle(&w, RH_WAIT_END, false, MAX(t_last_s, w.t_end_s), t_end_s);
     }
     return w.passes;
 }

@@ -15,10 +15,12 @@ const char *rh_course_piece_name(RhCoursePieceKind kind);
 
 typedef struct {
     uint8_t kind, wait; /* RhCoursePieceKind; RhWait of RH_PIECE_IDLE */
+    bool late;          /* idle because another member of a collective came later: a straggler */
     int32_t microbatch; /* -1 = none */
     double t_start_s, t_end_s;
     double
         wait_s[RH_WAIT_LAST]; /* inside the pass, between its kernels; nothing of RH_PIECE_IDLE */
+    double late_s;            /* what of wait_s was waiting for members that came later */
 } RhCoursePiece;
 
 /* What the end of the step hung on: tasks of a performer, each begun when the one before had ended. */

@@ -126,6 +126,44 @@ static void the_chain_has_no_hole(void)
     }
 }
 
+static double late_s(const Fixture *f, int32_t rank)
+{
+    double sum_s = 0;
+    for (guint i = 0; i < f->course->passes->len; i++) {
+        const GArray *pieces = g_ptr_array_index(f->course->passes, i);
+        if (g_array_index(f->run->performers, RhPerformer, i).rank != rank)
+            continue;
+        for (guint n = 0; n < pieces->len; n++) {
+            const RhCoursePiece *piece = &g_array_index(pieces, RhCoursePiece, n);
+            sum_s += piece->late_s + (piece->late ? piece->t_end_s - piece->t_start_s : 0);
+        }
+    }
+    return sum_s;
+}
+
+/* Of four GPUs that share every matrix one works at half the pace: the others wait for it about half of the
+ * step, it for nobody. */
+static void who_is_late_is_told(void)
+{
+    Fixture f = {.k = train_kit("llama-3.2-1b", "h100-sxm:4x1", "megatron", 4, 1024)};
+    GError *error = NULL;
+    rh_platform_set(f.k.platform, "gpu.2.speed", "0.5", &error);
+    g_assert_no_error(error);
+    RhLayout layout = train_layout(&f.k, "tp4,mb1,recompute=none");
+    RhEngineOptions options = {.timeline = true};
+    f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, &error);
+    g_assert_no_error(error);
+    f.spans = rh_spans_new(f.program, f.run);
+    f.course = rh_course_new(f.spans);
+    CU_ASSERT_DOUBLE_EQUAL(late_s(&f, 2), 0, 1e-9);
+    CU_ASSERT_TRUE(late_s(&f, 0) > 0.25 * f.run->step_time_s);
+    CU_ASSERT_TRUE(late_s(&f, 0) < 0.5 * f.run->step_time_s);
+    clear(&f);
+    Fixture even = fixture("tp4,pp2,dp1,mb1,sp=on", 16);
+    CU_ASSERT_DOUBLE_EQUAL(late_s(&even, 0), 0, 1e-6 * even.run->step_time_s);
+    clear(&even);
+}
+
 /* Message by message a receiver stands there long before: that is the pipeline's, not the network's. */
 static void a_receiver_that_waits_is_no_transfer(void)
 {
@@ -174,6 +212,7 @@ int main(void)
                    {"waits_are_those_of_the_rehearsal", waits_are_those_of_the_rehearsal},
                    {"every_micro_batch_passes_twice", every_micro_batch_passes_twice},
                    {"the_chain_has_no_hole", the_chain_has_no_hole},
+                   {"who_is_late_is_told", who_is_late_is_told},
                    {"a_receiver_that_waits_is_no_transfer", a_receiver_that_waits_is_no_transfer},
                    {"memory_over_time_peaks_where_the_ledger_does",
                     memory_over_time_peaks_where_the_ledger_does},
