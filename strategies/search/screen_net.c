@@ -133,7 +133,7 @@ static bool blocks_lie_alike(const RhPlatform *p, const RhGrid *g)
 {
     int32_t apart = rh_grid_block_is_solid(g) ? rh_grid_block(g) : rh_grid_block_stride(g);
     bool fit = p->gpus_per_node % apart == 0 || apart % p->gpus_per_node == 0;
-    return fit && (p->mesh.gpus == 0 || apart % p->gpus_per_node == 0);
+    return fit && p->mesh.gpus == 0;
 }
 
 static void place(RhScreen *s, RhNet *n, const RhGrid *g)
