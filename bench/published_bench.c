@@ -34,10 +34,10 @@ static const Row rows[] = {
     {LLAMA3, "llama-3.1-405b", "llama3-roce", "megatron", 16384, 128, 131072, &rh_recipe_bf16,
      "tp8,cp16,pp16,vpp8,mb1,zero1,kv=gather", false, false, 380},
     /* 180 K H800-hours for 1e12 tokens are 1,543 tokens a second and GPU, of 250 GFLOP each: 19.9 s a
-       step. Its pp16 with DualPipe is this pp8 with twice the replicas (docs/model-strategies.md). The
+       step. Its pp16 with DualPipe is pp8 pairs of stages (docs/model-strategies.md). The
        module that predicts a token more (section 2.2) is not in the row. */
     {DEEPSEEK, "deepseek-v3", "hgx-h800:256", "hai-llm", 2048, 15360, 4096, &rh_recipe_fp8_block,
-     "tp1,pp8,dp256,ep64,mb1,zero1,dispatch=deepep,schedule=dualpipe-v,"
+     "tp1,pp8,dp256,ep64,mb1,zero1,dispatch=deepep,schedule=dualpipe,"
      "recompute=layernorm+mla_up_proj+moe_act",
      false, false, 386},
     {SC21, "gpt-1.7b", "selene", "megatron-2021", 32, 512, 2048, &rh_recipe_fp16, OLD "tp1,pp1",

@@ -327,13 +327,18 @@ static bool has_experts(const RhModel *model)
     return false;
 }
 
+static bool tries_schedule(const RhModel *model, RhPipelineKind kind)
+{
+    RhSchedulePurpose purpose = rh_pipeline_kind_purpose(kind);
+    return purpose == RH_FOR_ALL || (purpose == RH_FOR_EXPERTS && has_experts(model));
+}
+
 static bool next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)l;
     do
         ++*value;
-    while (*value <= knob->high && !has_experts(c->model) &&
-           rh_pipeline_kind_purpose((RhPipelineKind)*value) == RH_FOR_EXPERTS);
+    while (*value <= knob->high && !tries_schedule(c->model, (RhPipelineKind)*value));
     return *value <= knob->high;
 }
 

@@ -5,12 +5,13 @@
  *
  * A row: constant (RH_PIPELINE_...), object (rh_pipeline_...), name in text and JSON, title (NULL:
  * what else a title says tells it), how many chunks of the model a stage holds (vpp): one, two,
- * RH_CHUNKS_ANY above one; and for which models the search tries it: of any kind, or with experts. */
+ * RH_CHUNKS_ANY above one; and for which models the search tries it: of any kind, with experts, or where
+ * it is asked for. */
 #include <stdbool.h>
 #include <stdint.h>
 
 #define RH_CHUNKS_ANY 0
-typedef enum { RH_FOR_ALL, RH_FOR_EXPERTS } RhSchedulePurpose;
+typedef enum { RH_FOR_ALL, RH_FOR_EXPERTS, RH_FOR_THE_ASKING } RhSchedulePurpose;
 #define RH_PIPELINES(ROW)                                                                          \
     ROW(GPIPE, gpipe, "gpipe", "GPipe", 1, RH_FOR_ALL)                                             \
     ROW(1F1B, 1f1b, "1f1b", NULL, 1, RH_FOR_ALL)                                                   \
@@ -18,7 +19,8 @@ typedef enum { RH_FOR_ALL, RH_FOR_EXPERTS } RhSchedulePurpose;
     ROW(ZB_H1, zb_h1, "zb-h1", "ZB-H1", 1, RH_FOR_ALL)                                             \
     ROW(ZB_H2, zb_h2, "zb-h2", "ZB-H2", 1, RH_FOR_ALL)                                             \
     ROW(ZB_V, zb_v, "zb-v", "ZB-V", 2, RH_FOR_ALL)                                                 \
-    ROW(DUALPIPE_V, dualpipe_v, "dualpipe-v", "DualPipeV", 2, RH_FOR_EXPERTS)
+    ROW(DUALPIPE_V, dualpipe_v, "dualpipe-v", "DualPipeV", 2, RH_FOR_EXPERTS)                      \
+    ROW(DUALPIPE, dualpipe, "dualpipe", "DualPipe", 2, RH_FOR_THE_ASKING)
 typedef enum {
     RH_PIPELINE_NONE,
 #define RH_PIPELINE_CONSTANT(constant, ...) RH_PIPELINE_##constant,

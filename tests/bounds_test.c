@@ -224,7 +224,7 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     l.schedule =
         l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : (RhPipelineKind)(1 + draw(rng, RH_PIPELINE_LAST - 1));
     if (l.overlap == RH_OVERLAP_PAIRS && l.vpp == 1)
-        l.schedule = draw(rng, 2) ? RH_PIPELINE_1F1B : RH_PIPELINE_DUALPIPE_V;
+        l.schedule = DRAW(rng, RH_PIPELINE_1F1B, RH_PIPELINE_DUALPIPE_V, RH_PIPELINE_DUALPIPE);
     l.vpp = MAX(l.vpp, rh_pipeline_kind_chunks(l.schedule));
     draw_stages(rng, layers, &l);
     l = rh_train_canonical(c, &l);

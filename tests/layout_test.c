@@ -182,7 +182,8 @@ static void every_slot_runs_once_and_forward_comes_first(void)
                     CU_ASSERT_TRUE(most <= MIN(m, 2 * p - 1));
                 if (kind == RH_PIPELINE_ZB_V)
                     CU_ASSERT_TRUE(most <= MIN(2 * m, 2 * p));
-                if (kind == RH_PIPELINE_DUALPIPE_V) /* PP + 1 of the report, PP of its stages */
+                if (kind == RH_PIPELINE_DUALPIPE_V ||
+                    kind == RH_PIPELINE_DUALPIPE) /* PP + 1 of the report, PP of its stages */
                     CU_ASSERT_EQUAL(most, 2 * p + 1);
                 if (kind == RH_PIPELINE_GPIPE)
                     CU_ASSERT_EQUAL(most, m);

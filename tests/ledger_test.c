@@ -215,7 +215,8 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     drawn.overlap = (RhOverlap)gsl_rng_uniform_int(rng, RH_OVERLAP_LAST);
     if (l->pp > 1 && gsl_rng_uniform_int(rng, 4) == 0) {
         drawn.vpp = 2;
-        drawn.schedule = RH_PIPELINE_DUALPIPE_V;
+        drawn.schedule =
+            gsl_rng_uniform_int(rng, 2) ? RH_PIPELINE_DUALPIPE_V : RH_PIPELINE_DUALPIPE;
     }
     drawn = rh_train_canonical(&k->c, &drawn);
     if (rh_train_legal(&k->c, &drawn, NULL))

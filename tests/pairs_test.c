@@ -60,6 +60,42 @@ static void pairs_hide_what_their_halves_wait_for(void)
     }
 }
 
+/* The same slots; at the turn two replicas change outputs there and gradients back, a message each for every
+ * micro-batch. Where these cost nothing, the step is DualPipeV's. */
+static void dualpipe_goes_on_where_dualpipe_v_turns(void)
+{
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "h100-sxm:8x2,ib:400Gb/s", "bare", 64, 2048);
+    g_assert(rh_model_set(k.model, "layers", "8", NULL));
+    g_autoptr(RhProgram) turn = build(&k, "pp2,dp8,ep4,schedule=dualpipe-v"),
+                         cross = build(&k, "pp2,dp8,ep4,schedule=dualpipe");
+    double message = 2048.0 * 4096 * 2, turn_s, cross_s;
+    guint exchanges = 0;
+    for (guint i = 0; i < cross->tasks->len; i++) {
+        const RhTask *t = rh_program_task(cross, (int32_t)i);
+        if (t->kind != RH_TASK_COLLECTIVE || t->op != RH_OP_SHIFT)
+            continue;
+        int32_t pair[2];
+        exchanges++;
+        CU_ASSERT_EQUAL(t->role, 1);
+        CU_ASSERT_EQUAL(t->bytes, message);
+        CU_ASSERT_EQUAL(rh_program_group(cross, t->group)->size, 2);
+        rh_group_members(rh_program_group(cross, t->group), 8, pair);
+        CU_ASSERT_TRUE(pair[0] == 8 && pair[1] == 12); /* half of the replicas on */
+    }
+    CU_ASSERT_EQUAL(exchanges, 2 * 64 / 8);
+    CU_ASSERT_EQUAL(cross->tasks->len, turn->tasks->len + exchanges);
+    CU_ASSERT_TRUE(rh_critical_path_s(turn, k.c.platform, &turn_s, NULL));
+    CU_ASSERT_TRUE(rh_critical_path_s(cross, k.c.platform, &cross_s, NULL));
+    CU_ASSERT_TRUE(cross_s > turn_s && cross_s < 1.1 * turn_s);
+    RhLayout odd = rh_train_default(&k.c);
+    g_assert(rh_layout_parse("pp2,tp8,dp1,schedule=dualpipe", &odd, NULL));
+    odd = rh_train_canonical(&k.c, &odd);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE(rh_train_legal(&k.c, &odd, &error));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "dp=1 is odd"));
+}
+
 /* Layers beside layers; what has no counterpart alone, each once and in its order. */
 static void every_item_of_both_runs_once(void)
 {
@@ -117,8 +153,10 @@ int main(void)
 {
     return rh_test_main(
         "pairs",
-        (RhTest[]){{"pairs_hide_what_their_halves_wait_for", pairs_hide_what_their_halves_wait_for},
-                   {"every_item_of_both_runs_once", every_item_of_both_runs_once},
-                   {"pairs_need_a_schedule_that_has_them", pairs_need_a_schedule_that_has_them},
-                   {0}});
+        (RhTest[]){
+            {"pairs_hide_what_their_halves_wait_for", pairs_hide_what_their_halves_wait_for},
+            {"dualpipe_goes_on_where_dualpipe_v_turns", dualpipe_goes_on_where_dualpipe_v_turns},
+            {"every_item_of_both_runs_once", every_item_of_both_runs_once},
+            {"pairs_need_a_schedule_that_has_them", pairs_need_a_schedule_that_has_them},
+            {0}});
 }

@@ -262,11 +262,21 @@ static bool say_job(Way *w)
                                               : "is not given");
 }
 
+/* What is said of DualPipe counts its stages: a rank has two, and so do as many more (arXiv 2412.19437,
+ * section 3.2.1). Layouts count the pairs (docs/model-strategies.md). */
+static bool counts_stages(const Way *w)
+{
+    return strcmp(rh_case_cell(&w->way, RH_CASE_VPP), "dualpipe") == 0 &&
+           w->way.row->whole[RH_CASE_PP] % 2 == 0;
+}
+
 static void append_degree(const Way *w, GString *text, RhCaseColumn column)
 {
-    if (w->way.row->whole[column] > 0)
-        g_string_append_printf(text, ",%s%" G_GINT64_FORMAT, rh_case_column_name(column),
-                               w->way.row->whole[column]);
+    int64_t degree = w->way.row->whole[column];
+    if (counts_stages(w))
+        degree = column == RH_CASE_PP ? degree / 2 : column == RH_CASE_DP ? 2 * degree : degree;
+    if (degree > 0)
+        g_string_append_printf(text, ",%s%" G_GINT64_FORMAT, rh_case_column_name(column), degree);
 }
 
 /* Chunks are a number; another word names a schedule. */

@@ -174,7 +174,7 @@ static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     key->v[RH_SCREEN_KEY_GIVEN] =
-        4 * schedule->pairs + 2 * schedule->turns + schedule->splits_backward;
+        8 * schedule->crosses + 4 * schedule->pairs + 2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
     return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
 }
@@ -439,7 +439,8 @@ static const RhFlowSet *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *ke
 {
     bool one = rh_train_microbatches(s->c, l) == 1;
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    key->v[RH_SCREEN_KEY_GIVEN] = 4 * schedule->turns + 2 * schedule->splits_backward + one;
+    key->v[RH_SCREEN_KEY_GIVEN] =
+        8 * schedule->crosses + 4 * schedule->turns + 2 * schedule->splits_backward + one;
     RhFlowSet *set = memo_get(&s->flows, key);
     if (!set)
         set = memo_add(&s->flows, key, g_new0(RhFlowSet, 1));

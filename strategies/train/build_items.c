@@ -96,6 +96,14 @@ static int32_t collective(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, d
     return rh_program_add_task(b->program, task, preds, count);
 }
 
+int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
+                          const char *label)
+{
+    int32_t preds[RH_BUILD_PREDS_MAX], count = rh_build_waits(b, true, preds);
+    b->now->pending_count = 0;
+    return collective(b, lane, group, op, bytes, &(RhRouting){0}, label, preds, count);
+}
+
 /* Adds task i of an item's pass; `ids` are the program's numbers of those before. */
 static int32_t item_task(RhBuild *b, const RhItemTask *t, int32_t bundle, const int32_t *ids)
 {

@@ -54,6 +54,9 @@ void rh_build_wait_for(RhBuild *b, int32_t task); /* the next kernel does; -1: n
 RhTask rh_build_task(const RhBuild *b, RhTaskKind kind, RhLane lane, const char *label);
 /* What is pending, and the half's last kernel when `behind_last`; returns how many. */
 int32_t rh_build_waits(const RhBuild *b, bool behind_last, int32_t *preds);
+/* Waits for what is pending and the half's last kernel; the task's number. */
+int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
+                          const char *label);
 void rh_build_memory(RhBuild *b, RhMemoryUse use, double bytes);
 void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label);
 void rh_build_item(RhBuild *b, int32_t index, RhSlotPass pass);

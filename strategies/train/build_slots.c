@@ -52,11 +52,32 @@ static int32_t stage_beside(const RhBuild *b, int32_t g, bool on)
     return stage == b->script->stage ? -1 : stage;
 }
 
+/* Does the output of model chunk g, or its gradient, change places with that of the twin? It would stay on
+ * the stage otherwise. */
+static bool crosses(const RhBuild *b, int32_t g, bool on)
+{
+    int32_t other = on ? g + 1 : g - 1, chunks = b->layout->pp * b->layout->vpp;
+    return rh_pipeline_of(b->layout)->crosses && other >= 0 && other < chunks &&
+           stage_beside(b, g, on) < 0;
+}
+
+/* Each has what the other one's next chunk, or the one before, waits for. */
+static void cross(RhBuild *b, const RhSlot *slot, int32_t g)
+{
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t to = back ? g - 1 : g + 1;
+    b->recvs[back][to * b->microbatches + slot->microbatch] = rh_build_exchange(
+        b, rh_train_send_lane(rh_pipeline_of(b->layout), slot), RH_GROUP_TWINS, RH_OP_SHIFT,
+        b->messages[MIN(g, to)], back ? "exchange gradients" : "exchange activations");
+}
+
 /* Gradients of weights stay where they are: nothing comes in, nothing goes out. */
 static void receive(RhBuild *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
     int32_t from = stage_beside(b, g, back);
+    if (slot->pass != RH_SLOT_BACKWARD_WEIGHT && crosses(b, g, back))
+        rh_build_wait_for(b, b->recvs[back][g * b->microbatches + slot->microbatch]);
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0)
         return;
     RhLane lane = rh_train_receive_lane(rh_pipeline_of(b->layout), slot);
@@ -70,6 +91,8 @@ static void send(RhBuild *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
     int32_t to = stage_beside(b, g, !back);
+    if (slot->pass != RH_SLOT_BACKWARD_WEIGHT && crosses(b, g, !back))
+        cross(b, slot, g);
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0)
         return;
     b->sends[back][g * b->microbatches + slot->microbatch] =

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
 /* Dimensions from the innermost out. */
@@ -33,6 +34,7 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
     [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
+    [RH_GROUP_TWINS] = {.label = "twins"},
     [RH_GROUP_TIED] = {.label = "tied", .joins = true, .ends = true},
     [RH_GROUP_MODEL] = {.label = "model", .joins = true},
     [RH_GROUP_ALL] = {.label = "all", .joins = true},
@@ -73,6 +75,9 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
         int32_t both = rh_train_expert_tensor(l) * l->ep;
         return (Interval){1, MAX(l->tp, rh_train_spreads_experts(l) ? both : 1)};
     }
+    case RH_GROUP_TWINS:
+        return rh_pipeline_of(l)->crosses ? (Interval){l->tp * l->cp * l->dp / 2, 2}
+                                          : (Interval){1, 1};
     case RH_GROUP_ALL:
         return (Interval){1, l->tp * l->cp * l->dp};
     case RH_GROUP_TIED:

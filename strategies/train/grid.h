@@ -28,6 +28,7 @@ typedef enum {
     RH_GROUP_EXPERT_TENSOR,
     RH_GROUP_EXPERT,
     RH_GROUP_EXPERT_DATA,
+    RH_GROUP_TWINS, /* two replicas that feed one pipeline from both its ends */
     RH_GROUP_TIED,  /* first and last stage: both hold a tied model's matrix */
     RH_GROUP_MODEL, /* of all stages, the ranks that hold one replica of the model between them */
     RH_GROUP_ALL,   /* every rank */

@@ -156,7 +156,7 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
-            "zb-v and dualpipe-v have vpp=2, and they alone",
+            "zb-v, dualpipe-v and dualpipe have vpp=2, and they alone",
             l->vpp, rh_pipeline_kind_name(l->schedule));
     if (l->vpp > 1 && l->pp == 1)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
@@ -171,6 +171,11 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "schedule=%s needs %d micro-batches for each of pp: %" G_GINT64_FORMAT
                        " micro-batches, pp=%d",
                        rh_pipeline_kind_name(l->schedule), least, m, l->pp);
+    if (rh_pipeline_of(l)->crosses && l->dp % 2 != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "schedule=%s feeds pipelines from both ends, two replicas each: dp=%d is odd",
+            rh_pipeline_kind_name(l->schedule), l->dp);
     int64_t split = 0;
     for (int32_t i = 0; i < l->stage_layers_count; i++)
         split += l->stage_layers[i];

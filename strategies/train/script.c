@@ -280,6 +280,8 @@ double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
             if (items->pass[RH_ITEM_HEAD][pass].tasks)
                 sum += tasks_of_slots(s, items, chunk, pass, m);
     }
+    if (rh_pipeline_of(l)->crosses && s->stage == l->pp - 1)
+        sum += 2.0 * (double)m; /* exchanges with the twin */
     return sum;
 }
 

@@ -11,7 +11,7 @@
  * backwards of both, of which the latter ones keep their weights back; j times such weights and a
  * backward; the weights that are left. The pipeline's PP are the 2p chunks: with F&B for a pair, B for a
  * whole backward, its bubble is (PP/2 - 1) (F&B + B - 3 W). */
-#include "strategies/train/schedules/schedule.h"
+#include "strategies/train/schedules/dualpipe.h"
 
 typedef struct {
     RhSlot *slots;
@@ -69,7 +69,7 @@ static void last_backwards(Writer *w, int32_t count)
         (i < count ? backward : data)(w, 1 - i % 2);
 }
 
-static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
+void rh_dualpipe_order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
 {
     (void)v;
     Writer w = {.slots = slots};
@@ -98,19 +98,18 @@ static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
 }
 
 /* Of a pair that takes as long as its two would one after another. */
-static double bubble_frac(int32_t p, int32_t v, int64_t m, const double *pass_s)
+double rh_dualpipe_bubble_frac(int32_t p, int32_t v, int64_t m, const double pass_s[RH_SLOT_PASSES])
 {
     double f = pass_s[RH_SLOT_FORWARD], b = pass_s[RH_SLOT_BACKWARD_DATA],
            w = pass_s[RH_SLOT_BACKWARD_WEIGHT];
     return (p - 1) * (f + 2 * b - w) / (v * (double)m * (f + b + w));
 }
 
-const RhPipelineSchedule rh_pipeline_dualpipe_v = {
-    .splits_backward = true,
-    .turns = true,
-    .pairs = true,
-    .settles = true,
-    .rounds_least = 2,
-    .order = order,
-    .bubble = "(pp - 1) (F&B + B - 2 W) / (2 m (F + B + W)), F&B at most F + B + W",
-    .bubble_frac = bubble_frac};
+const RhPipelineSchedule rh_pipeline_dualpipe_v = {.splits_backward = true,
+                                                   .turns = true,
+                                                   .pairs = true,
+                                                   .settles = true,
+                                                   .rounds_least = 2,
+                                                   .order = rh_dualpipe_order,
+                                                   .bubble = RH_DUALPIPE_BUBBLE,
+                                                   .bubble_frac = rh_dualpipe_bubble_frac};

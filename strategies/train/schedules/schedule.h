@@ -30,6 +30,7 @@ typedef struct {
 typedef struct RhPipelineSchedule {
     bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
     bool turns;           /* odd chunks run from the last stage to the first */
+    bool crosses;         /* where it turns, outputs change places with those of another replica */
     bool in_rounds;       /* m must be a multiple of p */
     bool pairs;           /* has slots that run beside others */
     int32_t rounds_least; /* m must be at least so many times p */
