@@ -108,6 +108,18 @@ static void append_tiers(GString *line, const RhServiceResult *r)
             100 * (double)r->tokens_loaded[RH_CACHE_TIER_NVME] / prompts, load);
 }
 
+static void append_scaling(GString *out, const RhServiceResult *r)
+{
+    if (!r->scales)
+        return;
+    g_autofree char *start = seconds(r->start_s), *there = rh_text_number(r->gpu_s / 3600, 4);
+    g_autofree char *line = g_strdup_printf(
+        "%d servers at most, %d started in %s each; GPUs were there for %s hours, %.3g in the mean",
+        r->replicas_most, r->starts, start, there, r->gpu_s / fmax(r->duration_s, 1e-9));
+    g_string_append(out, "scaling:  ");
+    rh_text_wrap(out, line, 10, 79);
+}
+
 static void append_servers(GString *out, const RhServiceResult *r)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
@@ -153,6 +165,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_levels(out, o, q->slos);
     append_counts(out, q, r, o);
     append_servers(out, r);
+    append_scaling(out, r);
     g_string_append(out,
                     "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
     if (!style->saved_as)

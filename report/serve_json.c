@@ -116,6 +116,9 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_int(w, "host_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_HOST]);
     rh_json_put_int(w, "nvme_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_NVME]);
     rh_json_put_number(w, "load_s", r->load_s);
+    rh_json_put_number(w, "gpu_s", r->gpu_s);
+    rh_json_put_int(w, "replicas_most_count", r->replicas_most);
+    rh_json_put_int(w, "starts_count", r->starts);
     rh_put_outcome(w, o, question->slos);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);

@@ -90,6 +90,8 @@ static const char *unsaid(const Words *w, const RhDeployment *d)
             return "attention data parallelism: see the server's own documentation";
         if (d->pools[p].cache == RH_CACHE_FP8 && !w->cache_fp8)
             return "the cache's format goes into the server's configuration file";
+        if (d->pools[p].scale > 0)
+            return "who adds and removes replicas is not the server";
         if (d->pools[p].weights != RH_WEIGHTS_GPU)
             return "where weights lie is the server's own configuration";
         if (d->pools[p].draft > 0)

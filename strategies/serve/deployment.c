@@ -14,6 +14,8 @@ static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 #define DEGREE_MAX 1024
 #define COUNT_MAX  (1 << 20)
 
+/* rh_scalers, in their order. */
+static const char *const scale_names[] = {"off", "ongoing", NULL};
 static const char *const weights_names[] = {"gpu", "host", "nvme", NULL};
 
 const RhPoolKey rh_pool_keys[] = {
@@ -56,6 +58,13 @@ const RhPoolKey rh_pool_keys[] = {
      RH_WEIGHTS_LAST - 1, RH_WEIGHTS_GPU, offsetof(RhPool, weights), weights_names},
     {"resident", "resident=40", "% of streamed weights that stay on the GPU", 0, 100, 0,
      offsetof(RhPool, resident), NULL},
+    {"scale", "scale=ongoing",
+     "whether replicas come and go with the load; ongoing: by requests under way (Ray Serve)", 0, 1,
+     0, offsetof(RhPool, scale), scale_names},
+    {"least", "least=2", "replicas that are there at all times, with scale", 1, COUNT_MAX, 1,
+     offsetof(RhPool, least), NULL},
+    {"target", "target=16", "requests of a replica, with scale (target_ongoing_requests)", 0,
+     COUNT_MAX, 0, offsetof(RhPool, target), NULL},
     {"host", "host=256",
      "GiB of host memory that a server's cache puts prompts in which it has no room for", 0,
      1 << 20, 0, offsetof(RhPool, host), NULL},

@@ -78,5 +78,7 @@ RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch);
 double rh_iterations_weight_bytes(const RhIterations *it);
 double rh_iterations_token_bytes(const RhIterations *it);
 double rh_iterations_sequence_bytes(const RhIterations *it);
-double rh_iterations_streamed_bytes(const RhIterations *it);      /* weights that lie elsewhere */
+double rh_iterations_streamed_bytes(const RhIterations *it); /* weights that lie elsewhere */
+/* To bring the weights that stay to the GPUs, from drives where there are some. */
+double rh_iterations_weights_s(const RhIterations *it);
 const RhPlatform *rh_iterations_platform(const RhIterations *it); /* with the server's profile */

@@ -56,20 +56,27 @@ static void sum_memory(RhIterations *it)
 #define LAYERS_AT_ONCE 2
 
 /* A stream reaches a part of its link; streams on one link share it, and those of a node its drives. */
-static void stream_weights(RhIterations *it)
+static double weights_rate(const RhIterations *it, bool drives)
 {
     const RhPlatform *p = it->platform;
     int32_t on_node = MIN(rh_pool_gpus(&it->pool), p->gpus_per_node);
     double link = p->host_bytes_per_s.value, sharers = fmax(p->host_gpus_per_link.value, 1);
-    bool drives = it->pool.weights == RH_WEIGHTS_NVME;
     double frac = drives ? it->server->stream_nvme_frac.value : it->server->stream_host_frac.value;
     double rate = fmin(link * frac, link / fmin(sharers, on_node));
-    if (drives)
-        rate = fmin(rate, p->nvme_bytes_per_s.value / on_node);
+    return drives ? fmin(rate, p->nvme_bytes_per_s.value / on_node) : rate;
+}
+
+static void stream_weights(RhIterations *it)
+{
     double layer = it->weight_bytes / it->model->layers_count;
     it->streamed_bytes = it->weight_bytes * (1 - it->pool.resident / 100.0);
-    it->stream_s = it->streamed_bytes / rate;
+    it->stream_s = it->streamed_bytes / weights_rate(it, it->pool.weights == RH_WEIGHTS_NVME);
     it->weight_bytes += fmin(LAYERS_AT_ONCE * layer, it->streamed_bytes) - it->streamed_bytes;
+}
+
+double rh_iterations_weights_s(const RhIterations *it)
+{
+    return it->weight_bytes / weights_rate(it, it->platform->nvme_bytes_per_s.value > 0);
 }
 
 double rh_iterations_streamed_bytes(const RhIterations *it)

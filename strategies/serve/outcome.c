@@ -240,7 +240,8 @@ RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
     slos = slos ? slos : &no_slos;
     count_requests(result, slos, &out);
     out.tokens_per_s = (double)out.tokens_out * per_s;
-    out.tokens_per_s_per_gpu = out.tokens_per_s / MAX(result->gpus, 1);
+    out.tokens_per_s_per_gpu = result->scales ? (double)out.tokens_out / result->gpu_s
+                                              : out.tokens_per_s / MAX(result->gpus, 1);
     out.cost_usd_per_token =
         out.tokens_out > 0 ? result->cost_usd / (double)out.tokens_out : (double)NAN;
     out.request_rate_per_s = (double)out.completed_count * per_s;

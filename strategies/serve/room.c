@@ -82,6 +82,7 @@ RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const R
     room.cache_bytes = cache_bytes(s->server, pool, &room);
     double blocks = block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
     room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
+    room.start_s = s->server->start_s.value + rh_iterations_weights_s(it);
     room.tokens = (int64_t)room.blocks * s->server->block_tokens;
     return room;
 }

@@ -12,6 +12,7 @@ typedef struct {
     double cache_bytes;                     /* what is left: at least 0 */
     int32_t blocks;                         /* of a whole replica */
     int64_t tokens;                         /* that they hold */
+    double start_s;                         /* of a replica: weights and all (scaling.h) */
     double tier_tokens[RH_CACHE_TIER_LAST]; /* that slower memory holds, of a whole replica */
     double tier_s[RH_CACHE_TIER_LAST];      /* to load one from there */
 } RhServiceRoom;

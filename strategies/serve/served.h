@@ -63,7 +63,11 @@ typedef struct {
     bool remembers; /* there are prompts that begin alike, and caches that know */
     double kv_peak_frac,
         busy_frac; /* of blocks, of the fullest replica; of time, of the mean one */
-    int32_t gpus;
+    int32_t gpus;  /* at most */
+    double gpu_s;  /* that GPUs were there */
+    bool scales;   /* replicas came and went: */
+    int32_t replicas_most, starts;
+    double start_s;  /* of a replica, the slowest pool's */
     double cost_usd; /* of these GPUs for so long; NaN: the platform has no price */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;

@@ -27,6 +27,7 @@ static const struct {
     {"memory", RH_QUANTITY_FRAC, offsetof(RhServer, memory_frac), 0.01, 1},
     {"reserve", RH_QUANTITY_BYTES, offsetof(RhServer, reserve_bytes), 0, 1e12},
     {"rank_reserve", RH_QUANTITY_BYTES, offsetof(RhServer, rank_reserve_bytes), 0, 1e12},
+    {"start", RH_QUANTITY_S, offsetof(RhServer, start_s), 0, 1e5},
     {"stream_host", RH_QUANTITY_FRAC, offsetof(RhServer, stream_host_frac), 0.01, 1},
     {"stream_nvme", RH_QUANTITY_FRAC, offsetof(RhServer, stream_nvme_frac), 0.01, 1},
     {"logits", RH_QUANTITY_BYTES, offsetof(RhServer, logit_bytes), 0, 1000},

@@ -36,15 +36,16 @@ typedef struct {
     RhFact
         stream_host_frac; /* of the rate of the link to the host's memory, what streamed weights reach */
     RhFact stream_nvme_frac; /* the same of weights that come from drives through it */
-    RhFact logit_bytes;      /* of a word and a sequence, while a token is drawn */
-    RhMemoryOf memory_of;    /* what memory_frac is a fraction of */
-    int32_t block_tokens;    /* of the cache */
-    int32_t batch, chunk;    /* defaults of a deployment */
-    int32_t stream_tokens;   /* the client is sent so many at a time */
-    RhCacheFormat cache;     /* default; AUTO: as the model's activations */
-    bool reduce_norms;       /* sums over tensor ranks, residual sums and norms are one kernel */
-    bool reduce_norms_new;   /* ... on devices of Blackwell's generation alone */
-    bool prefix;             /* the cache remembers prompts, where a deployment does not say */
+    RhFact start_s;        /* until it serves, weights aside: processes, compiled kernels, graphs */
+    RhFact logit_bytes;    /* of a word and a sequence, while a token is drawn */
+    RhMemoryOf memory_of;  /* what memory_frac is a fraction of */
+    int32_t block_tokens;  /* of the cache */
+    int32_t batch, chunk;  /* defaults of a deployment */
+    int32_t stream_tokens; /* the client is sent so many at a time */
+    RhCacheFormat cache;   /* default; AUTO: as the model's activations */
+    bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
+    bool reduce_norms_new; /* ... on devices of Blackwell's generation alone */
+    bool prefix;           /* the cache remembers prompts, where a deployment does not say */
     /* Where experts are spread over groups of attention: kernels that send tokens to them, for at most
      * `few_tokens` of a rank and for more. NULL: the library's collectives. */
     const RhExchanger *exchange_few, *exchange_many;

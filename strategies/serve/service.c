@@ -1,32 +1,11 @@
-#include "strategies/serve/service.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "sim/events.h"
-#include "strategies/serve/prompts.h"
-#include "strategies/serve/replica.h"
-#include "strategies/serve/router.h"
-#include "strategies/serve/scheduler.h"
+#include "strategies/serve/service_private.h"
 
 #define MIB 1048576.0
-
-typedef struct {
-    RhPool pool; /* settled */
-    RhIterations *iterations;
-    RhServiceRoom room;
-    RhReplica **replicas;
-    int64_t turn;
-} Stage;
-
-struct RhService {
-    RhServing serving;
-    RhDeployment deployment;
-    const RhRouter *router;
-    Stage stages[RH_POOLS_MAX];
-};
 
 /* --- Making: what fits --- */
 
@@ -51,7 +30,7 @@ static bool check_draft(const RhPool *pool, GError **error)
 
 static bool open_stage(RhService *service, int32_t p, GError **error)
 {
-    Stage *stage = &service->stages[p];
+    RhServiceStage *stage = &service->stages[p];
     const RhServing *s = &service->serving;
     stage->pool = settled(&service->deployment.pools[p], s->server);
     if (!check_draft(&stage->pool, error))
@@ -60,6 +39,8 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
     if (!stage->iterations)
         return false;
     stage->room = rh_service_room_of(s, &stage->pool, stage->iterations);
+    if (!rh_scaling_check(&stage->pool, error))
+        return false;
     if (!rh_service_tiers(s, &stage->pool, stage->iterations, &stage->room, error))
         return false;
     if (stage->room.blocks > 0)
@@ -114,55 +95,22 @@ RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 
 /* --- Running --- */
 
-typedef enum { SENT, COMES, ENDS, MOVES } EventKind;
+typedef enum { SENT, COMES, ENDS, MOVES, LOOKS, STARTS } EventKind;
 
-/* Replicas are numbered through all pools. */
-typedef struct {
-    RhService *service;
-    const RhRequests *requests;
-    const RhClient *client;
-    RhServiceResult *result;
-    RhEvents *events;
-    const RhPrompts *prompts; /* which begin alike; NULL: none are known to */
-    int32_t *turn_before;     /* by request: of its session; -1: none */
-    int32_t *next_turn;       /* the same */
-    bool *held_back;     /* by request: its time came before the answer to the turn before it */
-    int32_t next;        /* request to be sent, of a closed loop */
-    int32_t *request_at; /* by request: the replica that it goes to */
-    int64_t *end_of;     /* by replica: number of the event that ends its work */
-    GArray *ended;       /* int32_t: work space */
-    const RhCarrier *carrier; /* of keys and values between pools */
-    int32_t *flows_of;        /* by request: how many of its are under way */
-    int32_t flows;            /* of all */
-} Clock;
-
-static Stage *stage_of(const Clock *c, int32_t replica, int32_t *inside)
-{
-    RhService *s = c->service;
-    bool first = replica < s->stages[0].pool.replicas;
-    *inside = first ? replica : replica - s->stages[0].pool.replicas;
-    return &s->stages[first ? 0 : 1];
-}
-
-static RhReplica *replica_of(const Clock *c, int32_t replica)
+static RhReplica *replica_of(const RhServiceClock *c, int32_t replica)
 {
     int32_t inside;
-    Stage *stage = stage_of(c, replica, &inside);
+    RhServiceStage *stage = rh_service_stage(c, replica, &inside);
     return stage->replicas[inside];
 }
 
-static RhServed *served_of(const Clock *c, int32_t request)
-{
-    return &g_array_index(c->result->served, RhServed, request);
-}
-
-static void send(Clock *c, int32_t request, double t_s)
+static void send(RhServiceClock *c, int32_t request, double t_s)
 {
     rh_events_add(c->events, t_s, SENT, request);
 }
 
 /* Of a closed loop: a client that is free begins with what nobody has begun. */
-static void begin_next(Clock *c, double t_s)
+static void begin_next(RhServiceClock *c, double t_s)
 {
     int32_t count = (int32_t)c->requests->list->len;
     while (c->next < count && c->turn_before[c->next] >= 0)
@@ -172,10 +120,11 @@ static void begin_next(Clock *c, double t_s)
 }
 
 /* It was answered, or refused: whoever waits for that goes on. */
-static void on_over(Clock *c, int32_t request, double t_s)
+static void on_over(RhServiceClock *c, int32_t request, double t_s)
 {
     int32_t next = c->next_turn[request];
     bool closed = c->client->at_once > 0;
+    c->over++;
     t_s += c->client->turnaround_s;
     if (next >= 0 && (closed || c->held_back[next]))
         send(c, next, t_s);
@@ -183,7 +132,7 @@ static void on_over(Clock *c, int32_t request, double t_s)
         begin_next(c, t_s);
 }
 
-static void work(Clock *c, int32_t number, double t_s)
+static void work(RhServiceClock *c, int32_t number, double t_s)
 {
     RhReplica *r = replica_of(c, number);
     double s = rh_replica_begin(r, t_s);
@@ -191,27 +140,31 @@ static void work(Clock *c, int32_t number, double t_s)
         c->end_of[number] = rh_events_add(c->events, t_s + s, ENDS, number);
 }
 
-static void refuse(Clock *c, int32_t request, double t_s)
+static void refuse(RhServiceClock *c, int32_t request, double t_s)
 {
-    served_of(c, request)->outcome = RH_SERVED_REFUSED;
+    rh_service_served(c, request)->outcome = RH_SERVED_REFUSED;
     on_over(c, request, t_s);
 }
 
-static void choose(Clock *c, int32_t request, int32_t pool)
+static void choose(RhServiceClock *c, int32_t request, int32_t pool)
 {
-    Stage *stage = &c->service->stages[pool];
-    int32_t chosen =
-        c->service->router->choose(stage->replicas, stage->pool.replicas, stage->turn++, request);
+    RhServiceStage *stage = &c->service->stages[pool];
+    int32_t count = stage->pool.replicas;
+    const int32_t *places = NULL;
+    RhReplica *const *serving =
+        stage->scaling ? rh_scaling_serving(stage->scaling, &count, &places) : stage->replicas;
+    int32_t chosen = c->service->router->choose(serving, count, stage->turn++, request);
+    chosen = places ? places[chosen] : chosen;
     rh_replica_expect(stage->replicas[chosen], request);
     c->request_at[request] = chosen + (pool > 0 ? c->service->stages[0].pool.replicas : 0);
 }
 
 /* Nobody goes on with a talk before the answer is there. */
-static bool comes_too_early(Clock *c, int32_t request, double t_s)
+static bool comes_too_early(RhServiceClock *c, int32_t request, double t_s)
 {
     if (c->turn_before[request] < 0)
         return false;
-    const RhServed *before = served_of(c, c->turn_before[request]);
+    const RhServed *before = rh_service_served(c, c->turn_before[request]);
     double earliest_s = before->t_end_s + c->client->turnaround_s;
     c->held_back[request] = before->outcome == RH_SERVED_UNFINISHED;
     if (earliest_s > t_s)
@@ -219,17 +172,17 @@ static bool comes_too_early(Clock *c, int32_t request, double t_s)
     return c->held_back[request] || earliest_s > t_s;
 }
 
-static void on_sent(Clock *c, int32_t request, double t_s)
+static void on_sent(RhServiceClock *c, int32_t request, double t_s)
 {
     if (comes_too_early(c, request, t_s))
         return;
-    served_of(c, request)->t_arrive_s = t_s;
+    rh_service_served(c, request)->t_arrive_s = t_s;
     choose(c, request, 0);
     rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, COMES, request);
 }
 
 /* A run under way ends with its current iteration, so that the newcomer is seen after it. */
-static void on_comes(Clock *c, int32_t request, double t_s, bool read)
+static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
 {
     int32_t number = c->request_at[request];
     RhReplica *r = replica_of(c, number);
@@ -245,25 +198,26 @@ static void on_comes(Clock *c, int32_t request, double t_s, bool read)
     c->end_of[number] = rh_events_add(c->events, begun_s + s, ENDS, number);
 }
 
-static int32_t first_gpu(const Clock *c, int32_t replica)
+static int32_t first_gpu(const RhServiceClock *c, int32_t replica)
 {
     return rh_deployment_first_gpu(&c->service->deployment, replica);
 }
 
 /* Of a prompt, from each GPU that read it. */
-static double moved_bytes(const Clock *c, int32_t request)
+static double moved_bytes(const RhServiceClock *c, int32_t request)
 {
     const RhIterations *iterations = c->service->stages[0].iterations;
-    return rh_iterations_token_bytes(iterations) * served_of(c, request)->input_tokens +
+    return rh_iterations_token_bytes(iterations) * rh_service_served(c, request)->input_tokens +
            rh_iterations_sequence_bytes(iterations);
 }
 
 /* Keys and values of a prompt go to where its tokens are made: a part from each GPU of one replica, to the
  * GPUs of the other in turn. */
-static bool move(Clock *c, int32_t request, double t_s, GError **error)
+static bool move(RhServiceClock *c, int32_t request, double t_s, GError **error)
 {
-    int32_t from = served_of(c, request)->replica, to = c->request_at[request], inside;
-    const Stage *source = stage_of(c, from, &inside), *target = stage_of(c, to, &inside);
+    int32_t from = rh_service_served(c, request)->replica, to = c->request_at[request], inside;
+    const RhServiceStage *source = rh_service_stage(c, from, &inside),
+                         *target = rh_service_stage(c, to, &inside);
     int32_t ranks = rh_pool_gpus(&source->pool), there = rh_pool_gpus(&target->pool);
     double bytes = moved_bytes(c, request);
     for (int32_t i = 0; i < ranks; i++)
@@ -275,13 +229,13 @@ static bool move(Clock *c, int32_t request, double t_s, GError **error)
     return true;
 }
 
-static void on_flow(Clock *c, const RhCarried *carried)
+static void on_flow(RhServiceClock *c, const RhCarried *carried)
 {
     int32_t request = carried->who;
     c->flows--;
     if (--c->flows_of[request] > 0)
         return;
-    RhServed *served = served_of(c, request);
+    RhServed *served = rh_service_served(c, request);
     if (c->result->moves) {
         RhServedMove move = {
             request,      served->replica,        c->request_at[request], -served->t_transfer_s,
@@ -293,9 +247,9 @@ static void on_flow(Clock *c, const RhCarried *carried)
     on_comes(c, request, carried->t_s, true);
 }
 
-static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
+static void on_left(RhServiceClock *c, int32_t request, int32_t number, double t_s)
 {
-    RhServed *served = served_of(c, request);
+    RhServed *served = rh_service_served(c, request);
     bool moves = number < c->service->stages[0].pool.replicas &&
                  c->service->deployment.pools_count > 1 && served->output_tokens > 1;
     if (moves) {
@@ -310,7 +264,7 @@ static void on_left(Clock *c, int32_t request, int32_t number, double t_s)
     }
 }
 
-static void on_ends(Clock *c, const RhTimedEvent *event)
+static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
 {
     int32_t number = event->who;
     if (c->end_of[number] != event->number)
@@ -324,7 +278,38 @@ static void on_ends(Clock *c, const RhTimedEvent *event)
 
 #define LOOKS_EVERY 1024 /* events: at the clock */
 
-static bool on_event(Clock *c, const RhTimedEvent *event, GError **error)
+/* --- Replicas that come and go --- */
+
+static void look_at_loads(RhServiceClock *c, int32_t pool, double t_s)
+{
+    RhServiceStage *stage = &c->service->stages[pool];
+    g_array_set_size(c->ended, 0);
+    rh_scaling_look(stage->scaling, t_s, c->ended);
+    for (guint i = 0; i < c->ended->len; i++)
+        rh_events_add(c->events, t_s + stage->room.start_s, STARTS,
+                      g_array_index(c->ended, int32_t, i) +
+                          (pool > 0 ? c->service->stages[0].pool.replicas : 0));
+    if (c->over < c->requests->list->len)
+        rh_events_add(c->events, t_s + rh_scaling_look_s(stage->scaling), LOOKS, pool);
+}
+
+static void on_started(RhServiceClock *c, int32_t number)
+{
+    int32_t inside;
+    const RhServiceStage *stage = rh_service_stage(c, number, &inside);
+    rh_scaling_started(stage->scaling, inside);
+}
+
+static void open_scaling(RhServiceClock *c, int32_t pool)
+{
+    RhServiceStage *stage = &c->service->stages[pool];
+    if (stage->pool.scale == 0)
+        return;
+    stage->scaling = rh_scaling_new(stage->replicas, &stage->pool, stage->room.start_s);
+    rh_events_add(c->events, rh_scaling_look_s(stage->scaling), LOOKS, pool);
+}
+
+static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **error)
 {
     if (event->kind == MOVES)
         return move(c, event->who, event->t_s, error);
@@ -332,13 +317,17 @@ static bool on_event(Clock *c, const RhTimedEvent *event, GError **error)
         on_sent(c, event->who, event->t_s);
     else if (event->kind == ENDS)
         on_ends(c, event);
+    else if (event->kind == LOOKS)
+        look_at_loads(c, event->who, event->t_s);
+    else if (event->kind == STARTS)
+        on_started(c, event->who);
     else
         on_comes(c, event->who, event->t_s, false);
     return true;
 }
 
 /* What is on its way arrives, or the next event happens. */
-static bool go_on(Clock *c, bool *over, GError **error)
+static bool go_on(RhServiceClock *c, bool *over, GError **error)
 {
     RhTimedEvent event;
     RhCarried carried = {.who = -1};
@@ -354,7 +343,7 @@ static bool go_on(Clock *c, bool *over, GError **error)
     return true;
 }
 
-static bool run_events(Clock *c, GError **error)
+static bool run_events(RhServiceClock *c, GError **error)
 {
     RhDeadline deadline = rh_deadline_in(c->client->timeout_s);
     bool over = false;
@@ -370,7 +359,7 @@ static bool run_events(Clock *c, GError **error)
 
 /* --- Before and after --- */
 
-static void link_turns(Clock *c)
+static void link_turns(RhServiceClock *c)
 {
     guint count = c->requests->list->len;
     g_autoptr(GHashTable) latest = g_hash_table_new(NULL, NULL); /* session + 1 -> request + 1 */
@@ -387,7 +376,7 @@ static void link_turns(Clock *c)
     }
 }
 
-static void begin(Clock *c)
+static void begin(RhServiceClock *c)
 {
     const GArray *list = c->requests->list;
     for (guint i = 0; i < list->len; i++) {
@@ -413,21 +402,11 @@ static int32_t longest_of(const RhModel *model)
     return (int32_t)MIN(learned ? model->positions : 1 << 30, 1 << 30);
 }
 
-/* States of linear mixers are of the whole prompt: its beginning cannot be taken from them. */
-static bool remembers(const Clock *c, const Stage *stage)
-{
-    const RhPool *pool = &stage->pool;
-    if (!c->prompts || rh_iterations_sequence_bytes(stage->iterations) > 0)
-        return false;
-    return pool->prefix == RH_PREFIX_AUTO ? c->service->serving.server->prefix
-                                          : pool->prefix == RH_PREFIX_ON;
-}
-
-static void open_replicas(Clock *c)
+static void open_replicas(RhServiceClock *c)
 {
     int32_t number = 0;
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
-        Stage *stage = &c->service->stages[p];
+        RhServiceStage *stage = &c->service->stages[p];
         stage->turn = 0;
         stage->replicas = g_new0(RhReplica *, stage->pool.replicas);
         for (int32_t i = 0; i < stage->pool.replicas; i++, number++) {
@@ -438,7 +417,7 @@ static void open_replicas(Clock *c)
                                   .blocks = stage->room.blocks,
                                   .number = number,
                                   .requests = c->requests,
-                                  .prompts = remembers(c, stage) ? c->prompts : NULL,
+                                  .prompts = rh_service_remembers(c, stage) ? c->prompts : NULL,
                                   .served = c->result->served,
                                   .gaps = c->result->gaps,
                                   .works = c->result->works,
@@ -448,54 +427,9 @@ static void open_replicas(Clock *c)
             memcpy(spec.tier_s, stage->room.tier_s, sizeof spec.tier_s);
             stage->replicas[i] = rh_replica_new(&spec);
         }
+        open_scaling(c, p);
     }
     c->end_of = g_new0(int64_t, number);
-}
-
-static void close_replicas(Clock *c)
-{
-    RhServiceResult *result = c->result;
-    int32_t replicas = 0;
-    double busy_s = 0;
-    for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
-        Stage *stage = &c->service->stages[p];
-        for (int32_t i = 0; i < stage->pool.replicas; i++, replicas++) {
-            RhReplicaCounts counts = rh_replica_counts(stage->replicas[i]);
-            result->iterations_stepped += counts.iterations_stepped;
-            result->iterations_skipped += counts.iterations_skipped;
-            result->tokens_in += counts.tokens_in;
-            result->tokens_out += counts.tokens_out;
-            result->tokens_found += counts.tokens_found;
-            for (int t = 0; t < RH_CACHE_TIER_LAST; t++)
-                result->tokens_loaded[t] += counts.tokens_loaded[t];
-            result->load_s += counts.load_s;
-            result->tiers |= stage->pool.host > 0 || stage->pool.nvme > 0;
-            result->remembers |= remembers(c, stage);
-            result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
-            busy_s += counts.busy_s;
-            rh_replica_free(stage->replicas[i]);
-        }
-        g_clear_pointer(&stage->replicas, g_free);
-    }
-    if (result->duration_s > 0)
-        result->busy_frac = busy_s / (result->duration_s * replicas);
-}
-
-static void sum_up(Clock *c)
-{
-    double first_s = HUGE_VAL, last_s = 0;
-    for (guint i = 0; i < c->result->served->len; i++) {
-        const RhServed *served = served_of(c, (int32_t)i);
-        first_s = fmin(first_s, served->t_arrive_s);
-        if (served->outcome == RH_SERVED_DONE)
-            last_s = fmax(last_s, served->t_end_s);
-    }
-    c->result->duration_s = fmax(last_s - first_s, 0);
-    c->result->gpus = rh_deployment_gpus(&c->service->deployment);
-    double price_per_s = c->service->serving.platform->price_usd_per_gpu_hour.value / 3600;
-    c->result->cost_usd =
-        price_per_s > 0 ? price_per_s * c->result->gpus * c->result->duration_s : (double)NAN;
-    close_replicas(c);
 }
 
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
@@ -520,24 +454,24 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     g_autofree bool *held_back = g_new0(bool, requests->list->len);
     g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, service->serving.server->block_tokens);
     g_auto(RhCarrier) own = rh_carrier_own(service->serving.platform);
-    Clock c = {.service = service,
-               .requests = requests,
-               .client = client,
-               .result = result,
-               .events = events,
-               .request_at = request_at,
-               .prompts = prompts,
-               .turn_before = turn_before,
-               .next_turn = next_turn,
-               .held_back = held_back,
-               .carrier = client->carrier ? client->carrier : &own,
-               .flows_of = flows_of,
-               .ended = ended};
+    RhServiceClock c = {.service = service,
+                        .requests = requests,
+                        .client = client,
+                        .result = result,
+                        .events = events,
+                        .request_at = request_at,
+                        .prompts = prompts,
+                        .turn_before = turn_before,
+                        .next_turn = next_turn,
+                        .held_back = held_back,
+                        .carrier = client->carrier ? client->carrier : &own,
+                        .flows_of = flows_of,
+                        .ended = ended};
     link_turns(&c);
     open_replicas(&c);
     begin(&c);
     bool whole = run_events(&c, error);
-    sum_up(&c);
+    rh_service_sum_up(&c);
     g_free(c.end_of);
     if (!whole)
         g_clear_pointer(&result, rh_service_result_free);
