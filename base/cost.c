@@ -32,12 +32,17 @@ const RhCost *rh_cost_find(const RhCost *root, const char *name)
     return NULL;
 }
 
+RhCost *rh_cost_scaled(const RhCost *root, double factor)
+{
+    RhCost *copy = rh_cost_new(root->name, root->value_s * factor, root->source);
+    for (guint i = 0; i < root->children->len; i++)
+        g_ptr_array_add(copy->children, rh_cost_scaled(root->children->pdata[i], factor));
+    return copy;
+}
+
 RhCost *rh_cost_copy(const RhCost *root)
 {
-    RhCost *copy = rh_cost_new(root->name, root->value_s, root->source);
-    for (guint i = 0; i < root->children->len; i++)
-        g_ptr_array_add(copy->children, rh_cost_copy(root->children->pdata[i]));
-    return copy;
+    return rh_cost_scaled(root, 1);
 }
 
 bool rh_cost_check(const RhCost *root, double tolerance_frac)

@@ -19,6 +19,8 @@ RhCost *rh_cost_add(RhCost *parent, const char *name, double value_s,
 const RhCost *rh_cost_find(const RhCost *root,
                            const char *name); /* depth first by name; NULL when absent */
 RhCost *rh_cost_copy(const RhCost *root);
+RhCost *rh_cost_scaled(const RhCost *root,
+                       double factor); /* a copy, every value times the factor */
 /* True when every inner node equals the sum of its children within `tolerance_frac`. */
 bool rh_cost_check(const RhCost *root, double tolerance_frac);
 void rh_cost_free(RhCost *root);

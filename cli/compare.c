@@ -72,8 +72,20 @@ static void append_inputs(GString *out, const Side *a, const Side *b)
         g_string_append(out, "  the platform's contents differ\n");
 }
 
-static void append_figures(GString *out, const RhRehearsal *a, const RhRehearsal *b)
+/* A row of what a side gets for what it uses; "-" where that is not known of one. */
+static void worth_row(RhTable *table, const char *what, double a, double b)
 {
+    g_autofree char *left = a > 0 ? rh_text_count(llround(a)) : g_strdup("-");
+    g_autofree char *right = b > 0 ? rh_text_count(llround(b)) : g_strdup("-");
+    if (a > 0 || b > 0)
+        rh_table_rowf(table, "%s|%s|%s", what, left, right);
+}
+
+static void append_figures(GString *out, const RhComparedSide *side_a, const RhComparedSide *side_b)
+{
+    const RhRehearsal *a = side_a->r, *b = side_b->r;
+    g_autofree char *per_usd = g_strdup_printf("%s/USD", rh_report_unit(a->pictures));
+    g_autofree char *per_kwh = g_strdup_printf("%s/kWh", rh_report_unit(a->pictures));
     g_autofree char *layout_a = rh_layout_title(&a->layout);
     g_autofree char *layout_b = rh_layout_title(&b->layout);
     g_autofree char *step_a = rh_quantity_format(a->step_time_s, RH_QUANTITY_S, 4);
@@ -86,43 +98,13 @@ static void append_figures(GString *out, const RhRehearsal *a, const RhRehearsal
     rh_table_rowf(table, "step|%s|%s", step_a, step_b);
     rh_table_rowf(table, "MFU|%.1f %%|%.1f %%", 100 * a->mfu_frac, 100 * b->mfu_frac);
     rh_table_rowf(table, "%s/s/GPU|%s|%s", rh_report_unit(a->pictures), tokens_a, tokens_b);
+    worth_row(table, per_usd, rh_compared_tokens_per_usd(side_a),
+              rh_compared_tokens_per_usd(side_b));
+    worth_row(table, per_kwh, rh_compared_tokens_per_kwh(side_a),
+              rh_compared_tokens_per_kwh(side_b));
     rh_table_rowf(table, "memory, GiB|%.1f|%.1f", a->memory.peak_bytes / 1073741824.0,
                   b->memory.peak_bytes / 1073741824.0);
     rh_table_append(table, out, "  ");
-}
-
-static char *comparison(const Side *a, const Side *b)
-{
-    const RhRehearsal *x = &a->plan->r, *y = &b->plan->r;
-    GString *out = g_string_new(NULL);
-    double less_s = y->step_time_s - x->step_time_s;
-    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
-    if (less_s == 0)
-        g_string_append(out, "A and B take the same time\n");
-    else
-        g_string_append_printf(out, "A is %s a step (%.1f %%) %s than B\n", size,
-                               100 * fabs(less_s) / y->step_time_s,
-                               less_s > 0 ? "faster" : "slower");
-    append_inputs(out, a, b);
-    append_figures(out, x, y);
-    if (x->costs && y->costs) {
-        g_string_append_c(out, '\n');
-        rh_report_versus(out, "A", x, "B", y);
-    }
-    return g_string_free(out, FALSE);
-}
-
-/* Two timelines, of a rehearsal and a real run, say. */
-static int compare_timelines(const char *a_path, const char *b_path, GError **error)
-{
-    g_autoptr(GArray) a = rh_timeline_read(a_path, error);
-    g_autoptr(GArray) b = a ? rh_timeline_read(b_path, error) : NULL;
-    if (!b)
-        return 3;
-    g_autoptr(RhOverlay) overlay = rh_overlay_new(a, b);
-    g_autofree char *text = rh_report_overlay_text(overlay);
-    fputs(text, stdout);
-    return 0;
 }
 
 static RhComparedSide compared(const Side *side)
@@ -142,6 +124,87 @@ static RhComparedSide compared(const Side *side)
                             .seed = r->seed,
                             .sets = (const char *const *)r->sets,
                             .r = &side->plan->r};
+}
+
+/* "12 % fewer dollars"; nothing where it is not known of both. */
+static void add_share(GString *out, double a, double b, const char *less, const char *more)
+{
+    if (a <= 0 || b <= 0)
+        return;
+    double frac = a / b - 1;
+    g_string_append_printf(out, ", %.1f %% %s", 100 * fabs(frac), frac < 0 ? less : more);
+}
+
+/* Steps of other sizes: what a token takes. */
+static void append_tokens(GString *out, const RhComparedSide *a, const RhComparedSide *b)
+{
+    double gpu_s = rh_compared_gpu_s_per_token(a) / rh_compared_gpu_s_per_token(b) - 1;
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "A takes %.1f %% %s GPU-seconds a token than B", 100 * fabs(gpu_s),
+                    gpu_s < 0 ? "fewer" : "more");
+    add_share(line, rh_compared_tokens_per_usd(b), rh_compared_tokens_per_usd(a), "less money",
+              "more money");
+    add_share(line, rh_compared_tokens_per_kwh(b), rh_compared_tokens_per_kwh(a), "less energy",
+              "more energy");
+    rh_text_wrap(out, line->str, 2, 79);
+}
+
+static void append_step(GString *out, const RhRehearsal *a, const RhRehearsal *b)
+{
+    double less_s = b->step_time_s - a->step_time_s;
+    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
+    if (less_s == 0)
+        g_string_append(out, "A and B take the same time\n");
+    else
+        g_string_append_printf(out, "A is %s a step (%.1f %%) %s than B\n", size,
+                               100 * fabs(less_s) / b->step_time_s,
+                               less_s > 0 ? "faster" : "slower");
+}
+
+static void append_terms(GString *out, const RhComparedSide *a, const RhComparedSide *b)
+{
+    if (!a->r->costs || !b->r->costs)
+        return;
+    g_string_append_c(out, '\n');
+    if (rh_compared_alike(a, b)) {
+        rh_report_versus(out, "A", a->r, "B", b->r);
+        return;
+    }
+    g_autoptr(RhCost) x =
+        rh_cost_scaled(a->r->costs, 1e6 * (double)a->gpus / rh_compared_step_tokens(a));
+    g_autoptr(RhCost) y =
+        rh_cost_scaled(b->r->costs, 1e6 * (double)b->gpus / rh_compared_step_tokens(b));
+    rh_report_versus_trees(
+        out, a->r->pictures ? "GPU-seconds of 1e6 samples" : "GPU-seconds of 1e6 tokens", "all",
+        "A", x, "B", y);
+}
+
+static char *comparison(const Side *a, const Side *b)
+{
+    RhComparedSide x = compared(a), y = compared(b);
+    GString *out = g_string_new(NULL);
+    bool rates = x.r->tokens_per_s_per_gpu > 0 && y.r->tokens_per_s_per_gpu > 0;
+    if (rates && !rh_compared_alike(&x, &y))
+        append_tokens(out, &x, &y);
+    else
+        append_step(out, x.r, y.r);
+    append_inputs(out, a, b);
+    append_figures(out, &x, &y);
+    append_terms(out, &x, &y);
+    return g_string_free(out, FALSE);
+}
+
+/* Two timelines, of a rehearsal and a real run, say. */
+static int compare_timelines(const char *a_path, const char *b_path, GError **error)
+{
+    g_autoptr(GArray) a = rh_timeline_read(a_path, error);
+    g_autoptr(GArray) b = a ? rh_timeline_read(b_path, error) : NULL;
+    if (!b)
+        return 3;
+    g_autoptr(RhOverlay) overlay = rh_overlay_new(a, b);
+    g_autofree char *text = rh_report_overlay_text(overlay);
+    fputs(text, stdout);
+    return 0;
 }
 
 static char *comparison_json(const RhArguments *arguments, const Side *a, const Side *b)
@@ -208,7 +271,8 @@ const RhCommand rh_command_compare = {
     .summary = "two results side by side",
     .about = "A and B are JSON files written by `plan` or `simulate` with -o. Shows what was\n"
              "asked differently, the figures, and where the steps differ, largest first.\n"
-             "Nothing is computed again.\n\n"
+             "Where the GPUs or the tokens of a step differ, it is tokens that compare: per\n"
+             "GPU-second, per dollar, per kWh. Nothing is computed again.\n\n"
              "Two timelines (NAME.trace.json.gz of a rehearsal, NAME.run.json.gz of a real\n"
              "run) are laid over each other, task by task: where they part, and which tasks\n"
              "take longer.\n",

@@ -115,6 +115,8 @@ static void read_plan(RhJson *doc, const RhJsonNode *node, RhResult *r)
     plan.r.pictures = rh_json_has(node, rh_report_rate_key(true));
     plan.r.tokens_per_s_per_gpu =
         rh_json_number(doc, node, rh_report_rate_key(plan.r.pictures), 0, 1e12);
+    plan.r.energy.total_j = rh_json_number_or(doc, node, "energy_j", 0, 1e18, 0);
+    plan.r.cost_usd = rh_json_number_or(doc, node, "cost_usd", 0, 1e18, 0);
     plan.r.mfu_frac = rh_json_number(doc, node, "mfu_frac", 0, 100);
     plan.r.memory.peak_bytes = rh_json_number(doc, node, "memory_peak_bytes", 0, 1e18);
     plan.r.memory_capacity_bytes = rh_json_number(doc, node, "memory_capacity_bytes", 0, 1e18);

@@ -1,18 +1,19 @@
+#include <math.h>
 #include <string.h>
 
 #include "report/answers.h"
 #include "report/json_common.h"
 
 /* Top terms of both, largest difference first; null when a tree is missing. */
-static void put_terms(RhJsonWriter *w, const RhCost *a, const RhCost *b, const char *name_a,
-                      const char *name_b)
+static void put_terms(RhJsonWriter *w, const char *key, const RhCost *a, const RhCost *b,
+                      const char *name_a, const char *name_b)
 {
     if (!a || !b) {
-        rh_json_put_null(w, "terms");
+        rh_json_put_null(w, key);
         return;
     }
     g_autoptr(GArray) pairs = rh_report_pairs(a, b);
-    rh_json_begin_array(w, "terms");
+    rh_json_begin_array(w, key);
     for (guint i = 0; i < pairs->len; i++) {
         const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
         rh_json_begin_object(w, NULL);
@@ -50,7 +51,7 @@ static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
     if (other) {
         rh_json_put_number(w, "difference_s", other->step_time_s - answer->r->step_time_s);
         rh_put_rehearsal(w, other);
-        put_terms(w, answer->r->costs, other->costs, "value_s", "versus_s");
+        put_terms(w, "terms", answer->r->costs, other->costs, "value_s", "versus_s");
     }
     rh_json_end_object(w);
 }
@@ -82,6 +83,42 @@ static void put_named(RhJsonWriter *w, const char *key, const char *spec, const 
     rh_json_end_object(w);
 }
 
+double rh_compared_step_tokens(const RhComparedSide *side)
+{
+    return side->r->tokens_per_s_per_gpu * (double)side->gpus * side->r->step_time_s;
+}
+
+double rh_compared_gpu_s_per_token(const RhComparedSide *side)
+{
+    return side->r->tokens_per_s_per_gpu > 0 ? 1 / side->r->tokens_per_s_per_gpu : 0;
+}
+
+double rh_compared_tokens_per_usd(const RhComparedSide *side)
+{
+    return side->r->cost_usd > 0 ? rh_compared_step_tokens(side) / side->r->cost_usd : 0;
+}
+
+double rh_compared_tokens_per_kwh(const RhComparedSide *side)
+{
+    double joules = side->r->energy.total_j;
+    return joules > 0 ? rh_compared_step_tokens(side) / (joules / 3.6e6) : 0;
+}
+
+bool rh_compared_alike(const RhComparedSide *a, const RhComparedSide *b)
+{
+    double x = rh_compared_step_tokens(a), y = rh_compared_step_tokens(b);
+    return a->gpus == b->gpus && fabs(x - y) <= 1e-6 * fmax(x, y);
+}
+
+static void put_terms_of_token(RhJsonWriter *w, const RhComparedSide *a, const RhComparedSide *b)
+{
+    double tokens_a = rh_compared_step_tokens(a), tokens_b = rh_compared_step_tokens(b);
+    bool known = a->r->costs && b->r->costs && tokens_a > 0 && tokens_b > 0;
+    g_autoptr(RhCost) x = known ? rh_cost_scaled(a->r->costs, (double)a->gpus / tokens_a) : NULL;
+    g_autoptr(RhCost) y = known ? rh_cost_scaled(b->r->costs, (double)b->gpus / tokens_b) : NULL;
+    put_terms(w, "terms_of_token", x, y, "a_gpu_s", "b_gpu_s");
+}
+
 static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *side)
 {
     const RhRehearsal *r = side->r;
@@ -102,6 +139,9 @@ static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *sid
     rh_put_layout(w, "layout", &r->layout);
     rh_json_put_number(w, "step_time_s", r->step_time_s);
     rh_json_put_number(w, rh_report_rate_key(r->pictures), r->tokens_per_s_per_gpu);
+    rh_json_put_number(w, "gpu_s_per_token", rh_compared_gpu_s_per_token(side));
+    rh_put_known(w, "tokens_per_usd", rh_compared_tokens_per_usd(side));
+    rh_put_known(w, "tokens_per_kwh", rh_compared_tokens_per_kwh(side));
     rh_json_put_number(w, "mfu_frac", r->mfu_frac);
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
@@ -148,7 +188,8 @@ char *rh_report_compare_json(const char *version, const char *const *argv, const
     put_side(w, "b", b);
     rh_json_put_number(w, "difference_s", b->r->step_time_s - a->r->step_time_s);
     put_differences(w, a, b);
-    put_terms(w, a->r->costs, b->r->costs, "a_s", "b_s");
+    put_terms(w, "terms", a->r->costs, b->r->costs, "a_s", "b_s");
+    put_terms_of_token(w, a, b);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -67,6 +67,10 @@ GArray *rh_report_pairs(const RhCost *a, const RhCost *b);
 /* Top terms of two rehearsals side by side, by the size of the difference. */
 void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
                       const RhRehearsal *b);
+/* The same of two trees, under a heading; `whole` names their roots. */
+void rh_report_versus_trees(GString *out, const char *heading, const char *whole,
+                            const char *name_a, const RhCost *a, const char *name_b,
+                            const RhCost *b);
 /* One or two clauses: what `a` does faster than `b`, and what it pays for it; NULL when a tree is
  * missing. */
 char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *name_b);

@@ -214,20 +214,28 @@ static void versus_row(RhTable *table, const char *name, double a_s, double b_s,
                   difference);
 }
 
-void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
-                      const RhRehearsal *b)
+void rh_report_versus_trees(GString *out, const char *heading, const char *whole,
+                            const char *name_a, const RhCost *a, const char *name_b,
+                            const RhCost *b)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
-    g_autoptr(GArray) pairs = rh_report_pairs(a->costs, b->costs);
-    double whole_s = fmax(a->step_time_s, b->step_time_s);
+    g_autoptr(GArray) pairs = rh_report_pairs(a, b);
+    double whole_s = fmax(a->value_s, b->value_s);
     int decimals = whole_s > 0 ? CLAMP(3 - (int)floor(log10(whole_s)), 0, 9) : 3;
-    rh_table_rowf(table, "seconds of a GPU's step|%s|%s|difference", name_a, name_b);
+    rh_table_rowf(table, "%s|%s|%s|difference", heading, name_a, name_b);
     for (guint i = 0; i < pairs->len; i++) {
         const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
         versus_row(table, p->name, p->a_s, p->b_s, decimals);
     }
-    versus_row(table, "step", a->step_time_s, b->step_time_s, decimals);
+    versus_row(table, whole, a->value_s, b->value_s, decimals);
     rh_table_append(table, out, "  ");
+}
+
+void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
+                      const RhRehearsal *b)
+{
+    rh_report_versus_trees(out, "seconds of a GPU's step", "step", name_a, a->costs, name_b,
+                           b->costs);
 }
 
 /* The largest term that `a` spends less (sign -1) or more (sign +1) on; NULL when there is none

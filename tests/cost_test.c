@@ -27,6 +27,17 @@ static void terms_are_found_by_name_depth_first(void)
     CU_ASSERT_PTR_NULL(rh_cost_find(root, "nothing"));
 }
 
+static void a_scaled_tree_keeps_its_sums(void)
+{
+    g_autoptr(RhCost) root = step();
+    g_autoptr(RhCost) half = rh_cost_scaled(root, 0.5);
+    CU_ASSERT_EQUAL(half->value_s, 3);
+    CU_ASSERT_EQUAL(rh_cost_find(half, "gemm")->value_s, 1.5);
+    CU_ASSERT_EQUAL(rh_cost_find(root, "gemm")->value_s, 3);
+    CU_ASSERT_STRING_EQUAL(rh_cost_find(half, "gemm")->source, "2mnk / peak");
+    CU_ASSERT_TRUE(rh_cost_check(half, 1e-12));
+}
+
 static void a_sum_of_children_is_checked_at_every_level(void)
 {
     g_autoptr(RhCost) root = step();
@@ -123,6 +134,7 @@ int main(void)
                    {"a_leaf_needs_no_children_and_zero_is_a_sum",
                     a_leaf_needs_no_children_and_zero_is_a_sum},
                    {"a_copy_is_deep", a_copy_is_deep},
+                   {"a_scaled_tree_keeps_its_sums", a_scaled_tree_keeps_its_sums},
                    {"tags_have_names_and_letters", tags_have_names_and_letters},
                    {"a_failure_carries_code_and_message", a_failure_carries_code_and_message},
                    {"typing_errors_find_their_name", typing_errors_find_their_name},
