@@ -137,7 +137,8 @@ const RhCommand rh_command_serve_simulate = {
              "it remembers prompts), blocks (of it), host and nvme (GiB behind it), order\n"
              "(fcfs, lpm), draft and accept (speculative decoding: tokens guessed, % of them\n"
              "right), drafter, weights (gpu, host, nvme: streamed) and resident (% that stay),\n"
-             "scale (ongoing: replicas come and go), least, target, server, router.\n",
+             "scale (ongoing: replicas come and go), least, target, window (ms, of static\n"
+             "batches), server, router.\n",
     .examples = "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
                 "    --lengths in=1024,out=256,spread=0.8 --rate 5/s --ttft 'p99<2s'\n"
                 "rehearse serve-simulate -w llama-3.1-8b -p h100-sxm:1x1 -s tp1 \\\n"

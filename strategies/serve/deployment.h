@@ -37,6 +37,7 @@ typedef struct {
     int32_t accept;   /* % of guesses that are right, given that those before them are */
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
+    int32_t window;   /* ms that a batch waits for more requests, where it begins and ends as one */
     int32_t scale;    /* of rh_scalers (scaling.h) */
     int32_t least;    /* replicas that are there at all times, with a scaler */
     int32_t target;   /* requests of a replica that a scaler wants; 0: its default */

@@ -164,12 +164,13 @@ void rh_replica_expect(RhReplica *r, int32_t request)
     r->promised += whole_blocks(r, request);
 }
 
-bool rh_replica_take(RhReplica *r, int32_t request, bool read)
+bool rh_replica_take(RhReplica *r, int32_t request, bool read, double t_s)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
     int32_t output = output_of(r, served);
     int64_t blocks = whole_blocks(r, request);
     RhSequence s = {.request = request,
+                    .t_taken_s = t_s,
                     .input = served->input_tokens,
                     .output = output,
                     .prompt = served->input_tokens,
@@ -194,6 +195,16 @@ int32_t rh_replica_waiting(RhReplica *r)
     if (r->running < r->spec.pool.batch)
         rh_replica_look_up(r, rh_replica_sequence(r, sequence));
     return sequence;
+}
+
+bool rh_replica_gathers(const RhReplica *r)
+{
+    double window_s = r->spec.pool.window / 1000.0, first_s = HUGE_VAL;
+    if (window_s <= 0 || (int32_t)r->waiting.length >= r->spec.pool.batch)
+        return false;
+    for (const GList *l = r->waiting.head; l; l = l->next)
+        first_s = fmin(first_s, rh_replica_sequence(r, GPOINTER_TO_INT(l->data))->t_taken_s);
+    return r->t_begin_s < first_s + window_s;
 }
 
 int32_t rh_replica_outstanding(const RhReplica *r)

@@ -42,7 +42,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhReplica, rh_replica_free)
 void rh_replica_expect(RhReplica *replica, int32_t request);
 /* One that was expected comes, to be read from its first token on; or, `read`, with its prompt in the cache of
  * another and its first token made. False: it never fits the cache. */
-bool rh_replica_take(RhReplica *replica, int32_t request, bool read);
+bool rh_replica_take(RhReplica *replica, int32_t request, bool read, double t_s);
 /* Begins work; the time until its end, or 0 when there is nothing to do. */
 double rh_replica_begin(RhReplica *replica, double t_s);
 /* A request came at t_s: a run ends with the iteration that is under way then. The time from the run's
@@ -74,6 +74,8 @@ RhReplicaCounts rh_replica_counts(const RhReplica *replica);
 int32_t rh_replica_waiting(RhReplica *replica);
 /* The i-th of those that are in and whose prompt is not read; -1: there are no more. */
 int32_t rh_replica_reading(const RhReplica *replica, int32_t i);
+/* Fewer wait than a batch has, and the first of them not as long as the pool's window. */
+bool rh_replica_gathers(const RhReplica *replica);
 int32_t rh_replica_running(const RhReplica *replica);   /* sequences that are in */
 int32_t rh_replica_continued(const RhReplica *replica); /* of these, with their prompt read */
 int32_t

@@ -18,7 +18,8 @@ typedef struct {
     int64_t looked_up;                 /* version of `prefixes` then, and 1; 0: never */
     bool fetched;                      /* its prompt was read by another replica */
     bool continued;
-    int64_t base, joined;     /* once it is continued: see above; steps at that moment */
+    int64_t base, joined; /* once it is continued: see above; steps at that moment */
+    double t_taken_s;
     int64_t admission;        /* of its latest admission; 0: it is not in */
     double t_joined_s, own_s; /* last token by a prompt; time of iterations that read its prompt */
     double tbt_max_s;

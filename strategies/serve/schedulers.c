@@ -50,12 +50,15 @@ static bool plan_whole(RhReplica *r)
     return true;
 }
 
-/* All of a batch begin together, and the next begins when the last of it has ended. */
+/* All of a batch begin together, and the next begins when the last of it has ended; where there is a window, not
+ * before it is full or its first request has waited so long (dynamic batching: Triton's max_queue_delay_microseconds,
+ * docs.nvidia.com, "Dynamic Batcher"). */
 static bool plan_static(RhReplica *r)
 {
     if (rh_replica_running(r) > 0 && rh_replica_reading(r, 0) < 0)
         return true;
-    read_prompts(r, INT32_MAX, true);
+    if (!rh_replica_gathers(r))
+        read_prompts(r, INT32_MAX, true);
     return false;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "strategies/serve/scheduler.h"
 #include "strategies/serve/service_private.h"
 
 #define MIB 1048576.0
@@ -16,6 +17,16 @@ static RhPool settled(const RhPool *pool, const RhServer *server)
     p.batch = (p.batch > 0 ? p.batch : server->batch) * p.dp;
     p.chunk = (p.chunk > 0 ? p.chunk : server->chunk) * p.dp;
     return p;
+}
+
+static bool check_window(const RhPool *pool, const RhServer *server, GError **error)
+{
+    return pool->window == 0 || server->scheduler == rh_scheduler_by_name("static")
+               ? true
+               : rh_fail(error, RH_ERROR_USAGE,
+                         "window=%d: requests join the batches of %s while these are under way\n"
+                         "help: server=static",
+                         pool->window, server->name);
 }
 
 static bool check_draft(const RhPool *pool, GError **error)
@@ -33,7 +44,7 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
     RhServiceStage *stage = &service->stages[p];
     const RhServing *s = &service->serving;
     stage->pool = settled(&service->deployment.pools[p], s->server);
-    if (!check_draft(&stage->pool, error))
+    if (!check_draft(&stage->pool, error) || !check_window(&stage->pool, s->server, error))
         return false;
     stage->iterations = rh_iterations_new(s, &stage->pool, error);
     if (!stage->iterations)
@@ -95,7 +106,7 @@ RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 
 /* --- Running --- */
 
-typedef enum { SENT, COMES, ENDS, MOVES, LOOKS, STARTS } EventKind;
+typedef enum { SENT, COMES, ENDS, MOVES, LOOKS, STARTS, WAKES } EventKind;
 
 static RhReplica *replica_of(const RhServiceClock *c, int32_t replica)
 {
@@ -186,10 +197,13 @@ static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
 {
     int32_t number = c->request_at[request];
     RhReplica *r = replica_of(c, number);
-    if (!rh_replica_take(r, request, read)) {
+    if (!rh_replica_take(r, request, read, t_s)) {
         refuse(c, request, t_s);
         return;
     }
+    int32_t inside, window_ms = rh_service_stage(c, number, &inside)->pool.window;
+    if (window_ms > 0)
+        rh_events_add(c->events, t_s + window_ms / 1000.0, WAKES, number);
     if (!rh_replica_busy(r)) {
         work(c, number, t_s);
         return;
@@ -278,6 +292,13 @@ static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
 
 #define LOOKS_EVERY 1024 /* events: at the clock */
 
+/* A window is over. */
+static void on_wakes(RhServiceClock *c, int32_t number, double t_s)
+{
+    if (!rh_replica_busy(replica_of(c, number)))
+        work(c, number, t_s);
+}
+
 /* --- Replicas that come and go --- */
 
 static void look_at_loads(RhServiceClock *c, int32_t pool, double t_s)
@@ -321,6 +342,8 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
         look_at_loads(c, event->who, event->t_s);
     else if (event->kind == STARTS)
         on_started(c, event->who);
+    else if (event->kind == WAKES)
+        on_wakes(c, event->who, event->t_s);
     else
         on_comes(c, event->who, event->t_s, false);
     return true;
