@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "report/svg.h"
 
-#define LEFT     150.0
+#define LEFT     190.0
 #define WIDTH    1000.0 /* of the plot */
 #define TOP      64.0   /* room for the legend */
 #define ROW      22.0
