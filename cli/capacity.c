@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/capacity.h"
+#include "report/page.h"
 
 #define SIZES_MAX 64
 /* Tokens of a step where none are asked for: what published runs of tens to hundreds of billions of
@@ -255,6 +256,15 @@ static bool check_budget(const Asking *q, GError **error)
 
 /* --- the answer --- */
 
+static char *page_of(const RhCapacityAnswer *answer)
+{
+    RhReportStyle plain = {.timeless = true};
+    g_autofree char *text = rh_report_capacity_text(answer, &plain);
+    g_autofree char *json = rh_report_capacity_json(answer);
+    RhPage page = {.command = "capacity", .answer = text, .json = json};
+    return rh_report_page(&page);
+}
+
 static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError **error)
 {
     for (guint i = 0; i < q->a->outputs->len; i++) {
@@ -262,6 +272,7 @@ static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError 
         RhOutput kind = rh_output_kind(path);
         g_autofree char *text = kind == RH_OUTPUT_CSV        ? rh_report_capacity_csv(answer)
                                 : kind == RH_OUTPUT_MARKDOWN ? rh_report_capacity_markdown(answer)
+                                : kind == RH_OUTPUT_HTML     ? page_of(answer)
                                                              : rh_report_capacity_json(answer);
         if (!rh_output_write(path, text, error))
             return false;
@@ -290,7 +301,7 @@ static int show(Asking *q, GError **error)
 static int answer(Asking *q, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_NONE};
+                                     RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (!rh_outputs_check(q->a->outputs, kinds, error) || !read_question(q, error) ||
         !check_prices(q, error))
         return 2;

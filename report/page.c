@@ -77,10 +77,19 @@ static void append_picture(GString *out, const RhPagePicture *picture)
                            picture->svg);
 }
 
+/* How much of the text is its first sentence: a line, and those it goes on in. */
+static gsize heading_of(const char *text)
+{
+    gsize length = strcspn(text, "\n");
+    while (length > 0 && text[length - 1] == ',' && text[length] == '\n')
+        length += 1 + strcspn(text + length + 1, "\n");
+    return length;
+}
+
 char *rh_report_page(const RhPage *page)
 {
     GString *out = g_string_new(NULL);
-    gsize heading_length = strcspn(page->answer, "\n");
+    gsize heading_length = heading_of(page->answer);
     append_head(out, page, heading_length);
     g_string_append_printf(out,
                            "<body>\n<a class=\"skip\" href=\"#answer\">To the answer</a>\n"

@@ -24,6 +24,8 @@ job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
 "$rehearse" explain plan.json --vs 2 -o explain.html >explain.txt
 "$rehearse" compare plan.json#1 run.json -o compare.html >compare.txt
 "$rehearse" validate --only SimuMax -o validate.html -o validate.svg >validate.txt
+"$rehearse" capacity -w tiny-llama.json -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 \
+    -q -o capacity.html >capacity.txt
 failed=0
 
 fail() {
@@ -41,7 +43,7 @@ browse() {
 }
 
 # No error of a script, nothing that the policy refused, and the script came to its end.
-for page in plan run explain compare validate; do
+for page in plan run explain compare validate capacity; do
     browse "$page.html" --dump-dom >dom
     grep -q 'data-ready="yes"' dom || fail "$page.html: its script did not end"
     ! grep -i 'CONSOLE' log || fail "$page.html: the console has something to say"

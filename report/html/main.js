@@ -16,6 +16,7 @@ function subjectsOf(doc) {
   const schema = doc.schema || "";
   if (Array.isArray(doc.plans) && schema.startsWith("rehearse.plan"))
     return [...doc.plans.map((plan) => [`#${plan.rank} ${layoutText(plan.layout)}`, plan]), ...(doc.fuller ? [[`quicker, but fuller: ${layoutText(doc.fuller.layout)}`, doc.fuller]] : [])];
+  if (doc.cells) return doc.cells.filter((cell) => cell.costs).map((cell) => [`${cell.platform}, ${cell.gpus_count} GPUs: ${layoutText(cell.layout)}`, cell]);
   if (doc.costs !== undefined) return [[layoutText(doc.layout), doc], ...(doc.versus && doc.versus.layout ? [[`the other: ${layoutText(doc.versus.layout)}`, doc.versus]] : [])];
   if (doc.a && doc.b) return [[`A: ${layoutText(doc.a.layout)}`, doc.a], [`B: ${layoutText(doc.b.layout)}`, doc.b]];
   return [];
@@ -57,6 +58,21 @@ function plansTable(doc) {
   ], doc.near_misses) : null);
 }
 
+/* Clusters and sizes of `capacity`. */
+function cellsTable(doc) {
+  const per = (title, key, times, unit) => ({ title, number: true, value: (r) => r[key], text: (r) => (isNumber(r[key]) ? `${digits(r[key] * times)}${unit}` : "") });
+  return section("sizes", "Clusters and sizes", sortableTable("sizes", "Each with its best batch and layout", [
+    { title: "platform", value: (r) => r.platform, text: (r) => r.platform },
+    per("GPUs", "gpus_count", 1, ""), per("batch", "global_batch", 1, ""),
+    { title: "layout", value: (r) => layoutText(r.layout), text: (r) => layoutText(r.layout) || r.reason || "" },
+    per("days", "seconds", 1 / 86400, ""), per("USD", "usd", 1, ""), per("GPU hours", "gpu_hours", 1, ""), per("MWh", "run_energy_j", 1 / 3.6e9, ""),
+    per("efficiency", "efficiency_frac", 100, " %"),
+    { title: "binds", value: (r) => r.binds, text: (r) => (r.binds ? `${r.binds} ${percent(r.binds_frac)}` : "") },
+    { title: "meets the goal", value: (r) => shown("", r.meets), text: (r) => shown("", r.meets) },
+    { title: "nothing betters it", value: (r) => shown("", r.pareto), text: (r) => shown("", r.pareto) },
+  ], doc.cells, true));
+}
+
 /* Terms of two results, largest difference first. */
 function versusTable(terms, a, b) {
   const span = Math.max(...terms.map((t) => Math.abs(t[a] - t[b])), 1e-30);
@@ -70,11 +86,11 @@ function versusTable(terms, a, b) {
 }
 
 /* Lists of an answer that no other part shows. */
-const SHOWN_ELSEWHERE = new Set(["plans", "near_misses", "terms", "memory", "links", "changes"]);
+const SHOWN_ELSEWHERE = new Set(["plans", "near_misses", "terms", "memory", "links", "changes", "cells"]);
 
 function lists(doc, schema) {
   const known = schema.startsWith("rehearse.plan") || schema.startsWith("rehearse.simulate");
-  return Object.entries(doc).filter(([key, value]) => Array.isArray(value) && value.length && isObject(value[0]) && !(known && SHOWN_ELSEWHERE.has(key)) && !(key === "terms" || key === "memory" || key === "links"))
+  return Object.entries(doc).filter(([key, value]) => Array.isArray(value) && value.length && isObject(value[0]) && !(known ? SHOWN_ELSEWHERE.has(key) : ["terms", "memory", "links", "cells"].includes(key)))
     .map(([key, value]) => section(key, key[0].toUpperCase() + heading(key).slice(1), sortableTable(key, `${heading(key)}, a row each`, columnsOf(value), value)));
 }
 
@@ -135,6 +151,7 @@ function build() {
   const tables = document.getElementById("tables"), parts = document.getElementById("parts");
   const schema = answer.schema || "", subjects = subjectsOf(answer);
   if (schema.startsWith("rehearse.plan") && answer.plans.length) tables.append(plansTable(answer));
+  if (answer.cells) tables.append(cellsTable(answer));
   if (answer.terms) tables.append(versusTable(answer.terms, "a_s", "b_s"));
   if (answer.versus && answer.versus.terms) tables.append(versusTable(answer.versus.terms, "value_s", "versus_s"));
   if (subjects.length) parts.append(...subjectParts(subjects));

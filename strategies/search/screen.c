@@ -173,8 +173,8 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    key->v[RH_SCREEN_KEY_GIVEN] =
-        8 * schedule->crosses + 4 * schedule->pairs + 2 * schedule->turns + schedule->splits_backward;
+    key->v[RH_SCREEN_KEY_GIVEN] = 8 * schedule->crosses + 4 * schedule->pairs +
+                                  2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
     return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
 }

@@ -15,7 +15,8 @@ rehearse validate --only SimuMax -o validate.html >validate.txt
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=100,out=10 --concurrency 4 -o serve.html >serve.txt
 rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate --lengths in=1000,out=100 \
     --count 3000 --ttft 'p99<9s' -o serve-plan.html -q >serve-plan.txt
-for page in plan run explain compare validate serve serve-plan; do
+rehearse capacity -w "$name" -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 -q -o capacity.html >capacity.txt
+for page in plan run explain compare validate serve serve-plan capacity; do
     # Beside its data: blocks of JSON, and pictures.
     sed '/<script type="application\/json"/,/<\/script>/d; /<svg/,/<\/svg>/d' "$page.html" >rest
     [ "$(wc -c <rest)" -lt 60000 ] || echo "$page.html: $(wc -c <rest) bytes beside its data"
