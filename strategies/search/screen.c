@@ -127,8 +127,9 @@ static void shard_free(void *data)
 static void times_free(void *data)
 {
     RhItemTimes *times = data;
-    g_hash_table_destroy(times->task_s);
-    g_hash_table_destroy(times->pair_s);
+    g_array_unref(times->own);
+    g_clear_pointer(&times->task_s, g_hash_table_destroy);
+    g_clear_pointer(&times->pair_s, g_hash_table_destroy);
     g_free(times);
 }
 
@@ -160,7 +161,7 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
 {
     RhShardCost *s = g_new0(RhShardCost, 1);
     s->layout = *layout;
-    s->pieces = rh_pieces_new(c, layout);
+    s->pieces = rh_pieces_sized_new(c, layout);
     s->chunk_times = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, times_free);
@@ -187,8 +188,10 @@ RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 
 const RhItems *rh_screen_items(RhShardCost *shard)
 {
-    if (!shard->items_)
+    if (!shard->items_) {
+        rh_pieces_add_kernels(shard->pieces);
         shard->items_ = rh_items_new(&shard->layout, shard->pieces);
+    }
     return shard->items_;
 }
 
@@ -292,7 +295,7 @@ static RhItemTime chunk_time(const RhItemTimes *times, const RhChunkItems *items
         int item = item_at(items, model, pass, i);
         for (same = 1; i + same < count && item_at(items, model, pass, i + same) == item; same++)
             ;
-        sum = rh_item_time_add(sum, times->of[item][pass], same);
+        sum = rh_item_time_add(sum, *times->of[item][pass], same);
     }
     return sum;
 }

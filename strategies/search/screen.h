@@ -41,7 +41,10 @@ typedef struct {
     double free_s;
     double lane_after_s, busy_after_s, out_after_s;
 } RhItemLane;
-#define RH_ITEM_LANE_NONE ((RhItemLane){0, (double)-INFINITY, (double)-INFINITY, (double)-INFINITY})
+#define RH_ITEM_LANE_NONE                                                                          \
+    {                                                                                              \
+        0, (double)-INFINITY, (double)-INFINITY, (double)-INFINITY                                 \
+    }
 
 /* One pass of an item, or of several in a row, alone: until the compute lane is free again, until
  * its output may leave, and the kernels on the path to either (what SM sharing can stretch). They
@@ -54,10 +57,12 @@ typedef struct {
     RhItemLane lane[RH_ITEM_LANES];
 } RhItemTime;
 #define RH_ITEM_TIME_NONE                                                                          \
-    ((RhItemTime){.lane = {RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE}})
+    {                                                                                              \
+        .lane = { RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE }                        \
+    }
 
 typedef struct {
-    RhPieces *pieces;
+    RhPieces *pieces;        /* with kernels once there are items */
     RhItems *items_;         /* rh_screen_items; NULL: not asked for yet */
     RhLayout layout;         /* one with this shard: pieces and items refer to it */
     GHashTable *times;       /* placement -> RhItemTimes*, owned */
@@ -89,7 +94,9 @@ typedef struct {
 } RhRooms;
 
 typedef struct {
-    RhItemTime of[RH_ITEM_KINDS][RH_SLOT_PASSES];
+    const RhItemTime *of[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* in `own`, or nothing's */
+    GArray *own;                                         /* RhItemTime */
+    /* With pairs, else NULL. */
     GHashTable *task_s; /* GArray* of an item's or a pair's tasks -> double[]: each alone; owned */
     GHashTable *pair_s; /* contents of two chunks -> double: rh_screen_pair_s; owned */
 } RhItemTimes;

@@ -45,16 +45,16 @@ void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at
                        RhItemTimes *times, const RhItems *items)
 {
     Timer t = {screen, net, at, times};
-    times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-    times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     if (!items->whole[RH_ITEM_HEAD].tasks)
         return;
+    times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     for (int item = 0; item < RH_ITEM_KINDS; item++) {
         add_list(&t, items->pass[item][RH_SLOT_FORWARD].tasks);
         add_list(&t, items->whole[item].tasks);
     }
-    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
-        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+    for (int f = 0; f < items->pairs_count; f++)
+        for (int b = 0; b < items->pairs_count; b++)
             add_list(&t, items->pair[f][b].tasks);
 }
 
@@ -154,8 +154,8 @@ void rh_turns_pair(const RhScreen *screen, const RhItemTimes *times, const RhIte
 double *rh_turns_room(const RhItems *items)
 {
     guint most = 0;
-    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
-        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+    for (int f = 0; f < items->pairs_count; f++)
+        for (int b = 0; b < items->pairs_count; b++)
             most = MAX(most, items->pair[f][b].tasks ? items->pair[f][b].tasks->len : 0);
     for (int item = 0; item < RH_ITEM_KINDS; item++)
         most = MAX(most, items->whole[item].tasks ? items->whole[item].tasks->len : 0);

@@ -433,8 +433,6 @@ static RhItemLane behind(const Walk *idle, int lane, double busy_until_s)
 static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
                             const RhItemPass *pass)
 {
-    if (!pass->tasks)
-        return RH_ITEM_TIME_NONE;
     g_autofree Run *runs = g_new0(Run, pass->tasks->len + 1);
     Walk w = {.screen = screen, .net = net, .placement = placement, .pass = pass, .runs = runs};
     walk(&w);
@@ -490,6 +488,26 @@ RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
     return then(&a, &b);
 }
 
+static void time_items(RhScreen *screen, const RhNet *net, const RhPlacement *at,
+                       const RhItems *items, RhItemTimes *times)
+{
+    static const RhItemTime none = RH_ITEM_TIME_NONE;
+    guint count = 0;
+    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++)
+        count += items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES].tasks != NULL;
+    times->own = g_array_sized_new(FALSE, FALSE, sizeof(RhItemTime), MAX(count, 1));
+    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
+        const RhItemPass *pass = &items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES];
+        const RhItemTime **time = &times->of[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES];
+        *time = &none;
+        if (!pass->tasks)
+            continue;
+        RhItemTime found = item_time(screen, net, at, pass);
+        g_array_append_val(times->own, found);
+        *time = &g_array_index(times->own, RhItemTime, times->own->len - 1);
+    }
+}
+
 const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, const RhNet *net,
                                         int32_t stage)
 {
@@ -497,10 +515,7 @@ const RhItemTimes *rh_screen_item_times(RhScreen *screen, RhShardCost *shard, co
     RhItemTimes *times = g_hash_table_lookup(shard->times, at);
     if (!times) {
         times = g_new0(RhItemTimes, 1);
-        for (int item = 0; item < RH_ITEM_KINDS; item++)
-            for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-                times->of[item][pass] =
-                    item_time(screen, net, at, &rh_screen_items(shard)->pass[item][pass]);
+        time_items(screen, net, at, rh_screen_items(shard), times);
         rh_pair_times_add(screen, net, at, times, rh_screen_items(shard));
         g_hash_table_insert(shard->times, (void *)(uintptr_t)at, times);
     }

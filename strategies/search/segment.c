@@ -136,7 +136,7 @@ static void run_step(const Graph *g, Stage *s, int32_t i)
     const RhScript *script = s->flows->script;
     const RhStep *step = rh_script_step(script, i);
     if (step->kind == RH_STEP_RUN)
-        run(g, s, &s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
+        run(g, s, s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
     else if (step->kind == RH_STEP_KERNEL)
         s->compute_s = rh_later(s->compute_s, s->pending_s) + s->flows->step_s[i];
     else if (step->kind == RH_STEP_COMMUNICATE)

@@ -413,6 +413,8 @@ static void add_pairs(RhItems *items, int32_t kinds_count)
     for (int item = 0; item < RH_ITEM_KINDS; item++)
         if (items->pass[item][RH_SLOT_FORWARD].tasks)
             items->whole[item] = whole_backward(items->pass[item]);
+    items->pair = g_malloc0((size_t)kinds_count * sizeof *items->pair);
+    items->pairs_count = kinds_count;
     for (int f = 0; f < kinds_count; f++)
         for (int b = 0; b < kinds_count; b++)
             items->pair[f][b] = rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
@@ -449,8 +451,9 @@ void rh_items_free(RhItems *items)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             tasks_free(items->pass[item][pass].tasks);
     }
-    for (int f = 0; f < RH_LAYER_KINDS_MAX; f++)
-        for (int b = 0; b < RH_LAYER_KINDS_MAX; b++)
+    for (int f = 0; f < items->pairs_count; f++)
+        for (int b = 0; b < items->pairs_count; b++)
             tasks_free(items->pair[f][b].tasks);
+    g_free(items->pair);
     g_free(items);
 }

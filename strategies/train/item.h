@@ -56,9 +56,10 @@ typedef struct {
 typedef struct {
     RhItemPass pass[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* no tasks: never runs */
     /* Where the schedule has pairs: a whole backward of an item, and a layer's forward beside one of a
-     * layer: [forward][backward]. */
+     * layer: [forward][backward], as many as there are kinds of layers; owned. */
     RhItemPass whole[RH_ITEM_KINDS];
-    RhItemPair pair[RH_LAYER_KINDS_MAX][RH_LAYER_KINDS_MAX];
+    RhItemPair (*pair)[RH_LAYER_KINDS_MAX];
+    int32_t pairs_count;
 } RhItems;
 
 /* The pass twice, for two halves of a micro-batch: one of them goes on while the other waits for its

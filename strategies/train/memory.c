@@ -266,7 +266,7 @@ RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld
 
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
+    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, layout);
     g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
                                             (int32_t)rh_train_microbatches(c, layout));
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);

@@ -95,15 +95,30 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
     return piece;
 }
 
-static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block)
+static RhBlockPieces block_sized(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block)
 {
-    RhActivation bytes = rh_block_activation_bytes(pieces->c->model, kind, block, &pieces->shard);
-    BlockOf of = {pieces, kind, block};
     RhParams params = rh_block_params(pieces->c->model, kind, block, &pieces->shard);
     RhHeld weights = {{params.sharded + params.replicated, params.experts}};
     bool frozen = pieces->shard.lora.rank > 0;
     double adapters = rh_block_adapter_params(pieces->c->model, kind, block, &pieces->shard);
     bool whole = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard);
+    return (RhBlockPieces){
+        .params = frozen ? (RhHeld){{adapters}} : weights,
+        .frozen = frozen ? weights : (RhHeld){{0}},
+        .whole_params = params.replicated,
+        .bytes = rh_block_activation_bytes(pieces->c->model, kind, block, &pieces->shard),
+        .gathered_bytes =
+            whole ? rh_block_gathered_bytes(pieces->c->model, kind, block, &pieces->shard) : 0,
+        .boundary_bytes = whole ? rh_boundary_bytes(pieces->c->model, &pieces->shard) : 0,
+    };
+}
+
+/* Parameters have no gradient on the sequence part but the norm's own: its kernels come with the data
+ * pass. */
+static void add_kernels(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block,
+                        RhBlockPieces *b)
+{
+    BlockOf of = {pieces, kind, block};
     RhRecompute modules = pieces->shard.recompute;
     bool some = kind != NULL && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
     bool from_input = rh_block_replays_whole(pieces->c->model, kind, block, &pieces->shard);
@@ -111,25 +126,14 @@ static RhBlockPieces block_new(const RhPieces *pieces, const RhLayerKind *kind, 
     bool full = kind != NULL && modules == RH_RECOMPUTE_FULL;
     RhPass outer = full ? RH_PASS_RECOMPUTE_FULL : from_input ? replay : RH_PASS_NONE;
     RhPass inner = from_input ? RH_PASS_NONE : replay;
-    /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with
-     * the data pass. */
-    return (RhBlockPieces){
-        .sequence_forward = piece_new(&of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE),
-        .tensor_forward = piece_new(&of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE),
-        .sequence_again = piece_new(&of, RH_PART_SEQUENCE, replay, RH_PASS_NONE),
-        .tensor_again = piece_new(&of, RH_PART_TENSOR, outer, RH_PASS_NONE),
-        .data = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner),
-        .weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE),
-        .sequence_backward =
-            piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT),
-        .params = frozen ? (RhHeld){{adapters}} : weights,
-        .frozen = frozen ? weights : (RhHeld){{0}},
-        .whole_params = params.replicated,
-        .bytes = bytes,
-        .gathered_bytes =
-            whole ? rh_block_gathered_bytes(pieces->c->model, kind, block, &pieces->shard) : 0,
-        .boundary_bytes = whole ? rh_boundary_bytes(pieces->c->model, &pieces->shard) : 0,
-    };
+    b->sequence_forward = piece_new(&of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE);
+    b->tensor_forward = piece_new(&of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE);
+    b->sequence_again = piece_new(&of, RH_PART_SEQUENCE, replay, RH_PASS_NONE);
+    b->tensor_again = piece_new(&of, RH_PART_TENSOR, outer, RH_PASS_NONE);
+    b->data = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner);
+    b->weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE);
+    b->sequence_backward =
+        piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
 }
 
 /* A sequence-parallel rank sends its own tokens. */
@@ -197,25 +201,47 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .fused_norms = c->stack->fused_norms,
         .fused_softmax = c->stack->fused_softmax,
         .fused_elementwise = c->stack->fused_elementwise};
+    p->mixer = g_new(RhBlockPieces, 2 * c->model->kinds_count);
+    p->ffn = p->mixer + c->model->kinds_count;
     for (int k = 0; k < c->model->kinds_count; k++) {
-        p->mixer[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_MIXER);
-        p->ffn[k] = block_new(p, &c->model->kinds[k], RH_BLOCK_FFN);
+        p->mixer[k] = block_sized(p, &c->model->kinds[k], RH_BLOCK_MIXER);
+        p->ffn[k] = block_sized(p, &c->model->kinds[k], RH_BLOCK_FFN);
         p->layer_params[k] = p->mixer[k].params;
         rh_held_add(&p->layer_params[k], &p->ffn[k].params);
         p->layer_frozen[k] = p->mixer[k].frozen;
         rh_held_add(&p->layer_frozen[k], &p->ffn[k].frozen);
     }
-    p->embedding = block_new(p, NULL, RH_BLOCK_EMBEDDING);
-    p->head = block_new(p, NULL, RH_BLOCK_HEAD);
+    p->embedding = block_sized(p, NULL, RH_BLOCK_EMBEDDING);
+    p->head = block_sized(p, NULL, RH_BLOCK_HEAD);
     add_messages(p);
     return p;
 }
 
-RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
+RhPieces *rh_pieces_sized_new(const RhCase *c, const RhLayout *layout)
 {
     RhPieces *p = pieces_new(c, layout, layout->microbatch);
     if (layout->overlap == RH_OVERLAP_BATCHES)
         p->half = pieces_new(c, layout, layout->microbatch / 2);
+    return p;
+}
+
+void rh_pieces_add_kernels(RhPieces *p)
+{
+    const RhModel *model = p->c->model;
+    for (int k = 0; k < model->kinds_count; k++) {
+        add_kernels(p, &model->kinds[k], RH_BLOCK_MIXER, &p->mixer[k]);
+        add_kernels(p, &model->kinds[k], RH_BLOCK_FFN, &p->ffn[k]);
+    }
+    add_kernels(p, NULL, RH_BLOCK_EMBEDDING, &p->embedding);
+    add_kernels(p, NULL, RH_BLOCK_HEAD, &p->head);
+    if (p->half)
+        rh_pieces_add_kernels(p->half);
+}
+
+RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
+{
+    RhPieces *p = rh_pieces_sized_new(c, layout);
+    rh_pieces_add_kernels(p);
     return p;
 }
 
@@ -228,7 +254,8 @@ static void block_clear(RhBlockPieces *b)
         for (int32_t k = 0; k < all[i]->parts_count; k++)
             g_array_unref(all[i]->parts[k].kernels);
         g_free(all[i]->parts);
-        g_array_unref(all[i]->kernels);
+        if (all[i]->kernels)
+            g_array_unref(all[i]->kernels);
     }
 }
 
@@ -243,5 +270,6 @@ void rh_pieces_free(RhPieces *p)
     block_clear(&p->embedding);
     block_clear(&p->head);
     rh_pieces_free(p->half);
+    g_free(p->mixer);
     g_free(p);
 }

@@ -15,7 +15,7 @@ double rh_gradient_bytes(const RhCase *c);
 double rh_optimizer_state_bytes(const RhCase *c);
 
 typedef struct RhPiece {
-    GArray *kernels; /* RhKernel */
+    GArray *kernels; /* RhKernel; NULL: not added yet */
     double seconds;  /* on the case's device, gaps included */
     /* Where ranks exchange inside it: the same kernels, parted there. NULL where they do not. */
     struct RhPiece *parts;
@@ -40,7 +40,7 @@ typedef struct {
 typedef struct RhPieces {
     const RhCase *c;
     RhShard shard;
-    RhBlockPieces mixer[RH_LAYER_KINDS_MAX], ffn[RH_LAYER_KINDS_MAX];
+    RhBlockPieces *mixer, *ffn; /* per kind of layer; owned */
     RhBlockPieces embedding, head;
     /* What one rank sends to the next stage: behind a layer of each kind, behind the embedding; the
      * least of these */
@@ -50,6 +50,10 @@ typedef struct RhPieces {
 } RhPieces;
 
 RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
+/* The same without kernels and their times: all that memory is counted from. */
+RhPieces *rh_pieces_sized_new(const RhCase *c, const RhLayout *layout);
+/* Kernels for these, once. */
+void rh_pieces_add_kernels(RhPieces *pieces);
 void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
 
