@@ -18,7 +18,7 @@ typedef struct {
     RhScreen *screen;
     const RhSpans *spans;
     const RhShape *shape;
-    const RhPrices *prices;
+    RhPrices *prices;
     const RhNet *net;
     const RhFlowSet *set;
     RhFlows *const *flows; /* its, per stage */
@@ -184,6 +184,8 @@ static double path_s(const Terms *t, const RhLayout *l)
 static double known_path_s(const Terms *t, const RhLayout *l)
 {
     GArray *known = t->prices->longest;
+    if (!known)
+        known = t->prices->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
     for (guint i = 0; i < known->len; i++)
         if (g_array_index(known, RhLongest, i).flows == t->set)
             return g_array_index(known, RhLongest, i).seconds;

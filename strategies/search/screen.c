@@ -113,12 +113,12 @@ static void *memo_add(RhMemo *memo, const RhScreenKey *wanted, void *value)
 static void shard_free(void *data)
 {
     RhShardCost *s = data;
-    g_hash_table_destroy(s->times);
-    g_hash_table_destroy(s->chunk_times);
+    g_clear_pointer(&s->times, g_hash_table_destroy);
+    g_clear_pointer(&s->chunk_times, g_hash_table_destroy);
+    g_clear_pointer(&s->spans, g_hash_table_destroy);
+    g_clear_pointer(&s->messages, g_hash_table_destroy);
     g_ptr_array_unref(s->chunk_memory);
-    g_hash_table_destroy(s->spans);
     g_hash_table_destroy(s->rooms);
-    g_hash_table_destroy(s->messages);
     rh_items_free(s->items_);
     rh_pieces_free(s->pieces);
     g_free(s);
@@ -147,13 +147,8 @@ gboolean rh_pair_equal(const void *a, const void *b)
 static void spans_free(void *data)
 {
     RhSpans *s = data;
-    g_hash_table_destroy(s->prices);
-    g_free(s->chunk);
-    g_free(s->fill_s);
-    g_free(s->drain_s);
-    g_free(s->work_s);
+    rh_prices_free(s->prices);
     g_free(s->pair_s);
-    g_free(s->kernels_s);
     g_free(s);
 }
 
@@ -162,13 +157,17 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
     RhShardCost *s = g_new0(RhShardCost, 1);
     s->layout = *layout;
     s->pieces = rh_pieces_sized_new(c, layout);
-    s->chunk_times = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
+    s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_rooms_free);
+    return s;
+}
+
+static void add_tables(RhShardCost *s)
+{
+    s->chunk_times = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, times_free);
     s->spans = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, spans_free);
-    s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_rooms_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
-    return s;
 }
 
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
@@ -368,16 +367,25 @@ static double *pairs_new(RhScreen *screen, RhShardCost *shard, const RhSplit *sp
     return pair_s;
 }
 
+/* Without seconds, as many as there are chunks and stages. */
+static RhSpans *spans_blank(size_t chunks, size_t stages)
+{
+    size_t count = 2 * (chunks + 1) + 2 * stages;
+    RhSpans *s =
+        g_malloc0(sizeof *s + count * sizeof *s->numbers + chunks * sizeof(const RhChunkTimes *));
+    s->fill_s = s->numbers;
+    s->drain_s = s->fill_s + chunks + 1;
+    s->work_s = s->drain_s + chunks + 1;
+    s->kernels_s = s->work_s + stages;
+    s->chunk = (const RhChunkTimes **)(void *)(s->kernels_s + stages);
+    return s;
+}
+
 static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                           const RhNet *net)
 {
-    RhSpans *s = g_new0(RhSpans, 1);
     int32_t pp = (int32_t)net->skeleton->roles->len;
-    s->chunk = g_new(const RhChunkTimes *, split->chunks);
-    s->fill_s = g_new0(double, split->chunks + 1);
-    s->drain_s = g_new0(double, split->chunks + 1);
-    s->work_s = g_new0(double, pp);
-    s->kernels_s = g_new0(double, pp);
+    RhSpans *s = spans_blank((size_t)split->chunks, (size_t)pp);
     for (int32_t g = 0; g < split->chunks; g++) {
         int32_t stage = rh_pipeline_stage(rh_pipeline_of(&shard->layout), pp, g);
         s->chunk[g] = chunk_times(screen, shard, split, net, stage, g);
@@ -391,7 +399,6 @@ static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *s
     s->forward_all_s = s->fill_s[split->chunks];
     if (rh_pipeline_of(&shard->layout)->pairs)
         s->pair_s = pairs_new(screen, shard, split, net);
-    s->prices = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_prices_free);
     return s;
 }
 
@@ -401,6 +408,8 @@ RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *sp
     int32_t key[] = {split->id, net->placement_key};
     if (shard == screen->spans_last.shard && rh_pair_equal(key, screen->spans_last.key))
         return screen->spans_last.value;
+    if (!shard->spans)
+        add_tables(shard);
     RhSpans *found = g_hash_table_lookup(shard->spans, key);
     if (!found)
         g_hash_table_insert(shard->spans, g_memdup2(key, sizeof key),

@@ -62,15 +62,17 @@ typedef struct {
     }
 
 typedef struct {
-    RhPieces *pieces;        /* with kernels once there are items */
-    RhItems *items_;         /* rh_screen_items; NULL: not asked for yet */
-    RhLayout layout;         /* one with this shard: pieces and items refer to it */
+    RhPieces *pieces; /* with kernels once there are items */
+    RhItems *items_;  /* rh_screen_items; NULL: not asked for yet */
+    RhLayout layout;  /* one with this shard: pieces and items refer to it */
+    /* Made with the first spans: most shards have none. */
     GHashTable *times;       /* placement -> RhItemTimes*, owned */
     GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, owned */
-    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
     GHashTable *spans;       /* (split, placement) -> RhSpans*, owned */
-    GHashTable *rooms;       /* RhSplit* -> RhRooms*, owned */
     GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
+    /* Of every shard. */
+    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
+    GHashTable *rooms;       /* RhSplit* -> RhRooms*, owned */
 } RhShardCost;
 
 /* In flight when a stage is fullest. */
@@ -115,12 +117,11 @@ typedef struct {
     const RhChunkTimes **chunk; /* per model chunk; the shard's */
     /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
-    double *work_s, *kernels_s;  /* per stage: lane time, kernels of one micro-batch, all chunks */
-    double *pair_s;              /* as RhShape.pairs; NULL: no pairs */
-    double forward_all_s;        /* every chunk once */
-    GHashTable *prices;          /* RhShape* -> RhPrices*, owned */
-    const RhShape *prices_shape; /* asked for last */
-    const struct RhPrices *prices_last;
+    double *work_s, *kernels_s; /* per stage: lane time, kernels of one micro-batch, all chunks */
+    double *pair_s;             /* as RhShape.pairs; NULL: no pairs */
+    double forward_all_s;       /* every chunk once */
+    struct RhPrices *prices;    /* the latest made first; owned */
+    double numbers[];           /* what the pointers above point to, and chunk's behind these */
 } RhSpans;
 
 /* The longest path, with what the scripts communicate at its ends. */
@@ -129,12 +130,15 @@ typedef struct {
     double seconds;
 } RhLongest;
 
-/* A shape at a span's costs, messages apart. */
+/* A shape at a span's costs, messages apart. A span has few: as many as there are schedules. */
 typedef struct RhPrices {
+    const RhShape *shape;
+    struct RhPrices *next;
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
-    GPtrArray *paths;                      /* RhPath*, owned: rh_screen_path */
+    GPtrArray *paths;                      /* RhPath*, owned: rh_screen_path; NULL: none */
     GArray *longest;                       /* RhLongest: few stages' scripts go with one price */
+    double numbers[];                      /* what the pointers to them point to */
 } RhPrices;
 
 typedef struct {
@@ -282,7 +286,7 @@ typedef struct {
     const RhShape *shape;
     const RhNet *net;
     RhSpans *spans;
-    const RhPrices *prices;
+    RhPrices *prices;
 } RhTables;
 RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
 /* The closed form without critical paths and the busiest link, which take the most time where nobody
@@ -306,10 +310,10 @@ const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);
 const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
 RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
-const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
+RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
 /* The longest path at these prices, where messages take `message_s` and slots that send for a chunk's
  * sums lose `last_frac` to them; NULL: none is known. */
-const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, const RhPrices *prices,
+const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
                              double message_s, double last_frac);
 /* What communication adds to the path: until the first slot has its parameters, in slots that are
  * their chunk's first or last and behind these, behind the end. (segment.c) */
@@ -360,7 +364,7 @@ RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
 void rh_net_free(void *net);
 void rh_placement_free(void *placement);
 /* screen_prices.c */
-void rh_prices_free(void *prices);
+void rh_prices_free(RhPrices *prices); /* all of a span */
 /* screen_rooms.c */
 void rh_rooms_free(void *rooms);
 /* screen_flows.c */

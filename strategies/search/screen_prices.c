@@ -42,39 +42,42 @@ static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double mess
                         &(RhPathCosts){busy_s, out_s, message_s, last_frac});
 }
 
-const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, const RhPrices *prices,
+const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
                              double message_s, double last_frac)
 {
-    for (guint i = 0; i < prices->paths->len; i++) {
+    for (guint i = 0; prices->paths && i < prices->paths->len; i++) {
         const RhPath *known = prices->paths->pdata[i];
         if (known->message_s == message_s && known->last_frac == last_frac)
             return known;
     }
     RhPath *path = find_path(spans, shape, message_s, last_frac);
+    if (path && !prices->paths)
+        prices->paths = g_ptr_array_new_with_free_func((GDestroyNotify)rh_path_free);
     if (path)
         g_ptr_array_add(prices->paths, path);
     return path;
 }
 
-void rh_prices_free(void *data)
+void rh_prices_free(RhPrices *p)
 {
-    RhPrices *p = data;
-    g_free(p->before_last_s);
-    g_free(p->behind_back_s);
-    g_free(p->work_s);
-    g_ptr_array_unref(p->paths);
-    g_array_unref(p->longest);
-    g_free(p);
+    for (RhPrices *next; p; p = next) {
+        next = p->next;
+        if (p->paths)
+            g_ptr_array_unref(p->paths);
+        if (p->longest)
+            g_array_unref(p->longest);
+        g_free(p);
+    }
 }
 
 static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
 {
-    RhPrices *prices = g_new0(RhPrices, 1);
-    prices->before_last_s = g_new(double, shape->p);
-    prices->behind_back_s = g_new(double, shape->p);
-    prices->work_s = g_new(double, shape->p);
-    prices->paths = g_ptr_array_new_with_free_func((GDestroyNotify)rh_path_free);
-    prices->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
+    size_t stages = (size_t)shape->p;
+    RhPrices *prices = g_malloc(sizeof *prices + 3 * stages * sizeof *prices->numbers);
+    *prices = (RhPrices){.shape = shape,
+                         .before_last_s = prices->numbers,
+                         .behind_back_s = prices->numbers + stages,
+                         .work_s = prices->numbers + 2 * stages};
     for (int32_t s = 0; s < shape->p; s++) {
         prices->before_last_s[s] = price_slots(spans, shape, s, shape->before_last, true);
         prices->behind_back_s[s] = price_slots(spans, shape, s, shape->behind_back, !shape->pairs);
@@ -83,14 +86,15 @@ static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
     return prices;
 }
 
-const RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape)
+RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape)
 {
-    if (spans->prices_shape == shape)
-        return spans->prices_last;
-    RhPrices *found = g_hash_table_lookup(spans->prices, shape);
-    if (!found)
-        g_hash_table_insert(spans->prices, (void *)(uintptr_t)shape,
-                            found = prices_new(spans, shape));
-    spans->prices_shape = shape;
-    return spans->prices_last = found;
+    RhPrices *prices = spans->prices;
+    while (prices && prices->shape != shape)
+        prices = prices->next;
+    if (!prices) {
+        prices = prices_new(spans, shape);
+        prices->next = spans->prices;
+        spans->prices = prices;
+    }
+    return prices;
 }
