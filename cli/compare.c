@@ -126,27 +126,13 @@ static RhComparedSide compared(const Side *side)
                             .r = &side->plan->r};
 }
 
-/* "12 % fewer dollars"; nothing where it is not known of both. */
-static void add_share(GString *out, double a, double b, const char *less, const char *more)
-{
-    if (a <= 0 || b <= 0)
-        return;
-    double frac = a / b - 1;
-    g_string_append_printf(out, ", %.1f %% %s", 100 * fabs(frac), frac < 0 ? less : more);
-}
-
 /* Steps of other sizes: what a token takes. */
 static void append_tokens(GString *out, const RhComparedSide *a, const RhComparedSide *b)
 {
-    double gpu_s = rh_compared_gpu_s_per_token(a) / rh_compared_gpu_s_per_token(b) - 1;
-    g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(line, "A takes %.1f %% %s GPU-seconds a token than B", 100 * fabs(gpu_s),
-                    gpu_s < 0 ? "fewer" : "more");
-    add_share(line, rh_compared_tokens_per_usd(b), rh_compared_tokens_per_usd(a), "less money",
-              "more money");
-    add_share(line, rh_compared_tokens_per_kwh(b), rh_compared_tokens_per_kwh(a), "less energy",
-              "more energy");
-    rh_text_wrap(out, line->str, 2, 79);
+    g_autofree char *shares = rh_report_token_shares(a, b, " than B");
+    g_autofree char *line =
+        shares ? g_strconcat("A takes ", shares, NULL) : g_strdup("A takes as much a token as B");
+    rh_text_wrap(out, line, 2, 79);
 }
 
 static void append_step(GString *out, const RhRehearsal *a, const RhRehearsal *b)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/explain_replan.h"
 #include "cli/explain_term.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
@@ -15,6 +16,8 @@
 #include "report/json_show.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
+
+#define WIN_LEAST_FRAC 0.002 /* less is a tie */
 
 /* The result's plan, performed again from its recorded inputs. */
 typedef struct {
@@ -30,6 +33,9 @@ typedef struct {
     const RhCost *term;
     RhLayout layout; /* the other's */
     RhRehearsal *other;
+    int64_t other_gpus;
+    RhRehearsal *winner; /* what would win, after a change of an input */
+    bool replanned;
     char *illegal; /* why there is no other */
     GString *out;
 } Explanation;
@@ -77,6 +83,7 @@ static bool open_result(Explanation *e, GError **error)
 static void close_result(Explanation *e)
 {
     rh_rehearsal_free(e->other);
+    rh_rehearsal_free(e->winner);
     g_free(e->illegal);
     rh_rehearsal_free(e->r);
     rh_program_free(e->program);
@@ -210,6 +217,22 @@ static bool changes_size(const GPtrArray *sets)
     return size && !gpus;
 }
 
+/* What wins now; with --replan it takes the place of the changed layout. */
+static bool find_winner(Explanation *e, const RhInputs *in, GError **error)
+{
+    if (!rh_explain_replan(in, e->result, e->a->replanned, &e->winner, error))
+        return false;
+    if (!e->a->replanned)
+        return true;
+    if (!e->winner)
+        return rh_fail(error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change");
+    rh_rehearsal_free(e->other);
+    e->other = g_steal_pointer(&e->winner);
+    e->layout = e->other->layout;
+    e->replanned = true;
+    return true;
+}
+
 /* Each change is a key of a layout, or of an input. */
 static bool find_what_if(Explanation *e, GError **error)
 {
@@ -234,20 +257,59 @@ static bool find_what_if(Explanation *e, GError **error)
     if (!rh_inputs_settle_layout(in, &e->layout, error))
         return false;
     e->other = rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
-    return e->other != NULL;
+    e->other_gpus = in->c.job.gpus;
+    return e->other && (sets->len == 0 && !e->a->replanned ? true : find_winner(e, in, error));
+}
+
+/* Steps of other sizes, and what does not show in seconds: prices, powers. */
+static void append_token(const Explanation *e)
+{
+    RhComparedSide changed = {.r = e->other, .gpus = e->other_gpus},
+                   before = {.r = e->r, .gpus = e->in->c.job.gpus};
+    g_autofree char *line = rh_report_token_shares(&changed, &before, "");
+    if (!line)
+        return;
+    g_autofree char *whole = g_strconcat("  changed takes ", line, NULL);
+    rh_text_wrap(e->out, whole, 4,
+                 75); /* the two spaces before it, and the four it is not in yet */
+}
+
+static void append_winner(const Explanation *e)
+{
+    const RhRehearsal *w = e->winner;
+    if (e->replanned || !w)
+        return;
+    double gain = 1 - w->step_time_s / e->other->step_time_s;
+    bool same = rh_layout_equal(&w->layout, &e->other->layout);
+    if (e->other->fits && (same || gain < WIN_LEAST_FRAC)) {
+        g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
+        return;
+    }
+    g_autofree char *title = rh_layout_title(&w->layout);
+    g_autofree char *step = rh_quantity_format(w->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *line = g_strdup_printf(
+        "now wins: %s: %s/step, %.1f %% %s (a quick search; --replan searches in full)", title,
+        step, 100 * fabs(gain), gain >= 0 ? "less" : "more");
+    rh_text_wrap(e->out, line, 4, 79);
 }
 
 static void append_what_if(Explanation *e)
 {
-    append_versus(e, "changed", e->other, "before", e->r);
+    append_versus(e, e->replanned ? "planned anew" : "changed", e->other, "before", e->r);
     g_autofree char *title = rh_layout_title(&e->layout);
     g_string_append_printf(e->out, "  changed: %s%s\n", title,
                            e->other->fits ? "" : "; it does not fit in memory");
+    append_token(e);
+    append_winner(e);
 }
 
 static bool find_answer(Explanation *e, GError **error)
 {
     const RhArguments *a = e->a;
+    if (a->replanned && a->what_ifs->len == 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--replan plans what --what-if changes\n"
+                       "help: --what-if nodes=16 --replan");
     int questions = !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0);
     if (questions > 1)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -291,6 +353,8 @@ static char *answer_json(const Explanation *e)
                        .versus = e->a->versus,
                        .strategy = e->a->why_not,
                        .changes = (const char *const *)changes,
+                       .winner = e->winner,
+                       .replanned = e->replanned,
                        .illegal = e->illegal};
     return rh_report_explain_json(&q, &answer);
 }
@@ -343,6 +407,8 @@ static const RhOption own[] = {
               .layout_keys = true),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "also write the answer, as .json or .html", .neutral = true),
+    RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,
+              "with --what-if: search the layouts again, and show the one that wins"),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "one JSON document: the tree, the term, and the other layout's fields",
               .neutral = true),
@@ -370,7 +436,9 @@ const RhCommand rh_command_explain = {
                 "rehearse explain plan.json#1 --term tensor-parallel\n"
                 "rehearse explain plan.json#1 --vs 2\n"
                 "rehearse explain plan.json --why-not tp2,pp4,mb1\n"
-                "rehearse explain plan.json --what-if nic.bandwidth=200Gb/s",
+                "rehearse explain plan.json --what-if nic.bandwidth=200Gb/s\n"
+                "rehearse explain plan.json --what-if nodes=16 --what-if global_batch=1024 \\\n"
+                "    --replan",
     .tables = tables,
     .run = run,
 };

@@ -16,6 +16,8 @@ typedef struct {
     const char *strategy;       /* the other as typed */
     const char *const *changes; /* NULL-ended */
     const char *illegal;        /* why the other is not legal */
+    const RhRehearsal *winner;  /* of a changed question; NULL: not asked, or it is `other` */
+    bool replanned;             /* `other` is the winner of a search */
 } RhAnswer;
 
 /* "rehearse.explain/1": the fields of `simulate` for the plan, then "term" and "versus". */
@@ -38,6 +40,10 @@ double rh_compared_gpu_s_per_token(const RhComparedSide *side);
 /* 0: its price is not known, or its power. */
 double rh_compared_tokens_per_usd(const RhComparedSide *side);
 double rh_compared_tokens_per_kwh(const RhComparedSide *side);
+
+/* "12.3 % fewer GPU-seconds a token than B, 5.0 % less money, 3.1 % more energy", `than` after "a
+ * token"; NULL where nothing differs by 0.05 %. Caller frees. */
+char *rh_report_token_shares(const RhComparedSide *a, const RhComparedSide *b, const char *than);
 
 /* "rehearse.compare/1": "a", "b", what differs in their inputs, and their terms side by side. */
 char *rh_report_compare_json(const char *version, const char *const *argv, const RhComparedSide *a,

@@ -35,6 +35,19 @@ static void put_rank(RhJsonWriter *w, int64_t rank)
         rh_json_put_null(w, "rank");
 }
 
+static void put_winner(RhJsonWriter *w, const RhRehearsal *winner)
+{
+    if (!winner) {
+        rh_json_put_null(w, "winner");
+        return;
+    }
+    rh_json_begin_object(w, "winner");
+    rh_put_layout(w, "layout", &winner->layout);
+    rh_json_put_number(w, "step_time_s", winner->step_time_s);
+    rh_json_put_number(w, "memory_peak_bytes", winner->memory.peak_bytes);
+    rh_json_end_object(w);
+}
+
 static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
 {
     const RhRehearsal *other = answer->other;
@@ -53,6 +66,8 @@ static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
         rh_put_rehearsal(w, other);
         put_terms(w, "terms", answer->r->costs, other->costs, "value_s", "versus_s");
     }
+    rh_json_put_bool(w, "replanned", answer->replanned);
+    put_winner(w, answer->winner);
     rh_json_end_object(w);
 }
 
@@ -108,6 +123,35 @@ bool rh_compared_alike(const RhComparedSide *a, const RhComparedSide *b)
 {
     double x = rh_compared_step_tokens(a), y = rh_compared_step_tokens(b);
     return a->gpus == b->gpus && fabs(x - y) <= 1e-6 * fmax(x, y);
+}
+
+/* ", 12.0 % less money"; nothing where it is not known of both. True where it differs. */
+static bool add_share(GString *out, double frac, const char *less, const char *more)
+{
+    if (!isfinite(frac))
+        return false;
+    g_string_append_printf(out, "%s%.1f %% %s", out->len ? ", " : "", 100 * fabs(frac),
+                           frac < 0 ? less : more);
+    return fabs(frac) >= 0.0005;
+}
+
+static double beyond(double a, double b)
+{
+    return a > 0 && b > 0 ? a / b - 1 : (double)NAN;
+}
+
+char *rh_report_token_shares(const RhComparedSide *a, const RhComparedSide *b, const char *than)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_autofree char *fewer = g_strdup_printf("fewer GPU-seconds a token%s", than);
+    g_autofree char *more = g_strdup_printf("more GPU-seconds a token%s", than);
+    bool differs = add_share(
+        out, beyond(rh_compared_gpu_s_per_token(a), rh_compared_gpu_s_per_token(b)), fewer, more);
+    differs |= add_share(out, beyond(rh_compared_tokens_per_usd(b), rh_compared_tokens_per_usd(a)),
+                         "less money", "more money");
+    differs |= add_share(out, beyond(rh_compared_tokens_per_kwh(b), rh_compared_tokens_per_kwh(a)),
+                         "less energy", "more energy");
+    return differs ? g_string_free(g_steal_pointer(&out), FALSE) : NULL;
 }
 
 static void put_terms_of_token(RhJsonWriter *w, const RhComparedSide *a, const RhComparedSide *b)

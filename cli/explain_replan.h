@@ -1,0 +1,9 @@
+#pragma once
+/* What would win now: the question of a result, changed, is asked of the planner again. */
+#include "cli/result.h"
+
+/* The best layout for the inputs, within the --fix, --limit and --risk that the result's command line has;
+ * NULL where none fits or is legal. `full`: searched until nothing left is better by 0.2 %; else chosen
+ * by lower bounds. An error is one of the rehearsals. */
+bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
+                       GError **error);
