@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/capacity.h"
+#include "report/capacity_picture.h"
 #include "report/page.h"
 
 #define SIZES_MAX 64
@@ -261,7 +262,19 @@ static char *page_of(const RhCapacityAnswer *answer)
     RhReportStyle plain = {.timeless = true};
     g_autofree char *text = rh_report_capacity_text(answer, &plain);
     g_autofree char *json = rh_report_capacity_json(answer);
-    RhPage page = {.command = "capacity", .answer = text, .json = json};
+    g_autofree char *svg = rh_report_capacity_svg(answer);
+    RhPagePicture picture = {
+        .id = "days",
+        .title = "Days against money",
+        .caption =
+            "A line for each platform, a point for each number of GPUs. Left is sooner, down is cheaper; "
+            "nothing is as good as the large points by days, money and energy.",
+        .svg = svg};
+    RhPage page = {.command = "capacity",
+                   .answer = text,
+                   .json = json,
+                   .pictures = &picture,
+                   .pictures_count = svg ? 1 : 0};
     return rh_report_page(&page);
 }
 
@@ -273,8 +286,9 @@ static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError 
         g_autofree char *text = kind == RH_OUTPUT_CSV        ? rh_report_capacity_csv(answer)
                                 : kind == RH_OUTPUT_MARKDOWN ? rh_report_capacity_markdown(answer)
                                 : kind == RH_OUTPUT_HTML     ? page_of(answer)
+                                : kind == RH_OUTPUT_PARETO   ? rh_report_capacity_svg(answer)
                                                              : rh_report_capacity_json(answer);
-        if (!rh_output_write(path, text, error))
+        if (text && !rh_output_write(path, text, error)) /* no picture where nothing fits */
             return false;
     }
     return true;
@@ -300,8 +314,8 @@ static int show(Asking *q, GError **error)
 
 static int answer(Asking *q, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_HTML, RH_OUTPUT_PARETO, RH_OUTPUT_NONE};
     if (!rh_outputs_check(q->a->outputs, kinds, error) || !read_question(q, error) ||
         !check_prices(q, error))
         return 2;

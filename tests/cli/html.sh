@@ -15,7 +15,8 @@ rehearse validate --only SimuMax -o validate.html >validate.txt
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=100,out=10 --concurrency 4 -o serve.html >serve.txt
 rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate --lengths in=1000,out=100 \
     --count 3000 --ttft 'p99<9s' -o serve-plan.html -q >serve-plan.txt
-rehearse capacity -w "$name" -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 -q -o capacity.html >capacity.txt
+rehearse capacity -w "$name" -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 -q -o capacity.html \
+    -o capacity-pareto.svg >capacity.txt
 for page in plan run explain compare validate serve serve-plan capacity; do
     # Beside its data: blocks of JSON, and pictures.
     sed '/<script type="application\/json"/,/<\/script>/d; /<svg/,/<\/svg>/d' "$page.html" >rest
@@ -32,7 +33,7 @@ grep -c '<b>' plan.html
 # Pictures alone, and that each holds what it is of.
 rehearse simulate "${job[@]}" -s tp2,pp2,mb2 -o run-gantt.svg -o memory.svg >run.txt
 rehearse plan "${job[@]}" --top 3 -q -o pareto.svg -o gantt.svg >plan.txt
-for picture in run-gantt memory pareto gantt; do
+for picture in run-gantt memory pareto gantt capacity-pareto; do
     sed -n "s/.*<desc>\(.*\)<.desc>.*/$picture: \1/p" "$picture.svg"
 done
 for name in forward backward 'pipeline bubble'; do
