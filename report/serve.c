@@ -120,6 +120,13 @@ static void append_scaling(GString *out, const RhServiceResult *r)
     rh_text_wrap(out, line, 10, 79);
 }
 
+static void append_energy(GString *out, const RhOutcome *o)
+{
+    if (isfinite(o->energy_j_per_token))
+        g_string_append_printf(out, "energy:   %.3g J a token, %.3g kWh per million\n",
+                               o->energy_j_per_token, o->energy_j_per_token / 3.6);
+}
+
 static void append_servers(GString *out, const RhServiceResult *r)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
@@ -166,6 +173,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_counts(out, q, r, o);
     append_servers(out, r);
     append_scaling(out, r);
+    append_energy(out, o);
     g_string_append(out,
                     "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
     if (!style->saved_as)

@@ -71,6 +71,7 @@ void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
     rh_json_put_number(w, "throughput_tokens_per_s", o->tokens_per_s);
     rh_json_put_number(w, "throughput_tokens_per_s_per_gpu", o->tokens_per_s_per_gpu);
     put_or_null(w, "cost_usd_per_million_tokens", 1e6 * o->cost_usd_per_token);
+    put_or_null(w, "energy_j_per_token", o->energy_j_per_token);
     rh_json_put_number(w, "request_rate_per_s", o->request_rate_per_s);
     put_metrics(w, o);
     rh_json_put_number(w, "slo_met_frac", o->slo_met_frac);

@@ -242,6 +242,9 @@ RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
     out.tokens_per_s = (double)out.tokens_out * per_s;
     out.tokens_per_s_per_gpu = result->scales ? (double)out.tokens_out / result->gpu_s
                                               : out.tokens_per_s / MAX(result->gpus, 1);
+    out.energy_j_per_token = out.tokens_out > 0 && result->energy_j > 0
+                                 ? result->energy_j / (double)out.tokens_out
+                                 : (double)NAN;
     out.cost_usd_per_token =
         out.tokens_out > 0 ? result->cost_usd / (double)out.tokens_out : (double)NAN;
     out.request_rate_per_s = (double)out.completed_count * per_s;

@@ -78,6 +78,7 @@ typedef struct {
     double duration_s;
     double tokens_per_s; /* generated */
     double tokens_per_s_per_gpu;
+    double energy_j_per_token; /* generated; NaN: unknown, or no token */
     double cost_usd_per_token; /* generated; NaN: without a price, or a token */
     double request_rate_per_s; /* completed */
     double

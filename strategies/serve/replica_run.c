@@ -297,6 +297,7 @@ void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
     r->counts.iterations_stepped++;
     r->counts.iterations_skipped += r->run.steps - 1;
     r->counts.busy_s += t_s - r->t_begin_s;
+    r->counts.reading_s += r->planned->len > 0 ? t_s - r->t_begin_s : 0;
     if (r->continues)
         end_steps(r, t_s, ended);
     end_chunks(r, t_s, ended);

@@ -68,6 +68,7 @@ typedef struct {
     bool scales;   /* replicas came and went: */
     int32_t replicas_most, starts;
     double start_s;  /* of a replica, the slowest pool's */
+    double energy_j; /* of these GPUs and what belongs to them; 0: unknown */
     double cost_usd; /* of these GPUs for so long; NaN: the platform has no price */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;

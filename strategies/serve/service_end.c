@@ -1,6 +1,7 @@
 /* What became of a service that was played: counts, costs, and its replicas' end. */
 #include <math.h>
 
+#include "platforms/power.h"
 #include "strategies/serve/service_private.h"
 
 /* States of linear mixers are of the whole prompt: its beginning cannot be taken from them. */
@@ -31,11 +32,24 @@ static double close_scaling(RhServiceClock *c, RhServiceStage *stage, double end
     return scaled.replica_s * gpus;
 }
 
+/* While prompts are read a device computes, while tokens are made it waits for memory; else it idles. */
+static double energy_j(const RhServiceClock *c, double busy_gpu_s, double reading_gpu_s)
+{
+    const RhServiceResult *r = c->result;
+    RhPowerTimes mean = {0};
+    if (r->gpus == 0)
+        return 0;
+    mean.state_s[RH_POWER_COMPUTE] = reading_gpu_s / r->gpus;
+    mean.state_s[RH_POWER_MEMORY] = (busy_gpu_s - reading_gpu_s) / r->gpus;
+    mean.state_s[RH_POWER_IDLE] = fmax(r->gpu_s - busy_gpu_s, 0) / r->gpus;
+    return rh_energy_of(c->service->serving.platform, r->gpus, &mean).total_j;
+}
+
 static void close_replicas(RhServiceClock *c)
 {
     RhServiceResult *result = c->result;
     int32_t replicas = 0;
-    double busy_s = 0, busy_gpu_s = 0;
+    double busy_s = 0, busy_gpu_s = 0, reading_gpu_s = 0;
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
         RhServiceStage *stage = &c->service->stages[p];
         for (int32_t i = 0; i < stage->pool.replicas; i++, replicas++) {
@@ -53,10 +67,12 @@ static void close_replicas(RhServiceClock *c)
             result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
             busy_s += counts.busy_s;
             busy_gpu_s += counts.busy_s * rh_pool_gpus(&stage->pool);
+            reading_gpu_s += counts.reading_s * rh_pool_gpus(&stage->pool);
             rh_replica_free(stage->replicas[i]);
         }
         g_clear_pointer(&stage->replicas, g_free);
     }
+    result->energy_j = energy_j(c, busy_gpu_s, reading_gpu_s);
     if (result->duration_s > 0)
         result->busy_frac =
             result->scales ? busy_gpu_s / result->gpu_s : busy_s / (result->duration_s * replicas);
