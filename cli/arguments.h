@@ -46,7 +46,7 @@ typedef struct {
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;
-    bool replanned;
+    bool replanned, sensitivity;
     int64_t versus;
     /* everywhere */
     GPtrArray *outputs;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/explain_replan.h"
+#include "cli/explain_sensitivity.h"
 #include "cli/explain_term.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
@@ -36,7 +37,8 @@ typedef struct {
     int64_t other_gpus;
     RhRehearsal *winner; /* what would win, after a change of an input */
     bool replanned;
-    char *illegal; /* why there is no other */
+    GArray *effects; /* RhSensitivity */
+    char *illegal;   /* why there is no other */
     GString *out;
 } Explanation;
 
@@ -84,6 +86,7 @@ static void close_result(Explanation *e)
 {
     rh_rehearsal_free(e->other);
     rh_rehearsal_free(e->winner);
+    g_clear_pointer(&e->effects, g_array_unref);
     g_free(e->illegal);
     rh_rehearsal_free(e->r);
     rh_program_free(e->program);
@@ -310,14 +313,18 @@ static bool find_answer(Explanation *e, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "--replan plans what --what-if changes\n"
                        "help: --what-if nodes=16 --replan");
-    int questions = !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0);
+    int questions =
+        !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0) + a->sensitivity;
     if (questions > 1)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "explain answers one of --term, --vs, --why-not and --what-if at a time");
+                       "explain answers one of --term, --vs, --why-not, --what-if and "
+                       "--sensitivity at a time");
     if (!open_result(e, error))
         return false;
     if (a->term)
         return (e->term = rh_explain_find(e->r->costs, a->term, error)) != NULL;
+    if (a->sensitivity)
+        return (e->effects = rh_explain_sensitivity(e->result, e->plan, error)) != NULL;
     return a->versus              ? find_rank(e, error)
            : a->why_not           ? find_why_not(e, error)
            : a->what_ifs->len > 0 ? find_what_if(e, error)
@@ -335,6 +342,8 @@ static void append_answer(Explanation *e)
         append_why_not(e);
     else if (a->what_ifs->len > 0)
         append_what_if(e);
+    else if (a->sensitivity)
+        rh_explain_append_sensitivity(e->out, e->effects);
     else
         append_tree(e);
 }
@@ -354,6 +363,7 @@ static char *answer_json(const Explanation *e)
                        .strategy = e->a->why_not,
                        .changes = (const char *const *)changes,
                        .winner = e->winner,
+                       .effects = e->effects,
                        .replanned = e->replanned,
                        .illegal = e->illegal};
     return rh_report_explain_json(&q, &answer);
@@ -409,6 +419,8 @@ static const RhOption own[] = {
               "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,
               "with --what-if: search the layouts again, and show the one that wins"),
+    RH_OPTION(sensitivity, "sensitivity", 0, RH_OPTION_FLAG, NULL,
+              "what 10 % more or less of each constant does to the step, and who then wins"),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "one JSON document: the tree, the term, and the other layout's fields",
               .neutral = true),

@@ -3,6 +3,16 @@
  * caller's to free. */
 #include "report/report.h"
 
+/* What a tenth more or less of a constant does to a step. */
+typedef struct {
+    const char *key; /* of --set */
+    RhFact fact;
+    RhQuantity kind;
+    double less_frac, more_frac;  /* of the step; NAN: the constant may not be so */
+    int64_t less_rank, more_rank; /* the plan that is then the quickest */
+    bool less_wins, more_wins;    /* it is another one than before */
+} RhSensitivity;
+
 /* `r` is the plan explained; the rest answers the question asked of it, and is NULL or 0 for the
  * others. */
 typedef struct {
@@ -17,6 +27,7 @@ typedef struct {
     const char *const *changes; /* NULL-ended */
     const char *illegal;        /* why the other is not legal */
     const RhRehearsal *winner;  /* of a changed question; NULL: not asked, or it is `other` */
+    const GArray *effects;      /* RhSensitivity; NULL: not asked for */
     bool replanned;             /* `other` is the winner of a search */
 } RhAnswer;
 

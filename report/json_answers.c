@@ -71,6 +71,28 @@ static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
     rh_json_end_object(w);
 }
 
+static void put_effects(RhJsonWriter *w, const GArray *effects)
+{
+    if (!effects) {
+        rh_json_put_null(w, "sensitivity");
+        return;
+    }
+    rh_json_begin_array(w, "sensitivity");
+    for (guint i = 0; i < effects->len; i++) {
+        const RhSensitivity *e = &g_array_index(effects, RhSensitivity, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "key", e->key);
+        rh_json_put_number(w, "value", e->fact.value);
+        rh_json_put_string(w, "tag", rh_tag_name(e->fact.tag));
+        rh_put_known(w, "less_frac", e->less_frac);
+        rh_put_known(w, "more_frac", e->more_frac);
+        rh_json_put_int(w, "less_rank", e->less_rank);
+        rh_json_put_int(w, "more_rank", e->more_rank);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -84,6 +106,7 @@ char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
     else
         rh_json_put_null(w, "term");
     put_versus(w, answer);
+    put_effects(w, answer->effects);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
