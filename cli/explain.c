@@ -299,10 +299,10 @@ static void append_winner(const Explanation *e)
 static void append_what_if(Explanation *e)
 {
     append_versus(e, e->replanned ? "planned anew" : "changed", e->other, "before", e->r);
+    append_token(e);
     g_autofree char *title = rh_layout_title(&e->layout);
     g_string_append_printf(e->out, "  changed: %s%s\n", title,
                            e->other->fits ? "" : "; it does not fit in memory");
-    append_token(e);
     append_winner(e);
 }
 
