@@ -206,6 +206,10 @@ static void put_routing(RhJsonWriter *w, const RhRouting *r)
     rh_json_put_int(w, "chosen", r->chosen);
     rh_json_put_int(w, "groups", r->groups);
     rh_json_put_int(w, "groups_chosen", r->groups_chosen);
+    if (r->nvlink_frac > 0)
+        rh_json_put_exact(w, "nvlink", r->nvlink_frac);
+    if (r->nic_frac > 0)
+        rh_json_put_exact(w, "nic", r->nic_frac);
     rh_json_end_object(w);
 }
 
@@ -367,7 +371,9 @@ static void read_routing(RhJson *doc, const RhJsonNode *row, RhProgram *p)
             (int32_t)rh_json_int(doc, row, "experts", 1, RH_ROUTING_EXPERTS_MAX),
             (int32_t)rh_json_int(doc, row, "chosen", 1, RH_ROUTING_EXPERTS_MAX),
             (int32_t)rh_json_int_or(doc, row, "groups", 1, RH_ROUTING_EXPERTS_MAX, 1),
-            (int32_t)rh_json_int_or(doc, row, "groups_chosen", 1, RH_ROUTING_EXPERTS_MAX, 1)}};
+            (int32_t)rh_json_int_or(doc, row, "groups_chosen", 1, RH_ROUTING_EXPERTS_MAX, 1),
+            rh_json_number_or(doc, row, "nvlink", 0, 2, 0),
+            rh_json_number_or(doc, row, "nic", 0, 2, 0)}};
     g_array_append_val(p->volumes, v);
 }
 

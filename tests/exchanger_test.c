@@ -11,7 +11,7 @@ static void exchanges_are_counted(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_PTR_NOT_NULL_FATAL(each);
     CU_ASSERT_PTR_NOT_NULL_FATAL(once);
-    RhExchangeLoad load = {16, 128, 7392, {256, 8, 1, 1}};
+    RhExchangeLoad load = {16, 128, 7392, {256, 8, 1, 1, 0, 0}};
     double nic = 50e9 * each->dispatch.nic_frac.value;
     RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),
                    each->dispatch.base_s.value + 128 * 8 * 7392 / 2.0 / nic, 1e-9);

@@ -124,7 +124,7 @@ static void tokens_are_sent_once(void)
 {
     g_auto(TrainKit) k = train_kit("deepseek-v3", "hgx-h800:8", "bare", 64, 2048);
     k.c.job.recipe = &rh_recipe_fp8_block;
-    RhRouting routing = {256, 8, 8, 4};
+    RhRouting routing = {256, 8, 8, 4, 0, 0};
     double row = (double)k.model->hidden * (1 + 4.0 / 128 + 2) * 2;
     g_autoptr(RhProgram) copies = train_build(&k, "dp64,ep64"),
                          once = train_build(&k, "dp64,ep64,dispatch=deepep");

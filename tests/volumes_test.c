@@ -197,14 +197,15 @@ static double parts_by_listing(const RhRouting *r, int32_t parts)
 
 static void expected_parts_are_those_of_every_choice(void)
 {
-    static const RhRouting routings[] = {{12, 3, 1, 1}, {12, 3, 4, 2}, {12, 4, 3, 2},
-                                         {12, 2, 6, 1}, {12, 5, 2, 2}, {8, 1, 4, 4}};
+    static const RhRouting routings[] = {{12, 3, 1, 1, 0, 0}, {12, 3, 4, 2, 0, 0},
+                                         {12, 4, 3, 2, 0, 0}, {12, 2, 6, 1, 0, 0},
+                                         {12, 5, 2, 2, 0, 0}, {8, 1, 4, 4, 0, 0}};
     for (size_t i = 0; i < G_N_ELEMENTS(routings); i++)
         for (int32_t parts = 1; parts <= routings[i].experts; parts++)
             if (routings[i].experts % parts == 0)
                 RH_CHECK_CLOSE(rh_routing_parts(&routings[i], parts),
                                parts_by_listing(&routings[i], parts), 1e-12);
-    RhRouting v3 = {256, 8, 8, 4}; /* four nodes of eight at most */
+    RhRouting v3 = {256, 8, 8, 4, 0, 0}; /* four nodes of eight at most */
     RH_CHECK_CLOSE(rh_routing_parts(&v3, 8), 3.6290109244256996, 1e-12);
     RH_CHECK_CLOSE(rh_routing_parts(&v3, 64), 7.359370078740134, 1e-12);
 }
@@ -224,7 +225,7 @@ static RhProgram *routed(RhAlgo algo, double bytes, const RhRouting *routing)
 static void nodes_are_sent_a_token_once(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
-    RhRouting routing = {64, 8, 8, 4};
+    RhRouting routing = {64, 8, 8, 4, 0, 0};
     for (int once = 0; once < 2; once++) {
         g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e9, once ? &routing : NULL);
         g_autofree int32_t *gpus = rh_group_gpus(p, 0, 0);
@@ -256,7 +257,7 @@ static void nodes_are_sent_a_token_once(void)
 static void tokens_take_the_quicker_way(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
-    RhRouting routing = {64, 8, 8, 4};
+    RhRouting routing = {64, 8, 8, 4, 0, 0};
     int32_t nodes[32], one[8] = {0};
     for (int32_t i = 0; i < 32; i++)
         nodes[i] = i / 8;
@@ -339,9 +340,32 @@ static void the_busiest_member_paces_an_exchange(void)
     CU_ASSERT_TRUE(kit_time_s(p, nodes, options) < kit_time_s(all, nodes, options));
 }
 
+/* What its kernels make of the data sheets' rates, not what collectives do: on one node, and on four, where
+ * a member sends 24 of its 32 parts through its NIC. */
+static void kernels_have_a_pace_of_their_own(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
+    RhRouting routing = {64, 8, 1, 1, 0.5, 0.25};
+    double nvlink = platform->nvlink_bytes_per_s.value, nic = platform->nic_bytes_per_s.value;
+    for (int nodes = 1; nodes <= 4; nodes += 3) {
+        g_autoptr(RhProgram) p =
+            kit_one_collective(8 * nodes, 8 * nodes, 1, RH_OP_ALL_TO_ALL, RH_ALGO_DIRECT, 1e9);
+        g_array_index(p->tasks, RhTask, 0).volumes = rh_program_add_routing(p, &routing);
+        g_autofree int32_t *gpus = rh_group_gpus(p, 0, 0);
+        g_autoptr(RhSchedule) s =
+            rh_schedule_of_task(p, rh_program_task(p, 0), platform, gpus, NULL);
+        double expected_s =
+            nodes == 1 ? 7 / 8.0 * 1e9 / (0.5 * nvlink) : 24 / 32.0 * 1e9 / (0.25 * nic);
+        double moving_s = rh_schedule_time(s, p, platform, 0, 0).moving_s;
+        /* Phases with neighbours of the own node among them wait for those beyond. */
+        CU_ASSERT_TRUE(moving_s >= expected_s * (1 - 1e-9));
+        CU_ASSERT_TRUE(moving_s <= expected_s * (nodes == 1 ? 1 + 1e-9 : 1.35));
+    }
+}
+
 static void files_keep_routings(void)
 {
-    RhRouting routing = {64, 8, 8, 4};
+    RhRouting routing = {64, 8, 8, 4, 0.67, 0.94};
     g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e6, &routing);
     CU_ASSERT_EQUAL(rh_program_add_routing(p, &routing), 1); /* known already */
     g_autofree char *text = rh_program_to_json(p);
@@ -358,10 +382,11 @@ static void files_keep_routings(void)
 
 static void wrong_routings_are_refused(void)
 {
-    static const RhRouting wrong[] = {{60, 8, 4, 4}, {64, 0, 1, 1}, {64, 8, 5, 1},
-                                      {64, 8, 8, 9}, {64, 9, 8, 1}, {-1, 1, 1, 1}};
+    static const RhRouting wrong[] = {{60, 8, 4, 4, 0, 0}, {64, 0, 1, 1, 0, 0},
+                                      {64, 8, 5, 1, 0, 0}, {64, 8, 8, 9, 0, 0},
+                                      {64, 9, 8, 1, 0, 0}, {-1, 1, 1, 1, 0, 0}};
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
-        RhRouting right = {64, 8, 8, 4};
+        RhRouting right = {64, 8, 8, 4, 0, 0};
         g_autoptr(RhProgram) p = routed(RH_ALGO_FORWARDING, 1e6, &right);
         g_array_index(p->volumes, RhVolumes, 0).routing = wrong[i];
         CU_ASSERT_FALSE(rh_program_check(p, NULL));
@@ -384,6 +409,7 @@ int main(void)
             {"expected_parts_are_those_of_every_choice", expected_parts_are_those_of_every_choice},
             {"nodes_are_sent_a_token_once", nodes_are_sent_a_token_once},
             {"tokens_take_the_quicker_way", tokens_take_the_quicker_way},
+            {"kernels_have_a_pace_of_their_own", kernels_have_a_pace_of_their_own},
             {"the_busiest_rank_is_as_busy_as_the_load_says",
              the_busiest_rank_is_as_busy_as_the_load_says},
             {"the_busiest_member_paces_an_exchange", the_busiest_member_paces_an_exchange},

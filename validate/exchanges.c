@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategies/serve/exchanger.h"
+#include "strategies/exchanger.h"
 #include "validate/cases_way.h"
 
 /* Of DeepSeek-V3, for which all of these kernels were made; rows that say nothing mean it. */

@@ -114,7 +114,9 @@ typedef struct {
         fused_elementwise; /* the same of rotation and activations; and whether gradients of weights
                                are added by the GEMM that makes them */
     bool sends_once;       /* a token goes once to a rank that has several of its experts */
-    bool shared_beside;    /* the shared expert runs while tokens are on their way */
+    double once_nvlink_frac,
+        once_nic_frac;  /* by kernels with these shares of the links (RhRouting) */
+    bool shared_beside; /* the shared expert runs while tokens are on their way */
 } RhShard;
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,

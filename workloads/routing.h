@@ -8,6 +8,9 @@
 typedef struct {
     int32_t experts, chosen;       /* experts 0: no routing */
     int32_t groups, groups_chosen; /* 1 and 1: no such limit */
+    /* What the kernels that carry the tokens make of the links' rates by their data sheets, where that is
+     * known apart from collectives; 0: what collectives make of them. */
+    double nvlink_frac, nic_frac;
 } RhRouting;
 
 #define RH_ROUTING_EXPERTS_MAX 4096 /* of a program that was read */

@@ -6,6 +6,14 @@
 
 /* --- making steps --- */
 
+/* Links move at the pace of collectives. What kernels with a pace of their own send (RhRouting) is put on
+ * them as so many bytes, for each of its own, as take as long. */
+typedef struct {
+    double inside, between; /* nodes */
+} RhLinkBytes;
+/* 1 and 1 where `routing` or `platform` is NULL, or the pace is the collectives'. */
+RhLinkBytes rh_link_bytes(const RhRouting *routing, const RhPlatform *platform);
+
 typedef struct {
     RhSchedule *schedule;
     int32_t members;
@@ -18,6 +26,8 @@ typedef struct {
     const RhRings *rings; /* over a mesh; NULL: as members are numbered; borrowed */
     double node_frac; /* of an all-to-all's bytes for a node those that go there, if what several
                          members there are to have goes once; 1: all of them */
+    const int32_t *node_of; /* NULL: all on one; borrowed */
+    RhLinkBytes link;
 } RhScheduleBuilder;
 
 /* Cuts the buffer into this many chunks; owner of chunk c is member c % members until a generator

@@ -51,7 +51,8 @@ void rh_schedule_phase(RhScheduleBuilder *b, int32_t repeat)
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow)
 {
     GArray *phases = b->schedule->phases;
-    flow.bytes = flow.chunk_count * b->chunk_bytes;
+    bool inside = !b->node_of || b->node_of[flow.src] == b->node_of[flow.dst];
+    flow.bytes = flow.chunk_count * b->chunk_bytes * (inside ? b->link.inside : b->link.between);
     g_array_append_val(b->schedule->flows, flow);
     g_array_index(phases, RhStepPhase, phases->len - 1).flows_count++;
 }
@@ -126,8 +127,18 @@ double rh_node_frac(const RhRouting *routing, int32_t members, int32_t nodes)
     return rh_routing_parts(routing, nodes) / rh_routing_parts(routing, members);
 }
 
+RhLinkBytes rh_link_bytes(const RhRouting *routing, const RhPlatform *p)
+{
+    RhLinkBytes link = {1, 1};
+    if (routing && p && routing->nvlink_frac > 0)
+        link.inside = p->nvlink_efficiency_frac.value / routing->nvlink_frac;
+    if (routing && p && routing->nic_frac > 0)
+        link.between = p->nic_efficiency_frac.value / routing->nic_frac;
+    return link;
+}
+
 static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *rings,
-                        Volumes volumes, GError **error)
+                        Volumes volumes, RhLinkBytes link, GError **error)
 {
     g_autoptr(RhSchedule) s = g_memdup2(&like, sizeof like);
     int32_t members = s->members;
@@ -139,6 +150,8 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
                            .shares = volumes.shares,
                            .shares_count = volumes.shares_count,
                            .rings = rings,
+                           .node_of = node_of,
+                           .link = link,
                            .per_node = at.side_by_side,
                            .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
     b.node_frac = rh_node_frac(volumes.routing, members, at.side_by_side ? b.nodes : 0);
@@ -155,7 +168,7 @@ RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t
                             double bytes, GError **error)
 {
     RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make(like, node_of, NULL, (Volumes){0}, error);
+    return make(like, node_of, NULL, (Volumes){0}, (RhLinkBytes){1, 1}, error);
 }
 
 static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const int32_t *gpus,
@@ -166,7 +179,7 @@ static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const in
         nodes[i] = rh_platform_node_of(platform, gpus[i]);
     bool rings_asked = like.algo == RH_ALGO_RING;
     g_autoptr(RhRings) rings = rings_asked ? rh_rings_new(platform, like.members, gpus) : NULL;
-    return make(like, nodes, rings, volumes, error);
+    return make(like, nodes, rings, volumes, rh_link_bytes(volumes.routing, platform), error);
 }
 
 RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,

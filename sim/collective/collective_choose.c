@@ -53,7 +53,7 @@ static double slowdown(const Rates *rates, int32_t reach)
 }
 
 static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double bytes,
-                     const RhRouting *routing, const Rates *rates)
+                     const RhRouting *routing, RhLinkBytes link, const Rates *rates)
 {
     RhLoads loads = {.at = at};
     loads.node_frac =
@@ -66,9 +66,9 @@ static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double byt
         row->cost(&loads, op, bytes);
     for (int32_t i = 0; i < loads.count; i++) {
         const RhLoad *load = &loads.load[i];
-        double moving_s =
-            fmax(load->node_bytes / node_bytes_per_s,
-                 load->nic_bytes / rates->nic_bytes_per_s * slowdown(rates, load->reach));
+        double moving_s = fmax(link.inside * load->node_bytes / node_bytes_per_s,
+                               link.between * load->nic_bytes / rates->nic_bytes_per_s *
+                                   slowdown(rates, load->reach));
         total_s +=
             load->steps * ((load->leaves ? rates->nic_alpha_s : rates->node_alpha_s) + moving_s);
     }
@@ -80,7 +80,8 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, 0, {{0}}};
-    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL, &flat);
+    return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL,
+                  (RhLinkBytes){1, 1}, &flat);
 }
 
 static RhPlacement placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
@@ -139,7 +140,7 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates rates = rates_of(platform, members, node_of);
     return cost_s(rh_algorithm(algo), placement_on(platform, members, node_of), op, bytes, NULL,
-                  &rates);
+                  (RhLinkBytes){1, 1}, &rates);
 }
 
 /* Ranks that talk through a network stack use MPI, GPUs NCCL; tokens that are sent once have a library
@@ -169,7 +170,8 @@ RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node
         const RhAlgorithm *row = rh_algorithm(algo);
         if (!library_takes(platform, row, op, at, routing != NULL))
             continue;
-        double time_s = cost_s(row, at, op, bytes, routing, &rates);
+        double time_s =
+            cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), &rates);
         if (why)
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
                                    time_s * 1e3);

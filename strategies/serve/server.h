@@ -9,7 +9,7 @@
 
 #include "base/fact.h"
 #include "strategies/serve/deployment.h"
-#include "strategies/serve/exchanger.h"
+#include "strategies/exchanger.h"
 
 typedef struct RhScheduler RhScheduler;
 

@@ -1,5 +1,6 @@
 #include "strategies/train/pieces.h"
 
+#include "strategies/exchanger.h"
 #include "strategies/train/cuts/cut.h"
 
 typedef struct {
@@ -167,6 +168,16 @@ double *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t
     return bytes;
 }
 
+/* Kernels for tokens that are sent once have a pace of their own on the links. */
+static void set_pace(RhShard *shard)
+{
+    const RhExchanger *kernels = shard->sends_once ? rh_exchanger_by_name("deepep") : NULL;
+    if (!kernels)
+        return;
+    shard->once_nvlink_frac = kernels->dispatch.peer_frac.value;
+    shard->once_nic_frac = kernels->dispatch.nic_frac.value;
+}
+
 static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
 {
     RhPieces *p = g_new0(RhPieces, 1);
@@ -203,6 +214,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .fused_elementwise = c->stack->fused_elementwise};
     p->mixer = g_new(RhBlockPieces, 2 * c->model->kinds_count);
     p->ffn = p->mixer + c->model->kinds_count;
+    set_pace(&p->shard);
     for (int k = 0; k < c->model->kinds_count; k++) {
         p->mixer[k] = block_sized(p, &c->model->kinds[k], RH_BLOCK_MIXER);
         p->ffn[k] = block_sized(p, &c->model->kinds[k], RH_BLOCK_FFN);

@@ -1,4 +1,4 @@
-#include "strategies/serve/exchanger.h"
+#include "strategies/exchanger.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ double rh_exchanger_s(const RhExchanger *x, const RhExchangerPart *part, const R
 
 static char *folder(void)
 {
-    return g_build_filename(rh_data_dir(), "strategies", "serve", "exchangers", NULL);
+    return g_build_filename(rh_data_dir(), "strategies", "exchangers", NULL);
 }
 
 static const struct {
