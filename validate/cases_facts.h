@@ -33,7 +33,7 @@
     ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \
     ROW(SERVER, "server")         /* a name of strategies/serve/servers */                         \
     ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=128,kv=fp8" */              \
-    ROW(EXCHANGER, "exchanger")   /* a name of strategies/exchangers */                      \
+    ROW(EXCHANGER, "exchanger")   /* a name of strategies/exchangers */                            \
     ROW(GROUPS, "groups")         /* a token's experts are in so many of so many groups: "4/8" */  \
     ROW(CLIENT, "client")         /* "waves=10,spread=0.8": see validate/served_translate.h */
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "base/fact.h"
-#include "strategies/serve/deployment.h"
 #include "strategies/exchanger.h"
+#include "strategies/serve/deployment.h"
 
 typedef struct RhScheduler RhScheduler;
 

@@ -51,10 +51,9 @@ static Routed routed_of(const RhOps *ops)
     bool spread = is_spread(ops->shard), once = spread && ops->shard->sends_once;
     double from = spread ? ops->sequence_rows : (double)ops->tokens;
     double asked = from * ops->kind->experts_per_token;
-    RhRouting routing = {ops->kind->experts, ops->kind->experts_per_token, ops->kind->expert_groups,
-                         ops->kind->expert_groups_chosen,
-                         ops->shard->once_nvlink_frac,
-                         ops->shard->once_nic_frac};
+    RhRouting routing = {ops->kind->experts,           ops->kind->experts_per_token,
+                         ops->kind->expert_groups,     ops->kind->expert_groups_chosen,
+                         ops->shard->once_nvlink_frac, ops->shard->once_nic_frac};
     double busiest = spread ? rh_expert_load_busiest(ops->shard->load, ops->kind->experts, ep) : 1;
     double sent = once ? from * rh_routing_parts(&routing, ep) : asked;
     return (Routed){.experts = ops->kind->experts / ep,
