@@ -227,17 +227,17 @@ double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bund
 RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_t bundle)
 {
     const RhBundle *b = &g_array_index(p->bundles, RhBundle, bundle);
-    const RhKernel *kernels = &g_array_index(p->kernels, RhKernel, 0) + b->first;
     RhBoundTimes bounds = {0};
     if (b->seconds >= 0) {
-        bool computes = b->count == 0 || rh_kernel_computes(device, &kernels[0]);
+        bool computes = b->count == 0 ||
+                        rh_kernel_computes(device, &g_array_index(p->kernels, RhKernel, b->first));
         *(computes ? &bounds.compute_s : &bounds.memory_s) = b->seconds;
         return bounds;
     }
     for (int32_t i = 0; i < b->count; i++) {
-        double seconds = rh_kernel_time_s(device, &kernels[i]);
-        *(rh_kernel_computes(device, &kernels[i]) ? &bounds.compute_s : &bounds.memory_s) +=
-            seconds;
+        const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + i);
+        *(rh_kernel_computes(device, kernel) ? &bounds.compute_s : &bounds.memory_s) +=
+            rh_kernel_time_s(device, kernel);
     }
     return bounds;
 }
