@@ -53,13 +53,20 @@ char *rh_text_amount(double value, const char *unit)
     return g_strconcat(number, strchr(number, ' ') ? "" : " ", unit, NULL);
 }
 
+/* Of a word and the percent sign that belongs to it. */
+static int length_held(char *const *word)
+{
+    int length = (int)g_utf8_strlen(word[0], -1);
+    return word[1] && word[1][0] == '%' ? length + 1 + (int)g_utf8_strlen(word[1], -1) : length;
+}
+
 void rh_text_wrap(GString *out, const char *text, int indent, int width)
 {
     g_auto(GStrv) words = g_strsplit(text, " ", -1);
     int column = indent;
     for (char **word = words; *word; word++) {
         int length = (int)g_utf8_strlen(*word, -1);
-        if (column > indent && column + 1 + length > width) {
+        if (column > indent && column + 1 + length_held(word) > width) {
             g_string_append_printf(out, "\n%*s", indent, "");
             column = indent;
         } else if (word != words) {

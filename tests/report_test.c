@@ -49,6 +49,9 @@ static void wrapped_text_stays_inside_its_width(void)
     for (int i = 0; lines[i]; i++)
         CU_ASSERT_TRUE(strlen(lines[i]) + (i == 0 ? 4 : 0) <= 16);
     CU_ASSERT_TRUE(g_str_has_prefix(lines[1], "    "));
+    g_autoptr(GString) share = g_string_new(NULL);
+    rh_text_wrap(share, "seven or 61 %, two", 0, 11);
+    CU_ASSERT_STRING_EQUAL(share->str, "seven or\n61 %, two\n");
 }
 
 static RhCanvas *draw(RhCanvas *canvas)

@@ -113,9 +113,10 @@ static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhSha
     RhExchangeLoad load = {.ranks = it->pool.ep,
                            .tokens = tokens,
                            .token_bytes = e->bytes / (tokens * kind->experts_per_token),
-                           .routing = {kind->experts, kind->experts_per_token,
-                                       MAX(kind->expert_groups, 1),
-                                       MAX(kind->expert_groups_chosen, 1)}};
+                           .routing = {.experts = kind->experts,
+                                       .chosen = kind->experts_per_token,
+                                       .groups = MAX(kind->expert_groups, 1),
+                                       .groups_chosen = MAX(kind->expert_groups_chosen, 1)}};
     return rh_exchanger_s(x, e->kind == RH_EXCHANGE_DISPATCH ? &x->dispatch : &x->combine,
                           it->platform, &load);
 }
