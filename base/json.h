@@ -57,6 +57,8 @@ const char *rh_json_hash(const RhJson *doc);
 bool rh_json_has(const RhJsonNode *object,
                  const char *key); /* present and not null; does not consume */
 const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *key);
+/* The same, and a problem where it is empty. */
+const char *rh_json_word(RhJson *doc, const RhJsonNode *object, const char *key);
 const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char *key,
                               const char *otherwise);
 int64_t rh_json_int(RhJson *doc, const RhJsonNode *object, const char *key, int64_t low,

@@ -120,6 +120,15 @@ const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *ke
     return node ? rh_json_node_string(doc, node) : "";
 }
 
+const char *rh_json_word(RhJson *doc, const RhJsonNode *object, const char *key)
+{
+    const cJSON *node = need(doc, object, key);
+    const char *text = node ? rh_json_node_string(doc, node) : "";
+    if (node && cJSON_IsString(node) && !*text)
+        rh_json_problem(doc, node, NULL, "\"%s\" is empty", key);
+    return text;
+}
+
 const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char *key,
                               const char *otherwise)
 {

@@ -155,8 +155,7 @@ static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_NONE},
                           kinds_of_run[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_NONE};
-    if (!rh_outputs_check(a->outputs, a->measure ? kinds_of_run : kinds, error) ||
-        !rh_outputs_spare_inputs(a, error))
+    if (!rh_outputs_check(a->outputs, a->measure ? kinds_of_run : kinds, error))
         return 2;
     if (a->tables->len > 0 && a->measure) {
         rh_fail(error, RH_ERROR_USAGE,

@@ -13,6 +13,7 @@
 #include "report/page.h"
 
 #define SIZES_MAX 64
+#define GPUS_MAX  (1 << 20) /* of a platform */
 /* Tokens of a step where none are asked for: what published runs of tens to hundreds of billions of
  * parameters take (Llama 3: 4 to 16 M, arXiv 2407.21783, section 3.4.1). */
 #define STEP_TOKENS_LEAST 4194304
@@ -60,7 +61,7 @@ static bool read_sizes(Asking *q, GError **error)
     g_auto(GStrv) words = g_strsplit(q->a->sizes, ",", -1);
     for (char **word = words; *word; word++) {
         int64_t least, most;
-        if (!parse_range("gpus", *word, 1 << 22, &least, &most, error))
+        if (!parse_range("gpus", *word, GPUS_MAX, &least, &most, error))
             return false;
         for (int64_t size = least; size <= most; size *= 2) {
             add_size(q->sizes, size);
@@ -69,6 +70,8 @@ static bool read_sizes(Asking *q, GError **error)
         }
         add_size(q->sizes, most);
     }
+    if (q->sizes->len == 0)
+        return rh_fail(error, RH_ERROR_USAGE, "--gpus: no number is given");
     if (q->sizes->len > SIZES_MAX)
         return rh_fail(error, RH_ERROR_USAGE, "--gpus: %u sizes, at most %d", q->sizes->len,
                        SIZES_MAX);
@@ -95,14 +98,27 @@ static bool read_platforms(Asking *q, GError **error)
         }
         g_auto(GStrv) words = g_strsplit(text, ",", -1);
         for (char **word = words; *word; word++)
-            g_ptr_array_add(q->names, g_strdup(*word));
+            if (**word)
+                g_ptr_array_add(q->names, g_strdup(*word));
     }
+    if (q->names->len == 0)
+        return rh_fail(error, RH_ERROR_USAGE, "-p: no platform is named");
     for (guint i = 0; i < q->names->len; i++)
         for (guint k = 0; k < i; k++)
             if (strcmp(q->names->pdata[i], q->names->pdata[k]) == 0)
                 return rh_fail(error, RH_ERROR_USAGE, "-p: %s is named twice",
                                (char *)q->names->pdata[i]);
     return true;
+}
+
+/* A goal of nothing is a word too. */
+static bool is_given(const RhArguments *a, const char *option)
+{
+    g_auto(GStrv) words = rh_arguments_words(a->recorded);
+    for (char **word = words; *word; word++)
+        if (g_str_has_prefix(*word, option) && strchr("=", (*word)[strlen(option)]))
+            return true;
+    return false;
 }
 
 static bool read_question(Asking *q, GError **error)
@@ -116,6 +132,10 @@ static bool read_question(Asking *q, GError **error)
                                .jobs = (int32_t)a->jobs};
     if (a->tokens <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "--tokens: there is nothing to train on");
+    if (is_given(a, "--by") && a->by_s <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "--by: no run takes no time");
+    if (is_given(a, "--budget") && a->budget_usd <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "--budget: no run costs nothing");
     return read_platforms(q, error) && read_sizes(q, error) && read_batches(q, error);
 }
 

@@ -412,7 +412,7 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
     g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
     g_autofree const char **sets = ended(profile, a->sets);
     g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error) || !rh_outputs_spare_inputs(a, error))
+    if (!check_sets(a, sets, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
@@ -435,7 +435,7 @@ RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **err
     g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
     g_autofree const char **sets = ended(profile, a->sets);
     g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error) || !rh_outputs_spare_inputs(a, error))
+    if (!check_sets(a, sets, error))
         return NULL;
     RhInputsSpec spec = {.platform = a->platform,
                          .stack = a->stack ? a->stack : "bare",
@@ -453,7 +453,7 @@ RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
     g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
     g_autofree const char **sets = ended(profile, a->sets);
     g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error) || !rh_outputs_spare_inputs(a, error))
+    if (!check_sets(a, sets, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,

@@ -1,12 +1,14 @@
 #include "cli/job_file.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/names.h"
 
-#define STEPS_MAX 1000
+#define STEPS_MAX   1000
+#define START_MAX_S 86400
 
 /* --- nodes --- */
 
@@ -49,6 +51,17 @@ bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int3
 
 /* --- the file --- */
 
+double rh_job_file_start_s(RhJson *doc)
+{
+    double start_s = rh_json_quantity_or(doc, rh_json_root(doc), "start", RH_QUANTITY_S, 0);
+    if (start_s > START_MAX_S)
+        rh_job_file_say(doc, "start",
+                        g_error_new(RH_ERROR, RH_ERROR_INPUT,
+                                    "more than a day later: until then the first job is rehearsed "
+                                    "step by step"));
+    return fmin(start_s, START_MAX_S);
+}
+
 void rh_job_file_say(RhJson *doc, const char *key, GError *local)
 {
     const RhJsonNode *root = rh_json_root(doc), *member = rh_json_first(root);
@@ -70,8 +83,10 @@ static void read_nodes(RhJson *doc, const char *text, const RhPlatform *platform
 
 static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
 {
-    job->c.job.recipe = rh_recipe_by_name(name);
-    if (!job->c.job.recipe)
+    const RhRecipe *recipe = rh_recipe_by_name(name);
+    if (recipe)
+        job->c.job.recipe = recipe; /* else the job's beside it: a layout is read with some */
+    else
         rh_job_file_say(
             doc, "dtype",
             g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", name, RH_RECIPE_CHOICES));
@@ -125,14 +140,14 @@ RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **e
     g_autofree char *name = rh_job_file_name(path);
     job->c = fabric->c;
     job->name = g_strdup(rh_json_string_or(doc, root, "name", name));
-    job->workload = g_strdup(rh_json_string(doc, root, "workload"));
+    job->workload = g_strdup(rh_json_word(doc, root, "workload"));
     job->c.job.global_batch = rh_json_int(doc, root, "global_batch", 1, 1 << 28);
     job->c.job.sequence = rh_json_int_or(doc, root, "sequence", 1, 1 << 28, 0);
-    job->t_start_s = rh_json_quantity_or(doc, root, "start", RH_QUANTITY_S, 0);
+    job->t_start_s = rh_job_file_start_s(doc);
     job->steps = (int32_t)rh_json_int_or(doc, root, "steps", 1, STEPS_MAX, 1);
     read_dtype(doc, rh_json_string_or(doc, root, "dtype", "bf16"), job);
-    read_nodes(doc, rh_json_string(doc, root, "nodes"), fabric->c.platform, job);
-    const char *layout = rh_json_string(doc, root, "layout");
+    read_nodes(doc, rh_json_word(doc, root, "nodes"), fabric->c.platform, job);
+    const char *layout = rh_json_word(doc, root, "layout");
     if (*job->workload && *layout)
         settle(doc, layout, job);
     else

@@ -31,6 +31,8 @@ bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int3
                     GError **error);
 
 /* A problem of the value of a key at the top; frees the error. */
+/* When the job or service begins; a problem beyond a day. */
+double rh_job_file_start_s(RhJson *doc);
 void rh_job_file_say(RhJson *doc, const char *key, GError *error);
 /* Of a job that says none: its file's, without .json; caller frees. */
 char *rh_job_file_name(const char *path);

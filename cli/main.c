@@ -12,6 +12,7 @@
 #include "base/warden.h"
 #include "cli/backstop.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 
 /* The exit status of docs/cli.md for an error of ours or of GLib's. */
@@ -80,6 +81,8 @@ static int run_command(const RhCommand *command, int count, char **words, GError
         fputs(text, stdout);
         return 0;
     }
+    if (!rh_outputs_spare_inputs(&arguments, error))
+        return 2;
     rh_terminal_setup(&arguments);
     rh_backstop_begin(arguments.timeout_s);
     return command->run(&arguments, error);

@@ -105,33 +105,40 @@ static bool spares(const char *output, const char *input, GError **error)
                    "-o %s would overwrite an input of this command\nhelp: another name", output);
 }
 
+static bool spares_all(const char *output, const GPtrArray *inputs, GError **error)
+{
+    for (guint i = 0; i < inputs->len; i++)
+        if (!spares(output, g_ptr_array_index(inputs, i), error))
+            return false;
+    return true;
+}
+
+/* Lists of platforms part at their commas. */
+static GPtrArray *inputs_of(const RhArguments *a)
+{
+    const char *single[] = {a->workload, a->platform, a->profile,
+                            a->strategy, a->program,  a->requests};
+    const GPtrArray *many[] = {a->froms, a->platforms, a->tables, a->besides, a->operands};
+    GPtrArray *inputs = g_ptr_array_new_with_free_func(g_free);
+    for (size_t i = 0; i < G_N_ELEMENTS(single); i++)
+        g_ptr_array_add(inputs, g_strdup(single[i]));
+    for (size_t i = 0; i < G_N_ELEMENTS(many); i++)
+        for (guint k = 0; k < many[i]->len; k++) {
+            g_auto(GStrv) parts = g_strsplit(g_ptr_array_index(many[i], k), ",", -1);
+            g_ptr_array_add(inputs, g_strdup(g_ptr_array_index(many[i], k)));
+            for (char **part = parts; *part && many[i] == a->platforms; part++)
+                g_ptr_array_add(inputs, g_strdup(*part));
+        }
+    return inputs;
+}
+
 bool rh_outputs_spare_inputs(const RhArguments *a, GError **error)
 {
-    const char *inputs[] = {a->workload, a->platform, a->profile,
-                            a->strategy, a->program,  a->requests};
-    g_autoptr(GPtrArray) outputs = g_ptr_array_new();
-    g_ptr_array_extend(outputs, a->outputs, NULL, NULL);
-    if (a->trace)
-        g_ptr_array_add(outputs, (void *)a->trace);
-    for (guint i = 0; i < outputs->len; i++) {
-        const char *output = g_ptr_array_index(outputs, i);
-        for (size_t k = 0; k < G_N_ELEMENTS(inputs); k++)
-            if (!spares(output, inputs[k], error))
-                return false;
-        for (guint k = 0; k < a->froms->len; k++)
-            if (!spares(output, g_ptr_array_index(a->froms, k), error))
-                return false;
-        for (guint k = 0; k < a->platforms->len; k++)
-            if (!spares(output, g_ptr_array_index(a->platforms, k), error))
-                return false;
-        for (guint k = 0; k < a->tables->len; k++)
-            if (!spares(output, g_ptr_array_index(a->tables, k), error))
-                return false;
-        for (guint k = 0; k < a->operands->len; k++)
-            if (!spares(output, g_ptr_array_index(a->operands, k), error))
-                return false;
-    }
-    return true;
+    g_autoptr(GPtrArray) inputs = inputs_of(a);
+    for (guint i = 0; i < a->outputs->len; i++)
+        if (!spares_all(g_ptr_array_index(a->outputs, i), inputs, error))
+            return false;
+    return !a->trace || spares_all(a->trace, inputs, error);
 }
 
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind)

@@ -64,11 +64,11 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
 {
     const RhJsonNode *root = rh_json_root(doc);
     GError *local = NULL;
-    f->workload = g_strdup(rh_json_string(doc, root, "workload"));
+    f->workload = g_strdup(rh_json_word(doc, root, "workload"));
     if (*f->workload && !(f->model = rh_names_model(f->workload, &local)))
         rh_job_file_say(doc, "workload", local);
-    f->guest.t_start_s = rh_json_quantity_or(doc, root, "start", RH_QUANTITY_S, 0);
-    const char *nodes = rh_json_string(doc, root, "nodes");
+    f->guest.t_start_s = rh_job_file_start_s(doc);
+    const char *nodes = rh_json_word(doc, root, "nodes");
     GError *wrong = NULL;
     if (*nodes && !rh_nodes_parse(nodes, fabric->c.platform->nodes_count, &f->nodes,
                                   &f->guest.nodes_count, &wrong))
@@ -94,7 +94,7 @@ RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, in
     const RhJsonNode *root = rh_json_root(doc);
     g_autofree char *name = rh_job_file_name(path);
     f->name = g_strdup(rh_json_string_or(doc, root, "name", name));
-    read_deployment(doc, rh_json_string(doc, root, "deployment"), f);
+    read_deployment(doc, rh_json_word(doc, root, "deployment"), f);
     read_rest(doc, fabric, f);
     read_asked(doc, seed, f);
     if (!rh_json_finish(doc, error))

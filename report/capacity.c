@@ -51,7 +51,7 @@ int rh_report_price_months(const RhPlatform *hardware)
 /* Why a size has no layout, in a word. */
 static const char *lacks(const RhCapacityCell *cell)
 {
-    return cell->timed_out ? "time" : cell->too_large ? "memory" : "no layout";
+    return cell->timed_out ? "no time" : cell->too_large ? "memory" : "no layout";
 }
 
 /* --- amounts --- */
@@ -264,7 +264,8 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     rh_table_append(table, out, "");
     append_line(out, 3,
                 "  *: the answer; +: nothing else is as good by days, money and energy; eff: rate "
-                "of a GPU, % of that at the smallest size; binds: largest share of the step");
+                "of a GPU, % of that at the smallest size; binds: largest share of the step; GPUs: "
+                "of whole nodes");
     if (shown < a->cells->len)
         g_string_append_printf(
             out, "   %u of %u sizes: the front, and the soonest of each platform; -v: all\n", shown,
@@ -301,12 +302,16 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
 {
     const RhCapacityGoal *g = a->goal;
     const RhQuestion *q = a->questions[0];
-    guint proved = 0, fit = 0, met = 0;
+    guint proved = 0, fit = 0, met = 0, cut = 0;
     for (guint i = 0; i < a->cells->len; i++) {
         proved += cell_at(a, i)->proved && cell_at(a, i)->r;
         fit += cell_at(a, i)->r != NULL;
         met += cell_at(a, i)->meets;
+        cut += cell_at(a, i)->timed_out;
     }
+    if (cut > 0)
+        g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
+                               cut, a->cells->len);
     g_autofree char *tokens = rh_quantity_format(g->tokens, RH_QUANTITY_TOKENS, 3);
     g_autofree char *least = rh_text_count(g->batch_least);
     g_autofree char *most = rh_text_count(g->batch_most);

@@ -30,3 +30,10 @@ for wrong in '--gpus 16..4' '--gpus many' '--gpus 8 --global-batch 0' '--gpus 8 
 done
 rehearse capacity -w tiny-llama.json -p two-nodes.json --gpus 8 --seq 1024 --tokens 5X 2>&1
 echo "exit $?"
+# Nothing is a goal too, no list may be empty, and inputs stay what they are.
+echo '{}' >own.json
+for wrong in '--gpus=' '--gpus 8 --by 0d' '--gpus 8 --budget 0USD' \
+    '--gpus 8 -p own.json,two-nodes.json -o own.json'; do
+    # shellcheck disable=SC2086
+    try -p two-nodes.json $wrong
+done

@@ -21,3 +21,9 @@ rehearse simulate "${job[@]}" --beside bad.json 2>&1
 echo "exit $?"
 rehearse simulate "${job[@]}" --on 0,2,4,6 --beside other.json --timeout 5ms 2>&1
 echo "exit $?"
+echo '{"workload": "llama-3.1-8b", "layout": "", "nodes": "4", "global_batch": 8, "sequence": 4096,
+ "dtype": "", "start": "1e300s"}' >bad.json
+rehearse simulate "${job[@]}" --beside bad.json 2>&1
+echo "exit $?"
+rehearse simulate "${job[@]}" --beside other.json -o other.json 2>&1
+echo "exit $?"
