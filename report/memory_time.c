@@ -76,7 +76,7 @@ static double below(const RhMoment *moment, int use)
 /* One edge of a use's area, over the columns forward or back; straight where nothing changes. */
 static void draw_edge(GString *out, const Picture *p, int use, bool back)
 {
-    double y = NAN;
+    double y = (double)NAN;
     for (int k = 0; k < COLUMNS; k++) {
         int i = back ? COLUMNS - 1 - k : k;
         double next = y_of(p, below(&p->columns[i], use));
