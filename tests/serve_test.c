@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "platforms/profile.h"
 #include "strategies/serve/router.h"
 #include "tests/serve_kit.h"
 #include "tests/train_kit.h"
@@ -475,113 +474,6 @@ static void a_queue_is_a_queue(void)
     close_setting(&s);
 }
 
-/* --- Deployments --- */
-
-static void deployments_are_text(void)
-{
-    static const char *const texts[] = {"server=vllm,tp4",
-                                        "server=sglang,tp2,replicas=3,batch=64,chunk=2048,kv=fp8",
-                                        "server=trtllm,router=kv,tp4,replicas=2/tp8,batch=512"};
-    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
-        RhDeployment d = rh_deployment_default();
-        CU_ASSERT_TRUE_FATAL(rh_deployment_parse(texts[i], &d, NULL));
-        g_autofree char *back = rh_deployment_format(&d);
-        CU_ASSERT_STRING_EQUAL(back, texts[i]);
-    }
-    static const struct {
-        const char *text, *says;
-    } wrong[] = {{"", "one pool"},
-                 {"tp4,,", "a key is missing"},
-                 {"tp4,tp8", "tp is given twice"},
-                 {"tp0", "tp cannot be \"0\""},
-                 {"tp=99999999999999999999", "tp cannot be"},
-                 {"replica=2", "replicas"},
-                 {"server=vlm", "there is no server \"vlm\""},
-                 {"kv=int3", "kv cannot be"},
-                 {"tp1/tp2/tp3", "two with a slash"}};
-    for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
-        RhDeployment d = rh_deployment_default();
-        g_autoptr(GError) error = NULL;
-        CU_ASSERT_FALSE(rh_deployment_parse(wrong[i].text, &d, &error));
-        CU_ASSERT_PTR_NOT_NULL_FATAL(error);
-        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, wrong[i].says));
-    }
-}
-
-static void every_server_is_read(void)
-{
-    for (const char *const *name = rh_server_names(); *name; name++) {
-        g_autoptr(GError) error = NULL;
-        g_autofree RhServer *server = rh_server_load(*name, &error);
-        if (error)
-            printf("\n%s\n", error->message);
-        CU_ASSERT_PTR_NOT_NULL(server);
-    }
-}
-
-/* What a server names for a device is there, and knows its kernels and its all-reduce. */
-static void profiles_are_whole(void)
-{
-    for (const char *const *name = rh_server_names(); *name; name++) {
-        const RhServer *server = rh_server_by_name(*name);
-        for (int32_t i = 0; i < server->profiles_count; i++) {
-            g_autofree char *spec = g_strdup_printf("%s:8x1", server->profiles[i].device);
-            g_autoptr(GError) error = NULL;
-            g_autoptr(RhPlatform) p = rh_platform_load(spec, &error);
-            CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-            CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, server->profiles[i].profile, &error));
-            CU_ASSERT_TRUE(rh_device_use_surfaces(p->device, NULL));
-            RhKernel gemm = {.cls = RH_KERNEL_GEMM,
-                             .dtype = RH_DTYPE_BF16,
-                             .batch = 1,
-                             .m = 16,
-                             .n = 8192,
-                             .k = 8192};
-            CU_ASSERT_PTR_NOT_NULL(rh_device_surface(p->device, &gemm));
-            for (int32_t ranks = 2; ranks <= 8; ranks *= 2)
-                CU_ASSERT_TRUE(rh_peer_reduce_s(p->device, ranks, 65536) < 1e-3);
-        }
-    }
-}
-
-/* --- Memory --- */
-
-static RhServiceRoom room_on(const char *deployment)
-{
-    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", deployment);
-    g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(service);
-    RhServiceRoom room = rh_service_room(service, 0);
-    close_setting(&s);
-    return room;
-}
-
-/* A fraction is of all there is, of what was free before, or of what is left at last. */
-static void memory_is_of_what_it_says(void)
-{
-    RhServiceRoom all = room_on("server=vllm,memory=80"), free = room_on("server=sglang,memory=80"),
-                  rest = room_on("server=trtllm,memory=80");
-    RH_CHECK_CLOSE(all.cache_bytes + all.weight_bytes + all.activation_bytes + all.reserve_bytes,
-                   0.8 * all.capacity_bytes, 1e-12);
-    RH_CHECK_CLOSE(free.cache_bytes + free.weight_bytes,
-                   0.8 * (free.capacity_bytes - free.reserve_bytes), 1e-12);
-    RH_CHECK_CLOSE(rest.cache_bytes,
-                   0.8 * (rest.capacity_bytes - rest.weight_bytes - rest.activation_bytes -
-                          rest.reserve_bytes),
-                   1e-12);
-}
-
-/* Logits of 512 more sequences over 128,256 words, 14.5 bytes each; ranks bring their buffers. */
-static void activations_are_counted(void)
-{
-    RhServiceRoom some = room_on("batch=512"), more = room_on("batch=1024"),
-                  ranks = room_on("tp2,batch=1024");
-    RH_CHECK_CLOSE(more.activation_bytes - some.activation_bytes, 14.5 * 512 * 128256, 1e-12);
-    RH_CHECK_CLOSE(ranks.activation_bytes, more.activation_bytes, 1e-12);
-    CU_ASSERT_TRUE(ranks.reserve_bytes > more.reserve_bytes);
-    CU_ASSERT_EQUAL(more.tokens, (int64_t)more.blocks * 16);
-}
-
 static const RhTest tests[] = {
     {"chunks of a prompt add up", chunks_add_up},
     {"tokens are tokens", tokens_are_tokens},
@@ -602,11 +494,6 @@ static const RhTest tests[] = {
     {"groups share a server", groups_share_a_server},
     {"rooms follow cuts", rooms_follow_cuts},
     {"a queue is a queue", a_queue_is_a_queue},
-    {"deployments are text", deployments_are_text},
-    {"every server is read", every_server_is_read},
-    {"profiles are whole", profiles_are_whole},
-    {"memory is of what it says", memory_is_of_what_it_says},
-    {"activations are counted", activations_are_counted},
     {NULL, NULL},
 };
 
