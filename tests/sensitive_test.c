@@ -7,7 +7,7 @@
 
 /* Tensor groups of two share NVLink with the exchange of tokens, of which each GPU has many flows. */
 #define LAYOUT                                                                                     \
-    "tp2,pp16,dp16,ep32,etp1,dispatch=deepep,vpp2,mb1,zero1,recompute=none,schedule=dualpipe-v,"   \
+    "tp2,pp8,dp32,ep32,etp1,dispatch=deepep,vpp2,mb1,zero1,recompute=none,schedule=dualpipe-v,"    \
     "sp=on,partition=work"
 
 static RhProgram *build(const void *layout, void *user, GError **error)
@@ -20,7 +20,7 @@ static double apart_frac(int64_t microbatches, RhSpread *spread)
 {
     g_autoptr(GError) error = NULL;
     g_auto(TrainKit) k =
-        train_kit("deepseek-v3", "hgx-h800:64", "hai-llm", 16 * microbatches, 4096);
+        train_kit("deepseek-v3", "hgx-h800:64", "hai-llm", 32 * microbatches, 4096);
     k.c.job.recipe = rh_recipe_by_name("fp8-block");
     RhLayout layout = train_layout(&k, LAYOUT);
     g_autoptr(RhAloneTimes) alone = rh_alone_times_new(k.platform);
@@ -44,10 +44,10 @@ static double apart_frac(int64_t microbatches, RhSpread *spread)
 static void timers_are_flows_while_differences_are_small(void)
 {
     RhSpread spread;
-    double apart = apart_frac(32, &spread);
-    CU_ASSERT_DOUBLE_EQUAL(apart, 0, 1e-6);
-    CU_ASSERT_DOUBLE_EQUAL(spread.least_frac, 0, 1e-4);
-    CU_ASSERT_DOUBLE_EQUAL(spread.most_frac, 0, 1e-4);
+    double apart = apart_frac(16, &spread);
+    CU_ASSERT_DOUBLE_EQUAL(apart, 0, 1e-8);
+    CU_ASSERT_DOUBLE_EQUAL(spread.least_frac, 0, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(spread.most_frac, 0, 1e-6);
     CU_ASSERT_FALSE(rh_spread_explains(spread, 1e-3));
     CU_ASSERT_FALSE(rh_spread_explains(spread, -1e-3));
 }
