@@ -11,6 +11,7 @@
 #define COUNT_DRAWN 1000
 #define LENGTH_MAX  (1 << 26)
 #define RATE_MAX    1e6
+#define SPAN_MAX_S  1e9 /* of all arrivals: later, a double tells no microseconds */
 #define AT_ONCE_MAX (1 << 20)
 #define TURNS_MAX   10000
 
@@ -230,6 +231,18 @@ static void draw(RhAsked *asked)
                       : g_steal_pointer(&lengths);
 }
 
+static bool check_span(const RhRequests *requests, GError **error)
+{
+    guint count = requests->list->len;
+    if (count == 0 || g_array_index(requests->list, RhRequest, count - 1).t_s <= SPAN_MAX_S)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "--rate: %u requests come over more than 31 years, where clocks tell no tokens "
+                   "apart\n"
+                   "help: a higher rate; --concurrency 1 sends each when the last has ended",
+                   count);
+}
+
 /* Whose arrivals, and at what rate. */
 static bool settle(const RhArguments *a, RhAsked *asked, bool rate_open, GError **error)
 {
@@ -250,7 +263,7 @@ static bool settle(const RhArguments *a, RhAsked *asked, bool rate_open, GError 
     if (!asked->drawn && a->rate)
         rh_requests_at_rate(asked->list, asked->plan.rate_per_s);
     asked->arrivals = arrivals_text(a, asked);
-    return true;
+    return closed || check_span(asked->list, error);
 }
 
 RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)

@@ -8,11 +8,15 @@
 #define COUNT_MAX   (1 << 20)
 #define AT_ONCE_MAX (1 << 20)
 
+/* What no job has: one of them tells, so that a service whose deployment is forgotten or misspelt is told so. */
+static const char *const own_keys[] = {"deployment",  "requests",   "lengths", "rate", "arrivals",
+                                       "concurrency", "turnaround", "count",   NULL};
+
 bool rh_service_file_is(const char *path)
 {
     g_autoptr(RhJson) doc = rh_json_load(path, NULL);
     const RhJsonNode *member = doc ? rh_json_first(rh_json_root(doc)) : NULL;
-    while (member && g_strcmp0(rh_json_key(member), "deployment") != 0)
+    while (member && !(rh_json_key(member) && g_strv_contains(own_keys, rh_json_key(member))))
         member = rh_json_next(member);
     return member != NULL;
 }

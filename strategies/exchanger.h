@@ -46,6 +46,9 @@ double rh_exchanger_s(const RhExchanger *exchanger, const RhExchangerPart *part,
 /* Copies of a token in the mean, its own rank's or node's included: to ranks, and to nodes of `each`. */
 double rh_exchange_copies(const RhExchangeLoad *load, int32_t parts);
 
+/* Those that training's `dispatch=deepep` means. */
+#define RH_EXCHANGER_ONCE "deepep"
+
 /* NULL when unknown, or when its file is not well formed. Owned by the module. */
 const RhExchanger *rh_exchanger_by_name(const char *name);
 /* The same with what is wrong: RH_ERROR_INPUT with positions. */

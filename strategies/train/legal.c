@@ -1,5 +1,6 @@
 /* Which layouts are legal, and their canonical form. */
 #include "base/error.h"
+#include "strategies/exchanger.h"
 #include "strategies/knobs.h"
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/schedules/schedule.h"
@@ -287,8 +288,20 @@ static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
                    l->cp);
 }
 
+/* Where experts may be sent their tokens by kernels, their pace is known (pieces.c reads it). */
+static bool kernels_known(const RhCase *c, GError **error)
+{
+    bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;
+    if (!may || rh_exchanger_by_name(RH_EXCHANGER_ONCE))
+        return true;
+    g_autofree RhExchanger *read = rh_exchanger_load(RH_EXCHANGER_ONCE, error);
+    return read != NULL;
+}
+
 bool rh_train_job_legal(const RhCase *c, GError **error)
 {
+    if (!kernels_known(c, error))
+        return false;
     if (c->job.gpus > rh_platform_gpus(c->platform))
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
                        c->platform->name, rh_platform_gpus(c->platform));

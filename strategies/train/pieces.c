@@ -168,10 +168,11 @@ double *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t
     return bytes;
 }
 
-/* Kernels for tokens that are sent once have a pace of their own on the links. */
+/* Kernels for tokens that are sent once have a pace of their own on the links. A job for which they are not
+ * known is not legal (legal.c). */
 static void set_pace(RhShard *shard)
 {
-    const RhExchanger *kernels = shard->sends_once ? rh_exchanger_by_name("deepep") : NULL;
+    const RhExchanger *kernels = shard->sends_once ? rh_exchanger_by_name(RH_EXCHANGER_ONCE) : NULL;
     if (!kernels)
         return;
     shard->once_nvlink_frac = kernels->dispatch.peer_frac.value;

@@ -10,6 +10,7 @@ try -s tp1
 try "${drawn[@]}"
 try "${drawn[@]}" --rate 5
 try "${drawn[@]}" --rate 0/s
+try "${drawn[@]}" --rate 1e-300/s
 try "${drawn[@]}" --rate 5/s --concurrency 4
 try "${drawn[@]}" --concurrency 4 --arrivals even
 try "${drawn[@]}" --rate 5/s --arrivals pareto

@@ -18,6 +18,9 @@ echo "exit $?"
 echo "${service/NODES/1-7}" >wide.json
 rehearse simulate "${job[@]}" --on 0,2,4,6 --beside wide.json 2>&1
 echo "exit $?"
+echo "$service" | sed 's/NODES/1,4/; s/"deployment": "tp8.tp8", //' >forgot.json
+rehearse simulate "${job[@]}" --on 0,2,4,6 --beside forgot.json 2>&1
+echo "exit $?"
 echo "$service" | sed 's/NODES/1,3,5/; s/tp8\/tp8/tp16\/tp8/' >spans.json
 rehearse simulate "${job[@]}" --on 0,2,4,6 --beside spans.json 2>&1
 echo "exit $?"
