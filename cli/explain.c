@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/explain_memory.h"
 #include "cli/explain_replan.h"
 #include "cli/explain_sensitivity.h"
 #include "cli/explain_term.h"
@@ -32,6 +33,7 @@ typedef struct {
     RhRehearsal *r;
     /* the answer; what the question does not ask for stays NULL */
     const RhCost *term;
+    RhMemoryAnswer *memory;
     RhLayout layout; /* the other's */
     RhRehearsal *other;
     int64_t other_gpus;
@@ -86,6 +88,7 @@ static void close_result(Explanation *e)
 {
     rh_rehearsal_free(e->other);
     rh_rehearsal_free(e->winner);
+    rh_memory_answer_free(e->memory);
     g_clear_pointer(&e->effects, g_array_unref);
     g_free(e->illegal);
     rh_rehearsal_free(e->r);
@@ -154,21 +157,6 @@ static void append_rank(Explanation *e)
 static bool is_layout_key(const char *text)
 {
     return rh_knob_find(text, strcspn(text, "=0123456789")) != NULL;
-}
-
-/* Keys over a layout; dp follows the others unless it is named, and stages that are given stay
- * while they are as many. */
-static bool change_layout(RhLayout *layout, const char *text, GError **error)
-{
-    RhLayout changed = *layout;
-    changed.dp = 0;
-    if (!rh_layout_parse(text, &changed, error))
-        return false;
-    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
-    if (!as_many && !g_str_has_prefix(text, "stages"))
-        changed.stage_layers_count = 0;
-    *layout = changed;
-    return true;
 }
 
 /* Why a layout does not win: illegal, too large, or slower. Each is an answer. */
@@ -245,7 +233,7 @@ static bool find_what_if(Explanation *e, GError **error)
         char *text = g_ptr_array_index(e->a->what_ifs, i);
         if (!is_layout_key(text))
             g_ptr_array_add(sets, text);
-        else if (!change_layout(&e->layout, text, error))
+        else if (!rh_layout_change(&e->in->c, &e->layout, text, error))
             return false;
     }
     /* A job over the whole platform stays one when the platform grows. */
@@ -321,6 +309,8 @@ static bool find_answer(Explanation *e, GError **error)
                        "--sensitivity at a time");
     if (!open_result(e, error))
         return false;
+    if (a->term && rh_explain_is_memory(a->term))
+        return (e->memory = rh_explain_memory(e->in, e->r, e->program)) != NULL;
     if (a->term)
         return (e->term = rh_explain_find(e->r->costs, a->term, error)) != NULL;
     if (a->sensitivity)
@@ -334,7 +324,9 @@ static bool find_answer(Explanation *e, GError **error)
 static void append_answer(Explanation *e)
 {
     const RhArguments *a = e->a;
-    if (a->term)
+    if (e->memory)
+        rh_explain_append_memory(e->out, e->in, e->r, e->memory);
+    else if (a->term)
         rh_explain_term(e->out, e->in, e->r, e->program, e->term);
     else if (a->versus)
         append_rank(e);
@@ -358,6 +350,7 @@ static char *answer_json(const Explanation *e)
                        .r = e->r,
                        .recorded_s = e->plan->r.step_time_s,
                        .term = e->term,
+                       .memory = e->memory,
                        .other = e->other,
                        .versus = e->a->versus,
                        .strategy = e->a->why_not,
@@ -406,7 +399,8 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(term, "term", 0, RH_OPTION_TEXT, "TERM",
-              "what one term is made of: messages or kernels, algorithm, constants"),
+              "what one term is made of: messages or kernels, algorithm, constants; memory: "
+              "of each stage, and what would lower it"),
     RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK", "against another plan of the same file",
               .low = 1, .high = 1 << 20),
     RH_OPTION(why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
@@ -446,6 +440,7 @@ const RhCommand rh_command_explain = {
              "term with its share and where it comes from.\n",
     .examples = "rehearse explain plan.json#1\n"
                 "rehearse explain plan.json#1 --term tensor-parallel\n"
+                "rehearse explain plan.json#1 --term memory\n"
                 "rehearse explain plan.json#1 --vs 2\n"
                 "rehearse explain plan.json --why-not tp2,pp4,mb1\n"
                 "rehearse explain plan.json --what-if nic.bandwidth=200Gb/s\n"

@@ -52,8 +52,8 @@ const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **er
     }
     const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
     g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
-    rh_fail(error, RH_ERROR_USAGE, "there is no term \"%s\"\nnote: terms: %s%s%s", word, list,
-            near ? "\nhelp: a term with a similar name exists: " : "", near ? near : "");
+    rh_fail(error, RH_ERROR_USAGE, "there is no term \"%s\"\nnote: terms: %s, memory%s%s", word,
+            list, near ? "\nhelp: a term with a similar name exists: " : "", near ? near : "");
     return NULL;
 }
 

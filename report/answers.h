@@ -2,6 +2,7 @@
 /* The JSON of what `explain` and `compare` answer. Everything given is borrowed; texts are the
  * caller's to free. */
 #include "report/report.h"
+#include "strategies/search/relief.h"
 
 /* What a tenth more or less of a constant does to a step. */
 typedef struct {
@@ -13,13 +14,29 @@ typedef struct {
     bool less_wins, more_wins;    /* it is another one than before */
 } RhSensitivity;
 
+/* A rank of a stage when it is fullest. */
+typedef struct {
+    char *when; /* owned: what runs then; NULL: nothing does */
+    double peak_bytes, capacity_bytes;
+    double bytes[RH_MEMORY_LAST]; /* by use */
+} RhStageFull;
+
+/* What --term memory answers. */
+typedef struct {
+    RhStageFull *stages; /* owned */
+    int32_t stages_count;
+    GArray *reliefs; /* RhRelief, owned */
+} RhMemoryAnswer;
+void rh_memory_answer_free(RhMemoryAnswer *answer);
+
 /* `r` is the plan explained; the rest answers the question asked of it, and is NULL or 0 for the
  * others. */
 typedef struct {
     int64_t rank;
     const RhRehearsal *r;
-    double recorded_s;  /* its step in the result's file */
-    const RhCost *term; /* --term: a node of r->costs */
+    double recorded_s;            /* its step in the result's file */
+    const RhCost *term;           /* --term: a node of r->costs */
+    const RhMemoryAnswer *memory; /* --term memory; NULL: not asked for */
     /* --vs, --why-not, --what-if: against what */
     const RhRehearsal *other;   /* NULL with `illegal` */
     int64_t versus;             /* the other's rank */

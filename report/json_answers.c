@@ -93,6 +93,56 @@ static void put_effects(RhJsonWriter *w, const GArray *effects)
     rh_json_end_array(w);
 }
 
+void rh_memory_answer_free(RhMemoryAnswer *answer)
+{
+    if (!answer)
+        return;
+    for (int32_t i = 0; i < answer->stages_count; i++)
+        g_free(answer->stages[i].when);
+    g_free(answer->stages);
+    g_clear_pointer(&answer->reliefs, g_array_unref);
+    g_free(answer);
+}
+
+static void put_stage_full(RhJsonWriter *w, int32_t stage, const RhStageFull *full)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_int(w, "stage", stage);
+    rh_json_put_string(w, "when", full->when);
+    rh_json_put_number(w, "peak_bytes", full->peak_bytes);
+    rh_json_put_number(w, "capacity_bytes", full->capacity_bytes);
+    rh_put_memory(w, "memory", full->bytes);
+    rh_json_end_object(w);
+}
+
+static void put_relief(RhJsonWriter *w, const RhRelief *relief)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "change", relief->change);
+    rh_put_layout(w, "layout", &relief->layout);
+    rh_json_put_number(w, "memory_peak_bytes", relief->peak_bytes);
+    rh_json_put_number(w, "bound_segment_s", relief->segment_s);
+    rh_json_end_object(w);
+}
+
+static void put_memory_answer(RhJsonWriter *w, const RhMemoryAnswer *answer)
+{
+    if (!answer) {
+        rh_json_put_null(w, "memory_term");
+        return;
+    }
+    rh_json_begin_object(w, "memory_term");
+    rh_json_begin_array(w, "stages");
+    for (int32_t i = 0; i < answer->stages_count; i++)
+        put_stage_full(w, i, &answer->stages[i]);
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "changes");
+    for (guint i = 0; i < answer->reliefs->len; i++)
+        put_relief(w, &g_array_index(answer->reliefs, RhRelief, i));
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
 char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -105,6 +155,7 @@ char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
         rh_put_cost(w, "term", answer->term);
     else
         rh_json_put_null(w, "term");
+    put_memory_answer(w, answer->memory);
     put_versus(w, answer);
     put_effects(w, answer->effects);
     rh_json_end_object(w);

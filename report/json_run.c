@@ -123,13 +123,13 @@ static void put_trust(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_string(w, "odds_of", odds);
 }
 
-static void put_memory(RhJsonWriter *w, const RhTrainMemory *memory)
+void rh_put_memory(RhJsonWriter *w, const char *key, const double bytes[RH_MEMORY_LAST])
 {
-    rh_json_begin_array(w, "memory");
+    rh_json_begin_array(w, key);
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++) {
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "name", rh_memory_name((RhMemoryUse)use));
-        rh_json_put_number(w, "value_bytes", memory->at_peak_bytes[use]);
+        rh_json_put_number(w, "value_bytes", bytes[use]);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -198,7 +198,7 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
         rh_put_cost(w, "costs", r->costs);
     else
         rh_json_put_null(w, "costs");
-    put_memory(w, &r->memory);
+    rh_put_memory(w, "memory", r->memory.at_peak_bytes);
     rh_put_links(w, r->links);
 }
 

@@ -16,6 +16,7 @@ typedef struct {
     ROW(8bit, "8bit")
 #define RH_MOMENTS_AS_CHOICE(row, name) "|" name
 #define RH_MOMENTS_CHOICES              (&(RH_MOMENTS(RH_MOMENTS_AS_CHOICE))[1])
+#define RH_MOMENTS_AS_WORD(row, name)   name,
 
 #define RH_DECLARE_MOMENTS(row, name) extern const RhMoments rh_moments_##row;
 RH_MOMENTS(RH_DECLARE_MOMENTS)

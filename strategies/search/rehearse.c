@@ -4,8 +4,7 @@
 #include "strategies/search/in_time.h"
 #include "strategies/search/plan.h"
 
-/* When the fullest stage is fullest: what runs then. */
-static char *peak_moment(const RhProgram *p, int32_t stage)
+char *rh_peak_moment(const RhProgram *p, int32_t stage)
 {
     RhLedger ledger = rh_ledger_walk(p, stage, RH_MEMORY_TIER_HBM);
     const RhRole *role = rh_program_role(p, stage);
@@ -33,7 +32,7 @@ RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngine
     rh_account_run(c, r, run);
     r->bytes_total /= MAX(options->steps, 1);
     r->bytes_as_flows /= MAX(options->steps, 1);
-    r->memory_when = peak_moment(program, r->memory.stage);
+    r->memory_when = rh_peak_moment(program, r->memory.stage);
     if (program_out)
         *program_out = g_steal_pointer(&program);
     if (run_out)

@@ -42,6 +42,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsal, rh_rehearsal_free)
  * frees. */
 RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
                          RhProgram **program_out, RhRun **run_out, GError **error);
+/* What runs on a rank of the stage when it is fullest, "backward of micro-batch 3"; NULL: nothing does.
+ * Caller frees. */
+char *rh_peak_moment(const RhProgram *program, int32_t stage);
 /* Seconds of the step alone, performed in this very process, which has performed nothing yet and
  * performs nothing after: for callers that fork (sim/engine/workers.h). */
 bool rh_rehearse_here(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,

@@ -1,0 +1,136 @@
+#include "strategies/search/relief.h"
+
+#include <string.h>
+
+#include "strategies/knobs.h"
+#include "strategies/search/account.h"
+#include "strategies/search/screen.h"
+
+bool rh_layout_change(const RhCase *c, RhLayout *layout, const char *text, GError **error)
+{
+    RhLayout changed = *layout;
+    changed.dp = 0;
+    if (!rh_layout_parse(text, &changed, error))
+        return false;
+    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
+    if (!as_many && !g_str_has_prefix(text, "stages"))
+        changed.stage_layers_count = 0;
+    if (layout->tp == 1 && changed.tp > 1 && !g_str_has_prefix(text, "sp"))
+        changed.sequence_parallel = rh_train_default(c).sequence_parallel;
+    *layout = changed;
+    return true;
+}
+
+typedef struct {
+    const RhCase *c;
+    const RhLayout *layout;
+    RhScreen *screen; /* of c */
+    double most_bytes;
+    GArray *out;
+} Search;
+
+static RhRelief relief_of(RhScreen *screen, const RhCase *c, const RhLayout *layout, char *change)
+{
+    return (RhRelief){.change = change,
+                      .layout = *layout,
+                      .peak_bytes = rh_screen_memory(screen, layout).peak_bytes,
+                      .segment_s = rh_screen_segment_s(screen, layout) * rh_straggler_factor(c)};
+}
+
+/* The knob at another value, as --what-if would have it. False where it is not legal or needs more. */
+static bool turn(const Search *s, const RhKnob *knob, int32_t value, RhRelief *out)
+{
+    RhLayout l = *s->layout;
+    g_autofree char *text = rh_knob_value_text(knob, value);
+    g_autofree char *change = g_strdup_printf("%s=%s", knob->key, text);
+    if (!rh_layout_change(s->c, &l, change, NULL))
+        return false;
+    rh_train_complete(s->c, &l);
+    if (!rh_train_legal(s->c, &l, NULL))
+        return false;
+    l = rh_train_canonical(s->c, &l);
+    if (rh_screen_memory(s->screen, &l).peak_bytes > s->most_bytes)
+        return false;
+    *out = relief_of(s->screen, s->c, &l, g_steal_pointer(&change));
+    return true;
+}
+
+/* Into one of two places, which owns its text. */
+static void keep(RhRelief *place, const RhRelief *found)
+{
+    g_free(place->change);
+    *place = *found;
+    place->change = g_strdup(found->change);
+}
+
+static void turn_knob(Search *s, const RhKnob *knob)
+{
+    RhRelief quickest = {0}, least = {0}, found;
+    for (int32_t value = knob->low - 1; knob->next(knob, s->c, s->layout, &value);) {
+        if (value == rh_knob_value(knob, s->layout) || !turn(s, knob, value, &found))
+            continue;
+        if (!quickest.change || found.segment_s < quickest.segment_s)
+            keep(&quickest, &found);
+        if (!least.change || found.peak_bytes < least.peak_bytes)
+            keep(&least, &found);
+        g_free(found.change);
+    }
+    if (quickest.change)
+        g_array_append_val(s->out, quickest);
+    if (least.change && strcmp(least.change, quickest.change) != 0)
+        g_array_append_val(s->out, least);
+    else
+        g_free(least.change);
+}
+
+static void try_format(Search *s, const RhCase *changed, const char *change)
+{
+    g_autoptr(RhScreen) screen = rh_screen_new(changed);
+    RhRelief found = relief_of(screen, changed, s->layout, NULL);
+    if (found.peak_bytes > s->most_bytes)
+        return;
+    found.change = g_strdup(change);
+    g_array_append_val(s->out, found);
+}
+
+static void try_formats(Search *s)
+{
+    static const char *const moments[] = {RH_MOMENTS(RH_MOMENTS_AS_WORD)};
+    for (size_t i = 0; i < G_N_ELEMENTS(moments); i++) {
+        RhCase changed = *s->c;
+        g_autofree char *change = g_strconcat("moments=", moments[i], NULL);
+        changed.job.moments = rh_moments_by_name(moments[i]);
+        try_format(s, &changed, change);
+    }
+    RhCase changed = *s->c;
+    changed.job.gradient_bytes = 2;
+    try_format(s, &changed, "gradients=bf16");
+}
+
+static int by_peak(gconstpointer x, gconstpointer y)
+{
+    const RhRelief *a = x, *b = y;
+    return a->peak_bytes < b->peak_bytes   ? -1
+           : a->peak_bytes > b->peak_bytes ? 1
+                                           : strcmp(a->change, b->change);
+}
+
+static void clear(void *data)
+{
+    g_free(((RhRelief *)data)->change);
+}
+
+GArray *rh_relief_new(const RhCase *c, const RhLayout *layout, double least_frac)
+{
+    g_autoptr(RhScreen) screen = rh_screen_new(c);
+    GArray *out = g_array_new(FALSE, TRUE, sizeof(RhRelief));
+    double peak_bytes = rh_screen_memory(screen, layout).peak_bytes;
+    Search s = {c, layout, screen, (1 - least_frac) * peak_bytes, out};
+    g_array_set_clear_func(out, clear);
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->next)
+            turn_knob(&s, knob);
+    try_formats(&s);
+    g_array_sort(out, by_peak);
+    return out;
+}
