@@ -157,15 +157,23 @@ static void print_refusal(const GError *why)
     fputs(out->str, stdout);
 }
 
+/* The framework of --emit NAME, or NAME+slurm; caller frees. */
+static char *framework_of(const RhArguments *a)
+{
+    const char *joint = strchr(a->emit, '+');
+    return joint ? g_strndup(a->emit, (gsize)(joint - a->emit)) : g_strdup(a->emit);
+}
+
 /* The first row that the framework can run; why it cannot run those before is said. */
 static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                               guint *row, GError **error)
 {
     g_autoptr(GError) first = NULL;
+    g_autofree char *framework = framework_of(a);
     for (*row = 0; *row < plan->entries->len; (*row)++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, *row);
         g_autoptr(GError) why = NULL;
-        RhLaunch *launch = rh_launch_new(a->emit, &in->c, &r->layout, &why);
+        RhLaunch *launch = rh_launch_new(framework, &in->c, &r->layout, &why);
         if (launch) {
             print_refusal(first);
             return launch;
@@ -177,20 +185,20 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
     return NULL;
 }
 
-/* Lines for a shell, joined by backslashes; a flag and its value stay together. */
-static void print_flags(const RhLaunch *launch)
+/* At the margin: it is for pasting. */
+static void print_script(const RhArguments *a, const RhLaunch *launch, guint row)
 {
-    static const char joint[] = "\u00a0";
-    g_autoptr(GString) words = g_string_new(launch->flags), wrapped = g_string_new(NULL);
-    g_string_replace(words, " ", joint, 0);
-    g_string_replace(words, "\u00a0--", " --", 0);
-    rh_text_wrap(wrapped, words->str, 4, 77);
-    g_string_replace(wrapped, joint, " ", 0);
-    g_auto(GStrv) lines = g_strsplit(g_strchomp(wrapped->str), "\n", -1);
-    g_autofree char *joined = g_strjoinv(" \\\n", lines);
-    printf("    %s\n", joined);
-    if (*launch->environment)
-        printf("environment: %s\n", launch->environment);
+    bool slurm = g_str_has_suffix(a->emit, "+slurm");
+    g_autofree char *script =
+        rh_launch_script(launch, slurm ? RH_LAUNCHER_SLURM : RH_LAUNCHER_SHELL);
+    g_autofree char *where = slurm ? g_strdup("a script for sbatch")
+                             : launch->nodes > 1
+                                 ? g_strdup_printf("on each of %d nodes", launch->nodes)
+                                 : g_strdup("on its node");
+    printf("\nlaunch #%u with %s %s, %s:\n%s", row + 1, launch->title, launch->version, where,
+           script);
+    if (!slurm && launch->nodes > 1)
+        printf("note: NODE_RANK is 0 to %d, MASTER_ADDR the name of node 0\n", launch->nodes - 1);
 }
 
 static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
@@ -202,8 +210,7 @@ static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan 
     g_autoptr(RhLaunch) launch = first_launch(a, in, plan, &row, error);
     if (!launch)
         return false;
-    printf("\nlaunch flags for %s, #%u:\n", a->emit, row + 1);
-    print_flags(launch);
+    print_script(a, launch, row);
     g_auto(GStrv) notes = g_strsplit(launch->notes, "\n", -1);
     g_autoptr(GString) out = g_string_new(NULL);
     for (char **note = notes; *note; note++) {
@@ -298,7 +305,8 @@ static const RhOption own[] = {
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
-    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK", "print launch flags for the best",
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
+              "print what starts the best; NAME+slurm: for sbatch",
               .choices = RH_FRAMEWORK_CHOICES),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,

@@ -29,14 +29,17 @@ static void put_by_framework(RhJsonWriter *w, const char *key, char *const *text
     rh_json_end_object(w);
 }
 
-/* Flags and environment of each framework that can run this layout; why the others cannot. */
+/* Flags and environment of each framework that can run this layout, and the script of them and the files
+ * beside; why the others cannot. */
 static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
 {
     const char *const *names = rh_launch_frameworks();
     guint count = g_strv_length((char **)names);
     g_autofree char **flags = g_new0(char *, count), **environments = g_new0(char *, count),
                     **refusals = g_new0(char *, count);
+    g_autofree char **scripts = g_new0(char *, count);
     g_autoptr(GPtrArray) kept = g_ptr_array_new_with_free_func((GDestroyNotify)rh_launch_free);
+    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) errors = g_ptr_array_new_with_free_func((GDestroyNotify)g_error_free);
     for (guint i = 0; i < count; i++) {
         GError *error = NULL;
@@ -45,6 +48,8 @@ static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
             g_ptr_array_add(kept, launch);
             flags[i] = launch->flags;
             environments[i] = launch->environment;
+            scripts[i] = rh_launch_script(launch, RH_LAUNCHER_SHELL);
+            g_ptr_array_add(texts, scripts[i]);
         } else {
             g_ptr_array_add(errors, error);
             refusals[i] = error->message;
@@ -52,6 +57,7 @@ static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
     }
     put_by_framework(w, "launch", flags);
     put_by_framework(w, "launch_environment", environments);
+    put_by_framework(w, "launch_script", scripts);
     put_by_framework(w, "launch_refused", refusals);
 }
 

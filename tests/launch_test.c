@@ -242,7 +242,7 @@ static void what_the_framework_cannot_run_is_refused_by_name(void)
     } cases[] = {{"megatron", "tp8,pp4,schedule=gpipe", "schedule=gpipe"},
                  {"megatron", "tp8,pp2,zero2", "Megatron-FSDP"},
                  {"megatron", "tp8,pp2,zero3,order=tp-pp-dp", "pipeline"},
-                 {"deepspeed", "tp8", "deepspeed"}};
+                 {"fairscale", "tp8", "fairscale"}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         RhLayout l = train_layout(&k, cases[i].layout);
         g_autoptr(GError) error = NULL;

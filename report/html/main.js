@@ -30,11 +30,10 @@ function largestWait(plan) {
 }
 
 function launchOf(plan) {
-  const flags = Object.entries(plan.launch || {}).filter(([, text]) => text);
-  if (flags.length === 0) return "";
-  return make("details", {}, make("summary", {}, flags.map(([name]) => name).join(", ")),
-    ...flags.map(([name, text]) => make("div", {}, make("b", {}, name), make("code", { class: "flags" }, text),
-      plan.launch_environment && plan.launch_environment[name] ? make("code", { class: "flags" }, plan.launch_environment[name]) : null)));
+  const scripts = Object.entries(plan.launch_script || {}).filter(([, text]) => text);
+  if (scripts.length === 0) return "";
+  return make("details", {}, make("summary", {}, scripts.map(([name]) => name).join(", ")),
+    ...scripts.map(([name, text]) => make("div", {}, make("b", {}, name), make("code", { class: "flags" }, text))));
 }
 
 function plansTable(doc) {

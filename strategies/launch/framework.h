@@ -7,7 +7,7 @@
 typedef struct {
     const RhCase *c;
     const RhLayout *layout;
-    GString *environment, *flags, *notes;
+    GString *environment, *files, *flags, *notes;
 } RhLaunchText;
 
 /* How a knob is said: by a flag before its number, by a text for each value, or by a function; by
@@ -21,8 +21,10 @@ typedef struct {
 } RhLaunchWord;
 
 typedef struct {
-    const char *name;  /* --emit megatron */
-    const char *title; /* Megatron-LM */
+    const char *name;    /* --emit megatron */
+    const char *title;   /* Megatron-LM */
+    const char *version; /* of the project, whose words and rules these are */
+    const char *program; /* what torchrun starts: "pretrain_gpt.py", "-m torchtitan.train" */
     const RhLaunchWord *words;
     int32_t words_count;
     /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,
@@ -36,4 +38,9 @@ RH_FRAMEWORKS(RH_DECLARE_FRAMEWORK)
 
 /* Further words, with a space between. */
 void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* A file that the program reads: a here-document of the script. `text` ends in a line feed and has no
+ * line "END". */
+void rh_launch_file(RhLaunchText *t, const char *name, const char *text);
 void rh_launch_note(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* Whether the optimizer's moments are other than fp32. */
+bool rh_launch_has_narrow_moments(const RhCase *c);

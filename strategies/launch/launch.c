@@ -32,6 +32,16 @@ void rh_launch_note(RhLaunchText *t, const char *format, ...)
     va_end(arguments);
 }
 
+void rh_launch_file(RhLaunchText *t, const char *name, const char *text)
+{
+    g_string_append_printf(t->files, "cat > %s <<'END'\n%sEND\n", name, text);
+}
+
+bool rh_launch_has_narrow_moments(const RhCase *c)
+{
+    return c->job.moments && c->job.moments != &rh_moments_fp32;
+}
+
 static const RhLaunchWord *word_of(const RhFramework *f, const RhKnob *knob)
 {
     for (int32_t i = 0; i < f->words_count; i++)
@@ -86,17 +96,41 @@ static const RhFramework *find_framework(const char *name, GError **error)
     return NULL;
 }
 
+/* "llama-3.1-8b" of any path. */
+static char *job_name(const RhModel *model)
+{
+    g_autofree char *base = g_path_get_basename(model->name);
+    return g_strdup(g_strcanon(base, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS ".-", '-'));
+}
+
 RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
                         GError **error)
 {
     const RhFramework *f = find_framework(framework, error);
     if (!f)
         return NULL;
-    RhLaunchText t = {c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
+    int32_t gpus = c->job.gpus, most = c->platform->gpus_per_node;
+    if (gpus > most && gpus % most != 0) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "%d GPUs fill no whole nodes of %d: torchrun starts as many ranks on each\n"
+                "help: --gpus %d",
+                gpus, most, gpus / most * most);
+        return NULL;
+    }
+    RhLaunchText t = {
+        c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
     bool fine = say_all(&t, f, error);
     RhLaunch *launch = g_new0(RhLaunch, 1);
-    *launch = (RhLaunch){g_string_free(t.environment, FALSE), g_string_free(t.flags, FALSE),
-                         g_string_free(t.notes, FALSE)};
+    *launch = (RhLaunch){.title = f->title,
+                         .version = f->version,
+                         .program = f->program,
+                         .nodes = MAX(1, gpus / most),
+                         .gpus_of_node = MIN(gpus, most),
+                         .name = job_name(c->model),
+                         .environment = g_string_free(t.environment, FALSE),
+                         .files = g_string_free(t.files, FALSE),
+                         .flags = g_string_free(t.flags, FALSE),
+                         .notes = g_string_free(t.notes, FALSE)};
     if (!fine)
         g_clear_pointer(&launch, rh_launch_free);
     return launch;
@@ -106,7 +140,9 @@ void rh_launch_free(RhLaunch *launch)
 {
     if (!launch)
         return;
+    g_free(launch->name);
     g_free(launch->environment);
+    g_free(launch->files);
     g_free(launch->flags);
     g_free(launch->notes);
     g_free(launch);

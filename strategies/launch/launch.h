@@ -4,26 +4,38 @@
  * has no word for is refused by name, and never left out.
  *
  *     g_autoptr(RhLaunch) launch = rh_launch_new("megatron", c, &layout, &error);
- *     printf("%s pretrain_gpt.py %s\n", launch->environment, launch->flags); */
+ *     g_autofree char *script = rh_launch_script(launch, RH_LAUNCHER_SHELL); */
 #include "strategies/train/train.h"
 
 /* The frameworks, a ROW each: the name, whose file ends in rh_framework_NAME. As choices of an option:
  * RH_FRAMEWORK_CHOICES, names behind "|". */
-#define RH_FRAMEWORKS(ROW)           ROW(megatron)
-#define RH_FRAMEWORK_AS_CHOICE(name) "|" #name
+#define RH_FRAMEWORKS(ROW)           ROW(megatron) ROW(torchtitan) ROW(deepspeed)
+#define RH_FRAMEWORK_AS_CHOICE(name) "|" #name "|" #name "+slurm"
 #define RH_FRAMEWORK_CHOICES         (&(RH_FRAMEWORKS(RH_FRAMEWORK_AS_CHOICE))[1])
 
 typedef struct {
+    const char *title, *version; /* "Megatron-LM", "core_v0.15.3" */
+    const char *program;         /* what torchrun starts: "pretrain_gpt.py" */
+    int32_t nodes, gpus_of_node; /* where it is started, and ranks on each */
+    char *name;                  /* of the model, fit for a job's name */
     char *environment; /* "CUDA_DEVICE_MAX_CONNECTIONS=1", "" for nothing; owned, as all */
+    char *files;       /* here-documents of what the program reads besides; "" for nothing */
     char *flags;       /* one line; $WORDS stand for what only the user knows */
     char *notes;       /* what else must hold, a line each; "" for nothing */
 } RhLaunch;
+
+/* Who starts the program on every node: the user, with NODE_RANK and MASTER_ADDR set there, or Slurm. */
+typedef enum { RH_LAUNCHER_SHELL, RH_LAUNCHER_SLURM } RhLauncher;
 
 /* RH_ERROR_USAGE for a framework that is not known, and for what it cannot run, with the reason. */
 RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
                         GError **error);
 void rh_launch_free(RhLaunch *launch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLaunch, rh_launch_free)
+
+/* A shell script that starts it, lines of 79 columns at most where words allow; caller frees. For Slurm it
+ * begins as sbatch wants it. */
+char *rh_launch_script(const RhLaunch *launch, RhLauncher launcher);
 
 /* Names of the frameworks, NULL-ended. */
 const char *const *rh_launch_frameworks(void);

@@ -378,14 +378,9 @@ static void say_model(RhLaunchText *t)
 
 /* --- the job and where it runs --- */
 
-static bool has_narrow_moments(const RhCase *c)
-{
-    return c->job.moments && c->job.moments != &rh_moments_fp32;
-}
-
 static void say_optimizer(RhLaunchText *t)
 {
-    bool narrow = has_narrow_moments(t->c), gradients = rh_gradient_bytes(t->c) == 2;
+    bool narrow = rh_launch_has_narrow_moments(t->c), gradients = rh_gradient_bytes(t->c) == 2;
     if (narrow || gradients)
         rh_launch_say(t, "--use-precision-aware-optimizer");
     if (narrow)
@@ -474,7 +469,7 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
                        "Megatron-LM has no flags for adapters (lora.rank=%d)\n"
                        "help: Megatron-Bridge trains them: peft.LoRA(dim=%d)",
                        c->job.lora.rank, c->job.lora.rank);
-    bool aware = has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
+    bool aware = rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
     if (c->job.moments == &rh_moments_8bit)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM has no 8-bit moments in blocks\nhelp: --set moments=bf16");
@@ -493,6 +488,8 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
 const RhFramework rh_framework_megatron = {
     .name = "megatron",
     .title = "Megatron-LM",
+    .version = "core_v0.15.3",
+    .program = "pretrain_gpt.py",
     .words = megatron_words,
     .words_count = G_N_ELEMENTS(megatron_words),
     .check = check_layout,

@@ -3,13 +3,16 @@
 job=(-w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 128)
 rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --fix vpp=1 --fix mb=4 --fix zero=1 --fix sp=on \
     --fix recompute=full --fix schedule=1f1b --fix order=tp-pp-dp --emit megatron |
-    sed -n '/^launch flags/,$p'
+    sed -n '/^launch #1/,$p'
 rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --limit 'zero>=1' --stack bare --top 20 --emit megatron |
     grep -A 3 '^#1 is not launched'
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --emit megatron >/dev/null
 echo exit $?
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --top 1 --json |
     sed -n '/"launch/,/}/p'
+# Files beside, and a script for sbatch.
+rehearse plan "${job[@]}" --fix dp=8 --fix zero=3 --fix recompute=none --stack bare --emit torchtitan+slurm | sed -n '/^launch #1/,$p'
+rehearse plan "${job[@]}" --fix dp=8 --fix zero=3 --fix recompute=none --stack bare --emit deepspeed | sed -n '/^launch #1/,$p'
 # What the stack cannot run is not planned at all, nor simulated.
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 >/dev/null
 echo exit $?

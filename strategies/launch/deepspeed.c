@@ -1,0 +1,196 @@
+/* DeepSpeed under the Trainer of Hugging Face Transformers (examples/pytorch/language-modeling/run_clm.py),
+ * the model by a config.json. Names and rules are those of DeepSpeed v0.19.5 and Transformers v4.57
+ * (docs/deepspeed-flags.md cites them); a test compares every option and every key said here with
+ * strategies/data/deepspeed-flags.txt. */
+#include "base/error.h"
+#include "base/json.h"
+#include "strategies/launch/framework.h"
+#include "strategies/train/pieces.h"
+#include "workloads/operators/operator.h"
+
+#define CONFIG_FILE "ds_config.json"
+#define MODEL_FILE  "rehearsed_model/config.json"
+
+/* --- knobs --- */
+
+static const char *const recompute_words[] = {
+    [RH_RECOMPUTE_NONE] = "", [RH_RECOMPUTE_FULL] = "--gradient_checkpointing"};
+
+#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
+
+static const RhLaunchWord deepspeed_words[] = {
+    {.key = "dp"}, /* the world */
+    {.key = "mb", .flag = "--per_device_train_batch_size"},
+    {.key = "zero"}, /* in the configuration, as hpz */
+    {.key = "hpz"},
+    {.key = "recompute", VALUES(recompute_words)},
+    {.key = "partition"}, /* of one stage */
+    {.key = "sp"},        /* of one tensor rank */
+};
+
+/* --- the model --- */
+
+static bool fail_model(const RhCase *c, const char *what, GError **error)
+{
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s: no configuration for DeepSpeed's trainer is known here for %s\n"
+                   "help: leave out --emit, or give run_clm.py a model by hand",
+                   c->model->name, what);
+}
+
+/* Families whose Transformers classes read the keys that are written here. */
+static bool check_model(const RhCase *c, GError **error)
+{
+    static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", NULL};
+    const RhModel *m = c->model;
+    if (!m->family || !g_strv_contains(families, m->family))
+        return fail_model(c, "its family (known: llama, mistral, qwen2, qwen3)", error);
+    if (m->kinds_count > 1 || m->kinds[0].mixer != &rh_attention || m->kinds[0].ffn != &rh_ffn)
+        return fail_model(c, "its layers", error);
+    return true;
+}
+
+static void write_model(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "model_type", m->family);
+    rh_json_put_int(w, "hidden_size", m->hidden);
+    rh_json_put_int(w, "intermediate_size", k->ffn_width);
+    rh_json_put_int(w, "num_hidden_layers", m->layers_count);
+    rh_json_put_int(w, "num_attention_heads", k->heads);
+    rh_json_put_int(w, "num_key_value_heads", k->kv_heads);
+    rh_json_put_int(w, "head_dim", k->head_size);
+    if (k->window_tokens > 0)
+        rh_json_put_int(w, "sliding_window", k->window_tokens);
+    rh_json_put_int(w, "vocab_size", m->vocab);
+    rh_json_put_int(w, "max_position_embeddings", MAX(m->positions, t->c->job.sequence));
+    rh_json_put_int(w, "rope_theta", m->rotary_base);
+    rh_json_put_bool(w, "tie_word_embeddings", m->tied_embeddings);
+    rh_json_end_object(w);
+    g_autofree char *text = rh_json_writer_steal(w);
+    g_string_append(t->files, "mkdir -p rehearsed_model\n");
+    rh_launch_file(t, MODEL_FILE, text);
+    rh_launch_note(t,
+                   "what changes no cost is not read: rms_norm_eps, hidden_act and rope_scaling "
+                   "stand at Transformers' own values, unless you give --config_name the model's "
+                   "own folder");
+}
+
+/* --- the job --- */
+
+static void write_sharing(RhJsonWriter *w, const RhLayout *l)
+{
+    rh_json_begin_object(w, "zero_optimization");
+    rh_json_put_int(w, "stage", l->zero);
+    if (l->zero > 0) {
+        rh_json_put_bool(w, "overlap_comm", true);
+        rh_json_put_bool(w, "contiguous_gradients", true);
+        rh_json_put_bool(w, "reduce_scatter", true);
+    }
+    if (l->hpz > 0)
+        rh_json_put_int(w, "zero_hpz_partition_size", l->hpz);
+    rh_json_end_object(w);
+}
+
+static void write_configuration(RhLaunchText *t)
+{
+    const RhCase *c = t->c;
+    const RhLayout *l = t->layout;
+    bool fp16 = c->job.recipe->dtype == RH_DTYPE_FP16;
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_int(w, "train_batch_size", c->job.global_batch);
+    rh_json_put_int(w, "train_micro_batch_size_per_gpu", l->microbatch);
+    rh_json_put_int(w, "gradient_accumulation_steps", rh_train_microbatches(c, l));
+    rh_json_put_number(w, "gradient_clipping", 1);
+    rh_json_begin_object(w, fp16 ? "fp16" : "bf16");
+    rh_json_put_bool(w, "enabled", true);
+    rh_json_end_object(w);
+    rh_json_begin_object(w, "data_types");
+    rh_json_put_string(w, "grad_accum_dtype",
+                       rh_gradient_bytes(c) == 4 ? "fp32"
+                       : fp16                    ? "fp16"
+                                                 : "bf16");
+    rh_json_end_object(w);
+    write_sharing(w, l);
+    rh_json_end_object(w);
+    g_autofree char *text = rh_json_writer_steal(w);
+    rh_launch_file(t, CONFIG_FILE, text);
+}
+
+static bool say_rest(RhLaunchText *t, GError **error)
+{
+    const RhCase *c = t->c;
+    (void)error;
+    write_model(t);
+    write_configuration(t);
+    rh_launch_say(t,
+                  "--gradient_accumulation_steps %" G_GINT64_FORMAT
+                  " --max_grad_norm 1.0 --block_size %" G_GINT64_FORMAT " --%s",
+                  rh_train_microbatches(c, t->layout), c->job.sequence,
+                  c->job.recipe->dtype == RH_DTYPE_FP16 ? "fp16" : "bf16");
+    rh_launch_say(t, "--deepspeed " CONFIG_FILE " --config_name rehearsed_model "
+                     "--tokenizer_name $TOKENIZER --dataset_name $DATA --do_train --max_steps "
+                     "$ITERATIONS --learning_rate $LEARNING_RATE --output_dir $OUTPUT");
+    rh_launch_note(t,
+                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, "
+                   "$ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
+                   c->model->vocab);
+    rh_launch_note(t,
+                   "the files must lie on every node; attention is PyTorch's own, which is fused");
+    return true;
+}
+
+/* --- what it refuses as a whole --- */
+
+static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (c->job.lora.rank > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "run_clm.py has no adapters (lora.rank=%d)",
+                       c->job.lora.rank);
+    if (rh_launch_has_narrow_moments(c))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "DeepSpeed shares out PyTorch's AdamW here, whose moments are fp32");
+    if (c->job.recipe != &rh_recipe_bf16 && c->job.recipe->dtype != RH_DTYPE_FP16)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "DeepSpeed's trainer runs no %s\nhelp: --dtype bf16 or fp16",
+                       c->job.recipe->name);
+    if (l->zero == 0 && rh_gradient_bytes(c) == 4)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "DeepSpeed without ZeRO keeps gradients in the model's own format, and the "
+                       "plan has them in fp32\n"
+                       "help: plan with --limit 'zero>=1', or --set job.gradients=bf16");
+    return true;
+}
+
+static bool check(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (!check_model(c, error) || !check_job(c, l, error))
+        return false;
+    if (l->pp > 1 && l->zero >= 2)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "DeepSpeed has ZeRO-%d without a pipeline only\n"
+                       "help: plan with --limit 'zero<=1' or --fix pp=1",
+                       l->zero);
+    if (l->tp * l->pp * l->cp > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "DeepSpeed's trainer of Transformers models is launched here with data "
+                       "parallelism alone: tp=%d, pp=%d, cp=%d\n"
+                       "help: plan with --fix tp=1 --fix pp=1 --fix cp=1",
+                       l->tp, l->pp, l->cp);
+    return true;
+}
+
+const RhFramework rh_framework_deepspeed = {
+    .name = "deepspeed",
+    .title = "DeepSpeed",
+    .version = "v0.19.5 with Transformers v4.57",
+    .program = "run_clm.py",
+    .words = deepspeed_words,
+    .words_count = G_N_ELEMENTS(deepspeed_words),
+    .check = check,
+    .say_rest = say_rest,
+};

@@ -1,0 +1,74 @@
+/* A launch as a script: exports, files, torchrun on every node. */
+#include <string.h>
+
+#include "strategies/launch/launch.h"
+
+#define WIDTH  77 /* behind which a word begins the next line; " \" comes after it */
+#define INDENT "    "
+
+/* Between two words a line may be broken, but not between a flag and its value: a flag begins with "--".
+ */
+static void append_command(GString *out, const char *command)
+{
+    g_auto(GStrv) words = g_strsplit(command, " --", -1);
+    size_t column = 0;
+    for (char **word = words; *word; word++) {
+        bool flag = word != words;
+        size_t length = strlen(*word) + (flag ? 3 : 0);
+        if (flag && column + length > WIDTH) {
+            g_string_append(out, " \\\n" INDENT);
+            column = strlen(INDENT);
+        } else if (flag) {
+            g_string_append_c(out, ' ');
+        }
+        g_string_append_printf(out, "%s%s", flag ? "--" : "", *word);
+        column += length;
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void append_exports(GString *out, const char *environment)
+{
+    g_auto(GStrv) words = g_strsplit(environment, " ", -1);
+    for (char **word = words; *word; word++)
+        if (**word)
+            g_string_append_printf(out, "export %s\n", *word);
+}
+
+static void append_slurm(GString *out, const RhLaunch *l)
+{
+    g_string_append_printf(out,
+                           "#!/bin/bash\n"
+                           "#SBATCH --job-name=%s\n"
+                           "#SBATCH --nodes=%d\n"
+                           "#SBATCH --ntasks-per-node=1\n"
+                           "#SBATCH --gpus-per-node=%d\n"
+                           "#SBATCH --exclusive\n"
+                           "set -eu\n"
+                           "MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | "
+                           "head -n 1)\n",
+                           l->name, l->nodes, l->gpus_of_node);
+}
+
+/* Ranks go node by node, as they are rehearsed: so nodes are numbered, and not met by chance. */
+char *rh_launch_script(const RhLaunch *l, RhLauncher launcher)
+{
+    GString *out = g_string_new(NULL);
+    g_autoptr(GString) command = g_string_new(NULL);
+    if (launcher == RH_LAUNCHER_SLURM) {
+        append_slurm(out, l);
+        g_string_append(command, "srun bash -c 'exec torchrun --node-rank $SLURM_NODEID \"$@\"' -");
+    } else {
+        g_string_append(command, "torchrun");
+    }
+    g_string_append_printf(command, " --nnodes %d --nproc-per-node %d", l->nodes, l->gpus_of_node);
+    if (l->nodes > 1)
+        g_string_append_printf(command,
+                               "%s --master-addr $MASTER_ADDR --master-port ${MASTER_PORT:-29500}",
+                               launcher == RH_LAUNCHER_SLURM ? "" : " --node-rank $NODE_RANK");
+    append_exports(out, l->environment);
+    g_string_append(out, l->files);
+    g_string_append_printf(command, " %s %s", l->program, l->flags);
+    append_command(out, command->str);
+    return g_string_free(out, FALSE);
+}

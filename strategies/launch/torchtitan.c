@@ -1,0 +1,373 @@
+/* TorchTitan. Names and rules are those of v0.2.2 (docs/torchtitan-flags.md cites them); a test compares
+ * every option said here with the list of its fields, strategies/data/torchtitan-flags.txt. */
+#include "base/error.h"
+#include "strategies/launch/framework.h"
+#include "strategies/partition.h"
+#include "strategies/train/pieces.h"
+#include "workloads/operators/operator.h"
+
+#define ONE_FLAVOR_FILE "rehearsed_model.py"
+
+/* --- knobs --- */
+
+static const char *const schedule_names[RH_PIPELINE_LAST] = {
+    [RH_PIPELINE_GPIPE] = "GPipe",
+    [RH_PIPELINE_1F1B] = "1F1B",
+    [RH_PIPELINE_INTERLEAVED] = "Interleaved1F1B",
+    [RH_PIPELINE_ZB_V] = "ZBVZeroBubble",
+    [RH_PIPELINE_DUALPIPE_V] = "DualPipeV",
+};
+
+/* Layers of each chunk as generate_llm_fqn_per_model_part of pipeline_parallel.py deals them out, the
+ * embedding counted as `first` layers and the head as `last`. */
+static bool deals_out(const int32_t *layers, int32_t chunks, int32_t count, int32_t first,
+                      int32_t last)
+{
+    int32_t all = count + first + last, each = all / chunks, more = all % chunks;
+    if (each == 0 || first > each || last > each)
+        return false;
+    for (int32_t g = 0; g < chunks; g++) {
+        int32_t held = each + (g < more) - (g == 0 ? first : 0) - (g == chunks - 1 ? last : 0);
+        if (held != layers[g])
+            return false;
+    }
+    return true;
+}
+
+static bool say_split(RhLaunchText *t, GError **error)
+{
+    int32_t chunks = t->layout->pp * t->layout->vpp, count = t->c->model->layers_count;
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    rh_partition_layers(t->c, t->layout, layers);
+    for (int32_t ends = 0; ends <= 2 * (count / chunks); ends++)
+        for (int32_t first = 0; first <= ends; first++) {
+            int32_t all = count + ends, each = (all + chunks - 1) / chunks;
+            if ((all + each - 1) / each != chunks ||
+                !deals_out(layers, chunks, count, first, ends - first))
+                continue;
+            rh_launch_say(t,
+                          "--parallelism.pipeline_parallel_layers_per_stage %d "
+                          "--parallelism.pipeline_parallel_first_stage_less_layers %d "
+                          "--parallelism.pipeline_parallel_last_stage_less_layers %d",
+                          each, first, ends - first);
+            return true;
+        }
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "TorchTitan deals out layers evenly, embedding and head counted as some; this "
+                   "split of %d layers over pp%d vpp%d is none of these\n"
+                   "help: plan with --fix partition=uniform, or vpp that divides the layers",
+                   count, t->layout->pp, t->layout->vpp);
+}
+
+static bool say_pipeline(RhLaunchText *t, GError **error)
+{
+    const RhLayout *l = t->layout;
+    if (l->pp == 1)
+        return true;
+    if (!schedule_names[l->schedule])
+        return rh_fail(error, RH_ERROR_USAGE, "TorchTitan has no schedule=%s",
+                       rh_pipeline_kind_name(l->schedule));
+    rh_launch_say(t,
+                  "--parallelism.pipeline_parallel_degree %d "
+                  "--parallelism.pipeline_parallel_schedule %s "
+                  "--parallelism.pipeline_parallel_microbatch_size %d",
+                  l->pp, schedule_names[l->schedule], l->microbatch);
+    return say_split(t, error);
+}
+
+/* A pipeline takes all samples of a replica at once. */
+static bool say_microbatch(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    rh_launch_say(t, "--training.local_batch_size %" G_GINT64_FORMAT,
+                  t->layout->pp > 1 ? t->c->job.global_batch / t->layout->dp
+                                    : (int64_t)t->layout->microbatch);
+    return true;
+}
+
+static bool say_context(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->cp > 1)
+        rh_launch_say(t,
+                      "--parallelism.context_parallel_degree %d "
+                      "--parallelism.context_parallel_rotate_method %s",
+                      t->layout->cp, t->layout->kv == RH_CONTEXT_RING ? "alltoall" : "allgather");
+    return true;
+}
+
+static bool say_expert(RhLaunchText *t, GError **error)
+{
+    const RhLayout *l = t->layout;
+    int32_t etp = rh_train_expert_tensor(l);
+    if (l->ep == 1)
+        return etp == l->tp ||
+               rh_fail(error, RH_ERROR_USAGE, "TorchTitan has etp beside ep above 1 alone");
+    if (etp != l->tp && etp != 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan has experts cut as the rest (etp=%d) or not at all (etp=1)",
+                       l->tp);
+    rh_launch_say(
+        t, "--parallelism.expert_parallel_degree %d --parallelism.expert_tensor_parallel_degree %d",
+        l->ep, etp);
+    return true;
+}
+
+/* FSDP2 shares out all three; what it gathered it keeps for backward (ZeRO-2's traffic), or not. */
+static bool say_zero(RhLaunchText *t, GError **error)
+{
+    const RhLayout *l = t->layout;
+    int32_t replicas = rh_train_replicas(l), shard = l->shard > 0 ? l->shard : replicas;
+    if (l->zero == 0) {
+        rh_launch_say(t,
+                      "--parallelism.data_parallel_replicate_degree %d "
+                      "--parallelism.data_parallel_shard_degree 1",
+                      l->dp);
+        return true;
+    }
+    if (shard % l->cp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan shares weights out over all context ranks: shard=%d, cp=%d",
+                       shard, l->cp);
+    rh_launch_say(t,
+                  "--parallelism.data_parallel_replicate_degree %d "
+                  "--parallelism.data_parallel_shard_degree %d "
+                  "--parallelism.fsdp_reshard_after_forward %s",
+                  replicas / shard, shard / l->cp, l->zero == 3 ? "always" : "never");
+    return true;
+}
+
+static const char *const dispatch_words[] = {"",
+                                             "--parallelism.expert_parallel_comm_backend deepep"};
+static const char *const recompute_words[] = {
+    [RH_RECOMPUTE_NONE] = "--activation_checkpoint.mode none",
+    [RH_RECOMPUTE_FULL] = "--activation_checkpoint.mode full"};
+static const char *const overlap_words[] = {"", "--parallelism.enable_async_tensor_parallel"};
+static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = ""};
+
+#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
+
+static const RhLaunchWord torchtitan_words[] = {
+    {.key = "tp", .flag = "--parallelism.tensor_parallel_degree"},
+    {.key = "pp", .say = say_pipeline}, /* its schedule and split too */
+    {.key = "dp"},                      /* what ZeRO says */
+    {.key = "cp", .say = say_context},
+    {.key = "kv"}, /* said with cp */
+    {.key = "ep", .say = say_expert},
+    {.key = "etp"}, /* said with ep */
+    {.key = "dispatch", VALUES(dispatch_words)},
+    {.key = "vpp"},
+    {.key = "mb", .say = say_microbatch},
+    {.key = "zero", .say = say_zero},
+    {.key = "shard"},
+    {.key = "recompute", VALUES(recompute_words)},
+    {.key = "schedule"},
+    {.key = "sp"}, /* with tensor parallelism always */
+    {.key = "tpoverlap", VALUES(overlap_words)},
+    {.key = "order", VALUES(order_words)},
+    {.key = "partition"},
+    {.key = "stages"},
+};
+
+/* --- the model: a flavor of one of the project's, in a file of its own --- */
+
+static bool fail_model(const RhCase *c, const char *what, GError **error)
+{
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s: no model of TorchTitan is known here for %s\n"
+                   "help: leave out --emit, or write its model by hand",
+                   c->model->name, what);
+}
+
+static bool check_model(const RhCase *c, GError **error)
+{
+    const RhModel *m = c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    if (m->kinds_count > 1)
+        return fail_model(c, "layers of several kinds", error);
+    if (k->mixer != &rh_attention || k->out_gate || k->keys_as_values || k->both_ways ||
+        k->window_tokens > 0)
+        return fail_model(c, "its attention", error);
+    if (m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0 ||
+        m->position != RH_POSITION_ROTARY)
+        return fail_model(c, "what stands before its first layer", error);
+    if (m->norm != RH_NORM_RMS || k->extra_norms > 0)
+        return fail_model(c, "its norms", error);
+    if (k->qkv_bias || k->out_bias || k->ffn_bias)
+        return fail_model(c, "linear layers with biases", error);
+    if ((k->ffn != &rh_ffn && k->ffn != &rh_mixture) || !k->ffn_gated || k->shared_width > 0 ||
+        k->expert_latent > 0 || k->router_bias || k->expert_groups > 1)
+        return fail_model(c, "its feed-forward layers", error);
+    return true;
+}
+
+/* The project's llama3 has heads of hidden / heads, a head of its own, and no experts. */
+static bool is_llama(const RhModel *m)
+{
+    const RhLayerKind *k = &m->kinds[0];
+    return !k->qk_norm && !m->tied_embeddings && k->ffn == &rh_ffn &&
+           (int64_t)k->heads * k->head_size == m->hidden;
+}
+
+/* Its width is two thirds of 4 x hidden, times a factor, rounded up to a multiple: here to the first. */
+static char *llama_flavor(const RhModel *m)
+{
+    const RhLayerKind *k = &m->kinds[0];
+    return g_strdup_printf(
+        "from torchtitan.models.llama3 import TransformerModelArgs, llama3_args\n\n"
+        "llama3_args[\"rehearsed\"] = TransformerModelArgs(\n"
+        "    dim=%" G_GINT64_FORMAT ", n_layers=%d, n_heads=%d, n_kv_heads=%d,\n"
+        "    vocab_size=%" G_GINT64_FORMAT ", multiple_of=%" G_GINT64_FORMAT
+        ", ffn_dim_multiplier=0.01,\n"
+        "    rope_theta=%" G_GINT64_FORMAT ")\n",
+        m->hidden, m->layers_count, k->heads, k->kv_heads, m->vocab, k->ffn_width, m->rotary_base);
+}
+
+static char *qwen_experts(const RhLayerKind *k)
+{
+    if (k->ffn != &rh_mixture)
+        return g_strdup("");
+    return g_strdup_printf(",\n    moe_enabled=True, moe_inter_dim=%" G_GINT64_FORMAT ",\n"
+                           "    moe_args=MoEArgs(num_experts=%d, num_shared_experts=0, top_k=%d,\n"
+                           "                     score_func=\"softmax\", route_norm=True,\n"
+                           "                     score_before_experts=False)",
+                           k->ffn_width, k->experts, k->experts_per_token);
+}
+
+static char *qwen_flavor(const RhModel *m)
+{
+    const RhLayerKind *k = &m->kinds[0];
+    g_autofree char *experts = qwen_experts(k);
+    return g_strdup_printf("from torchtitan.models.moe import MoEArgs\n"
+                           "from torchtitan.models.qwen3 import Qwen3ModelArgs, qwen3_args\n\n"
+                           "qwen3_args[\"rehearsed\"] = Qwen3ModelArgs(\n"
+                           "    dim=%" G_GINT64_FORMAT
+                           ", n_layers=%d, n_heads=%d, n_kv_heads=%d, head_dim=%d,\n"
+                           "    vocab_size=%" G_GINT64_FORMAT ", hidden_dim=%" G_GINT64_FORMAT
+                           ", rope_theta=%" G_GINT64_FORMAT ",\n"
+                           "    qk_norm=%s, enable_weight_tying=%s%s)\n",
+                           m->hidden, m->layers_count, k->heads, k->kv_heads, k->head_size,
+                           m->vocab, k->ffn_width, m->rotary_base, k->qk_norm ? "True" : "False",
+                           m->tied_embeddings ? "True" : "False", experts);
+}
+
+static void say_model(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    bool llama = is_llama(m);
+    g_autofree char *flavor = llama ? llama_flavor(m) : qwen_flavor(m);
+    rh_launch_file(t, ONE_FLAVOR_FILE, flavor);
+    rh_launch_say(t,
+                  "--experimental.custom_import rehearsed_model --model.name %s "
+                  "--model.flavor rehearsed --model.hf_assets_path $TOKENIZER",
+                  llama ? "llama3" : "qwen3");
+    rh_launch_note(t, "what changes no cost is not read: norm_eps and, of llama3, "
+                      "rope_scaling_args stand at TorchTitan's own values");
+}
+
+/* --- the job --- */
+
+static bool say_formats(RhLaunchText *t, GError **error)
+{
+    const RhRecipe *recipe = t->c->job.recipe;
+    bool experts = t->c->model->kinds[0].ffn == &rh_mixture;
+    if (recipe != &rh_recipe_bf16 && experts)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan's %s is of linear layers here, and not of experts",
+                       recipe->name);
+    if (recipe == &rh_recipe_fp8_current)
+        rh_launch_say(t, "--model.converters quantize.linear.float8");
+    else if (recipe == &rh_recipe_mxfp8)
+        rh_launch_say(t, "--model.converters quantize.linear.mx");
+    else if (recipe != &rh_recipe_bf16)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan has no %s\nhelp: --dtype bf16, fp8-current or mxfp8",
+                       recipe->name);
+    rh_launch_say(t, "--training.mixed_precision_param bfloat16 "
+                     "--training.mixed_precision_reduce float32 --compile.enable");
+    return true;
+}
+
+static bool say_rest(RhLaunchText *t, GError **error)
+{
+    const RhJob *job = &t->c->job;
+    say_model(t);
+    rh_launch_say(
+        t, "--training.seq_len %" G_GINT64_FORMAT " --training.global_batch_size %" G_GINT64_FORMAT,
+        job->sequence, job->global_batch);
+    if (!say_formats(t, error))
+        return false;
+    rh_launch_say(t, "--training.dataset c4 --training.dataset_path $DATA --training.steps "
+                     "$ITERATIONS --optimizer.lr $LEARNING_RATE");
+    g_string_append(t->environment, "PYTORCH_ALLOC_CONF=expandable_segments:True");
+    rh_launch_note(t,
+                   "$TOKENIZER is a folder of %" G_GINT64_FORMAT " tokens, as the model; $DATA, in "
+                   "c4's form, $ITERATIONS and $LEARNING_RATE are yours to choose",
+                   t->c->model->vocab);
+    return true;
+}
+
+/* --- what it refuses as a whole --- */
+
+static bool check_job(const RhCase *c, GError **error)
+{
+    if (c->job.lora.rank > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "TorchTitan %s", "v0.2.2 has no adapters");
+    if (rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) != 4)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan keeps moments and gradients in fp32\n"
+                       "help: leave out --set moments= and job.gradients=");
+    return true;
+}
+
+static bool check_grid(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int64_t divisor = (int64_t)l->tp * 2 * l->cp;
+    if (c->job.sequence % divisor != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan needs sequences that tp x 2 cp = %" G_GINT64_FORMAT " divides",
+                       divisor);
+    if (l->pp > 1 && !is_llama(c->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan's qwen3, which this model is said by, has no pipeline\n"
+                       "help: plan with --fix pp=1");
+    if (l->ep > 1 && l->schedule == RH_PIPELINE_DUALPIPE_V && (uint32_t)l->recompute)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan's DualPipeV overlaps experts without recomputation alone");
+    return true;
+}
+
+static bool check(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (!check_model(c, error) || !check_job(c, error) || !check_grid(c, l, error))
+        return false;
+    if (l->zero == 1)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "TorchTitan's FSDP2 shares gradients and weights out too, and has no ZeRO-1\n"
+            "help: plan with --limit 'zero>=2'");
+    if (l->zero == 0 && l->dp > 1 && l->dp < c->job.gpus)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan replicates weights (zero=0) on a grid of dp alone\n"
+                       "help: plan with --limit 'zero>=2'");
+    if (l->zero == 0 && l->cp > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan shares weights out over context ranks: zero=0, cp=%d\n"
+                       "help: plan with --limit 'zero>=2'",
+                       l->cp);
+    if (l->tp > 1 && !l->sequence_parallel)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan's tensor parallelism cuts norms and residuals too: no sp=off");
+    return true;
+}
+
+const RhFramework rh_framework_torchtitan = {
+    .name = "torchtitan",
+    .title = "TorchTitan",
+    .version = "v0.2.2",
+    .program = "-m torchtitan.train",
+    .words = torchtitan_words,
+    .words_count = G_N_ELEMENTS(torchtitan_words),
+    .check = check,
+    .say_rest = say_rest,
+};
