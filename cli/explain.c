@@ -335,7 +335,7 @@ static void append_answer(Explanation *e)
     else if (a->what_ifs->len > 0)
         append_what_if(e);
     else if (a->sensitivity)
-        rh_explain_append_sensitivity(e->out, e->effects);
+        rh_explain_append_sensitivity(e->out, e->effects, e->result->plans->len < 2);
     else
         append_tree(e);
 }
@@ -414,7 +414,8 @@ static const RhOption own[] = {
     RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,
               "with --what-if: search the layouts again, and show the one that wins"),
     RH_OPTION(sensitivity, "sensitivity", 0, RH_OPTION_FLAG, NULL,
-              "what 10 % more or less of each constant does to the step, and who then wins"),
+              "what 10 % more or less of each constant does to the step, who then wins, and "
+              "from which value on another plan does"),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
               "one JSON document: the tree, the term, and the other layout's fields",
               .neutral = true),

@@ -21,6 +21,16 @@ static void read_bounds(const RhResult *result, GArray *constraints, RhPlanOptio
     }
 }
 
+RhRoom rh_explain_room(const RhResult *result, const RhCase *c)
+{
+    g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
+    RhPlanOptions options = {.risk_frac = RH_RISK_FRAC};
+    if (result->is_plan)
+        read_bounds(result, constraints, &options);
+    return rh_room(c, (const RhConstraint *)(const void *)constraints->data,
+                   (int32_t)constraints->len, options.risk_frac);
+}
+
 bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
                        GError **error)
 {

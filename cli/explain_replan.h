@@ -1,9 +1,12 @@
 #pragma once
 /* What would win now: the question of a result, changed, is asked of the planner again. */
 #include "cli/result.h"
+#include "strategies/search/room.h"
 
 /* The best layout for the inputs, within the --fix, --limit and --risk that the result's command line has;
  * NULL where none fits or is legal. `full`: searched until nothing left is better by 0.2 %; else chosen
  * by lower bounds. An error is one of the rehearsals. */
 bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
                        GError **error);
+/* What layouts may fill of a GPU's memory, by the same words. */
+RhRoom rh_explain_room(const RhResult *result, const RhCase *c);

@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "platforms/facts.h"
 #include "platforms/profile.h"
+#include "strategies/stack_file.h"
 
 /* --- --set --- */
 
@@ -146,6 +147,17 @@ bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *v
     return false;
 }
 
+static bool set_stack(RhInputs *in, const char *key, const char *value, GError **error)
+{
+    if (!in->stack)
+        in->stack = g_memdup2(in->c.stack, sizeof *in->stack);
+    in->c.stack = in->stack;
+    if (rh_stack_set(in->stack, key, value, error))
+        return true;
+    g_prefix_error(error, "--set: ");
+    return false;
+}
+
 /* --profile FILE is --set profile=FILE, so that results record it like any other change. */
 static bool apply_set(RhInputs *in, const char *text, GError **error)
 {
@@ -160,6 +172,8 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     bool known = false;
     if (in->model && g_str_has_prefix(key, "model."))
         return rh_model_set(in->model, key + strlen("model."), value, error);
+    if (g_str_has_prefix(key, "stack."))
+        return set_stack(in, key + strlen("stack."), value, error);
     if (g_str_has_prefix(key, "platform."))
         return rh_inputs_set_platform(in->hardware, key + strlen("platform."), value, error);
     bool profile = strcmp(key, "profile") == 0;
@@ -475,6 +489,7 @@ void rh_inputs_free(RhInputs *in)
     rh_model_free(in->model);
     rh_platform_free(in->hardware);
     rh_platform_free(in->platform);
+    g_free(in->stack);
     g_strfreev(in->sets);
     g_strfreev(in->argv);
     g_free(in->workload);

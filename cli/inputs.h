@@ -18,6 +18,7 @@ typedef struct {
     RhModel *model;
     RhPlatform *hardware; /* as described */
     RhPlatform *platform; /* as the stack sees it; the case's */
+    RhStack *stack;       /* the case's, where a --set changes it; else NULL */
     RhCase c;
     RhQuestion question; /* borrows from here */
     GStrv sets, argv;

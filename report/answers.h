@@ -12,6 +12,10 @@ typedef struct {
     double less_frac, more_frac;  /* of the step; NAN: the constant may not be so */
     int64_t less_rank, more_rank; /* the plan that is then the quickest */
     bool less_wins, more_wins;    /* it is another one than before */
+    /* Beyond these values another plan wins, if one does within a factor of ten. */
+    bool wins_below, wins_above;
+    double below_value, above_value;
+    int64_t below_rank, above_rank;
 } RhSensitivity;
 
 /* A rank of a stage when it is fullest. */

@@ -71,6 +71,18 @@ static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
     rh_json_end_object(w);
 }
 
+static void put_turn(RhJsonWriter *w, const char *key, bool wins, double value, int64_t rank)
+{
+    if (!wins) {
+        rh_json_put_null(w, key);
+        return;
+    }
+    rh_json_begin_object(w, key);
+    rh_json_put_number(w, "value", value);
+    rh_json_put_int(w, "rank", rank);
+    rh_json_end_object(w);
+}
+
 static void put_effects(RhJsonWriter *w, const GArray *effects)
 {
     if (!effects) {
@@ -88,6 +100,8 @@ static void put_effects(RhJsonWriter *w, const GArray *effects)
         rh_put_known(w, "more_frac", e->more_frac);
         rh_json_put_int(w, "less_rank", e->less_rank);
         rh_json_put_int(w, "more_rank", e->more_rank);
+        put_turn(w, "below", e->wins_below, e->below_value, e->below_rank);
+        put_turn(w, "above", e->wins_above, e->above_value, e->above_rank);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);

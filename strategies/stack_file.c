@@ -11,22 +11,24 @@ static char *folder(void)
     return g_build_filename(rh_data_dir(), "strategies", "stacks", NULL);
 }
 
-/* Facts that a file may state. */
-static const struct {
-    const char *key;
-    RhQuantity kind;
-    size_t offset;
-    double low, high; /* plausible, and 0 where that has a meaning */
-} facts[] = {
-    {"attention", RH_QUANTITY_FRAC, offsetof(RhStack, attention_frac), 0.01, 2},
-    {"gemm", RH_QUANTITY_FRAC, offsetof(RhStack, gemm_frac), 0.01, 2},
-    {"kernel_gap", RH_QUANTITY_S, offsetof(RhStack, kernel_gap_s), 0, 1e-3},
-    {"nvlink", RH_QUANTITY_FRAC, offsetof(RhStack, nvlink_training_frac), 0.01, 2},
-    {"nic", RH_QUANTITY_FRAC, offsetof(RhStack, nic_training_frac), 0.01, 1},
-    {"straggler", RH_QUANTITY_FRAC, offsetof(RhStack, straggler_frac), 0, 0.1},
-    {"optimizer_bytes", RH_QUANTITY_COUNT, offsetof(RhStack, optimizer_bytes), 1, 1000},
-    {"bucket_params", RH_QUANTITY_COUNT, offsetof(RhStack, bucket_params), 1, 1e12},
-    {"reserve", RH_QUANTITY_BYTES, offsetof(RhStack, reserve_bytes), 0, 1e12},
+#define FACT(key, kind, field, low, high)                                                          \
+    {                                                                                              \
+        key, RH_QUANTITY_##kind, offsetof(RhStack, field),                                         \
+        {                                                                                          \
+            low, high, true                                                                        \
+        }                                                                                          \
+    }
+/* Facts that a file may state: plausible, and 0 where that has a meaning. */
+static const RhStackFact facts[] = {
+    FACT("attention", FRAC, attention_frac, 0.01, 2),
+    FACT("gemm", FRAC, gemm_frac, 0.01, 2),
+    FACT("kernel_gap", S, kernel_gap_s, 0, 1e-3),
+    FACT("nvlink", FRAC, nvlink_training_frac, 0.01, 2),
+    FACT("nic", FRAC, nic_training_frac, 0.01, 1),
+    FACT("straggler", FRAC, straggler_frac, 0, 0.1),
+    FACT("optimizer_bytes", COUNT, optimizer_bytes, 1, 1000),
+    FACT("bucket_params", COUNT, bucket_params, 1, 1e12),
+    FACT("reserve", BYTES, reserve_bytes, 0, 1e12),
 };
 
 static const struct {
@@ -50,6 +52,11 @@ static const struct {
     {"second_shards", offsetof(RhStack, second_shards)},
 };
 
+static RhFact *fact_at(RhStack *stack, const RhStackFact *row)
+{
+    return (RhFact *)(void *)((char *)stack + row->offset);
+}
+
 /* "key": {"value": true, "source": "..."}; false where it is not there. */
 static bool read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool *out)
 {
@@ -64,11 +71,9 @@ static bool read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
-        if (rh_json_has(root, facts[i].key)) {
-            RhRange range = {.low = facts[i].low, .high = facts[i].high, .zero = true};
-            *(RhFact *)(void *)((char *)s + facts[i].offset) =
-                rh_json_fact_within(doc, root, facts[i].key, facts[i].kind, &range);
-        }
+        if (rh_json_has(root, facts[i].key))
+            *fact_at(s, &facts[i]) =
+                rh_json_fact_within(doc, root, facts[i].key, facts[i].kind, &facts[i].range);
 }
 
 static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
@@ -137,4 +142,47 @@ const char *const *rh_stack_file_names(void)
     if (g_once_init_enter(&names))
         g_once_init_leave(&names, read_names());
     return names;
+}
+
+/* --- one fact of a stack at hand --- */
+
+const RhStackFact *rh_stack_facts(size_t *count)
+{
+    *count = G_N_ELEMENTS(facts);
+    return facts;
+}
+
+const RhFact *rh_stack_fact(const RhStack *stack, const RhStackFact *row)
+{
+    return (const RhFact *)(const void *)((const char *)stack + row->offset);
+}
+
+static bool fail_unknown(const char *key, GError **error)
+{
+    g_autoptr(GString) all = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
+        g_string_append_printf(all, "%s%s", i ? ", " : "", facts[i].key);
+    return rh_fail(error, RH_ERROR_USAGE, "no \"%s\" in a stack\nnote: %s", key, all->str);
+}
+
+bool rh_stack_set(RhStack *stack, const char *key, const char *value, GError **error)
+{
+    const RhStackFact *row = NULL;
+    double parsed = 0;
+    g_autoptr(GError) inner = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
+        row = strcmp(facts[i].key, key) == 0 ? &facts[i] : row;
+    if (!row)
+        return fail_unknown(key, error);
+    if (!rh_quantity_parse(value, row->kind, &parsed, &inner))
+        return rh_fail(error, RH_ERROR_USAGE, "stack.%s: %s", key, inner->message);
+    if (!rh_range_holds(&row->range, parsed)) {
+        g_autofree char *wanted = rh_range_text(&row->range, row->kind);
+        return rh_fail(error, RH_ERROR_USAGE, "stack.%s=%s: %s", key, value, wanted);
+    }
+    *fact_at(stack, row) = (RhFact){.value = parsed,
+                                    .tag = RH_TAG_ASSUMED,
+                                    .source = g_intern_string(RH_SOURCE_USER),
+                                    .date = g_intern_string("")};
+    return true;
 }

@@ -5,6 +5,7 @@
  *     {"name": "aleph-flash1", "derives": "aleph-eager", "about": "...",
  *      "attention": {"value": 0.55, "tag": "datasheet", "source": "...", "date": "2023-07"},
  *      "fused_norms": {"value": false, "source": "..."}} */
+#include "base/units.h"
 #include "strategies/stack.h"
 
 /* Of the folder; NULL when there is none of that name or its file is wrong. Kept for ever. */
@@ -13,3 +14,15 @@ const RhStack *rh_stack_file(const char *name);
 RhStack *rh_stack_file_load(const char *name, GError **error);
 /* Sorted, NULL-ended, kept for ever. */
 const char *const *rh_stack_file_names(void);
+
+/* A fact of a stack: its path in a file, and behind "stack." in --set; what it may be. */
+typedef struct {
+    const char *key;
+    RhQuantity kind;
+    size_t offset; /* of the RhFact in RhStack */
+    RhRange range;
+} RhStackFact;
+const RhStackFact *rh_stack_facts(size_t *count);
+const RhFact *rh_stack_fact(const RhStack *stack, const RhStackFact *row);
+/* KEY of a file, VALUE with its unit, on the caller's own copy of a stack. RH_ERROR_USAGE. */
+bool rh_stack_set(RhStack *stack, const char *key, const char *value, GError **error);
