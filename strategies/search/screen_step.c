@@ -210,11 +210,41 @@ static RhProgram *each_once(const Calls *c)
 
 /* --- messages --- */
 
-/* The luckiest colour's of the stage. */
-static void take(RhHop *hop, const RhFlowClass *class)
+/* What the engine takes for it alone at least: as a timer, and as a flow, whose weights may be rounded. */
+static double class_s_per_byte(const RhQuotient *q, const RhFlowClass *class)
 {
-    hop->latency_s = rh_earlier(hop->latency_s, class->latency_s);
-    hop->s_per_byte = rh_earlier(hop->s_per_byte, 1 / class->bytes_per_s);
+    double flow = 0;
+    for (int32_t h = 0; h < class->hops_count; h++) {
+        const RhBridgeHop *hop = &g_array_index(q->hops, RhBridgeHop, class->hops_first + h);
+        flow = fmax(flow,
+                    hop->weight / g_array_index(q->links, RhQuotientLink, hop->link).bytes_per_s);
+    }
+    return fmin(flow, 1 / class->bytes_per_s);
+}
+
+/* A colour's message: its classes begin together, and it ends with the last of them. False where the
+ * colour has none. */
+static bool colour_hop(const RhQuotient *q, int32_t pattern, int32_t colour, RhHop *hop)
+{
+    const int32_t *cell = &q->classes_first[(int64_t)pattern * q->owners_count + colour];
+    *hop = (RhHop){0, 0};
+    for (int32_t i = cell[0]; i < cell[1]; i++) {
+        const RhFlowClass *class = &g_array_index(q->classes, RhFlowClass, i);
+        hop->latency_s = fmax(hop->latency_s, class->latency_s);
+        hop->s_per_byte = fmax(hop->s_per_byte, class_s_per_byte(q, class));
+    }
+    return cell[0] < cell[1];
+}
+
+/* The luckiest colour's of the stage. */
+static void take(RhHop *hop, const RhQuotient *q, int32_t pattern)
+{
+    RhHop of_colour;
+    for (int32_t colour = 0; colour < q->owners_count; colour++)
+        if (colour_hop(q, pattern, colour, &of_colour)) {
+            hop->latency_s = rh_earlier(hop->latency_s, of_colour.latency_s);
+            hop->s_per_byte = rh_earlier(hop->s_per_byte, of_colour.s_per_byte);
+        }
 }
 
 /* [2 stage + back] */
@@ -223,12 +253,11 @@ static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhQuotient
     RhHop *hops = g_new(RhHop, 2 * c->l->pp);
     for (int32_t i = 0; i < 2 * c->l->pp; i++)
         hops[i] = (RhHop){(double)INFINITY, (double)INFINITY};
-    for (guint i = 0; i < q->classes->len; i++) {
-        const RhFlowClass *class = &g_array_index(q->classes, RhFlowClass, i);
-        const RhPattern *at = &g_array_index(traffic->patterns, RhPattern, class->pattern);
+    for (guint i = 0; i < traffic->patterns->len; i++) {
+        const RhPattern *at = &g_array_index(traffic->patterns, RhPattern, i);
         for (int back = 0; at->group < 0 && back < 2; back++)
             if (at->delta == distance(c, at->role, back))
-                take(&hops[2 * at->role + back], class);
+                take(&hops[2 * at->role + back], q, (int32_t)i);
     }
     return hops;
 }
@@ -243,7 +272,7 @@ static RhFold *fold_in_time(const Calls *c, const RhTraffic *traffic)
     return fold || rh_deadline_passed(c->screen->deadline) ? fold : rh_fold_merged(traffic, kinds);
 }
 
-/* NULL where the engine merges what is not alike, and beyond the deadline. Rehearsals take the fold over. */
+/* NULL beyond the deadline. Rehearsals take the fold over. */
 static RhHop *hops_new(const Calls *c)
 {
     RhScreen *screen = c->screen;
@@ -254,8 +283,7 @@ static RhHop *hops_new(const Calls *c)
     if (!fold || rh_deadline_passed(screen->deadline))
         return NULL;
     RhQuotient *quotient = rh_quotient_new(traffic, fold);
-    bool rough = quotient->weights_rounded || fold->approximate_why;
-    RhHop *hops = rough ? NULL : hops_of(c, traffic, quotient);
+    RhHop *hops = hops_of(c, traffic, quotient);
     rh_folded_add(screen->folded, (RhFolded){g_steal_pointer(&program), g_steal_pointer(&traffic),
                                              g_steal_pointer(&fold), quotient});
     return hops;
