@@ -12,8 +12,10 @@
 #include "sim/engine/apart.h"
 #include "strategies/search/account.h"
 #include "strategies/search/advice.h"
+#include "strategies/search/foresight.h"
 #include "strategies/search/heap.h"
 #include "strategies/search/near.h"
+#include "strategies/search/plan_answer.h"
 #include "strategies/search/room.h"
 #include "strategies/search/screen.h"
 #include "strategies/search/sensitive.h"
@@ -30,7 +32,8 @@ typedef struct {
     GArray *heap;       /* RhCandidate */
     GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
     int32_t top, batch;
-    double worth; /* what is not below this is of no interest; INFINITY for all */
+    double worth;    /* what is not below this is of no interest; INFINITY for all */
+    double foreseen; /* nor, by what the batch is expected to bring, below this */
 } Race;
 
 typedef struct {
@@ -47,6 +50,8 @@ typedef struct {
     GArray *aside;     /* RhCandidate: too large for a quick rehearsal */
     GArray *batch;     /* int32_t layouts */
     GArray *bounds;    /* double: segment bound of each of the batch */
+    GArray *foreseen;  /* RhForeseen: the entries, and what the batch is expected to bring */
+    GArray *waiting;   /* RhCandidate: those that the batch is expected to beat by their kind */
     RhDeadline deadline;
     GError *failed;
     GError *lost; /* why the first layout was lost */
@@ -175,12 +180,16 @@ static bool by_estimate(const Funnel *f)
 }
 
 /* A layout whose bound is not below this cannot better `r` by more than the gap. */
-static double worth_of(const Funnel *f, const RhRehearsal *r)
+static double worth_of_step(const Funnel *f, double step_s)
 {
     double allowance = by_estimate(f) ? 1 / (1 - ESTIMATE_ALLOWANCE_FRAC) : 1;
-    return by_memory(f)
-               ? r->memory.peak_bytes
-               : r->step_time_s / rh_straggler_factor(f->c) * (1 - f->o->gap_frac) * allowance;
+    return step_s * (1 - f->o->gap_frac) * allowance;
+}
+
+static double worth_of(const Funnel *f, const RhRehearsal *r)
+{
+    return by_memory(f) ? r->memory.peak_bytes
+                        : worth_of_step(f, r->step_time_s / rh_straggler_factor(f->c));
 }
 
 /* The K-th best, as the engine gave it; what the race is worth while fewer are known. Bounds are of
@@ -203,6 +212,41 @@ static bool beaten_by_kind(const Funnel *f, const RhCandidate *c)
 {
     int32_t same = f->o->exhaustive ? -1 : entry_of_kind(f, layout_at(f, c->layout));
     return same >= 0 && c->key >= worth_of(f, f->race->entries->pdata[same]);
+}
+
+/* Into the batch, and what may come of it into what is foreseen. Quick answers, energies and peaks are
+ * taken by whole batches. */
+static void join_batch(Funnel *f, const RhCandidate *c, double bound_s)
+{
+    g_array_append_val(f->batch, c->layout);
+    g_array_append_val(f->bounds, bound_s);
+    if (f->o->exhaustive || f->o->quick || by_memory(f) || by_energy(f))
+        return;
+    const GPtrArray *entries = f->race->entries;
+    for (guint i = 0; f->batch->len == 1 && i < entries->len; i++) {
+        const RhRehearsal *r = entries->pdata[i];
+        rh_foresee(f->foreseen, &r->layout, worth_of(f, r), f->o->variants);
+    }
+    double worth = worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
+    rh_foresee(f->foreseen, layout_at(f, c->layout), worth, f->o->variants);
+    f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
+}
+
+/* Is it better asked for when the batch is done? */
+static bool waits(const Funnel *f, const RhCandidate *c)
+{
+    return !f->o->variants &&
+           c->key >= rh_foreseen_kind_worth(f->foreseen, layout_at(f, c->layout));
+}
+
+static void leave_batch(Funnel *f)
+{
+    for (guint i = 0; i < f->waiting->len; i++)
+        rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
+    GArray *all[] = {f->batch, f->bounds, f->foreseen, f->waiting};
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        g_array_set_size(all[i], 0);
+    f->race->foreseen = (double)INFINITY;
 }
 
 static RhProgram *build_noted(const void *layout, void *user, GError **error)
@@ -280,8 +324,7 @@ static void rehearse_batch(Funnel *f)
         rh_run_free(runs[i]);
         g_clear_error(&errors[i]);
     }
-    g_array_set_size(f->batch, 0);
-    g_array_set_size(f->bounds, 0);
+    leave_batch(f);
 }
 
 static void replace_entry(Funnel *f, guint i, const RhRun *run)
@@ -401,16 +444,16 @@ static void take(Funnel *f, RhCandidate c)
     const RhLayout *l = layout_at(f, c.layout);
     if (c.kind >= RH_KEY_CLOSED && beaten_by_kind(f, &c))
         return;
-    if (c.kind != RH_KEY_SEGMENT) {
+    if (c.kind >= RH_KEY_CLOSED && waits(f, &c)) {
+        g_array_append_val(f->waiting, c);
+    } else if (c.kind != RH_KEY_SEGMENT) {
         refine(f, c);
     } else if (f->o->quick && rh_screen_tasks(f->screen, l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
     } else if (rh_screen_tasks(f->screen, l) > SEARCH_TASKS_MAX) {
         leave_out(f, &c);
     } else {
-        double bound = by_memory(f) ? rh_screen_segment_s(f->screen, l) : c.key;
-        g_array_append_val(f->batch, c.layout);
-        g_array_append_val(f->bounds, bound);
+        join_batch(f, &c, by_memory(f) ? rh_screen_segment_s(f->screen, l) : c.key);
     }
 }
 
@@ -419,7 +462,7 @@ static void run_race(Funnel *f, Race *race)
     f->race = race;
     while (!out_of_time(f)) {
         const GArray *heap = race->heap;
-        bool over = heap->len == 0 || rh_heap_least(heap) >= cut_off(f) ||
+        bool over = heap->len == 0 || rh_heap_least(heap) >= fmin(cut_off(f), race->foreseen) ||
                     (f->o->quick && f->plan->rehearsed_count >= race->batch);
         if ((int32_t)f->batch->len == race->batch || (over && f->batch->len > 0)) {
             rehearse_batch(f);
@@ -429,8 +472,7 @@ static void run_race(Funnel *f, Race *race)
             break;
         take(f, rh_heap_pop(race->heap));
     }
-    g_array_set_size(f->batch, 0);
-    g_array_set_size(f->bounds, 0);
+    leave_batch(f);
 }
 
 /* A quick answer ends with what the bounds say of the next kinds. */
@@ -491,27 +533,6 @@ static void search_fuller(Funnel *f)
         f->plan->fuller = g_ptr_array_steal_index(found, 0);
 }
 
-static RhPlan *plan_new(void)
-{
-    RhPlan *plan = g_new0(RhPlan, 1);
-    plan->entries = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
-    plan->near_misses = g_ptr_array_new_with_free_func(rh_near_miss_free);
-    plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
-    plan->proof_bound_s = plan->too_large_bound_s = plan->lost_bound_s = (double)INFINITY;
-    return plan;
-}
-
-void rh_plan_free(RhPlan *plan)
-{
-    if (!plan)
-        return;
-    g_ptr_array_unref(plan->entries);
-    g_ptr_array_unref(plan->near_misses);
-    g_ptr_array_unref(plan->changes);
-    rh_rehearsal_free(plan->fuller);
-    g_free(plan);
-}
-
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
 {
     RhPlanOptions o = *options;
@@ -519,7 +540,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     o.risk_frac = o.risk_frac > 0 ? o.risk_frac : RH_RISK_FRAC;
     RhDeadline deadline = rh_deadline_in(o.timeout_s);
     gint64 started_us = g_get_monotonic_time();
-    g_autoptr(RhPlan) plan = plan_new();
+    g_autoptr(RhPlan) plan = rh_plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
     g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
@@ -532,20 +553,25 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(GArray) aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autoptr(GArray) bounds = g_array_new(FALSE, FALSE, sizeof(double));
-    Funnel f = {.c = c,
-                .o = &o,
-                .plan = plan,
-                .space = space,
-                .memories = memories,
-                .screen = screen,
-                .apart = apart,
-                .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
-                .main = {heap, plan->entries, o.top, BATCH, (double)INFINITY},
-                .fuller = {fuller_heap, fuller, 1, FULLER_BATCH, (double)INFINITY},
-                .aside = aside,
-                .batch = batch,
-                .bounds = bounds,
-                .deadline = deadline};
+    g_autoptr(GArray) foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
+    g_autoptr(GArray) waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    Funnel f = {
+        .c = c,
+        .o = &o,
+        .plan = plan,
+        .space = space,
+        .memories = memories,
+        .screen = screen,
+        .apart = apart,
+        .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
+        .main = {heap, plan->entries, o.top, BATCH, (double)INFINITY, (double)INFINITY},
+        .fuller = {fuller_heap, fuller, 1, FULLER_BATCH, (double)INFINITY, (double)INFINITY},
+        .aside = aside,
+        .batch = batch,
+        .bounds = bounds,
+        .foreseen = foreseen,
+        .waiting = waiting,
+        .deadline = deadline};
     screen_all(&f);
     if (plan->legal_count == 0 && !out_of_time(&f)) {
         rh_advice_no_layout(c, &o, deadline, error);
@@ -567,17 +593,4 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     plan->ranked_bytes = f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;
     return g_steal_pointer(&plan);
-}
-
-double rh_plan_sensitive_frac(const RhPlan *plan)
-{
-    bool agrees = plan->apart_frac <= RH_PLAN_AGREEMENT_FRAC;
-    return agrees ? 0 : fmax(plan->spread_frac, plan->apart_frac);
-}
-
-static const char *const objective_names[] = {"time", "cost", "memory", "energy"};
-
-const char *rh_objective_name(RhObjective objective)
-{
-    return objective_names[objective];
 }

@@ -1,0 +1,40 @@
+#include "strategies/search/plan_answer.h"
+
+#include <math.h>
+
+#include "strategies/search/advice.h"
+#include "strategies/search/near.h"
+
+RhPlan *rh_plan_new(void)
+{
+    RhPlan *plan = g_new0(RhPlan, 1);
+    plan->entries = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
+    plan->near_misses = g_ptr_array_new_with_free_func(rh_near_miss_free);
+    plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
+    plan->proof_bound_s = plan->too_large_bound_s = plan->lost_bound_s = (double)INFINITY;
+    return plan;
+}
+
+void rh_plan_free(RhPlan *plan)
+{
+    if (!plan)
+        return;
+    g_ptr_array_unref(plan->entries);
+    g_ptr_array_unref(plan->near_misses);
+    g_ptr_array_unref(plan->changes);
+    rh_rehearsal_free(plan->fuller);
+    g_free(plan);
+}
+
+double rh_plan_sensitive_frac(const RhPlan *plan)
+{
+    bool agrees = plan->apart_frac <= RH_PLAN_AGREEMENT_FRAC;
+    return agrees ? 0 : fmax(plan->spread_frac, plan->apart_frac);
+}
+
+static const char *const objective_names[] = {"time", "cost", "memory", "energy"};
+
+const char *rh_objective_name(RhObjective objective)
+{
+    return objective_names[objective];
+}
