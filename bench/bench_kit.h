@@ -32,6 +32,12 @@ static inline BenchJob bench_405b(void)
     return bench_job("llama-3.1-405b", "llama3-roce", 2048, 8192, 16384);
 }
 
+/* The same with as many samples for each GPU on eight times as many. */
+static inline BenchJob bench_405b_large(void)
+{
+    return bench_job("llama-3.1-405b", "llama3-roce:16384", 16384, 8192, 131072);
+}
+
 static inline void bench_job_clear(BenchJob *j)
 {
     rh_model_free(j->model);
@@ -56,13 +62,19 @@ static inline double bench_now_s(void)
     return (double)g_get_monotonic_time() / 1e6;
 }
 
-/* Seconds of this process alone: what one core does, whatever else the machine is at. */
-static inline double bench_cpu_s(void)
+/* Seconds of processors that `who` (RUSAGE_*) has used, whatever else the machine is at. */
+static inline double bench_used_s(int who)
 {
     struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
+    getrusage(who, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+/* Of this process alone. */
+static inline double bench_cpu_s(void)
+{
+    return bench_used_s(RUSAGE_SELF);
 }
 
 static inline void bench_line(const char *what, double value, const char *unit, const char *bar)

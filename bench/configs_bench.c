@@ -50,14 +50,6 @@ static char *ask(const char *path)
     return failure ? failure : g_strdup("");
 }
 
-static double used_s(int who)
-{
-    struct rusage u;
-    getrusage(who, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 typedef struct {
     GPtrArray *paths; /* of the files */
     GArray *all;      /* Asked: what was answered */
@@ -68,7 +60,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
 {
     (void)error;
     g_autofree char *failure = ask(((const Round *)user)->paths->pdata[item]);
-    double seconds = used_s(RUSAGE_SELF) + used_s(RUSAGE_CHILDREN);
+    double seconds = bench_used_s(RUSAGE_SELF) + bench_used_s(RUSAGE_CHILDREN);
     GByteArray *bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)&seconds, sizeof seconds);
     return g_byte_array_append(bytes, (const guint8 *)failure, (guint)strlen(failure) + 1);

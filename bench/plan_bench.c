@@ -1,4 +1,5 @@
 /* The whole question: plan the 405B job, and how tight the bounds are over the best 200 layouts. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "bench/bench_kit.h"
@@ -35,26 +36,67 @@ static double peak_mb(int who)
     return (double)usage.ru_maxrss / 1024;
 }
 
-static bool plan_405b(void)
+typedef struct {
+    double wall_s, used_s; /* the least seen; of all processes */
+} Asked;
+
+/* Plans the job; says what came of it where it is asked for the first time. */
+static bool plan_405b(BenchJob job, const char *what, Asked *asked)
 {
-    BenchJob job = bench_405b();
     RhPlanOptions o = {.gap_frac = 0.002};
     g_autoptr(GError) error = NULL;
+    double before_s = bench_used_s(RUSAGE_SELF) + bench_used_s(RUSAGE_CHILDREN);
     g_autoptr(RhPlan) plan = rh_plan(&job.c, &o, &error);
+    double used_s = bench_used_s(RUSAGE_SELF) + bench_used_s(RUSAGE_CHILDREN) - before_s;
+    bool first = asked->used_s == 0;
+    bench_job_clear(&job);
     if (!plan) {
         printf("%s\n", error->message);
         return false;
     }
-    bench_line("405B, 16,384 GPUs: legal layouts", (double)plan->legal_count, "", "");
+    asked->wall_s = first ? plan->wall_s : fmin(asked->wall_s, plan->wall_s);
+    asked->used_s = first ? used_s : fmin(asked->used_s, used_s);
+    if (!first)
+        return true;
+    const RhRehearsal *best = plan->entries->pdata[0];
+    bench_line(what, (double)plan->legal_count, "layouts", "");
     bench_line("  rehearsed", (double)plan->rehearsed_count, "", "");
     bench_line("  proof closed", plan->proved, "", "1");
-    bench_line("  wall clock", plan->wall_s, "s", "<= 20");
-    bench_line("  peak memory, planner", peak_mb(RUSAGE_SELF), "MB", "<= 500");
-    bench_line("  peak memory, largest rehearsal", peak_mb(RUSAGE_CHILDREN), "MB", "");
-    const RhRehearsal *best = plan->entries->pdata[0];
     bench_line("  winner: bytes that went as flows", best->bytes_as_flows / best->bytes_total, "",
                "");
-    bench_job_clear(&job);
+    return true;
+}
+
+#define TIMES 5
+
+static void tell(const char *what, Asked asked, const char *bar)
+{
+    printf("%s, least of %d\n", what, TIMES);
+    bench_line("  wall clock", asked.wall_s, "s", bar);
+    bench_line("  processors", asked.used_s, "s", "");
+}
+
+/* Cost follows the layout and not the GPUs: in turns, so that what else the machine does meets both. */
+static bool plan_sizes(void)
+{
+    Asked small = {0}, large = {0};
+    if (!plan_405b(bench_405b(), "405B on 16,384 GPUs: legal", &small))
+        return false;
+    double small_mb = peak_mb(RUSAGE_SELF);
+    if (!plan_405b(bench_405b_large(), "405B on 131,072 GPUs: legal", &large))
+        return false;
+    double large_mb = peak_mb(RUSAGE_SELF);
+    for (int i = 1; i < TIMES; i++)
+        if (!plan_405b(bench_405b(), "", &small) || !plan_405b(bench_405b_large(), "", &large))
+            return false;
+    tell("405B on 16,384 GPUs", small, "<= 5");
+    bench_line("  peak memory, planner", small_mb, "MB", "");
+    tell("405B on 131,072 GPUs", large, "");
+    bench_line("  peak memory, planner", large_mb, "MB", "<= 150");
+    bench_line("  peak memory, largest rehearsal of both", peak_mb(RUSAGE_CHILDREN), "MB",
+               "<= 150");
+    bench_line("  processors, over those of 16,384", large.used_s / small.used_s, "", "<= 1.5");
+    bench_line("  wall clock, over that of 16,384", large.wall_s / small.wall_s, "", "<= 1.5");
     return true;
 }
 
@@ -88,7 +130,7 @@ static bool tightness(const char *model, const char *platform, int64_t batch, in
 
 int main(void)
 {
-    bool good = plan_405b() && tightness("llama-3.1-8b", "dgx-h100:2", 128, 8192, 16) &&
+    bool good = plan_sizes() && tightness("llama-3.1-8b", "dgx-h100:2", 128, 8192, 16) &&
                 tightness("llama-3.1-70b", "dgx-h100:8", 128, 8192, 64) &&
                 tightness("llama-3.1-405b", "llama3-roce", 2048, 8192, 16384);
     return good ? 0 : 1;
