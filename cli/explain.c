@@ -182,7 +182,10 @@ static void append_why_not(Explanation *e)
         return;
     }
     g_autofree char *title = rh_layout_title(&e->layout);
-    if (!r->fits)
+    if (!r->fits && r->memory.peak_bytes <= r->memory_capacity_bytes)
+        g_string_append_printf(e->out, "%s does not fit: %.1f GiB in the memory of a host\n", title,
+                               r->memory.host_bytes / 1073741824.0);
+    else if (!r->fits)
         g_string_append_printf(e->out,
                                "%s does not fit: %.1f GiB on stage %d, %.1f more than there is\n",
                                title, r->memory.peak_bytes / 1073741824.0, r->memory.stage,

@@ -58,7 +58,9 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
                                     : rh_report_run_text(&in->question, r, run, &style);
     fputs(text, stdout);
     if (!r->fits)
-        rh_terminal_hint("warning: this layout needs more memory than a GPU has");
+        rh_terminal_hint(r->memory.peak_bytes > r->memory_capacity_bytes
+                             ? "warning: this layout needs more memory than a GPU has"
+                             : "warning: this layout needs more memory than a host has");
 }
 
 /* With --json there is a document, whatever the answer. */

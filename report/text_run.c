@@ -9,7 +9,7 @@ static double gib(double bytes)
     return bytes / 1073741824.0;
 }
 
-static void append_memory(GString *out, const RhRehearsal *r)
+static void append_memory(GString *out, const RhCase *c, const RhRehearsal *r)
 {
     g_autoptr(GString) parts = g_string_new(NULL);
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++)
@@ -23,6 +23,12 @@ static void append_memory(GString *out, const RhRehearsal *r)
         r->memory_when ? r->memory_when : "", parts->str);
     g_string_append(out, "memory: ");
     rh_text_wrap(out, line, 8, 79);
+    double host = c->platform->host_bytes.value;
+    g_autofree char *known = host > 0 ? g_strdup_printf(" of %.1f", gib(host)) : NULL;
+    if (r->memory.host_bytes > 0)
+        g_string_append_printf(out, "host memory: %.1f%s GiB of a node%s\n",
+                               gib(r->memory.host_bytes), known ? known : "",
+                               known ? "" : "; how many it has is not known (host.memory)");
 }
 
 static void add_share(GString *parts, const char *name, double joules, double total_j)
@@ -115,7 +121,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
         rh_report_tree(out, r->costs, r->step_time_s);
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
-    append_memory(out, r);
+    append_memory(out, q->c, r);
     append_energy(out, q, r);
     rh_report_trust(out, r);
     rh_report_watch_positions(out, q->c);

@@ -93,6 +93,12 @@ RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .example = "recompute=selective",
         .about = "none, selective (attention's core), full (whole layers), or modules as "
                  "layernorm+moe_act; these planned where asked for")
+RH_KNOB(int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column = RH_COLUMN_VARIES,
+        .title = title_offload, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
+        .example = "offload=50",
+        .about =
+            "so many percent of what layers keep for backward wait in the host's memory, copied "
+            "out and back beside kernels; planned where asked for")
 RH_KNOB(RhPipelineKind, schedule, .key = "schedule", .names = rh_pipeline_kind_names, .low = 1,
         .high = RH_PIPELINE_LAST - 1, .otherwise = RH_PIPELINE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = cell_schedule, .title = title_schedule, .walk = 50,

@@ -86,6 +86,12 @@ static char *title_recompute(const RhKnob *knob, const RhLayout *l)
     return g_strdup_printf("%s recompute", some ? what : "no");
 }
 
+static char *title_offload(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->offload > 0 ? g_strdup_printf("%d %% offloaded", l->offload) : NULL;
+}
+
 static char *title_schedule(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;

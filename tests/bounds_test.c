@@ -216,6 +216,7 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
     l.tensor_overlap = c->stack->tensor_overlap && draw(rng, 2);
     l.shard = DRAW(rng, 0, 0, 0, 2, 4, 8);
     l.hpz = DRAW(rng, 0, 0, 2, 4);
+    l.offload = draw(rng, 4) ? 0 : DRAW(rng, 1, 30, 60, 100);
     l.recompute = (RhRecompute)draw(rng, RH_RECOMPUTE_LAST);
     if (draw(rng, 3) == 0)
         l.recompute = train_drawn_modules(c->model, (uint32_t)gsl_rng_get(rng));
@@ -227,6 +228,8 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
         l.schedule = DRAW(rng, RH_PIPELINE_1F1B, RH_PIPELINE_DUALPIPE_V, RH_PIPELINE_DUALPIPE);
     l.vpp = MAX(l.vpp, rh_pipeline_kind_chunks(l.schedule));
     draw_stages(rng, layers, &l);
+    if (rh_pipeline_of(&l)->splits_backward || rh_pipeline_of(&l)->pairs)
+        l.offload = 0;
     l = rh_train_canonical(c, &l);
     *out = l;
     return rh_train_legal(c, &l, NULL) && rh_train_tasks(c, &l) * l.pp < 5e5;
@@ -367,6 +370,7 @@ static void shared_tables_say_what_own_ones_say(void)
 {
     static const char *const platforms[] = {"dgx-h100:2", "h100-sxm:6x4,nvlink:200GB/s,ib:100Gb/s"};
     int32_t drawn = 0, contexts = 0, kinds = 0, shares = 0, halves = 0, turning = 0, uneven = 0;
+    int32_t offloaded = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 22);
     for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
@@ -386,12 +390,13 @@ static void shared_tables_say_what_own_ones_say(void)
             halves += l.schedule == RH_PIPELINE_ZB_H1;
             turning += l.schedule == RH_PIPELINE_ZB_V;
             uneven += l.stage_layers_count > 0;
+            offloaded += l.offload > 0;
         }
     }
     gsl_rng_free(rng);
     CU_ASSERT_TRUE(drawn > RH_TRIES(300, 50) && contexts > RH_TRIES(50, 5));
     CU_ASSERT_TRUE(halves > RH_TRIES(20, 2) && uneven > RH_TRIES(50, 5));
-    CU_ASSERT_TRUE(turning > RH_TRIES(20, 1));
+    CU_ASSERT_TRUE(turning > RH_TRIES(20, 1) && offloaded > RH_TRIES(50, 5));
     CU_ASSERT_TRUE(kinds > RH_TRIES(20, 2) && shares > RH_TRIES(20, 2));
 }
 

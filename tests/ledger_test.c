@@ -210,6 +210,7 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     drawn.tensor_overlap = gsl_rng_uniform_int(rng, 2) != 0;
     drawn.shard = (int32_t)gsl_rng_uniform_int(rng, 4) * 2;
     drawn.hpz = (int32_t)gsl_rng_uniform_int(rng, 2) * 2;
+    drawn.offload = (int32_t)gsl_rng_uniform_int(rng, 3) * 50;
     if (gsl_rng_uniform_int(rng, 2) == 0)
         drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
     drawn.overlap = (RhOverlap)gsl_rng_uniform_int(rng, RH_OVERLAP_LAST);
@@ -218,6 +219,8 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
         drawn.schedule =
             gsl_rng_uniform_int(rng, 2) ? RH_PIPELINE_DUALPIPE_V : RH_PIPELINE_DUALPIPE;
     }
+    if (rh_pipeline_of(&drawn)->splits_backward || rh_pipeline_of(&drawn)->pairs)
+        drawn.offload = 0;
     drawn = rh_train_canonical(&k->c, &drawn);
     if (rh_train_legal(&k->c, &drawn, NULL))
         *l = drawn;
@@ -249,7 +252,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
         {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
         {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}}};
-    int32_t rings = 0, pairs = 0, drawn[RH_PIPELINE_LAST] = {0};
+    int32_t rings = 0, pairs = 0, offloads = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
@@ -258,6 +261,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
                       questions[q].batch, questions[q].sequence);
         k.c.job.recipe = questions[q].recipe;
         k.c.job.lora = questions[q].lora;
+        k.platform->host_bytes.value = 0; /* whatever is sent there fits */
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE_FATAL(space->len > DRAWS);
         for (int i = 0; i < DRAWS; i++) {
@@ -265,13 +269,14 @@ static void the_closed_form_is_the_ledgers_peak(void)
             draw_asked_for(asked, &k, &l);
             check_layout(&k, &l);
             rings += l.cp > 1;
+            offloads += l.offload > 0;
             pairs += l.overlap == RH_OVERLAP_PAIRS;
             drawn[l.schedule]++;
         }
     }
     gsl_rng_free(rng);
     gsl_rng_free(asked);
-    CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16);
+    CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16 && offloads >= DRAWS);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 8);
 }

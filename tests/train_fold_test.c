@@ -62,7 +62,9 @@ static const char *const cuts_of_16[] = {"tp1,dp16,zero0",
                                          "tp4,cp2,pp2,dp1,tpoverlap=on,recompute=selective",
                                          "tp2,cp2,dp4,zero1,shard4",
                                          "tp2,pp2,dp4,zero2,shard2,order=tp-pp-dp",
-                                         "tp2,dp8,zero3,hpz2"};
+                                         "tp2,dp8,zero3,hpz2",
+                                         "tp2,pp2,dp4,zero1,offload=50",
+                                         "pp4,dp4,vpp2,zero3,recompute=full,offload=100"};
 
 static void folded_agrees_with_unfolded_for_every_cut(void)
 {

@@ -4,6 +4,7 @@
 
 #include "sim/run_costs.h"
 #include "strategies/search/likeness.h"
+#include "strategies/train/memory.h"
 #include "strategies/train/script.h"
 
 double rh_straggler_factor(const RhCase *c)
@@ -30,7 +31,8 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
     r->layout = *layout;
     r->memory = rh_train_memory(c, layout);
     r->memory_capacity_bytes = rh_train_stage_capacity(c, layout, r->memory.stage);
-    r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes;
+    r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes &&
+              rh_train_host_holds(c, r->memory.host_bytes);
     fill_record(c, r);
     return r;
 }

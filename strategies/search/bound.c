@@ -7,6 +7,7 @@
  *   lanes      gradients leave one after another once the first are there
  *   end        what stages do with one another before the optimizer comes behind all that
  *   links      gathers and scatters share theirs
+ *   copies     activations leave for the host's memory one after another, and come back so
  *   busiest    link, where replicas do not lie alike (screen_links.c)
  *   path       the schedule's longest at these prices (train/path.h): whatever is left out of the
  *              prices, it stays a path, so what follows along it is a bound
@@ -254,9 +255,12 @@ static double sums_s(const Terms *t, double worst)
     for (int32_t s = 0, end; s < t->p; s = end) {
         const RhFlows *f = t->flows[s];
         double links = f->step.moving_s + t->m * f->step_each.moving_s + f->end_s + f->optimizer_s;
+        double copies = f->step.copies_s + t->m * f->step_each.copies_s;
         end = s + f->alike_count;
         Latest latest = latest_of(t, s, end);
         worst = rh_later(worst, rh_later(links, gradients_s(t, s, &latest)));
+        if (copies > 0) /* none before the stage begins, and its last backward waits for the last */
+            worst = rh_later(worst, fill_s(t, s) + copies + f->end_s + f->optimizer_s);
         worst = pipeline_s(t, s, end, latest.work_s, worst);
     }
     return worst;

@@ -152,9 +152,10 @@ static void spans_free(void *data)
     g_free(s);
 }
 
-static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout)
+static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout, int32_t id)
 {
     RhShardCost *s = g_new0(RhShardCost, 1);
+    s->id = id;
     s->layout = *layout;
     s->pieces = rh_pieces_sized_new(c, layout);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
@@ -176,7 +177,9 @@ static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
     key->v[RH_SCREEN_KEY_GIVEN] = 8 * schedule->crosses + 4 * schedule->pairs +
                                   2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
-    return found ? found : memo_add(&s->shards, key, shard_new(s->c, l));
+    return found ? found
+                 : memo_add(&s->shards, key,
+                            shard_new(s->c, l, (int32_t)g_hash_table_size(s->shards.table)));
 }
 
 RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
@@ -451,8 +454,10 @@ static const RhFlowSet *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *ke
 {
     bool one = rh_train_microbatches(s->c, l) == 1;
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    key->v[RH_SCREEN_KEY_GIVEN] =
-        8 * schedule->crosses + 4 * schedule->turns + 2 * schedule->splits_backward + one;
+    /* activations that travel are as large as the shard says, else only parameters do */
+    int32_t activations = l->offload > 0 ? 1 + shard_of(s, l, key)->id : 0;
+    key->v[RH_SCREEN_KEY_GIVEN] = 16 * activations + 8 * schedule->crosses + 4 * schedule->turns +
+                                  2 * schedule->splits_backward + one;
     RhFlowSet *set = memo_get(&s->flows, key);
     if (!set)
         set = memo_add(&s->flows, key, g_new0(RhFlowSet, 1));

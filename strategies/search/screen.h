@@ -62,6 +62,7 @@ typedef struct {
     }
 
 typedef struct {
+    int32_t id;
     RhPieces *pieces; /* with kernels once there are items */
     RhItems *items_;  /* rh_screen_items; NULL: not asked for yet */
     RhLayout layout;  /* one with this shard: pieces and items refer to it */
@@ -188,6 +189,7 @@ typedef struct {
 /* Of a step of m micro-batches: what does not depend on m, and what comes with each. */
 typedef struct {
     double gathers_s, gradients_s, moving_s; /* lanes of parameters and gradients; RhLaneSums */
+    double copies_s;                         /* to the host's memory; as many come back */
 } RhStepSums;
 
 /* The communication of one stage's script: seconds of every step, and sums by slot. What the closed
@@ -296,7 +298,7 @@ double rh_screen_sums_s(RhScreen *screen, const RhLayout *layout);
  * take the most time to make, are not asked for. rh_screen_sums_s is never below. */
 double rh_screen_work_s(RhScreen *screen, const RhLayout *layout);
 /* rh_train_memory with the tables at hand; of the fullest stage. False where a stage needs more than
- * `most_bytes`: then *out is left alone, and of stages behind that nothing was asked. */
+ * `most_bytes`, or a finite number is asked about and a host has too few: then *out is left alone, and of stages behind that nothing was asked. */
 bool rh_screen_memory_within(RhScreen *screen, const RhLayout *layout, double most_bytes,
                              RhTrainMemory *out);
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);

@@ -8,7 +8,7 @@ static void sum_steps(const RhFlows *f, RhSteps steps, RhLaneSums *sums)
 {
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
         const RhStep *step = rh_script_step(f->script, i);
-        if (step->kind != RH_STEP_COMMUNICATE)
+        if (step->kind != RH_STEP_COMMUNICATE && step->kind != RH_STEP_COPY)
             continue;
         sums->lane_s[step->lane] += f->step_s[i];
         sums->moving_s += f->moving_s[i];
@@ -25,6 +25,7 @@ static RhStepSums over_step(const RhFlows *f, bool each)
         double times = each ? !f->one_microbatch : first[i];
         total.gradients_s += times * sums[i]->lane_s[RH_LANE_DP];
         total.gathers_s += times * sums[i]->lane_s[RH_LANE_GATHER];
+        total.copies_s += times * sums[i]->lane_s[RH_LANE_COPY_OUT];
         total.moving_s += times * sums[i]->moving_s;
     }
     return total;
@@ -108,6 +109,8 @@ static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)
         const RhStep *step = rh_script_step(f->script, (int32_t)i);
         if (step->kind == RH_STEP_KERNEL)
             f->step_s[i] = rh_piece_kernel_s(s->c, rh_script_kernel(f->script, step));
+        if (step->kind == RH_STEP_COPY)
+            f->step_s[i] = step->bytes / s->c->platform->host_bytes_per_s.value;
         if (step->kind != RH_STEP_COMMUNICATE)
             continue;
         f->step_s[i] = rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,

@@ -101,6 +101,7 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
         return false;
     const RhShape *shape = rh_screen_shape(s, l);
     RhStagePeak *peaks = peaks_of(rooms, shape);
+    g_autofree double *host = l->offload > 0 ? g_new(double, l->pp) : NULL;
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (!peaks[stage].known)
             peaks[stage] = (RhStagePeak){rh_stage_peak(pieces, rooms->chunks, shape, stage), true};
@@ -112,7 +113,12 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
         if (m.peak_bytes / room > fullest)
             worst = m;
         fullest = fmax(fullest, m.peak_bytes / room);
+        if (host)
+            host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
     }
+    worst.host_bytes = host ? rh_train_host_bytes(pieces->c, l, host) : 0;
+    if (isfinite(most_bytes) && !rh_train_host_holds(pieces->c, worst.host_bytes))
+        return false;
     *out = worst;
     return true;
 }

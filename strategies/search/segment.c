@@ -26,6 +26,8 @@ typedef struct {
     double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
                          under way, then its message */
     double lane_s[RH_LANE_LAST];
+    double copy_before_s;         /* the copy out before the latest is done */
+    double copied_s;              /* what ran when the latest copy back was sent for */
     double since_s[RH_LANE_LAST]; /* of lanes that are busy: since when; infinity: not known */
     double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
                        script's ahead_most */
@@ -131,6 +133,20 @@ static void communicate(Stage *s, const RhStep *step, double seconds)
         s->begin_s[s->begin_count++] = s->lane_s[step->lane];
 }
 
+/* Back as soon as what ran when the copy before was sent for is done; that its own way out comes before
+ * is left out. */
+static void copy(Stage *s, const RhStep *step, double seconds)
+{
+    double ready = rh_later(s->compute_s, s->pending_s), *lane_s = &s->lane_s[step->lane];
+    if (step->ahead > 0) {
+        ready = s->copied_s;
+        s->copied_s = s->compute_s;
+    } else {
+        s->copy_before_s = *lane_s;
+    }
+    *lane_s = rh_later(*lane_s, ready) + seconds;
+}
+
 static void run_step(const Graph *g, Stage *s, int32_t i)
 {
     const RhScript *script = s->flows->script;
@@ -141,9 +157,13 @@ static void run_step(const Graph *g, Stage *s, int32_t i)
         s->compute_s = rh_later(s->compute_s, s->pending_s) + s->flows->step_s[i];
     else if (step->kind == RH_STEP_COMMUNICATE)
         communicate(s, step, s->flows->step_s[i]);
+    else if (step->kind == RH_STEP_COPY)
+        copy(s, step, s->flows->step_s[i]);
     else {
-        s->pending_s = rh_later(s->pending_s, step->begin_index >= 0 ? s->begin_s[step->begin_index]
-                                                                     : s->lane_s[step->lane]);
+        double awaited_s = step->begin_index >= 0 ? s->begin_s[step->begin_index]
+                           : step->ahead > 0      ? s->copy_before_s
+                                                  : s->lane_s[step->lane];
+        s->pending_s = rh_later(s->pending_s, awaited_s);
         s->held_s = (double)-INFINITY; /* an output that waits for this may leave any time later */
     }
 }
@@ -445,6 +465,8 @@ static Stage stage_at_rest(const Ends *e, int32_t stage, double *room)
                .begin_s = room,
                .sent_s = room + f->script->begin.count,
                .sent_count = f->script->ahead_most,
+               .copy_before_s = (double)-INFINITY,
+               .copied_s = (double)-INFINITY,
                .begun = true};
     for (int32_t i = 0; i < f->script->begin.count + f->script->ahead_most + 1; i++)
         room[i] = (double)-INFINITY;
@@ -468,7 +490,7 @@ typedef struct {
 /* The stage's beginning, with nothing before it. */
 static void begin(const Ends *e, Stage *s)
 {
-    s->compute_s = s->sent_count = 0;
+    s->compute_s = s->copy_before_s = s->copied_s = s->sent_count = 0;
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         s->lane_s[lane] = 0;
     s->begun = false;

@@ -109,7 +109,7 @@ static double buffer_bytes(const RhBuild *b)
         const RhStep *step = rh_script_step(b->script, (int32_t)i);
         bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS);
         double *have = &most[step->lane][experts ? RH_PARAMS_EXPERTS : RH_PARAMS_COMMON];
-        if (step->kind == RH_STEP_COMMUNICATE)
+        if (step->kind == RH_STEP_COMMUNICATE || step->kind == RH_STEP_COPY)
             *have = MAX(*have, step->buffers * step->bytes);
     }
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
@@ -153,7 +153,7 @@ static void begin_step(RhBuild *b)
     g_array_set_size(b->begin, 0);
     for (int lane = 0; lane < RH_LANE_LAST; lane++) {
         g_array_set_size(b->sent[lane], 0);
-        b->latest[lane] = -1;
+        b->latest[lane] = b->before[lane] = -1;
     }
     rh_build_steps(b, b->script->begin);
 }
@@ -170,7 +170,9 @@ static void end_step(RhBuild *b)
 static void run_stage(RhBuild *b, int32_t stage)
 {
     g_autoptr(RhScript) script = rh_script_new(b->pieces, b->layout, stage);
+    g_autofree int32_t *copies = g_new(int32_t, script->items->len * (guint)b->microbatches);
     b->script = script;
+    b->copies = copies;
     rh_grid_begin_stage(&b->grid, b->program, stage);
     hold_states(b);
     begin_step(b);

@@ -143,6 +143,9 @@ static void hold_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
 {
     if (pass == RH_SLOT_FORWARD)
         rh_build_memory(b, kept_as(item), item->bytes.kept);
+    if (pass == RH_SLOT_FORWARD && item->away_bytes > 0)
+        rh_program_add_memory(b->program, RH_MEMORY_TIER_HOST, RH_MEMORY_ACTIVATIONS,
+                              item->away_bytes);
     rh_build_memory(b, RH_MEMORY_RECOMPUTE, working_bytes(item, pass));
 }
 
@@ -151,6 +154,9 @@ static void release_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
     rh_build_memory(b, RH_MEMORY_RECOMPUTE, -working_bytes(item, pass));
     if (rh_slot_ends(pass))
         rh_build_memory(b, kept_as(item), -item->bytes.kept);
+    if (rh_slot_ends(pass) && item->away_bytes > 0)
+        rh_program_add_memory(b->program, RH_MEMORY_TIER_HOST, RH_MEMORY_ACTIVATIONS,
+                              -item->away_bytes);
 }
 
 /* What a list of tasks leaves to wait for: some of its own, or still what was pending before. */
@@ -253,6 +259,33 @@ static void communicate(RhBuild *b, const RhStep *step)
         g_array_append_val(b->begin, task);
 }
 
+/* Behind what is pending, or, on its way back, where there is room and behind its way out. */
+static void copy(RhBuild *b, const RhStep *step)
+{
+    bool out = step->lane == RH_LANE_COPY_OUT;
+    GArray *sent = b->sent[step->lane];
+    RhTask task = rh_build_task(b, RH_TASK_COPY, (RhLane)step->lane, step->label);
+    int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
+    int32_t *way_out = &b->copies[step->item * b->microbatches + b->now->microbatch];
+    task.from = out ? RH_MEMORY_TIER_HBM : RH_MEMORY_TIER_HOST;
+    task.to = out ? RH_MEMORY_TIER_HOST : RH_MEMORY_TIER_HBM;
+    task.phase = step->phase;
+    task.layer = (int16_t)rh_script_item(b->script, step->item)->layer;
+    task.bytes = step->bytes;
+    if (step->ahead == 0)
+        count = rh_build_waits(b, true, preds);
+    else if (sent->len > 0 && g_array_index(sent, int32_t, sent->len - 1) >= 0)
+        preds[count++] = g_array_index(sent, int32_t, sent->len - 1);
+    if (!out)
+        preds[count++] = *way_out;
+    int32_t id = rh_program_add_task(b->program, task, preds, count);
+    if (out)
+        *way_out = id;
+    g_array_append_val(sent, b->now->last);
+    b->before[step->lane] = b->latest[step->lane];
+    b->latest[step->lane] = id;
+}
+
 /* A kernel of no item, behind everything pending. */
 void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label)
 {
@@ -270,10 +303,12 @@ void rh_build_step(RhBuild *b, const RhStep *step)
         rh_build_kernel(b, rh_script_kernel(b->script, step), step->label);
     else if (step->kind == RH_STEP_COMMUNICATE)
         communicate(b, step);
+    else if (step->kind == RH_STEP_COPY)
+        copy(b, step);
+    else if (step->begin_index >= 0)
+        rh_build_wait_for(b, g_array_index(b->begin, int32_t, step->begin_index));
     else
-        rh_build_wait_for(b, step->begin_index >= 0
-                                 ? g_array_index(b->begin, int32_t, step->begin_index)
-                                 : b->latest[step->lane]);
+        rh_build_wait_for(b, (step->ahead > 0 ? b->before : b->latest)[step->lane]);
 }
 
 void rh_build_steps(RhBuild *b, RhSteps steps)

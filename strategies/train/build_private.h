@@ -45,8 +45,10 @@ typedef struct {
     int32_t layer;
     RhBuildHalf half[2], *now;    /* of a pair the forward and the backward; else the first */
     GArray *sent[RH_LANE_LAST];   /* int32_t: `last` when each communication was sent for */
-    int32_t latest[RH_LANE_LAST]; /* latest communication, -1 */
-    GArray *begin;                /* int32_t: communications of the step's beginning */
+    int32_t latest[RH_LANE_LAST]; /* latest communication or copy, -1 */
+    int32_t before[RH_LANE_LAST]; /* the copy before that, -1 */
+    int32_t *copies; /* of items of the stage at hand, out: [item * microbatches + microbatch] */
+    GArray *begin;   /* int32_t: communications of the step's beginning */
 } RhBuild;
 
 /* build_items.c: everything here is added to the stage at hand, in the half `now`. */

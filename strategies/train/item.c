@@ -394,6 +394,15 @@ RhActivation rh_item_bytes(const RhPieces *pieces, int kind)
                                                : fmax(mixer->backward, ffn->backward)};
 }
 
+double rh_item_offload(const RhLayout *l, bool stays, RhActivation *bytes)
+{
+    double away = stays ? 0 : bytes->kept * l->offload / 100;
+    bytes->kept -= away;
+    bytes->forward += away;
+    bytes->backward += away;
+    return away;
+}
+
 /* --- all of them --- */
 
 /* A list of its own, as all of them. */

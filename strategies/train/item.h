@@ -96,6 +96,9 @@ double rh_item_frozen(const RhPieces *pieces, const RhLayout *layout, int kind);
  * none. */
 double rh_tied_params(const RhPieces *pieces, const RhLayout *layout);
 RhActivation rh_item_bytes(const RhPieces *pieces, int kind);
+/* Of what an item keeps, the bytes that wait in the host's memory; `stays`: it is no layer, or its
+ * backward comes next. What is left in *bytes is kept on the device, the rest there while a pass runs. */
+double rh_item_offload(const RhLayout *layout, bool stays, RhActivation *bytes);
 
 /* All passes that the layout's schedule runs, of all kinds in the model. `pieces` outlives them. */
 RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces);

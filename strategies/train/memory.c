@@ -31,9 +31,12 @@ static void keep_largest(RhHeld *largest, const RhHeld *params)
         largest->of[cls] = fmax(largest->of[cls], params->of[cls]);
 }
 
-static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChunkMemory *m)
+/* `stays`: rh_item_offload. */
+static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool stays,
+                     RhChunkMemory *m)
 {
     RhActivation bytes = rh_item_bytes(pieces, kind);
+    double away = rh_item_offload(l, stays, &bytes);
     RhHeld params = rh_item_params(pieces, l, kind);
     double frozen = rh_item_frozen(pieces, l, kind);
     double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
@@ -41,6 +44,8 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, RhChun
     m->states.frozen += frozen;
     m->states.linear += kind < RH_LAYER_KINDS_MAX ? rh_held_sum(&params) + frozen : 0;
     keep_largest(&m->largest_params, &params);
+    m->largest_away_bytes = fmax(m->largest_away_bytes, away);
+    m->kept.host += away;
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
     keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
     keep_fuller(&m->fullest[RH_SLOT_BACKWARD], &m->kept, bytes.backward);
@@ -55,11 +60,12 @@ RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const R
     if (!items->head)
         m.message_bytes = rh_pieces_message_bytes(pieces, items->first + items->count);
     if (items->embedding)
-        add_item(pieces, l, RH_ITEM_EMBEDDING, &m);
+        add_item(pieces, l, RH_ITEM_EMBEDDING, true, &m);
     for (int32_t i = 0; i < items->count; i++)
-        add_item(pieces, l, rh_pieces_kind(pieces, items->first + i), &m);
+        add_item(pieces, l, rh_pieces_kind(pieces, items->first + i),
+                 items->head && i + 1 == items->count, &m);
     if (items->head)
-        add_item(pieces, l, RH_ITEM_HEAD, &m);
+        add_item(pieces, l, RH_ITEM_HEAD, true, &m);
     return m;
 }
 
@@ -96,6 +102,8 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayou
             all[stage].states.frozen += chunk->states.frozen;
             all[stage].states.linear += chunk->states.linear;
             keep_largest(&all[stage].largest_params, &chunk->largest_params);
+            all[stage].largest_away_bytes =
+                fmax(all[stage].largest_away_bytes, chunk->largest_away_bytes);
         }
     return all;
 }
@@ -107,6 +115,7 @@ static void add(RhInFlight *sum, const RhInFlight *each, int32_t times)
     sum->activations += times * each->activations;
     sum->logits += times * each->logits;
     sum->working += times * each->working;
+    sum->host += times * each->host;
 }
 
 int32_t rh_chunk_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds)
@@ -172,6 +181,7 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
                          const RhShape *shape, int32_t stage)
 {
     RhInFlight peak = {0};
+    double host = 0;
     g_autofree RhInFlight *before = kept_before(chunks, shape, stage);
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
         const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
@@ -185,14 +195,17 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
             now = fullest_of_pair(pieces, own, beside);
             add(&now, &beside->kept, -1);
         }
+        now.host = own->kept.host; /* at the end of its forward, when its backward begins */
         add(&now, &own->kept, -1);
         for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = runs[r++].end) {
             add(&now, &before[runs[r].end], runs[r].kept);
             add(&now, &before[begin], -runs[r].kept);
         }
+        host = fmax(host, now.host);
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }
+    peak.host = host;
     return peak;
 }
 
@@ -205,7 +218,8 @@ static int32_t sharding_of(const RhLayout *l, RhParamsClass cls)
 }
 
 /* Sharded gradients leave through a buffer for the largest item, sharded weights arrive in as many
- * as are gathered ahead, and one more: for each class of parameters. */
+ * as are gathered ahead, and one more: for each class of parameters. Activations on their way to the
+ * host, and back, are a layer's each. */
 static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhStageHeld *held)
 {
     const RhHeld *largest = &held->largest_params;
@@ -216,7 +230,7 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }
     double items = scattered + (pieces->c->stack->prefetch_layers + 1) * gathered;
-    return 2 * held->message_bytes + RH_WEIGHT_BYTES * items;
+    return 2 * held->message_bytes + RH_WEIGHT_BYTES * items + 2 * held->largest_away_bytes;
 }
 
 static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *held,
@@ -260,7 +274,8 @@ RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld
     m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.peak_bytes += m.at_peak_bytes[use];
-    m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes; /* no cut holds anything elsewhere */
+    m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes;
+    m.tier_peak_bytes[RH_MEMORY_TIER_HOST] = peak->host;
     return m;
 }
 
@@ -272,17 +287,41 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
+    g_autofree double *host = g_new(double, layout->pp);
     RhTrainMemory worst = {0};
     double fullest = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
         RhInFlight peak = rh_stage_peak(pieces, each, shape, stage);
         RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &peak, layout, stage);
+        host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
         double full = m.peak_bytes / rh_train_stage_capacity(c, layout, stage);
         if (full > fullest)
             worst = m;
         fullest = fmax(fullest, full);
     }
+    worst.host_bytes = rh_train_host_bytes(c, layout, host);
     return worst;
+}
+
+double rh_train_host_bytes(const RhCase *c, const RhLayout *l, const double *stage_bytes)
+{
+    RhGrid grid = rh_grid(l);
+    int32_t run = grid.stride[RH_DIM_PP];
+    double most = 0, sum = 0;
+    for (int32_t gpu = 0, node = 0; l->offload > 0 && gpu < c->job.gpus; gpu++) {
+        if (rh_platform_node_of(c->platform, gpu) != node)
+            sum = 0;
+        node = rh_platform_node_of(c->platform, gpu);
+        sum += stage_bytes[gpu / run % l->pp];
+        most = fmax(most, sum);
+    }
+    return most;
+}
+
+bool rh_train_host_holds(const RhCase *c, double host_bytes)
+{
+    double have = c->platform->host_bytes.value;
+    return have <= 0 || host_bytes <= have;
 }
 
 double rh_train_memory_capacity(const RhCase *c)

@@ -11,6 +11,7 @@
 /* Bytes of micro-batches in flight, and of what works on one of them. */
 typedef struct {
     double activations, logits, working;
+    double host; /* besides, in the host's memory; of a peak: the most there, whenever that is */
 } RhInFlight;
 
 /* What one chunk of the model is made of: layers from `first` on, the embedding before them or the head
@@ -23,8 +24,9 @@ typedef struct {
 /* One chunk of the model on one rank. */
 typedef struct {
     RhStates states;
-    RhHeld largest_params; /* of one item */
-    RhInFlight kept;       /* by a micro-batch between its forward and its backward */
+    RhHeld largest_params;     /* of one item */
+    double largest_away_bytes; /* RhItem.away_bytes of one item */
+    RhInFlight kept;           /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
     double message_bytes; /* behind it */
@@ -42,7 +44,8 @@ RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *layou
 typedef struct {
     RhStates states;
     RhHeld largest_params; /* of one item */
-    double message_bytes;  /* the largest, from or to another chunk; 0: there is one stage */
+    double largest_away_bytes;
+    double message_bytes; /* the largest, from or to another chunk; 0: there is one stage */
 } RhStageHeld;
 /* Where each of them is; caller frees. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);
@@ -55,6 +58,11 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
 RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
                                        const RhInFlight *peak, const RhLayout *layout,
                                        int32_t stage);
+
+/* Bytes in the memory of the host that needs most of it, where a rank of each stage needs so many. */
+double rh_train_host_bytes(const RhCase *c, const RhLayout *layout, const double *stage_bytes);
+/* Has a host as many? True where nobody said how many it has. */
+bool rh_train_host_holds(const RhCase *c, double host_bytes);
 
 /* What a stage holds from step to step. */
 typedef struct {

@@ -3,10 +3,14 @@
 #include "strategies/partition.h"
 #include "strategies/train/cuts/cut.h"
 
-static void add_item(RhScript *s, int kind, int32_t layer)
+/* `stays`: rh_item_offload's. */
+static void add_item(RhScript *s, int kind, int32_t layer, bool stays)
 {
-    RhItem item = {kind, layer, rh_item_params(s->pieces, s->layout, kind),
-                   rh_item_bytes(s->pieces, kind)};
+    RhItem item = {.kind = kind,
+                   .layer = layer,
+                   .params = rh_item_params(s->pieces, s->layout, kind),
+                   .bytes = rh_item_bytes(s->pieces, kind)};
+    item.away_bytes = rh_item_offload(s->layout, stays, &item.bytes);
     g_array_append_val(s->items, item);
     rh_held_add(&s->states.params, &item.params);
     double frozen = rh_item_frozen(s->pieces, s->layout, kind);
@@ -27,13 +31,14 @@ static void list_items(RhScript *s)
     for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
         if (rh_pipeline_stage(rh_pipeline_of(l), l->pp, g) != s->stage)
             continue;
+        bool head = g == l->pp * l->vpp - 1;
         s->chunk_items[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
-            add_item(s, RH_ITEM_EMBEDDING, -1);
+            add_item(s, RH_ITEM_EMBEDDING, -1, true);
         for (int32_t i = layer; i < layer + layers[g]; i++)
-            add_item(s, rh_pieces_kind(s->pieces, i), i);
-        if (g == l->pp * l->vpp - 1)
-            add_item(s, RH_ITEM_HEAD, -1);
+            add_item(s, rh_pieces_kind(s->pieces, i), i, head && i + 1 == layer + layers[g]);
+        if (head)
+            add_item(s, RH_ITEM_HEAD, -1, true);
     }
     s->chunk_items[l->vpp] = (int32_t)s->items->len;
 }
@@ -48,6 +53,13 @@ void rh_script_communicate(RhScriptWriter *w, RhStep step)
     w->script->ahead_most = MAX(w->script->ahead_most, step.ahead);
 }
 
+void rh_script_copy(RhScriptWriter *w, RhStep step)
+{
+    step.kind = RH_STEP_COPY;
+    if (step.bytes > 0)
+        g_array_append_val(w->script->steps, step);
+}
+
 void rh_script_run_kernel(RhScriptWriter *w, const RhKernel *kernel, const char *label)
 {
     RhScript *s = w->script;
@@ -59,6 +71,12 @@ void rh_script_run_kernel(RhScriptWriter *w, const RhKernel *kernel, const char 
 void rh_script_wait(RhScriptWriter *w, RhLane lane)
 {
     RhStep step = {.kind = RH_STEP_WAIT, .lane = (uint8_t)lane, .begin_index = -1};
+    g_array_append_val(w->script->steps, step);
+}
+
+void rh_script_wait_before(RhScriptWriter *w, RhLane lane)
+{
+    RhStep step = {.kind = RH_STEP_WAIT, .lane = (uint8_t)lane, .begin_index = -1, .ahead = 1};
     g_array_append_val(w->script->steps, step);
 }
 
@@ -240,7 +258,7 @@ static double tasks_of_steps(const RhScript *s, RhSteps steps)
     double sum = 0;
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
         uint8_t kind = rh_script_step(s, i)->kind;
-        sum += kind == RH_STEP_COMMUNICATE || kind == RH_STEP_KERNEL;
+        sum += kind != RH_STEP_RUN && kind != RH_STEP_WAIT;
     }
     return sum;
 }

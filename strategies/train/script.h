@@ -13,26 +13,33 @@ typedef struct {
     int32_t layer; /* -1: embedding, head */
     RhHeld params; /* on this rank, trained */
     RhActivation bytes;
+    double away_bytes; /* of what it keeps, in the host's memory */
 } RhItem;
 
-typedef enum { RH_STEP_RUN, RH_STEP_KERNEL, RH_STEP_COMMUNICATE, RH_STEP_WAIT } RhStepKind;
+typedef enum {
+    RH_STEP_RUN,
+    RH_STEP_KERNEL,
+    RH_STEP_COMMUNICATE,
+    RH_STEP_COPY, /* of an item's bytes to the host's memory (lane COPY_OUT), and back (COPY_IN) */
+    RH_STEP_WAIT
+} RhStepKind;
 
 typedef struct {
-    double bytes;      /* COMMUNICATE */
-    const char *label; /* COMMUNICATE, KERNEL */
-    int32_t item;      /* RUN: into items; KERNEL: into kernels */
+    double bytes;      /* COMMUNICATE, COPY */
+    const char *label; /* COMMUNICATE, COPY, KERNEL */
+    int32_t item;      /* RUN, COPY: into items; KERNEL: into kernels */
     /* WAIT: the next run waits for this communication of the step's beginning; -1: for the latest
-     * one of `lane`. */
+     * one of `lane`, or with `ahead` for the one before that. */
     int32_t begin_index;
     /* COMMUNICATE. 0: its input is ready now. k: it may start once what ran when the k-th latest
      * communication of its lane was sent for is done (its space is free); at once while there were
-     * fewer. */
+     * fewer. COPY: 0, or 1 and behind the item's copy out. */
     int16_t ahead;
     int16_t
         buffers;  /* COMMUNICATE: of `bytes`, held beside what is there anyway; 0: works in place */
     uint8_t kind; /* RhStepKind */
     uint8_t pass; /* RUN: RhSlotPass */
-    uint8_t lane; /* COMMUNICATE, WAIT: RhLane */
+    uint8_t lane; /* COMMUNICATE, COPY, WAIT: RhLane */
     uint8_t group, op, phase; /* COMMUNICATE: RhGroupKind, RhOp, RhPhase */
 } RhStep;
 
@@ -103,5 +110,7 @@ RhPairWalk rh_script_pair(const RhScript *script, int32_t forward, int32_t backw
 void rh_script_communicate(RhScriptWriter *w,
                            RhStep step); /* kind is filled in; 0 bytes: nothing */
 void rh_script_run_kernel(RhScriptWriter *w, const RhKernel *kernel, const char *label);
-void rh_script_wait(RhScriptWriter *w, RhLane lane); /* for the latest of this lane */
+void rh_script_wait(RhScriptWriter *w, RhLane lane);        /* for the latest of this lane */
+void rh_script_wait_before(RhScriptWriter *w, RhLane lane); /* for the one before the latest */
+void rh_script_copy(RhScriptWriter *w, RhStep step); /* kind is filled in; 0 bytes: nothing */
 void rh_script_wait_begin(RhScriptWriter *w, int32_t index);

@@ -53,4 +53,4 @@ char *rh_divisors_text(int64_t n, int64_t limit);
 extern const RhCut *const rh_cuts[];
 
 extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_expert, rh_cut_data, rh_cut_zero,
-    rh_cut_tied, rh_cut_norm;
+    rh_cut_tied, rh_cut_norm, rh_cut_offload;

@@ -1,7 +1,8 @@
 #include "strategies/train/cuts/cut.h"
 
-const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_expert, &rh_cut_data,
-                                &rh_cut_zero,   &rh_cut_tied,    &rh_cut_norm,   NULL};
+const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_expert,
+                                &rh_cut_data,   &rh_cut_zero,    &rh_cut_tied,
+                                &rh_cut_norm,   &rh_cut_offload, NULL};
 
 RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
 {

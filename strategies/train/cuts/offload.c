@@ -1,0 +1,61 @@
+/* Activations in the host's memory: what a layer keeps, or a share of it, is copied out over the host
+ * link behind its forward and back ahead of its backward, beside the kernels of its neighbours. While a
+ * layer's copy is on its way out, the next layer runs; before the one after that starts, the copy has
+ * gone and its room is free. Backward, a layer comes back while the layer after it runs. So a device has
+ * room for one layer's share on its way out and one's on its way in, beside that of the layer at work
+ * (torchtune's OffloadActivations lets a few tensors be on their way instead).
+ *
+ * What the embedding and the head keep stays, and the last layer's where the head is behind it, since
+ * their backward comes next. */
+#include "base/error.h"
+#include "strategies/train/cuts/cut.h"
+
+static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+{
+    const RhScript *s = w->script;
+    double bytes = rh_script_item(s, item)->away_bytes;
+    if (s->layout->offload == 0)
+        return;
+    rh_script_wait_before(w, RH_LANE_COPY_OUT);
+    if (slot->pass == RH_SLOT_FORWARD || bytes <= 0)
+        return;
+    rh_script_copy(w, (RhStep){.lane = RH_LANE_COPY_IN,
+                               .phase = RH_PHASE_BACKWARD,
+                               .bytes = bytes,
+                               .item = item,
+                               .label = "load activations",
+                               .ahead = 1,
+                               .buffers = 1,
+                               .begin_index = -1});
+    rh_script_wait(w, RH_LANE_COPY_IN);
+}
+
+static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+{
+    if (slot->pass == RH_SLOT_FORWARD)
+        rh_script_copy(w, (RhStep){.lane = RH_LANE_COPY_OUT,
+                                   .phase = RH_PHASE_FORWARD,
+                                   .bytes = rh_script_item(w->script, item)->away_bytes,
+                                   .item = item,
+                                   .label = "offload activations",
+                                   .buffers = 1,
+                                   .begin_index = -1});
+}
+
+static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    (void)c;
+    if (l->offload == 0)
+        return true;
+    if (rh_pipeline_of(l)->splits_backward || rh_pipeline_of(l)->pairs)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "offload=%d and schedule=%s%s: activations come back for a whole backward that "
+            "runs by itself\nhelp: 1f1b, interleaved or gpipe",
+            l->offload, rh_pipeline_kind_name(l->schedule),
+            l->overlap == RH_OVERLAP_PAIRS ? ", epoverlap=pairs" : "");
+    return true;
+}
+
+const RhCut rh_cut_offload = {
+    .name = "offload", .legal = legal, .before_item = before_item, .after_item = after_item};
