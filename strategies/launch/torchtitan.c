@@ -107,6 +107,13 @@ static bool say_expert(RhLaunchText *t, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan has experts cut as the rest (etp=%d) or not at all (etp=1)",
                        l->tp);
+    int32_t shards = l->zero == 0 ? 1 : l->shard > 0 ? l->shard : rh_train_replicas(l);
+    if (shards * l->tp % (l->ep * etp) != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "TorchTitan spreads experts over ranks that share out weights: ep=%d, etp=%d "
+            "do not divide %d of these x tp=%d",
+            l->ep, etp, shards, l->tp);
     rh_launch_say(
         t, "--parallelism.expert_parallel_degree %d --parallelism.expert_tensor_parallel_degree %d",
         l->ep, etp);
