@@ -111,16 +111,6 @@ static bool read_platforms(Asking *q, GError **error)
     return true;
 }
 
-/* A goal of nothing is a word too. */
-static bool is_given(const RhArguments *a, const char *option)
-{
-    g_auto(GStrv) words = rh_arguments_words(a->recorded);
-    for (char **word = words; *word; word++)
-        if (g_str_has_prefix(*word, option) && strchr("=", (*word)[strlen(option)]))
-            return true;
-    return false;
-}
-
 static bool read_question(Asking *q, GError **error)
 {
     const RhArguments *a = q->a;
@@ -130,12 +120,6 @@ static bool read_question(Asking *q, GError **error)
                                .gap_frac = a->gap_frac,
                                .risk_frac = a->risk_frac,
                                .jobs = (int32_t)a->jobs};
-    if (a->tokens <= 0)
-        return rh_fail(error, RH_ERROR_USAGE, "--tokens: there is nothing to train on");
-    if (is_given(a, "--by") && a->by_s <= 0)
-        return rh_fail(error, RH_ERROR_USAGE, "--by: no run takes no time");
-    if (is_given(a, "--budget") && a->budget_usd <= 0)
-        return rh_fail(error, RH_ERROR_USAGE, "--budget: no run costs nothing");
     return read_platforms(q, error) && read_sizes(q, error) && read_batches(q, error);
 }
 
@@ -226,7 +210,7 @@ static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32
     return in;
 }
 
-static bool fill_cell(Asking *q, const char *platform, RhInputs *in, GError **error)
+static bool fill_cell(Asking *q, const char *platform, int32_t asked, RhInputs *in, GError **error)
 {
     RhCapacityCell cell;
     RhCapacityGoal goal = q->goal;
@@ -235,6 +219,7 @@ static bool fill_cell(Asking *q, const char *platform, RhInputs *in, GError **er
     if (!rh_capacity_plan(&in->c, &goal, &cell, error))
         return false;
     cell.platform = platform;
+    cell.asked = asked;
     g_array_append_val(q->cells, cell);
     return true;
 }
@@ -246,8 +231,8 @@ static bool fill_platform(Asking *q, const char *name, GError **error)
     if (!bare)
         return false;
     for (guint i = 0; i < q->sizes->len; i++) {
-        int64_t each = bare->gpus_per_node, size = g_array_index(q->sizes, int64_t, i);
-        size = (size + each - 1) / each * each;
+        int64_t each = bare->gpus_per_node, asked = g_array_index(q->sizes, int64_t, i);
+        int64_t size = (asked + each - 1) / each * each;
         if (size == last)
             continue;
         last = size;
@@ -255,7 +240,7 @@ static bool fill_platform(Asking *q, const char *name, GError **error)
         if (!in)
             return false;
         g_ptr_array_add(q->inputs, in);
-        if (!fill_cell(q, name, in, error))
+        if (!fill_cell(q, name, (int32_t)asked, in, error))
             return false;
     }
     return true;
@@ -367,11 +352,11 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T", "how many tokens to train on",
-              .quantity = RH_QUANTITY_TOKENS, .required = true),
+              .quantity = RH_QUANTITY_TOKENS, .positive = true, .required = true),
     RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d", "the run may take so long",
-              .quantity = RH_QUANTITY_S),
+              .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "the run may cost so much",
-              .quantity = RH_QUANTITY_USD),
+              .quantity = RH_QUANTITY_USD, .positive = true),
     RH_OPTION(sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
               "sizes, in steps of halves: a range, numbers, or both by commas", .required = true),
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
@@ -393,9 +378,10 @@ const RhCommand rh_command_capacity = {
     .name = "capacity",
     .operands = "",
     .summary = "which cluster, how much of it, by when, for how much?",
-    .about = "Plans the model on every platform at every size, with at most two batches of\n"
-             "the range (its largest, and the largest that the GPUs divide), and turns steps\n"
-             "into days, dollars and energy of the whole run.\n\n"
+    .about = "Plans the model on every platform at every size, with at most three batches\n"
+             "of the range (its largest, the largest that the GPUs or a half, a quarter ... of\n"
+             "them divide, and that for most of them), and turns steps into days, dollars and\n"
+             "energy of the whole run.\n\n"
              "The answer is the cheapest that ends --by the date; with a --budget alone the\n"
              "soonest within it; without both the cheapest. Exit status 1 when nothing meets\n"
              "them: then the soonest and the cheapest are named. Without prices GPU-hours\n"

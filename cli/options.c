@@ -79,8 +79,12 @@ static bool as_usage(const RhOption *o, GError *local, GError **error)
 /* Every fraction that an option takes is a share. */
 static bool read_quantity(const RhOption *o, const char *text, double *value, GError **error)
 {
-    return o->quantity == RH_QUANTITY_FRAC ? rh_share_parse(text, value, error)
-                                           : rh_quantity_parse(text, o->quantity, value, error);
+    bool fine = o->quantity == RH_QUANTITY_FRAC
+                    ? rh_share_parse(text, value, error)
+                    : rh_quantity_parse(text, o->quantity, value, error);
+    if (fine && o->positive && *value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "\"%s\" must be more than 0", text);
+    return fine;
 }
 
 static bool store_value(const RhOption *o, const char *text, RhArguments *a, GError **error)

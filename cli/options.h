@@ -36,6 +36,7 @@ typedef struct {
     const char *choices;   /* "bf16|fp16" */
     RhQuantity quantity;
     int64_t low, high;
+    bool positive;                     /* a quantity must be more than 0 */
     const char *const *(*names)(void); /* what the value may be, beside files: for completions */
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;

@@ -250,6 +250,23 @@ static void add_row(RhTable *table, const RhCapacityAnswer *a, const Units *u, g
                   drawn, 100 * cell->efficiency_frac, binds, 100 * frac);
 }
 
+/* Sizes that are not of whole nodes. */
+static void append_rounded(GString *out, const RhCapacityAnswer *a)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (guint i = 0; i < a->cells->len; i++) {
+        const RhCapacityCell *cell = cell_at(a, i);
+        if (cell->asked != cell->c.job.gpus)
+            g_string_append_printf(line, "%s%d GPUs of %s are %d: whole nodes",
+                                   line->len ? "; " : "", cell->asked, cell->platform,
+                                   cell->c.job.gpus);
+    }
+    if (line->len > 0) {
+        g_string_append(out, "   ");
+        append_line(out, 5, line->str);
+    }
+}
+
 static void append_table(GString *out, const RhCapacityAnswer *a, const RhReportStyle *style)
 {
     g_autoptr(RhTable) table = rh_table_new("<<>><>>>><");
@@ -264,8 +281,8 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
     rh_table_append(table, out, "");
     append_line(out, 3,
                 "  *: the answer; +: nothing else is as good by days, money and energy; eff: rate "
-                "of a GPU, % of that at the smallest size; binds: largest share of the step; GPUs: "
-                "of whole nodes");
+                "of a GPU, % of that at the smallest size; binds: largest share of the step");
+    append_rounded(out, a);
     if (shown < a->cells->len)
         g_string_append_printf(
             out, "   %u of %u sizes: the front, and the soonest of each platform; -v: all\n", shown,

@@ -70,6 +70,7 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "platform", cell->platform);
     rh_json_put_int(w, "gpus_count", cell->c.job.gpus);
+    rh_json_put_int(w, "gpus_asked_count", cell->asked);
     rh_json_put_string(w, "reason", cell->why);
     if (!cell->r) {
         rh_json_put_null(w, "seconds");

@@ -7,22 +7,24 @@
 /* --- batches --- */
 
 static void check_batches(int64_t least, int64_t most, int32_t gpus, int32_t count, int64_t a,
-                          int64_t b)
+                          int64_t b, int64_t c)
 {
-    int64_t batches[2] = {0, 0};
+    int64_t batches[RH_CAPACITY_BATCHES_MAX] = {0};
     CU_ASSERT_EQUAL(rh_capacity_batches(least, most, gpus, batches), count);
     CU_ASSERT_EQUAL(batches[0], a);
     CU_ASSERT_EQUAL(batches[1], b);
+    CU_ASSERT_EQUAL(batches[2], c);
 }
 
 static void batches_follow_the_gpus(void)
 {
-    check_batches(1024, 4096, 512, 1, 4096, 0);     /* a multiple already */
-    check_batches(1024, 4096, 576, 2, 4032, 4096);  /* 7 x 576 */
-    check_batches(1024, 2048, 1536, 2, 1920, 2048); /* 5 quarters: 1,536 is too few */
-    check_batches(2048, 2048, 576, 1, 2048, 0);     /* 64 x 32 */
-    check_batches(1024, 2000, 2560, 2, 1920, 2000); /* 3 quarters */
-    check_batches(7, 7, 4, 1, 7, 0);
+    check_batches(1024, 4096, 512, 1, 4096, 0, 0);        /* a multiple already */
+    check_batches(1024, 4096, 576, 2, 4032, 4096, 0);     /* 7 x 576 */
+    check_batches(1024, 2048, 1536, 3, 1536, 1920, 2048); /* all of them; 5 quarters */
+    check_batches(512, 2048, 6144, 3, 1536, 1920, 2048);  /* a quarter; 5 sixteenths */
+    check_batches(2048, 2048, 576, 1, 2048, 0, 0);        /* 64 x 32 */
+    check_batches(1024, 2000, 2560, 3, 1280, 1920, 2000); /* a half; 3 quarters */
+    check_batches(7, 7, 4, 1, 7, 0, 0);
 }
 
 static void batches_stay_in_the_range(void)
@@ -30,10 +32,12 @@ static void batches_stay_in_the_range(void)
     for (int32_t gpus = 1; gpus <= 600; gpus++)
         for (int64_t least = 1; least <= 97; least += 12)
             for (int64_t most = least; most <= 260; most += 37) {
-                int64_t batches[2];
+                int64_t batches[RH_CAPACITY_BATCHES_MAX];
                 int32_t count = rh_capacity_batches(least, most, gpus, batches);
                 CU_ASSERT_EQUAL(batches[count - 1], most);
                 CU_ASSERT_TRUE(batches[0] >= least && batches[0] <= most);
+                for (int32_t i = 1; i < count; i++)
+                    CU_ASSERT_TRUE(batches[i] > batches[i - 1]);
             }
 }
 

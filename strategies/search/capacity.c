@@ -5,19 +5,26 @@
 
 #include "base/error.h"
 
-int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus, int64_t batches[2])
+/* The largest multiple within the range of the GPUs, or of a half, a quarter and so on of them: of the
+ * first that has one of `enough` at least. 0: there is none. */
+static int64_t even_batch(int64_t enough, int64_t most, int32_t gpus)
 {
-    int64_t even = 0, enough = MAX(least, most - most / 8);
-    for (int64_t unit = gpus; unit >= 1 && even == 0; unit = unit % 2 == 0 ? unit / 2 : 0)
+    for (int64_t unit = gpus; unit >= 1; unit = unit % 2 == 0 ? unit / 2 : 0)
         if (most / unit * unit >= enough)
-            even = most / unit * unit;
-    if (even == 0 || even == most) {
-        batches[0] = most;
-        return 1;
-    }
-    batches[0] = even;
-    batches[1] = most;
-    return 2;
+            return most / unit * unit;
+    return 0;
+}
+
+int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
+                            int64_t batches[RH_CAPACITY_BATCHES_MAX])
+{
+    int64_t tried[] = {even_batch(least, most, gpus),
+                       even_batch(MAX(least, most - most / 8), most, gpus), most};
+    int32_t count = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(tried); i++)
+        if (tried[i] > (count > 0 ? batches[count - 1] : 0))
+            batches[count++] = tried[i];
+    return count;
 }
 
 /* --- one cell --- */
@@ -32,24 +39,32 @@ static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
     cell->energy_j = r->energy.total_j * steps;
 }
 
-/* The better of the cell's and the plan's best, a token; what a plan has not, no batch may have. */
+/* The better of the cell's and the plan's best, a token; what a plan has not, no batch may have. A plan
+ * without an answer where something fits has nothing quicker. */
 static void take_best(RhCapacityCell *cell, const RhCase *c, RhPlan *plan)
 {
     cell->timed_out |= plan->timed_out;
-    if (plan->entries->len == 0) {
+    cell->proved &= plan->proved;
+    if (plan->entries->len == 0 && (plan->timed_out || plan->fit_count == 0)) {
         cell->too_large |= !plan->timed_out;
         if (!cell->r && !cell->why)
             cell->why = g_strdup(plan->timed_out ? "time was up" : "nothing fits in memory");
         return;
     }
-    const RhRehearsal *r = g_ptr_array_index(plan->entries, 0);
-    if (cell->r && cell->r->tokens_per_s_per_gpu >= r->tokens_per_s_per_gpu)
+    const RhRehearsal *r = plan->entries->len > 0 ? g_ptr_array_index(plan->entries, 0) : NULL;
+    if (!r || (cell->r && cell->r->tokens_per_s_per_gpu >= r->tokens_per_s_per_gpu))
         return;
     rh_rehearsal_free(cell->r);
     g_clear_pointer(&cell->why, g_free);
     cell->r = g_ptr_array_steal_index(plan->entries, 0);
     cell->c = *c;
-    cell->proved = plan->proved;
+}
+
+/* What a step of the batch may take to be worth something beside the cell's; 0: anything. */
+static double worth_s(const RhCapacityCell *cell, int64_t batch, double gap_frac)
+{
+    double samples = cell->r ? (double)batch / (double)cell->c.job.global_batch : 0;
+    return samples > 0 ? cell->r->step_time_s * samples * (1 - gap_frac) : 0;
 }
 
 /* "48 does not ..." of "48 does not ...\nnote: ..." */
@@ -61,9 +76,9 @@ static char *first_line(const char *message)
 bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,
                       GError **error)
 {
-    int64_t batches[2];
+    int64_t batches[RH_CAPACITY_BATCHES_MAX];
     int32_t count = rh_capacity_batches(goal->batch_least, goal->batch_most, c->job.gpus, batches);
-    RhCapacityCell cell = {.c = *c};
+    RhCapacityCell cell = {.c = *c, .proved = true};
     RhPlanOptions options = {.top = 1,
                              .best_alone = true,
                              .gap_frac = goal->gap_frac,
@@ -71,10 +86,11 @@ bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCel
                              .jobs = goal->jobs,
                              .timeout_s = goal->timeout_s,
                              .progress = goal->progress};
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = count - 1; i >= 0; i--) { /* the largest is most often the best */
         RhCase tried = *c;
         tried.job.global_batch = batches[i];
         g_autoptr(GError) inner = NULL;
+        options.worth_s = worth_s(&cell, batches[i], goal->gap_frac);
         g_autoptr(RhPlan) plan = rh_plan(&tried, &options, &inner);
         if (plan) {
             take_best(&cell, &tried, plan);

@@ -22,6 +22,7 @@ typedef struct {
 
 typedef struct {
     const char *platform; /* as it was asked for; borrowed */
+    int32_t asked;        /* GPUs; those of the case are of whole nodes */
     RhCase c;             /* with the batch that was chosen; borrows what the given one did */
     RhRehearsal *r;       /* owned; NULL: nothing fits, `why` */
     char *why;            /* owned; NULL where `r` is not */
@@ -34,10 +35,12 @@ typedef struct {
     bool pareto; /* no other cell is as good by time, money and energy, and better by one */
 } RhCapacityCell;
 
-/* At most two batches of the range that a size is tried with: the largest, and within an eighth of that
- * the largest that all of its GPUs, or a half, a quarter and so on of them, divide. Ascending; the
- * count. */
-int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus, int64_t batches[2]);
+/* Batches of the range that a size is tried with: the largest; within an eighth of that the largest that
+ * all of its GPUs, or a half, a quarter and so on of them, divide; and that which the largest such part
+ * divides, wherever in the range it is. Ascending; the count. */
+#define RH_CAPACITY_BATCHES_MAX 3
+int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
+                            int64_t batches[RH_CAPACITY_BATCHES_MAX]);
 /* Plans the case with each batch and keeps the quickest a token; `platform` is left to the caller. False on errors that no other batch
  * mends. */
 bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,

@@ -20,8 +20,8 @@
 #include "strategies/search/screen.h"
 #include "strategies/search/sensitive.h"
 
-#define BATCH        8
-#define FULLER_BATCH 2 /* one entry is looked for */
+#define BATCH       8
+#define ALONE_BATCH 2 /* one entry is looked for */
 /* --quick rehearses a batch of the best by bound, where a step is as small as this. */
 #define QUICK_TASKS_MAX 2e6
 /* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
@@ -555,23 +555,24 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(GArray) bounds = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
     g_autoptr(GArray) waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    Funnel f = {
-        .c = c,
-        .o = &o,
-        .plan = plan,
-        .space = space,
-        .memories = memories,
-        .screen = screen,
-        .apart = apart,
-        .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
-        .main = {heap, plan->entries, o.top, BATCH, (double)INFINITY, (double)INFINITY},
-        .fuller = {fuller_heap, fuller, 1, FULLER_BATCH, (double)INFINITY, (double)INFINITY},
-        .aside = aside,
-        .batch = batch,
-        .bounds = bounds,
-        .foreseen = foreseen,
-        .waiting = waiting,
-        .deadline = deadline};
+    Funnel f = {.c = c,
+                .o = &o,
+                .plan = plan,
+                .space = space,
+                .memories = memories,
+                .screen = screen,
+                .apart = apart,
+                .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
+                .main = {heap, plan->entries, o.top, o.best_alone ? ALONE_BATCH : BATCH,
+                         o.worth_s > 0 ? o.worth_s / rh_straggler_factor(c) : (double)INFINITY,
+                         (double)INFINITY},
+                .fuller = {fuller_heap, fuller, 1, ALONE_BATCH, (double)INFINITY, (double)INFINITY},
+                .aside = aside,
+                .batch = batch,
+                .bounds = bounds,
+                .foreseen = foreseen,
+                .waiting = waiting,
+                .deadline = deadline};
     screen_all(&f);
     if (plan->legal_count == 0 && !out_of_time(&f)) {
         rh_advice_no_layout(c, &o, deadline, error);
@@ -588,7 +589,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     }
     if (plan->entries->len > 0 && !by_memory(&f) && !plan->timed_out && !o.best_alone)
         rh_near_misses(c, screen, space, memories, f.room.most_bytes, plan);
-    if (plan->fit_count == 0 && !plan->timed_out)
+    if (plan->fit_count == 0 && !plan->timed_out && !o.best_alone)
         rh_advice_smallest_change(c, &o, deadline, plan);
     plan->ranked_bytes = f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;

@@ -42,7 +42,8 @@ typedef struct {
     bool variants;    /* every rank order and number of model chunks has a row of its own; else the
                          best of a kind stands for them */
     bool exhaustive;  /* rehearse every fitting layout */
-    bool best_alone;  /* neither a fuller one nor near misses are looked for */
+    bool best_alone;  /* neither a fuller one nor near misses nor changes are looked for */
+    double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */
     const RhConstraint *constraints;
