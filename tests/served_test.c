@@ -50,6 +50,17 @@ static void figures_are_cases(void)
     CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm,tp4,kv=fp8");
 }
 
+/* "chunk=prompt+1000": a prompt, a token of each request at once, and so many more. */
+static void budgets_follow_prompts(void)
+{
+    g_autoptr(RhJudged) j =
+        judge(SILICON ",Qwen/Qwen3-32B,h100_sxm,2,2,1,1,,fp8,1024,128,32,,,217.9,22.7,"
+                      "agg; trtllm 1.0.0rc3; moe_tp=1,x\n");
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=trtllm-1.0,tp2,chunk=2056,kv=fp8");
+    for (guint i = 0; i < j->rows->len; i++)
+        RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
+}
+
 /* "P=1w tp1 ... adp16": so many workers of each pool, and how each is cut (DeepSeek-V3 on 8 nodes of H100s). */
 static void pools_are_told_by_the_note(void)
 {
@@ -169,6 +180,7 @@ static void exchanges_are_as_published(void)
 
 static const RhTest tests[] = {
     {"figures are cases", figures_are_cases},
+    {"budgets follow prompts", budgets_follow_prompts},
     {"pools are told by the note", pools_are_told_by_the_note},
     {"caches are as printed", caches_are_as_printed},
     {"exchanges are as published", exchanges_are_as_published},

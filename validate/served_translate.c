@@ -156,10 +156,25 @@ static bool say_pools(Way *w, char *pools[RH_POOLS_MAX])
            rh_case_give_up(&w->way, "disaggregated: how many workers there are is not said");
 }
 
+/* "chunk=prompt+1500": room for a prompt, a token of each request at once, and so many more. Caller frees. */
+static char *with_budget(const Way *w, const char *more)
+{
+    static const char word[] = "chunk=prompt+";
+    const char *at = more ? strstr(more, word) : NULL;
+    if (!at)
+        return g_strdup(more);
+    int64_t room = g_ascii_strtoll(rh_case_cell(&w->way, RH_CASE_ISL), NULL, 10) +
+                   g_ascii_strtoll(rh_case_cell(&w->way, RH_CASE_AT_ONCE), NULL, 10);
+    char *rest;
+    room += g_ascii_strtoll(at + strlen(word), &rest, 10);
+    return g_strdup_printf("%.*schunk=%" G_GINT64_FORMAT "%s", (int)(at - more), more,
+                           CLAMP(room, 1, INT32_MAX), rest);
+}
+
 static bool say_deployment(Way *w)
 {
     GError *local = NULL;
-    const char *more = rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT);
+    g_autofree char *more = with_budget(w, rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT));
     char *pools[RH_POOLS_MAX] = {NULL};
     bool said = say_pools(w, pools);
     g_autoptr(GString) text = g_string_new(NULL);

@@ -422,8 +422,10 @@ static Parts parts_of(RhIterations *it, const RhBatch *b)
 static double device_s(const RhIterations *it, const Parts *p)
 {
     double by_prompts = p->tokens_s + p->chunks_s;
-    return (p->prompts ? by_prompts / it->server->prompt_frac.value : by_prompts) + p->logits_s +
-           p->decode_s + p->draft_s;
+    double s = (p->prompts ? by_prompts / it->server->prompt_frac.value : by_prompts) +
+               p->logits_s + p->decode_s + p->draft_s;
+    double launch_s = it->server->launch_s.value * it->model->layers_count / it->pool.pp;
+    return p->prompts ? fmax(s, launch_s) : s;
 }
 
 double rh_iteration_s(RhIterations *it, const RhBatch *batch)

@@ -192,6 +192,8 @@ int32_t rh_replica_waiting(RhReplica *r)
     if (g_queue_is_empty(&r->waiting))
         return -1;
     int32_t sequence = GPOINTER_TO_INT(g_queue_peek_head(&r->waiting));
+    if (rh_replica_sequence(r, sequence)->t_taken_s > r->t_seen_s)
+        return -1;
     if (r->running < r->spec.pool.batch)
         rh_replica_look_up(r, rh_replica_sequence(r, sequence));
     return sequence;

@@ -73,6 +73,9 @@ struct RhReplica {
     bool busy, continues;
     double t_begin_s;
     RhDecodeRun run;
+    double t_seen_s; /* who came until then is known to the iteration that is planned */
+    double t_ended_s,
+        t_ahead_s; /* of the last iteration: its end; when the next was planned, if ahead */
     RhReplicaCounts counts;
 };
 

@@ -43,6 +43,13 @@ static int32_t ended_prompts(const RhReplica *r)
     return ended;
 }
 
+/* Who waits came when this iteration was planned already. */
+static bool comes_unseen(const RhReplica *r)
+{
+    const GList *last = r->waiting.tail;
+    return last && rh_replica_sequence(r, GPOINTER_TO_INT(last->data))->t_taken_s > r->t_seen_s;
+}
+
 static void plan_time(RhReplica *r)
 {
     int32_t continued = r->continues ? rh_replica_continued(r) : 0;
@@ -57,6 +64,8 @@ static void plan_time(RhReplica *r)
     }
     int64_t until = rh_replica_first_ending(r).last - r->steps;
     r->run = rh_iteration_run(r->spec.iterations, continued, batch.contexts);
+    if (comes_unseen(r))
+        r->run.steps = 1;
     int32_t rounds = rounds_for(r, until, r->run.steps), tokens = rh_replica_given(r, rounds);
     int32_t room = steps_with_room(r, tokens);
     if (room < tokens) {
@@ -76,6 +85,12 @@ static void wait_for_loads(RhReplica *r)
     r->counts.load_s += r->load_s;
 }
 
+static void plan(RhReplica *r)
+{
+    r->continues = r->spec.server->scheduler->plan(r) && rh_replica_continued(r) > 0;
+    r->busy = r->continues || r->planned->len > 0;
+}
+
 double rh_replica_begin(RhReplica *r, double t_s)
 {
     g_array_set_size(r->planned, 0);
@@ -84,8 +99,12 @@ double rh_replica_begin(RhReplica *r, double t_s)
     r->load_s = 0;
     rh_replica_make_room(r);
     rh_replica_order_waiting(r);
-    r->continues = r->spec.server->scheduler->plan(r) && rh_replica_continued(r) > 0;
-    r->busy = r->continues || r->planned->len > 0;
+    r->t_seen_s = r->spec.server->ahead && t_s <= r->t_ended_s ? r->t_ahead_s : t_s;
+    plan(r);
+    if (!r->busy && r->t_seen_s < t_s) { /* nothing runs: nothing is planned ahead of it */
+        r->t_seen_s = t_s;
+        plan(r);
+    }
     if (!r->busy)
         return 0;
     plan_time(r);
@@ -294,6 +313,8 @@ void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
 {
     int32_t continued = r->continues ? rh_replica_continued(r) : 0;
     int64_t read_before = r->counts.tokens_in;
+    r->t_ended_s = t_s;
+    r->t_ahead_s = r->t_begin_s + rh_run_s(&r->run, r->run.steps - 1);
     r->counts.iterations_stepped++;
     r->counts.iterations_skipped += r->run.steps - 1;
     r->counts.busy_s += t_s - r->t_begin_s;

@@ -22,6 +22,7 @@ static const struct {
     {"rank_step", RH_QUANTITY_S, offsetof(RhServer, rank_step_s), 0, 1},
     {"sequence", RH_QUANTITY_S, offsetof(RhServer, sequence_s), 0, 0.1},
     {"prompt_rate", RH_QUANTITY_FRAC, offsetof(RhServer, prompt_frac), 0.1, 2},
+    {"launch", RH_QUANTITY_S, offsetof(RhServer, launch_s), 0, 0.1},
     {"admit", RH_QUANTITY_S, offsetof(RhServer, admit_s), 0, 10},
     {"first", RH_QUANTITY_S, offsetof(RhServer, first_s), 0, 10},
     {"memory", RH_QUANTITY_FRAC, offsetof(RhServer, memory_frac), 0.01, 1},
@@ -48,6 +49,7 @@ static const struct {
     const char *key;
     size_t offset;
 } flags[] = {
+    {"ahead", offsetof(RhServer, ahead)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
 };

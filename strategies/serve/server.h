@@ -50,6 +50,10 @@ typedef struct {
      * `few_tokens` of a rank and for more. NULL: the library's collectives. */
     const RhExchanger *exchange_few, *exchange_many;
     int32_t few_tokens;
+    bool
+        ahead; /* an iteration is planned when the one before it begins: who comes later waits for the next */
+    RhFact
+        launch_s; /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     bool host_beside; /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {

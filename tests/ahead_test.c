@@ -1,0 +1,121 @@
+/* Iterations that are planned ahead, prompts that stay whole, kernels that are launched one by one. */
+#include <math.h>
+
+#include "strategies/serve/scheduler.h"
+#include "tests/serve_kit.h"
+
+static RhRequests *every(double gap_s, int32_t count)
+{
+    RhRequests *requests = rh_requests_new("test");
+    for (int32_t i = 0; i < count; i++) {
+        RhRequest q = {.t_s = i * gap_s, .input_tokens = 512, .output_tokens = 400, .session = -1};
+        g_array_append_val(requests->list, q);
+    }
+    return requests;
+}
+
+static RhServiceResult *serve_with(Setting *s, const RhServer *server, const RhRequests *requests,
+                                   const RhClient *client)
+{
+    s->serving.server = server;
+    return serve(s, requests, client);
+}
+
+/* Who comes while an iteration runs waits for its end, and where the next is planned already for that one's, too;
+ * runs of iterations are cut as single ones are. */
+static void newcomers_wait_for_one_more(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
+    RhServer plain = *s.serving.server, ahead = plain;
+    plain.ahead = false;
+    ahead.ahead = true;
+    g_autoptr(RhRequests) requests = every(0.3, 2);
+    g_autoptr(RhServiceResult) a = serve_with(&s, &plain, requests, &(RhClient){0});
+    g_autoptr(RhServiceResult) b = serve_with(&s, &ahead, requests, &(RhClient){0});
+    g_autoptr(RhServiceResult) single =
+        serve_with(&s, &ahead, requests, &(RhClient){.each_iteration = true});
+    double step_s = (at(a, 0)->t_end_s - at(a, 0)->t_first_s) / 399;
+    double later_s = at(b, 1)->t_admit_s - at(a, 1)->t_admit_s;
+    CU_ASSERT_DOUBLE_EQUAL(later_s, step_s, 0.05 * step_s);
+    CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_admit_s, at(b, 1)->t_admit_s, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_end_s, at(b, 1)->t_end_s, 1e-9);
+    close_setting(&s);
+}
+
+/* Nothing is planned for a server that idles. */
+static void an_idle_server_begins_at_once(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
+    RhServer ahead = *s.serving.server;
+    ahead.ahead = true;
+    g_autoptr(RhRequests) requests = every(100, 2);
+    g_autoptr(RhServiceResult) r = serve_with(&s, &ahead, requests, &(RhClient){0});
+    for (guint i = 0; i < 2; i++)
+        CU_ASSERT_DOUBLE_EQUAL(at(r, i)->t_admit_s, at(r, i)->t_arrive_s + ahead.admit_s.value,
+                               1e-9);
+    close_setting(&s);
+}
+
+static int32_t most_read_at_once(const RhServiceResult *r)
+{
+    int32_t most = 0;
+    for (guint i = 0; i < r->works->len; i++)
+        most = MAX(most, g_array_index(r->works, RhServedWork, i).prompt_tokens);
+    return most;
+}
+
+/* A budget of 1,000 tokens holds a token of the first request, a prompt of 512 and part of another. */
+static void prompts_stay_whole(void)
+{
+    static const char *const names[] = {"trtllm", "trtllm-whole"};
+    static const int32_t read[] = {999, 512};
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=trtllm,tp1,chunk=1000");
+    RhServer server = *s.serving.server;
+    g_autoptr(RhRequests) requests = every(0, 3);
+    for (int k = 0; k < 2; k++) {
+        server.scheduler = rh_scheduler_by_name(names[k]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(server.scheduler);
+        g_autoptr(RhServiceResult) r =
+            serve_with(&s, &server, requests, &(RhClient){.timeline = true});
+        CU_ASSERT_EQUAL(most_read_at_once(r), read[k]);
+        CU_ASSERT_EQUAL(at(r, 2)->outcome, RH_SERVED_DONE);
+    }
+    close_setting(&s);
+}
+
+/* In iterations that read prompts, and where kernels are quicker than the host that launches them. */
+static void launching_is_a_floor(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
+    RhServer server = *s.serving.server;
+    server.step_s.value = server.sequence_s.value = 0;
+    const RhPool *pool = &s.deployment.pools[0];
+    double s_of[2][3];
+    for (int k = 0; k < 2; k++) {
+        server.launch_s.value = k * 1e-3;
+        s.serving.server = &server;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, pool, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        RhBatch few = {.chunks = &(RhChunk){0, 16}, .chunks_count = 1, .ended = 1},
+                many = {.chunks = &(RhChunk){0, 16384}, .chunks_count = 1, .ended = 1},
+                none = {.decodes = 4, .contexts = 400};
+        s_of[k][0] = rh_iteration_s(it, &few);
+        s_of[k][1] = rh_iteration_s(it, &many);
+        s_of[k][2] = rh_iteration_s(it, &none);
+    }
+    CU_ASSERT(s_of[0][0] < 0.01);
+    CU_ASSERT_DOUBLE_EQUAL(s_of[1][0], s.model->layers_count * 1e-3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(s_of[1][1], s_of[0][1], 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(s_of[1][2], s_of[0][2], 1e-12);
+    close_setting(&s);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {{"newcomers wait for one more", newcomers_wait_for_one_more},
+                                   {"an idle server begins at once", an_idle_server_begins_at_once},
+                                   {"prompts stay whole", prompts_stay_whole},
+                                   {"launching is a floor", launching_is_a_floor},
+                                   {0}};
+    return rh_test_main("ahead", tests);
+}
