@@ -76,6 +76,13 @@ static const struct {
     {"llama-3.2-1b", "frontier:4", "bare", 32, 1024, 0, "tp4,pp2,dp4,zero3"},
     {"llama-3.2-1b", "tpu-v5p", "bare", 64, 1024, 0, "tp1,pp4,dp16,zero1"},
     {"llama-3.2-1b", "tpu-v5p", "bare", 60, 1024, 40, "tp1,cp2,pp2,dp10,zero3"},
+    /* meshes whose pairs of GPUs differ, and with them the groups of a block's ranks */
+    {"llama-3.2-1b", "v100-sxm-32:8x32,nvlink:10GB/s,ib:200Gb/s,nics:8,leaf:4,oversub:2", "lab",
+     256, 64, 0, "tp4,pp2,dp16,cp2,ulysses2,zero1,sp=off"},
+    {"llama-3.2-1b", "v100-sxm-32:8x16,nvlink:10GB/s,ib:100Gb/s,nics:1", "megatron", 256, 64, 0,
+     "tp4,dp32,mb2,zero1,shard8,sp=off"},
+    {"llama-3.2-1b", "v100-sxm-32:8x64,nvlink:10GB/s,ib:400Gb/s,nics:8,leaf:4,oversub:4",
+     "megatron", 1536, 384, 0, "tp8,dp64,mb2,zero1,shard2,sp=off"},
     /* stages cut unevenly */
     {"llama-3.1-8b", "dgx-h200:1", "megatron", 2, 512, 2, "pp2,stages=2-30"},
     {"llama-3.2-1b", "dgx-h100:1", "megatron", 16, 1024, 8, "pp4,dp2,stages=1-1-13-1"},
@@ -445,6 +452,23 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
     }
 }
 
+/* On a mesh NVLinks differ from pair to pair: blocks that its turns bring over one another are in step
+ * all the same, and collectives hold a fifth of a V100's SMs. */
+static void blocks_of_a_mesh_are_in_step(void)
+{
+    static const char *const layouts[] = {"tp4,dp8,mb4,zero2", "tp8,dp4,mb8,zero1",
+                                          "tp8,dp4,mb8,zero2"};
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "aws-p3:4", "megatron", 64, 2048);
+    train_kit_runs_all(&k);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        Ratio ratio = check(&k.c, "mesh", &l);
+        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > 0.99);
+        if (ratio.closed <= 0.99)
+            g_printerr("  %s: %.4f\n", layouts[i], ratio.closed);
+    }
+}
+
 /* Where chunks differ no path of equal ones is the longest: it has to be found at their own prices. And
  * sums of a chunk's gradients slow the slots beside and behind: of paths that are else as long, the one
  * through these counts. */
@@ -481,6 +505,7 @@ int main(void)
             {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
             {"straddling_tensor_groups_are_bounded_within_a_tenth",
              straddling_tensor_groups_are_bounded_within_a_tenth},
+            {"blocks_of_a_mesh_are_in_step", blocks_of_a_mesh_are_in_step},
             {"the_closed_form_follows_the_longest_path", the_closed_form_follows_the_longest_path},
             {"with_nothing_shared_the_graph_is_the_rehearsal",
              with_nothing_shared_the_graph_is_the_rehearsal},

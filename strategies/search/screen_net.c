@@ -127,20 +127,52 @@ static int32_t worst_block(const RhPlatform *p, const RhGrid *g)
     return worst;
 }
 
-/* Blocks of a stage lie alike where they and nodes fit into one another, and no two GPUs are joined
- * otherwise than others. */
-static bool blocks_lie_alike(const RhPlatform *p, const RhGrid *g)
+/* Is the node's mesh the same when GPUs are renumbered, so many on and round, and does every pair of
+ * the first so many have a link of its own? */
+static bool mesh_turns(const RhPlatform *p, int32_t by)
 {
+    int32_t each = p->gpus_per_node;
+    for (int32_t a = 0; a < each; a++)
+        for (int32_t b = 0; b < each; b++) {
+            bool own = a == b || MAX(a, b) >= by || p->mesh.joined[a][b] > 0;
+            if (!own || p->mesh.joined[a][b] != p->mesh.joined[(a + by) % each][(b + by) % each])
+                return false;
+        }
+    return true;
+}
+
+/* On a mesh pairs differ. Blocks of one rank, of whole nodes, or of parts of a node that its turns bring
+ * over one another have collectives that take as long; messages do where all go to other nodes. Groups
+ * that have several GPUs of a node in several blocks may yet end one before the other: they are at one
+ * time in the network where a block's ranks meet in every item, and in the norm before what follows. */
+static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
+{
+    int32_t each = c->platform->gpus_per_node, pp = g->extent[RH_DIM_PP];
+    if (rh_grid_group_size(g, RH_GROUP_SAME_SHARE) > 1)
+        return false;
+    if (rh_grid_block(g) == 1)
+        return pp == 1 || g->stride[RH_DIM_PP] % each == 0;
+    if (!rh_grid_block_is_solid(g) || !rh_grid_block_meets(g))
+        return false;
+    if (g->low[RH_GROUP_DATA] % each == 0)
+        return pp == 1 || g->stride[RH_DIM_PP] % each == 0;
+    return pp == 1 && c->stack->gradient_norm && mesh_turns(c->platform, apart);
+}
+
+/* Blocks of a stage lie alike where they and nodes fit into one another, and are joined alike. */
+static bool blocks_lie_alike(const RhCase *c, const RhGrid *g)
+{
+    const RhPlatform *p = c->platform;
     int32_t apart = rh_grid_block_is_solid(g) ? rh_grid_block(g) : rh_grid_block_stride(g);
     bool fit = p->gpus_per_node % apart == 0 || apart % p->gpus_per_node == 0;
-    return fit && p->mesh.gpus == 0;
+    return fit && (p->mesh.gpus == 0 || mesh_is_alike(c, g, apart));
 }
 
 static void place(RhScreen *s, RhNet *n, const RhGrid *g)
 {
     int32_t pp = g->extent[RH_DIM_PP];
     bool in_node = rh_grid_block_is_solid(g) && n->block <= s->c->platform->gpus_per_node;
-    n->uniform = blocks_lie_alike(s->c->platform, g);
+    n->uniform = blocks_lie_alike(s->c, g);
     int32_t block = n->uniform ? 0 : worst_block(s->c->platform, g);
     bool same = true;
     n->placement = g_new(const RhPlacement *, pp);
