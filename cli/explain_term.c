@@ -356,7 +356,7 @@ static void layer_passes(const RhCase *c, const RhLayout *l, double pass_s[RH_SL
     g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
     g_autoptr(RhItems) items = rh_items_new(l, pieces);
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-        const GArray *tasks = items->pass[rh_pieces_kind(pieces, 0)][pass].tasks;
+        const GArray *tasks = items->pass[rh_layer_item(c->model, 0, true)][pass].tasks;
         pass_s[pass] = 0;
         for (guint i = 0; tasks && i < tasks->len; i++) {
             const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);

@@ -10,6 +10,7 @@
 #include "platforms/facts.h"
 #include "platforms/profile.h"
 #include "strategies/stack_file.h"
+#include "strategies/train/least.h"
 
 /* --- --set --- */
 
@@ -537,6 +538,7 @@ bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **erro
     if (!rh_train_legal(&in->c, &l, error))
         return false;
     *layout = rh_train_canonical(&in->c, &l);
+    rh_train_settle(&in->c, layout);
     return true;
 }
 

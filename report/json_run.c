@@ -2,6 +2,7 @@
 
 #include "report/json_common.h"
 #include "strategies/knobs.h"
+#include "strategies/stages.h"
 
 void rh_put_known(RhJsonWriter *w, const char *key, double value)
 {
@@ -62,11 +63,12 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q)
     put_inputs(w, q);
 }
 
-static void put_stage_layers(RhJsonWriter *w, const char *key, const RhLayout *l)
+static void put_layers(RhJsonWriter *w, const char *key, const RhKnob *knob, const RhLayout *l)
 {
+    const int16_t *layers = rh_stages_of(knob, l);
     rh_json_begin_array(w, key);
-    for (int32_t i = 0; i < l->stage_layers_count; i++)
-        rh_json_put_int(w, NULL, l->stage_layers[i]);
+    for (int32_t i = 0; i < rh_knob_value(knob, l); i++)
+        rh_json_put_int(w, NULL, layers[i]);
     rh_json_end_array(w);
 }
 
@@ -85,7 +87,7 @@ void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *l)
         if (rh_knob_is_silent(knob, l))
             continue;
         if (knob->list)
-            put_stage_layers(w, name, l);
+            put_layers(w, name, knob, l);
         else if (rh_knob_is_switch(knob))
             rh_json_put_bool(w, name, value != 0);
         else if (knob->names)

@@ -93,6 +93,13 @@ RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .example = "recompute=selective",
         .about = "none, selective (attention's core), full (whole layers), or modules as "
                  "layernorm+moe_act; these planned where asked for")
+RH_KNOB(int32_t, again_layers_count, .key = "relayers", .json = "recomputed_layers",
+        .low = RH_AGAIN_LEAST, .list = true, .entries = G_STRUCT_OFFSET(RhLayout, again_layers),
+        .names = again_names, .title = title_again,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "relayers=8x2-4-0",
+        .about =
+            "how many layers of each chunk are recomputed, its first; one number: of all chunks; "
+            "all, or least: as few as fit, planned where asked for")
 RH_KNOB(int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column = RH_COLUMN_VARIES,
         .title = title_offload, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "offload=50",
@@ -133,6 +140,7 @@ RH_KNOB(RhPartition, partition, .key = "partition", .names = partition_names,
             "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "
             "DeepSpeed) or work (FLOPs, the head among them), the heaviest as light as can be")
 RH_KNOB(int32_t, stage_layers_count, .key = "stages", .json = "stage_layers", .list = true,
+        .entries = G_STRUCT_OFFSET(RhLayout, stage_layers), .names = stages_names,
         .title = title_stages, .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "stages=15-16x6-15",
         .about = "layers of each of the pp x vpp chunks, first to last, 16x6 being 16 six times; "

@@ -8,6 +8,8 @@
 #include "strategies/stages.h"
 
 static const char *const partition_names[] = {"even", "parameters", "work", "uniform", NULL};
+static const char *const stages_names[] = {"even", NULL};
+static const char *const again_names[] = {"all", "least", NULL};
 static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const context_names[] = {"ring", "gather", NULL};
@@ -84,6 +86,14 @@ static char *title_recompute(const RhKnob *knob, const RhLayout *l)
     g_autofree char *what = rh_knob_value_text(knob, (int32_t)l->recompute);
     bool some = l->recompute != RH_RECOMPUTE_NONE;
     return g_strdup_printf("%s recompute", some ? what : "no");
+}
+
+static char *title_again(const RhKnob *knob, const RhLayout *l)
+{
+    if (l->again_layers_count == 0)
+        return NULL;
+    g_autofree char *layers = rh_knob_text(knob, l);
+    return g_strdup_printf("of %s layers", layers);
 }
 
 static char *title_offload(const RhKnob *knob, const RhLayout *l)
@@ -421,6 +431,8 @@ char *rh_knob_value_text(const RhKnob *knob, int32_t value)
 {
     if (knob->words && value > knob->high)
         return words_text(knob, value);
+    if (knob->list)
+        return value <= 0 ? g_strdup(knob->names[-value]) : g_strdup_printf("of %d", value);
     return knob->names ? g_strdup(knob->names[value]) : g_strdup_printf("%d", value);
 }
 
@@ -429,7 +441,7 @@ char *rh_knob_text(const RhKnob *knob, const RhLayout *layout)
     int32_t value = rh_knob_value(knob, layout);
     if (rh_knob_is_silent(knob, layout) || value < knob->low)
         return NULL;
-    return knob->list ? rh_stages_text(layout) : rh_knob_value_text(knob, value);
+    return knob->list ? rh_stages_text(knob, layout) : rh_knob_value_text(knob, value);
 }
 
 char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout)
@@ -504,7 +516,7 @@ bool rh_knob_read(const RhKnob *knob, const char *text, RhLayout *layout, size_t
     int64_t value = 0;
     *at = 0;
     if (knob->list)
-        return rh_stages_read(text, layout, at, error);
+        return rh_stages_read(knob, text, layout, at, error);
     if (!(knob->names ? read_name : read_number)(knob, text, &value, error))
         return false;
     rh_knob_store(knob, layout, (int32_t)value);

@@ -37,11 +37,14 @@ typedef struct RhKnob {
     /* Beside these, sums of words: "layernorm+moe_act", the i-th word being bit i; NULL: none. Those of
      * the first values stand for themselves alone. */
     const char *const *words;
-    bool list;    /* stages: the layers of each chunk instead of one value */
-    bool quiet;   /* at its default it is left out of texts and JSON, as by results
+    bool
+        list; /* layers of each chunk instead of one value, which counts them; `names`: what a count
+                       of 0 is called, of -1 */
+    size_t entries; /* of a list: in RhLayout */
+    bool quiet;     /* at its default it is left out of texts and JSON, as by results
                                  that are older than the knob */
-    bool degree;  /* of the grid of ranks: "tp8 pp2" in titles */
-    bool variant; /* layouts that differ in it alone are of one kind */
+    bool degree;    /* of the grid of ranks: "tp8 pp2" in titles */
+    bool variant;   /* layouts that differ in it alone are of one kind */
     /* RhCommon: what is the same whatever its value. A knob that names nothing here is taken to
      * change everything, so that forgetting costs time and is never wrong. */
     uint32_t keeps;

@@ -8,6 +8,7 @@
 
 #include "sim/engine/apart.h"
 #include "strategies/knobs.h"
+#include "strategies/partition.h"
 #include "strategies/search/screen.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -202,6 +203,18 @@ static void draw_stages(gsl_rng *rng, int32_t layers, RhLayout *l)
     l->stage_layers_count = chunks;
 }
 
+/* Of some layouts some layers are recomputed: as many of each chunk, or any numbers of them. */
+static void draw_again(gsl_rng *rng, const RhCase *c, RhLayout *l)
+{
+    int32_t chunks = l->pp * l->vpp, layers[256];
+    if (chunks > 200 || chunks > c->model->layers_count || draw(rng, 3))
+        return;
+    rh_partition_layers(c, l, layers);
+    l->again_layers_count = draw(rng, 2) ? 1 : chunks;
+    for (int32_t g = 0; g < l->again_layers_count; g++)
+        l->again_layers[g] = (int16_t)draw(rng, layers[g] + 1);
+}
+
 static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
 {
     RhLayout l = rh_train_default(c);
@@ -235,6 +248,7 @@ static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
         l.schedule = DRAW(rng, RH_PIPELINE_1F1B, RH_PIPELINE_DUALPIPE_V, RH_PIPELINE_DUALPIPE);
     l.vpp = MAX(l.vpp, rh_pipeline_kind_chunks(l.schedule));
     draw_stages(rng, layers, &l);
+    draw_again(rng, c, &l);
     if (rh_pipeline_of(&l)->splits_backward || rh_pipeline_of(&l)->pairs)
         l.offload = 0;
     l = rh_train_canonical(c, &l);
@@ -377,7 +391,7 @@ static void shared_tables_say_what_own_ones_say(void)
 {
     static const char *const platforms[] = {"dgx-h100:2", "h100-sxm:6x4,nvlink:200GB/s,ib:100Gb/s"};
     int32_t drawn = 0, contexts = 0, kinds = 0, shares = 0, halves = 0, turning = 0, uneven = 0;
-    int32_t offloaded = 0;
+    int32_t offloaded = 0, again = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 22);
     for (size_t i = 0; i < G_N_ELEMENTS(platforms); i++) {
@@ -398,12 +412,14 @@ static void shared_tables_say_what_own_ones_say(void)
             turning += l.schedule == RH_PIPELINE_ZB_V;
             uneven += l.stage_layers_count > 0;
             offloaded += l.offload > 0;
+            again += l.again_layers_count > 0;
         }
     }
     gsl_rng_free(rng);
     CU_ASSERT_TRUE(drawn > RH_TRIES(300, 50) && contexts > RH_TRIES(50, 5));
     CU_ASSERT_TRUE(halves > RH_TRIES(20, 2) && uneven > RH_TRIES(50, 5));
     CU_ASSERT_TRUE(turning > RH_TRIES(20, 1) && offloaded > RH_TRIES(50, 5));
+    CU_ASSERT_TRUE(again > RH_TRIES(50, 5));
     CU_ASSERT_TRUE(kinds > RH_TRIES(20, 2) && shares > RH_TRIES(20, 2));
 }
 

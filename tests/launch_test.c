@@ -171,6 +171,25 @@ static void modules_are_said_as_megatron_names_them(void)
     }
 }
 
+static void layers_that_are_recomputed_are_counted_as_megatron_does(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 16, 4096);
+    check_flags(&k, "tp2,pp4,recompute=full,relayers=3",
+                (const char *const[][2]){{"--recompute-method", "block"},
+                                         {"--recompute-num-layers", "3"},
+                                         {NULL, NULL}});
+    check_flags(&k, "tp2,pp4,recompute=full,relayers=5x4",
+                (const char *const[][2]){{"--recompute-num-layers", "5"}, {NULL, NULL}});
+    static const char *const refused[] = {"tp2,pp4,recompute=full,relayers=4-3-2-1",
+                                          "tp2,pp4,recompute=layernorm,relayers=3"};
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        RhLayout l = train_layout(&k, refused[i]);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_PTR_NULL(rh_launch_new("megatron", &k.c, &l, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
 static void context_kinds_are_said_as_megatron_names_them(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 32768);
@@ -354,6 +373,8 @@ int main(void)
             {"experts_are_said_in_full", experts_are_said_in_full},
             {"every_flag_is_a_flag_of_megatron", every_flag_is_a_flag_of_megatron},
             {"modules_are_said_as_megatron_names_them", modules_are_said_as_megatron_names_them},
+            {"layers_that_are_recomputed_are_counted_as_megatron_does",
+             layers_that_are_recomputed_are_counted_as_megatron_does},
             {"context_kinds_are_said_as_megatron_names_them",
              context_kinds_are_said_as_megatron_names_them},
             {"sharded_layouts_are_launched_with_all_they_need",

@@ -219,6 +219,10 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
         drawn.schedule =
             gsl_rng_uniform_int(rng, 2) ? RH_PIPELINE_DUALPIPE_V : RH_PIPELINE_DUALPIPE;
     }
+    if (gsl_rng_uniform_int(rng, 2) == 0) {
+        drawn.again_layers_count = 1;
+        drawn.again_layers[0] = (int16_t)gsl_rng_uniform_int(rng, 4);
+    }
     if (rh_pipeline_of(&drawn)->splits_backward || rh_pipeline_of(&drawn)->pairs)
         drawn.offload = 0;
     drawn = rh_train_canonical(&k->c, &drawn);
@@ -252,7 +256,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
         {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
         {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}}};
-    int32_t rings = 0, pairs = 0, offloads = 0, drawn[RH_PIPELINE_LAST] = {0};
+    int32_t rings = 0, pairs = 0, offloads = 0, again = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
     for (size_t q = 0; q < G_N_ELEMENTS(questions); q++) {
@@ -270,13 +274,15 @@ static void the_closed_form_is_the_ledgers_peak(void)
             check_layout(&k, &l);
             rings += l.cp > 1;
             offloads += l.offload > 0;
+            again += l.again_layers_count > 0;
             pairs += l.overlap == RH_OVERLAP_PAIRS;
             drawn[l.schedule]++;
         }
     }
     gsl_rng_free(rng);
     gsl_rng_free(asked);
-    CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16 && offloads >= DRAWS);
+    CU_ASSERT_TRUE(rings >= DRAWS / 2 && pairs >= DRAWS / 16 && offloads >= DRAWS &&
+                   again >= DRAWS);
     for (int schedule = RH_PIPELINE_NONE + 1; schedule < RH_PIPELINE_LAST; schedule++)
         CU_ASSERT_TRUE(drawn[schedule] >= DRAWS / 8);
 }

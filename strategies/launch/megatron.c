@@ -139,6 +139,33 @@ static bool say_shard(RhLaunchText *t, GError **error)
     return true;
 }
 
+/* As many of every chunk as of the first; -1: not so. */
+static int32_t again_everywhere(const RhCase *c, const RhLayout *l)
+{
+    int32_t chunks = l->pp * l->vpp, most = 0;
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    rh_partition_layers(c, l, layers);
+    for (int32_t g = 0; g < chunks; g++)
+        most = MAX(most, rh_layout_again(l, g, layers[g]));
+    for (int32_t g = 0; g < chunks; g++)
+        if (rh_layout_again(l, g, layers[g]) != MIN(most, layers[g]))
+            return -1;
+    return most;
+}
+
+/* Counts layers of a chunk, the same of all, and runs them again whole. */
+static bool say_again(RhLaunchText *t, GError **error)
+{
+    const RhLayout *l = t->layout;
+    if (l->again_layers_count == 0)
+        return true;
+    if ((uint32_t)l->recompute != RH_RECOMPUTE_FULL || again_everywhere(t->c, l) < 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-LM recomputes whole layers, as many of every chunk\n"
+                       "help: recompute=full with one number for relayers");
+    return true;
+}
+
 /* Without a list of modules it is core_attn's. */
 static bool say_recompute(RhLaunchText *t, GError **error)
 {
@@ -147,8 +174,11 @@ static bool say_recompute(RhLaunchText *t, GError **error)
     if (modules == RH_RECOMPUTE_NONE)
         return true;
     if (modules == RH_RECOMPUTE_FULL) {
-        rh_launch_say(t, "--recompute-granularity full --recompute-method uniform "
-                         "--recompute-num-layers 1");
+        bool some = t->layout->again_layers_count != 0;
+        rh_launch_say(t,
+                      "--recompute-granularity full --recompute-method %s "
+                      "--recompute-num-layers %d",
+                      some ? "block" : "uniform", some ? again_everywhere(t->c, t->layout) : 1);
         return true;
     }
     g_autoptr(GString) names = g_string_new(NULL);
@@ -192,6 +222,7 @@ static const RhLaunchWord megatron_words[] = {
     {.key = "mb", .flag = "--micro-batch-size"},
     {.key = "zero", .say = say_zero},
     {.key = "shard", .say = say_shard},
+    {.key = "relayers", .say = say_again},
     {.key = "recompute", .say = say_recompute},
     {.key = "schedule", VALUES(schedule_words)},
     {.key = "sp", VALUES(sequence_words)},

@@ -8,18 +8,23 @@
 /* Besides the knobs of a layout. */
 static const char memory_key[] = "memory";
 
-/* A list has no one value. */
+/* A list has no one value, but what it is to be found by. */
+static bool has_values(const RhKnob *knob)
+{
+    return !knob->list || knob->names[1];
+}
+
 static const RhKnob *find_knob(const char *key)
 {
     const RhKnob *knob = rh_knob_find(key, strlen(key));
-    return knob && !knob->list ? knob : NULL;
+    return knob && has_values(knob) ? knob : NULL;
 }
 
 static char *nearest_key(const char *word)
 {
     g_autoptr(GStrvBuilder) keys = g_strv_builder_new();
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (!knob->list)
+        if (has_values(knob))
             g_strv_builder_add(keys, knob->key);
     g_strv_builder_add(keys, memory_key);
     g_auto(GStrv) names = g_strv_builder_end(keys);
@@ -39,6 +44,11 @@ static bool read_value(const RhKnob *knob, const char *text, double *value, GErr
     if (!rh_knob_read(knob, text, &l, &at, error))
         return false;
     *value = rh_knob_value(knob, &l);
+    if (knob->list && *value > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "\"%s=%s\" names layers of a layout, not of all that are tried\n"
+                       "help: %s=%s, or %s",
+                       knob->key, text, knob->key, knob->names[0], knob->names[1]);
     return true;
 }
 

@@ -19,6 +19,7 @@
 #include "strategies/search/room.h"
 #include "strategies/search/screen.h"
 #include "strategies/search/sensitive.h"
+#include "strategies/train/least.h"
 
 #define BATCH       8
 #define ALONE_BATCH 2 /* one entry is looked for */
@@ -107,10 +108,16 @@ static void enter(Funnel *f, int32_t i)
 
 /* Memory of a layout; the work of its slots where it fits. What neither fits nor nearly does is
  * forgotten. */
-static bool screen_one(const RhLayout *l, void *user)
+static bool screen_one(const RhLayout *asked, void *user)
 {
     Funnel *f = user;
     RhTrainMemory m;
+    RhLayout settled = *asked, *l = &settled;
+    if (l->again_layers_count == RH_AGAIN_LEAST)
+        rh_recompute_least(rh_screen_shard(f->screen, l)->pieces, rh_screen_shape(f->screen, l),
+                           f->room.ranked_bytes, l);
+    if (l->recompute != asked->recompute && asked->recompute == RH_RECOMPUTE_SELECTIVE)
+        return !out_of_time(f); /* full recomputation of nothing is the same */
     if (f->plan->legal_count++ % 64 == 0)
         report(f, "fit", f->plan->fit_count, f->plan->legal_count);
     if (rh_screen_memory_within(f->screen, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {

@@ -32,22 +32,21 @@ static void memo_init(RhMemo *memo, RhCommon common, GDestroyNotify value_free)
     memo->mask.v[RH_SCREEN_KEY_GIVEN] = ~0;
 }
 
-/* 0: an even split; else 1 + its place among those that were named. */
-static int32_t uneven_of(RhScreen *s, const RhLayout *l)
+/* 0: nothing is listed; else 1 + the list's place among those that were. */
+static int32_t list_of(RhScreen *s, const int16_t *layers, int32_t listed)
 {
-    guint count = (guint)l->stage_layers_count;
+    guint count = (guint)MAX(listed, 0);
     if (count == 0)
-        return 0;
-    for (guint i = 0; i < s->uneven->len; i++) {
-        const GArray *have = s->uneven->pdata[i];
-        if (have->len == count &&
-            memcmp(have->data, l->stage_layers, count * sizeof(*l->stage_layers)) == 0)
+        return listed;
+    for (guint i = 0; i < s->lists->len; i++) {
+        const GArray *have = s->lists->pdata[i];
+        if (have->len == count && memcmp(have->data, layers, count * sizeof *layers) == 0)
             return (int32_t)i + 1;
     }
-    GArray *added = g_array_new(FALSE, FALSE, sizeof(*l->stage_layers));
-    g_array_append_vals(added, l->stage_layers, count);
-    g_ptr_array_add(s->uneven, added);
-    return (int32_t)s->uneven->len;
+    GArray *added = g_array_new(FALSE, FALSE, sizeof *layers);
+    g_array_append_vals(added, layers, count);
+    g_ptr_array_add(s->lists, added);
+    return (int32_t)s->lists->len;
 }
 
 /* Without what a table is made for besides. */
@@ -58,7 +57,8 @@ static RhScreenKey key_of(RhScreen *s, const RhLayout *l)
 #include "strategies/knob_rows.h"
 #undef RH_KNOB
         0}};
-    key.v[RH_SCREEN_KEY_stage_layers_count] = uneven_of(s, l);
+    key.v[RH_SCREEN_KEY_stage_layers_count] = list_of(s, l->stage_layers, l->stage_layers_count);
+    key.v[RH_SCREEN_KEY_again_layers_count] = list_of(s, l->again_layers, l->again_layers_count);
     return key;
 }
 
@@ -174,7 +174,8 @@ static void add_tables(RhShardCost *s)
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    key->v[RH_SCREEN_KEY_GIVEN] = 8 * schedule->crosses + 4 * schedule->pairs +
+    bool some = l->again_layers_count != 0; /* which layers are recomputed, splits say */
+    key->v[RH_SCREEN_KEY_GIVEN] = 16 * some + 8 * schedule->crosses + 4 * schedule->pairs +
                                   2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
     return found ? found
@@ -208,7 +209,7 @@ static int32_t content_of(RhScreen *s, const RhChunkItems *items)
     kinds[0] = items->embedding;
     kinds[1] = items->head;
     for (int32_t i = 0; i < items->count; i++)
-        kinds[2 + i] = (uint8_t)model->kind_of_layer[items->first + i];
+        kinds[2 + i] = (uint8_t)rh_chunk_layer(model, items, i);
     GBytes *key = g_bytes_new(kinds, (gsize)items->count + 2);
     int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(s->content_of, key));
     if (found > 0) {
@@ -231,10 +232,15 @@ static RhSplit *split_new(RhScreen *screen, const RhLayout *l)
     s->content = g_new(int32_t, s->chunks);
     rh_partition_layers(c, l, s->layers);
     for (int32_t g = 0, layer = 0; g < s->chunks; g++) {
-        s->content[g] =
-            content_of(screen, &(RhChunkItems){layer, s->layers[g], g == 0, g == s->chunks - 1});
-        for (int32_t end = layer + s->layers[g]; layer < end; layer++)
-            s->kinds[g][c->model->kind_of_layer[layer]]++;
+        RhChunkItems items = {.first = layer,
+                              .count = s->layers[g],
+                              .again = rh_layout_again(l, g, s->layers[g]),
+                              .embedding = g == 0,
+                              .head = g == s->chunks - 1};
+        s->content[g] = content_of(screen, &items);
+        for (int32_t i = 0; i < items.count; i++)
+            s->kinds[g][rh_chunk_layer(c->model, &items, i)]++;
+        layer += s->layers[g];
     }
     return s;
 }
@@ -284,7 +290,7 @@ static int item_at(const RhChunkItems *items, const RhModel *model, int pass, in
     int32_t at = (pass == RH_SLOT_FORWARD ? i : last - i) - items->embedding;
     return at < 0               ? RH_ITEM_EMBEDDING
            : at == items->count ? RH_ITEM_HEAD
-                                : model->kind_of_layer[items->first + at];
+                                : rh_chunk_layer(model, items, at);
 }
 
 /* What the lanes still hold when the chunk begins meets its first items, so their order counts. */
@@ -306,8 +312,9 @@ static double chunk_kernels_s(RhShardCost *shard, const RhSplit *split, int32_t 
 {
     const RhItems *items = rh_screen_items(shard);
     double sum = 0;
-    for (int k = 0; k < shard->pieces->c->model->kinds_count; k++)
-        sum += split->kinds[g][k] * rh_item_kernels_s(&items->pass[k][pass]);
+    for (int k = 0; k < RH_ITEM_LAYERS; k++)
+        if (split->kinds[g][k] > 0)
+            sum += split->kinds[g][k] * rh_item_kernels_s(&items->pass[k][pass]);
     if (g == 0)
         sum += rh_item_kernels_s(&items->pass[RH_ITEM_EMBEDDING][pass]);
     if (g == split->chunks - 1)
@@ -537,7 +544,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->content_of =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
     s->contents = g_array_new(FALSE, FALSE, sizeof(RhChunkItems));
-    s->uneven = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+    s->lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->algorithms = g_hash_table_new_full(collective_hash, collective_equal, g_free, NULL);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
@@ -557,7 +564,7 @@ void rh_screen_free(RhScreen *s)
     for (size_t i = 0; i < G_N_ELEMENTS(memos); i++)
         g_hash_table_destroy(memos[i]->table);
     g_ptr_array_unref(s->placements);
-    g_ptr_array_unref(s->uneven);
+    g_ptr_array_unref(s->lists);
     g_hash_table_destroy(s->content_of);
     g_array_unref(s->contents);
     g_hash_table_destroy(s->placement_of);

@@ -145,8 +145,8 @@ typedef struct RhPrices {
 typedef struct {
     int32_t id;
     int32_t chunks;
-    int32_t *layers;                      /* per model chunk */
-    int32_t (*kinds)[RH_LAYER_KINDS_MAX]; /* layers of each kind, per model chunk */
+    int32_t *layers;                  /* per model chunk */
+    int32_t (*kinds)[RH_ITEM_LAYERS]; /* layers of each kind, per model chunk */
     int32_t *content; /* per model chunk: equal where chunks are made of the same items */
 } RhSplit;
 
@@ -264,7 +264,7 @@ struct RhScreen {
     } spans_last;             /* asked for */
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
-    GPtrArray *uneven;        /* GArray* of int16_t: splits that were named */
+    GPtrArray *lists;         /* GArray* of int16_t: layers of chunks that were named; owned */
     GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
     GArray *contents;         /* RhChunkItems: a chunk of each */
     double rooms_bytes;       /* of all rooms that are kept */

@@ -150,7 +150,7 @@ static void add_items(Sum *s, int32_t stage, const RhItems *items, const RhSplit
 {
     for (int32_t c = 0; c < s->l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(s->l), s->l->pp, stage, c);
-        for (int kind = 0; kind < s->screen->c->model->kinds_count; kind++)
+        for (int kind = 0; kind < RH_ITEM_LAYERS; kind++)
             add_item(s, stage, items->pass[kind], s->m * split->kinds[g][kind]);
         if (g == 0)
             add_item(s, stage, items->pass[RH_ITEM_EMBEDDING], s->m);

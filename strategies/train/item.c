@@ -191,7 +191,7 @@ static void block_weight(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
 static void block_again(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
 {
     const char *label = rh_block_name(kind);
-    if (w->layout->recompute == RH_RECOMPUTE_FULL)
+    if (w->replayed)
         return;
     w->phase = RH_PHASE_RECOMPUTE;
     w->summed = false;
@@ -231,7 +231,7 @@ static void layer_forward(RhWeave *w, int kind, bool output)
 
 static void layer_backward(RhWeave *w, int kind)
 {
-    if (w->layout->recompute == RH_RECOMPUTE_FULL) {
+    if (w->replayed) {
         w->phase = RH_PHASE_RECOMPUTE;
         layer_forward(w, kind, false);
         w->phase = RH_PHASE_NONE;
@@ -294,6 +294,12 @@ static void merge_kernels(GArray *tasks, const char *label)
     g_array_set_size(tasks, kept);
 }
 
+/* Is a layer of this kind run again as a whole? */
+static bool is_replayed(const RhPieces *pieces, int item)
+{
+    return item < RH_LAYER_KINDS_MAX && pieces->shard.recompute == RH_RECOMPUTE_FULL;
+}
+
 static RhItemPass weave_whole(const RhLayout *layout, const RhPieces *pieces, int item,
                               RhSlotPass pass)
 {
@@ -301,6 +307,7 @@ static RhItemPass weave_whole(const RhLayout *layout, const RhPieces *pieces, in
                  .pieces = pieces,
                  .tasks = g_array_new(FALSE, FALSE, sizeof(RhItemTask)),
                  .pass = pass,
+                 .replayed = is_replayed(pieces, item),
                  .last = RH_ITEM_ENTRY,
                  .pending = {RH_ITEM_ENTRY},
                  .pending_count = 1,
@@ -332,8 +339,8 @@ static bool sends_tokens(const RhPiece *piece)
 
 static RhItemPass weave(const RhLayout *layout, const RhPieces *pieces, int item, RhSlotPass pass)
 {
-    bool halves = pieces->half && item < RH_LAYER_KINDS_MAX &&
-                  sends_tokens(&pieces->ffn[item].tensor_forward);
+    bool halves =
+        pieces->half && item < RH_ITEM_LAYERS && sends_tokens(&pieces->ffn[item].tensor_forward);
     if (!halves)
         return weave_whole(layout, pieces, item, pass);
     RhItemPass half = weave_whole(layout, pieces->half, item, pass);
@@ -362,7 +369,7 @@ RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
 
 double rh_item_frozen(const RhPieces *pieces, const RhLayout *l, int kind)
 {
-    bool layer = kind < RH_LAYER_KINDS_MAX;
+    bool layer = kind < RH_ITEM_LAYERS;
     RhHeld frozen = layer                       ? pieces->layer_frozen[kind]
                     : kind == RH_ITEM_EMBEDDING ? pieces->embedding.frozen
                                                 : pieces->head.frozen;
@@ -387,7 +394,7 @@ RhActivation rh_item_bytes(const RhPieces *pieces, int kind)
     if (kind == RH_ITEM_HEAD)
         return pieces->head.bytes;
     const RhActivation *mixer = &pieces->mixer[kind].bytes, *ffn = &pieces->ffn[kind].bytes;
-    bool replayed = pieces->shard.recompute == RH_RECOMPUTE_FULL;
+    bool replayed = is_replayed(pieces, kind);
     return (RhActivation){.kept = mixer->kept + ffn->kept,
                           .forward = fmax(mixer->forward, ffn->forward),
                           .backward = replayed ? mixer->backward + ffn->backward
@@ -426,7 +433,9 @@ static void add_pairs(RhItems *items, int32_t kinds_count)
     items->pairs_count = kinds_count;
     for (int f = 0; f < kinds_count; f++)
         for (int b = 0; b < kinds_count; b++)
-            items->pair[f][b] = rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
+            if (items->whole[f].tasks && items->whole[b].tasks)
+                items->pair[f][b] =
+                    rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
 }
 
 RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
@@ -434,14 +443,15 @@ RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
     RhItems *items = g_new0(RhItems, 1);
     bool splits = rh_pipeline_of(layout)->splits_backward;
     for (int item = 0; item < RH_ITEM_KINDS; item++) {
-        if (item < RH_LAYER_KINDS_MAX && item >= pieces->c->model->kinds_count)
+        if (item < RH_ITEM_LAYERS &&
+            (item >= pieces->layers_end || !rh_item_layer(pieces->c->model, item)))
             continue;
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
                 items->pass[item][pass] = weave(layout, pieces, item, (RhSlotPass)pass);
     }
     if (rh_pipeline_of(layout)->pairs)
-        add_pairs(items, pieces->c->model->kinds_count);
+        add_pairs(items, pieces->layers_end);
     return items;
 }
 

@@ -16,10 +16,10 @@
 #define RH_PENDING_MAX (RH_LANE_LAST + 2)
 #define RH_ITEM_ENTRY  (-1) /* as a predecessor: all that the item before left to wait for */
 
-/* Kinds of item: layers by their kind, then the embedding and the head. */
-#define RH_ITEM_EMBEDDING RH_LAYER_KINDS_MAX
-#define RH_ITEM_HEAD      (RH_LAYER_KINDS_MAX + 1)
-#define RH_ITEM_KINDS     (RH_LAYER_KINDS_MAX + 2)
+/* Kinds of item: those of layers (pieces.h), then the embedding and the head. */
+#define RH_ITEM_EMBEDDING RH_ITEM_LAYERS
+#define RH_ITEM_HEAD      (RH_ITEM_LAYERS + 1)
+#define RH_ITEM_KINDS     (RH_ITEM_LAYERS + 2)
 
 /* A kernel (parts run back to back) or a collective. */
 typedef struct {
@@ -58,7 +58,7 @@ typedef struct {
     /* Where the schedule has pairs: a whole backward of an item, and a layer's forward beside one of a
      * layer: [forward][backward], as many as there are kinds of layers; owned. */
     RhItemPass whole[RH_ITEM_KINDS];
-    RhItemPair (*pair)[RH_LAYER_KINDS_MAX];
+    RhItemPair (*pair)[RH_ITEM_LAYERS];
     int32_t pairs_count;
 } RhItems;
 
@@ -115,6 +115,7 @@ typedef struct {
     RhBlock block; /* the one being woven, and its pieces */
     const RhBlockPieces *at;
     RhSlotPass pass;
+    bool replayed;                   /* a layer that is run again as a whole */
     bool summed;                     /* forward: does somebody need the block's output? */
     RhPhase phase;                   /* of what is added; NONE: the slot's own */
     int32_t last;                    /* last kernel, or ENTRY */

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "strategies/exchanger.h"
 #include "strategies/knobs.h"
+#include "strategies/partition.h"
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
@@ -47,6 +48,15 @@ static bool has_shared_expert(const RhModel *model)
     return some;
 }
 
+/* Layers that are run again are named, and are none. */
+static bool recomputes_nothing(const RhLayout *l)
+{
+    bool none = l->again_layers_count > 0;
+    for (int32_t i = 0; i < l->again_layers_count; i++)
+        none &= l->again_layers[i] == 0;
+    return none;
+}
+
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
 {
     RhLayout l = *layout;
@@ -78,6 +88,10 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
         l.schedule = RH_PIPELINE_1F1B;
     if (l.recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
         l.recompute = RH_RECOMPUTE_NONE; /* nothing of steps is selected */
+    if (recomputes_nothing(&l))
+        l.recompute = RH_RECOMPUTE_NONE;
+    if (l.recompute == RH_RECOMPUTE_NONE)
+        l.again_layers_count = 0;
     if (l.stage_layers_count > 0)
         l.partition = RH_PARTITION_EVEN;
     if (l.pp == 1 || l.dp == 1)
@@ -233,10 +247,32 @@ static char *modules_text(uint32_t modules)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
+static bool again_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int32_t chunks = l->pp * l->vpp, count = l->again_layers_count;
+    if (count <= 1)
+        return true;
+    if (count != chunks)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "relayers names %d chunks; the layout has %d\nhelp: one number is for all chunks",
+            count, chunks);
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    rh_partition_layers(c, l, layers);
+    for (int32_t g = 0; g < chunks; g++)
+        if (l->again_layers[g] > layers[g])
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "relayers: %d layers of chunk %d are recomputed, and it has %d",
+                           l->again_layers[g], g, layers[g]);
+    return true;
+}
+
 /* Selective and full are legal for any model, and say nothing where there is nothing to run again. */
 static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     uint32_t asked = (uint32_t)l->recompute;
+    if (!again_legal(c, l, error))
+        return false;
     if (asked < RH_RECOMPUTE_LAST)
         return true;
     uint32_t have = modules_of(c->model);

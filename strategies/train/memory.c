@@ -42,7 +42,7 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool s
     double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
     rh_held_add(&m->states.params, &params);
     m->states.frozen += frozen;
-    m->states.linear += kind < RH_LAYER_KINDS_MAX ? rh_held_sum(&params) + frozen : 0;
+    m->states.linear += kind < RH_ITEM_LAYERS ? rh_held_sum(&params) + frozen : 0;
     keep_largest(&m->largest_params, &params);
     m->largest_away_bytes = fmax(m->largest_away_bytes, away);
     m->kept.host += away;
@@ -62,7 +62,7 @@ RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const R
     if (items->embedding)
         add_item(pieces, l, RH_ITEM_EMBEDDING, true, &m);
     for (int32_t i = 0; i < items->count; i++)
-        add_item(pieces, l, rh_pieces_kind(pieces, items->first + i),
+        add_item(pieces, l, rh_chunk_layer(pieces->c->model, items, i),
                  items->head && i + 1 == items->count, &m);
     if (items->head)
         add_item(pieces, l, RH_ITEM_HEAD, true, &m);
@@ -76,8 +76,12 @@ RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *l)
     g_autofree int32_t *layers = g_new(int32_t, chunks);
     rh_partition_layers(pieces->c, l, layers);
     for (int32_t g = 0, layer = 0; g < chunks; layer += layers[g++])
-        all[g] =
-            rh_chunk_memory(pieces, l, &(RhChunkItems){layer, layers[g], g == 0, g == chunks - 1});
+        all[g] = rh_chunk_memory(pieces, l,
+                                 &(RhChunkItems){.first = layer,
+                                                 .count = layers[g],
+                                                 .again = rh_layout_again(l, g, layers[g]),
+                                                 .embedding = g == 0,
+                                                 .head = g == chunks - 1});
     return all;
 }
 
@@ -124,7 +128,7 @@ int32_t rh_chunk_kinds(const RhPieces *pieces, const RhChunkItems *items, int *k
     if (items->embedding)
         kinds[count++] = RH_ITEM_EMBEDDING;
     for (int32_t i = 0; i < items->count; i++)
-        kinds[count++] = rh_pieces_kind(pieces, items->first + i);
+        kinds[count++] = rh_chunk_layer(pieces->c->model, items, i);
     if (items->head)
         kinds[count++] = RH_ITEM_HEAD;
     return count;

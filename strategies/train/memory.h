@@ -18,8 +18,14 @@ typedef struct {
  * behind. */
 typedef struct {
     int32_t first, count;
+    int32_t again; /* of these, that are recomputed: the first ones */
     bool embedding, head;
 } RhChunkItems;
+/* The kind of its layer i. */
+static inline int rh_chunk_layer(const RhModel *model, const RhChunkItems *items, int32_t i)
+{
+    return rh_layer_item(model, items->first + i, i < items->again);
+}
 
 /* One chunk of the model on one rank. */
 typedef struct {

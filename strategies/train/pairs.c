@@ -73,7 +73,7 @@ static int32_t next_place(const RhPairWalk *w, int which)
 
 static bool at_layer(const RhPairWalk *w, int which)
 {
-    return has_next(w, which) && w->kinds[which][next_place(w, which)] < RH_LAYER_KINDS_MAX;
+    return has_next(w, which) && w->kinds[which][next_place(w, which)] < RH_ITEM_LAYERS;
 }
 
 /* The embedding of a forward, the head of a backward. */

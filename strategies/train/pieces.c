@@ -5,6 +5,7 @@
 
 typedef struct {
     const RhPieces *pieces;
+    const RhShard *shard; /* the pieces', or that of layers of which nothing is recomputed */
     const RhLayerKind *kind;
     RhBlock block;
 } BlockOf;
@@ -87,8 +88,8 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
     RhPass passes[] = {also, pass};
     for (size_t i = 0; i < G_N_ELEMENTS(passes); i++)
         if (passes[i] != RH_PASS_NONE)
-            rh_block_pass(c->model, of->kind, of->block, part, passes[i], &of->pieces->shard,
-                          piece.kernels, exchanges);
+            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard, piece.kernels,
+                          exchanges);
     for (guint i = 0; i < piece.kernels->len; i++)
         piece.seconds += rh_piece_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
     if (exchanges->len > 0)
@@ -96,45 +97,46 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
     return piece;
 }
 
-static RhBlockPieces block_sized(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block)
+static RhBlockPieces block_sized(const BlockOf *of)
 {
-    RhParams params = rh_block_params(pieces->c->model, kind, block, &pieces->shard);
+    const RhModel *model = of->pieces->c->model;
+    const RhLayerKind *kind = of->kind;
+    RhBlock block = of->block;
+    RhParams params = rh_block_params(model, kind, block, of->shard);
     RhHeld weights = {{params.sharded + params.replicated, params.experts}};
-    bool frozen = pieces->shard.lora.rank > 0;
-    double adapters = rh_block_adapter_params(pieces->c->model, kind, block, &pieces->shard);
-    bool whole = rh_block_takes_whole(pieces->c->model, kind, block, &pieces->shard);
+    bool frozen = of->shard->lora.rank > 0;
+    double adapters = rh_block_adapter_params(model, kind, block, of->shard);
+    bool whole = rh_block_takes_whole(model, kind, block, of->shard);
     return (RhBlockPieces){
         .params = frozen ? (RhHeld){{adapters}} : weights,
         .frozen = frozen ? weights : (RhHeld){{0}},
         .whole_params = params.replicated,
-        .bytes = rh_block_activation_bytes(pieces->c->model, kind, block, &pieces->shard),
-        .gathered_bytes =
-            whole ? rh_block_gathered_bytes(pieces->c->model, kind, block, &pieces->shard) : 0,
-        .boundary_bytes = whole ? rh_boundary_bytes(pieces->c->model, &pieces->shard) : 0,
+        .bytes = rh_block_activation_bytes(model, kind, block, of->shard),
+        .gathered_bytes = whole ? rh_block_gathered_bytes(model, kind, block, of->shard) : 0,
+        .boundary_bytes = whole ? rh_boundary_bytes(model, of->shard) : 0,
     };
 }
 
 /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with the data
  * pass. */
-static void add_kernels(const RhPieces *pieces, const RhLayerKind *kind, RhBlock block,
-                        RhBlockPieces *b)
+static void add_kernels(const BlockOf *of, RhBlockPieces *b)
 {
-    BlockOf of = {pieces, kind, block};
-    RhRecompute modules = pieces->shard.recompute;
-    bool some = kind != NULL && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
-    bool from_input = rh_block_replays_whole(pieces->c->model, kind, block, &pieces->shard);
+    bool layer = of->kind != NULL;
+    RhRecompute modules = of->shard->recompute;
+    bool some = layer && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
+    bool from_input = rh_block_replays_whole(of->pieces->c->model, of->kind, of->block, of->shard);
     RhPass replay = some ? RH_PASS_RECOMPUTE_SELECTIVE : RH_PASS_NONE;
-    bool full = kind != NULL && modules == RH_RECOMPUTE_FULL;
+    bool full = layer && modules == RH_RECOMPUTE_FULL;
     RhPass outer = full ? RH_PASS_RECOMPUTE_FULL : from_input ? replay : RH_PASS_NONE;
     RhPass inner = from_input ? RH_PASS_NONE : replay;
-    b->sequence_forward = piece_new(&of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE);
-    b->tensor_forward = piece_new(&of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE);
-    b->sequence_again = piece_new(&of, RH_PART_SEQUENCE, replay, RH_PASS_NONE);
-    b->tensor_again = piece_new(&of, RH_PART_TENSOR, outer, RH_PASS_NONE);
-    b->data = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner);
-    b->weight = piece_new(&of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE);
+    b->sequence_forward = piece_new(of, RH_PART_SEQUENCE, RH_PASS_FORWARD, RH_PASS_NONE);
+    b->tensor_forward = piece_new(of, RH_PART_TENSOR, RH_PASS_FORWARD, RH_PASS_NONE);
+    b->sequence_again = piece_new(of, RH_PART_SEQUENCE, replay, RH_PASS_NONE);
+    b->tensor_again = piece_new(of, RH_PART_TENSOR, outer, RH_PASS_NONE);
+    b->data = piece_new(of, RH_PART_TENSOR, RH_PASS_BACKWARD_DATA, inner);
+    b->weight = piece_new(of, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT, RH_PASS_NONE);
     b->sequence_backward =
-        piece_new(&of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
+        piece_new(of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
 }
 
 /* A sequence-parallel rank sends its own tokens. */
@@ -155,7 +157,7 @@ static void add_messages(RhPieces *p)
 
 double rh_pieces_message_bytes(const RhPieces *p, int32_t layer)
 {
-    return layer > 0 ? p->output_bytes[rh_pieces_kind(p, layer - 1)] : p->first_bytes;
+    return layer > 0 ? p->output_bytes[p->c->model->kind_of_layer[layer - 1]] : p->first_bytes;
 }
 
 double *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t chunks)
@@ -177,6 +179,32 @@ static void set_pace(RhShard *shard)
         return;
     shard->once_nvlink_frac = kernels->dispatch.peer_frac.value;
     shard->once_nic_frac = kernels->dispatch.nic_frac.value;
+}
+
+/* Of layers of which nothing is recomputed. */
+static RhShard kept_shard(const RhPieces *p)
+{
+    RhShard kept = p->shard;
+    kept.recompute = RH_RECOMPUTE_NONE;
+    return kept;
+}
+
+static const RhShard *layer_shard(const RhPieces *p, const RhShard *kept, int item)
+{
+    return item < RH_LAYER_KINDS_MAX ? &p->shard : kept;
+}
+
+static void size_layer(RhPieces *p, const RhShard *shard, int item)
+{
+    const RhLayerKind *kind = rh_item_layer(p->c->model, item);
+    if (!kind)
+        return;
+    p->mixer[item] = block_sized(&(BlockOf){p, shard, kind, RH_BLOCK_MIXER});
+    p->ffn[item] = block_sized(&(BlockOf){p, shard, kind, RH_BLOCK_FFN});
+    p->layer_params[item] = p->mixer[item].params;
+    rh_held_add(&p->layer_params[item], &p->ffn[item].params);
+    p->layer_frozen[item] = p->mixer[item].frozen;
+    rh_held_add(&p->layer_frozen[item], &p->ffn[item].frozen);
 }
 
 static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
@@ -213,19 +241,16 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .fused_norms = c->stack->fused_norms,
         .fused_softmax = c->stack->fused_softmax,
         .fused_elementwise = c->stack->fused_elementwise};
-    p->mixer = g_new(RhBlockPieces, 2 * c->model->kinds_count);
-    p->ffn = p->mixer + c->model->kinds_count;
+    p->layers_end =
+        (layout->again_layers_count != 0 ? RH_LAYER_KINDS_MAX : 0) + c->model->kinds_count;
+    p->mixer = g_new0(RhBlockPieces, 2 * p->layers_end);
+    p->ffn = p->mixer + p->layers_end;
     set_pace(&p->shard);
-    for (int k = 0; k < c->model->kinds_count; k++) {
-        p->mixer[k] = block_sized(p, &c->model->kinds[k], RH_BLOCK_MIXER);
-        p->ffn[k] = block_sized(p, &c->model->kinds[k], RH_BLOCK_FFN);
-        p->layer_params[k] = p->mixer[k].params;
-        rh_held_add(&p->layer_params[k], &p->ffn[k].params);
-        p->layer_frozen[k] = p->mixer[k].frozen;
-        rh_held_add(&p->layer_frozen[k], &p->ffn[k].frozen);
-    }
-    p->embedding = block_sized(p, NULL, RH_BLOCK_EMBEDDING);
-    p->head = block_sized(p, NULL, RH_BLOCK_HEAD);
+    RhShard kept = kept_shard(p);
+    for (int k = 0; k < p->layers_end; k++)
+        size_layer(p, layer_shard(p, &kept, k), k);
+    p->embedding = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING});
+    p->head = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD});
     add_messages(p);
     return p;
 }
@@ -240,13 +265,17 @@ RhPieces *rh_pieces_sized_new(const RhCase *c, const RhLayout *layout)
 
 void rh_pieces_add_kernels(RhPieces *p)
 {
-    const RhModel *model = p->c->model;
-    for (int k = 0; k < model->kinds_count; k++) {
-        add_kernels(p, &model->kinds[k], RH_BLOCK_MIXER, &p->mixer[k]);
-        add_kernels(p, &model->kinds[k], RH_BLOCK_FFN, &p->ffn[k]);
+    RhShard kept = kept_shard(p);
+    for (int k = 0; k < p->layers_end; k++) {
+        const RhLayerKind *kind = rh_item_layer(p->c->model, k);
+        const RhShard *shard = layer_shard(p, &kept, k);
+        if (!kind)
+            continue;
+        add_kernels(&(BlockOf){p, shard, kind, RH_BLOCK_MIXER}, &p->mixer[k]);
+        add_kernels(&(BlockOf){p, shard, kind, RH_BLOCK_FFN}, &p->ffn[k]);
     }
-    add_kernels(p, NULL, RH_BLOCK_EMBEDDING, &p->embedding);
-    add_kernels(p, NULL, RH_BLOCK_HEAD, &p->head);
+    add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING}, &p->embedding);
+    add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD}, &p->head);
     if (p->half)
         rh_pieces_add_kernels(p->half);
 }

@@ -37,15 +37,20 @@ typedef struct {
     double gathered_bytes, boundary_bytes;
 } RhBlockPieces;
 
+/* Layers as items: by their kind, and those of each kind once more of which nothing is recomputed,
+ * where a layout recomputes some layers alone. */
+#define RH_ITEM_LAYERS (2 * RH_LAYER_KINDS_MAX)
+
 typedef struct RhPieces {
     const RhCase *c;
     RhShard shard;
-    RhBlockPieces *mixer, *ffn; /* per kind of layer; owned */
+    int32_t layers_end;         /* one behind the last kind of layers as items */
+    RhBlockPieces *mixer, *ffn; /* per kind of layers as items; owned */
     RhBlockPieces embedding, head;
     /* What one rank sends to the next stage: behind a layer of each kind, behind the embedding; the
      * least of these */
     double output_bytes[RH_LAYER_KINDS_MAX], first_bytes, least_message_bytes;
-    RhHeld layer_params[RH_LAYER_KINDS_MAX], layer_frozen[RH_LAYER_KINDS_MAX];
+    RhHeld layer_params[RH_ITEM_LAYERS], layer_frozen[RH_ITEM_LAYERS];
     struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
 } RhPieces;
 
@@ -75,7 +80,14 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhSt
 /* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */
 double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel);
 
-static inline int rh_pieces_kind(const RhPieces *pieces, int32_t layer)
+/* Of the model's layer as an item. */
+static inline int rh_layer_item(const RhModel *model, int32_t layer, bool recomputed)
 {
-    return pieces->c->model->kind_of_layer[layer];
+    return model->kind_of_layer[layer] + (recomputed ? 0 : RH_LAYER_KINDS_MAX);
+}
+/* Its blocks' row of the model's kinds; NULL where the model has no such. */
+static inline const RhLayerKind *rh_item_layer(const RhModel *model, int item)
+{
+    int kind = item % RH_LAYER_KINDS_MAX;
+    return kind < model->kinds_count ? &model->kinds[kind] : NULL;
 }

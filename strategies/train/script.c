@@ -31,12 +31,14 @@ static void list_items(RhScript *s)
     for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
         if (rh_pipeline_stage(rh_pipeline_of(l), l->pp, g) != s->stage)
             continue;
+        int32_t again = rh_layout_again(l, g, layers[g]);
         bool head = g == l->pp * l->vpp - 1;
         s->chunk_items[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
             add_item(s, RH_ITEM_EMBEDDING, -1, true);
         for (int32_t i = layer; i < layer + layers[g]; i++)
-            add_item(s, rh_pieces_kind(s->pieces, i), i, head && i + 1 == layer + layers[g]);
+            add_item(s, rh_layer_item(s->pieces->c->model, i, i - layer < again), i,
+                     head && i + 1 == layer + layers[g]);
         if (head)
             add_item(s, RH_ITEM_HEAD, -1, true);
     }

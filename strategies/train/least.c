@@ -1,0 +1,97 @@
+#include "strategies/train/least.h"
+
+#include <string.h>
+
+#include "strategies/partition.h"
+
+/* A stage whose chunks' first layers are recomputed, as many in each. */
+typedef struct {
+    const RhPieces *pieces;
+    const RhShape *shape;
+    const RhLayout *l;
+    RhChunkMemory *chunks;      /* per model chunk, at first with all layers recomputed */
+    const RhChunkMemory **each; /* where they are */
+    double most_bytes;          /* of the first device */
+} Least;
+
+/* The chunks of a stage with so many of their layers recomputed. */
+static void recompute(const Least *a, int32_t stage, int32_t again)
+{
+    for (int32_t c = 0; c < a->l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(a->l), a->l->pp, stage, c);
+        RhChunkItems items = a->chunks[g].items;
+        items.again = MIN(again, items.count);
+        a->chunks[g] = rh_chunk_memory(a->pieces, a->l, &items);
+    }
+}
+
+static bool fits(const Least *a, int32_t stage, int32_t again)
+{
+    const RhCase *c = a->pieces->c;
+    recompute(a, stage, again);
+    g_autofree RhStageHeld *held = rh_stage_held_new(a->each, a->l);
+    RhInFlight peak = rh_stage_peak(a->pieces, a->each, a->shape, stage);
+    RhTrainMemory m = rh_train_memory_of_stage(a->pieces, held, &peak, a->l, stage);
+    double room = rh_train_stage_capacity(c, a->l, stage) / rh_train_memory_capacity(c);
+    return m.peak_bytes <= a->most_bytes * room;
+}
+
+static int32_t most_layers(const Least *a, int32_t stage)
+{
+    int32_t most = 0;
+    for (int32_t c = 0; c < a->l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(a->l), a->l->pp, stage, c);
+        most = MAX(most, a->chunks[g].items.count);
+    }
+    return most;
+}
+
+/* A layer that is recomputed keeps less and needs more while it runs: more of them are lighter, but
+ * that the first of them may bring what runs again on top. All, where none is few enough. */
+static void settle_stage(const Least *a, int32_t stage)
+{
+    int32_t low = 0, high = most_layers(a, stage);
+    if (fits(a, stage, 0))
+        return;
+    while (high - low > 1) {
+        int32_t middle = low + (high - low) / 2;
+        if (fits(a, stage, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    recompute(a, stage, high);
+}
+
+void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double most_bytes,
+                        RhLayout *l)
+{
+    int32_t chunks = l->pp * l->vpp, again = 0, layers = 0;
+    l->again_layers_count = 0;
+    if (chunks > (int32_t)G_N_ELEMENTS(l->again_layers))
+        return;
+    g_autofree RhChunkMemory *all = rh_chunk_memory_new(pieces, l);
+    g_autofree const RhChunkMemory **each = rh_chunks_each(all, l);
+    Least a = {pieces, shape, l, all, each, most_bytes};
+    for (int32_t stage = 0; stage < l->pp; stage++)
+        settle_stage(&a, stage);
+    memset(l->again_layers, 0, sizeof l->again_layers);
+    for (int32_t g = 0; g < chunks; g++) {
+        l->again_layers[g] = (int16_t)all[g].items.again;
+        again += all[g].items.again;
+        layers += all[g].items.count;
+    }
+    if (again == 0)
+        l->recompute = RH_RECOMPUTE_NONE;
+    l->again_layers_count = again == 0 || again == layers ? 0 : chunks;
+}
+
+void rh_train_settle(const RhCase *c, RhLayout *l)
+{
+    if (l->again_layers_count != RH_AGAIN_LEAST)
+        return;
+    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, l);
+    g_autoptr(RhShape) shape =
+        rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, (int32_t)rh_train_microbatches(c, l));
+    rh_recompute_least(pieces, shape, rh_train_memory_capacity(c), l);
+}

@@ -1,0 +1,13 @@
+#pragma once
+/* How few layers a stage may recompute and still fit: earlier stages hold more micro-batches and
+ * recompute more (Megatron-LM's --recompute-method block, chosen stage by stage). */
+#include "strategies/train/memory.h"
+
+/* Of a layout that leaves it open (RH_AGAIN_LEAST): of every stage as few layers of each chunk, the first
+ * ones, as need no more than so many bytes of the platform's first device, and as large a part of other
+ * devices; all where that is still too much. Where that is none at all, nothing is recomputed. `pieces`
+ * are the layout's. */
+void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double most_bytes,
+                        RhLayout *layout);
+/* The same, of all that devices have; no effect on any other layout. */
+void rh_train_settle(const RhCase *c, RhLayout *layout);
