@@ -58,6 +58,7 @@ typedef struct {
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
     RhFact attention_s_half;        /* sequence at which attention reaches half of that rate */
     RhFact attention_d_half;        /* head size at which it reaches half of the rate at infinity */
+    RhFact scan_frac;               /* of its roof that a scan's kernel reaches; 0: all of it */
     RhFact memory_peak_frac;        /* of HBM peak, large streaming kernels */
     RhFact memory_bytes_half;       /* size at which a streaming kernel reaches half of that */
     RhFact sustained_clock_frac;    /* sustained over boost clock in long runs (power) */

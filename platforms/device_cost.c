@@ -8,7 +8,8 @@
  *            correction, where the device has one
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
  *            tiles; or its bytes
- * SCAN       flops at attention's rate, of long sequences; or its bytes
+ * SCAN       flops at attention's rate, of long sequences, or its bytes; over scan_frac, but for
+ *            one token of each sequence
  * others     (bytes + bytes_half) / rate
  * and never less than kernel_floor. Where surfaces of measured times are used, they take the place
  * of the first three (platforms/surface.h). */
@@ -94,12 +95,15 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     p->memory_s = k->bytes * r->stream_s_per_byte;
 }
 
-/* Assumed: no table of scans took part in a fit. Their products are on tiles of a chunk, inside a
- * kernel that streams keys and values, as those of fused attention are, so they attain its rate. */
+/* The roof is assumed to be that of fused attention, whose products are on tiles, too, inside a kernel
+ * that streams keys and values. What of it the kernels of a chunked scan reach was measured. */
 static void cost_scan(const RhDevice *d, const RhKernel *k, Parts *p)
 {
-    p->compute_s = k->flops * d->rates.attention_s_per_flop[k->dtype];
-    p->memory_s = (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
+    double reached = d->curves.scan_frac.value;
+    double roofs = k->m > 1 && reached > 0 ? 1 / reached : 1;
+    p->compute_s = roofs * k->flops * d->rates.attention_s_per_flop[k->dtype];
+    p->memory_s =
+        roofs * (k->bytes + d->curves.memory_bytes_half.value) * d->rates.stream_s_per_byte;
 }
 
 static inline void cost_parts(const RhDevice *d, const RhKernel *k, Parts *p)
@@ -184,7 +188,8 @@ bool rh_kernel_computes(const RhDevice *device, const RhKernel *kernel)
 static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts *p)
 {
     if (k->cls == RH_KERNEL_SCAN)
-        return g_strdup_printf("assumed: at attention's rate, attention_peak_frac (%s)",
+        return g_strdup_printf("%.3g of attention's rate, attention_peak_frac (%s)",
+                               d->curves.scan_frac.value > 0 ? d->curves.scan_frac.value : 1,
                                d->curves.attention_peak_frac.source);
     if (k->cls != RH_KERNEL_GEMM)
         return g_strdup_printf("attention_peak_frac, attention_s_half (%s), sustained_clock_frac",

@@ -103,6 +103,7 @@ static const RhFactRow rows[] = {
       curves.attention_s_half),
     D("device.attention.d_half", "attention.d_half", NEEDED, COUNT, halves,
       curves.attention_d_half),
+    D("device.scan", "scan.peak", OPTIONAL, FRAC, shares, curves.scan_frac),
     D("device.memory", "memory.peak", NEEDED, FRAC, shares, curves.memory_peak_frac),
     D("device.memory.bytes_half", "memory.bytes_half", NEEDED, BYTES, sizes,
       curves.memory_bytes_half),

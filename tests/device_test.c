@@ -196,6 +196,20 @@ static void streaming_kernels_reach_half_rate_at_bytes_half(void)
     }
 }
 
+static void scans_reach_a_part_of_their_roof(void)
+{
+    g_autoptr(RhDevice) d = toy();
+    RhKernel bytes = {.cls = RH_KERNEL_SCAN, .m = 4096, .bytes = 1e9}, flops = bytes, token = bytes;
+    flops.flops = 1e13;
+    token.m = 1;
+    double bytes_s = rh_kernel_time_s(d, &bytes), flops_s = rh_kernel_time_s(d, &flops);
+    CU_ASSERT_TRUE(flops_s > bytes_s);
+    d->curves.scan_frac.value = 0.25;
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &bytes), 4 * bytes_s, 1e-12);
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &flops), 4 * flops_s, 1e-12);
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &token), bytes_s, 1e-12);
+}
+
 static void the_clock_slows_compute_and_not_memory(void)
 {
     g_autoptr(RhDevice) d = toy();
@@ -470,6 +484,7 @@ int main(void)
                                       TEST(values_may_have_another_head_size_than_keys),
                                       TEST(few_heads_leave_sms_idle),
                                       TEST(streaming_kernels_reach_half_rate_at_bytes_half),
+                                      TEST(scans_reach_a_part_of_their_roof),
                                       TEST(the_clock_slows_compute_and_not_memory),
                                       TEST(a_device_without_fp8_runs_it_as_bf16),
                                       TEST(explanations_add_up_to_the_time),
