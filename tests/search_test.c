@@ -211,7 +211,8 @@ static void a_deadline_holds_in_every_stage(void)
     } jobs[] = {{"llama-3.1-405b", "lab-2x4", "lab", 9512, 60},
                 {"gpt-1t", "selene:3", "megatron-2021", 2304, 1},
                 {"llama-3.1-405b", "dgx-h100:2", "megatron", 128, 8192},
-                {"llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192}};
+                {"llama-3.1-70b", "dgx-h100:8", "megatron", 512, 8192},
+                {"deepseek-v3", "hgx-h800:256", "megatron", 15360, 4096}};
     for (size_t i = 0; i < G_N_ELEMENTS(jobs); i++) {
         g_auto(TrainKit) k = train_kit(jobs[i].model, jobs[i].platform, jobs[i].stack,
                                        jobs[i].global_batch, jobs[i].sequence);

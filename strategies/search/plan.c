@@ -27,6 +27,7 @@
 #define QUICK_TASKS_MAX 2e6
 /* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
 #define SEARCH_TASKS_MAX 1.2e7
+#define SEARCH_FRAC      0.97 /* of the time there is: in the rest go the tables, half a GB of them */
 
 /* One search over some of the layouts. */
 typedef struct {
@@ -545,7 +546,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     RhPlanOptions o = *options;
     o.top = o.top > 0 ? o.top : 5;
     o.risk_frac = o.risk_frac > 0 ? o.risk_frac : RH_RISK_FRAC;
-    RhDeadline deadline = rh_deadline_in(o.timeout_s);
+    RhDeadline deadline = rh_deadline_in(SEARCH_FRAC * o.timeout_s);
     gint64 started_us = g_get_monotonic_time();
     g_autoptr(RhPlan) plan = rh_plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
