@@ -211,6 +211,55 @@ static void expected_parts_are_those_of_every_choice(void)
 }
 
 /* A program of 32 ranks, all in one group: 8 on each of 4 nodes. */
+/* --- Chance --- */
+
+/* The first `count` of `all` in an order drawn anew, for the rest of this file's draws. */
+static void draw_some(GRand *rand, int32_t *numbers, int32_t all, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) {
+        int32_t other = g_rand_int_range(rand, i, all), kept = numbers[i];
+        numbers[i] = numbers[other];
+        numbers[other] = kept;
+    }
+}
+
+static int32_t busiest_of(GRand *rand, const RhRouting *r, int32_t parts, int32_t tokens)
+{
+    int32_t groups[8], experts[64], of[64] = {0}, most = 0, size = r->experts / r->groups;
+    for (int32_t i = 0; i < r->groups; i++)
+        groups[i] = i;
+    for (int32_t t = 0; t < tokens; t++) {
+        draw_some(rand, groups, r->groups, r->groups_chosen);
+        for (int32_t i = 0; i < r->groups_chosen * size; i++)
+            experts[i] = groups[i / size] * size + i % size;
+        draw_some(rand, experts, r->groups_chosen * size, r->chosen);
+        for (int32_t i = 0; i < r->chosen; i++)
+            of[experts[i] / (r->experts / parts)]++;
+    }
+    for (int32_t p = 0; p < parts; p++)
+        most = MAX(most, of[p]);
+    return most;
+}
+
+/* Where a token's experts are within groups: drawn 4,000 times over, the busiest rank has as much as told. */
+static void chance_is_as_drawn(void)
+{
+    static const RhRouting r = {64, 8, 8, 4, 0, 0}, free = {64, 8, 1, 1, 0, 0};
+    static const int32_t parts[] = {2, 4, 8, 16}, tokens[] = {8, 64};
+    GRand *rand = g_rand_new_with_seed(7);
+    for (size_t p = 0; p < G_N_ELEMENTS(parts); p++)
+        for (size_t t = 0; t < G_N_ELEMENTS(tokens); t++) {
+            double sum = 0, mean = tokens[t] * 8.0 / parts[p];
+            for (int i = 0; i < 4000; i++)
+                sum += busiest_of(rand, &r, parts[p], tokens[t]);
+            double told = rh_routing_busiest(&r, parts[p], tokens[t]);
+            RH_CHECK_CLOSE(told, sum / 4000 / mean, 0.05);
+            CU_ASSERT_EQUAL(rh_routing_busiest(&free, parts[p], tokens[t]), 1);
+        }
+    CU_ASSERT_EQUAL(rh_routing_busiest(&r, 1, 64), 1);
+    g_rand_free(rand);
+}
+
 static RhProgram *routed(RhAlgo algo, double bytes, const RhRouting *routing)
 {
     RhProgram *p = kit_one_collective(32, 32, 1, RH_OP_ALL_TO_ALL, algo, bytes);
@@ -407,6 +456,7 @@ int main(void)
             {"goal_sends_what_is_not_nothing", goal_sends_what_is_not_nothing},
             {"wrong_volumes_are_refused", wrong_volumes_are_refused},
             {"expected_parts_are_those_of_every_choice", expected_parts_are_those_of_every_choice},
+            {"chance_is_as_drawn", chance_is_as_drawn},
             {"nodes_are_sent_a_token_once", nodes_are_sent_a_token_once},
             {"tokens_take_the_quicker_way", tokens_take_the_quicker_way},
             {"kernels_have_a_pace_of_their_own", kernels_have_a_pace_of_their_own},

@@ -100,6 +100,8 @@ typedef struct {
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     /* That packed samples are made of, which do not see one another; NULL: a sample is one. */
     const RhDocuments *documents;
+    bool
+        by_chance; /* where routing keeps tokens within groups of experts, count the rank that most fall to */
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
     /* Which of an operator's forms the stack chooses: */
     bool flash;        /* fused attention kernel; false = GEMM + softmax + GEMM */

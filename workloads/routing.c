@@ -1,6 +1,8 @@
 #include "workloads/routing.h"
 
 #include <glib.h>
+#include <gsl/gsl_cdf.h>
+#include <math.h>
 
 static double choose(int32_t n, int32_t k)
 {
@@ -62,4 +64,25 @@ double rh_routing_parts(const RhRouting *r, int32_t parts)
         met += 1 - part_missed(r, &cover);
     }
     return met;
+}
+
+/* Of the experts that one token asks, on one of the parts: the part's groups that are chosen are hypergeometric, and
+ * each of the token's experts falls to these as likely as to the other chosen ones. */
+static double part_variance(const RhRouting *r, int32_t parts)
+{
+    double groups = r->groups, chosen = r->groups_chosen, k = r->chosen;
+    double held = fmax(groups / parts, 1), share = fmin(groups / parts, 1) / chosen;
+    double of_groups =
+        chosen * (held / groups) * (1 - held / groups) * (groups - chosen) / (groups - 1);
+    double mean = share * chosen * held / groups, variance = share * share * of_groups;
+    return k * (mean - variance - mean * mean) + k * k * variance;
+}
+
+double rh_routing_busiest(const RhRouting *r, int32_t parts, double tokens)
+{
+    if (r->groups <= 1 || r->groups_chosen >= r->groups || parts <= 1 || tokens <= 0)
+        return 1;
+    double mean = tokens * r->chosen / parts;
+    double highest = gsl_cdf_ugaussian_Pinv((parts - 0.375) / (parts + 0.25)); /* Blom 1958 */
+    return 1 + highest * sqrt(tokens * part_variance(r, parts)) / mean;
 }

@@ -157,6 +157,7 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
                      .ep = pool->ep,
                      .etp = pool->ep > 1 ? 1 : 0,
                      .sequence = 1,
+                     .by_chance = true,
                      .microbatch = 1,
                      .dtype = s->recipe->dtype,
                      .recipe = s->recipe,

@@ -55,6 +55,8 @@ static Routed routed_of(const RhOps *ops)
                          ops->kind->expert_groups,     ops->kind->expert_groups_chosen,
                          ops->shard->once_nvlink_frac, ops->shard->once_nic_frac};
     double busiest = spread ? rh_expert_load_busiest(ops->shard->load, ops->kind->experts, ep) : 1;
+    if (ops->shard->by_chance && spread)
+        busiest *= rh_routing_busiest(&routing, ep, from * ep);
     double sent = once ? from * rh_routing_parts(&routing, ep) : asked;
     return (Routed){.experts = ops->kind->experts / ep,
                     .tokens = (int64_t)ceil(asked * (spread ? etp : 1) * busiest),
