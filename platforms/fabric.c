@@ -287,6 +287,28 @@ double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst
     return latency_s;
 }
 
+static bool is_full(const RhPlatform *p, int32_t t, int32_t node)
+{
+    return (tier_group(p, t, node) + 1) * p->tiers[t].nodes_per_group <= p->nodes_count;
+}
+
+int32_t rh_platform_route_kind(const RhPlatform *p, int32_t src, int32_t dst)
+{
+    int32_t node_src = rh_platform_node_of(p, src), node_dst = rh_platform_node_of(p, dst);
+    int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
+    if (src == dst || p->link_changes->len > 0 || p->inside || p->outside)
+        return -1;
+    if (node_src == node_dst)
+        return 0;
+    if (needs_proxy(p, rail_src, rail_dst))
+        return -1;
+    int32_t top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
+    for (int32_t t = 0; t < top; t++)
+        if (!is_full(p, t, node_src) || !is_full(p, t, node_dst))
+            return -1;
+    return 1 + top;
+}
+
 /* Behind all others. */
 static LinkParts wired_parts(const RhPlatform *p, RhLink link)
 {

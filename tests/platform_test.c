@@ -302,6 +302,42 @@ static void a_set_that_moves_alike_meets_links_alike(void)
     CU_ASSERT_TRUE(alike > 400 && unlike > 400);
 }
 
+typedef struct {
+    double latency_s, bytes_per_s;
+    bool known;
+} Kind;
+
+/* Of every pair: a kind has one latency and one slowest link. How many kinds there are. */
+static int32_t check_kinds(const char *spec)
+{
+    g_autoptr(RhPlatform) p = load(spec);
+    Kind kinds[2 + RH_TIERS_MAX] = {0};
+    int32_t gpus = p->nodes_count * p->gpus_per_node, count = 0;
+    for (int32_t pair = 0; pair < gpus * gpus; pair++) {
+        int32_t src = pair / gpus, dst = pair % gpus, kind = rh_platform_route_kind(p, src, dst);
+        if (kind < 0)
+            continue;
+        RhLink links[RH_ROUTE_MAX];
+        Kind own = {rh_platform_route_latency_s(p, src, dst), 1e99, true};
+        for (int32_t i = rh_platform_route(p, src, dst, links); i-- > 0;)
+            own.bytes_per_s = MIN(own.bytes_per_s, rh_platform_link_bytes_per_s(p, links[i]));
+        count += !kinds[kind].known;
+        if (!kinds[kind].known)
+            kinds[kind] = own;
+        CU_ASSERT_EQUAL(kinds[kind].latency_s, own.latency_s);
+        CU_ASSERT_EQUAL(kinds[kind].bytes_per_s, own.bytes_per_s);
+    }
+    return count;
+}
+
+static void routes_of_a_kind_are_as_long_and_as_fast(void)
+{
+    CU_ASSERT_EQUAL(check_kinds("llama3-roce:19"), 3); /* in a node, in a rack, in the pod */
+    CU_ASSERT_EQUAL(check_kinds("dgx-h100:40"), 3);    /* the last leaf is not full */
+    CU_ASSERT_TRUE(check_kinds("aws-p5:9") >= 2);
+    CU_ASSERT_EQUAL(check_kinds("summit:3"), 0); /* bricks: no switch that all share */
+}
+
 static void scaling_a_link_changes_only_that_link(void)
 {
     g_autoptr(RhPlatform) p = load("dgx-h100:64");
@@ -450,6 +486,7 @@ int main(void)
                                         TEST(every_link_has_a_name_of_its_own),
                                         TEST(routes_are_simple_and_symmetric),
                                         TEST(a_set_that_moves_alike_meets_links_alike),
+                                        TEST(routes_of_a_kind_are_as_long_and_as_fast),
                                         TEST(scaling_a_link_changes_only_that_link),
                                         TEST(what_ifs_change_value_tag_and_hash),
                                         TEST(counts_can_be_set_before_links_are_scaled),

@@ -243,22 +243,42 @@ static int32_t period_of(const RhPlatform *p, int32_t gpus)
     return (int32_t)MIN(nodes * p->gpus_per_node, gpus);
 }
 
+/* The best of the messages looked at. */
+typedef struct {
+    RhHop best;
+    uint32_t seen; /* kinds of routes, a bit each */
+} Luck;
+
+static Luck no_luck(void)
+{
+    return (Luck){{(double)INFINITY, (double)INFINITY}, 0};
+}
+
+static void look(const RhPlatform *p, int32_t src, int32_t dst, Luck *luck)
+{
+    int32_t kind = rh_platform_route_kind(p, src, dst);
+    uint32_t bit = kind < 0 ? 0 : UINT32_C(1) << kind;
+    if (luck->seen & bit)
+        return;
+    luck->seen |= bit;
+    RhHop hop = rh_hop(p, src, dst);
+    luck->best.latency_s = fmin(luck->best.latency_s, hop.latency_s);
+    luck->best.s_per_byte = fmin(luck->best.s_per_byte, hop.s_per_byte);
+}
+
 /* The luckiest rank's message `delta` ranks on: every rank's takes at least this. Between the same
  * places of two nodes one GPU of each node speaks for all; a message that stays in a node for some
  * GPUs goes to the next node for the others, and two nodes show both. */
 static RhHop luckiest(const RhPlatform *p, int32_t gpus, int32_t delta)
 {
-    RhHop best = {(double)INFINITY, (double)INFINITY};
+    Luck luck = no_luck();
     int32_t each = p->gpus_per_node, first = MAX(0, -delta);
     int32_t step = delta % each == 0 ? each : 1;
     int32_t sources = ABS(delta) < each ? 2 * each : period_of(p, gpus);
     int32_t end = (int32_t)MIN(gpus, (int64_t)first + sources);
-    for (int32_t src = first; src < end && src + delta < gpus; src += step) {
-        RhHop hop = rh_hop(p, src, src + delta);
-        best.latency_s = fmin(best.latency_s, hop.latency_s);
-        best.s_per_byte = fmin(best.s_per_byte, hop.s_per_byte);
-    }
-    return best;
+    for (int32_t src = first; src < end && src + delta < gpus; src += step)
+        look(p, src, src + delta, &luck);
+    return luck.best;
 }
 
 /* The luckiest of one stage's ranks, of which none is luckier than `least`; that where there are too
@@ -266,7 +286,7 @@ static RhHop luckiest(const RhPlatform *p, int32_t gpus, int32_t delta)
 static RhHop luckiest_of(const RhPlatform *p, const RhGrid *g, int32_t stage, int32_t delta,
                          const RhHop *least)
 {
-    RhHop best = {(double)INFINITY, (double)INFINITY};
+    Luck luck = no_luck();
     int32_t count = rh_grid_stage_ranks(g), each = delta % p->gpus_per_node ? 1 : p->gpus_per_node;
     int32_t looks = LOOKS_MAX / g->extent[RH_DIM_PP];
     for (int32_t place = 0, last = -1; place < count; place++) {
@@ -276,13 +296,11 @@ static RhHop luckiest_of(const RhPlatform *p, const RhGrid *g, int32_t stage, in
         last = src / each;
         if (looks-- == 0)
             return *least;
-        RhHop hop = rh_hop(p, src, src + delta);
-        best.latency_s = fmin(best.latency_s, hop.latency_s);
-        best.s_per_byte = fmin(best.s_per_byte, hop.s_per_byte);
-        if (best.latency_s == least->latency_s && best.s_per_byte == least->s_per_byte)
+        look(p, src, src + delta, &luck);
+        if (luck.best.latency_s == least->latency_s && luck.best.s_per_byte == least->s_per_byte)
             break;
     }
-    return best;
+    return luck.best;
 }
 
 /* All stages but the last and the first are as far from their neighbours as any other. */
