@@ -1,5 +1,6 @@
 /* How long a schedule takes on idle links. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/blocks.h"
 #include "sim/collective/algorithm.h"
@@ -350,10 +351,14 @@ typedef struct {
     double bytes_per_s;
 } LinkKind;
 
+#define LAST_KNOWN 16
+
 typedef struct {
     Clock *clock;
     const RhWaves *waves;
-    RhMap64 *known; /* hashes of shares and of kinds -> their places */
+    RhMap64 *known;                 /* hashes of shares and of kinds -> their places */
+    uint64_t last_hash[LAST_KNOWN]; /* those asked for last, by their last bits */
+    int32_t last_place[LAST_KNOWN];
     GArray *shares; /* Share; place 0 stands for none */
     GArray *kinds;  /* LinkKind */
     double *latency_s;
@@ -378,6 +383,23 @@ static void count_edge(Tally *t, int32_t wave, int32_t instance, const RhWaveEdg
         load_place(k, place_of(k, links[i]), 1);
 }
 
+/* The place of a hash, `fresh` for one that had none. Links that stand side by side are mostly alike. */
+static int32_t known_hash(Tally *t, uint64_t hash, int32_t fresh)
+{
+    size_t at = hash % LAST_KNOWN;
+    if (t->last_hash[at] != hash || t->last_place[at] < 0) {
+        t->last_hash[at] = hash;
+        t->last_place[at] = *rh_map64_at(t->known, hash, fresh);
+    }
+    return t->last_place[at];
+}
+
+static void forget_known(Tally *t)
+{
+    rh_map64_clear(t->known);
+    memset(t->last_place, 0xff, sizeof t->last_place);
+}
+
 /* The wave's flows over each link become the latest of the link's shares. */
 static void take_shares(Tally *t, int32_t wave)
 {
@@ -387,7 +409,7 @@ static void take_shares(Tally *t, int32_t wave)
         Share share = {load->share, wave, (int32_t)load->bytes};
         uint64_t hash =
             rh_mix64((uint64_t)share.before << 32 | (uint32_t)wave, (uint64_t)share.flows);
-        load->share = *rh_map64_at(t->known, hash, (int32_t)t->shares->len);
+        load->share = known_hash(t, hash, (int32_t)t->shares->len);
         if (load->share == (int32_t)t->shares->len)
             g_array_append_val(t->shares, share);
         load->bytes = 0;
@@ -404,12 +426,12 @@ static void count_waves(Tally *t)
                 count_edge(t, (int32_t)w, g, &g_array_index(t->waves->edges, RhWaveEdge, e));
         take_shares(t, (int32_t)w);
     }
-    rh_map64_clear(t->known);
+    forget_known(t);
     for (guint i = 0; i < t->clock->loads->len; i++) {
         const Load *load = &g_array_index(t->clock->loads, Load, i);
         LinkKind kind = {load->share, load->bytes_per_s};
         uint64_t hash = rh_mix64((uint64_t)kind.share, rh_bits64(kind.bytes_per_s));
-        if (*rh_map64_at(t->known, hash, (int32_t)t->kinds->len) == (int32_t)t->kinds->len)
+        if (known_hash(t, hash, (int32_t)t->kinds->len) == (int32_t)t->kinds->len)
             g_array_append_val(t->kinds, kind);
     }
 }
@@ -459,6 +481,7 @@ static Step waves_s(Clock *k, const RhWaves *waves)
                .latency_s = g_new0(double, waves->waves->len + 1),
                .moves = g_new0(bool, waves->waves->len + 1)};
     g_array_set_size(t.shares, 1);
+    forget_known(&t);
     count_waves(&t);
     for (int32_t step = 0, next; (next = next_change(&t, step)) > step; step = next) {
         Step one = wave_step(&t, step);

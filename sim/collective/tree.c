@@ -95,10 +95,10 @@ static void add_waves(RhWaves *w, const Tree *t, int32_t shift, const int32_t *b
 {
     int32_t n = w->members, up = t->deepest - depth, down = t->deepest + depth - 1;
     RhWave wave = {.edges_first = (int32_t)w->edges->len, .edges_count = count};
-    for (int32_t i = 0; i < count; i++) {
-        RhWaveEdge edge = {(by_depth[i] + shift) % n, (t->parent[by_depth[i]] + shift) % n};
-        g_array_append_val(w->edges, edge);
-    }
+    g_array_set_size(w->edges, w->edges->len + (guint)count);
+    RhWaveEdge *edges = &g_array_index(w->edges, RhWaveEdge, wave.edges_first);
+    for (int32_t i = 0; i < count; i++)
+        edges[i] = (RhWaveEdge){(by_depth[i] + shift) % n, (t->parent[by_depth[i]] + shift) % n};
     for (int back = 0; back < 2; back++) {
         wave.reversed = back;
         wave.step_first = back ? down : up;

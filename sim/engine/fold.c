@@ -7,6 +7,8 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
+#define SEEN_LAST 16
+
 /* Work space of one refinement: colours are 64-bit hashes until the end. */
 typedef struct {
     const RhTraffic *traffic;
@@ -17,7 +19,7 @@ typedef struct {
     uint64_t *instance, *instance_next;
     bool every_link; /* has a colour of its own, not those of its orbit one in common */
     RhMap64 *seen;
-    uint64_t seen_last;
+    uint64_t seen_last[SEEN_LAST]; /* by their last bits */
     int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
 } Refine;
 
@@ -139,46 +141,42 @@ static void refine_free(Refine *f)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Refine, refine_free)
 
 /* A flow's colour: what it is, whose it is, and the colours of its links in order. */
+static inline uint64_t flow_colour(const Refine *f, const RhTrafficFlow *flow,
+                                   const RhCrossing *route)
+{
+    int32_t instance = flow->instance;
+    uint64_t whose =
+        instance >= 0 ? f->instance[instance] : f->rank[place_of(f->traffic, flow->owner)];
+    double latency_s = instance >= 0 ? 0 : flow->latency_s;
+    uint64_t colour = rh_mix64(rh_mix64(f->pair_seed[flow->pair], rh_bits64(latency_s)), whose);
+    for (int32_t k = 0; k < flow->links_count; k++)
+        colour = rh_mix64(colour,
+                          f->every_link ? rh_fold_own_hash(route[k].link) : f->link[route[k].at]);
+    return colour;
+}
+
 static void colour_flows(Refine *f)
 {
-    const RhTraffic *t = f->traffic;
-    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
-    for (uint32_t i = 0; i < t->flows->len; i++) {
-        int32_t instance = flows[i].instance;
-        uint64_t whose =
-            instance >= 0 ? f->instance[instance] : f->rank[place_of(t, flows[i].owner)];
-        double latency_s = instance >= 0 ? 0 : flows[i].latency_s;
-        uint64_t colour =
-            rh_mix64(rh_mix64(f->pair_seed[flows[i].pair], rh_bits64(latency_s)), whose);
-        const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
-        for (int32_t k = 0; k < flows[i].links_count; k++)
-            colour = rh_mix64(colour, f->every_link ? rh_fold_own_hash(route[k].link)
-                                                    : f->link[route[k].at]);
-        f->flow[i] = colour;
-    }
+    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)f->traffic->flows->data;
+    for (uint32_t i = 0; i < f->traffic->flows->len; i++)
+        f->flow[i] = flow_colour(f, &flows[i], rh_traffic_crossings(f->traffic, &flows[i]));
 }
 
-/* Sums of mixed hashes stand for multisets; what is listed once counts for its orbit. */
-static void spread_flows_to_links(Refine *f)
+/* To their owners and links. Sums of mixed hashes stand for multisets; what is listed once counts for its
+ * orbit. */
+static void spread_flows(Refine *f)
 {
     const RhTraffic *t = f->traffic;
     const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
     for (uint32_t i = 0; i < t->flows->len; i++) {
-        uint64_t colour = rh_mix64(f->flow[i], 19);
-        const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
-        for (int32_t k = 0; k < flows[i].links_count; k++)
-            f->link_next[route[k].at] += (uint64_t)route[k].flows * colour;
-    }
-}
-
-static void spread_flows_to_owners(Refine *f)
-{
-    const RhTraffic *t = f->traffic;
-    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
-    for (uint32_t i = 0; i < t->flows->len; i++) {
-        uint64_t *whose = flows[i].instance >= 0 ? &f->instance_next[flows[i].instance]
-                                                 : &f->rank_next[place_of(t, flows[i].owner)];
-        *whose += (uint64_t)flows[i].per_owner * rh_mix64(f->flow[i], 23);
+        const RhTrafficFlow *flow = &flows[i];
+        const RhCrossing *route = rh_traffic_crossings(t, flow);
+        uint64_t colour = flow_colour(f, flow, route), on_link = rh_mix64(colour, 19);
+        uint64_t *whose = flow->instance >= 0 ? &f->instance_next[flow->instance]
+                                              : &f->rank_next[place_of(t, flow->owner)];
+        *whose += (uint64_t)flow->per_owner * rh_mix64(colour, 23);
+        for (int32_t k = 0; k < flow->links_count; k++)
+            f->link_next[route[k].at] += (uint64_t)route[k].flows * on_link;
     }
 }
 
@@ -219,9 +217,10 @@ static void spread_peers(Refine *f)
 /* Things that stand side by side are mostly alike. */
 static void see(Refine *f, uint64_t colour)
 {
-    if (colour != f->seen_last)
+    uint64_t *last = &f->seen_last[colour % SEEN_LAST];
+    if (colour != *last)
         rh_map64_at(f->seen, colour, 0);
-    f->seen_last = colour;
+    *last = colour;
 }
 
 /* Colours of ranks, and in *tasks what their performers would do. */
@@ -229,7 +228,7 @@ static uint32_t count_ranks(Refine *f, int64_t *tasks)
 {
     uint32_t ranks = 0;
     rh_map64_clear(f->seen);
-    f->seen_last = 0;
+    memset(f->seen_last, 0, sizeof f->seen_last);
     *tasks = 0;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
@@ -258,28 +257,25 @@ static void swap(uint64_t **a, uint64_t **b)
     *b = kept;
 }
 
-/* One round over ranks and instances: every colour takes in the colours around it. */
-static void refine_ranks(Refine *f, bool flows_too)
+/* One round over ranks and instances, and over links where flows take part: every colour takes in the
+ * colours around it. */
+static void refine_once(Refine *f, bool flows_too)
 {
     uint32_t instances = f->traffic->instances->len;
+    for (int32_t i = 0; flows_too && i < f->links_count; i++)
+        f->link_next[i] = rh_mix64(f->link[i], 47);
     for (int32_t i = 0; i * f->traffic->block < f->ranks_count; i++)
         f->rank_next[i] = rh_mix64(f->rank[i], 43);
     for (uint32_t i = 0; i < instances; i++)
         f->instance_next[i] = rh_mix64(f->instance[i], 53);
     if (flows_too)
-        spread_flows_to_owners(f);
+        spread_flows(f);
     spread_groups(f);
     spread_peers(f);
     swap(&f->rank, &f->rank_next);
     swap(&f->instance, &f->instance_next);
-}
-
-static void refine_links(Refine *f)
-{
-    for (int32_t i = 0; i < f->links_count; i++)
-        f->link_next[i] = rh_mix64(f->link[i], 47);
-    spread_flows_to_links(f);
-    swap(&f->link, &f->link_next);
+    if (flows_too)
+        swap(&f->link, &f->link_next);
 }
 
 typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
@@ -293,11 +289,7 @@ static bool refine(Refine *f, Which which, uint32_t *ranks)
     uint32_t before, now = count_all(f);
     do {
         before = now;
-        if (which == REFINE_ALL)
-            colour_flows(f);
-        refine_ranks(f, which == REFINE_ALL);
-        if (which == REFINE_ALL)
-            refine_links(f);
+        refine_once(f, which == REFINE_ALL);
         *ranks = count_ranks(f, &tasks);
         if (which == REFINE_ALL && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
             return false;

@@ -11,7 +11,7 @@ static bool leaves_out(const RhTraffic *t)
     return t->platform->messages.sender == RH_SHARING_NONE && t->platform->link_changes->len == 0;
 }
 
-static bool is_ample(const RhTraffic *t, RhLink link)
+static inline bool is_ample(const RhTraffic *t, RhLink link)
 {
     return link >= t->switch_links.first && link < t->switch_links.ample_end && leaves_out(t);
 }
@@ -44,7 +44,10 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTraffi
         kept[flow->links_count++] =
             (RhCrossing){route[i], place_of(t, first, alike), t->block / alike};
     }
-    g_array_append_vals(t->crossings, kept, (guint)flow->links_count);
+    g_array_set_size(t->crossings, t->crossings->len + (guint)flow->links_count);
+    RhCrossing *own = (RhCrossing *)(void *)t->crossings->data + flow->links_first;
+    for (int32_t i = 0; i < flow->links_count; i++)
+        own[i] = kept[i];
 }
 
 static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
