@@ -20,6 +20,7 @@
 #include "strategies/knobs.h"
 
 #define WIN_LEAST_FRAC 0.002 /* less is a tie */
+#define SAME_FRAC      1e-6  /* less is not said in seconds */
 
 /* The result's plan, performed again from its recorded inputs. */
 typedef struct {
@@ -121,8 +122,9 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
 {
     double less_s = b->step_time_s - a->step_time_s;
     g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
-    if (fabs(less_s) < 1e-9 * b->step_time_s)
-        g_string_append_printf(e->out, "%s takes exactly as long as %s\n", name_a, name_b);
+    if (fabs(less_s) < SAME_FRAC * b->step_time_s)
+        g_string_append_printf(e->out, "%s takes %sas long as %s\n", name_a,
+                               fabs(less_s) < 1e-9 * b->step_time_s ? "exactly " : "", name_b);
     else
         g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
                                100 * fabs(less_s) / b->step_time_s,
@@ -315,7 +317,7 @@ static bool find_answer(Explanation *e, GError **error)
     if (a->term && rh_explain_is_memory(a->term))
         return (e->memory = rh_explain_memory(e->in, e->r, e->program)) != NULL;
     if (a->term)
-        return (e->term = rh_explain_find(e->r->costs, a->term, error)) != NULL;
+        return (e->term = rh_explain_find(e->r->costs, e->program, a->term, error)) != NULL;
     if (a->sensitivity)
         return (e->effects = rh_explain_sensitivity(e->result, e->plan, error)) != NULL;
     return a->versus              ? find_rank(e, error)

@@ -34,7 +34,21 @@ static const char *meaning_of(const char *word)
     return word;
 }
 
-const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **error)
+/* A wait that costs nothing, since kernels hide all that would: it has no term yet. NULL where nothing of
+ * the program could be waited for so. */
+static const RhCost *find_hidden(RhCost *costs, const RhProgram *p, const char *meant)
+{
+    for (int w = 0; w < RH_WAIT_LAST; w++)
+        for (guint i = 0; i < p->tasks->len && strstr(rh_wait_name((RhWait)w), meant); i++) {
+            const RhTask *t = rh_program_task(p, (int32_t)i);
+            if (t->kind == RH_TASK_COLLECTIVE && rh_lane_wait(t->lane) == (RhWait)w)
+                return rh_cost_add(costs, rh_wait_name((RhWait)w), 0,
+                                   "all of it hides behind kernels");
+        }
+    return NULL;
+}
+
+const RhCost *rh_explain_find(RhCost *costs, const RhProgram *p, const char *word, GError **error)
 {
     g_autofree char *spelled = g_strdup(word);
     const RhCost *exact = rh_cost_find(costs, word);
@@ -50,6 +64,9 @@ const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **er
         if (strstr(name, meant))
             return rh_cost_find(costs, g_ptr_array_index(names, i));
     }
+    const RhCost *hidden = find_hidden(costs, p, meant);
+    if (hidden)
+        return hidden;
     const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
     g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
     rh_fail(error, RH_ERROR_USAGE, "there is no term \"%s\"\nnote: terms: %s, memory%s%s", word,

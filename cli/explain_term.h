@@ -4,8 +4,9 @@
 #include "cli/inputs.h"
 #include "sim/engine/engine.h"
 
-/* The term named by `word`: its name, a part of it, or a near one. RH_ERROR_USAGE lists the names.
- */
-const RhCost *rh_explain_find(const RhCost *costs, const char *word, GError **error);
+/* The term named by `word`: its name, or a part of it; one of 0 s is added where nothing of what it
+ * names is in sight. RH_ERROR_USAGE lists the names. */
+const RhCost *rh_explain_find(RhCost *costs, const RhProgram *program, const char *word,
+                              GError **error);
 void rh_explain_term(GString *out, const RhInputs *inputs, const RhRehearsal *r,
                      const RhProgram *program, const RhCost *term);
