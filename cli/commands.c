@@ -28,9 +28,10 @@
 
 const RhOption rh_options_inputs[] = {
     INPUT_ROWS,
-    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-              "training framework, see `rehearse show stacks` (megatron; bare over TCP)",
-              .names = rh_stack_names),
+    RH_OPTION(
+        stack, "stack", 0, RH_OPTION_TEXT, "NAME",
+        "training framework, see `rehearse show stacks` (megatron; bare over TCP); plan: any of them",
+        .names = rh_stack_names),
     {0}};
 
 const RhOption rh_options_clusters[] = {

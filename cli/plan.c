@@ -9,6 +9,7 @@
 #include "cli/layout_files.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
+#include "cli/plan_any.h"
 #include "cli/terminal.h"
 #include "report/format.h"
 #include "report/json_show.h"
@@ -157,9 +158,11 @@ static void print_refusal(const GError *why)
     fputs(out->str, stdout);
 }
 
-/* The framework of --emit NAME, or NAME+slurm; caller frees. */
-static char *framework_of(const RhArguments *a)
+/* The framework of --emit NAME, or NAME+slurm; slurm alone: the stack's own. Caller frees. */
+static char *framework_of(const RhArguments *a, const RhStack *stack)
 {
+    if (strcmp(a->emit, "slurm") == 0)
+        return g_strdup(stack->framework ? stack->framework : "");
     const char *joint = strchr(a->emit, '+');
     return joint ? g_strndup(a->emit, (gsize)(joint - a->emit)) : g_strdup(a->emit);
 }
@@ -169,7 +172,13 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
                               guint *row, GError **error)
 {
     g_autoptr(GError) first = NULL;
-    g_autofree char *framework = framework_of(a);
+    g_autofree char *framework = framework_of(a, in->c.stack);
+    if (!*framework) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--emit slurm: the stack %s is no framework's\nhelp: NAME+slurm, as megatron+slurm",
+                in->c.stack->name);
+        return NULL;
+    }
     for (*row = 0; *row < plan->entries->len; (*row)++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, *row);
         g_autoptr(GError) why = NULL;
@@ -188,7 +197,7 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
 /* At the margin: it is for pasting. */
 static void print_script(const RhArguments *a, const RhLaunch *launch, guint row)
 {
-    bool slurm = g_str_has_suffix(a->emit, "+slurm");
+    bool slurm = g_str_has_suffix(a->emit, "slurm");
     g_autofree char *script =
         rh_launch_script(launch, slurm ? RH_LAUNCHER_SLURM : RH_LAUNCHER_SHELL);
     g_autofree char *where = slurm ? g_strdup("a script for sbatch")
@@ -254,6 +263,27 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     return print_launch(a, in, plan, error);
 }
 
+/* 0, or the exit status with the error. */
+static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, RhPlan **plan,
+                  GError **error)
+{
+    if (g_strcmp0(a->stack, "any") == 0)
+        return rh_plan_any(a, options, options->user, in, plan, error) ? 0
+               : g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE)     ? 2
+                                                                       : 3;
+    *in = rh_inputs_of(a, error);
+    if (!*in)
+        return 3;
+    if (!check_objective(*in, options->objective, error))
+        return 2;
+    *plan = rh_plan(&(*in)->c, options, error);
+    if (*plan)
+        return 0;
+    if (g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE))
+        blame_fix(*in, a, error);
+    return 2;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,   RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
@@ -265,22 +295,16 @@ static int run(const RhArguments *a, GError **error)
         !add_constraints(a->fixes, false, constraints, error) ||
         !add_constraints(a->limits, true, constraints, error))
         return 2;
-    g_autoptr(RhInputs) in = rh_inputs_of(a, error);
-    if (!in)
-        return 3;
     g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(RhParetoPoint));
     RhPlanOptions options = options_of(a, constraints);
     options.seen = rh_pareto_see;
     options.user = seen;
-    if (!check_objective(in, options.objective, error))
-        return 2;
-    g_autoptr(RhPlan) plan = rh_plan(&in->c, &options, error);
+    g_autoptr(RhInputs) in = NULL;
+    g_autoptr(RhPlan) plan = NULL;
+    int status = search(a, &options, &in, &plan, error);
     rh_terminal_progress_end();
-    if (!plan) {
-        if (g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE))
-            blame_fix(in, a, error);
-        return 2;
-    }
+    if (status != 0)
+        return status;
     if (!write_files(a, in, plan, &options, error) || !print_plan(a, in, plan, &options, error))
         return 3;
     return plan->entries->len > 0 ? 0 : 1;
@@ -306,7 +330,7 @@ static const RhOption own[] = {
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
     RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
-              "print what starts the best; NAME+slurm: for sbatch",
+              "print what starts the best; NAME+slurm, or slurm: for sbatch",
               .choices = RH_FRAMEWORK_CHOICES),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,

@@ -19,7 +19,7 @@ endforeach()
 foreach(part platforms workloads calibrate validate)
   install(DIRECTORY ${part}/data DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/${part} COMPONENT rehearse)
 endforeach()
-install(DIRECTORY strategies/stacks DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies COMPONENT rehearse)
+install(DIRECTORY strategies/stacks strategies/frameworks DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies COMPONENT rehearse)
 install(DIRECTORY strategies/serve/servers DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies/serve COMPONENT rehearse)
 install(DIRECTORY strategies/exchangers DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/strategies COMPONENT rehearse)
 install(FILES "${CMAKE_BINARY_DIR}/rehearse.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig

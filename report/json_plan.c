@@ -125,6 +125,29 @@ static void put_changes(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_array(w);
 }
 
+/* What the stacks of --stack any came to. */
+static void put_others(RhJsonWriter *w, const RhPlan *plan)
+{
+    if (!plan->others)
+        return;
+    rh_json_begin_array(w, "frameworks");
+    for (guint i = 0; i < plan->others->len; i++) {
+        const RhPlanOther *other = &g_array_index(plan->others, RhPlanOther, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "framework", other->framework);
+        rh_json_put_string(w, "stack", other->stack);
+        rh_json_put_string(w, "refused", other->refused);
+        if (!other->refused) {
+            rh_put_layout(w, "layout", &other->layout);
+            rh_json_put_number(w, "step_time_s", other->step_time_s);
+            rh_json_put_number(w, "mfu_frac", other->mfu_frac);
+            rh_json_put_number(w, "memory_peak_bytes", other->peak_bytes);
+        }
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -139,6 +162,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_put_known(w, "states_bytes", plan->states_bytes);
     rh_json_put_number(w, "memory_ranked_bytes", plan->ranked_bytes);
     put_entries(w, q, plan);
+    put_others(w, plan);
     put_fuller(w, q, plan);
     put_near_misses(w, plan);
     put_changes(w, plan);

@@ -248,6 +248,28 @@ static void append_labelled(GString *out, const char *label, const char *text)
     rh_text_wrap(out, line, (int)strlen(label) + 2, 79);
 }
 
+/* Of --stack any: what each framework came to, the best first. */
+static void append_others(GString *out, const RhPlan *plan)
+{
+    if (!plan->others)
+        return;
+    const RhPlanOther *best = &g_array_index(plan->others, RhPlanOther, 0);
+    double bar = rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
+    for (guint i = 0; i < plan->others->len; i++) {
+        const RhPlanOther *other = &g_array_index(plan->others, RhPlanOther, i);
+        g_autofree char *title = rh_layout_title(&other->layout);
+        g_autofree char *step = rh_quantity_format(other->step_time_s, RH_QUANTITY_S, 3);
+        double more = other->step_time_s / best->step_time_s - 1;
+        const char *tie = i > 0 && more < bar ? " (a tie within the error bar)" : "";
+        g_autofree char *line =
+            other->refused ? g_strdup_printf("%s: none of these: %s", other->stack, other->refused)
+                           : g_strdup_printf("%s: %s/step, +%.1f %%%s, %.1f GiB: %s", other->stack,
+                                             step, 100 * more, tie, gib(other->peak_bytes), title);
+        append_labelled(out, "runs in", line);
+    }
+    g_string_append_c(out, '\n');
+}
+
 static void append_why(GString *out, const RhPlan *plan)
 {
     if (plan->entries->len < 2)
@@ -488,6 +510,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_table(out, plan);
     append_footnotes(out, plan, options);
     g_string_append_c(out, '\n');
+    append_others(out, plan);
     append_why(out, plan);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     append_fuller(out, plan);

@@ -50,6 +50,7 @@
 static const RhStack stacks[] = {
     {
         .name = "megatron",
+        .framework = "megatron",
         .about =
             "Megatron-LM / NeMo: fused kernels, flash attention, overlapped gradient reduction",
         .flash_attention = true,

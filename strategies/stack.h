@@ -14,6 +14,9 @@
 typedef struct {
     const char *name; /* "megatron" */
     const char *about;
+    /* Whose launches run it, and whose rules say what it runs (strategies/frameworks/NAME.json);
+     * NULL: nobody's. */
+    const char *framework;
     bool flash_attention;
     bool fused_norms;
     bool fused_softmax;     /* of attention that is not fused */

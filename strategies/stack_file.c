@@ -5,6 +5,7 @@
 #include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "strategies/framework_rules.h"
 
 static char *folder(void)
 {
@@ -103,6 +104,10 @@ static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error
         rh_json_problem(doc, root, NULL, "there is no stack \"%s\" to derive from", base);
     s->name = rh_json_string(doc, root, "name");
     s->about = rh_json_string(doc, root, "about");
+    s->framework =
+        rh_json_string_or(doc, root, "framework", NULL); /* a habit that is not inherited */
+    if (s->framework && !rh_framework_rules(s->framework))
+        rh_json_problem(doc, root, NULL, "there is no framework \"%s\"", s->framework);
     if (strcmp(s->name, name) != 0)
         rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
     read_facts(doc, root, s);

@@ -168,20 +168,7 @@ static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
 
 static bool check(const RhCase *c, const RhLayout *l, GError **error)
 {
-    if (!check_model(c, error) || !check_job(c, l, error))
-        return false;
-    if (l->pp > 1 && l->zero >= 2)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "DeepSpeed has ZeRO-%d without a pipeline only\n"
-                       "help: plan with --limit 'zero<=1' or --fix pp=1",
-                       l->zero);
-    if (l->tp * l->pp * l->cp > 1)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "DeepSpeed's trainer of Transformers models is launched here with data "
-                       "parallelism alone: tp=%d, pp=%d, cp=%d\n"
-                       "help: plan with --fix tp=1 --fix pp=1 --fix cp=1",
-                       l->tp, l->pp, l->cp);
-    return true;
+    return check_model(c, error) && check_job(c, l, error);
 }
 
 const RhFramework rh_framework_deepspeed = {

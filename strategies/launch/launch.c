@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/framework_rules.h"
 #include "strategies/launch/framework.h"
 
 #define ADDRESS(name) &rh_framework_##name,
@@ -77,6 +78,11 @@ static bool say_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, 
 
 static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
 {
+    const RhFrameworkRules *rules = rh_framework_rules(f->name);
+    const RhFrameworkRule *broken = rh_framework_refusal(rules, t->c, t->layout);
+    if (broken)
+        return rh_fail(error, RH_ERROR_USAGE, "%s %s\nnote: %s: %s\nhelp: plan with %s", f->title,
+                       broken->why, rules->project, broken->where, broken->help);
     if (!f->check(t->c, t->layout, error))
         return false;
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)

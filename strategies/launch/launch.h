@@ -11,7 +11,7 @@
  * RH_FRAMEWORK_CHOICES, names behind "|". */
 #define RH_FRAMEWORKS(ROW)           ROW(megatron) ROW(torchtitan) ROW(deepspeed)
 #define RH_FRAMEWORK_AS_CHOICE(name) "|" #name "|" #name "+slurm"
-#define RH_FRAMEWORK_CHOICES         (&(RH_FRAMEWORKS(RH_FRAMEWORK_AS_CHOICE))[1])
+#define RH_FRAMEWORK_CHOICES         (&(RH_FRAMEWORKS(RH_FRAMEWORK_AS_CHOICE) "|slurm")[1])
 
 typedef struct {
     const char *title, *version; /* "Megatron-LM", "core_v0.15.3" */

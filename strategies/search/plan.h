@@ -82,6 +82,14 @@ typedef struct {
     double peak_bytes;
 } RhSmallestChange;
 
+/* Of `--stack any`: what one stack came to. */
+typedef struct {
+    const char *stack, *framework; /* interned */
+    char *refused;                 /* owned: why nothing of it is started; NULL: its best is this */
+    RhLayout layout;
+    double step_time_s, mfu_frac, peak_bytes, energy_j;
+} RhPlanOther;
+
 typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
     int64_t roomy_count;       /* of those that fit, what keeps within ranked_bytes */
@@ -110,6 +118,9 @@ typedef struct {
     GPtrArray *changes;  /* RhSmallestChange*, when nothing fits, smallest first */
     double states_bytes; /* when nothing fits: training states of the whole model */
     double wall_s;       /* not printed in JSON */
+    GArray
+        *others; /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was.
+                       Frees what it holds */
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);

@@ -23,6 +23,7 @@ void rh_plan_free(RhPlan *plan)
     g_ptr_array_unref(plan->near_misses);
     g_ptr_array_unref(plan->changes);
     rh_rehearsal_free(plan->fuller);
+    g_clear_pointer(&plan->others, g_array_unref);
     g_free(plan);
 }
 

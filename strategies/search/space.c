@@ -1,9 +1,11 @@
 /* The space of layouts: every canonical legal one, in a fixed order. */
+#include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/search/plan.h"
 
 typedef struct {
     const RhCase *c;
+    const RhFrameworkRules *framework; /* of the case's stack; NULL: it runs every legal layout */
     const RhConstraint *constraints;
     int32_t constraints_count;
     RhDeadline deadline;
@@ -37,7 +39,7 @@ static void consider(Walk *w, const RhLayout *l)
     if (!allowed(w, l))
         return;
     RhLayout canonical = rh_train_canonical(w->c, l);
-    if (rh_layout_equal(&canonical, l))
+    if (rh_layout_equal(&canonical, l) && !rh_framework_refusal(w->framework, w->c, l))
         w->over |= !w->visit(l, w->user);
 }
 
@@ -159,6 +161,7 @@ void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t cou
                    RhDeadline deadline, RhSpaceVisit visit, void *user)
 {
     Walk w = {.c = c,
+              .framework = rh_framework_rules(c->stack->framework),
               .constraints = constraints,
               .constraints_count = count,
               .deadline = deadline,

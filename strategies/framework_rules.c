@@ -1,0 +1,220 @@
+/* "zero>=2,pp>1": terms that must all hold for a rule to refuse. A side is a knob, a figure of the case or, on the
+ * right, a value of the knob on the left. !% is "is not a multiple of"; 0 is one of everything. */
+#include "strategies/framework_rules.h"
+
+#include <string.h>
+
+#include "base/data.h"
+#include "base/json.h"
+#include "strategies/knobs.h"
+#include "workloads/operators/operator.h"
+
+typedef enum {
+    FIGURE_GPUS,
+    FIGURE_KV_HEADS,
+    FIGURE_EXPERTS, /* of a layer that has some */
+    FIGURE_QK_NORM, /* 1: norms on queries and keys */
+    FIGURE_TIED,    /* 1: one matrix for embedding and head */
+    FIGURE_NONE
+} Figure;
+static const char *const figures[] = {"gpus", "kv_heads", "experts", "qk_norm", "tied"};
+
+typedef struct {
+    const RhKnob *knob;
+    Figure figure;
+    int32_t value; /* where both are none */
+} Side;
+
+typedef enum { LESS_EQUAL, MORE_EQUAL, DIFFERS, NO_MULTIPLE, EQUAL, LESS, MORE } Relation;
+/* The longer first. */
+static const char *const relations[] = {"<=", ">=", "!=", "!%", "=", "<", ">"};
+
+typedef struct RhRuleTerm {
+    Side left, right;
+    Relation relation;
+} RhRuleTerm;
+
+/* --- reading --- */
+
+static bool read_name(const char *word, Side *out)
+{
+    out->knob = rh_knob_find(word, strlen(word));
+    out->figure = FIGURE_GPUS;
+    while (out->figure < FIGURE_NONE && strcmp(word, figures[out->figure]) != 0)
+        out->figure++;
+    return out->knob || out->figure != FIGURE_NONE;
+}
+
+static bool read_value(const char *word, const RhKnob *knob, Side *out)
+{
+    RhLayout l = rh_layout_default();
+    size_t at;
+    if (!knob && g_ascii_isdigit(*word)) { /* of a figure */
+        *out = (Side){.figure = FIGURE_NONE, .value = (int32_t)g_ascii_strtoll(word, NULL, 10)};
+        return true;
+    }
+    if (!knob || !rh_knob_read(knob, word, &l, &at, NULL))
+        return false;
+    *out = (Side){.figure = FIGURE_NONE, .value = rh_knob_value(knob, &l)};
+    return true;
+}
+
+static bool read_term(const char *text, RhRuleTerm *out)
+{
+    size_t length = strcspn(text, "<>=!");
+    g_autofree char *left = g_strndup(text, length);
+    for (size_t i = 0; i < G_N_ELEMENTS(relations); i++) {
+        if (!g_str_has_prefix(text + length, relations[i]))
+            continue;
+        const char *right = text + length + strlen(relations[i]);
+        out->relation = (Relation)i;
+        return read_name(left, &out->left) &&
+               (read_name(right, &out->right) || read_value(right, out->left.knob, &out->right));
+    }
+    return false;
+}
+
+static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule)
+{
+    const char *when = rh_json_word(doc, node, "when");
+    *rule = (RhFrameworkRule){.why = rh_json_word(doc, node, "why"),
+                              .help = rh_json_word(doc, node, "help"),
+                              .where = rh_json_word(doc, node, "where")};
+    g_auto(GStrv) terms = g_strsplit(when, ",", -1);
+    rule->terms_count = (int32_t)g_strv_length(terms);
+    rule->terms = g_new0(RhRuleTerm, rule->terms_count);
+    for (int32_t i = 0; i < rule->terms_count; i++)
+        if (!read_term(terms[i], &rule->terms[i]))
+            rh_json_problem(doc, node, "a term is KEY<=VALUE, with = != < > <= >= or !%",
+                            "\"%s\" of \"when\" cannot be read", terms[i]);
+}
+
+static char *folder(void)
+{
+    return g_build_filename(rh_data_dir(), "strategies", "frameworks", NULL);
+}
+
+RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error)
+{
+    g_autofree char *file = g_strconcat(name, ".json", NULL);
+    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return NULL;
+    const RhJsonNode *root = rh_json_root(doc);
+    RhFrameworkRules *out = g_new0(RhFrameworkRules, 1);
+    out->name = rh_json_string(doc, root, "name");
+    out->title = rh_json_string(doc, root, "title");
+    out->project = rh_json_string(doc, root, "project");
+    const RhJsonNode *rules = rh_json_array(doc, root, "refuses");
+    out->rules = g_new0(RhFrameworkRule, MAX(1, rh_json_count(rules)));
+    for (const RhJsonNode *node = rules ? rh_json_first(rules) : NULL; node;
+         node = rh_json_next(node))
+        read_rule(doc, node, &out->rules[out->rules_count++]);
+    if (rh_json_finish(doc, error))
+        return out;
+    for (int32_t i = 0; i < out->rules_count; i++)
+        g_free(out->rules[i].terms);
+    g_free(out->rules);
+    g_free(out);
+    return NULL;
+}
+
+static void *load_quietly(const char *name)
+{
+    return rh_framework_rules_load(name, NULL);
+}
+
+static const char *const *read_names(void)
+{
+    g_autofree char *path = folder();
+    return rh_data_names(path);
+}
+
+const char *const *rh_framework_rules_names(void)
+{
+    static const char *const *names;
+    if (g_once_init_enter(&names))
+        g_once_init_leave(&names, read_names());
+    return names;
+}
+
+const RhFrameworkRules *rh_framework_rules(const char *name)
+{
+    static RhDataShelf shelf;
+    return name ? rh_data_shelf(&shelf, name, rh_framework_rules_names(), load_quietly) : NULL;
+}
+
+/* --- asking --- */
+
+/* Of attention that has such heads; of several kinds what all are multiples of. */
+static int64_t kv_heads_of(const RhModel *model)
+{
+    int64_t heads = 0;
+    for (int k = 0; k < model->kinds_count; k++) {
+        int64_t other = model->kinds[k].mixer == &rh_attention ? model->kinds[k].kv_heads : 0;
+        while (other != 0) {
+            int64_t rest = heads % other;
+            heads = other;
+            other = rest;
+        }
+    }
+    return heads;
+}
+
+static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
+{
+    if (side->knob)
+        return rh_knob_value(side->knob, l);
+    switch (side->figure) {
+    case FIGURE_GPUS:
+        return c->job.gpus;
+    case FIGURE_KV_HEADS:
+        return kv_heads_of(c->model);
+    case FIGURE_EXPERTS:
+        return rh_model_experts_kind(c->model) ? rh_model_experts_kind(c->model)->experts : 0;
+    case FIGURE_QK_NORM:
+        return c->model->kinds[0].qk_norm;
+    case FIGURE_TIED:
+        return c->model->tied_embeddings;
+    case FIGURE_NONE:
+        break;
+    }
+    return side->value;
+}
+
+static bool holds(const RhRuleTerm *term, const RhCase *c, const RhLayout *l)
+{
+    int64_t a = value_of(&term->left, c, l), b = value_of(&term->right, c, l);
+    switch (term->relation) {
+    case LESS_EQUAL:
+        return a <= b;
+    case MORE_EQUAL:
+        return a >= b;
+    case DIFFERS:
+        return a != b;
+    case NO_MULTIPLE:
+        return b != 0 && a % b != 0;
+    case EQUAL:
+        return a == b;
+    case LESS:
+        return a < b;
+    case MORE:
+        return a > b;
+    }
+    return false;
+}
+
+const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
+                                            const RhLayout *l)
+{
+    for (int32_t i = 0; rules && i < rules->rules_count; i++) {
+        const RhFrameworkRule *rule = &rules->rules[i];
+        int32_t k = 0;
+        while (k < rule->terms_count && holds(&rule->terms[k], c, l))
+            k++;
+        if (k == rule->terms_count)
+            return rule;
+    }
+    return NULL;
+}

@@ -1,0 +1,29 @@
+#pragma once
+/* Which layouts a framework runs: what it refuses, by files of data (strategies/frameworks/NAME.json) with the place
+ * in its project where that stands. Read by the search, by launches and by whoever explains. */
+#include "strategies/case.h"
+#include "strategies/layout.h"
+
+typedef struct {
+    const char *why;   /* "has ZeRO-2 without a pipeline only"; interned, as all */
+    const char *help;  /* words of plan that go around it */
+    const char *where; /* file:line of the project */
+    struct RhRuleTerm *terms;
+    int32_t terms_count;
+} RhFrameworkRule;
+
+typedef struct {
+    const char *name, *title, *project;
+    RhFrameworkRule *rules;
+    int32_t rules_count;
+} RhFrameworkRules;
+
+/* RH_ERROR_INPUT with file:line:col. Kept for ever. */
+RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error);
+/* NULL where the name is NULL, or no such file is there, or it cannot be read. */
+const RhFrameworkRules *rh_framework_rules(const char *name);
+const char *const *rh_framework_rules_names(void);
+
+/* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */
+const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
+                                            const RhLayout *layout);
