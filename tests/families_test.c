@@ -117,6 +117,24 @@ static void parameters_equal_the_published_counts(void)
              202048) ", 'intermediate_size_mlp': 16384, 'num_local_experts': 16, "
                      "'num_experts_per_tok': 1, 'interleave_moe_layer_step': 1}}",
          107769861120},
+        /* frequencies of rotation, which are stored */
+        {"{'model_type': 'chatglm', 'num_layers': 28, 'hidden_size': 4096, 'ffn_hidden_size': "
+         "13696, 'kv_channels': 128, 'num_attention_heads': 32, 'multi_query_attention': true, "
+         "'multi_query_group_num': 2, 'padded_vocab_size': 65024, 'seq_length': 8192, "
+         "'add_qkv_bias': true, 'add_bias_linear': false}",
+         6243584032 - 32},
+        /* two numbers of each layer's activation */
+        {"{" SHAPE("apertus", 32, 4096, 32, 8, 21504, 131072) ", 'hidden_act': 'xielu'}",
+         8053338176 - 2 * 32},
+        {"{'model_type': 'exaone', 'num_layers': 32, 'hidden_size': 4096, 'intermediate_size': "
+         "14336, 'num_attention_heads': 32, 'num_key_value_heads': 8, 'vocab_size': 102400}",
+         7818448896},
+        /* its layer norms have no biases */
+        {"{'model_type': 'dbrx', 'd_model': 6144, 'n_heads': 48, 'n_layers': 40, 'max_seq_len': "
+         "32768, 'vocab_size': 100352, 'attn_config': {'clip_qkv': 8, 'kv_n_heads': 8, "
+         "'rope_theta': 500000}, 'ffn_config': {'ffn_hidden_size': 10752, 'moe_num_experts': 16, "
+         "'moe_top_k': 4}}",
+         131596523520 + 81 * 6144},
         /* the pooler; and a norm behind the last block, which has one already */
         {ENCODER("bert", "'vocab_size': 30522"), 109482240 - 590592 + 1536},
     };
@@ -129,7 +147,9 @@ static void parameters_equal_the_published_counts(void)
 }
 
 /* Where an exact count is not published, the claim: Grok-1 314 G (github.com/xai-org/grok-1), GLM-4.5
- * and Air 355 G and 106 G with the layer that predicts a token (arXiv 2508.06471), Qwen3-Next 80 G. */
+ * and Air 355 G and 106 G with the layer that predicts a token (arXiv 2508.06471), Qwen3-Next 80 G, and
+ * those of model cards: EXAONE 4, Persimmon 8B, MiniCPM 3, Ling-lite, Ling-mini-2.0, Hunyuan-A13B (of 32
+ * layers), Arctic, Mamba-2. */
 static void parameters_are_near_the_claim(void)
 {
     static const struct {
@@ -154,6 +174,38 @@ static void parameters_are_near_the_claim(void)
                                                            "'num_experts_per_tok': 8}",
          6919161856.0, 1e-4},
         {"{" SHAPE("olmo2", 32, 4096, 32, 32, 11008, 100352) "}", 7298617344.0, 1e-4},
+        {"{" SHAPE("exaone4", 64, 5120, 40, 8, 27392, 102400) ", 'head_dim': 128, "
+                                                              "'sliding_window': 4096}",
+         32.0e9, 1e-3},
+        {"{" SHAPE("persimmon", 36, 4096, 64, 64, 16384, 262144) "}", 9.4e9, 0.01},
+        {"{" SHAPE("minicpm3", 62, 2560, 40, 40, 6400,
+                   73448) ", 'q_lora_rank': 768, 'kv_lora_rank': 256, 'qk_nope_head_dim': 64, "
+                          "'qk_rope_head_dim': 32}",
+         4.07e9, 2e-3},
+        {"{" SHAPE("bailing_moe", 28, 2048, 16, 4, 5632,
+                   126464) ", 'num_experts': 64, 'num_experts_per_tok': 6, "
+                           "'moe_intermediate_size': 1408, 'num_shared_experts': 2}",
+         16.8e9, 1e-3},
+        {"{" SHAPE("bailing_moe_v2", 20, 2048, 16, 4, 5120,
+                   157184) ", 'head_dim': 128, 'num_experts': 256, 'num_experts_per_tok': 8, "
+                           "'moe_intermediate_size': 512, 'num_shared_experts': 1, "
+                           "'moe_shared_expert_intermediate_size': 512, 'n_group': 8, "
+                           "'topk_group': 4, 'first_k_dense_replace': 1, 'use_qk_norm': true, "
+                           "'moe_router_enable_expert_bias': true}",
+         16.26e9, 1e-3},
+        {"{" SHAPE("hunyuan_v1_moe", 2, 4096, 32, 8, 3072,
+                   128167) ", 'attention_head_dim': 128, 'num_experts': 64, 'moe_topk': [8, 8], "
+                           "'moe_intermediate_size': [3072, 3072], 'num_shared_expert': [1, 1], "
+                           "'tie_word_embeddings': true}",
+         (80.39e9 - 128167 * 4096) / 16 + 128167 * 4096, 1e-3},
+        {"{" SHAPE("arctic", 35, 7168, 56, 8, 4864,
+                   32000) ", 'num_local_experts': 128, 'num_experts_per_tok': 2, "
+                          "'parallel_attn_mlp_res': true, 'moe_layer_frequency': 1}",
+         480e9, 0.01},
+        {"{'model_type': 'mamba2', 'hidden_size': 2560, 'num_hidden_layers': 64, 'vocab_size': "
+         "50288, 'num_heads': 80, 'head_dim': 64, 'n_groups': 1, 'state_size': 128, "
+         "'tie_word_embeddings': true}",
+         2.7e9, 1e-2},
         {"{" SHAPE("cohere", 40, 8192, 64, 64, 22528, 256000) "}", 34980831232.0, 1e-4},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

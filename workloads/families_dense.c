@@ -18,6 +18,13 @@ static const RhField NEMOTRON[] = {
     ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), END,
 };
 
+/* Apertus (arXiv 2509.14233): the same with norms of queries and keys; its activation has two trained
+ * numbers a layer, which are left out. */
+static const RhField APERTUS[] = {
+    LLAMA_SIZES,       CONSTANT(ffn_gated, 0),        HEADS(0, 0),          POSITIONS(65536),
+    ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), CONSTANT(qk_norm, 1), END,
+};
+
 static const RhField MISTRAL[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 0),
@@ -70,6 +77,48 @@ static const RhField OLMO2[] = {
     ATTENTION_BIAS(0),
     CONSTANT(qk_norm, 1),
     CONSTANT(window_used, 1),
+    END,
+};
+
+/* EXAONE 4 (arXiv 2507.11407): norms as OLMo 2's; where there is a window, every fourth layer looks at
+ * all. */
+static const RhField EXAONE4[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    CONSTANT(qk_norm, 1),
+    END,
+};
+
+/* ChatGLM 2 and 3, GLM-4's first (arXiv 2406.12793): Megatron's names of keys. */
+static const RhField CHATGLM[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    FLAG("add_qkv_bias", qkv_bias, 0),
+    FLAG("add_bias_linear", out_bias, 0),
+    FLAG("add_bias_linear", ffn_bias, 0),
+    FLAG("multi_query_attention", many_kv_heads, 0),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    END,
+};
+
+/* MiniCPM 3: latent attention before a dense network. Keys without a size of values: a head's part of the
+ * hidden state. */
+static const RhField MINICPM3[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),
+    SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, 0),
+    POSITIONS(32768),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
     END,
 };
 
@@ -212,6 +261,17 @@ static const RhField PHI[] = {
     END,
 };
 
+/* Persimmon (Adept, 2023): squared ReLU, norms of queries and keys. */
+static const RhField PERSIMMON[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(16384),
+    FLAG("qk_layernorm", qk_norm, 1),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    ALL_BIASED,
+    END,
+};
+
 /* OPT (arXiv 2205.01068). Two rows of its positions that no token uses are left out. */
 static const RhField OPT[] = {
     LLAMA_SIZES,
@@ -310,6 +370,18 @@ static void settle_neox(RhConfig *c)
     c->extra_norms = c->parallel;
 }
 
+static void settle_chatglm(RhConfig *c)
+{
+    if (!c->many_kv_heads)
+        c->kv_heads = c->heads;
+}
+
+static void settle_minicpm3(RhConfig *c)
+{
+    if (c->value_size == 0)
+        c->value_size = c->hidden / MAX(c->heads, 1);
+}
+
 static void settle_bigcode(RhConfig *c)
 {
     c->kv_heads = c->one_kv_head ? 1 : c->heads;
@@ -341,15 +413,19 @@ static void settle_vit(RhConfig *c)
     }
 
 const RhFamily rh_families_dense[] = {
+    DECODER("apertus", RMS, ROTARY, APERTUS),
     DECODER("arcee", RMS, ROTARY, NEMOTRON),
     DECODER("baichuan", RMS, ROTARY, LLAMA),
     DECODER_OF("bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
+    DECODER_OF("chatglm", RMS, ROTARY, rh_attention, CHATGLM, settle_chatglm),
     DECODER("codegen", LAYER, ROTARY, GPTJ),
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE),
     DECODER_OF("deit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
     DECODER("ernie4_5", RMS, ROTARY, LLAMA),
+    DECODER("exaone", RMS, ROTARY, LLAMA),
+    DECODER("exaone4", RMS, ROTARY, EXAONE4),
     DECODER_OF("falcon", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
     DECODER("gemma", RMS, ROTARY, GEMMA),
     DECODER("gemma2", RMS, ROTARY, GEMMA2),
@@ -368,6 +444,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("llama", RMS, ROTARY, LLAMA),
     DECODER("mimo", RMS, ROTARY, QWEN2),
     DECODER("minicpm", RMS, ROTARY, LLAMA),
+    DECODER_OF("minicpm3", RMS, ROTARY, rh_latent_attention, MINICPM3, settle_minicpm3),
     DECODER("ministral", RMS, ROTARY, MISTRAL),
     DECODER("mistral", RMS, ROTARY, MISTRAL),
     DECODER("mistral3", RMS, ROTARY, MISTRAL),
@@ -376,6 +453,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("olmo2", RMS, ROTARY, OLMO2),
     DECODER("olmo3", RMS, ROTARY, OLMO2),
     DECODER("opt", LAYER, LEARNED, OPT),
+    DECODER("persimmon", LAYER, ROTARY, PERSIMMON),
     DECODER("phi", LAYER, ROTARY, PHI),
     DECODER("phi3", RMS, ROTARY, PHI3),
     DECODER("qwen2", RMS, ROTARY, QWEN2),

@@ -153,6 +153,65 @@ static const RhField DEEPSEEK[] = {
     LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), DEEPSEEK_EXPERTS, END,
 };
 
+/* Ling, Ring and Ling 2 (arXiv 2503.05139, 2510.22115): DeepSeekMoE under other names; the second with
+ * norms of queries and keys and a bias for each expert. */
+#define BAILING                                                                                    \
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(16384), FLAG("use_qkv_bias", qkv_bias, 0),                 \
+        FLAG("use_bias", out_bias, 0), FLAG("use_bias", ffn_bias, 0), EXPERTS("num_experts"),      \
+        SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
+        COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),                               \
+        COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0)
+
+static const RhField BAILING_MOE[] = {BAILING, END};
+
+static const RhField BAILING_MOE_V2[] = {
+    BAILING,
+    COUNT("moe_shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    COUNT("n_group", expert_groups, EXPERTS_MAX, 0),
+    COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),
+    FLAG("use_qk_norm", qk_norm, 0),
+    FLAG("moe_router_enable_expert_bias", router_bias, 0),
+    END,
+};
+
+/* Hunyuan-A13B: figures of experts are numbers, or lists of as many as there are layers. */
+static const RhField HUNYUAN_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(32768),
+    ATTENTION_BIAS(0),
+    FLAG("use_qk_norm", qk_norm, 1),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    COUNT("num_shared_expert", shared_experts, EXPERTS_MAX, 1),
+    END,
+};
+
+/* DBRX (Databricks, 2024): layer norms without biases are counted with them. */
+static const RhField DBRX[] = {
+    STACK_SIZES,
+    LLAMA_SWITCHES,
+    SIZE("ffn_config.ffn_hidden_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("attn_config.kv_n_heads", kv_heads, HEADS_MAX, 0),
+    POSITIONS(2048),
+    SIZE("ffn_config.moe_num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("ffn_config.moe_top_k", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    END,
+};
+
+/* Arctic (Snowflake, 2024): a dense network as wide as the hidden state beside the experts, which is a
+ * shared expert but for its norm. */
+static const RhField ARCTIC[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(4096),
+    FLAG("parallel_attn_mlp_res", shared_experts, 0),
+    EXPERTS("num_local_experts"),
+    SIZE("moe_layer_frequency", expert_step, LAYERS_MAX, 1),
+    CONSTANT(expert_offset, -1),
+    END,
+};
+
 static const RhField ERNIE4_5_MOE[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 0),
@@ -185,6 +244,12 @@ static const RhField LLAMA4[] = {
     END,
 };
 
+static void settle_arctic(RhConfig *c)
+{
+    if (c->shared_experts > 0)
+        c->shared_ffn = c->hidden;
+}
+
 #define DECODER(name, mixer, fields)                                                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_ROTARY, &mixer, &rh_ffn, fields, NULL, "sliding_attention", \
@@ -192,6 +257,12 @@ static const RhField LLAMA4[] = {
     }
 
 const RhFamily rh_families_experts[] = {
+    {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
+     "sliding_attention", settle_arctic},
+    DECODER("bailing_moe", rh_attention, BAILING_MOE),
+    DECODER("bailing_moe_v2", rh_attention, BAILING_MOE_V2),
+    {"dbrx", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, DBRX, NULL,
+     "sliding_attention", NULL},
     DECODER("deepseek", rh_attention, DEEPSEEK),
     DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
     DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
@@ -203,6 +274,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("gpt_oss", rh_attention, GPT_OSS),
     DECODER("granitemoe", rh_attention, MIXTRAL),
     DECODER("grok-1", rh_attention, GROK_1),
+    DECODER("hunyuan_v1_moe", rh_attention, HUNYUAN_MOE),
     DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),
     DECODER("llama4_text", rh_attention, LLAMA4),
     DECODER("minimax_m2", rh_attention, MINIMAX_M2),

@@ -99,6 +99,38 @@ static const RhLayerWord MAMBA_WORDS[] = {
     {0},
 };
 
+/* Mamba-2 alone (arXiv 2405.21060): every layer is one, nothing stands behind it. */
+static const RhField MAMBA2[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_groups", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),
+    SIZE("chunk_size", chunk, TOKENS_MAX, 256),
+    FLAG("use_bias", scan_bias, 0),
+    FLAG("use_conv_bias", conv_bias, 1),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(full_every, LAYERS_MAX + 1),
+    CONSTANT(positions, TOKENS_MAX),
+    END,
+};
+
+static const RhLayerWord MAMBA2_WORDS[] = {
+    {.word = "mamba2", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
+    {0},
+};
+
+/* What splits attention's heads and an ffn's columns has those of the scan. */
+static void settle_mamba2(RhConfig *c)
+{
+    c->heads = c->kv_heads = c->scan_heads;
+    c->head_size = c->scan_head_size;
+    c->ffn = c->scan_heads * c->scan_head_size;
+}
+
 /* --- Heads of two sizes (Gemma 4) --- */
 
 /* Layers without a window have wider and fewer heads, whose keys are values, too. Experts work beside a
@@ -233,6 +265,7 @@ const RhFamily rh_families_mixed[] = {
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
     MIXED("layers", ROTARY, rh_attention, OWN, NULL, NULL, NULL),
     {"pictures", RH_NORM_NONE, RH_POSITION_NONE, &rh_steps, &rh_ffn, PICTURES, NULL, NULL, NULL},
+    MIXED("mamba2", NONE, rh_attention, MAMBA2, MAMBA2_WORDS, "mamba2", settle_mamba2),
     MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
     MIXED("qwen3_5_moe_text", ROTARY, rh_attention_gated, QWEN3_5_MOE, DELTA_WORDS,

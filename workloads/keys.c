@@ -11,7 +11,7 @@ static const char *const ALIASES[][10] = {
     {"hidden_size", "n_embd", "n_embed", "d_model", "model_dim"},
     {"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"},
     {"num_key_value_heads", "n_head_kv", "num_kv_heads", "n_kv_heads", "num_query_groups",
-     "attn_config.kv_n_heads"},
+     "attn_config.kv_n_heads", "multi_query_group_num"},
     {"head_dim", "attention_head_dim", "kv_channels", "head_size", "d_kv"},
     {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "inner_dim"},
     {"vocab_size", "padded_vocab_size", "n_vocab"},

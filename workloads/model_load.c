@@ -175,8 +175,8 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     g_autofree char *names = g_strjoinv(", ", (char **)rh_family_names());
     const char *near = rh_nearest_name(type, rh_family_names());
     g_autofree char *help = g_strdup_printf(
-        "%s%s%ssupported: %s; a model of another kind can be described layer by layer: "
-        "\"model_type\": \"layers\" (docs/model-workload.md)",
+        "%s%s%sa model of any kind can be described layer by layer: \"model_type\": \"layers\" "
+        "(docs/model-workload.md); supported: %s",
         near != NULL ? "a similar type exists: " : "", near != NULL ? near : "",
         near != NULL ? "; " : "", names);
     rh_json_problem(doc, member(typed, "model_type"), help, "model_type \"%s\" is not supported",
