@@ -55,11 +55,15 @@ static Routed routed_of(const RhOps *ops)
                          ops->kind->expert_groups,     ops->kind->expert_groups_chosen,
                          ops->shard->once_nvlink_frac, ops->shard->once_nic_frac};
     double busiest = spread ? rh_expert_load_busiest(ops->shard->load, ops->kind->experts, ep) : 1;
-    if (ops->shard->by_chance && spread)
+    int64_t tokens = (int64_t)ceil(asked * (spread ? etp : 1) * busiest);
+    if (ops->shard->by_chance &&
+        spread) { /* an expectation, rounded; no less than what is certain */
         busiest *= rh_routing_busiest(&routing, ep, from * ep);
+        tokens = MAX(tokens, llround(asked * etp * busiest));
+    }
     double sent = once ? from * rh_routing_parts(&routing, ep) : asked;
     return (Routed){.experts = ops->kind->experts / ep,
-                    .tokens = (int64_t)ceil(asked * (spread ? etp : 1) * busiest),
+                    .tokens = tokens,
                     .from = from,
                     .sent = sent,
                     .come = (once ? sent * etp : sent) * busiest,
