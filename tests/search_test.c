@@ -77,6 +77,7 @@ static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
     CU_ASSERT_TRUE(rh_odds_risk(entry(plan, 0)->band) > RH_RISK_FRAC &&
                    fullness(entry(plan, 0)) <= 1);
     CU_ASSERT_PTR_NULL(plan->fuller);
+    CU_ASSERT_EQUAL(plan->roomy_count, plan->fit_count);
 }
 
 static bool differ_by_order_and_chunks_alone(const RhLayout *a, const RhLayout *b)

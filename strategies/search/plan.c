@@ -140,6 +140,7 @@ static void screen_all(Funnel *f)
     f->main.heap = f->fuller.heap;
     f->fuller.heap = empty;
     f->room.ranked_bytes = f->room.most_bytes;
+    f->plan->roomy_count = f->plan->fit_count;
 }
 
 /* --- the best so far --- */
