@@ -238,7 +238,7 @@ static bool find_what_if(Explanation *e, GError **error)
         char *text = g_ptr_array_index(e->a->what_ifs, i);
         if (!is_layout_key(text))
             g_ptr_array_add(sets, text);
-        else if (!rh_layout_change(&e->in->c, &e->layout, text, error))
+        else if (!rh_train_change(&e->in->c, &e->layout, text, error))
             return false;
     }
     /* A job over the whole platform stays one when the platform grows. */

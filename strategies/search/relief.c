@@ -1,25 +1,8 @@
 #include "strategies/search/relief.h"
 
-#include <string.h>
-
 #include "strategies/knobs.h"
 #include "strategies/search/account.h"
 #include "strategies/search/screen.h"
-
-bool rh_layout_change(const RhCase *c, RhLayout *layout, const char *text, GError **error)
-{
-    RhLayout changed = *layout;
-    changed.dp = 0;
-    if (!rh_layout_parse(text, &changed, error))
-        return false;
-    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
-    if (!as_many && !g_str_has_prefix(text, "stages"))
-        changed.stage_layers_count = 0;
-    if (layout->tp == 1 && changed.tp > 1 && !g_str_has_prefix(text, "sp"))
-        changed.sequence_parallel = rh_train_default(c).sequence_parallel;
-    *layout = changed;
-    return true;
-}
 
 typedef struct {
     const RhCase *c;
@@ -43,7 +26,7 @@ static bool turn(const Search *s, const RhKnob *knob, int32_t value, RhRelief *o
     RhLayout l = *s->layout;
     g_autofree char *text = rh_knob_value_text(knob, value);
     g_autofree char *change = g_strdup_printf("%s=%s", knob->key, text);
-    if (!rh_layout_change(s->c, &l, change, NULL))
+    if (!rh_train_change(s->c, &l, change, NULL))
         return false;
     rh_train_complete(s->c, &l);
     if (!rh_train_legal(s->c, &l, NULL))

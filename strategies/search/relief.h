@@ -3,11 +3,6 @@
  * else as it is. */
 #include "strategies/search/plan.h"
 
-/* Changes a layout by a word of its text form, "tp=4" or "tp4". dp follows the others unless it is named;
- * stages that are given stay while they are as many; chunks and schedule follow each other; where there
- * were no tensor ranks, whether sequences are cut too is the stack's. RH_ERROR_USAGE. */
-bool rh_layout_change(const RhCase *c, RhLayout *layout, const char *text, GError **error);
-
 typedef struct {
     char *change; /* owned: "zero=2", "moments=bf16", as --what-if takes it */
     RhLayout layout;

@@ -19,6 +19,21 @@ RhLayout rh_train_default(const RhCase *c)
     return l;
 }
 
+bool rh_train_change(const RhCase *c, RhLayout *layout, const char *text, GError **error)
+{
+    RhLayout changed = *layout;
+    changed.dp = 0;
+    if (!rh_layout_parse(text, &changed, error))
+        return false;
+    bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
+    if (!as_many && !g_str_has_prefix(text, "stages"))
+        changed.stage_layers_count = 0;
+    if (layout->tp == 1 && changed.tp > 1 && !g_str_has_prefix(text, "sp"))
+        changed.sequence_parallel = rh_train_default(c).sequence_parallel;
+    *layout = changed;
+    return true;
+}
+
 int32_t rh_train_least_replicas(const RhLayout *l)
 {
     int64_t experts = (int64_t)l->ep * rh_train_expert_tensor(l), ranks = (int64_t)l->tp * l->cp;

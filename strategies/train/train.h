@@ -31,6 +31,11 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout);
 /* What keys left out mean under this case's stack; dp is still open. */
 RhLayout rh_train_default(const RhCase *c);
 
+/* Changes a layout by a word of its text form, "tp=4" or "tp4". dp follows the others unless it is named;
+ * stages that are given stay while they are as many; chunks and schedule follow each other; where there
+ * were no tensor ranks, whether sequences are cut too is the stack's. RH_ERROR_USAGE. */
+bool rh_train_change(const RhCase *c, RhLayout *layout, const char *text, GError **error);
+
 /* The fewest replicas (dp) whose ranks a stage's experts can be spread over: ep etp / (tp cp), 1 at
  * least and a layout's largest degree at most. */
 int32_t rh_train_least_replicas(const RhLayout *layout);
