@@ -189,6 +189,37 @@ static void batches_multiply(void)
     CU_ASSERT_TRUE(says(launch, "--per_device_train_batch_size 2"));
 }
 
+/* --- DeepSpeed: the model's own, where Transformers would take something else --- */
+
+static void what_transformers_would_take_otherwise_is_said(void)
+{
+    static const struct {
+        const char *model;
+        int32_t window;
+        bool attention_bias, ffn_bias;
+        const char *said;
+    } cases[] = {{"mistral-7b", 0, false, false, "\"sliding_window\": null"},
+                 {"mistral-7b", 512, false, false, "\"sliding_window\": 512"},
+                 {"qwen2.5-7b", 512, false, false, "\"use_sliding_window\": true"},
+                 {"qwen2.5-7b", 512, false, false, "\"max_window_layers\": 0"},
+                 {"llama-3.1-8b", 0, true, false, "\"attention_bias\": true"},
+                 {"llama-3.1-8b", 0, false, true, "\"mlp_bias\": true"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(TrainKit) k = train_kit(cases[i].model, "dgx-h100:8", "bare", 512, 2048);
+        RhLayerKind *kind = &k.model->kinds[0];
+        kind->window_tokens = cases[i].window;
+        kind->qkv_bias |= cases[i].attention_bias;
+        kind->out_bias = cases[i].attention_bias;
+        kind->ffn_bias = cases[i].ffn_bias;
+        g_autoptr(RhLaunch) launch = launch_of(&k, "deepspeed", "dp64,zero3");
+        CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, cases[i].said));
+    }
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:8", "bare", 512, 2048);
+    g_autoptr(RhLaunch) plain = launch_of(&k, "deepspeed", "dp64,zero3");
+    CU_ASSERT_PTR_NULL(strstr(plain->files, "bias"));
+    CU_ASSERT_PTR_NULL(strstr(plain->files, "window"));
+}
+
 /* --- scripts --- */
 
 static void scripts_are_shell(void)
@@ -246,6 +277,8 @@ int main(void)
             {"a_model_is_a_flavor_of_its_own", a_model_is_a_flavor_of_its_own},
             {"what_they_cannot_run_is_refused_by_name", what_they_cannot_run_is_refused_by_name},
             {"batches_multiply", batches_multiply},
+            {"what_transformers_would_take_otherwise_is_said",
+             what_transformers_would_take_otherwise_is_said},
             {"scripts_are_shell", scripts_are_shell},
             {"nodes_are_filled", nodes_are_filled},
             {0}});

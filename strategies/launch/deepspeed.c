@@ -2,6 +2,8 @@
  * the model by a config.json. Names and rules are those of DeepSpeed v0.19.5 and Transformers v4.57
  * (docs/deepspeed-flags.md cites them); a test compares every option and every key said here with
  * strategies/data/deepspeed-flags.txt. */
+#include <string.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/launch/framework.h"
@@ -50,6 +52,31 @@ static bool check_model(const RhCase *c, GError **error)
     return true;
 }
 
+/* A key that is left out has Transformers' own value: a mistral without one has windows of 4096, a qwen
+ * has none where use_sliding_window is not said, and from max_window_layers on alone. */
+static void write_window(RhJsonWriter *w, const RhModel *m)
+{
+    int64_t window = m->kinds[0].window_tokens;
+    bool qwen = g_str_has_prefix(m->family, "qwen");
+    if (window > 0)
+        rh_json_put_int(w, "sliding_window", window);
+    else if (strcmp(m->family, "mistral") == 0)
+        rh_json_put_null(w, "sliding_window");
+    if (qwen && window > 0) {
+        rh_json_put_bool(w, "use_sliding_window", true);
+        rh_json_put_int(w, "max_window_layers", 0);
+    }
+}
+
+/* A qwen2 has them on queries, keys and values, a mistral none, whatever is said. */
+static void write_biases(RhJsonWriter *w, const RhLayerKind *k)
+{
+    if (k->out_bias)
+        rh_json_put_bool(w, "attention_bias", true);
+    if (k->ffn_bias)
+        rh_json_put_bool(w, "mlp_bias", true);
+}
+
 static void write_model(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
@@ -63,8 +90,8 @@ static void write_model(RhLaunchText *t)
     rh_json_put_int(w, "num_attention_heads", k->heads);
     rh_json_put_int(w, "num_key_value_heads", k->kv_heads);
     rh_json_put_int(w, "head_dim", k->head_size);
-    if (k->window_tokens > 0)
-        rh_json_put_int(w, "sliding_window", k->window_tokens);
+    write_window(w, m);
+    write_biases(w, k);
     rh_json_put_int(w, "vocab_size", m->vocab);
     rh_json_put_int(w, "max_position_embeddings", MAX(m->positions, t->c->job.sequence));
     rh_json_put_int(w, "rope_theta", m->rotary_base);
