@@ -98,7 +98,7 @@ function figures(doc, id = "figures", caption = "Everything that is one value") 
   const rows = [];
   const walk = (node, path) => {
     for (const [key, value] of Object.entries(node)) {
-      if (["argv", "costs", "layout", "versus", "a", "b", "fuller", "launch", "term"].includes(key)) continue;
+      if (["argv", "costs", "layout", "versus", "a", "b", "fuller", "launch", "term", "memory_term"].includes(key)) continue;
       if (isObject(value)) walk(value, [...path, key]);
       else if (!Array.isArray(value) && value !== null) rows.push({ path: [...path, key], value });
     }
@@ -109,6 +109,13 @@ function figures(doc, id = "figures", caption = "Everything that is one value") 
     { title: "figure", value: (r) => r.path.join(" "), text: (r) => r.path.map(heading).join(", ") },
     { title: "value", value: (r) => r.value, text: (r) => shown(unit(r), r.value) },
   ], rows));
+}
+
+/* Of `explain --term memory`: the kinds of each stage as columns; and what would lower it. */
+function memoryTerm(term) {
+  const stages = term.stages.map(({ memory, ...rest }) => ({ ...rest, ...Object.fromEntries(memory.map((kind) => [`${kind.name}_bytes`, kind.value_bytes])) }));
+  const changes = term.changes.map(({ layout, ...rest }) => ({ ...rest, layout: layoutText(layout) }));
+  return lists({ stages, changes }, "");
 }
 
 /* --- the page --- */
@@ -154,6 +161,7 @@ function build() {
   if (answer.terms) tables.append(versusTable(answer.terms, "a_s", "b_s"));
   if (answer.versus && answer.versus.terms) tables.append(versusTable(answer.versus.terms, "value_s", "versus_s"));
   if (subjects.length) parts.append(...subjectParts(subjects));
+  if (answer.memory_term) parts.append(...memoryTerm(answer.memory_term));
   parts.append(...lists(answer, schema));
   parts.append(figures(Object.fromEntries(Object.entries(answer).filter(([key]) => key !== "inputs"))));
   liveGantt(data("course"));
