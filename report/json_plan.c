@@ -68,6 +68,7 @@ static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
         rh_json_begin_object(w, NULL);
         rh_json_put_int(w, "rank", i + 1);
+        rh_json_put_string(w, "family", rh_layout_family(&r->layout));
         rh_put_rehearsal(w, r);
         put_launch(w, q->c, &r->layout);
         rh_json_end_object(w);
@@ -138,6 +139,7 @@ static void put_others(RhJsonWriter *w, const RhPlan *plan)
         rh_json_put_string(w, "stack", other->stack);
         rh_json_put_string(w, "refused", other->refused);
         if (!other->refused) {
+            rh_json_put_string(w, "family", rh_layout_family(&other->layout));
             rh_put_layout(w, "layout", &other->layout);
             rh_json_put_number(w, "step_time_s", other->step_time_s);
             rh_json_put_number(w, "mfu_frac", other->mfu_frac);

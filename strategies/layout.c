@@ -143,6 +143,17 @@ bool rh_layout_load(const char *path, RhLayout *layout, GError **error)
     return true;
 }
 
+const char *rh_layout_family(const RhLayout *l)
+{
+    bool grouped = l->tp > 1 || l->pp > 1, sharded = l->zero >= 2;
+    return l->ep > 1             ? "expert"
+           : l->cp > 1           ? "context"
+           : sharded && !grouped ? "fsdp"
+           : sharded             ? "hybrid"
+           : grouped             ? "tensor/pipeline"
+                                 : "data";
+}
+
 RhLayout rh_layout_default(void)
 {
     RhLayout l = {0};

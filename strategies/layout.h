@@ -61,6 +61,9 @@ bool rh_layout_load(const char *path, RhLayout *layout, GError **error);
 char *rh_layout_format(const RhLayout *layout);
 /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective recompute", caller frees */
 char *rh_layout_title(const RhLayout *layout);
+/* How the model is cut, in a word: "expert", "context", "fsdp" (shards alone), "hybrid" (shards beside tensor or
+ * pipeline groups), "tensor/pipeline", "data"; the first that fits. */
+const char *rh_layout_family(const RhLayout *layout);
 RhLayout rh_layout_default(void);
 /* How many of the `layers` of model chunk g are recomputed, where any are. */
 static inline int32_t rh_layout_again(const RhLayout *l, int32_t g, int32_t layers)

@@ -376,6 +376,22 @@ static void every_knob_is_explained(void)
     }
 }
 
+static void families_are_told_by_how_the_model_is_cut(void)
+{
+    static const char *const cases[][2] = {{"tp8,pp4,dp2,zero1", "tensor/pipeline"},
+                                           {"pp4,dp4,zero1", "tensor/pipeline"},
+                                           {"dp16,zero3", "fsdp"},
+                                           {"tp8,dp2,zero3", "hybrid"},
+                                           {"tp2,cp4,dp2,zero3", "context"},
+                                           {"tp2,pp2,cp2,ep8,dp8", "expert"},
+                                           {"dp16,zero1", "data"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        RhLayout l = rh_layout_default();
+        CU_ASSERT_TRUE(rh_layout_parse(cases[i][0], &l, NULL));
+        CU_ASSERT_STRING_EQUAL(rh_layout_family(&l), cases[i][1]);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -384,6 +400,8 @@ int main(void)
             {"the_shape_of_a_long_schedule_is_whole", the_shape_of_a_long_schedule_is_whole},
             {"every_value_of_every_knob_round_trips", every_value_of_every_knob_round_trips},
             {"every_knob_is_explained", every_knob_is_explained},
+            {"families_are_told_by_how_the_model_is_cut",
+             families_are_told_by_how_the_model_is_cut},
             {"the_text_form_round_trips", the_text_form_round_trips},
             {"a_dp_still_to_be_derived_is_left_out", a_dp_still_to_be_derived_is_left_out},
             {"uneven_stages_have_a_text", uneven_stages_have_a_text},
