@@ -149,6 +149,24 @@ static void pairs_need_a_schedule_that_has_them(void)
     CU_ASSERT_EQUAL(l.overlap, RH_OVERLAP_NONE);
 }
 
+/* As it was typed, before one stage makes schedules alike. */
+static void schedules_of_two_chunks_need_stages(void)
+{
+    static const char *const rows[][2] = {
+        {"pp1,dp16,ep4,schedule=dualpipe", "pp=1, which counts pairs of its stages"},
+        {"pp1,dp16,ep4,schedule=dualpipe-v", "schedule=dualpipe-v needs a pipeline"},
+        {"pp1,dp16,ep4,vpp2", "vpp=2 needs a pipeline"}};
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 64, 2048);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(GError) error = NULL;
+        RhLayout l = rh_train_default(&k.c);
+        g_assert(rh_layout_parse(rows[i][0], &l, NULL));
+        CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, &error));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error->message, rows[i][1]));
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -158,5 +176,6 @@ int main(void)
             {"dualpipe_goes_on_where_dualpipe_v_turns", dualpipe_goes_on_where_dualpipe_v_turns},
             {"every_item_of_both_runs_once", every_item_of_both_runs_once},
             {"pairs_need_a_schedule_that_has_them", pairs_need_a_schedule_that_has_them},
+            {"schedules_of_two_chunks_need_stages", schedules_of_two_chunks_need_stages},
             {0}});
 }

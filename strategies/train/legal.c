@@ -188,6 +188,11 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
             "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
             "zb-v, dualpipe-v and dualpipe have vpp=2, and they alone",
             l->vpp, rh_pipeline_kind_name(l->schedule));
+    if (l->vpp > 1 && l->pp == 1 && only != RH_CHUNKS_ANY)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs a pipeline: pp=1%s\nhelp: pp=2 or more",
+                       rh_pipeline_kind_name(l->schedule),
+                       rh_pipeline_of(l)->crosses ? ", which counts pairs of its stages" : "");
     if (l->vpp > 1 && l->pp == 1)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
     if (rh_pipeline_of(l)->in_rounds && m % l->pp != 0)
