@@ -8,6 +8,7 @@
  * same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the hardware feeds
  * (wgmma, tcgen05). */
 const RhGeneration rh_generations[] = {
+    {"pascal", "a100-sxm-80", "dgx-1", "vector units alone; no table of its own"},
     {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own"},
     {"turing", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
     {"ampere", "a100-sxm-80", "dgx-a100", "fitted to an A100's tables"},
