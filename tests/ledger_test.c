@@ -214,7 +214,7 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
     if (gsl_rng_uniform_int(rng, 2) == 0)
         drawn.recompute = train_drawn_modules(k->model, (uint32_t)gsl_rng_get(rng));
     drawn.overlap = (RhOverlap)gsl_rng_uniform_int(rng, RH_OVERLAP_LAST);
-    if (l->pp > 1 && gsl_rng_uniform_int(rng, 4) == 0) {
+    if (l->pp > 1 && gsl_rng_uniform_int(rng, 2) == 0) {
         drawn.vpp = 2;
         drawn.schedule =
             gsl_rng_uniform_int(rng, 2) ? RH_PIPELINE_DUALPIPE_V : RH_PIPELINE_DUALPIPE;
