@@ -493,6 +493,22 @@ static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan
     append_changes(out, plan);
 }
 
+/* A job that its GPUs are too many for: even in the best layout they wait for longer than they work. */
+static void append_waiting(GString *out, const RhCase *c, const RhRehearsal *r)
+{
+    double bubble = rh_report_bubble_frac(r), exposed = rh_report_exposed_frac(r);
+    if (bubble + exposed <= 0.5)
+        return;
+    g_autofree char *gpus = rh_text_count(c->job.gpus);
+    g_autofree char *tokens = rh_text_count(c->job.global_batch * c->job.sequence);
+    g_autofree char *line = g_strdup_printf(
+        "watch: GPUs wait for %.0f %% of the step, %.0f %% for other stages and %.0f %% for "
+        "communication: %s %s a step are few for %s GPUs",
+        100 * (bubble + exposed), 100 * bubble, 100 * exposed, tokens,
+        r->pictures ? "pictures" : "tokens", gpus);
+    rh_text_wrap(out, line, 7, 79);
+}
+
 char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style)
 {
@@ -515,6 +531,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     append_fuller(out, plan);
     rh_report_watch_positions(out, q->c);
+    append_waiting(out, q->c, g_ptr_array_index(plan->entries, 0));
     append_approximate(out, plan);
     append_near_misses(out, plan);
     if (style->verbosity > 0)
