@@ -162,7 +162,8 @@ static int run(const RhArguments *a, GError **error)
     RhServing serving = {.model = p.in->model,
                          .recipe = p.in->c.job.recipe,
                          .platform = p.in->hardware,
-                         .server = server};
+                         .server = server,
+                         .load = &p.in->c.job.load};
     g_autoptr(RhServePlan) plan =
         rh_serve_plan(&serving, p.given.server, p.asked->list, &p.options, error);
     rh_terminal_progress_end();

@@ -83,8 +83,11 @@ static int run(const RhArguments *a, GError **error)
     g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
     if (!server)
         return 3;
-    RhServing serving = {
-        .model = in->model, .recipe = in->c.job.recipe, .platform = in->hardware, .server = server};
+    RhServing serving = {.model = in->model,
+                         .recipe = in->c.job.recipe,
+                         .platform = in->hardware,
+                         .server = server,
+                         .load = &in->c.job.load};
     g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
     asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
     asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;

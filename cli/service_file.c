@@ -64,6 +64,14 @@ static void read_deployment(RhJson *doc, const char *text, RhServiceFile *f)
     f->deployment = rh_deployment_format(d);
 }
 
+static void read_load(RhJson *doc, RhServiceFile *f)
+{
+    GError *local = NULL;
+    const char *load = rh_json_string_or(doc, rh_json_root(doc), "experts_load", "balanced");
+    if (!rh_expert_load_parse(load, &f->load, &local))
+        rh_job_file_say(doc, "experts_load", local);
+}
+
 static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
 {
     const RhJsonNode *root = rh_json_root(doc);
@@ -81,7 +89,8 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
     f->guest.serving = (RhServing){.model = f->model,
                                    .recipe = rh_recipe_by_name(dtype),
                                    .platform = fabric->hardware,
-                                   .server = f->server};
+                                   .server = f->server,
+                                   .load = &f->load};
     if (!f->guest.serving.recipe)
         rh_job_file_say(doc, "dtype",
                         g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", dtype,
@@ -100,6 +109,7 @@ RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, in
     f->name = g_strdup(rh_json_string_or(doc, root, "name", name));
     read_deployment(doc, rh_json_word(doc, root, "deployment"), f);
     read_rest(doc, fabric, f);
+    read_load(doc, f);
     read_asked(doc, seed, f);
     if (!rh_json_finish(doc, error))
         return NULL;

@@ -4,8 +4,8 @@
  *     {"workload": "llama-3.1-8b", "deployment": "tp4,replicas=2/tp4,replicas=2", "nodes": "4-5",
  *      "lengths": "in=8192,out=128", "rate": "5/s", "count": 100, "start": "0.5s"}
  *
- * "requests" names a trace in place of "lengths"; "name", "dtype", "start", "rate", "arrivals", "concurrency",
- * "turnaround", "count" and "seed" may be left out, and mean what the options of serve-simulate do. */
+ * "requests" names a trace in place of "lengths"; "name", "dtype", "experts_load", "start", "rate", "arrivals",
+ * "concurrency", "turnaround", "count" and "seed" may be left out, and mean what the options of serve-simulate do. */
 #include "cli/inputs.h"
 #include "cli/serve_requests.h"
 #include "strategies/serve/guest.h"
@@ -16,6 +16,7 @@ typedef struct {
     RhModel *model;
     RhServer *server;
     RhAsked *asked;
+    RhExpertLoad load;
     int32_t *nodes;
     RhServiceGuest guest; /* borrows from here, and of the fabric's inputs */
 } RhServiceFile;

@@ -159,7 +159,7 @@ static bool open_timeline(Timeline *t, const char *path, const char *platform, G
         return false;
     t->bandwidth = t->platform->device->hbm_bytes_per_s.value;
     t->server = *rh_server_by_name("vllm");
-    t->serving = (RhServing){t->model, &rh_recipe_bf16, t->platform, &t->server};
+    t->serving = (RhServing){t->model, &rh_recipe_bf16, t->platform, &t->server, NULL};
     return true;
 }
 

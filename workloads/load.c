@@ -71,12 +71,17 @@ bool rh_expert_load_parse(const char *text, RhExpertLoad *load, GError **error)
     return true;
 }
 
-int32_t rh_expert_load_experts(const RhExpertLoad *load)
+bool rh_expert_load_fits(const RhExpertLoad *load, const RhModel *model, GError **error)
 {
-    int32_t experts = 0;
+    int32_t listed = 0;
     for (int32_t i = 0; i < load->runs_count; i++)
-        experts += load->runs[i].experts;
-    return experts;
+        listed += load->runs[i].experts;
+    for (int k = 0; listed > 0 && k < model->kinds_count; k++)
+        if (model->kinds[k].experts > 0 && model->kinds[k].experts != listed)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "experts_load lists %d experts, %s has %d in a layer", listed,
+                           model->name, model->kinds[k].experts);
+    return true;
 }
 
 /* Of the experts by load, or in their order. */

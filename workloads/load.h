@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "workloads/model.h"
+
 typedef enum { RH_LOAD_BALANCED, RH_LOAD_POWER_LAW, RH_LOAD_HISTOGRAM } RhLoadKind;
 
 /* So many experts in a row that get this much each, in whatever unit. */
@@ -29,7 +31,7 @@ typedef struct {
 /* "balanced", "power-law:0.5", "histogram:4x8-1x56" (eight experts that get four times as much as the
  * other 56); capacity is left as it is. RH_ERROR_USAGE. */
 bool rh_expert_load_parse(const char *text, RhExpertLoad *load, GError **error);
-/* Experts that a histogram lists; 0 for the others, which fit any number. */
-int32_t rh_expert_load_experts(const RhExpertLoad *load);
+/* Does a histogram list as many experts as each mixture of the model has? RH_ERROR_USAGE. */
+bool rh_expert_load_fits(const RhExpertLoad *load, const RhModel *model, GError **error);
 /* Tokens of the busiest of `ranks` over the mean, 1 where all get as many. `ranks` divides experts. */
 double rh_expert_load_busiest(const RhExpertLoad *load, int32_t experts, int32_t ranks);

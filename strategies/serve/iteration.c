@@ -55,6 +55,18 @@ static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, 
     return kernels_s(it, residual, of);
 }
 
+/* Where experts are asked unevenly, of the slowest rank: the one that gets most or, as measured products are not always
+ * the longer the more rows they have, one that gets the mean. */
+static double ffn_s(RhIterations *it, const RhLayerKind *kind, RhPass pass, const RhShard *shard,
+                    RhKernelsOf of)
+{
+    double s = block_s(it, kind, RH_BLOCK_FFN, pass, shard, of);
+    RhShard even = *shard;
+    even.load = NULL;
+    bool uneven = shard->load && shard->load->kind != RH_LOAD_BALANCED && kind->experts > 0;
+    return uneven ? fmax(s, block_s(it, kind, RH_BLOCK_FFN, pass, &even, of)) : s;
+}
+
 static double layers_s(RhIterations *it, RhPass pass, const RhShard *shard, RhKernelsOf of)
 {
     double s = 0;
@@ -62,7 +74,7 @@ static double layers_s(RhIterations *it, RhPass pass, const RhShard *shard, RhKe
         const RhLayerKind *kind = &it->model->kinds[k];
         if (it->layers[k] > 0)
             s += it->layers[k] * (block_s(it, kind, RH_BLOCK_MIXER, pass, shard, of) +
-                                  block_s(it, kind, RH_BLOCK_FFN, pass, shard, of));
+                                  ffn_s(it, kind, pass, shard, of));
     }
     return s;
 }

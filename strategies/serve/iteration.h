@@ -14,6 +14,7 @@
 #include "platforms/platform.h"
 #include "sim/program.h"
 #include "strategies/serve/server.h"
+#include "workloads/load.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
 
@@ -24,6 +25,7 @@ typedef struct {
     const RhRecipe *recipe; /* of weights and linear layers */
     const RhPlatform *platform;
     const RhServer *server;
+    const RhExpertLoad *load; /* how evenly experts are asked; NULL: balanced */
 } RhServing;
 
 typedef struct RhIterations RhIterations;

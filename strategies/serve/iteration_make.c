@@ -158,6 +158,7 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
                      .etp = pool->ep > 1 ? 1 : 0,
                      .sequence = 1,
                      .by_chance = true,
+                     .load = s->load,
                      .microbatch = 1,
                      .dtype = s->recipe->dtype,
                      .recipe = s->recipe,
@@ -206,9 +207,26 @@ static bool check_weights(const RhServing *s, const RhPool *pool, GError **error
     return true;
 }
 
+/* Shares of ranks are told where each has as many experts. */
+static bool check_load(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (!s->load)
+        return true;
+    if (s->load->capacity > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "experts_capacity: servers drop no tokens\nhelp: leave it out");
+    for (int k = 0; s->load->kind != RH_LOAD_BALANCED && k < s->model->kinds_count; k++)
+        if (s->model->kinds[k].experts % pool->ep != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "experts_load: ep%d does not divide %d experts of a layer", pool->ep,
+                           s->model->kinds[k].experts);
+    return rh_expert_load_fits(s->load, s->model, error);
+}
+
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (!check_pool(s, pool, error) || !check_weights(s, pool, error))
+    if (!check_pool(s, pool, error) || !check_weights(s, pool, error) ||
+        !check_load(s, pool, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
     const char *profile = rh_server_profile(s->server, platform->device->name);

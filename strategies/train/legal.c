@@ -377,12 +377,8 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",
                        recipe->name, c->model->name);
-    int32_t listed = rh_expert_load_experts(&c->job.load);
-    for (int k = 0; listed > 0 && k < c->model->kinds_count; k++)
-        if (c->model->kinds[k].experts > 0 && c->model->kinds[k].experts != listed)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "experts_load lists %d experts, %s has %d in a layer", listed,
-                           c->model->name, c->model->kinds[k].experts);
+    if (!rh_expert_load_fits(&c->job.load, c->model, error))
+        return false;
     bool parted = c->job.documents.runs_count > 0 && !c->job.documents.padded;
     for (int k = 0; parted && k < c->model->kinds_count; k++)
         if (!rh_kind_takes_documents(&c->model->kinds[k]))

@@ -40,3 +40,10 @@ rehearse serve-simulate "${on[@]}" --set price_per_gpu_hour=2USD --lengths in=51
 rehearse serve-simulate "${on[@]}" --lengths in=512,out=16 --concurrency 4 --count 12 -q -o day.trace.json.gz >/dev/null
 gzip -dc day.trace.json.gz | head -n 6
 gzip -dc day.trace.json.gz | grep -c '"name":"queue"'
+# Experts that are asked unevenly; what says nothing of a server.
+mixture=(-w qwen3-30b-a3b -p dgx-h100 -s "tp1,dp8,ep8" --lengths "in=512,out=16" --concurrency 64 --count 128 -q)
+for load in balanced histogram:4x8-1x120 histogram:1x7; do
+    rehearse serve-simulate "${mixture[@]}" --set experts_load=$load 2>&1 | head -n 2
+done
+rehearse serve-simulate "${mixture[@]}" --set experts_capacity=1.25 2>&1
+echo "exit $?"
