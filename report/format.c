@@ -18,6 +18,8 @@ char *rh_text_count(int64_t count)
     return g_string_free(out, FALSE);
 }
 
+#define TEXT_WHOLE_MOST 1e15 /* from here on most digits would mean nothing */
+
 char *rh_text_number(double value, int digits)
 {
     char format[16], text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -26,7 +28,7 @@ char *rh_text_number(double value, int digits)
     if (size > 0 && size < 1)
         whole = (int)floor(log10(size)) + 1;
     g_snprintf(format, sizeof format, "%%.%df", MAX(0, digits - whole));
-    if (size != 0 && size < 1e-4)
+    if (size != 0 && (size < 1e-4 || size >= TEXT_WHOLE_MOST))
         g_snprintf(format, sizeof format, "%%.%dg", digits);
     return g_strdup(g_ascii_formatd(text, sizeof text, format, value));
 }

@@ -31,6 +31,8 @@ static void numbers_keep_their_digits(void)
     check_text(rh_text_number(1054.2, 3), "1054");
     check_text(rh_text_number(100, 3), "100");
     check_text(rh_text_number(0, 3), "0.00");
+    check_text(rh_text_number(2.5e15, 3), "2.5e+15");
+    check_text(rh_text_number(-4e289, 3), "-4e+289");
     check_text(rh_text_large(70553706496.0), "70.6 G");
     check_text(rh_text_large(12), "12.0");
 }
