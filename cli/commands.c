@@ -30,7 +30,7 @@ const RhOption rh_options_inputs[] = {
     INPUT_ROWS,
     RH_OPTION(
         stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-        "training framework, see `rehearse show stacks` (megatron; bare over TCP); plan: any of them",
+        "training framework, see `rehearse show stacks` (megatron; bare over TCP); with plan also any: the best of all",
         .names = rh_stack_names),
     {0}};
 

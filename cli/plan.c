@@ -329,9 +329,10 @@ static const RhOption own[] = {
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
-    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
-              "print what starts the best; NAME+slurm, or slurm: for sbatch",
-              .choices = RH_FRAMEWORK_CHOICES),
+    RH_OPTION(
+        emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
+        "print what starts the best; NAME+slurm: a script for sbatch; slurm: one of the stack's own framework",
+        .choices = RH_FRAMEWORK_CHOICES),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,
                                          NULL};
