@@ -93,6 +93,8 @@ static void ends_have_names_of_their_own(void)
     RhLayout named = l;
     rh_train_settle(&k.c, &l);
     CU_ASSERT_TRUE(rh_layout_equal(&l, &named));
+    l.recompute = RH_RECOMPUTE_NONE;
+    CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, NULL)); /* three layers of nothing */
     l = train_layout(&k, "tp2,pp4,recompute=full,relayers=0x4");
     CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.again_layers_count == 0);
 }

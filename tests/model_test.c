@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "tests/testkit.h"
 #include "workloads/families.h"
@@ -375,8 +376,8 @@ static void other_kinds_of_models_are_refused(void)
 {
     check_refused("{'model_type': 'glm9_moe', 'num_hidden_layers': 32}",
                   "model_type \"glm9_moe\" is not supported");
-    g_autofree char *families = g_strjoinv(", ", (char **)rh_family_names());
-    check_refused("{'model_type': 'deepseek_v9'}", families);
+    check_refused("{'model_type': 'deepseek_v9'}", "a similar type exists: deepseek_v");
+    check_refused("{'model_type': 'deepseek_v9'}", "docs/model-workload.md");
     for (const char *const *name = rh_family_names(); name[1] != NULL; name++)
         CU_ASSERT_TRUE(strcmp(name[0], name[1]) < 0);
     check_refused("{'hidden_size': 32}", "model_type");
@@ -384,6 +385,21 @@ static void other_kinds_of_models_are_refused(void)
     check_refused(LLAMA(", 'num_local_experts': 8"), "mixture of experts");
     check_refused(LLAMA(", 'kv_lora_rank': 512"), "latent attention");
     check_refused("[]", "");
+}
+
+/* The page that the message above names. */
+static void every_type_stands_on_the_page(void)
+{
+    g_autofree char *path = g_build_filename(rh_data_dir(), "docs", "model-workload.md", NULL);
+    g_autofree char *page = NULL;
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &page, NULL, NULL));
+    for (const char *const *name = rh_family_names(); *name; name++) {
+        g_autofree char *word = g_strdup_printf("\\b%s\\b", *name);
+        bool there = g_regex_match_simple(word, page, 0, 0);
+        CU_ASSERT_TRUE(there);
+        if (!there)
+            g_printerr("  %s\n", *name);
+    }
 }
 
 static void models_load_from_files_and_folders(void)
@@ -517,6 +533,7 @@ int main(void)
              all_problems_of_a_file_are_reported_at_once},
             {"misspelt_keys_are_told_from_foreign_ones", misspelt_keys_are_told_from_foreign_ones},
             {"other_kinds_of_models_are_refused", other_kinds_of_models_are_refused},
+            {"every_type_stands_on_the_page", every_type_stands_on_the_page},
             {"models_load_from_files_and_folders", models_load_from_files_and_folders},
             {"unknown_names_get_a_near_one", unknown_names_get_a_near_one},
             {"set_changes_one_figure_and_what_follows_from_it",

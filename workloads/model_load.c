@@ -172,13 +172,12 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
         rh_json_string(doc, root, "model_type"); /* says that it is missing */
         return NULL;
     }
-    g_autofree char *names = g_strjoinv(", ", (char **)rh_family_names());
     const char *near = rh_nearest_name(type, rh_family_names());
     g_autofree char *help = g_strdup_printf(
         "%s%s%sa model of any kind can be described layer by layer: \"model_type\": \"layers\" "
-        "(docs/model-workload.md); supported: %s",
+        "(docs/model-workload.md, which lists the %u types that are known)",
         near != NULL ? "a similar type exists: " : "", near != NULL ? near : "",
-        near != NULL ? "; " : "", names);
+        near != NULL ? "; " : "", g_strv_length((char **)rh_family_names()));
     rh_json_problem(doc, member(typed, "model_type"), help, "model_type \"%s\" is not supported",
                     type);
     return NULL;

@@ -270,6 +270,10 @@ static char *modules_text(uint32_t modules)
 static bool again_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int32_t chunks = l->pp * l->vpp, count = l->again_layers_count;
+    if (count > 0 && l->recompute == RH_RECOMPUTE_NONE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "relayers says how many layers run again, and recompute=none runs none\n"
+                       "help: recompute=full");
     if (count <= 1)
         return true;
     if (count != chunks)
