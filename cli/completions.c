@@ -30,8 +30,10 @@ static char *layout_words(void)
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         if (!knob->names)
             g_string_append_printf(out, "%s%s=", out->len ? " " : "", knob->key);
-        for (int32_t value = knob->low; knob->names && value <= knob->high; value++)
-            g_string_append_printf(out, " %s=%s", knob->key, knob->names[value]);
+        for (int32_t value = knob->low; knob->names && value <= knob->high; value++) {
+            g_autofree char *word = rh_knob_value_text(knob, value);
+            g_string_append_printf(out, " %s=%s", knob->key, word);
+        }
     }
     return g_string_free(g_steal_pointer(&out), FALSE);
 }

@@ -31,3 +31,4 @@ for topic in platforms workloads; do
         [[ " ${COMPREPLY[*]} " == *" $name "* ]] || echo "not offered: $name"
     done
 done
+rehearse completions bash | grep -o 'relayers=[^ ]*' | sort -u
