@@ -160,7 +160,7 @@ static void what_they_cannot_run_is_refused_by_name(void)
                  {"torchtitan", "llama-3.1-70b", "tp8,pp2,zero2,order=tp-pp-dp", "order"},
                  {"torchtitan", "llama-3.1-70b", "cp4,ulysses4,zero3", "ulysses"},
                  {"torchtitan", "qwen3-32b", "tp8,pp2,zero3", "no pipeline"},
-                 {"torchtitan", "gpt2", "dp64,zero3", "no model of TorchTitan"},
+                 {"torchtitan", "gpt2", "dp64,zero3", "how TorchTitan is told of"},
                  {"deepspeed", "llama-3.1-70b", "tp8,pp2,dp4,zero2", "without a pipeline"},
                  {"deepspeed", "llama-3.1-70b", "tp8,zero3", "data parallelism alone"},
                  {"deepspeed", "llama-3.1-8b", "dp64,zero0", "without ZeRO"},

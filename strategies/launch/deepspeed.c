@@ -32,23 +32,16 @@ static const RhLaunchWord deepspeed_words[] = {
 
 /* --- the model --- */
 
-static bool fail_model(const RhCase *c, const char *what, GError **error)
-{
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "%s: no configuration for DeepSpeed's trainer is known here for %s\n"
-                   "help: leave out --emit, or give run_clm.py a model by hand",
-                   c->model->name, what);
-}
-
 /* Families whose Transformers classes read the keys that are written here. */
 static bool check_model(const RhCase *c, GError **error)
 {
     static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", NULL};
     const RhModel *m = c->model;
     if (!m->family || !g_strv_contains(families, m->family))
-        return fail_model(c, "its family (known: llama, mistral, qwen2, qwen3)", error);
+        return rh_launch_fail_model(&rh_framework_deepspeed, c,
+                                    "its family (known: llama, mistral, qwen2, qwen3)", error);
     if (m->kinds_count > 1 || m->kinds[0].mixer != &rh_attention || m->kinds[0].ffn != &rh_ffn)
-        return fail_model(c, "its layers", error);
+        return rh_launch_fail_model(&rh_framework_deepspeed, c, "its layers", error);
     return true;
 }
 

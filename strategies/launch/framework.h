@@ -36,6 +36,9 @@ typedef struct {
 #define RH_DECLARE_FRAMEWORK(name) extern const RhFramework rh_framework_##name;
 RH_FRAMEWORKS(RH_DECLARE_FRAMEWORK)
 
+/* RH_ERROR_USAGE: `what` of the case's model ("its attention") has no words here. */
+bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const char *what,
+                          GError **error);
 /* Further words, with a space between. */
 void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* A file that the program reads: a here-document of the script. `text` ends in a line feed and has no

@@ -43,6 +43,15 @@ bool rh_launch_has_narrow_moments(const RhCase *c)
     return c->job.moments && c->job.moments != &rh_moments_fp32;
 }
 
+bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const char *what,
+                          GError **error)
+{
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s: how %s is told of %s is not known here\n"
+                   "help: leave out --emit, or describe the model to it by hand",
+                   c->model->name, framework->title, what);
+}
+
 static const RhLaunchWord *word_of(const RhFramework *f, const RhKnob *knob)
 {
     for (int32_t i = 0; i < f->words_count; i++)

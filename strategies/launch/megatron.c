@@ -231,14 +231,6 @@ static const RhLaunchWord megatron_words[] = {
 
 /* --- the model --- */
 
-static bool fail_model(const RhCase *c, const char *what, GError **error)
-{
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "%s: no flags of Megatron-LM are known here for %s\n"
-                   "help: leave out --emit, or write the model's arguments by hand",
-                   c->model->name, what);
-}
-
 /* But for what follows attention: dense in some layers, experts in others. */
 static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
 {
@@ -266,24 +258,27 @@ static bool check_model(const RhCase *c, GError **error)
     const RhLayerKind *dense = kind_with(m, &rh_ffn), *mixed = kind_with(m, &rh_mixture);
     if (c->model->kinds_count > 2 ||
         !same_attention(k, &c->model->kinds[c->model->kinds_count - 1]))
-        return fail_model(c, "layers of several kinds", error);
+        return rh_launch_fail_model(&rh_framework_megatron, c, "layers of several kinds", error);
     bool odd_attention = k->out_gate || k->keys_as_values || k->both_ways;
     bool odd_ends =
         m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0;
     if ((k->mixer != &rh_attention && k->mixer != &rh_latent_attention) || odd_attention)
-        return fail_model(c, "its attention", error);
+        return rh_launch_fail_model(&rh_framework_megatron, c, "its attention", error);
     if (k->extra_norms > 0)
-        return fail_model(c, "norms behind its blocks", error);
+        return rh_launch_fail_model(&rh_framework_megatron, c, "norms behind its blocks", error);
     if (odd_ends)
-        return fail_model(c, "what stands before its first layer", error);
+        return rh_launch_fail_model(&rh_framework_megatron, c, "what stands before its first layer",
+                                    error);
     if ((dense != NULL) + (mixed != NULL) != c->model->kinds_count)
-        return fail_model(c, "its feed-forward layers", error);
+        return rh_launch_fail_model(&rh_framework_megatron, c, "its feed-forward layers", error);
     if (mixed && (mixed->shared_gate || mixed->expert_latent > 0 || mixed->ffn_bias))
-        return fail_model(c, "experts with biases, in a latent, or shared ones behind a gate",
-                          error);
+        return rh_launch_fail_model(
+            &rh_framework_megatron, c,
+            "experts with biases, in a latent, or shared ones behind a gate", error);
     if (k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias))
-        return fail_model(c, "biases in some linear layers and not in others (but for QKV alone)",
-                          error);
+        return rh_launch_fail_model(
+            &rh_framework_megatron, c,
+            "biases in some linear layers and not in others (but for QKV alone)", error);
     return true;
 }
 
