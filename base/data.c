@@ -35,9 +35,10 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-const char *const *rh_data_names(const char *folder)
+static const char *const *read_names(const RhDataShelf *shelf)
 {
     GPtrArray *names = g_ptr_array_new();
+    g_autofree char *folder = g_build_filename(rh_data_dir(), shelf->folder, NULL);
     g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
     for (const char *file; dir != NULL && (file = g_dir_read_name(dir)) != NULL;)
         if (g_str_has_suffix(file, ".json")) {
@@ -49,10 +50,24 @@ const char *const *rh_data_names(const char *folder)
     return (const char *const *)g_ptr_array_free(names, FALSE);
 }
 
-const void *rh_data_shelf(RhDataShelf *shelf, const char *name, const char *const *names,
-                          void *(*load)(const char *name))
+const char *const *rh_data_shelf_names(RhDataShelf *shelf)
 {
-    if (!g_strv_contains(names, name))
+    g_mutex_lock(&shelf->lock);
+    if (!shelf->names)
+        shelf->names = read_names(shelf);
+    g_mutex_unlock(&shelf->lock);
+    return shelf->names;
+}
+
+char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name)
+{
+    g_autofree char *file = g_strconcat(name, ".json", NULL);
+    return g_build_filename(rh_data_dir(), shelf->folder, file, NULL);
+}
+
+const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name)
+{
+    if (!g_strv_contains(rh_data_shelf_names(shelf), name))
         return NULL;
     g_mutex_lock(&shelf->lock);
     if (!shelf->read)
@@ -61,7 +76,7 @@ const void *rh_data_shelf(RhDataShelf *shelf, const char *name, const char *cons
     g_mutex_unlock(&shelf->lock);
     if (found)
         return found;
-    found = load(name); /* unlocked: it may ask for one that it derives from */
+    found = shelf->load(name, NULL); /* unlocked: it may ask for one that it derives from */
     g_mutex_lock(&shelf->lock);
     if (found)
         g_hash_table_insert(shelf->read, (void *)g_intern_string(name), found);

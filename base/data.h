@@ -5,16 +5,20 @@
 
 /* A folder that holds platforms/data and workloads/data. Borrowed, for ever; there or not. */
 const char *rh_data_dir(void);
-/* Names of a folder's .json files without that ending, sorted, interned, NULL-ended; none where there
- * is no such folder. Caller frees the list, or keeps it for ever. */
-const char *const *rh_data_names(const char *folder);
 
-/* Things that are read from such files by name, each once and for ever; statically zero. */
+/* A folder of the catalogues with files NAME.json, and what is read from them, each once and for ever.
+ * Statically initialised with the first two; the rest is zero. */
 typedef struct {
+    const char *folder;                              /* below rh_data_dir(): "strategies/stacks" */
+    void *(*load)(const char *name, GError **error); /* NULL: only names are asked for */
     GMutex lock;
+    const char *const *names;
     GHashTable *read; /* interned name -> thing */
 } RhDataShelf;
-/* The thing of that name among `names`, by `load` where it is asked for first (which may ask the shelf for
- * others); NULL: no such name, or it cannot be read. */
-const void *rh_data_shelf(RhDataShelf *shelf, const char *name, const char *const *names,
-                          void *(*load)(const char *name));
+/* Names of its files, sorted, interned, NULL-ended, for ever; none where there is no such folder. */
+const char *const *rh_data_shelf_names(RhDataShelf *shelf);
+/* Where the file of that name is, or would be. Caller frees. */
+char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name);
+/* The thing of that name, by `load` where it is asked for first (which may ask the shelf for others);
+ * NULL: no such name, or it cannot be read. */
+const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name);

@@ -30,34 +30,21 @@ bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *c
                    *all != '\0' ? all : "(none found; is REHEARSE_DATA right?)", help);
 }
 
-/* Of one folder of the catalogue. */
-static const char *const *read_names(const char *kind)
-{
-    g_autofree char *path = g_build_filename(rh_data_dir(), "platforms", "data", kind, NULL);
-    return rh_data_names(path);
-}
-
-/* Read once per process and kept: callers borrow the names for ever. */
+/* Callers borrow the names for ever. */
 const char *const *rh_platform_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names("clusters"));
-    return names;
+    static RhDataShelf clusters = {.folder = "platforms/data/clusters"};
+    return rh_data_shelf_names(&clusters);
 }
 
 const char *const *rh_device_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names("devices"));
-    return names;
+    static RhDataShelf devices = {.folder = "platforms/data/devices"};
+    return rh_data_shelf_names(&devices);
 }
 
 const char *const *rh_profile_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names("profiles"));
-    return names;
+    static RhDataShelf profiles = {.folder = "platforms/data/profiles"};
+    return rh_data_shelf_names(&profiles);
 }

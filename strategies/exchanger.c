@@ -52,10 +52,8 @@ double rh_exchanger_s(const RhExchanger *x, const RhExchangerPart *part, const R
 
 /* --- Files --- */
 
-static char *folder(void)
-{
-    return g_build_filename(rh_data_dir(), "strategies", "exchangers", NULL);
-}
+static void *load(const char *name, GError **error);
+static RhDataShelf shelf = {.folder = "strategies/exchangers", .load = load};
 
 static const struct {
     const char *key;
@@ -87,8 +85,7 @@ static void read_part(RhJson *doc, const RhJsonNode *root, const char *key, RhEx
 
 RhExchanger *rh_exchanger_load(const char *name, GError **error)
 {
-    g_autofree char *file = g_strconcat(name, ".json", NULL);
-    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autofree char *path = rh_data_shelf_path(&shelf, name);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     if (!doc)
         return NULL;
@@ -105,27 +102,17 @@ RhExchanger *rh_exchanger_load(const char *name, GError **error)
     return rh_json_finish(doc, error) ? g_steal_pointer(&x) : NULL;
 }
 
-static void *load_quietly(const char *name)
+static void *load(const char *name, GError **error)
 {
-    return rh_exchanger_load(name, NULL);
+    return rh_exchanger_load(name, error);
 }
 
 const RhExchanger *rh_exchanger_by_name(const char *name)
 {
-    static RhDataShelf shelf;
-    return rh_data_shelf(&shelf, name, rh_exchanger_names(), load_quietly);
-}
-
-static const char *const *read_names(void)
-{
-    g_autofree char *path = folder();
-    return rh_data_names(path);
+    return rh_data_shelf_get(&shelf, name);
 }
 
 const char *const *rh_exchanger_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names());
-    return names;
+    return rh_data_shelf_names(&shelf);
 }

@@ -89,15 +89,12 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
                             "\"%s\" of \"when\" cannot be read", terms[i]);
 }
 
-static char *folder(void)
-{
-    return g_build_filename(rh_data_dir(), "strategies", "frameworks", NULL);
-}
+static void *load(const char *name, GError **error);
+static RhDataShelf shelf = {.folder = "strategies/frameworks", .load = load};
 
 RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error)
 {
-    g_autofree char *file = g_strconcat(name, ".json", NULL);
-    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autofree char *path = rh_data_shelf_path(&shelf, name);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     if (!doc)
         return NULL;
@@ -120,29 +117,19 @@ RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error)
     return NULL;
 }
 
-static void *load_quietly(const char *name)
+static void *load(const char *name, GError **error)
 {
-    return rh_framework_rules_load(name, NULL);
-}
-
-static const char *const *read_names(void)
-{
-    g_autofree char *path = folder();
-    return rh_data_names(path);
+    return rh_framework_rules_load(name, error);
 }
 
 const char *const *rh_framework_rules_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names());
-    return names;
+    return rh_data_shelf_names(&shelf);
 }
 
 const RhFrameworkRules *rh_framework_rules(const char *name)
 {
-    static RhDataShelf shelf;
-    return name ? rh_data_shelf(&shelf, name, rh_framework_rules_names(), load_quietly) : NULL;
+    return name ? rh_data_shelf_get(&shelf, name) : NULL;
 }
 
 /* --- asking --- */

@@ -7,10 +7,8 @@
 #include "base/json.h"
 #include "strategies/framework_rules.h"
 
-static char *folder(void)
-{
-    return g_build_filename(rh_data_dir(), "strategies", "stacks", NULL);
-}
+static void *load(const char *name, GError **error);
+static RhDataShelf shelf = {.folder = "strategies/stacks", .load = load};
 
 #define FACT(key, kind, field, low, high)                                                          \
     {                                                                                              \
@@ -117,36 +115,25 @@ static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error
 
 RhStack *rh_stack_file_load(const char *name, GError **error)
 {
-    g_autofree char *file = g_strconcat(name, ".json", NULL);
-    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autofree char *path = rh_data_shelf_path(&shelf, name);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     g_autofree RhStack *stack = g_new0(RhStack, 1);
     return doc && read_stack(doc, name, stack, error) ? g_steal_pointer(&stack) : NULL;
 }
 
-static void *load_quietly(const char *name)
+static void *load(const char *name, GError **error)
 {
-    return rh_stack_file_load(name, NULL);
+    return rh_stack_file_load(name, error);
 }
 
 const RhStack *rh_stack_file(const char *name)
 {
-    static RhDataShelf shelf;
-    return rh_data_shelf(&shelf, name, rh_stack_file_names(), load_quietly);
-}
-
-static const char *const *read_names(void)
-{
-    g_autofree char *path = folder();
-    return rh_data_names(path);
+    return rh_data_shelf_get(&shelf, name);
 }
 
 const char *const *rh_stack_file_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names());
-    return names;
+    return rh_data_shelf_names(&shelf);
 }
 
 /* --- one fact of a stack at hand --- */

@@ -260,23 +260,11 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
 
 /* --- Catalogue and paths --- */
 
-static char *data_dir(void)
-{
-    return g_build_filename(rh_data_dir(), "workloads", "data", NULL);
-}
-
-static const char *const *read_names(void)
-{
-    g_autofree char *path = data_dir();
-    return rh_data_names(path);
-}
+static RhDataShelf shelf = {.folder = "workloads/data"};
 
 const char *const *rh_model_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names());
-    return names;
+    return rh_data_shelf_names(&shelf);
 }
 
 static void fail_unknown(const char *spec, GError **error)
@@ -295,11 +283,8 @@ static void fail_unknown(const char *spec, GError **error)
 /* The file behind `spec`; NULL when it can only be a catalogue name, and that is unknown. */
 static char *path_of(const char *spec)
 {
-    if (g_strv_contains(rh_model_names(), spec)) {
-        g_autofree char *dir = data_dir();
-        g_autofree char *file = g_strconcat(spec, ".json", NULL);
-        return g_build_filename(dir, file, NULL);
-    }
+    if (g_strv_contains(rh_model_names(), spec))
+        return rh_data_shelf_path(&shelf, spec);
     if (g_file_test(spec, G_FILE_TEST_IS_DIR))
         return g_build_filename(spec, "config.json", NULL);
     bool is_path = strchr(spec, '/') != NULL || g_str_has_suffix(spec, ".json");

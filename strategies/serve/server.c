@@ -7,10 +7,8 @@
 #include "base/json.h"
 #include "strategies/serve/scheduler.h"
 
-static char *folder(void)
-{
-    return g_build_filename(rh_data_dir(), "strategies", "serve", "servers", NULL);
-}
+static void *load(const char *name, GError **error);
+static RhDataShelf shelf = {.folder = "strategies/serve/servers", .load = load};
 
 static const struct {
     const char *key;
@@ -193,37 +191,26 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
 
 RhServer *rh_server_load(const char *name, GError **error)
 {
-    g_autofree char *file = g_strconcat(name, ".json", NULL);
-    g_autofree char *in = folder(), *path = g_build_filename(in, file, NULL);
+    g_autofree char *path = rh_data_shelf_path(&shelf, name);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     g_autofree RhServer *server = g_new0(RhServer, 1);
     server->stream_tokens = 1;
     return doc && read_server(doc, name, server, error) ? g_steal_pointer(&server) : NULL;
 }
 
-static void *load_quietly(const char *name)
+static void *load(const char *name, GError **error)
 {
-    return rh_server_load(name, NULL);
+    return rh_server_load(name, error);
 }
 
 const RhServer *rh_server_by_name(const char *name)
 {
-    static RhDataShelf shelf;
-    return rh_data_shelf(&shelf, name, rh_server_names(), load_quietly);
-}
-
-static const char *const *read_names(void)
-{
-    g_autofree char *path = folder();
-    return rh_data_names(path);
+    return rh_data_shelf_get(&shelf, name);
 }
 
 const char *const *rh_server_names(void)
 {
-    static const char *const *names;
-    if (g_once_init_enter(&names))
-        g_once_init_leave(&names, read_names());
-    return names;
+    return rh_data_shelf_names(&shelf);
 }
 
 const char *rh_server_profile(const RhServer *server, const char *device)
