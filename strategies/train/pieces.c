@@ -305,7 +305,7 @@ void rh_pieces_free(RhPieces *p)
 {
     if (!p)
         return;
-    for (int k = 0; k < p->c->model->kinds_count; k++) {
+    for (int k = 0; k < p->layers_end; k++) {
         block_clear(&p->mixer[k]);
         block_clear(&p->ffn[k]);
     }
