@@ -92,6 +92,16 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
 static void *load(const char *name, GError **error);
 static RhDataShelf shelf = {.folder = "strategies/frameworks", .load = load};
 
+void rh_framework_rules_free(RhFrameworkRules *rules)
+{
+    if (!rules)
+        return;
+    for (int32_t i = 0; i < rules->rules_count; i++)
+        g_free(rules->rules[i].terms);
+    g_free(rules->rules);
+    g_free(rules);
+}
+
 RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error)
 {
     g_autofree char *path = rh_data_shelf_path(&shelf, name);
@@ -99,7 +109,7 @@ RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error)
     if (!doc)
         return NULL;
     const RhJsonNode *root = rh_json_root(doc);
-    RhFrameworkRules *out = g_new0(RhFrameworkRules, 1);
+    g_autoptr(RhFrameworkRules) out = g_new0(RhFrameworkRules, 1);
     out->name = rh_json_string(doc, root, "name");
     out->title = rh_json_string(doc, root, "title");
     out->project = rh_json_string(doc, root, "project");
@@ -108,13 +118,7 @@ RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error)
     for (const RhJsonNode *node = rules ? rh_json_first(rules) : NULL; node;
          node = rh_json_next(node))
         read_rule(doc, node, &out->rules[out->rules_count++]);
-    if (rh_json_finish(doc, error))
-        return out;
-    for (int32_t i = 0; i < out->rules_count; i++)
-        g_free(out->rules[i].terms);
-    g_free(out->rules);
-    g_free(out);
-    return NULL;
+    return rh_json_finish(doc, error) ? g_steal_pointer(&out) : NULL;
 }
 
 static void *load(const char *name, GError **error)

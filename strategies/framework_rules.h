@@ -18,8 +18,10 @@ typedef struct {
     int32_t rules_count;
 } RhFrameworkRules;
 
-/* RH_ERROR_INPUT with file:line:col. Kept for ever. */
+/* RH_ERROR_INPUT with file:line:col. Caller frees. */
 RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error);
+void rh_framework_rules_free(RhFrameworkRules *rules);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFrameworkRules, rh_framework_rules_free)
 /* NULL where the name is NULL, or no such file is there, or it cannot be read. */
 const RhFrameworkRules *rh_framework_rules(const char *name);
 const char *const *rh_framework_rules_names(void);

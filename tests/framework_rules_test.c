@@ -13,7 +13,7 @@ static void every_file_is_right(void)
     CU_ASSERT_TRUE(g_strv_length((char **)names) >= 3);
     for (; *names; names++) {
         g_autoptr(GError) error = NULL;
-        const RhFrameworkRules *rules = rh_framework_rules_load(*names, &error);
+        g_autoptr(RhFrameworkRules) rules = rh_framework_rules_load(*names, &error);
         CU_ASSERT_PTR_NOT_NULL_FATAL(rules);
         CU_ASSERT_STRING_EQUAL(rules->name, *names);
         CU_ASSERT_TRUE(rules->rules_count > 0);
