@@ -175,9 +175,26 @@ static bool read_rows(Cursor *c, RhCsv *csv)
     return true;
 }
 
+/* Cells are matched, shown and turned about as characters everywhere: a table in another encoding is
+   refused where it is read. */
+static bool check_text(const char *name, const char *text, GError **error)
+{
+    const char *end = NULL;
+    if (g_utf8_validate(text, -1, &end))
+        return true;
+    Cursor c = {name, text, text, 1, error};
+    while (c.at < end)
+        if (*c.at++ == '\n')
+            next_line(&c);
+    return fail_at(&c, c.line, column_of(&c),
+                   "this text is not UTF-8\nhelp: save the table in that encoding");
+}
+
 RhCsv *rh_csv_parse(const char *name, const char *text, GError **error)
 {
     Cursor c = {name, text, text, 1, error};
+    if (!check_text(name, text, error))
+        return NULL;
     g_autoptr(RhCsv) csv = g_new0(RhCsv, 1);
     csv->name = g_strdup(name);
     csv->rows = g_array_new(FALSE, TRUE, sizeof(RhCsvRow));

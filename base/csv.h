@@ -22,7 +22,8 @@ typedef struct {
 } RhCsv;
 
 /* RH_ERROR_INPUT with file:line:col: a quote that is not closed or is followed by text, a row with
- * more or fewer cells than the header, a column named twice, no header. RH_ERROR_IO. */
+ * more or fewer cells than the header, a column named twice, no header, text that is not UTF-8.
+ * RH_ERROR_IO. */
 RhCsv *rh_csv_load(const char *path, GError **error);
 RhCsv *rh_csv_parse(const char *name, const char *text, GError **error);
 void rh_csv_free(RhCsv *csv);

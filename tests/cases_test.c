@@ -162,6 +162,7 @@ static void bad_tables_say_where(void)
     check_refused("model,gpu,gpus,isl\n",
                   "not the header of a table of serving runs: no column \"osl\"");
     check_refused("model,model\n", "t.csv:1:7: two columns are named \"model\"");
+    check_refused(HEAD "m,g,8,4096,32,1,\"\xc3\xa9\n\xe9\"\n", "t.csv:3:1: this text is not UTF-8");
     check_refused(HEAD "m,g,8,4096,32,1\n", "t.csv:2:1: 6 cells in this row, 7 in the header");
     check_refused(HEAD "m,g,8.5,4096,32,1,\n", "t.csv:2:5: gpus \"8.5\" is not a whole number");
     check_refused(HEAD "m,g,8,4096,32,x,\n", "t.csv:2:15: tp \"x\" is not a whole number");
