@@ -109,9 +109,11 @@ static void what_does_not_fit_is_refused(void)
         double capacity;
     } wrong[] = {{"tp8,ep8", "histogram:1x7", 0},
                  {"tp1,dp3,ep3", "power-law:1", 0},
+                 {"tp1,dp3,ep3", "balanced", 0},
+                 {"tp16,ep16", "balanced", 0}, /* of 8 experts */
                  {"tp8,ep8", "balanced", 1.25}};
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
-        Setting s = setting_of("mixtral-8x7b", "dgx-h200:1", wrong[i].deployment);
+        Setting s = setting_of("mixtral-8x7b", "dgx-h200:2", wrong[i].deployment);
         RhExpertLoad load = {.capacity = wrong[i].capacity};
         CU_ASSERT_TRUE(rh_expert_load_parse(wrong[i].load, &load, NULL));
         s.serving.load = &load;

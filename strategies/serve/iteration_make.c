@@ -106,6 +106,33 @@ const RhPlatform *rh_iterations_platform(const RhIterations *it)
 
 /* --- Making --- */
 
+/* Experts lie on ranks in equal numbers. */
+static bool check_experts(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks of a stage",
+            pool->ep, pool->tp * pool->dp);
+    if (pool->dp > 1 && !rh_model_experts_kind(s->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
+                       s->model->name);
+    if (pool->dp > 1 && pool->ep == 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp%d is of attention beside shared experts\n"
+                       "help: ep%d spreads them; of a model without experts use replicas",
+                       pool->dp, pool->tp * pool->dp);
+    if (pool->ep > 1 && !rh_model_experts_kind(s->model))
+        return rh_fail(error, RH_ERROR_USAGE, "ep%d: %s has no experts\nhelp: leave it out",
+                       pool->ep, s->model->name);
+    for (int k = 0; k < s->model->kinds_count; k++)
+        if (s->model->kinds[k].experts % pool->ep != 0)
+            return rh_fail(error, RH_ERROR_USAGE, "ep%d does not divide %d experts of a layer",
+                           pool->ep, s->model->kinds[k].experts);
+    return true;
+}
+
 static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
 {
     const RhLayerKind *kind = rh_model_attention_kind(s->model);
@@ -122,20 +149,6 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
     if (kind->heads > 0 && kind->heads % pool->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE, "tp%d does not divide %d attention heads", pool->tp,
                        kind->heads);
-    if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks of a stage",
-            pool->ep, pool->tp * pool->dp);
-    if (pool->dp > 1 && pool->ep == 1)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "dp%d is of attention beside shared experts\n"
-                       "help: ep%d spreads them; of a model without experts use replicas",
-                       pool->dp, pool->tp * pool->dp);
-    if (pool->dp > 1 && !rh_model_experts_kind(s->model))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
-                       s->model->name);
     if (rh_platform_devices_count(s->platform) > 1)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s has nodes of several devices: serving is planned on one",
@@ -207,26 +220,20 @@ static bool check_weights(const RhServing *s, const RhPool *pool, GError **error
     return true;
 }
 
-/* Shares of ranks are told where each has as many experts. */
-static bool check_load(const RhServing *s, const RhPool *pool, GError **error)
+static bool check_load(const RhServing *s, GError **error)
 {
     if (!s->load)
         return true;
     if (s->load->capacity > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "experts_capacity: servers drop no tokens\nhelp: leave it out");
-    for (int k = 0; s->load->kind != RH_LOAD_BALANCED && k < s->model->kinds_count; k++)
-        if (s->model->kinds[k].experts % pool->ep != 0)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "experts_load: ep%d does not divide %d experts of a layer", pool->ep,
-                           s->model->kinds[k].experts);
     return rh_expert_load_fits(s->load, s->model, error);
 }
 
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (!check_pool(s, pool, error) || !check_weights(s, pool, error) ||
-        !check_load(s, pool, error))
+    if (!check_pool(s, pool, error) || !check_experts(s, pool, error) ||
+        !check_weights(s, pool, error) || !check_load(s, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
     const char *profile = rh_server_profile(s->server, platform->device->name);
