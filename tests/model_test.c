@@ -301,11 +301,22 @@ static void qwen_has_its_biases_and_norms(void)
     CU_ASSERT_EQUAL(two->kinds[0].window_tokens, 0);
 }
 
+#define MISTRAL(rest)                                                                              \
+    "{'model_type': 'mistral', 'num_hidden_layers': 2, 'hidden_size': 256, "                       \
+    "'num_attention_heads': 4, 'num_key_value_heads': 2, 'intermediate_size': 512, "               \
+    "'vocab_size': 1000" rest "}"
+
 static void sliding_windows_make_kinds_of_layers(void)
 {
     g_autoptr(RhModel) mistral = rh_model_load("mistral-7b", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(mistral);
     CU_ASSERT_EQUAL(mistral->kinds[0].window_tokens, 4096);
+    g_autoptr(RhModel) silent = parse_quoted(MISTRAL(""), NULL);
+    g_autoptr(RhModel) null = parse_quoted(MISTRAL(", 'sliding_window': null"), NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(silent);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(null);
+    CU_ASSERT_EQUAL(silent->kinds[0].window_tokens, 4096);
+    CU_ASSERT_EQUAL(null->kinds[0].window_tokens, 0);
     g_autoptr(RhModel) a = parse_quoted(SLIDING("'max_window_layers': 3"), NULL);
     g_autoptr(RhModel) b = parse_quoted(
         SLIDING("'layer_types': ['sliding_attention', 'full_attention', 'sliding_attention', "

@@ -78,6 +78,7 @@ typedef struct {
     RhFieldType type;
     int64_t low, high;
     int64_t otherwise; /* when the key is missing or null; RH_FIELD_REQUIRED: then an error */
+    bool null_is_none; /* a null is 0, not the default */
 } RhField;
 
 /* What follows a layer's mixer. */

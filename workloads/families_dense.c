@@ -25,27 +25,20 @@ static const RhField APERTUS[] = {
     ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), CONSTANT(qk_norm, 1), END,
 };
 
+/* Transformers writes a configuration without what is at its default, which is that of Mistral-7B v0.1: a window
+ * of 4,096 (configuration_mistral.py). Later models say null. */
 static const RhField MISTRAL[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 0),
-    POSITIONS(131072),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
-    CONSTANT(window_used, 1),
-    END,
+    LLAMA_SIZES,  HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(131072),
+    WINDOW(4096), CONSTANT(window_used, 1),    END,
 };
 
 /* phi3, starcoder2 and others: kv heads as many as heads unless said. */
 static const RhField PHI3[] = {
-    LLAMA_SIZES,
-    HEADS(0, 0),
-    POSITIONS(4096),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
-    CONSTANT(window_used, 1),
-    END,
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(4096), WINDOW(0), CONSTANT(window_used, 1), END,
 };
 
 #define QWEN_WINDOW                                                                                \
-    FLAG("use_sliding_window", window_used, 0), SIZE("sliding_window", window, TOKENS_MAX, 4096),  \
+    FLAG("use_sliding_window", window_used, 0), WINDOW(4096),                                      \
         COUNT("max_window_layers", window_from, LAYERS_MAX, 28)
 
 static const RhField QWEN2[] = {
@@ -70,14 +63,8 @@ static const RhField HUNYUAN[] = {
 /* OLMo 2 and 3: norms behind the blocks and not before, and of all heads of queries and keys together.
  */
 static const RhField OLMO2[] = {
-    LLAMA_SIZES,
-    HEADS(0, 0),
-    POSITIONS(2048),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
-    ATTENTION_BIAS(0),
-    CONSTANT(qk_norm, 1),
-    CONSTANT(window_used, 1),
-    END,
+    LLAMA_SIZES,       HEADS(0, 0),          POSITIONS(2048),          WINDOW(0),
+    ATTENTION_BIAS(0), CONSTANT(qk_norm, 1), CONSTANT(window_used, 1), END,
 };
 
 /* EXAONE 4 (arXiv 2507.11407): norms as OLMo 2's; where there is a window, every fourth layer looks at
@@ -86,7 +73,7 @@ static const RhField EXAONE4[] = {
     LLAMA_SIZES,
     HEADS(0, 0),
     POSITIONS(131072),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    WINDOW(0),
     CONSTANT(window_used, 1),
     CONSTANT(full_every, 4),
     CONSTANT(qk_norm, 1),
@@ -134,34 +121,22 @@ static const RhField GEMMA[] = {
         ATTENTION_BIAS(0), CONSTANT(window_used, 1), CONSTANT(extra_norms, 1)
 
 static const RhField GEMMA2[] = {
-    GEMMA2_SIZES,
-    POSITIONS(8192),
-    SIZE("sliding_window", window, TOKENS_MAX, 4096),
-    CONSTANT(full_every, 2),
-    END,
+    GEMMA2_SIZES, POSITIONS(8192), WINDOW(4096), CONSTANT(full_every, 2), END,
 };
 
 static const RhField GEMMA3[] = {
-    GEMMA2_SIZES,
-    POSITIONS(131072),
-    SIZE("sliding_window", window, TOKENS_MAX, 4096),
-    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 6),
-    CONSTANT(qk_norm, 1),
-    END,
+    GEMMA2_SIZES,         POSITIONS(131072),
+    WINDOW(4096),         SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 6),
+    CONSTANT(qk_norm, 1), END,
 };
 
 /* Command-R: attention and ffn side by side behind one norm. */
 static const RhField COHERE[] = {
-    LLAMA_SIZES,
-    HEADS(0, 0),
-    POSITIONS(8192),
-    FLAG("tie_word_embeddings", tied, 1),
-    ATTENTION_BIAS(0),
-    FLAG("use_qk_norm", qk_norm, 0),
-    SIZE("sliding_window", window, TOKENS_MAX, 4096),
-    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 4),
-    CONSTANT(parallel, 1),
-    END,
+    LLAMA_SIZES,           HEADS(0, 0),
+    POSITIONS(8192),       FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),     FLAG("use_qk_norm", qk_norm, 0),
+    WINDOW(4096),          SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 4),
+    CONSTANT(parallel, 1), END,
 };
 
 static const RhField STARCODER2[] = {
@@ -173,7 +148,7 @@ static const RhField STARCODER2[] = {
     FLAG("use_bias", qkv_bias, 1),
     FLAG("use_bias", out_bias, 1),
     FLAG("use_bias", ffn_bias, 1),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    WINDOW(0),
     CONSTANT(window_used, 1),
     RATE("residual_dropout", hidden_dropout, 0),
     END,

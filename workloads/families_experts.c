@@ -7,12 +7,8 @@
 
 /* intermediate_size is an expert's width. */
 static const RhField MIXTRAL[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 0),
-    POSITIONS(131072),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
-    CONSTANT(window_used, 1),
-    EXPERTS("num_local_experts"),
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(131072),
+    WINDOW(0),   CONSTANT(window_used, 1),    EXPERTS("num_local_experts"),
     END,
 };
 
@@ -32,7 +28,7 @@ static const RhField PHIMOE[] = {
     HEADS(0, 0),
     POSITIONS(4096),
     ATTENTION_BIAS(0),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    WINDOW(0),
     CONSTANT(window_used, 1),
     EXPERTS("num_local_experts"),
     END,
@@ -67,7 +63,7 @@ static const RhField GPT_OSS[] = {
     POSITIONS(131072),
     ATTENTION_BIAS(1),
     CONSTANT(ffn_bias, 1),
-    SIZE("sliding_window", window, TOKENS_MAX, 128),
+    WINDOW(128),
     CONSTANT(window_used, 1),
     EXPERTS("num_local_experts"),
     CONSTANT(router_bias, 1),
@@ -80,7 +76,7 @@ static const RhField GPT_OSS[] = {
         SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
         SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1), CONSTANT(expert_offset, -1)
 #define QWEN_WINDOW                                                                                \
-    FLAG("use_sliding_window", window_used, 0), SIZE("sliding_window", window, TOKENS_MAX, 4096),  \
+    FLAG("use_sliding_window", window_used, 0), WINDOW(4096),                                      \
         COUNT("max_window_layers", window_from, LAYERS_MAX, 28)
 
 static const RhField QWEN2_MOE[] = {

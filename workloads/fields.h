@@ -15,32 +15,37 @@
 #define AT(field) offsetof(RhConfig, field)
 #define SIZE(key, field, high, otherwise)                                                          \
     {                                                                                              \
-        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise                                          \
+        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise, false                                   \
     }
 /* A size that may be 0: none. */
 #define COUNT(key, field, high, otherwise)                                                         \
     {                                                                                              \
-        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise                                          \
+        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, false                                   \
+    }
+/* How many tokens attention looks back; a file's null is none, whatever the default. */
+#define WINDOW(otherwise)                                                                          \
+    {                                                                                              \
+        "sliding_window", AT(window), RH_FIELD_SIZE, 1, TOKENS_MAX, otherwise, true                \
     }
 #define FLAG(key, field, otherwise)                                                                \
     {                                                                                              \
-        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise                                             \
+        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise, false                                      \
     }
 #define RATE(key, field, otherwise)                                                                \
     {                                                                                              \
-        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise                                             \
+        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise, false                                      \
     }
 #define MEMBERS(key, field, high)                                                                  \
     {                                                                                              \
-        key, AT(field), RH_FIELD_COUNT, 1, high, 0                                                 \
+        key, AT(field), RH_FIELD_COUNT, 1, high, 0, false                                          \
     }
 #define CONSTANT(field, value)                                                                     \
     {                                                                                              \
-        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value                                            \
+        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value, false                                     \
     }
 #define END                                                                                        \
     {                                                                                              \
-        NULL, 0, RH_FIELD_NONE, 0, 0, 0                                                            \
+        NULL, 0, RH_FIELD_NONE, 0, 0, 0, false                                                     \
     }
 
 /* What all decoders say, by transformers' newer names; older ones are aliases (keys.c). */

@@ -45,12 +45,22 @@ const RhJsonNode *rh_json_find(const RhJsonNode *object, const char *key, const 
     return node;
 }
 
+static bool says_null(const RhJsonNode *object, const char *key)
+{
+    const RhJsonNode *node = member(object, key);
+    return node != NULL && rh_json_kind(node) == RH_JSON_NULL;
+}
+
 /* A list says the size layer by layer (layer_lists.c); of the whole model it is the first one's. */
 static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
 {
     const RhJsonNode *within = root;
     const char *name = f->key;
     const RhJsonNode *node = rh_json_find(root, f->key, &within, &name);
+    if (f->null_is_none && says_null(root, f->key)) {
+        rh_json_int_or(doc, root, f->key, f->low, f->high, 0);
+        return 0;
+    }
     if (node != NULL && rh_json_kind(node) == RH_JSON_ARRAY && rh_json_count(node) > 0)
         return rh_json_node_int(doc, rh_json_first(node), f->low, f->high);
     return f->otherwise == RH_FIELD_REQUIRED
