@@ -14,6 +14,8 @@
 
 #define SIZES_MAX 64
 #define GPUS_MAX  (1 << 20) /* of a platform */
+#define TOKENS_MAX                                                                                 \
+    INT64_C(10000000000000000) /* a thousand times what the largest runs read: a typing error */
 /* Tokens of a step where none are asked for: what published runs of tens to hundreds of billions of
  * parameters take (Llama 3: 4 to 16 M, arXiv 2407.21783, section 3.4.1). */
 #define STEP_TOKENS_LEAST 4194304
@@ -352,7 +354,8 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T", "how many tokens to train on",
-              .quantity = RH_QUANTITY_TOKENS, .positive = true, .required = true),
+              .quantity = RH_QUANTITY_TOKENS, .positive = true, .high = TOKENS_MAX,
+              .required = true),
     RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d", "the run may take so long",
               .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "the run may cost so much",

@@ -17,6 +17,7 @@
 #include "report/format.h"
 #include "report/json_show.h"
 #include "report/report.h"
+#include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 
 #define WIN_LEAST_FRAC 0.002 /* less is a tie */
@@ -42,6 +43,7 @@ typedef struct {
     bool replanned;
     GArray *effects; /* RhSensitivity */
     char *illegal;   /* why there is no other */
+    char *refused; /* why the stack's framework does not run the other, which is then not offered */
     GString *out;
 } Explanation;
 
@@ -92,6 +94,7 @@ static void close_result(Explanation *e)
     rh_memory_answer_free(e->memory);
     g_clear_pointer(&e->effects, g_array_unref);
     g_free(e->illegal);
+    g_free(e->refused);
     rh_rehearsal_free(e->r);
     rh_program_free(e->program);
     rh_run_free(e->run);
@@ -161,7 +164,18 @@ static bool is_layout_key(const char *text)
     return rh_knob_find(text, strcspn(text, "=0123456789")) != NULL;
 }
 
-/* Why a layout does not win: illegal, too large, or slower. Each is an answer. */
+/* "Megatron-LM repeats no key-value heads: tp does not divide them (transformer_config.py:758)"; NULL: it is
+ * run, or nobody knows. Caller frees. */
+static char *framework_refusal(const RhCase *c, const RhLayout *layout)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework);
+    const RhFrameworkRule *rule = rh_framework_refusal(rules, c, layout);
+    return rule ? g_strdup_printf("%s %s (%s of %s)", rules->title, rule->why, rule->where,
+                                  rules->project)
+                : NULL;
+}
+
+/* Why a layout does not win: illegal, not run by the framework, too large, or slower. Each is an answer. */
 static bool find_why_not(Explanation *e, GError **error)
 {
     g_autoptr(GError) illegal = NULL;
@@ -172,6 +186,7 @@ static bool find_why_not(Explanation *e, GError **error)
         e->illegal = g_strdup(illegal->message);
         return true;
     }
+    e->refused = framework_refusal(&e->in->c, &e->layout);
     e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
@@ -184,6 +199,10 @@ static void append_why_not(Explanation *e)
         return;
     }
     g_autofree char *title = rh_layout_title(&e->layout);
+    if (e->refused) {
+        g_autofree char *line = g_strdup_printf("%s is not offered: %s", title, e->refused);
+        rh_text_wrap(e->out, line, 4, 79);
+    }
     if (!r->fits && r->memory.peak_bytes <= r->memory_capacity_bytes)
         g_string_append_printf(e->out, "%s does not fit: %.1f GiB in the memory of a host\n", title,
                                r->memory.host_bytes / 1073741824.0);
@@ -363,7 +382,8 @@ static char *answer_json(const Explanation *e)
                        .winner = e->winner,
                        .effects = e->effects,
                        .replanned = e->replanned,
-                       .illegal = e->illegal};
+                       .illegal = e->illegal,
+                       .refused = e->refused};
     return rh_report_explain_json(&q, &answer);
 }
 
@@ -408,9 +428,11 @@ static const RhOption own[] = {
               "of each stage, and what would lower it"),
     RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK", "against another plan of the same file",
               .low = 1, .high = 1 << 20),
-    RH_OPTION(why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
-              "why this layout does not win: illegal, too large, or slower by what",
-              .layout_keys = true),
+    RH_OPTION(
+        why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
+        "why this layout does not win: illegal, not run by the framework, too large, or slower by "
+        "what",
+        .layout_keys = true),
     RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
               "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s",
               .layout_keys = true),

@@ -59,12 +59,12 @@ const RhCost *rh_explain_find(RhCost *costs, const RhProgram *p, const char *wor
     g_ptr_array_add(names, NULL);
     g_autofree char *small = g_ascii_strdown(g_strdelimit(spelled, "-_", ' '), -1);
     const char *meant = meaning_of(small);
-    for (guint i = 0; i + 1 < names->len; i++) {
+    for (guint i = 0; *meant && i + 1 < names->len; i++) {
         g_autofree char *name = g_ascii_strdown(g_ptr_array_index(names, i), -1);
         if (strstr(name, meant))
             return rh_cost_find(costs, g_ptr_array_index(names, i));
     }
-    const RhCost *hidden = find_hidden(costs, p, meant);
+    const RhCost *hidden = *meant ? find_hidden(costs, p, meant) : NULL;
     if (hidden)
         return hidden;
     const char *near = rh_nearest_name(word, (const char *const *)names->pdata);

@@ -84,6 +84,10 @@ static bool read_quantity(const RhOption *o, const char *text, double *value, GE
                     : rh_quantity_parse(text, o->quantity, value, error);
     if (fine && o->positive && *value <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "\"%s\" must be more than 0", text);
+    if (fine && o->high > 0 && *value > (double)o->high) {
+        g_autofree char *most = rh_quantity_format((double)o->high, o->quantity, 3);
+        return rh_fail(error, RH_ERROR_USAGE, "\"%s\" must be at most %s", text, most);
+    }
     return fine;
 }
 

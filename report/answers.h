@@ -47,6 +47,7 @@ typedef struct {
     const char *strategy;       /* the other as typed */
     const char *const *changes; /* NULL-ended */
     const char *illegal;        /* why the other is not legal */
+    const char *refused;        /* why the stack's framework does not run it; NULL: it does */
     const RhRehearsal *winner;  /* of a changed question; NULL: not asked, or it is `other` */
     const GArray *effects;      /* RhSensitivity; NULL: not asked for */
     bool replanned;             /* `other` is the winner of a search */

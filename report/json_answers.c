@@ -61,6 +61,7 @@ static void put_versus(RhJsonWriter *w, const RhAnswer *answer)
     rh_put_words(w, "changes", answer->changes);
     rh_json_put_bool(w, "legal", !answer->illegal);
     rh_json_put_string(w, "reason", answer->illegal);
+    rh_json_put_string(w, "refused", answer->refused);
     if (other) {
         rh_json_put_number(w, "difference_s", other->step_time_s - answer->r->step_time_s);
         rh_put_rehearsal(w, other);

@@ -15,3 +15,4 @@ try completions tcsh
 try show platfroms
 try show stacks nosuch
 try compare one.json
+try capacity -w llama-3.1-8b -p dgx-h100 --gpus 8 --seq 8192 --tokens 1e30

@@ -16,3 +16,7 @@ rehearse explain plan.json --what-if gpus=8 | head -n 1
 rehearse explain plan.json --what-if ib=100Gb/s | head -n 1
 rehearse explain plan.json --what-if seq=512 --what-if global-batch=64 | head -n 1
 rehearse compare plan.json#1 plan.json#3 | head -n 2
+rehearse explain plan.json --term '' 2>&1 | head -n 1
+rehearse plan "${job[@]}" --stack torchtitan --top 1 -o titan.json >titan.txt
+rehearse explain titan.json --why-not tp2,zero=1 | head -n 4
+rehearse explain titan.json --why-not tp2,zero=1 --json | grep '"refused"'
