@@ -1,0 +1,80 @@
+#pragma once
+/* A search as its parts see it: plan.c narrows layouts down to what is worth a rehearsal, funnel_batch.c
+ * rehearses them, funnel.c keeps the best and says what could still better them. */
+#include "sim/engine/apart.h"
+#include "strategies/search/foresight.h"
+#include "strategies/search/heap.h"
+#include "strategies/search/plan.h"
+#include "strategies/search/room.h"
+
+/* One search over some of the layouts. */
+typedef struct {
+    GArray *heap;       /* RhCandidate */
+    GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
+    int32_t top, batch;
+    double worth;    /* what is not below this is of no interest; INFINITY for all */
+    double foreseen; /* nor, by what the batch is expected to bring, below this */
+} RhRace;
+
+/* A search as far as it is. */
+typedef struct {
+    const RhCase *c;
+    const RhPlanOptions *o;
+    RhPlan *plan;
+    GArray *space;    /* RhLayout, of the space what fits or nearly does */
+    GArray *memories; /* RhTrainMemory, of each of them */
+    RhScreen *screen;
+    RhApart *apart; /* where rehearsals run */
+    RhRoom room;
+    RhRace main, fuller; /* what keeps within the room, and what fits but fills more */
+    RhRace *race;        /* the one that is run */
+    GArray *aside;       /* RhCandidate: too large for a quick rehearsal */
+    GArray *batch;       /* int32_t layouts */
+    GArray *bounds;      /* double: segment bound of each of the batch */
+    GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
+    GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
+    RhDeadline deadline;
+    GError *failed;
+    GError *lost; /* why the first layout was lost */
+} RhFunnel;
+
+/* --- funnel.c --- */
+
+const RhLayout *rh_funnel_layout(const RhFunnel *f, int32_t i);
+bool rh_funnel_by_memory(const RhFunnel *f);
+bool rh_funnel_by_energy(const RhFunnel *f);
+/* Nothing more is begun: time is up, or something failed. Noted in the plan. */
+bool rh_funnel_out_of_time(RhFunnel *f);
+void rh_funnel_report(const RhFunnel *f, const char *stage, int64_t done, int64_t total);
+
+/* What the search makes least: seconds, bytes or joules. */
+double rh_funnel_objective(const RhFunnel *f, const RhRehearsal *r);
+/* The entry of the layout's kind; -1 when there is none, or every variant has a row. */
+int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l);
+/* Takes `r` into the entries where it is among the best, or frees it. */
+void rh_funnel_keep(RhFunnel *f, RhRehearsal *r);
+/* Times that moved may have changed places: best first again, equal ones as they were. */
+void rh_funnel_sort(const RhFunnel *f);
+
+/* Are bounds estimates (message by message)? */
+bool rh_funnel_by_estimate(const RhFunnel *f);
+/* A layout whose bound is not below this cannot better a step of step_s by more than the gap. */
+double rh_funnel_worth_of_step(const RhFunnel *f, double step_s);
+double rh_funnel_worth_of(const RhFunnel *f, const RhRehearsal *r);
+/* What is not below this is of no interest: the worth of the K-th best, as the engine gave it; of the race
+ * while fewer are known. */
+double rh_funnel_cut_off(const RhFunnel *f);
+
+/* --- funnel_batch.c --- */
+
+/* Into the batch, and what may come of it into what is foreseen. */
+void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s);
+/* Is the candidate better asked for when the batch is done? */
+bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c);
+/* Rehearses the batch, takes its best into the entries and leaves it empty. */
+void rh_funnel_rehearse_batch(RhFunnel *f);
+/* Empties the batch; what waited for it is a candidate again. */
+void rh_funnel_leave_batch(RhFunnel *f);
+/* The entries once more, every byte as a SimGrid flow: must agree with the rehearsals that collapsed idle
+ * ones into timers. */
+void rh_funnel_perform_printed(RhFunnel *f);

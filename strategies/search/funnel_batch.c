@@ -1,0 +1,185 @@
+#include "strategies/search/funnel.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "strategies/search/account.h"
+#include "strategies/search/screen.h"
+#include "strategies/search/sensitive.h"
+
+/* --- a batch --- */
+
+/* Quick answers, energies and peaks are taken by whole batches: nothing is foreseen of them. */
+void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
+{
+    g_array_append_val(f->batch, c->layout);
+    g_array_append_val(f->bounds, bound_s);
+    if (f->o->exhaustive || f->o->quick || rh_funnel_by_memory(f) || rh_funnel_by_energy(f))
+        return;
+    const GPtrArray *entries = f->race->entries;
+    for (guint i = 0; f->batch->len == 1 && i < entries->len; i++) {
+        const RhRehearsal *r = entries->pdata[i];
+        rh_foresee(f->foreseen, &r->layout, rh_funnel_worth_of(f, r), f->o->variants);
+    }
+    double worth = rh_funnel_worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
+    rh_foresee(f->foreseen, rh_funnel_layout(f, c->layout), worth, f->o->variants);
+    f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
+}
+
+bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
+{
+    return !f->o->variants &&
+           c->key >= rh_foreseen_kind_worth(f->foreseen, rh_funnel_layout(f, c->layout));
+}
+
+void rh_funnel_leave_batch(RhFunnel *f)
+{
+    for (guint i = 0; i < f->waiting->len; i++)
+        rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
+    GArray *all[] = {f->batch, f->bounds, f->foreseen, f->waiting};
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        g_array_set_size(all[i], 0);
+    f->race->foreseen = (double)INFINITY;
+}
+
+/* No room for the rehearsal, which was tried twice: left out, and said so. */
+static bool is_lost(RhFunnel *f, const GError *error, double bound_s)
+{
+    if (!g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
+        return false;
+    f->plan->lost_count++;
+    f->plan->lost_bound_s = fmin(f->plan->lost_bound_s, bound_s);
+    if (!f->lost)
+        f->lost = g_error_copy(error);
+    return true;
+}
+
+static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
+{
+    for (guint i = 0; i < f->batch->len; i++) {
+        const RhLayout *l = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
+        if (!runs[i] && rh_funnel_out_of_time(f))
+            continue; /* cut short: not rehearsed */
+        if (!runs[i] && is_lost(f, errors[i], g_array_index(f->bounds, double, i)))
+            continue;
+        f->plan->rehearsed_count++;
+        if (!runs[i]) {
+            g_autofree char *text = rh_layout_format(l);
+            if (!f->failed)
+                g_propagate_prefixed_error(&f->failed, g_error_copy(errors[i]), "%s: ", text);
+            continue;
+        }
+        RhRehearsal *r = rh_account_new(f->c, l);
+        rh_account_run(f->c, r, runs[i]);
+        r->bound_closed_s = rh_screen_bound_s(f->screen, l) * rh_straggler_factor(f->c);
+        r->bound_segment_s = g_array_index(f->bounds, double, i) * rh_straggler_factor(f->c);
+        if (f->o->seen)
+            f->o->seen(r, f->o->user);
+        rh_funnel_keep(f, r);
+    }
+}
+
+static int32_t jobs_of(const RhFunnel *f)
+{
+    return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
+}
+
+/* What is left of the search's time, for one call of the engine. */
+static double rehearsal_timeout_s(const RhFunnel *f)
+{
+    return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
+}
+
+static void report_item(int32_t done, void *user)
+{
+    const RhFunnel *f = user;
+    rh_funnel_report(f, "rehearse", f->plan->rehearsed_count + done,
+                     f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
+}
+
+void rh_funnel_rehearse_batch(RhFunnel *f)
+{
+    guint n = f->batch->len;
+    g_autofree RhRun **runs = g_new0(RhRun *, n);
+    g_autofree GError **errors = g_new0(GError *, n);
+    g_autofree RhLayout *layouts = g_new(RhLayout, n);
+    for (guint i = 0; i < n; i++)
+        layouts[i] = *rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
+    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
+    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, report_item, f);
+    account_batch(f, runs, errors);
+    for (guint i = 0; i < n; i++) {
+        rh_run_free(runs[i]);
+        g_clear_error(&errors[i]);
+    }
+    rh_funnel_leave_batch(f);
+}
+
+/* --- what is printed --- */
+
+static void replace_entry(RhFunnel *f, guint i, const RhRun *run)
+{
+    RhRehearsal *old = f->race->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
+    rh_account_run(f->c, r, run);
+    r->bound_closed_s = old->bound_closed_s;
+    r->bound_segment_s = old->bound_segment_s;
+    f->race->entries->pdata[i] = r;
+    rh_rehearsal_free(old);
+}
+
+/* A step that is so far apart from what the search went by is sensitive, as the same step shows when it
+ * is nudged, or one of the two is wrong: a bug. */
+static void judge_apart(RhFunnel *f, const RhRehearsal *performed, double found_s)
+{
+    double apart_frac = performed->step_time_s / found_s - 1;
+    f->plan->apart_frac = fmax(f->plan->apart_frac, fabs(apart_frac));
+    if (fabs(apart_frac) <= RH_PLAN_AGREEMENT_FRAC || rh_funnel_out_of_time(f))
+        return;
+    RhSpread spread;
+    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
+    g_autoptr(GError) error = NULL;
+    if (!rh_step_spread(f->apart, &performed->layout, found_s / rh_straggler_factor(f->c), &options,
+                        jobs_of(f), &spread, &error)) {
+        f->plan->proved = false;
+        if (!rh_funnel_out_of_time(f) && !g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
+            f->failed = g_steal_pointer(&error);
+        return;
+    }
+    f->plan->spread_frac = fmax(f->plan->spread_frac, spread.most_frac - spread.least_frac);
+    if (rh_spread_explains(spread, apart_frac))
+        return;
+    g_autofree char *text = rh_layout_format(&performed->layout);
+    rh_fail(&f->failed, RH_ERROR_INTERNAL,
+            "%s: with every byte a flow the step takes %.9g times what it takes with idle "
+            "communication as timers",
+            text, 1 + apart_frac);
+}
+
+void rh_funnel_perform_printed(RhFunnel *f)
+{
+    guint n = f->race->entries->len;
+    if (n == 0 || f->o->quick || f->failed || f->plan->timed_out)
+        return;
+    g_autofree RhRun **runs = g_new0(RhRun *, n);
+    g_autofree GError **errors = g_new0(GError *, n);
+    g_autofree RhLayout *layouts = g_new(RhLayout, n);
+    for (guint i = 0; i < n; i++)
+        layouts[i] = ((const RhRehearsal *)f->race->entries->pdata[i])->layout;
+    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
+    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, NULL, f);
+    for (guint i = 0; i < n; i++) {
+        if (runs[i]) {
+            double found_s = ((const RhRehearsal *)f->race->entries->pdata[i])->step_time_s;
+            replace_entry(f, i, runs[i]);
+            judge_apart(f, f->race->entries->pdata[i], found_s);
+        } else if (!rh_funnel_out_of_time(f) &&
+                   g_error_matches(errors[i], RH_ERROR, RH_ERROR_NO_ANSWER))
+            f->plan->unperformed_count++;
+        else if (!rh_funnel_out_of_time(f) && !f->failed)
+            f->failed = g_error_copy(errors[i]);
+        rh_run_free(runs[i]);
+        g_clear_error(&errors[i]);
+    }
+    rh_funnel_sort(f);
+    f->plan->proved &= rh_plan_sensitive_frac(f->plan) <= RH_PLAN_SENSITIVE_MOST_FRAC;
+}
