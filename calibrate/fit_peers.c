@@ -15,7 +15,7 @@ static GPtrArray *rows_of(const GPtrArray *tables, int64_t ranks)
 {
     GPtrArray *rows = g_ptr_array_new();
     for (guint i = 0; i < tables->len; i++) {
-        const RhTables *t = g_ptr_array_index(tables, i);
+        const RhKernelTables *t = g_ptr_array_index(tables, i);
         for (guint k = 0; k < t->rows->len; k++) {
             RhTabled *row = &g_array_index(t->rows, RhTabled, k);
             if (row->role == RH_TABLED_REDUCE && row->kernel.batch == ranks)
@@ -65,10 +65,10 @@ static void judge(const RhPeerCurve *c, GArray *errors)
 }
 
 /* The engine's own file, which comes first. */
-static const RhTables *first_table(const GPtrArray *tables)
+static const RhKernelTables *first_table(const GPtrArray *tables)
 {
     for (guint i = 0; i < tables->len; i++) {
-        const RhTables *t = g_ptr_array_index(tables, i);
+        const RhKernelTables *t = g_ptr_array_index(tables, i);
         for (guint k = 0; k < t->rows->len; k++)
             if (g_array_index(t->rows, RhTabled, k).role == RH_TABLED_REDUCE)
                 return t;
@@ -80,7 +80,7 @@ bool rh_fit_peers(const GPtrArray *tables, const char *date, RhPeerReduce *peers
                   RhFitFigures *held_out)
 {
     static const int64_t ranks[RH_PEER_CURVES_MAX] = {2, 4, 8, 16};
-    const RhTables *first = first_table(tables);
+    const RhKernelTables *first = first_table(tables);
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
     *peers = (RhPeerReduce){0};
     *held_out = (RhFitFigures){0};

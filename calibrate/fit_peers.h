@@ -4,7 +4,7 @@
 #include "calibrate/tables.h"
 #include "platforms/peer_reduce.h"
 
-/* `tables`: RhTables. Of each size the quicker one, and never longer than a larger size. `held_out`:
+/* `tables`: RhKernelTables. Of each size the quicker one, and never longer than a larger size. `held_out`:
  * errors at every second size when it is left out. False: there is no such table. */
 bool rh_fit_peers(const GPtrArray *tables, const char *date, RhPeerReduce *peers,
                   RhFitFigures *held_out);

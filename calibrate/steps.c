@@ -37,7 +37,7 @@ static const char *const names[CELLS] = {
 #define GIB         1073741824.0
 
 typedef struct {
-    RhSteps *steps;
+    RhMeasuredSteps *steps;
     GHashTable *models, *platforms; /* text -> RhModel*, RhPlatform*, borrowed */
     GHashTable *shapes;             /* name -> text, of "# model.NAME=..." */
     int32_t line;
@@ -94,7 +94,7 @@ static bool read_choice(const Reading *r, char **cells, int cell, const char *ye
     return fail_cell(r, cell, cells[cell], what);
 }
 
-static bool read_model(const Reading *r, const char *name, RhStep *step)
+static bool read_model(const Reading *r, const char *name, RhMeasuredStep *step)
 {
     GError *local = NULL;
     RhModel *model = g_hash_table_lookup(r->models, name);
@@ -110,7 +110,7 @@ static bool read_model(const Reading *r, const char *name, RhStep *step)
     return true;
 }
 
-static bool read_platform(const Reading *r, const char *text, RhStep *step)
+static bool read_platform(const Reading *r, const char *text, RhMeasuredStep *step)
 {
     GError *local = NULL;
     RhPlatform *platform = g_hash_table_lookup(r->platforms, text);
@@ -126,7 +126,7 @@ static bool read_platform(const Reading *r, const char *text, RhStep *step)
     return true;
 }
 
-static bool read_job(const Reading *r, char **cells, RhStep *step)
+static bool read_job(const Reading *r, char **cells, RhMeasuredStep *step)
 {
     int64_t gpus = 0;
     RhJob *job = &step->job;
@@ -141,7 +141,7 @@ static bool read_job(const Reading *r, char **cells, RhStep *step)
                      "is no number format that is known here: bf16, fp16, fp8 or a kin of it");
 }
 
-static bool read_layout(const Reading *r, const char *text, RhStep *step)
+static bool read_layout(const Reading *r, const char *text, RhMeasuredStep *step)
 {
     GError *local = NULL;
     g_autofree char *spec = g_strdelimit(g_strdup(text), " ", ',');
@@ -149,7 +149,7 @@ static bool read_layout(const Reading *r, const char *text, RhStep *step)
     return rh_layout_parse(spec, &step->layout, &local) || fail_within(r, CELL_LAYOUT, local);
 }
 
-static bool read_measured(const Reading *r, char **cells, RhStep *step)
+static bool read_measured(const Reading *r, char **cells, RhMeasuredStep *step)
 {
     double peak_gib = 0;
     step->out_of_memory = strcmp(cells[CELL_STEP_S], "oom") == 0;
@@ -162,7 +162,7 @@ static bool read_measured(const Reading *r, char **cells, RhStep *step)
 }
 
 /* The layout in canonical form, dp filled in; a row that takes part must be legal as it stands. */
-static bool settle_layout(const Reading *r, RhStep *step)
+static bool settle_layout(const Reading *r, RhMeasuredStep *step)
 {
     GError *local = NULL;
     RhStack stack = *rh_stack_by_name("bare");
@@ -173,7 +173,7 @@ static bool settle_layout(const Reading *r, RhStep *step)
     return rh_train_legal(&c, &step->layout, &local) || fail_within(r, CELL_LAYOUT, local);
 }
 
-static uint32_t group_of(char **cells, const RhStep *step)
+static uint32_t group_of(char **cells, const RhMeasuredStep *step)
 {
     g_autofree char *text = g_strdup_printf(
         "%s|%s|%s|%s|%s|%d", cells[CELL_SOURCE], cells[CELL_MODEL], cells[CELL_SEQUENCE],
@@ -184,7 +184,7 @@ static uint32_t group_of(char **cells, const RhStep *step)
 static bool read_row(const Reading *r, const char *text)
 {
     g_auto(GStrv) cells = g_strsplit(text, ",", -1);
-    RhStep step = {.line = r->line};
+    RhMeasuredStep step = {.line = r->line};
     if (g_strv_length(cells) != CELLS)
         return rh_fail(
             r->error, RH_ERROR_INPUT,
@@ -280,11 +280,11 @@ bool rh_steps_begin(const char *text)
            (text[length] == '\n' || text[length] == '\r' || text[length] == 0);
 }
 
-static RhSteps *steps_new(const char *name)
+static RhMeasuredSteps *steps_new(const char *name)
 {
-    RhSteps *steps = g_new0(RhSteps, 1);
+    RhMeasuredSteps *steps = g_new0(RhMeasuredSteps, 1);
     steps->name = g_strdup(name);
-    steps->rows = g_array_new(FALSE, FALSE, sizeof(RhStep));
+    steps->rows = g_array_new(FALSE, FALSE, sizeof(RhMeasuredStep));
     steps->models = g_ptr_array_new_with_free_func((GDestroyNotify)rh_model_free);
     steps->platforms = g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
     steps->networks = g_ptr_array_new();
@@ -294,7 +294,7 @@ static RhSteps *steps_new(const char *name)
     return steps;
 }
 
-RhSteps *rh_steps_parse(const char *name, const char *text, GError **error)
+RhMeasuredSteps *rh_steps_parse(const char *name, const char *text, GError **error)
 {
     g_return_val_if_fail(name != NULL && text != NULL, NULL);
     if (!rh_steps_begin(text)) {
@@ -302,7 +302,7 @@ RhSteps *rh_steps_parse(const char *name, const char *text, GError **error)
                 name);
         return NULL;
     }
-    g_autoptr(RhSteps) steps = steps_new(name);
+    g_autoptr(RhMeasuredSteps) steps = steps_new(name);
     g_autoptr(GHashTable) models = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GHashTable) platforms = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     g_autoptr(GHashTable) shapes = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -310,13 +310,13 @@ RhSteps *rh_steps_parse(const char *name, const char *text, GError **error)
     return read_lines(&r, text) ? g_steal_pointer(&steps) : NULL;
 }
 
-RhSteps *rh_steps_load(const char *path, GError **error)
+RhMeasuredSteps *rh_steps_load(const char *path, GError **error)
 {
     g_autofree char *text = rh_text_load(path, error);
     return text ? rh_steps_parse(path, text, error) : NULL;
 }
 
-void rh_steps_free(RhSteps *steps)
+void rh_steps_free(RhMeasuredSteps *steps)
 {
     if (!steps)
         return;
@@ -331,7 +331,7 @@ void rh_steps_free(RhSteps *steps)
     g_free(steps);
 }
 
-char *rh_step_describe(const RhStep *step)
+char *rh_step_describe(const RhMeasuredStep *step)
 {
     g_autofree char *layout = rh_layout_title(&step->layout);
     return g_strdup_printf("%s %s, %d GPUs, seq %" G_GINT64_FORMAT ", %s%s%s (line %d)",

@@ -44,11 +44,11 @@ typedef struct {
     double peak_bytes; /* 0: not measured */
     int32_t line;
     uint32_t group; /* rows that err together: one source, model, sequence, kernels and recompute */
-} RhStep;
+} RhMeasuredStep;
 
 typedef struct {
     char *name;           /* owned: file name, for messages */
-    GArray *rows;         /* RhStep */
+    GArray *rows;         /* RhMeasuredStep */
     GPtrArray *models;    /* RhModel*, owned */
     GPtrArray *platforms; /* RhPlatform*, owned */
     GHashTable *sources;  /* interned name -> owned text */
@@ -56,16 +56,16 @@ typedef struct {
     GHashTable *habits;   /* interned name of a source -> const RhStack* */
     GPtrArray
         *networks; /* const char*, interned: SOURCE or SOURCE/TABLE whose network is its own */
-} RhSteps;
+} RhMeasuredSteps;
 
 /* Does the text begin as such a table? */
 bool rh_steps_begin(const char *text);
 /* RH_ERROR_INPUT with file:line and how to mend it; RH_ERROR_IO. Every row that is not apart is
  * legal under `stack` (whose kernels are the row's). */
-RhSteps *rh_steps_parse(const char *name, const char *text, GError **error);
-RhSteps *rh_steps_load(const char *path, GError **error);
-void rh_steps_free(RhSteps *steps);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSteps, rh_steps_free)
+RhMeasuredSteps *rh_steps_parse(const char *name, const char *text, GError **error);
+RhMeasuredSteps *rh_steps_load(const char *path, GError **error);
+void rh_steps_free(RhMeasuredSteps *steps);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMeasuredSteps, rh_steps_free)
 
 /* "aleph 13B_64: aleph-13b, 64 GPUs, tp2,pp2,..., flash, eager norms (line 31)". Caller frees. */
-char *rh_step_describe(const RhStep *step);
+char *rh_step_describe(const RhMeasuredStep *step);

@@ -11,14 +11,14 @@
 #define GROUPS_BEYOND     2 /* more groups than constants */
 #define REHEARSE_ROUNDS   2
 
-static const RhStep *step_at(const RhSteps *steps, guint i)
+static const RhMeasuredStep *step_at(const RhMeasuredSteps *steps, guint i)
 {
-    return &g_array_index(steps->rows, RhStep, i);
+    return &g_array_index(steps->rows, RhMeasuredStep, i);
 }
 
 /* --- are there enough rows --- */
 
-static char *identity(const RhStep *s)
+static char *identity(const RhMeasuredStep *s)
 {
     g_autofree char *layout = rh_layout_format(&s->layout);
     return g_strdup_printf("%p %p %s %d %" G_GINT64_FORMAT " %" G_GINT64_FORMAT " %d %d",
@@ -33,7 +33,7 @@ static void count_rows(RhStepsFit *fit, guint *distinct)
     g_autoptr(GHashTable) groups = g_hash_table_new(NULL, NULL);
     g_autoptr(GHashTable) sources = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < fit->steps->rows->len; i++) {
-        const RhStep *s = step_at(fit->steps, i);
+        const RhMeasuredStep *s = step_at(fit->steps, i);
         if (!rh_step_takes_part(s))
             continue;
         fit->rows_count++;
@@ -96,7 +96,7 @@ static bool rehearse_rows(RhStepsFit *fit, const RhStepModel *model, GArray *sca
 {
     guint count = fit->steps->rows->len;
     for (guint i = 0; i < count; i++) {
-        const RhStep *step = step_at(fit->steps, i);
+        const RhMeasuredStep *step = step_at(fit->steps, i);
         g_autoptr(GError) local = NULL;
         double rehearsed_s = 0;
         if (options->progress)
@@ -123,7 +123,7 @@ static void predict(RhStepsFit *fit, const RhStepModel *model, const GArray *sca
                     RhStepKeepFunc keep, const void *which)
 {
     for (guint i = 0, at = 0; i < fit->steps->rows->len; i++) {
-        const RhStep *step = step_at(fit->steps, i);
+        const RhMeasuredStep *step = step_at(fit->steps, i);
         if (step->out_of_memory)
             continue;
         RhStepPrediction *p = &g_array_index(fit->predictions, RhStepPrediction, at++);
@@ -136,7 +136,7 @@ static void predict(RhStepsFit *fit, const RhStepModel *model, const GArray *sca
 /* --- held out --- */
 
 /* Groups into folds, the largest first, each to the fold with the fewest rows. */
-static GHashTable *folds_of(const RhSteps *steps)
+static GHashTable *folds_of(const RhMeasuredSteps *steps)
 {
     GHashTable *sizes = g_hash_table_new(NULL, NULL), *folds = g_hash_table_new(NULL, NULL);
     guint rows[RH_STEPS_FOLDS] = {0};
@@ -171,14 +171,14 @@ typedef struct {
     guint fold;
 } Fold;
 
-static bool outside_fold(const RhStep *step, const void *which)
+static bool outside_fold(const RhMeasuredStep *step, const void *which)
 {
     const Fold *f = which;
     return GPOINTER_TO_UINT(g_hash_table_lookup(f->folds, GUINT_TO_POINTER(step->group))) !=
            f->fold;
 }
 
-static bool outside_source(const RhStep *step, const void *which)
+static bool outside_source(const RhMeasuredStep *step, const void *which)
 {
     return step->source != (const char *)which;
 }
@@ -258,7 +258,7 @@ static void cross_validate(RhStepsFit *fit, const RhStepModel *found, const GArr
     }
     g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < fit->steps->rows->len && fit->sources_count > 1; i++) {
-        const RhStep *step = step_at(fit->steps, i);
+        const RhMeasuredStep *step = step_at(fit->steps, i);
         if (rh_step_takes_part(step) && g_hash_table_add(seen, (void *)(uintptr_t)step->source))
             hold_out(fit, found, scales, outside_source, step->source,
                      offsetof(RhStepPrediction, source_out_s));
@@ -326,7 +326,7 @@ static bool keep_what_stands(RhStepsFit *fit, RhStepTask *t)
     return true;
 }
 
-static RhStepsFit *fit_new(const RhSteps *steps, const char *stack)
+static RhStepsFit *fit_new(const RhMeasuredSteps *steps, const char *stack)
 {
     RhStepsFit *fit = g_new0(RhStepsFit, 1);
     fit->steps = steps;
@@ -399,8 +399,8 @@ static bool fit_and_judge(RhStepsFit *fit, RhStepModel *model, const RhStepModel
     return done;
 }
 
-RhStepsFit *rh_steps_fit(const RhSteps *steps, const char *stack, const RhStepsFitOptions *options,
-                         GError **error)
+RhStepsFit *rh_steps_fit(const RhMeasuredSteps *steps, const char *stack,
+                         const RhStepsFitOptions *options, GError **error)
 {
     g_autoptr(RhStepModel) start = rh_step_model_new(steps, stack, error);
     if (!start)

@@ -30,14 +30,14 @@ typedef struct {
 
 /* What a row was predicted to take, by which constants. 0: not predicted so. */
 typedef struct {
-    const RhStep *step;
+    const RhMeasuredStep *step;
     double before_s, fitted_s;
     double held_out_s;   /* its group not fitted to */
     double source_out_s; /* its source not fitted to */
 } RhStepPrediction;
 
 typedef struct {
-    const RhSteps *steps;
+    const RhMeasuredSteps *steps;
     const char *stack;
     GArray *constants;   /* RhStepConstant */
     GArray *predictions; /* RhStepPrediction, of every row with a time, in the table's order */
@@ -56,8 +56,8 @@ typedef struct {
 /* RH_ERROR_USAGE for an unknown stack; RH_ERROR_INPUT when the rows cannot determine the constants:
  * too few that differ, or too few groups; RH_ERROR_NO_ANSWER when the deadline comes. Caller frees;
  * `steps` outlives it. */
-RhStepsFit *rh_steps_fit(const RhSteps *steps, const char *stack, const RhStepsFitOptions *options,
-                         GError **error);
+RhStepsFit *rh_steps_fit(const RhMeasuredSteps *steps, const char *stack,
+                         const RhStepsFitOptions *options, GError **error);
 void rh_steps_fit_free(RhStepsFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepsFit, rh_steps_fit_free)
 

@@ -17,11 +17,11 @@ typedef struct {
     bool failed;
 } Run;
 
-static bool has_both(const RhSteps *steps, const char *source)
+static bool has_both(const RhMeasuredSteps *steps, const char *source)
 {
     bool ran = false, failed = false;
     for (guint i = 0; i < steps->rows->len; i++) {
-        const RhStep *s = &g_array_index(steps->rows, RhStep, i);
+        const RhMeasuredStep *s = &g_array_index(steps->rows, RhMeasuredStep, i);
         if (s->source != source || *s->apart)
             continue;
         ran |= !s->out_of_memory;
@@ -34,7 +34,7 @@ static GArray *runs_of(const RhStepModel *model)
 {
     GArray *runs = g_array_new(FALSE, FALSE, sizeof(Run));
     for (guint i = 0; i < model->steps->rows->len; i++) {
-        const RhStep *s = &g_array_index(model->steps->rows, RhStep, i);
+        const RhMeasuredStep *s = &g_array_index(model->steps->rows, RhMeasuredStep, i);
         if (*s->apart || !has_both(model->steps, s->source))
             continue;
         Run run = {rh_step_model_peak_bytes(model, s) - model->stack.reserve_bytes.value,

@@ -77,14 +77,14 @@ static int32_t network_named(const RhStepModel *model, const char *name)
 }
 
 /* Its table's own, or else its source's; -1: the stack's. */
-static int32_t network_of(const RhStepModel *model, const RhStep *step)
+static int32_t network_of(const RhStepModel *model, const RhMeasuredStep *step)
 {
     g_autofree char *name = g_strdup_printf("%s/%s", step->source, step->table);
     int32_t of_table = network_named(model, name);
     return of_table >= 0 ? of_table : network_named(model, step->source);
 }
 
-RhStepModel *rh_step_model_new(const RhSteps *steps, const char *stack, GError **error)
+RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack, GError **error)
 {
     const RhStack *known = rh_stack_by_name(stack);
     if (!known) {
@@ -126,7 +126,7 @@ static void take_constants(RhStack *stack, const RhStack *from)
 }
 
 /* The row's case under the model's constants and its own kernels; `stack` is filled in. */
-static RhCase case_of(const RhStepModel *model, const RhStep *step, RhStack *stack)
+static RhCase case_of(const RhStepModel *model, const RhMeasuredStep *step, RhStack *stack)
 {
     guint at = 0;
     gboolean found = g_ptr_array_find(model->steps->platforms, step->platform, &at);
@@ -139,7 +139,7 @@ static RhCase case_of(const RhStepModel *model, const RhStep *step, RhStack *sta
     return (RhCase){step->model, g_ptr_array_index(model->views, at), stack, step->job};
 }
 
-static double segment_s(const RhStepModel *model, const RhStep *step)
+static double segment_s(const RhStepModel *model, const RhMeasuredStep *step)
 {
     RhStack stack;
     RhCase c = case_of(model, step, &stack);
@@ -149,7 +149,7 @@ static double segment_s(const RhStepModel *model, const RhStep *step)
 
 typedef struct {
     const RhStepModel *model;
-    const RhStep *step;
+    const RhMeasuredStep *step;
     double answer_s, took_s; /* answer 0: none */
 } Apart;
 
@@ -176,7 +176,7 @@ static void answer_apart(int32_t item, const GByteArray *bytes, const GError *er
 }
 
 /* In a child that ends at the deadline. */
-static double segment_apart_s(const RhStepModel *model, const RhStep *step, double *took_s)
+static double segment_apart_s(const RhStepModel *model, const RhMeasuredStep *step, double *took_s)
 {
     Apart a = {model, step, 0, 0};
     RhWorkers workers = {.count = 1,
@@ -190,11 +190,12 @@ static double segment_apart_s(const RhStepModel *model, const RhStep *step, doub
     return a.answer_s;
 }
 
-double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step)
+double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *step)
 {
     if (rh_deadline_passed(model->deadline))
         return 1;
-    double *took_s = &model->longest_s[step - (const RhStep *)(void *)model->steps->rows->data];
+    double *took_s =
+        &model->longest_s[step - (const RhMeasuredStep *)(void *)model->steps->rows->data];
     bool quick = *took_s > 0 && *took_s < QUICK_S;
     double apart_s = model->deadline.t_end_us && !quick ? segment_apart_s(model, step, took_s) : 0;
     if (apart_s > 0 || rh_deadline_passed(model->deadline))
@@ -202,14 +203,14 @@ double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step)
     return segment_s(model, step); /* quick, without a deadline, or the child was lost */
 }
 
-double rh_step_model_peak_bytes(const RhStepModel *model, const RhStep *step)
+double rh_step_model_peak_bytes(const RhStepModel *model, const RhMeasuredStep *step)
 {
     RhStack stack;
     RhCase c = case_of(model, step, &stack);
     return rh_train_memory(&c, &step->layout).peak_bytes;
 }
 
-bool rh_step_model_rehearse(const RhStepModel *model, const RhStep *step, double *seconds,
+bool rh_step_model_rehearse(const RhStepModel *model, const RhMeasuredStep *step, double *seconds,
                             GError **error)
 {
     RhStack stack;

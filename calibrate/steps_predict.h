@@ -22,7 +22,7 @@ typedef struct {
 
 /* What is varied. Starts as the stack and the device files say. */
 typedef struct {
-    const RhSteps *steps;
+    const RhMeasuredSteps *steps;
     RhStack stack; /* constants; attention and norms are each row's own */
     int32_t clocks_count;
     RhStepClock clocks[RH_STEP_DEVICES_MAX];
@@ -35,7 +35,7 @@ typedef struct {
 } RhStepModel;
 
 /* RH_ERROR_USAGE for an unknown stack, RH_ERROR_INPUT for more devices than there is room for. */
-RhStepModel *rh_step_model_new(const RhSteps *steps, const char *stack, GError **error);
+RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack, GError **error);
 void rh_step_model_free(RhStepModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepModel, rh_step_model_free)
 /* After a fact has changed. */
@@ -43,10 +43,10 @@ void rh_step_model_refresh(RhStepModel *model);
 /* Seconds of a row of the table by its segment graph: a lower bound of its rehearsal, within 2 % of
  * it. After the deadline 1, at once: with a deadline a row whose graph is not known to be quick is
  * worked out in a process of its own, which can be ended. */
-double rh_step_model_segment_s(const RhStepModel *model, const RhStep *step);
+double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *step);
 /* Seconds and peak by a rehearsal, in a process of its own. False with what the engine says. */
-bool rh_step_model_rehearse(const RhStepModel *model, const RhStep *step, double *seconds,
+bool rh_step_model_rehearse(const RhStepModel *model, const RhMeasuredStep *step, double *seconds,
                             GError **error);
-double rh_step_model_peak_bytes(const RhStepModel *model, const RhStep *step);
+double rh_step_model_peak_bytes(const RhStepModel *model, const RhMeasuredStep *step);
 /* Of a device of the table, or NULL. */
 RhStepClock *rh_step_model_clock(RhStepModel *model, const char *device);

@@ -18,7 +18,7 @@ void rh_steps_figures(const RhStepsFit *fit, const char *source, const char *apa
                       RhFitFigures *figures)
 {
     g_autofree double *errors_frac = g_new(double, fit->predictions->len + 1);
-    const RhStep *worst = NULL;
+    const RhMeasuredStep *worst = NULL;
     double worst_frac = -1;
     size_t count = 0;
     for (guint i = 0; i < fit->predictions->len; i++) {

@@ -23,12 +23,12 @@ const RhStepStackConstant rh_step_stack_constants[] = {
     {"optimizer_bytes", RH_QUANTITY_COUNT, offsetof(RhStack, optimizer_bytes), 10, 300, 0, false,
      true},
     {0}};
-static const RhStep *step_at(const RhSteps *steps, guint i)
+static const RhMeasuredStep *step_at(const RhMeasuredSteps *steps, guint i)
 {
-    return &g_array_index(steps->rows, RhStep, i);
+    return &g_array_index(steps->rows, RhMeasuredStep, i);
 }
 
-bool rh_step_takes_part(const RhStep *step)
+bool rh_step_takes_part(const RhMeasuredStep *step)
 {
     return *step->apart == 0 && !step->out_of_memory;
 }
@@ -109,7 +109,7 @@ static double residual(void *user, size_t i)
         seconds += g_array_index(t->slopes, double, i * t->params->len + k) *
                    (along(axis, value) - along(axis, axis->at));
     }
-    const RhStep *step = step_at(t->model->steps, g_array_index(t->rows, guint, i));
+    const RhMeasuredStep *step = step_at(t->model->steps, g_array_index(t->rows, guint, i));
     return log(fmax(seconds, STEP_LEAST * base_s) / step->seconds);
 }
 
@@ -165,7 +165,7 @@ RhStepTask rh_step_task_new(RhStepModel *model, const GArray *scales, RhStepKeep
                     g_array_new(FALSE, FALSE, sizeof(double)),
                     g_array_new(FALSE, FALSE, sizeof(double))};
     for (guint i = 0; i < model->steps->rows->len; i++) {
-        const RhStep *step = step_at(model->steps, i);
+        const RhMeasuredStep *step = step_at(model->steps, i);
         double one = 1;
         if (!rh_step_takes_part(step) || (keep && !keep(step, which)))
             continue;

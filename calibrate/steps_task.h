@@ -39,11 +39,11 @@ typedef struct {
 } RhStepTask;
 
 /* Does a row count in fits: it has a time and stands not apart. */
-bool rh_step_takes_part(const RhStep *step);
+bool rh_step_takes_part(const RhMeasuredStep *step);
 /* Seconds of a row of the table at the model's constants. */
 double rh_step_task_predict_s(const RhStepModel *model, const GArray *scales, guint row);
 
-typedef bool (*RhStepKeepFunc)(const RhStep *step, const void *which);
+typedef bool (*RhStepKeepFunc)(const RhMeasuredStep *step, const void *which);
 
 /* Of the rows that take part and that `keep` (NULL: all) keeps. Constants on which no row depends
  * are left out. Clear it. */

@@ -65,7 +65,7 @@ static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made
 /* --- samples --- */
 
 typedef struct {
-    const RhTables *table;
+    const RhKernelTables *table;
     const RhTabled *row;
     double seconds; /* less its casts, where these are known */
     bool held_out;
@@ -122,7 +122,7 @@ static GHashTable *casts_of(const Work *w, const char *library, RhTabledRole rol
 {
     GHashTable *out = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     for (guint i = 0; i < w->tables->len; i++) {
-        const RhTables *t = g_ptr_array_index(w->tables, i);
+        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
         for (guint k = 0; t->library == library && k < t->rows->len; k++) {
             const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
             if (row->role != role)
@@ -234,7 +234,7 @@ static bool is_impossible(const Work *w, const RhTabled *row)
 
 /* An engine has several kernels for one shape and takes one: that of which there are most rows. Of
  * GEMMs, the shape decides, and all count. */
-static const char *main_source(const RhTables *t, const Kind *kind)
+static const char *main_source(const RhKernelTables *t, const Kind *kind)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
     const char *most = NULL;
@@ -253,8 +253,8 @@ static const char *main_source(const RhTables *t, const Kind *kind)
     return most;
 }
 
-static void add_samples(const Work *w, const Kind *kind, const RhTables *t, GArray *out, int *large,
-                        int *impossible)
+static void add_samples(const Work *w, const Kind *kind, const RhKernelTables *t, GArray *out,
+                        int *large, int *impossible)
 {
     const char *source = main_source(t, kind);
     for (guint k = 0; k < t->rows->len; k++) {
@@ -286,7 +286,7 @@ static GArray *samples_of(const Work *w, const Kind *kind)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(Sample));
     for (guint i = 0; i < w->tables->len && out->len == 0; i++) {
-        const RhTables *t = g_ptr_array_index(w->tables, i);
+        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
         int large = 0, impossible = 0;
         add_samples(w, kind, t, out, &large, &impossible);
         const char *fault = fault_of(kind, out, large, impossible);
@@ -524,7 +524,7 @@ static void fit_peers(const Work *w)
 static void note_files(const Work *w)
 {
     for (guint i = 0; i < w->tables->len; i++) {
-        const RhTables *t = g_ptr_array_index(w->tables, i);
+        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
         g_autoptr(GString) names = g_string_new(NULL);
         for (guint k = 0; k < t->unknown->len; k++)
             g_string_append_printf(names, "%s%s", k ? ", " : "",
@@ -546,7 +546,7 @@ static void clear_class(gpointer entry)
 static bool check_tables(const GPtrArray *tables, const RhDevice *device, GError **error)
 {
     for (guint i = 0; i < tables->len; i++) {
-        const RhTables *t = g_ptr_array_index(tables, i);
+        const RhKernelTables *t = g_ptr_array_index(tables, i);
         if (!rh_kernels_files_may_be(t->device, device))
             return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\", not of %s", t->name, t->device,
                            device->name);
@@ -578,7 +578,7 @@ RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, 
     if (fit->surfaces->len > 0 || fit->peers.curves_count > 0)
         return g_steal_pointer(&fit);
     rh_fail(error, RH_ERROR_INPUT, "%s: no kernel has rows enough to be fitted%s%s",
-            tables->len ? ((RhTables *)g_ptr_array_index(tables, 0))->name : "no file",
+            tables->len ? ((RhKernelTables *)g_ptr_array_index(tables, 0))->name : "no file",
             fit->notes->len ? "\nnote: " : "",
             fit->notes->len ? (char *)g_ptr_array_index(fit->notes, 0) : "");
     return NULL;

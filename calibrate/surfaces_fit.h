@@ -18,7 +18,7 @@ typedef struct {
     GPtrArray *notes;    /* char*, owned: what was left out, and why */
 } RhSurfacesFit;
 
-/* `tables`: RhTables, all of the device. Errors are of shapes held out of a first fit; what is kept
+/* `tables`: RhKernelTables, all of the device. Errors are of shapes held out of a first fit; what is kept
  * is fitted to all. `date`: "YYYY-MM". RH_ERROR_INPUT: of another device, or nothing to fit;
  * RH_ERROR_NO_ANSWER after `timeout_s` (0: none). */
 RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, double holdout_frac,

@@ -12,7 +12,7 @@
 #define MS         1e-3
 
 typedef struct {
-    RhTables *out;
+    RhKernelTables *out;
     const RhCsv *csv;
     const RhCsvRow *row;
     GError **error;
@@ -266,7 +266,7 @@ static bool note_origin(const Reading *r)
     return true;
 }
 
-RhTables *rh_tables_parse(const char *name, const char *text, GError **error)
+RhKernelTables *rh_tables_parse(const char *name, const char *text, GError **error)
 {
     int table = known_of(text);
     if (table < 0) {
@@ -281,7 +281,7 @@ RhTables *rh_tables_parse(const char *name, const char *text, GError **error)
     g_autoptr(RhCsv) csv = rh_csv_parse(name, text, error);
     if (!csv)
         return NULL;
-    g_autoptr(RhTables) out = g_new0(RhTables, 1);
+    g_autoptr(RhKernelTables) out = g_new0(RhKernelTables, 1);
     out->name = g_strdup(name);
     out->device = out->framework = out->library = g_intern_string("");
     out->rows = g_array_new(FALSE, FALSE, sizeof(RhTabled));
@@ -294,13 +294,13 @@ RhTables *rh_tables_parse(const char *name, const char *text, GError **error)
     return g_steal_pointer(&out);
 }
 
-RhTables *rh_tables_load(const char *path, GError **error)
+RhKernelTables *rh_tables_load(const char *path, GError **error)
 {
     g_autofree char *text = rh_text_load(path, error);
     return text ? rh_tables_parse(path, text, error) : NULL;
 }
 
-void rh_tables_free(RhTables *tables)
+void rh_tables_free(RhKernelTables *tables)
 {
     if (!tables)
         return;

@@ -29,10 +29,10 @@ typedef struct {
     GArray *rows;                   /* RhTabled */
     int32_t unknown_count;          /* rows of kernels that no surface is for */
     GPtrArray *unknown;             /* interned names of them, each once */
-} RhTables;
+} RhKernelTables;
 
 /* RH_ERROR_IO; RH_ERROR_INPUT with file:line:col. Plain or gzipped CSV. */
-RhTables *rh_tables_load(const char *path, GError **error);
-RhTables *rh_tables_parse(const char *name, const char *text, GError **error);
-void rh_tables_free(RhTables *tables);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTables, rh_tables_free)
+RhKernelTables *rh_tables_load(const char *path, GError **error);
+RhKernelTables *rh_tables_parse(const char *name, const char *text, GError **error);
+void rh_tables_free(RhKernelTables *tables);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhKernelTables, rh_tables_free)

@@ -295,7 +295,7 @@ static GPtrArray *load_tables(const GPtrArray *paths, GError **error)
 {
     g_autoptr(GPtrArray) tables = g_ptr_array_new_with_free_func((GDestroyNotify)rh_tables_free);
     for (guint i = 0; i < paths->len; i++) {
-        RhTables *table = rh_tables_load(g_ptr_array_index(paths, i), error);
+        RhKernelTables *table = rh_tables_load(g_ptr_array_index(paths, i), error);
         if (!table)
             return NULL;
         g_ptr_array_add(tables, table);

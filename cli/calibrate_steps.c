@@ -60,7 +60,7 @@ static GPtrArray *distinct(const RhStepsFit *fit, bool apart)
 {
     GPtrArray *found = g_ptr_array_new();
     for (guint i = 0; i < fit->predictions->len; i++) {
-        const RhStep *step = g_array_index(fit->predictions, RhStepPrediction, i).step;
+        const RhMeasuredStep *step = g_array_index(fit->predictions, RhStepPrediction, i).step;
         const char *text = apart ? step->apart : step->source;
         if ((*step->apart != 0) == apart && !g_ptr_array_find(found, text, NULL))
             g_ptr_array_add(found, (void *)(uintptr_t)text);
@@ -166,7 +166,7 @@ static void on_progress(const char *stage, int64_t done, int64_t total, double b
 
 int rh_calibrate_steps(const RhArguments *a, const char *path, GError **error)
 {
-    g_autoptr(RhSteps) steps = rh_steps_load(path, error);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_load(path, error);
     if (!steps)
         return 3;
     RhStepsFitOptions options = {.deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s)),

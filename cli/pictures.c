@@ -12,7 +12,7 @@ bool rh_pictures_need_timeline(const GPtrArray *paths)
 void rh_pictures_draw_run(RhPictures *pictures, const RhProgram *program, const RhRun *run,
                           double capacity_bytes)
 {
-    g_autoptr(RhSpans) spans = rh_spans_new(program, run);
+    g_autoptr(RhSpanIndex) spans = rh_spans_new(program, run);
     g_autoptr(RhCourse) course = rh_course_new(spans);
     pictures->gantt = rh_report_gantt_svg(spans, course);
     pictures->course = rh_report_course_json(spans, course);

@@ -55,7 +55,7 @@ static void try_raw(const char *text)
 static void try_tables(const char *text)
 {
     g_autoptr(GError) error = NULL;
-    RhTables *table = rh_tables_parse("fuzz.csv", text, &error);
+    RhKernelTables *table = rh_tables_parse("fuzz.csv", text, &error);
     if (!table) {
         fuzz_check_error(&error);
         return;
@@ -79,11 +79,11 @@ static void try_tables(const char *text)
 static void try_steps(const char *text)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhSteps) steps = rh_steps_parse("fuzz.csv", text, &error);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("fuzz.csv", text, &error);
     if (!steps)
         fuzz_check_error(&error);
     for (guint i = 0; steps && i < steps->rows->len; i++) {
-        const RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        const RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, i);
         g_autofree char *described = rh_step_describe(step);
         FUZZ_CHECK(*described != 0);
         FUZZ_CHECK(step->out_of_memory ? step->seconds == 0 : step->seconds > 0);

@@ -178,7 +178,7 @@ static void append_paths(GString *out, Row *row)
 }
 
 /* "stage 0, for 8". Caller frees. */
-static char *row_name(const RhSpans *spans, int32_t performer)
+static char *row_name(const RhSpanIndex *spans, int32_t performer)
 {
     const RhPerformer *p = rh_spans_performer(spans, performer);
     const char *label = rh_spans_role_name(spans, performer);
@@ -271,7 +271,7 @@ static void draw_legend(GString *out, const bool *used)
 
 /* --- figures --- */
 
-static double span_of(const RhSpans *spans)
+static double span_of(const RhSpanIndex *spans)
 {
     guint count = spans->run->timeline->len;
     return count ? rh_spans_at(spans, (int32_t)count - 1)->t_end_s : 1;
@@ -297,7 +297,7 @@ static void sum_chain(const RhCourse *course, double chain_s[RH_WAIT_LAST])
     }
 }
 
-char *rh_report_course_json(const RhSpans *spans, const RhCourse *course)
+char *rh_report_course_json(const RhSpanIndex *spans, const RhCourse *course)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     double chain_s[RH_WAIT_LAST] = {0}, span_s = span_of(spans);
@@ -349,7 +349,7 @@ static char *description_of(const RhCourse *course, int32_t rows)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-char *rh_report_gantt_svg(const RhSpans *spans, const RhCourse *course)
+char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course)
 {
     int32_t rows = (int32_t)MIN(course->passes->len, ROWS_MAX);
     Row row = {.span_s = span_of(spans)};

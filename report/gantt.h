@@ -4,6 +4,6 @@
 #include "sim/course.h"
 
 /* Caller frees. Needs a run with a timeline. */
-char *rh_report_gantt_svg(const RhSpans *spans, const RhCourse *course);
+char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course);
 /* What a page makes tables of: seconds of each row by what they went on, and of the chain. Caller frees. */
-char *rh_report_course_json(const RhSpans *spans, const RhCourse *course);
+char *rh_report_course_json(const RhSpanIndex *spans, const RhCourse *course);

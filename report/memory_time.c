@@ -18,7 +18,7 @@ typedef struct {
     double span_s, most_bytes;
 } Picture;
 
-static int32_t fullest(const RhSpans *spans, double *peak_bytes)
+static int32_t fullest(const RhSpanIndex *spans, double *peak_bytes)
 {
     int32_t found = 0;
     *peak_bytes = 0;
@@ -142,7 +142,7 @@ static void draw_legend(GString *out, const bool *used)
     }
 }
 
-char *rh_report_memory_svg(const RhSpans *spans, double capacity_bytes)
+char *rh_report_memory_svg(const RhSpanIndex *spans, double capacity_bytes)
 {
     double peak_bytes;
     int32_t performer = fullest(spans, &peak_bytes);

@@ -3,4 +3,4 @@
 #include "sim/held.h"
 
 /* `capacity_bytes` is drawn as a line. Caller frees. Needs a run with a timeline. */
-char *rh_report_memory_svg(const RhSpans *spans, double capacity_bytes);
+char *rh_report_memory_svg(const RhSpanIndex *spans, double capacity_bytes);

@@ -19,7 +19,7 @@ static char *half_width(const RhEstimate *e)
                           : g_strdup("");
 }
 
-static void add_row(RhTable *t, const char *name, const RhSpread *s)
+static void add_row(RhTable *t, const char *name, const RhServedSpread *s)
 {
     if (s->count == 0)
         return;

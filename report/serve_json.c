@@ -12,7 +12,7 @@ static void put_or_null(RhJsonWriter *w, const char *key, double value)
         rh_json_put_null(w, key);
 }
 
-static void put_spread(RhJsonWriter *w, const char *key, const RhSpread *s)
+static void put_spread(RhJsonWriter *w, const char *key, const RhServedSpread *s)
 {
     rh_json_begin_object(w, key);
     put_or_null(w, "mean", s->mean.value);

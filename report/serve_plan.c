@@ -13,7 +13,7 @@ static char *number_or_dash(double value, RhQuantity kind)
 }
 
 /* "83 ms/412 ms" */
-static char *pair(const RhSpread *s)
+static char *pair(const RhServedSpread *s)
 {
     g_autofree char *p50 = number_or_dash(s->p50.value, RH_QUANTITY_S),
                     *p99 = number_or_dash(s->p99.value, RH_QUANTITY_S);
@@ -234,8 +234,8 @@ char *rh_report_serve_plan_csv(const RhServePlan *plan)
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
         g_autofree char *text = rh_deployment_format(&e->deployment);
-        const RhSpread *ttft = &e->outcome.metrics[RH_METRIC_TTFT],
-                       *tpot = &e->outcome.metrics[RH_METRIC_TPOT];
+        const RhServedSpread *ttft = &e->outcome.metrics[RH_METRIC_TTFT],
+                             *tpot = &e->outcome.metrics[RH_METRIC_TPOT];
         double values[] = {e->rate_per_s,   e->bound_per_s,  e->outcome.tokens_per_s_per_gpu,
                            ttft->p50.value, ttft->p99.value, tpot->p50.value,
                            tpot->p99.value, e->kv_peak_frac};

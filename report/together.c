@@ -109,8 +109,8 @@ static void append_links(GString *out, const RhTogetherQuestion *q, const RhNeig
                                n->links->len - LINKS_MAX);
 }
 
-static void add_change(RhTable *table, const char *what, const RhSpread *alone,
-                       const RhSpread *beside)
+static void add_change(RhTable *table, const char *what, const RhServedSpread *alone,
+                       const RhServedSpread *beside)
 {
     const RhEstimate *pairs[][2] = {{&alone->mean, &beside->mean}, {&alone->p99, &beside->p99}};
     g_autoptr(GString) line = g_string_new(what);

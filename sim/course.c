@@ -7,7 +7,7 @@
 #define NONE (-1)
 
 typedef struct {
-    const RhSpans *x;
+    const RhSpanIndex *x;
     int32_t *
         cause; /* [span]: of what its task waited for on its own rank, the span that ended last; or NONE */
     RhRoleMeetings *meetings;
@@ -28,7 +28,7 @@ const char *rh_course_piece_name(RhCoursePieceKind kind)
 
 /* --- causes --- */
 
-static const RhTask *task_of(const RhSpans *x, int32_t span)
+static const RhTask *task_of(const RhSpanIndex *x, int32_t span)
 {
     return rh_program_task(x->p, rh_spans_at(x, span)->task);
 }
@@ -36,7 +36,7 @@ static const RhTask *task_of(const RhSpans *x, int32_t span)
 /* Spans stand in the order in which they ended, so that the latest cause is the largest index. */
 static void find_causes(Course *c, int32_t performer)
 {
-    const RhSpans *x = c->x;
+    const RhSpanIndex *x = c->x;
     const RhRole *role = rh_spans_role(x, performer);
     const GArray *spans = x->spans[performer];
     g_autofree int32_t *last = g_new(int32_t, role->tasks_count + 1);
@@ -59,7 +59,7 @@ static void find_causes(Course *c, int32_t performer)
 }
 
 /* Of the same step as `span`, the span of `task` on `performer`; or NONE. */
-static int32_t span_beside(const RhSpans *x, int32_t span, int32_t performer, int32_t task)
+static int32_t span_beside(const RhSpanIndex *x, int32_t span, int32_t performer, int32_t task)
 {
     const RhSpanOfTime *s = rh_spans_at(x, span);
     int32_t own = x->first[s->performer][s->task - rh_spans_role(x, s->performer)->tasks_first];
@@ -70,7 +70,7 @@ static int32_t span_beside(const RhSpans *x, int32_t span, int32_t performer, in
 }
 
 /* Of a message, the span at its other end, or NONE. */
-static int32_t span_at_peer(const RhSpans *x, int32_t span)
+static int32_t span_at_peer(const RhSpanIndex *x, int32_t span)
 {
     const RhTask *t = task_of(x, span);
     int32_t peer = t->peer_task < 0 ? NONE : rh_spans_peer(x, rh_spans_at(x, span)->performer, t);
@@ -78,7 +78,7 @@ static int32_t span_at_peer(const RhSpans *x, int32_t span)
 }
 
 /* When what the span tells of was under way: a receiver may have stood there before it was sent. */
-static double t_begun_s(const RhSpans *x, int32_t span)
+static double t_begun_s(const RhSpanIndex *x, int32_t span)
 {
     const RhSpanOfTime *s = rh_spans_at(x, span);
     int32_t sent = task_of(x, span)->kind == RH_TASK_RECV ? span_at_peer(x, span) : NONE;
@@ -249,7 +249,7 @@ static int32_t call_of_role(const RhProgram *p, const RhTask *call, int32_t task
 
 static int32_t cause_at_meeting(const Course *c, int32_t span)
 {
-    const RhSpans *x = c->x;
+    const RhSpanIndex *x = c->x;
     const RhSpanOfTime *s = rh_spans_at(x, span);
     const RhTask *t = task_of(x, span);
     int32_t m = c->meetings->of[(gsize)t->role * x->p->groups->len + (gsize)t->group];
@@ -315,7 +315,7 @@ static GArray *chain_of(const Course *c)
     return chain;
 }
 
-RhCourse *rh_course_new(const RhSpans *x)
+RhCourse *rh_course_new(const RhSpanIndex *x)
 {
     Course c = {.x = x,
                 .cause = g_new(int32_t, x->run->timeline->len + 1),

@@ -37,6 +37,6 @@ typedef struct {
 } RhCourse;
 
 /* Needs a run with a timeline. */
-RhCourse *rh_course_new(const RhSpans *spans);
+RhCourse *rh_course_new(const RhSpanIndex *spans);
 void rh_course_free(RhCourse *course);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCourse, rh_course_free)

@@ -20,7 +20,7 @@ static bool is_of_step(RhMemoryUse use)
 }
 
 /* When the step's span of the event's task begins; the end of it all behind the last task. */
-static void add_changes(GArray *changes, const RhSpans *x, int32_t performer,
+static void add_changes(GArray *changes, const RhSpanIndex *x, int32_t performer,
                         const RhMemoryEvent *event)
 {
     const RhRole *role = rh_spans_role(x, performer);
@@ -35,7 +35,7 @@ static void add_changes(GArray *changes, const RhSpans *x, int32_t performer,
     }
 }
 
-GArray *rh_moments_new(const RhSpans *x, int32_t performer)
+GArray *rh_moments_new(const RhSpanIndex *x, int32_t performer)
 {
     const RhRole *role = rh_spans_role(x, performer);
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));

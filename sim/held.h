@@ -9,5 +9,5 @@ typedef struct {
 } RhMoment;
 
 /* Every moment at which something changed, RhMoment in order of time. Caller unrefs. */
-GArray *rh_moments_new(const RhSpans *spans, int32_t performer);
+GArray *rh_moments_new(const RhSpanIndex *spans, int32_t performer);
 double rh_moment_sum_bytes(const RhMoment *held);

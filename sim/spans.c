@@ -1,6 +1,6 @@
 #include "sim/spans.h"
 
-static void index_performers(RhSpans *x)
+static void index_performers(RhSpanIndex *x)
 {
     for (int32_t i = (int32_t)x->run->performers->len - 1; i >= 0; i--) {
         const RhPerformer *performer = rh_spans_performer(x, i);
@@ -14,16 +14,16 @@ static void index_performers(RhSpans *x)
     }
 }
 
-RhSpans *rh_spans_new(const RhProgram *p, const RhRun *run)
+RhSpanIndex *rh_spans_new(const RhProgram *p, const RhRun *run)
 {
-    RhSpans *x = g_new0(RhSpans, 1);
-    *x = (RhSpans){.p = p,
-                   .run = run,
-                   .first = g_new0(int32_t *, run->performers->len + 1),
-                   .next = g_new(int32_t, run->timeline->len + 1),
-                   .spans = g_new0(GArray *, run->performers->len + 1),
-                   .of_role = g_new(int32_t, p->roles->len + 1),
-                   .of_rank = g_hash_table_new(NULL, NULL)};
+    RhSpanIndex *x = g_new0(RhSpanIndex, 1);
+    *x = (RhSpanIndex){.p = p,
+                       .run = run,
+                       .first = g_new0(int32_t *, run->performers->len + 1),
+                       .next = g_new(int32_t, run->timeline->len + 1),
+                       .spans = g_new0(GArray *, run->performers->len + 1),
+                       .of_role = g_new(int32_t, p->roles->len + 1),
+                       .of_rank = g_hash_table_new(NULL, NULL)};
     for (guint i = 0; i < p->roles->len; i++)
         x->of_role[i] = -1;
     index_performers(x);
@@ -39,7 +39,7 @@ RhSpans *rh_spans_new(const RhProgram *p, const RhRun *run)
     return x;
 }
 
-void rh_spans_free(RhSpans *x)
+void rh_spans_free(RhSpanIndex *x)
 {
     if (!x)
         return;
@@ -55,14 +55,14 @@ void rh_spans_free(RhSpans *x)
     g_free(x);
 }
 
-int32_t rh_spans_peer(const RhSpans *x, int32_t performer, const RhTask *message)
+int32_t rh_spans_peer(const RhSpanIndex *x, int32_t performer, const RhTask *message)
 {
     int32_t rank = rh_spans_performer(x, performer)->rank + message->peer_delta;
     int32_t found = GPOINTER_TO_INT(g_hash_table_lookup(x->of_rank, GINT_TO_POINTER(rank)));
     return found ? found - 1 : x->of_role[rh_program_task(x->p, message->peer_task)->role];
 }
 
-const char *rh_spans_role_name(const RhSpans *x, int32_t performer)
+const char *rh_spans_role_name(const RhSpanIndex *x, int32_t performer)
 {
     int32_t label = rh_spans_role(x, performer)->label;
     return label >= 0 && label < (int32_t)x->p->labels->len

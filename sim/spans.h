@@ -10,25 +10,25 @@ typedef struct {
     GArray **spans;      /* [performer]: int32_t spans in the order they were recorded */
     int32_t *of_role;    /* [role]: a performer of it, or -1 */
     GHashTable *of_rank; /* rank -> performer + 1 */
-} RhSpans;
+} RhSpanIndex;
 
-RhSpans *rh_spans_new(const RhProgram *p, const RhRun *run);
-void rh_spans_free(RhSpans *spans);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSpans, rh_spans_free)
+RhSpanIndex *rh_spans_new(const RhProgram *p, const RhRun *run);
+void rh_spans_free(RhSpanIndex *spans);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSpanIndex, rh_spans_free)
 
-static inline const RhSpanOfTime *rh_spans_at(const RhSpans *x, int32_t span)
+static inline const RhSpanOfTime *rh_spans_at(const RhSpanIndex *x, int32_t span)
 {
     return &g_array_index(x->run->timeline, RhSpanOfTime, span);
 }
-static inline const RhPerformer *rh_spans_performer(const RhSpans *x, int32_t performer)
+static inline const RhPerformer *rh_spans_performer(const RhSpanIndex *x, int32_t performer)
 {
     return &g_array_index(x->run->performers, RhPerformer, performer);
 }
-static inline const RhRole *rh_spans_role(const RhSpans *x, int32_t performer)
+static inline const RhRole *rh_spans_role(const RhSpanIndex *x, int32_t performer)
 {
     return rh_program_role(x->p, rh_spans_performer(x, performer)->role);
 }
 /* "stage 3". */
-const char *rh_spans_role_name(const RhSpans *x, int32_t performer);
+const char *rh_spans_role_name(const RhSpanIndex *x, int32_t performer);
 /* The performer at the other end of a SEND or RECV, or one that stands for it; -1: none was performed. */
-int32_t rh_spans_peer(const RhSpans *x, int32_t performer, const RhTask *message);
+int32_t rh_spans_peer(const RhSpanIndex *x, int32_t performer, const RhTask *message);

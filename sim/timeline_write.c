@@ -15,7 +15,7 @@
 typedef struct {
     const RhProgram *p;
     const RhRun *run;
-    const RhSpans *index;
+    const RhSpanIndex *index;
     GOutputStream *stream;
     GString *text;
 } Writer;
@@ -177,7 +177,7 @@ static bool write_memory(GOutputStream *raw, const RhProgram *p, const RhRun *ru
 {
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);
     g_autoptr(GOutputStream) stream = g_converter_output_stream_new(raw, G_CONVERTER(gzip));
-    g_autoptr(RhSpans) index = rh_spans_new(p, run);
+    g_autoptr(RhSpanIndex) index = rh_spans_new(p, run);
     g_autoptr(GString) text = g_string_new(NULL);
     Writer w = {p, run, index, stream, text};
     return write_events(&w, error);

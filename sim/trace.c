@@ -4,7 +4,7 @@
 
 #include "sim/held.h"
 
-static int32_t gpu_of(const RhSpans *x, int32_t performer)
+static int32_t gpu_of(const RhSpanIndex *x, int32_t performer)
 {
     return rh_program_gpu(x->p, rh_spans_performer(x, performer)->rank);
 }
@@ -71,7 +71,7 @@ static char *pass_or_phase(const RhTask *task)
     return pass;
 }
 
-void rh_trace_passes(GString *out, const RhSpans *x, int32_t performer)
+void rh_trace_passes(GString *out, const RhSpanIndex *x, int32_t performer)
 {
     g_autofree char *name = NULL;
     double t_start_s = 0, t_end_s = 0;
@@ -98,7 +98,7 @@ void rh_trace_passes(GString *out, const RhSpans *x, int32_t performer)
 
 /* --- memory --- */
 
-void rh_trace_memory(GString *out, const RhSpans *x, int32_t performer)
+void rh_trace_memory(GString *out, const RhSpanIndex *x, int32_t performer)
 {
     g_autoptr(GArray) held = rh_moments_new(x, performer);
     for (guint i = 0; i < held->len; i++) {
@@ -126,7 +126,7 @@ static void append_arrow_end(GString *out, const char *phase, int64_t id, int32_
     g_string_append(out, "},\n");
 }
 
-void rh_trace_arrows(GString *out, const RhSpans *x, int32_t performer, int64_t *arrows)
+void rh_trace_arrows(GString *out, const RhSpanIndex *x, int32_t performer, int64_t *arrows)
 {
     const RhRole *role = rh_spans_role(x, performer);
     for (int32_t k = 0; k < role->tasks_count; k++) {

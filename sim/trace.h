@@ -17,9 +17,9 @@ const char *rh_trace_label(const RhProgram *p, int32_t label);
 char *rh_trace_pass(const RhTask *task);
 
 /* The passes of one performer's compute lane. */
-void rh_trace_passes(GString *out, const RhSpans *index, int32_t performer);
+void rh_trace_passes(GString *out, const RhSpanIndex *index, int32_t performer);
 /* Bytes of the fast memory over time, summed over its uses. */
-void rh_trace_memory(GString *out, const RhSpans *index, int32_t performer);
+void rh_trace_memory(GString *out, const RhSpanIndex *index, int32_t performer);
 /* From every send of the performer to its receive, where that rank or one that stands for it was
  * performed. `arrows` counts them over all performers. */
-void rh_trace_arrows(GString *out, const RhSpans *index, int32_t performer, int64_t *arrows);
+void rh_trace_arrows(GString *out, const RhSpanIndex *index, int32_t performer, int64_t *arrows);

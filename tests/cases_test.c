@@ -284,7 +284,8 @@ static void rows_fitted_to_are_said_alike(void)
         g_autofree char *why = rh_translate(t, row, &said);
         timed += !why && said.measured_s > 0;
         if (i >= others && !why) {
-            const RhStep *step = &g_array_index(table->steps->rows, RhStep, i - others);
+            const RhMeasuredStep *step =
+                &g_array_index(table->steps->rows, RhMeasuredStep, i - others);
             g_autofree char *of_step = rh_layout_format(&step->layout);
             bool same = *step->apart || strcmp(of_step, said.strategy) == 0;
             if (!same)

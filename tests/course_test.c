@@ -15,7 +15,7 @@ typedef struct {
     RhProgram *program;
     RhRun *run;
     RhRehearsal *r;
-    RhSpans *spans;
+    RhSpanIndex *spans;
     RhCourse *course;
 } Fixture;
 

@@ -170,7 +170,7 @@ static void coverage(double memory, double *mean, double *p90)
         for (int i = 0; i < DRAWS; i++)
             values[i] = i > 0 && gsl_rng_uniform(rng) < memory ? values[i - 1]
                                                                : gsl_ran_exponential(rng, 1);
-        RhSpread spread = rh_spread(values, DRAWS);
+        RhServedSpread spread = rh_spread(values, DRAWS);
         held[0] += spread.mean.low <= 1 && 1 <= spread.mean.high;
         held[1] += spread.p90.low <= truth && truth <= spread.p90.high;
     }

@@ -33,7 +33,7 @@ static const RhPeerCurve *fit(RhSurfacesFit **fit, const char *own, const char *
     g_autoptr(RhDevice) device = rh_device_load("h200-sxm", NULL);
     const char *const texts[] = {own, nccl};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
-        RhTables *t = rh_tables_parse("t.csv", texts[i], NULL);
+        RhKernelTables *t = rh_tables_parse("t.csv", texts[i], NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(t);
         g_ptr_array_add(tables, t);
     }

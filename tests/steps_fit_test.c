@@ -50,15 +50,15 @@ static double noise(guint i)
 }
 
 /* Seconds of all rows as the model has them. */
-static void make_seconds(RhSteps *steps, const RhStepModel *model)
+static void make_seconds(RhMeasuredSteps *steps, const RhStepModel *model)
 {
     for (guint i = 0; i < steps->rows->len; i++) {
-        RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, i);
         step->seconds = rh_step_model_segment_s(model, step) * noise(i);
     }
 }
 
-static void make_true_seconds(RhSteps *steps)
+static void make_true_seconds(RhMeasuredSteps *steps)
 {
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     model->stack.kernel_gap_s.value = truth.gap_s;
@@ -108,7 +108,7 @@ static void a_fit_finds_the_constants_that_made_its_rows(void)
 {
     g_autofree char *text = synthetic_text();
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     make_true_seconds(steps);
     RhStepsFitOptions options = {.segments_alone = true};
@@ -137,7 +137,7 @@ static void what_stands_is_held_out_all_the_same(void)
     static const size_t kinds[] = {offsetof(RhStepPrediction, held_out_s),
                                    offsetof(RhStepPrediction, source_out_s)};
     g_autofree char *text = synthetic_text();
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     g_autoptr(RhStepModel) tree = rh_step_model_new(steps, "megatron", NULL);
     make_seconds(steps, tree);
@@ -157,7 +157,7 @@ static void what_stands_is_held_out_all_the_same(void)
 static void a_deadline_is_kept_within_half_a_second(void)
 {
     g_autofree char *text = synthetic_text();
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     make_true_seconds(steps);
     static const double timeouts_s[] = {0.001, 0.1, 0.5, 1.5};
@@ -183,9 +183,9 @@ static void a_row_that_takes_long_does_not_outlast_the_deadline(void)
                     "one,made,small,dgx-h100:2,16,400000,512,bf16,tp1 pp16 mb1 vpp1 sp=off,"
                     "flash,fused,,1,\n",
                     NULL);
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
-    const RhStep *step = &g_array_index(steps->rows, RhStep, 0);
+    const RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, 0);
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     gint64 t_start_us = g_get_monotonic_time();
     double free_s = rh_step_model_segment_s(model, step);
@@ -204,12 +204,12 @@ static void a_source_may_have_a_network_of_its_own(void)
     g_autofree char *text = synthetic_text();
     g_autoptr(GString) own = g_string_new(text);
     g_string_insert(own, (gssize)strlen(RH_STEPS_FIRST_LINE "\n"), "# network.two=slower\n");
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", own->str, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", own->str, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     CU_ASSERT_EQUAL_FATAL(model->networks_count, 1);
-    const RhStep *one = &g_array_index(steps->rows, RhStep, 9),
-                 *two = &g_array_index(steps->rows, RhStep, steps->rows->len - 1);
+    const RhMeasuredStep *one = &g_array_index(steps->rows, RhMeasuredStep, 9),
+                         *two = &g_array_index(steps->rows, RhMeasuredStep, steps->rows->len - 1);
     double one_s = rh_step_model_segment_s(model, one), two_s = rh_step_model_segment_s(model, two);
     model->networks[0].nic_frac.value /= 20;
     rh_step_model_refresh(model);
@@ -224,16 +224,16 @@ static void a_table_may_have_a_network_and_a_source_habits(void)
     g_autoptr(GString) own = g_string_new(text);
     g_string_insert(own, (gssize)strlen(RH_STEPS_FIRST_LINE "\n"),
                     "# stack.two=aleph\n# network.two=slower\n# network.two/made=slower still\n");
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", own->str, NULL);
-    g_autoptr(RhSteps) plain = rh_steps_parse("made.csv", text, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", own->str, NULL);
+    g_autoptr(RhMeasuredSteps) plain = rh_steps_parse("made.csv", text, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     g_autoptr(RhStepModel) base = rh_step_model_new(plain, "megatron", NULL);
     guint last = steps->rows->len - 1;
-    const RhStep *two = &g_array_index(steps->rows, RhStep, last);
+    const RhMeasuredStep *two = &g_array_index(steps->rows, RhMeasuredStep, last);
     double two_s = rh_step_model_segment_s(model, two);
-    CU_ASSERT_TRUE(two_s >
-                   rh_step_model_segment_s(base, &g_array_index(plain->rows, RhStep, last)));
+    CU_ASSERT_TRUE(
+        two_s > rh_step_model_segment_s(base, &g_array_index(plain->rows, RhMeasuredStep, last)));
     CU_ASSERT_EQUAL_FATAL(model->networks_count, 2);
     for (int32_t i = 0; i < 2; i++) {
         bool of_table = strcmp(model->networks[i].name, "two/made") == 0;
@@ -248,7 +248,7 @@ static void a_table_may_have_a_network_and_a_source_habits(void)
 static void refused(const char *text, const char *because)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     RhStepsFitOptions options = {.segments_alone = true};
     g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, &error);
@@ -287,7 +287,7 @@ static void a_reserve_is_found_from_runs_that_died(void)
                                "one,made,wide,dgx-a100:1,8,64,%d,bf16,tp1 pp1 mb4 zero1 sp=off,"
                                "flash,fused,,1,\n",
                                sequence);
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text->str, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text->str, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     RhStepReserve none, found;
@@ -295,7 +295,7 @@ static void a_reserve_is_found_from_runs_that_died(void)
     CU_ASSERT_EQUAL(none.failed_count, 0);
     int32_t failed = 0;
     for (guint i = 0; i < steps->rows->len; i++) {
-        RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, i);
         double bare = rh_step_model_peak_bytes(model, step) - model->stack.reserve_bytes.value;
         step->out_of_memory = bare * noise(i) + 6e9 > step->platform->device->hbm_bytes.value;
         failed += step->out_of_memory;
@@ -312,7 +312,7 @@ static void unreadable(const char *row, const char *because)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = g_strconcat(HEAD, row, "\n", NULL);
-    g_autoptr(RhSteps) steps = rh_steps_parse("made.csv", text, &error);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, &error);
     CU_ASSERT_PTR_NULL(steps);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     if (error && !strstr(error->message, because))
@@ -341,11 +341,11 @@ static void the_published_table_is_read_whole(void)
     g_autofree char *path = g_build_filename(data ? data : RH_DATA_DIR, "calibrate", "data",
                                              "published-steps.csv", NULL);
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhSteps) steps = rh_steps_load(path, &error);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_load(path, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     guint fitted = 0, apart = 0, dead = 0;
     for (guint i = 0; i < steps->rows->len; i++) {
-        const RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        const RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, i);
         fitted += !step->out_of_memory && *step->apart == 0;
         apart += *step->apart != 0;
         dead += step->out_of_memory;
@@ -361,11 +361,11 @@ typedef struct {
 } Band;
 
 /* Runs of the published table by what today's account predicts of the memory. */
-static void count_bands(const RhSteps *steps, Band *bands, size_t count)
+static void count_bands(const RhMeasuredSteps *steps, Band *bands, size_t count)
 {
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);
     for (guint i = 0; i < steps->rows->len; i++) {
-        const RhStep *step = &g_array_index(steps->rows, RhStep, i);
+        const RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, i);
         if (strcmp(step->source, "aleph") != 0 || !step->flash_attention || !step->fused_norms)
             continue;
         double frac =
@@ -384,7 +384,7 @@ static void the_record_of_the_memory_is_what_the_table_says(void)
     const char *data = g_getenv("REHEARSE_DATA");
     g_autofree char *path = g_build_filename(data ? data : RH_DATA_DIR, "calibrate", "data",
                                              "published-steps.csv", NULL);
-    g_autoptr(RhSteps) steps = rh_steps_load(path, NULL);
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_load(path, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
     RhLikeness like = {.stack = g_intern_string("aleph")};
     const RhOdds *odds = rh_record_odds(rh_record_shipped(), &like);

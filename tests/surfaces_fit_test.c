@@ -22,7 +22,7 @@ static double law_s(double m, double n, double k)
     return (4e-6 + fmax(compute_s, memory_s)) * (m > 64 ? 1.3 : 1);
 }
 
-static RhTables *gemm_table(const char *format, double cast_s, double beside_s)
+static RhKernelTables *gemm_table(const char *format, double cast_s, double beside_s)
 {
     static const int m_of[] = {1, 2, 8, 16, 17, 64, 65, 256, 257, 1024, 4096, 8192};
     g_autoptr(GString) text = g_string_new(GEMM_HEADER);
@@ -35,7 +35,7 @@ static RhTables *gemm_table(const char *format, double cast_s, double beside_s)
     return rh_tables_parse("gemm_perf.csv", text->str, NULL);
 }
 
-static RhTables *cast_table(const char *op, double seconds)
+static RhKernelTables *cast_table(const char *op, double seconds)
 {
     g_autoptr(GString) text = g_string_new(CAST_HEADER);
     static const int m_of[] = {1, 2, 8, 16, 17, 64, 65, 256, 257, 1024, 4096, 8192};
@@ -48,7 +48,7 @@ static RhTables *cast_table(const char *op, double seconds)
 }
 
 /* Takes the tables over. */
-static RhSurfacesFit *fit_of(RhTables **tables, int count, GError **error)
+static RhSurfacesFit *fit_of(RhKernelTables **tables, int count, GError **error)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)rh_tables_free);
     for (int i = 0; i < count; i++) {
@@ -61,7 +61,7 @@ static RhSurfacesFit *fit_of(RhTables **tables, int count, GError **error)
 
 static void a_law_comes_back_for_shapes_held_out(void)
 {
-    RhTables *tables[] = {gemm_table("bfloat16", 0, 0)};
+    RhKernelTables *tables[] = {gemm_table("bfloat16", 0, 0)};
     g_autoptr(RhSurfacesFit) fit = fit_of(tables, 1, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     CU_ASSERT_TRUE_FATAL(fit->surfaces->len == 1 && fit->classes->len >= 4);
@@ -91,9 +91,9 @@ static double seconds_at(const RhSurface *s, double side)
 
 static void casts_that_were_timed_are_taken_off(void)
 {
-    RhTables *with[] = {gemm_table("fp8", 7e-6, 2e-6), cast_table("compute_scale", 7e-6),
-                        cast_table("scale_matrix", 2e-6)};
-    RhTables *without[] = {gemm_table("fp8", 7e-6, 2e-6)};
+    RhKernelTables *with[] = {gemm_table("fp8", 7e-6, 2e-6), cast_table("compute_scale", 7e-6),
+                              cast_table("scale_matrix", 2e-6)};
+    RhKernelTables *without[] = {gemm_table("fp8", 7e-6, 2e-6)};
     g_autoptr(RhSurfacesFit) fit = fit_of(with, 3, NULL);
     g_autoptr(RhSurfacesFit) whole = fit_of(without, 1, NULL);
     CU_ASSERT_TRUE_FATAL(fit && whole && fit->surfaces->len == 1 && whole->surfaces->len == 1);
@@ -106,14 +106,14 @@ static void casts_that_were_timed_are_taken_off(void)
 
 static void a_format_timed_with_launches_is_left_to_another_file(void)
 {
-    RhTables *slow = gemm_table("fp8_block", 0, 60e-6), *good = gemm_table("fp8_block", 0, 0);
-    RhTables *tables[] = {slow, good};
+    RhKernelTables *slow = gemm_table("fp8_block", 0, 60e-6), *good = gemm_table("fp8_block", 0, 0);
+    RhKernelTables *tables[] = {slow, good};
     g_autoptr(RhSurfacesFit) fit = fit_of(tables, 2, NULL);
     CU_ASSERT_TRUE_FATAL(fit && fit->surfaces->len == 1 && fit->notes->len == 1);
     CU_ASSERT_TRUE(strstr(g_ptr_array_index(fit->notes, 0), "launches") != NULL);
     RH_CHECK_CLOSE(seconds_at(g_ptr_array_index(fit->surfaces, 0), 1024), law_s(1024, 1024, 1024),
                    0.03);
-    RhTables *only[] = {gemm_table("fp8_block", 0, 60e-6)};
+    RhKernelTables *only[] = {gemm_table("fp8_block", 0, 60e-6)};
     g_autoptr(GError) error = NULL;
     RhSurfacesFit *none = fit_of(only, 1, &error);
     CU_ASSERT_PTR_NULL(none);
@@ -121,7 +121,7 @@ static void a_format_timed_with_launches_is_left_to_another_file(void)
 }
 
 /* Decoding of `kernel`, `faster` times as fast as the memory of an H200 allows. */
-static RhTables *decode_table(const char *kernel, double faster)
+static RhKernelTables *decode_table(const char *kernel, double faster)
 {
     g_autoptr(GString) text = g_string_new(ATTENTION_HEADER);
     for (int heads = 8; heads <= 64; heads *= 2)
@@ -139,12 +139,12 @@ static RhTables *decode_table(const char *kernel, double faster)
 
 static void caches_read_faster_than_memory_are_no_samples(void)
 {
-    RhTables *wrong[] = {decode_table("fa3", 1.5)};
+    RhKernelTables *wrong[] = {decode_table("fa3", 1.5)};
     g_autoptr(GError) error = NULL;
     RhSurfacesFit *none = fit_of(wrong, 1, &error);
     CU_ASSERT_PTR_NULL(none);
     CU_ASSERT_TRUE(error && strstr(error->message, "faster than memory") != NULL);
-    RhTables *tables[] = {decode_table("fa3", 1.5), decode_table("fa2", 0.8)};
+    RhKernelTables *tables[] = {decode_table("fa3", 1.5), decode_table("fa2", 0.8)};
     g_autoptr(RhSurfacesFit) fit = fit_of(tables, 2, NULL);
     CU_ASSERT_TRUE_FATAL(fit && fit->surfaces->len == 1);
     const RhFitFigures *held = &g_array_index(fit->classes, RhSurfaceClass, 0).held_out;
@@ -154,7 +154,7 @@ static void caches_read_faster_than_memory_are_no_samples(void)
 /* Of two kernels for the same shapes the one with more rows is what the engine runs. */
 static void kernels_of_one_table_are_not_mixed(void)
 {
-    RhTables *table = decode_table("fa3", 0.8);
+    RhKernelTables *table = decode_table("fa3", 0.8);
     guint count = table->rows->len;
     for (guint i = 0; i < count; i += 2) {
         RhTabled other = g_array_index(table->rows, RhTabled, i);
@@ -162,7 +162,7 @@ static void kernels_of_one_table_are_not_mixed(void)
         other.seconds *= 3;
         g_array_append_val(table->rows, other);
     }
-    RhTables *tables[] = {table};
+    RhKernelTables *tables[] = {table};
     g_autoptr(RhSurfacesFit) fit = fit_of(tables, 1, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
     const RhSurfaceClass *all = &g_array_index(fit->classes, RhSurfaceClass, 0);
@@ -172,12 +172,12 @@ static void kernels_of_one_table_are_not_mixed(void)
 
 static void attention_is_read_with_its_cache(void)
 {
-    g_autoptr(RhTables) t = rh_tables_parse("generation.csv",
-                                            ATTENTION_HEADER DECODE
-                                            "32,1,64,8,128,0,1,bfloat16,fp8,4095,0.25\n" DECODE
-                                            "32,1,64,0,128,0,1,bfloat16,bfloat16,4095,0.25\n" DECODE
-                                            "32,1,64,8,128,1024,1,bfloat16,bfloat16,4095,0.25\n",
-                                            NULL);
+    g_autoptr(RhKernelTables) t = rh_tables_parse(
+        "generation.csv",
+        ATTENTION_HEADER DECODE "32,1,64,8,128,0,1,bfloat16,fp8,4095,0.25\n" DECODE
+                                "32,1,64,0,128,0,1,bfloat16,bfloat16,4095,0.25\n" DECODE
+                                "32,1,64,8,128,1024,1,bfloat16,bfloat16,4095,0.25\n",
+        NULL);
     CU_ASSERT_TRUE_FATAL(t && t->rows->len == 2 && t->unknown_count == 1);
     const RhTabled *row = &g_array_index(t->rows, RhTabled, 0);
     CU_ASSERT_TRUE(row->kind == RH_SURFACE_DECODE && row->kernel.kv_dtype == RH_DTYPE_FP8);
@@ -194,7 +194,7 @@ static void attention_is_read_with_its_cache(void)
 /* 8 tokens that ask 8 of 256 each ask 57: 256 (1 - (1 - 1/32)^8) = 57.4. */
 static void experts_are_read_as_their_first_product(void)
 {
-    g_autoptr(RhTables) t =
+    g_autoptr(RhKernelTables) t =
         rh_tables_parse("moe_perf.csv",
                         MOE_HEADER MOE "fp8_block,8,7168,2048,8,256,2,1,power_law_1.01,0.1\n" MOE
                                        "fp8_block,8,7168,2048,8,256,2,1,balanced,0.1\n" MOE
@@ -221,7 +221,7 @@ static void what_is_wrong_is_said_with_its_place(void)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_autoptr(GError) error = NULL;
-        g_autoptr(RhTables) t = rh_tables_parse("t.csv", wrong[i].text, &error);
+        g_autoptr(RhKernelTables) t = rh_tables_parse("t.csv", wrong[i].text, &error);
         CU_ASSERT_PTR_NULL(t);
         CU_ASSERT_TRUE(error && strstr(error->message, wrong[i].says) != NULL);
     }

@@ -210,7 +210,6 @@ static void expected_parts_are_those_of_every_choice(void)
     RH_CHECK_CLOSE(rh_routing_parts(&v3, 64), 7.359370078740134, 1e-12);
 }
 
-/* A program of 32 ranks, all in one group: 8 on each of 4 nodes. */
 /* --- Chance --- */
 
 /* The first `count` of `all` in an order drawn anew, for the rest of this file's draws. */
@@ -260,6 +259,7 @@ static void chance_is_as_drawn(void)
     g_rand_free(rand);
 }
 
+/* A program of 32 ranks, all in one group: 8 on each of 4 nodes. */
 static RhProgram *routed(RhAlgo algo, double bytes, const RhRouting *routing)
 {
     RhProgram *p = kit_one_collective(32, 32, 1, RH_OP_ALL_TO_ALL, algo, bytes);

@@ -127,8 +127,8 @@ static void rehearse_all(Batch *b)
 
 /* Rows of calibrate/data/published-steps.csv that take part in its fit, by job and layout. */
 typedef struct {
-    RhSteps *steps;   /* NULL: the table is not installed */
-    GHashTable *jobs; /* text -> GArray of const RhStep* */
+    RhMeasuredSteps *steps; /* NULL: the table is not installed */
+    GHashTable *jobs;       /* text -> GArray of const RhMeasuredStep* */
 } Fitted;
 
 static char *fitted_key(const char *source, const RhModel *model, const RhJob *job,
@@ -148,7 +148,7 @@ static Fitted fitted_load(void)
         rh_steps_load(path, NULL),
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_ptr_array_unref)};
     for (guint i = 0; f.steps && i < f.steps->rows->len; i++) {
-        const RhStep *step = &g_array_index(f.steps->rows, RhStep, i);
+        const RhMeasuredStep *step = &g_array_index(f.steps->rows, RhMeasuredStep, i);
         if (!rh_step_takes_part(step))
             continue;
         char *key = fitted_key(step->source, step->model, &step->job, &step->layout);
@@ -176,7 +176,7 @@ static bool took_part(const Fitted *f, const RhTranslated *t)
     g_autofree char *key = fitted_key(t->steps, t->c.model, &t->c.job, &t->layout);
     const GPtrArray *same = g_hash_table_lookup(f->jobs, key);
     for (guint i = 0; same && i < same->len; i++) {
-        const RhStep *step = g_ptr_array_index(same, i);
+        const RhMeasuredStep *step = g_ptr_array_index(same, i);
         if (fabs(step->seconds / t->measured_s - 1) < SAME_TIME)
             return true;
     }

@@ -31,7 +31,7 @@ static void say_knob(const Typing *t, RhCaseColumn column, const char *key, cons
 }
 
 /* A table of steps names a model after its source where others have another of that name. */
-static const char *bare_name(const RhStep *step)
+static const char *bare_name(const RhMeasuredStep *step)
 {
     size_t length = strlen(step->source);
     const char *name = step->model->name;
@@ -39,7 +39,7 @@ static const char *bare_name(const RhStep *step)
                                                                            : name;
 }
 
-static void say_job(const Typing *t, const RhStep *step, const char *title)
+static void say_job(const Typing *t, const RhMeasuredStep *step, const char *title)
 {
     g_autofree char *note = g_strdup_printf(
         "%s; table=%s; attention=%s; norms=%s;", step->apart, step->table,
@@ -73,7 +73,8 @@ static void say_layout(const Typing *t, const RhLayout *layout)
 }
 
 /* As whoever publishes would have written it: what its words mean is said by the same rules. */
-static RhCaseRow row_of(const RhSteps *steps, const RhStep *step, GStringChunk *texts)
+static RhCaseRow row_of(const RhMeasuredSteps *steps, const RhMeasuredStep *step,
+                        GStringChunk *texts)
 {
     const char *title = g_hash_table_lookup(steps->titles, step->source);
     RhCaseRow row = {.file = "published-steps.csv", .line = step->line};
@@ -98,8 +99,8 @@ RhCaseTable *rh_case_table_published(GError **error)
         g_array_index(table->rows, RhCaseRow, i).file = "published-runs.csv";
     table->texts = g_string_chunk_new(4096);
     for (guint i = 0; i < table->steps->rows->len; i++) {
-        RhCaseRow row =
-            row_of(table->steps, &g_array_index(table->steps->rows, RhStep, i), table->texts);
+        RhCaseRow row = row_of(table->steps, &g_array_index(table->steps->rows, RhMeasuredStep, i),
+                               table->texts);
         g_array_append_val(table->rows, row);
     }
     g_free(table->name);

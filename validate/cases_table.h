@@ -82,12 +82,12 @@ typedef struct {
 typedef enum { RH_CASE_TRAINING, RH_CASE_SERVING, RH_CASE_CACHES, RH_CASE_EXCHANGES } RhCaseKind;
 
 typedef struct {
-    char *name;          /* owned: what it is called in reports */
-    RhCsv *csv;          /* owned */
-    RhSteps *steps;      /* owned; NULL: it has no rows of such a table */
-    GArray *rows;        /* RhCaseRow */
-    GStringChunk *texts; /* of rows that no file holds; owned; NULL */
-    RhCaseKind kind;     /* what its rows are of: told by columns that such tables alone have */
+    char *name;             /* owned: what it is called in reports */
+    RhCsv *csv;             /* owned */
+    RhMeasuredSteps *steps; /* owned; NULL: it has no rows of such a table */
+    GArray *rows;           /* RhCaseRow */
+    GStringChunk *texts;    /* of rows that no file holds; owned; NULL */
+    RhCaseKind kind;        /* what its rows are of: told by columns that such tables alone have */
 } RhCaseTable;
 
 /* A file, or the name of one of the tree's own tables, "published-caches". RH_ERROR_INPUT with file:line:col

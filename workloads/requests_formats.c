@@ -107,9 +107,9 @@ const RhRequestFormat *rh_request_format_near(const char *const *names, bool jso
 
 char *rh_requests_formats_text(const char *indent)
 {
-    static const RhField order[] = {RH_FIELD_TIME,    RH_FIELD_INPUT,    RH_FIELD_OUTPUT,
-                                    RH_FIELD_SESSION, RH_FIELD_PRIORITY, RH_FIELD_HASHES,
-                                    RH_FIELD_MARK};
+    static const RhRequestField order[] = {RH_FIELD_TIME,    RH_FIELD_INPUT,    RH_FIELD_OUTPUT,
+                                           RH_FIELD_SESSION, RH_FIELD_PRIORITY, RH_FIELD_HASHES,
+                                           RH_FIELD_MARK};
     GString *out = g_string_new(NULL);
     for (guint i = 0; i < G_N_ELEMENTS(formats); i++) {
         const RhRequestFormat *f = &formats[i];

@@ -33,7 +33,8 @@ static bool fail_line(const Reader *r, RhFlaw *flaw, GError **error)
 
 /* --- values --- */
 
-static bool wrong(const Reader *r, RhField field, RhCell cell, RhFlaw *flaw, const char *what)
+static bool wrong(const Reader *r, RhRequestField field, RhCell cell, RhFlaw *flaw,
+                  const char *what)
 {
     g_autofree char *plain = rh_text_plain(cell.from);
     return rh_flaw(flaw, cell.column, "%s \"%.60s\" %s", r->format->columns[field], plain, what);
@@ -48,8 +49,8 @@ static bool read_number(const char *text, double *out)
     return *end == 0 && isfinite(*out);
 }
 
-static bool read_whole(const Reader *r, RhField field, RhCell cell, int32_t low, int32_t *out,
-                       RhFlaw *flaw)
+static bool read_whole(const Reader *r, RhRequestField field, RhCell cell, int32_t low,
+                       int32_t *out, RhFlaw *flaw)
 {
     double x = 0;
     if (!read_number(cell.from, &x) || x != floor(x) || x < low || x > RH_REQUEST_TOKENS_MAX) {
@@ -209,7 +210,7 @@ static bool read_time(Reader *r, RhCell cell, RhRequest *q, RhFlaw *flaw)
     return true;
 }
 
-static bool needs(const Reader *r, RhField field)
+static bool needs(const Reader *r, RhRequestField field)
 {
     return field == RH_FIELD_INPUT || field == RH_FIELD_OUTPUT ||
            (field == RH_FIELD_TIME && r->out->timed);
@@ -220,7 +221,7 @@ static bool read_request(Reader *r, const RhCell *cells, RhFlaw *flaw)
 {
     RhRequest q = {.session = -1};
     for (int k = 0; k < RH_FIELDS_COUNT; k++)
-        if (needs(r, (RhField)k) && (!cells[k].from || !*cells[k].from))
+        if (needs(r, (RhRequestField)k) && (!cells[k].from || !*cells[k].from))
             return rh_flaw(flaw, MAX(cells[k].column, 1),
                            "no \"%s\"\nhelp: write it in every line, or in none",
                            r->format->columns[k]);

@@ -12,7 +12,7 @@ typedef enum {
     RH_FIELD_HASHES,
     RH_FIELD_MARK, /* tells this format from others; not read */
     RH_FIELDS_COUNT,
-} RhField;
+} RhRequestField;
 
 typedef enum { RH_CLOCK_S, RH_CLOCK_MS, RH_CLOCK_NS, RH_CLOCK_DATE } RhClock;
 

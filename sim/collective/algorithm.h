@@ -75,7 +75,7 @@ typedef struct {
         side_by_side; /* the same, when every node holds as many and they stand together; else 0 */
     int32_t nodes;
     int32_t nics_per_node;
-} RhPlacement;
+} RhGroupPlace;
 
 /* Steps alike. The bytes are those of the busiest member and of the busiest NIC in one step. */
 typedef struct {
@@ -87,7 +87,7 @@ typedef struct {
 
 #define RH_LOADS_MAX 128
 typedef struct {
-    RhPlacement at;
+    RhGroupPlace at;
     double node_frac; /* RhScheduleBuilder's */
     int32_t count;
     RhLoad load[RH_LOADS_MAX];
@@ -138,7 +138,7 @@ bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
 
 /* NULL where there is none of this number. */
 const RhAlgorithm *rh_algorithm(RhAlgo algo);
-RhPlacement rh_placement_of(int32_t members, const int32_t *node_of);
+RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of);
 
 /* --- halving and doubling, for the algorithms made of it ---
  *

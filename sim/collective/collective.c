@@ -82,9 +82,9 @@ static int32_t side_by_side(int32_t n, const int32_t *node_of)
     return per_node;
 }
 
-RhPlacement rh_placement_of(int32_t members, const int32_t *node_of)
+RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of)
 {
-    RhPlacement at = {members, members, members, 1, 1};
+    RhGroupPlace at = {members, members, members, 1, 1};
     if (!node_of || members < 1)
         return at;
     at.per_node = 0;
@@ -144,7 +144,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
     int32_t members = s->members;
     s->phases = g_array_new(FALSE, FALSE, sizeof(RhStepPhase));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
-    RhPlacement at = rh_placement_of(members, node_of);
+    RhGroupPlace at = rh_placement_of(members, node_of);
     RhScheduleBuilder b = {.schedule = s,
                            .members = members,
                            .shares = volumes.shares,

@@ -52,7 +52,7 @@ static double slowdown(const Rates *rates, int32_t reach)
     return most;
 }
 
-static double cost_s(const RhAlgorithm *row, RhPlacement at, RhOp op, double bytes,
+static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double bytes,
                      const RhRouting *routing, RhLinkBytes link, const Rates *rates)
 {
     RhLoads loads = {.at = at};
@@ -84,9 +84,9 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
                   (RhLinkBytes){1, 1}, &flat);
 }
 
-static RhPlacement placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
+static RhGroupPlace placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
 {
-    RhPlacement at = rh_placement_of(members, node_of);
+    RhGroupPlace at = rh_placement_of(members, node_of);
     at.nics_per_node = p->nics_per_node;
     return at;
 }
@@ -145,7 +145,7 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
 
 /* Ranks that talk through a network stack use MPI, GPUs NCCL; tokens that are sent once have a library
  * of their own. */
-static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhPlacement at,
+static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhGroupPlace at,
                           bool once)
 {
     bool mpi = p->messages.sender != RH_SHARING_NONE;
@@ -160,7 +160,7 @@ static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, 
 RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                                    const RhRouting *routing, const RhPlatform *platform, char **why)
 {
-    RhPlacement at = placement_on(platform, members, node_of);
+    RhGroupPlace at = placement_on(platform, members, node_of);
     Rates rates = rates_of(platform, members, node_of);
     RhAlgo best = RH_ALGO_NONE;
     double least_s = HUGE_VAL;

@@ -134,12 +134,12 @@ static RhEstimate estimate_quantile(const double *values, const double *sorted, 
                         high > n - 1 ? (double)NAN : sorted[(size_t)high]};
 }
 
-RhSpread rh_spread(const double *values, size_t count)
+RhServedSpread rh_spread(const double *values, size_t count)
 {
     const RhEstimate none = {(double)NAN, (double)NAN, (double)NAN};
     if (count == 0)
-        return (RhSpread){0, none, none, none, none};
-    RhSpread spread = {.count = (int64_t)count, .mean = estimate_mean(values, count)};
+        return (RhServedSpread){0, none, none, none, none};
+    RhServedSpread spread = {.count = (int64_t)count, .mean = estimate_mean(values, count)};
     g_autofree double *sorted = g_memdup2(values, count * sizeof *values);
     qsort(sorted, count, sizeof *sorted, ascending);
     spread.p50 = estimate_quantile(values, sorted, count, 0.5);
@@ -160,7 +160,7 @@ static double gap_quantile_s(const int64_t *gaps, int64_t count, double share)
     return (double)NAN;
 }
 
-static RhSpread spread_of_gaps(const RhServiceResult *result)
+static RhServedSpread spread_of_gaps(const RhServiceResult *result)
 {
     int64_t count = 0;
     double sum_s = 0;
@@ -170,18 +170,18 @@ static RhSpread spread_of_gaps(const RhServiceResult *result)
     }
     if (count == 0)
         return rh_spread(NULL, 0);
-    return (RhSpread){count,
-                      {sum_s / (double)count, (double)NAN, (double)NAN},
-                      {gap_quantile_s(result->gaps, count, 0.5), (double)NAN, (double)NAN},
-                      {gap_quantile_s(result->gaps, count, 0.9), (double)NAN, (double)NAN},
-                      {gap_quantile_s(result->gaps, count, 0.99), (double)NAN, (double)NAN}};
+    return (RhServedSpread){count,
+                            {sum_s / (double)count, (double)NAN, (double)NAN},
+                            {gap_quantile_s(result->gaps, count, 0.5), (double)NAN, (double)NAN},
+                            {gap_quantile_s(result->gaps, count, 0.9), (double)NAN, (double)NAN},
+                            {gap_quantile_s(result->gaps, count, 0.99), (double)NAN, (double)NAN}};
 }
 
 /* --- the outcome --- */
 
 /* One number of each request that was done, in order; those that have none are passed over. */
-static RhSpread spread_of(const RhServiceResult *result, double (*of)(const RhServed *, int),
-                          int what)
+static RhServedSpread spread_of(const RhServiceResult *result, double (*of)(const RhServed *, int),
+                                int what)
 {
     g_autofree double *values = g_new(double, MAX(result->served->len, 1));
     size_t count = 0;

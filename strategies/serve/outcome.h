@@ -37,11 +37,11 @@ typedef struct {
 typedef struct {
     int64_t count; /* 0: all others are NaN */
     RhEstimate mean, p50, p90, p99;
-} RhSpread;
+} RhServedSpread;
 
 /* `values` in the order in which they came to be. The interval of the mean is that of
  * batch means; of a quantile, that of order statistics, widened as neighbours are alike. */
-RhSpread rh_spread(const double *values, size_t count);
+RhServedSpread rh_spread(const double *values, size_t count);
 
 /* A service level: "p99<5s" is kept when at least 99 % of the requests (of TBT: of the gaps) keep
  * below 5 s. */
@@ -84,8 +84,8 @@ typedef struct {
     double
         slo_met_frac; /* of all requests, those that keep every limit of theirs; 1 without levels */
     double goodput_per_s; /* these, per second */
-    RhSpread metrics[RH_METRIC_LAST];
-    RhSpread ttft_parts[RH_TTFT_LAST];
+    RhServedSpread metrics[RH_METRIC_LAST];
+    RhServedSpread ttft_parts[RH_TTFT_LAST];
     RhSloVerdict verdicts[RH_SLOS_MAX]; /* of the levels, in their order */
     bool slos_kept, slos_kept_surely;
 } RhOutcome;

@@ -22,8 +22,8 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     r->admitted = g_array_new(FALSE, FALSE, sizeof(Admitted));
     r->planned = g_array_new(FALSE, FALSE, sizeof(RhPlanned));
     r->chunks = g_array_new(FALSE, FALSE, sizeof(RhChunk));
-    r->waves = g_array_new(FALSE, FALSE, sizeof(RhWave));
-    r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
+    r->waves = g_array_new(FALSE, FALSE, sizeof(RhLatest));
+    r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongestGap));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
     r->given = rh_pool_given(&spec->pool);
     if (spec->prompts)
@@ -383,8 +383,9 @@ void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
     RhEnding e = {r->steps + s->output - s->made, sequence};
     g_array_append_val(r->endings, e);
     settle(r, r->endings->len - 1);
-    RhWave wave = {t_s, 1},
-           *last = r->waves->len > 0 ? &g_array_index(r->waves, RhWave, r->waves->len - 1) : NULL;
+    RhLatest wave = {t_s, 1}, *last = r->waves->len > 0
+                                          ? &g_array_index(r->waves, RhLatest, r->waves->len - 1)
+                                          : NULL;
     if (last && last->t_s >= t_s)
         last->count++;
     else
@@ -427,7 +428,7 @@ static int32_t latest(RhReplica *r)
 
 static void forget_wave(RhReplica *r)
 {
-    RhWave *last = &g_array_index(r->waves, RhWave, r->waves->len - 1);
+    RhLatest *last = &g_array_index(r->waves, RhLatest, r->waves->len - 1);
     if (--last->count == 0)
         g_array_set_size(r->waves, r->waves->len - 1);
 }
@@ -439,7 +440,7 @@ static void put_out(RhReplica *r, int32_t sequence)
     int32_t blocks = rh_replica_held_blocks(r, s);
     if (s->continued) {
         s->tbt_max_s = rh_replica_longest_gap_s(r, s);
-        s->t_joined_s = MAX(s->t_joined_s, g_array_index(r->waves, RhWave, 0).t_s);
+        s->t_joined_s = MAX(s->t_joined_s, g_array_index(r->waves, RhLatest, 0).t_s);
         for (guint i = 0; i < r->endings->len; i++)
             if (ending(r, i)->sequence == sequence) {
                 s->made = s->output - (int32_t)(ending(r, i)->last - r->steps);

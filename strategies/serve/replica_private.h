@@ -38,13 +38,13 @@ typedef struct {
 typedef struct {
     double t_s;
     int32_t count;
-} RhWave;
+} RhLatest;
 
 /* The longest gap since a step: later ones are shorter. */
 typedef struct {
     int64_t step;
     double gap_s, t_s; /* it ended then */
-} RhLongest;
+} RhLongestGap;
 
 struct RhReplica {
     RhReplicaSpec spec;
@@ -60,8 +60,8 @@ struct RhReplica {
     GArray *admitted;  /* {admission, sequence}: old entries stay until they are met */
     GArray *planned;   /* RhPlanned: chunks of the iteration */
     GArray *chunks;    /* RhChunk: the same, for its time */
-    GArray *waves;     /* RhWave */
-    GArray *longest;   /* RhLongest */
+    GArray *waves;     /* RhLatest */
+    GArray *longest;   /* RhLongestGap */
     int32_t *crossing; /* per place in a block: continued sequences that begin a block when `steps`
                             is there */
     double given;      /* tokens of an iteration, in the mean */

@@ -137,9 +137,9 @@ static void count_gap(RhReplica *r, double gap_s, int64_t times)
 static void keep_longest(RhReplica *r, int64_t step, double gap_s, double t_s)
 {
     while (r->longest->len > 0 &&
-           g_array_index(r->longest, RhLongest, r->longest->len - 1).gap_s <= gap_s)
+           g_array_index(r->longest, RhLongestGap, r->longest->len - 1).gap_s <= gap_s)
         g_array_set_size(r->longest, r->longest->len - 1);
-    RhLongest entry = {step, gap_s, t_s};
+    RhLongestGap entry = {step, gap_s, t_s};
     g_array_append_val(r->longest, entry);
 }
 
@@ -148,7 +148,7 @@ static void keep_longest(RhReplica *r, int64_t step, double gap_s, double t_s)
 static void count_gaps(RhReplica *r)
 {
     double t_s = r->t_begin_s + r->run.first_s;
-    const RhWave *waves = (const RhWave *)(const void *)r->waves->data;
+    const RhLatest *waves = (const RhLatest *)(const void *)r->waves->data;
     for (guint i = 0; i < r->waves->len; i++)
         count_gap(r, t_s - waves[i].t_s, waves[i].count);
     keep_longest(r, r->steps + 1, t_s - waves[0].t_s, t_s);
@@ -163,7 +163,7 @@ static void count_gaps(RhReplica *r)
 
 double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s)
 {
-    const RhLongest *all = (const RhLongest *)(const void *)r->longest->data;
+    const RhLongestGap *all = (const RhLongestGap *)(const void *)r->longest->data;
     guint low = 0, high = r->longest->len;
     while (low < high) { /* the first behind its joining */
         guint middle = low + (high - low) / 2;
@@ -278,7 +278,7 @@ static void end_steps(RhReplica *r, double t_s, GArray *ended)
     count_gap(r, 0,
               continued * (tokens - r->run.steps) - beyond); /* of tokens that come together */
     g_array_set_size(r->waves, 0);
-    RhWave wave = {t_s, rh_replica_continued(r)};
+    RhLatest wave = {t_s, rh_replica_continued(r)};
     if (wave.count > 0)
         g_array_append_val(r->waves, wave);
 }

@@ -25,7 +25,7 @@ struct RhScaling {
 
 /* --- policies --- */
 
-static int32_t by_outstanding(const RhLoad *load)
+static int32_t by_outstanding(const RhPoolLoad *load)
 {
     return (int32_t)fmin(ceil(load->outstanding / load->target - 1e-9), 1 << 20);
 }
@@ -177,7 +177,7 @@ void rh_scaling_look(RhScaling *s, double t_s, GArray *starting)
         if (s->states[i] == EMPTIES && rh_replica_outstanding(s->replicas[i]) == 0)
             go_away(s, i, t_s);
     int32_t there = count(s, STARTS, SERVES);
-    RhLoad load = {mean_load(s), there, s->pool.target > 0 ? s->pool.target : TARGET};
+    RhPoolLoad load = {mean_load(s), there, s->pool.target > 0 ? s->pool.target : TARGET};
     int32_t wanted = CLAMP(s->scaler->wanted(&load), s->pool.least, s->pool.replicas);
     s->looks_above = wanted > there ? s->looks_above + 1 : 0;
     s->looks_below = wanted < there ? s->looks_below + 1 : 0;

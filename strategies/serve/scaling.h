@@ -9,13 +9,13 @@ typedef struct {
     double outstanding; /* requests in the pool, waiting ones too, the mean of the latest looks */
     int32_t replicas;   /* that serve or start */
     double target;      /* requests of one */
-} RhLoad;
+} RhPoolLoad;
 
 /* Delays in seconds: between looks, over which loads are averaged, before replicas are added, taken away. */
 typedef struct {
     const char *name, *about;
     double look_s, mean_s, up_s, down_s;
-    int32_t (*wanted)(const RhLoad *load);
+    int32_t (*wanted)(const RhPoolLoad *load);
 } RhScaler;
 extern const RhScaler *const rh_scalers[]; /* NULL-ended; the first one is none: all are there */
 const char *const *rh_scaler_names(void);  /* NULL-ended */

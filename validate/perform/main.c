@@ -99,7 +99,7 @@ static void run_once(const Stage *stage, RhRankPerformer *performer, const char 
     all->check.wrong_count += check.wrong_count;
     if (!warm_up)
         all->steps[all->count++] =
-            (RhStep){step_s, stolen_s / (step_s + LEAD_S), g_steal_pointer(&done.spans)};
+            (RhPerformedStep){step_s, stolen_s / (step_s + LEAD_S), g_steal_pointer(&done.spans)};
     rh_performed_clear(&done);
 }
 
@@ -121,7 +121,7 @@ static bool write_results(const Stage *stage, const RhProgram *p, const char *pa
 {
     g_autoptr(RhRun) run = NULL;
     if (all->count > 0) {
-        const RhStep *middle = &all->steps[rh_results_median(all)];
+        const RhPerformedStep *middle = &all->steps[rh_results_median(all)];
         run = rh_record_run(stage->comm, p, middle->spans, middle->step_s);
     }
     if (stage->rank != 0)

@@ -36,7 +36,7 @@ struct RhRankPerformer {
     int32_t rank;
     RhRoleTable *tables, *role; /* role: NULL when the rank has none */
     RhExpansions *expansions;
-    RhWire *wire;
+    RhMpiWire *wire;
     RhWake *wake;
     RhCompute *compute; /* NULL: kernels are waits */
     int32_t compute_task, lanes;

@@ -16,7 +16,7 @@ void rh_results_clear(RhResults *all)
 static void sort_by_disturbance(RhResults *all)
 {
     for (int i = 1; i < all->count; i++) {
-        RhStep step = all->steps[i];
+        RhPerformedStep step = all->steps[i];
         int k = i;
         for (; k > 0 && all->steps[k - 1].stolen_frac > MAX(step.stolen_frac, RH_CALM_FRAC); k--)
             all->steps[k] = all->steps[k - 1];

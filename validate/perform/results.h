@@ -12,10 +12,10 @@
 typedef struct {
     double step_s, stolen_frac; /* stolen: of the processors of the worst host, meanwhile */
     GArray *spans;              /* owned */
-} RhStep;
+} RhPerformedStep;
 
 typedef struct {
-    RhStep steps[RH_STEPS_MAX];
+    RhPerformedStep steps[RH_STEPS_MAX];
     int count, repeated_count; /* that count; that were performed for nothing */
     RhPayloadCheck check;
 } RhResults;

@@ -17,7 +17,7 @@ typedef struct {
     int64_t room;
 } Spare;
 
-struct RhWire {
+struct RhMpiWire {
     MPI_Comm comm;
     GArray *requests;      /* MPI_Request; those under way, no holes */
     GArray *message_of;    /* int32_t, of each request */
@@ -30,9 +30,9 @@ struct RhWire {
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
-RhWire *rh_wire_new(MPI_Comm comm)
+RhMpiWire *rh_wire_new(MPI_Comm comm)
 {
-    RhWire *w = g_new0(RhWire, 1);
+    RhMpiWire *w = g_new0(RhMpiWire, 1);
     w->comm = comm;
     w->requests = g_array_new(FALSE, FALSE, sizeof(MPI_Request));
     w->message_of = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -44,7 +44,7 @@ RhWire *rh_wire_new(MPI_Comm comm)
     return w;
 }
 
-void rh_wire_free(RhWire *w)
+void rh_wire_free(RhMpiWire *w)
 {
     if (!w)
         return;
@@ -57,7 +57,7 @@ void rh_wire_free(RhWire *w)
     g_free(w);
 }
 
-static Spare buffer_get(RhWire *w, int64_t bytes)
+static Spare buffer_get(RhMpiWire *w, int64_t bytes)
 {
     for (guint i = w->spares->len; i-- > 0;) {
         Spare spare = *AT(w->spares, Spare, i);
@@ -69,7 +69,7 @@ static Spare buffer_get(RhWire *w, int64_t bytes)
     return (Spare){g_malloc((gsize)MAX(bytes, 4)), MAX(bytes, 4)};
 }
 
-static void buffer_put(RhWire *w, Spare spare)
+static void buffer_put(RhMpiWire *w, Spare spare)
 {
     if (w->spares->len >= SPARE_MAX)
         g_free(spare.buffer);
@@ -77,12 +77,12 @@ static void buffer_put(RhWire *w, Spare spare)
         g_array_append_val(w->spares, spare);
 }
 
-uint32_t *rh_wire_buffer(RhWire *w, int64_t bytes)
+uint32_t *rh_wire_buffer(RhMpiWire *w, int64_t bytes)
 {
     return buffer_get(w, bytes).buffer;
 }
 
-static int32_t message_new(RhWire *w, Message message)
+static int32_t message_new(RhMpiWire *w, Message message)
 {
     if (w->free_messages->len == 0) {
         g_array_append_val(w->messages, message);
@@ -94,7 +94,7 @@ static int32_t message_new(RhWire *w, Message message)
     return i;
 }
 
-static void start(RhWire *w, int rank, int tag, Spare space, int64_t bytes, RhWireOwner owner)
+static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes, RhWireOwner owner)
 {
     int32_t pieces = (int32_t)MAX(1, (bytes + PIECE_BYTES - 1) / PIECE_BYTES);
     int32_t index = message_new(w, (Message){owner, space.buffer, space.room, pieces});
@@ -112,20 +112,21 @@ static void start(RhWire *w, int rank, int tag, Spare space, int64_t bytes, RhWi
     }
 }
 
-void rh_wire_send(RhWire *w, int rank, int tag, uint32_t *buffer, int64_t bytes, RhWireOwner owner)
+void rh_wire_send(RhMpiWire *w, int rank, int tag, uint32_t *buffer, int64_t bytes,
+                  RhWireOwner owner)
 {
     owner.receives = false;
     start(w, rank, tag, (Spare){buffer, MAX(bytes, 4)}, bytes, owner);
 }
 
-void rh_wire_receive(RhWire *w, int rank, int tag, int64_t bytes, RhWireOwner owner)
+void rh_wire_receive(RhMpiWire *w, int rank, int tag, int64_t bytes, RhWireOwner owner)
 {
     owner.receives = true;
     start(w, rank, tag, buffer_get(w, bytes), bytes, owner);
 }
 
 /* MPI_Testsome leaves a null request for each that finished: closes the holes. */
-static void close_holes(RhWire *w)
+static void close_holes(RhMpiWire *w)
 {
     for (guint i = w->requests->len; i-- > 0;)
         if (*AT(w->requests, MPI_Request, i) == MPI_REQUEST_NULL) {
@@ -134,7 +135,7 @@ static void close_holes(RhWire *w)
         }
 }
 
-int rh_wire_poll(RhWire *w, RhWireDone done, void *user)
+int rh_wire_poll(RhMpiWire *w, RhWireDone done, void *user)
 {
     int count = 0, finished = 0;
     if (w->requests->len == 0)
@@ -162,7 +163,7 @@ int rh_wire_poll(RhWire *w, RhWireDone done, void *user)
     return finished;
 }
 
-int rh_wire_pending(const RhWire *w)
+int rh_wire_pending(const RhMpiWire *w)
 {
     return (int)w->requests->len;
 }

@@ -14,17 +14,17 @@ typedef struct {
     bool receives;
 } RhWireOwner;
 
-typedef struct RhWire RhWire;
+typedef struct RhMpiWire RhMpiWire;
 /* Receives the buffer of a finished message (borrowed). */
 typedef void (*RhWireDone)(RhWireOwner owner, const uint32_t *words, void *user);
 
-RhWire *rh_wire_new(MPI_Comm comm);
-void rh_wire_free(RhWire *wire);
+RhMpiWire *rh_wire_new(MPI_Comm comm);
+void rh_wire_free(RhMpiWire *wire);
 /* A buffer of `bytes`, to fill and hand to rh_wire_send. */
-uint32_t *rh_wire_buffer(RhWire *wire, int64_t bytes);
-void rh_wire_send(RhWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
+uint32_t *rh_wire_buffer(RhMpiWire *wire, int64_t bytes);
+void rh_wire_send(RhMpiWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
                   RhWireOwner owner);
-void rh_wire_receive(RhWire *wire, int rank, int tag, int64_t bytes, RhWireOwner owner);
+void rh_wire_receive(RhMpiWire *wire, int rank, int tag, int64_t bytes, RhWireOwner owner);
 /* Lets MPI progress; calls `done` for what has finished. How many that were. */
-int rh_wire_poll(RhWire *wire, RhWireDone done, void *user);
-int rh_wire_pending(const RhWire *wire);
+int rh_wire_poll(RhMpiWire *wire, RhWireDone done, void *user);
+int rh_wire_pending(const RhMpiWire *wire);
