@@ -54,6 +54,15 @@ static const char *lacks(const RhCapacityCell *cell)
     return cell->timed_out ? "no time" : cell->too_large ? "memory" : "no layout";
 }
 
+/* Cells of which time left unknown whether anything fits. */
+static guint unknown_count(const RhCapacityAnswer *a)
+{
+    guint count = 0;
+    for (guint i = 0; i < a->cells->len; i++)
+        count += cell_at(a, i)->timed_out && !cell_at(a, i)->r;
+    return count;
+}
+
 /* --- amounts --- */
 
 /* Units in which a column of figures stands: those of its largest. */
@@ -193,11 +202,18 @@ static void append_none(GString *out, const RhCapacityAnswer *a)
 {
     int32_t soonest = rh_capacity_soonest(a->cells), cheapest = rh_capacity_cheapest(a->cells);
     g_autofree char *goal = goal_text(a->goal);
+    guint unknown = unknown_count(a);
     if (soonest < 0) {
-        g_string_append(out, "nothing fits at any of these sizes\n\n");
+        g_string_append(out, unknown == 0 ? "nothing fits at any of these sizes\n\n"
+                             : unknown < a->cells->len
+                                 ? "time was up before a layout was found; what was searched "
+                                   "to the\nend does not fit\nhelp: more time (--timeout)\n\n"
+                                 : "time was up before a layout was found\n"
+                                   "help: more time (--timeout), or fewer sizes\n\n");
         return;
     }
-    g_string_append_printf(out, "nothing here ends %s\n", goal);
+    g_string_append_printf(out, "nothing here ends %s%s\n", goal,
+                           unknown > 0 ? ", as far as time went" : "");
     g_autofree char *soon = choice(cell_at(a, (guint)soonest));
     g_autofree char *cheap = choice(cell_at(a, (guint)cheapest));
     g_autofree char *first = g_strdup_printf("soonest: %s", soon);
@@ -329,16 +345,19 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
     if (cut > 0)
         g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
                                cut, a->cells->len);
+    guint unknown = unknown_count(a);
+    g_autofree char *open =
+        unknown > 0 ? g_strdup_printf(" (not known of %u)", unknown) : g_strdup("");
     g_autofree char *tokens = rh_quantity_format(g->tokens, RH_QUANTITY_TOKENS, 3);
     g_autofree char *least = rh_text_count(g->batch_least);
     g_autofree char *most = rh_text_count(g->batch_most);
     g_autofree char *sequence = rh_text_count(q->c->job.sequence);
     g_autofree char *line = g_strdup_printf(
-        "%s %s, batch %s%s%s of %s; %u of %u sizes fit, %u meet the goal, %u proved to %.2g %%; "
+        "%s %s, batch %s%s%s of %s; %u of %u sizes fit%s, %u meet the goal, %u proved to %.2g %%; "
         "not counted: failures, restarts, evaluation",
         tokens, rh_model_sees_pictures(q->c->model) ? "samples" : "tokens", least,
         g->batch_least < g->batch_most ? " to " : "", g->batch_least < g->batch_most ? most : "",
-        sequence, fit, a->cells->len, met, proved, 100 * g->gap_frac);
+        sequence, fit, a->cells->len, open, met, proved, 100 * g->gap_frac);
     append_line(out, 2, line);
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 
 /* The largest multiple within the range of the GPUs, or of a half, a quarter and so on of them: of the
@@ -60,6 +61,15 @@ static void take_best(RhCapacityCell *cell, const RhCase *c, RhPlan *plan)
     cell->c = *c;
 }
 
+/* One batch of a cell was left out. */
+static void cut_short(RhCapacityCell *cell)
+{
+    cell->timed_out = true;
+    cell->proved = false;
+    if (!cell->r && !cell->why)
+        cell->why = g_strdup("time was up");
+}
+
 /* What a step of the batch may take to be worth something beside the cell's; 0: anything. */
 static double worth_s(const RhCapacityCell *cell, int64_t batch, double gap_frac)
 {
@@ -79,17 +89,22 @@ bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCel
     int64_t batches[RH_CAPACITY_BATCHES_MAX];
     int32_t count = rh_capacity_batches(goal->batch_least, goal->batch_most, c->job.gpus, batches);
     RhCapacityCell cell = {.c = *c, .proved = true};
+    RhDeadline deadline = rh_deadline_in(goal->timeout_s);
     RhPlanOptions options = {.top = 1,
                              .best_alone = true,
                              .gap_frac = goal->gap_frac,
                              .risk_frac = goal->risk_frac,
                              .jobs = goal->jobs,
-                             .timeout_s = goal->timeout_s,
                              .progress = goal->progress};
     for (int32_t i = count - 1; i >= 0; i--) { /* the largest is most often the best */
         RhCase tried = *c;
         tried.job.global_batch = batches[i];
         g_autoptr(GError) inner = NULL;
+        if (rh_deadline_passed(deadline)) {
+            cut_short(&cell);
+            break;
+        }
+        options.timeout_s = goal->timeout_s > 0 ? fmax(rh_deadline_left_s(deadline), 1e-3) : 0;
         options.worth_s = worth_s(&cell, batches[i], goal->gap_frac);
         g_autoptr(RhPlan) plan = rh_plan(&tried, &options, &inner);
         if (plan) {

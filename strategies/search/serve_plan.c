@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 #include "sim/engine/workers.h"
 #include "strategies/serve/server.h"
@@ -25,6 +26,7 @@ typedef struct {
     GArray *kinds; /* Kind */
     RhServePlan *plan;
     GArray *found; /* Found, by kind */
+    RhDeadline deadline;
     int32_t done;
     GError *failed; /* what else than "it does not fit" went wrong; owned */
 } Search;
@@ -201,6 +203,10 @@ static void list_kinds(Search *s)
 {
     for (guint i = 0, next; i < s->space->len; i = next) {
         const RhDeployment *d = &g_array_index(s->space, RhDeployment, i);
+        if (rh_deadline_passed(s->deadline)) {
+            s->plan->timed_out = true;
+            return;
+        }
         for (next = i + 1; next < s->space->len &&
                            rh_serve_same_kind(d, &g_array_index(s->space, RhDeployment, next));)
             next++;
@@ -280,6 +286,8 @@ static bool run(Search *s, GError **error)
                        "%u requests do not tell whether the service levels are kept: it takes %.0f",
                        s->requests->list->len, least);
     list_kinds(s);
+    if (s->kinds->len == 0 && s->plan->timed_out)
+        return true;
     if (s->kinds->len == 0)
         return rh_fail(error, s->plan->legal_count ? RH_ERROR_NO_ANSWER : RH_ERROR_USAGE,
                        "no deployment of %s is possible on %d GPU%s\nnote: the last one: %s",
@@ -289,7 +297,8 @@ static bool run(Search *s, GError **error)
     int32_t jobs = s->options->jobs > 0 ? s->options->jobs : (int32_t)g_get_num_processors();
     RhWorkers workers = {.count = (int32_t)s->kinds->len,
                          .jobs = jobs,
-                         .timeout_s = s->options->timeout_s,
+                         .timeout_s =
+                             s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
                          .perform = perform,
                          .answer = answer,
                          .user = s};
@@ -305,6 +314,7 @@ static bool run(Search *s, GError **error)
 RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
                            const RhServePlanOptions *options, GError **error)
 {
+    RhDeadline deadline = rh_deadline_in(options->timeout_s);
     g_autoptr(RhServePlan) plan = g_new0(RhServePlan, 1);
     g_autoptr(GArray) space = rh_serve_space(serving, server, options);
     g_autoptr(GArray) kinds = g_array_new(FALSE, FALSE, sizeof(Kind));
@@ -317,7 +327,8 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
                 .space = space,
                 .kinds = kinds,
                 .found = found,
-                .plan = plan};
+                .plan = plan,
+                .deadline = deadline};
     return run(&s, error) ? g_steal_pointer(&plan) : NULL;
 }
 

@@ -37,3 +37,7 @@ for wrong in '--gpus=' '--gpus 8 --by 0d' '--gpus 8 --budget 0USD' \
     # shellcheck disable=SC2086
     try -p two-nodes.json $wrong
 done
+# Time that is up before anything was searched does not say that nothing fits.
+rehearse capacity "${both[@]}" --timeout 1ms | grep -E 'time|fit|help'
+rehearse serve-plan -w tiny-llama.json -p two-nodes.json --find-rate --lengths in=64,out=16 --ttft 'p99<2s' \
+    --tpot 'p99<40ms' --timeout 1ms -q | grep -E 'time|TIME|help'
