@@ -490,7 +490,7 @@ static void a_type_of_ones_own_is_known_by_its_class(void)
         load("{" SHAPE("my_llama", 2, 256, 8, 2, 512, 1000) ", 'architectures': "
                                                             "['LlamaForCausalLM']}");
     CU_ASSERT_STRING_EQUAL(m->family, "llama");
-    check_refused("{'model_type': 'gpt_neo', 'architectures': ['MineForCausalLM']}",
+    check_refused("{'model_type': 'gpt_neo_x', 'architectures': ['MineForCausalLM']}",
                   "a similar type exists: gpt_neox");
     check_refused("{'model_type': 'rwkv7'}", "\"layers\"");
 }

@@ -16,6 +16,11 @@ typedef struct RhConfig {
     int64_t full_every;  /* every so many layers one of full attention, the others as the family's
                           * `between` says; 0: no such turn */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
+    int64_t ffn_both;    /* columns of both matrices into a gated ffn, where a family says these */
+    int64_t layer_pairs; /* layers of two attentions and two networks each, counted as two */
+    int64_t zero_experts,
+        experts_asked; /* further ones that hand tokens on as they are; how many of
+                                          * all a token asks for */
     int64_t hidden_dropout, attention_dropout;
     int64_t out_gate;       /* attention's output is scaled by a sigmoid of as many columns */
     int64_t keys_as_values; /* keys before their norm are values, too: no matrix of their own */

@@ -56,6 +56,32 @@ static const RhField QWEN3[] = {
     END,
 };
 
+/* InternLM's first and third, Qwen's first: switches for biases under names of their own; Qwen counts
+ * the columns of both matrices into the ffn as one width. */
+static const RhField INTERNLM[] = {
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), FLAG("bias", qkv_bias, 1), FLAG("bias", out_bias, 1),
+    END,
+};
+
+static const RhField INTERNLM3[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(32768),
+    FLAG("qkv_bias", qkv_bias, 0),
+    FLAG("bias", out_bias, 0),
+    FLAG("bias", ffn_bias, 0),
+    END,
+};
+
+static const RhField QWEN[] = {
+    STACK_SIZES,
+    LLAMA_SWITCHES,
+    SIZE("intermediate_size", ffn_both, 2 * WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("seq_length", positions, TOKENS_MAX, 8192),
+    CONSTANT(qkv_bias, 1),
+    END,
+};
+
 static const RhField HUNYUAN[] = {
     LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), CONSTANT(qk_norm, 1), END,
 };
@@ -130,6 +156,38 @@ static const RhField GEMMA3[] = {
     CONSTANT(qk_norm, 1), END,
 };
 
+/* VaultGemma (Google, 2025): Gemma 2 without the norms behind blocks. */
+static const RhField VAULTGEMMA[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 256),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    SIZE("sliding_window", window, TOKENS_MAX, 4096),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 2),
+    END,
+};
+
+/* nanochat (github.com/karpathy/nanochat, 2025): squared ReLU, norms of queries and keys; its norms have
+ * no scales, which are counted. */
+static const RhField NANOCHAT[] = {
+    LLAMA_SIZES,       CONSTANT(ffn_gated, 0), HEADS(0, 0), POSITIONS(2048),
+    ATTENTION_BIAS(0), CONSTANT(qk_norm, 1),   END,
+};
+
+/* BitNet b1.58 (arXiv 2504.12285): trained in 16 bits, with a norm before each block's last matrix, which
+ * is counted as one of the hidden state. */
+static const RhField BITNET[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    CONSTANT(extra_norms, 1),
+    END,
+};
+
 /* Command-R: attention and ffn side by side behind one norm. */
 static const RhField COHERE[] = {
     LLAMA_SIZES,           HEADS(0, 0),
@@ -189,6 +247,22 @@ static const RhField GPT2[] = {
     SIZE("n_positions", positions, TOKENS_MAX, 1024),
     FLAG("tie_word_embeddings", tied, 1),
     ALL_BIASED,
+    END,
+};
+
+/* GPT-Neo (EleutherAI, 2021): every second layer looks at a window; no biases of q, k and v. */
+static const RhField GPT_NEO[] = {
+    STACK_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    POSITIONS(2048),
+    SIZE("window_size", window, TOKENS_MAX, 256),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 2),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("resid_dropout", hidden_dropout, 0),
+    RATE("attention_dropout", attention_dropout, 0),
+    CONSTANT(out_bias, 1),
+    CONSTANT(ffn_bias, 1),
     END,
 };
 
@@ -321,6 +395,20 @@ static const RhField BERT[] = {
     END,
 };
 
+/* DistilBERT (arXiv 1910.01108): BERT without types of tokens, under other names. */
+static const RhField DISTILBERT[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(512),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("dropout", hidden_dropout, 1),
+    RATE("attention_dropout", attention_dropout, 1),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
 /* ViT (arXiv 2010.11929): tokens are patches of a picture and one that is classified; the vocabulary is
  * the classes. */
 static const RhField VIT[] = {
@@ -349,6 +437,12 @@ static void settle_chatglm(RhConfig *c)
 {
     if (!c->many_kv_heads)
         c->kv_heads = c->heads;
+}
+
+static void settle_qwen(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = MAX(c->ffn_both / 2, 1);
 }
 
 static void settle_minicpm3(RhConfig *c)
@@ -389,15 +483,20 @@ static void settle_vit(RhConfig *c)
 
 const RhFamily rh_families_dense[] = {
     DECODER("apertus", RMS, ROTARY, APERTUS),
+    DECODER("aquila", RMS, ROTARY, LLAMA),
     DECODER("arcee", RMS, ROTARY, NEMOTRON),
     DECODER("baichuan", RMS, ROTARY, LLAMA),
     DECODER_OF("bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
+    DECODER("bitnet", RMS, ROTARY, BITNET),
     DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
+    DECODER_OF("camembert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER_OF("chatglm", RMS, ROTARY, rh_attention, CHATGLM, settle_chatglm),
     DECODER("codegen", LAYER, ROTARY, GPTJ),
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE),
+    DECODER("cwm", RMS, ROTARY, PHI3),
     DECODER_OF("deit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
+    DECODER_OF("distilbert", LAYER, LEARNED, rh_attention_both_ways, DISTILBERT, NULL),
     DECODER("ernie4_5", RMS, ROTARY, LLAMA),
     DECODER("exaone", RMS, ROTARY, LLAMA),
     DECODER("exaone4", RMS, ROTARY, EXAONE4),
@@ -408,30 +507,44 @@ const RhFamily rh_families_dense[] = {
     DECODER("gemma3_text", RMS, ROTARY, GEMMA3),
     DECODER("glm", RMS, ROTARY, QWEN2),
     DECODER("glm4", RMS, ROTARY, GLM4),
+    DECODER("glm4v_text", RMS, ROTARY, GLM4),
     DECODER("gpt2", LAYER, LEARNED, GPT2),
     DECODER_OF("gpt_bigcode", LAYER, LEARNED, rh_attention, GPT_BIGCODE, settle_bigcode),
+    DECODER("gpt_neo", LAYER, LEARNED, GPT_NEO),
     DECODER_OF("gpt_neox", LAYER, ROTARY, rh_attention, GPT_NEOX, settle_neox),
     DECODER("gptj", LAYER, ROTARY, GPTJ),
     DECODER("granite", RMS, ROTARY, LLAMA),
     DECODER("helium", RMS, ROTARY, LLAMA),
     DECODER("hunyuan_v1_dense", RMS, ROTARY, HUNYUAN),
+    DECODER("hyperclovax", RMS, ROTARY, LLAMA),
+    DECODER("internlm", RMS, ROTARY, INTERNLM),
     DECODER("internlm2", RMS, ROTARY, LLAMA),
+    DECODER("internlm3", RMS, ROTARY, INTERNLM3),
     DECODER("llama", RMS, ROTARY, LLAMA),
+    DECODER_OF("megatron-bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER("mimo", RMS, ROTARY, QWEN2),
     DECODER("minicpm", RMS, ROTARY, LLAMA),
     DECODER_OF("minicpm3", RMS, ROTARY, rh_latent_attention, MINICPM3, settle_minicpm3),
     DECODER("ministral", RMS, ROTARY, MISTRAL),
+    DECODER("ministral3", RMS, ROTARY, MISTRAL),
     DECODER("mistral", RMS, ROTARY, MISTRAL),
     DECODER("mistral3", RMS, ROTARY, MISTRAL),
     DECODER_OF("mpt", LAYER, NONE, rh_attention_alibi, MPT, NULL),
+    DECODER("nanochat", RMS, ROTARY, NANOCHAT),
     DECODER("nemotron", LAYER, ROTARY, NEMOTRON),
+    DECODER("olmo", LAYER, ROTARY, LLAMA),
     DECODER("olmo2", RMS, ROTARY, OLMO2),
     DECODER("olmo3", RMS, ROTARY, OLMO2),
     DECODER("opt", LAYER, LEARNED, OPT),
+    DECODER("orion", LAYER, ROTARY, LLAMA),
     DECODER("persimmon", LAYER, ROTARY, PERSIMMON),
     DECODER("phi", LAYER, ROTARY, PHI),
     DECODER("phi3", RMS, ROTARY, PHI3),
+    DECODER("phi4_multimodal", RMS, ROTARY, PHI3),
+    DECODER("phi4mm", RMS, ROTARY, PHI3),
+    DECODER_OF("qwen", RMS, ROTARY, rh_attention, QWEN, settle_qwen),
     DECODER("qwen2", RMS, ROTARY, QWEN2),
+    DECODER("qwen2_5_omni_text", RMS, ROTARY, QWEN2),
     DECODER("qwen2_5_vl_text", RMS, ROTARY, QWEN2),
     DECODER("qwen2_vl", RMS, ROTARY, QWEN2),
     DECODER("qwen2_vl_text", RMS, ROTARY, QWEN2),
@@ -442,6 +555,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("smollm3", RMS, ROTARY, LLAMA),
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
+    DECODER("vaultgemma", RMS, ROTARY, VAULTGEMMA),
     DECODER_OF("vit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
     DECODER_OF("xlm-roberta", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER("xverse", RMS, ROTARY, LLAMA),

@@ -23,6 +23,17 @@ static const RhField OLMOE[] = {
     END,
 };
 
+/* Granite's mixtures with a dense network beside the experts. */
+static const RhField GRANITEMOE_SHARED[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(2048),
+    ATTENTION_BIAS(0),
+    EXPERTS("num_local_experts"),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    END,
+};
+
 static const RhField PHIMOE[] = {
     LLAMA_SIZES,
     HEADS(0, 0),
@@ -108,14 +119,16 @@ static const RhField QWEN3_MOE[] = {
         COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0)
 
 /* Queries without a latent (null) leave q_lora_rank at 0. */
-#define DEEPSEEK_SIZES                                                                             \
-    LLAMA_SIZES, SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),                              \
+#define LATENT_SIZES                                                                               \
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),                                           \
         SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),                                                 \
         SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                               \
         SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
         SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
-        SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED), POSITIONS(2048),         \
-        ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), DEEPSEEK_EXPERTS
+        SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED)
+#define DEEPSEEK_SIZES                                                                             \
+    LLAMA_SIZES, LATENT_SIZES, POSITIONS(2048), ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0),  \
+        DEEPSEEK_EXPERTS
 
 static const RhField DEEPSEEK_V2[] = {DEEPSEEK_SIZES, END};
 
@@ -147,6 +160,62 @@ static const RhField GLM4_MOE[] = {
 /* DeepSeekMoE (arXiv 2401.06066): the same without a router's bias. */
 static const RhField DEEPSEEK[] = {
     LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), DEEPSEEK_EXPERTS, END,
+};
+
+/* K-EXAONE (LG, 2025): the same behind EXAONE 4's attention. */
+static const RhField EXAONE_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(131072),
+    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    CONSTANT(qk_norm, 1),
+    DEEPSEEK_EXPERTS,
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+/* Trinity (Arcee, 2025): attention with a gated output, norms before and behind blocks. */
+static const RhField AFMOE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(16384),
+    SIZE("sliding_window", window, TOKENS_MAX, 1024),
+    CONSTANT(window_used, 1),
+    SIZE("global_attn_every_n_layers", full_every, LAYERS_MAX, 4),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(out_gate, 1),
+    CONSTANT(extra_norms, 1),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    COUNT("num_dense_layers", dense_layers, LAYERS_MAX, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+/* LongCat-Flash (arXiv 2509.01322): a layer is two latent attentions and two dense networks, and experts
+ * beside the first network, which count as its mixture with a shared expert. Of the experts that a token
+ * asks for some hand it on as it is; in the mean, as many as there are of them. */
+static const RhField LONGCAT[] = {
+    SIZE("num_layers", layer_pairs, LAYERS_MAX / 2, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("rope_theta", rotary_base, BASE_MAX, 10000000),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    LLAMA_SWITCHES,
+    LATENT_SIZES,
+    POSITIONS(131072),
+    ATTENTION_BIAS(0),
+    SIZE("n_routed_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("moe_topk", experts_asked, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    COUNT("zero_expert_num", zero_experts, EXPERTS_MAX, 0),
+    SIZE("expert_ffn_hidden_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    CONSTANT(expert_step, 2),
+    CONSTANT(router_bias, 1),
+    END,
 };
 
 /* Ling, Ring and Ling 2 (arXiv 2503.05139, 2510.22115): DeepSeekMoE under other names; the second with
@@ -246,6 +315,17 @@ static void settle_arctic(RhConfig *c)
         c->shared_ffn = c->hidden;
 }
 
+/* Once: `--set layers=4` is four of ours. */
+static void settle_longcat(RhConfig *c)
+{
+    int64_t all = c->experts + c->zero_experts;
+    if (c->layers == 0)
+        c->layers = 2 * c->layer_pairs;
+    if (c->experts_per_token == 0)
+        c->experts_per_token = MAX(c->experts_asked * c->experts / MAX(all, 1), 1);
+    c->shared_ffn = c->ffn;
+}
+
 #define DECODER(name, mixer, fields)                                                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_ROTARY, &mixer, &rh_ffn, fields, NULL, "sliding_attention", \
@@ -253,6 +333,7 @@ static void settle_arctic(RhConfig *c)
     }
 
 const RhFamily rh_families_experts[] = {
+    DECODER("afmoe", rh_attention_gated, AFMOE),
     {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
      "sliding_attention", settle_arctic},
     DECODER("bailing_moe", rh_attention, BAILING_MOE),
@@ -265,14 +346,21 @@ const RhFamily rh_families_experts[] = {
     DECODER("deepseek_v32", rh_sparse_attention, DEEPSEEK_V32),
     DECODER("dots1", rh_attention, GLM4_MOE),
     DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),
+    DECODER("exaone_moe", rh_attention, EXAONE_MOE),
+    DECODER("flex_olmo", rh_attention, OLMOE),
     DECODER("glm4_moe", rh_attention, GLM4_MOE),
+    DECODER("glm4_moe_lite", rh_latent_attention, DEEPSEEK_V3),
+    DECODER("glm4v_moe_text", rh_attention, GLM4_MOE),
     DECODER("glm_moe_dsa", rh_sparse_attention, DEEPSEEK_V32),
     DECODER("gpt_oss", rh_attention, GPT_OSS),
     DECODER("granitemoe", rh_attention, MIXTRAL),
+    DECODER("granitemoeshared", rh_attention, GRANITEMOE_SHARED),
     DECODER("grok-1", rh_attention, GROK_1),
     DECODER("hunyuan_v1_moe", rh_attention, HUNYUAN_MOE),
     DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),
     DECODER("llama4_text", rh_attention, LLAMA4),
+    {"longcat_flash", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, LONGCAT, NULL,
+     "sliding_attention", settle_longcat},
     DECODER("minimax_m2", rh_attention, MINIMAX_M2),
     DECODER("mixtral", rh_attention, MIXTRAL),
     DECODER("olmoe", rh_attention, OLMOE),
@@ -280,6 +368,9 @@ const RhFamily rh_families_experts[] = {
      "sliding_attention", NULL},
     DECODER("qwen2_moe", rh_attention, QWEN2_MOE),
     DECODER("qwen3_moe", rh_attention, QWEN3_MOE),
+    DECODER("qwen3_omni_moe_text", rh_attention, QWEN3_MOE),
     DECODER("qwen3_vl_moe_text", rh_attention, QWEN3_MOE),
+    DECODER("solar_open", rh_attention, GLM4_MOE),
+    DECODER("youtu", rh_latent_attention, DEEPSEEK_V2),
     {0},
 };

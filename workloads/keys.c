@@ -8,12 +8,13 @@
  * another. "a.b" is b inside a. */
 static const char *const ALIASES[][10] = {
     {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_blocks"},
-    {"hidden_size", "n_embd", "n_embed", "d_model", "model_dim"},
+    {"hidden_size", "n_embd", "n_embed", "d_model", "model_dim", "dim"},
     {"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"},
     {"num_key_value_heads", "n_head_kv", "num_kv_heads", "n_kv_heads", "num_query_groups",
      "attn_config.kv_n_heads", "multi_query_group_num"},
     {"head_dim", "attention_head_dim", "kv_channels", "head_size", "d_kv"},
-    {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "inner_dim"},
+    {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "inner_dim",
+     "hidden_dim"},
     {"vocab_size", "padded_vocab_size", "n_vocab"},
     {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length",
      "n_ctx", "max_seq_length"},

@@ -1,0 +1,157 @@
+/* Model types beyond the first: counts of parameters against published weights and model cards, and
+ * layers by hand where a type says them in its own way. */
+#include <string.h>
+
+#include "tests/testkit.h"
+#include "workloads/families.h"
+#include "workloads/ops.h"
+
+/* Parses `text` with single quotes for double ones. */
+static RhModel *load(const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
+    g_autoptr(RhJson) doc = rh_json_parse("config.json", json, strlen(json), &error);
+    RhModel *m = doc == NULL ? NULL : rh_model_parse(doc, "test", &error);
+    if (m == NULL)
+        g_printerr("  %s\n", error->message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    return m;
+}
+
+#define SHAPE(type, layers, hidden, heads, kv, ffn, vocab)                                         \
+    "'model_type': '" type "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden          \
+    ", 'num_attention_heads': " #heads ", 'num_key_value_heads': " #kv                             \
+    ", 'intermediate_size': " #ffn ", 'vocab_size': " #vocab
+
+/* Totals of published weights, typed as remembered and not fetched, as in families_test.c. */
+static void parameters_equal_the_published_counts(void)
+{
+    static const struct {
+        const char *config;
+        int64_t params;
+    } rows[] = {
+        {"{'model_type': 'gpt_neo', 'num_layers': 24, 'hidden_size': 2048, 'num_heads': 16, "
+         "'intermediate_size': null, 'vocab_size': 50257, 'window_size': 256, 'attention_types': "
+         "[[['global', 'local'], 12]]}",
+         1315575808},
+        {"{'model_type': 'qwen', 'num_hidden_layers': 32, 'hidden_size': 4096, "
+         "'num_attention_heads': 32, 'intermediate_size': 22016, 'vocab_size': 151936, "
+         "'kv_channels': 128, 'no_bias': true, 'seq_length': 8192}",
+         7721324544},
+        {"{" SHAPE("vaultgemma", 26, 1152, 4, 4, 6912, 256000) "}", 1038741120},
+        /* a norm behind the last block, which has one already */
+        {"{'model_type': 'distilbert', 'n_layers': 6, 'dim': 768, 'n_heads': 12, 'hidden_dim': "
+         "3072, 'vocab_size': 30522, 'max_position_embeddings': 512}",
+         66362880 + 1536},
+        /* ... and less its pooler */
+        {"{" SHAPE("camembert", 12, 768, 12, 12, 3072, 32005) ", 'max_position_embeddings': 514, "
+                                                              "'type_vocab_size': 1}",
+         110621952 - 590592 + 1536},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = load(rows[i].config);
+        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
+        if (rh_model_params(m) != rows[i].params)
+            g_printerr("  %s: %" G_GINT64_FORMAT "\n", rows[i].config, rh_model_params(m));
+    }
+}
+
+/* Of weights whose norms are not quite ours (OLMo's have no scales, BitNet's second is of the ffn's
+ * width) and, where no count is published, what model cards and reports claim: InternLM, InternLM 3,
+ * Orion, FlexOlmo, GLM-4.7-Flash, K-EXAONE, Trinity Mini, Solar Open, Youtu-LLM, LongCat-Flash (arXiv
+ * 2509.01322), nanochat's d20. */
+static void parameters_are_near_the_claim(void)
+{
+    static const struct {
+        const char *config;
+        double params, within;
+    } rows[] = {
+        {"{" SHAPE("olmo", 32, 4096, 32, 32, 11008, 50304) "}", 6888095744.0, 1e-3},
+        {"{" SHAPE("bitnet", 30, 2560, 20, 5, 6912, 128256) "}", 2412820480.0, 1e-3},
+        {"{" SHAPE("internlm", 32, 4096, 32, 32, 11008, 103168) ", 'bias': true}", 7.32e9, 1e-3},
+        {"{" SHAPE("internlm3", 48, 4096, 32, 2, 10240, 128512) ", 'head_dim': 128}", 8.80e9, 1e-3},
+        {"{" SHAPE("orion", 40, 5120, 40, 40, 15360, 84608) "}", 14.5e9, 1e-3},
+        {"{" SHAPE("nanochat", 20, 1280, 10, 10, 5120, 65536) "}", 561e6, 1e-3},
+        {"{" SHAPE("flex_olmo", 32, 4096, 32, 32, 11008, 100278) ", 'num_experts': 7, "
+                                                                 "'num_experts_per_tok': 7}",
+         33e9, 0.01},
+        {"{" SHAPE("glm4_moe_lite", 47, 2048, 20, 20, 10240,
+                   154880) ", 'q_lora_rank': 768, 'kv_lora_rank': 512, 'qk_nope_head_dim': 192, "
+                           "'qk_rope_head_dim': 64, 'v_head_dim': 256, 'n_routed_experts': 64, "
+                           "'num_experts_per_tok': 4, 'moe_intermediate_size': 1536, "
+                           "'n_shared_experts': 1, 'first_k_dense_replace': 1}",
+         30e9, 0.01},
+        {"{" SHAPE("exaone_moe", 48, 6144, 64, 8, 18432,
+                   153600) ", 'head_dim': 128, 'num_experts': 128, 'num_experts_per_tok': 8, "
+                           "'moe_intermediate_size': 2048, 'num_shared_experts': 1, "
+                           "'first_k_dense_replace': 1}",
+         236e9, 0.01},
+        {"{" SHAPE("afmoe", 32, 2048, 32, 4, 6144,
+                   200192) ", 'head_dim': 128, 'num_experts': 128, 'num_experts_per_tok': 8, "
+                           "'moe_intermediate_size': 1024, 'num_shared_experts': 1, "
+                           "'num_dense_layers': 2}",
+         26e9, 0.01},
+        {"{" SHAPE("solar_open", 48, 4096, 64, 8, 10240,
+                   196608) ", 'head_dim': 128, 'n_routed_experts': 128, 'num_experts_per_tok': 8, "
+                           "'moe_intermediate_size': 1280, 'n_shared_experts': 1}",
+         102.6e9, 0.01},
+        {"{" SHAPE("youtu", 32, 2048, 16, 16, 6144,
+                   128256) ", 'q_lora_rank': 1536, 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, "
+                           "'qk_rope_head_dim': 64, 'v_head_dim': 128, 'tie_word_embeddings': "
+                           "true}",
+         1.96e9, 1e-3},
+        {"{'model_type': 'longcat_flash', 'num_layers': 28, 'hidden_size': 6144, "
+         "'num_attention_heads': 64, 'ffn_hidden_size': 12288, 'q_lora_rank': 1536, "
+         "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "
+         "'n_routed_experts': 512, 'moe_topk': 12, 'zero_expert_num': 256, "
+         "'expert_ffn_hidden_size': 2048, 'vocab_size': 131072}",
+         560e9, 0.01},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = load(rows[i].config);
+        RH_CHECK_CLOSE((double)rh_model_params(m), rows[i].params, rows[i].within);
+        CU_ASSERT_TRUE(rh_model_flops_per_token(m, 4096) > 0);
+    }
+}
+
+/* Two of ours for each of its own; of 12 experts asked, 8 of 768 work in the mean: 27 G of 560 G
+ * parameters are a token's, the head among them (18.6 to 31.3, arXiv 2509.01322). */
+static void a_layer_of_two_attentions_is_two_layers(void)
+{
+    g_autoptr(RhModel) m =
+        load("{'model_type': 'longcat_flash', 'num_layers': 28, 'hidden_size': 6144, "
+             "'num_attention_heads': 64, 'ffn_hidden_size': 12288, 'q_lora_rank': 1536, "
+             "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': "
+             "128, 'n_routed_experts': 512, 'moe_topk': 12, 'zero_expert_num': 256, "
+             "'expert_ffn_hidden_size': 2048, 'vocab_size': 131072}");
+    CU_ASSERT_EQUAL(m->layers_count, 56);
+    CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 1, 0, 1}, 4), 0);
+    const RhLayerKind *first = &m->kinds[0], *second = &m->kinds[1];
+    CU_ASSERT_TRUE(first->experts == 512 && first->experts_per_token == 8);
+    CU_ASSERT_TRUE(first->shared_width == 12288);
+    CU_ASSERT_TRUE(second->experts == 0 && second->ffn_width == 12288);
+    const RhShard one = {.tp = 1, .sequence = 1, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+    double active = 0;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[i]];
+        active += (rh_block_flops(m, kind, RH_BLOCK_MIXER, &one).weights +
+                   rh_block_flops(m, kind, RH_BLOCK_FFN, &one).weights) /
+                  2;
+    }
+    RH_CHECK_CLOSE(active + 131072.0 * 6144, 27e9, 0.01);
+    CU_ASSERT_TRUE(rh_model_set(m, "layers", "4", NULL));
+    CU_ASSERT_EQUAL(m->layers_count, 4);
+    CU_ASSERT_EQUAL(m->kinds[0].experts_per_token, 8);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "types",
+        (RhTest[]){
+            {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
+            {"parameters_are_near_the_claim", parameters_are_near_the_claim},
+            {"a_layer_of_two_attentions_is_two_layers", a_layer_of_two_attentions_is_two_layers},
+            {0}});
+}
