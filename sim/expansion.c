@@ -74,10 +74,35 @@ const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *t, int32_t 
     return e;
 }
 
-void rh_expansion_phase(const RhExpansion *e, int32_t own, int32_t k, int32_t *from, int32_t *to)
+RhExpansionPlace rh_expansion_begin(const RhExpansion *e, int32_t own)
 {
-    const RhStepPhase *phase = rh_expansion_step_phase(e, k);
-    *from = *to;
-    while (*to < e->first[own + 1] && e->flows[*to] < phase->flows_first + phase->flows_count)
-        ++*to;
+    return (RhExpansionPlace){.phase = -1, .from = e->first[own], .to = e->first[own]};
+}
+
+/* The flows of the phase come right behind those of the one before. */
+static void enter_phase(const RhExpansion *e, int32_t own, RhExpansionPlace *at)
+{
+    const RhStepPhase *phase = rh_expansion_step_phase(e, at->phase);
+    at->repeat = 0;
+    at->from = at->to;
+    while (at->to < e->first[own + 1] && e->flows[at->to] < phase->flows_first + phase->flows_count)
+        at->to++;
+}
+
+bool rh_expansion_next(const RhExpansion *e, int32_t own, RhExpansionPlace *at)
+{
+    int32_t phases = (int32_t)e->schedule->phases->len;
+    if (at->phase >= 0) {
+        at->step++;
+        if (++at->repeat < rh_expansion_step_phase(e, at->phase)->repeat)
+            return true;
+    }
+    while (++at->phase < phases) {
+        int32_t repeat = rh_expansion_step_phase(e, at->phase)->repeat;
+        enter_phase(e, own, at);
+        if (at->to > at->from && repeat > 0)
+            return true;
+        at->step += repeat;
+    }
+    return false;
 }

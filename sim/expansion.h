@@ -3,7 +3,7 @@
  * (sim/collective/collective.h) and which flows of each phase concern whom. GOAL export, the
  * message-level rehearsal and the MPI performer walk it alike, member by member:
  *
- *   for each phase k, repetition q: send my flows, await my flows, go on
+ *   while rh_expansion_next(): send my flows, await my flows
  *
  * A member enters a step when its own flows of the step before have arrived; nothing else joins the
  * members. */
@@ -27,9 +27,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhExpansions, rh_expansions_free)
 const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *task, int32_t rank,
                                     int32_t *own, GError **error);
 
-/* Member `own`'s flows of phase k: e->flows[*from] .. e->flows[*to - 1]. Ask for k = 0, 1, ... in
- * turn, *to at e->first[own] before the first. */
-void rh_expansion_phase(const RhExpansion *e, int32_t own, int32_t k, int32_t *from, int32_t *to);
+/* A member's place on its way: repetition `repeat` of phase `phase`, which is step `step` of the whole schedule, with
+ * its flows e->flows[from] .. e->flows[to - 1]. */
+typedef struct {
+    int32_t phase, repeat, step, from, to;
+} RhExpansionPlace;
+
+/* Before the first step of member `own`. */
+RhExpansionPlace rh_expansion_begin(const RhExpansion *e, int32_t own);
+/* To its next step: the next repetition, or the next phase that has flows of its own. False at the end. */
+bool rh_expansion_next(const RhExpansion *e, int32_t own, RhExpansionPlace *at);
 
 static inline const RhStepPhase *rh_expansion_step_phase(const RhExpansion *e, int32_t k)
 {

@@ -122,13 +122,10 @@ static bool put_collective(Goal *g, int32_t i, int32_t start, int32_t *end, GErr
     if (!e)
         return false;
     int64_t tag = call_of(g, i, e);
-    int32_t from, to = e->first[own];
-    for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++) {
-        rh_expansion_phase(e, own, k, &from, &to);
-        for (int32_t q = 0; q < rh_expansion_step_phase(e, k)->repeat; q++)
-            start = put_step(g, e, own, from, to, tag + (int64_t)q * g->p->tasks->len, start);
-        tag += (int64_t)rh_expansion_step_phase(e, k)->repeat * g->p->tasks->len;
-    }
+    RhExpansionPlace at = rh_expansion_begin(e, own);
+    while (rh_expansion_next(e, own, &at))
+        start =
+            put_step(g, e, own, at.from, at.to, tag + (int64_t)at.step * g->p->tasks->len, start);
     *end = start;
     return true;
 }

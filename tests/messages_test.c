@@ -193,6 +193,41 @@ static void every_collective_ends_and_moves_its_bytes(void)
     CU_ASSERT_TRUE(performed >= 17);
 }
 
+/* Each member's steps, in the order of the schedule, each of its flows as often as its phase repeats. */
+static void members_walk_all_their_steps_and_no_others(void)
+{
+    g_autoptr(RhPlatform) platform = kit_platform("lab-2x4");
+    for (RhOp op = RH_OP_ALL_REDUCE; op < RH_OP_LAST; op++)
+        for (RhAlgo algo = RH_ALGO_RING; algo < RH_ALGO_LAST; algo++) {
+            if (!rh_collective_supports(op, algo))
+                continue;
+            g_autoptr(RhProgram) p = kit_one_collective(8, 8, 1, op, algo, 1e6);
+            g_autoptr(RhExpansions) all = rh_expansions_new(p, platform);
+            int32_t own;
+            const RhExpansion *e = rh_expansion_get(all, rh_program_task(p, 0), 0, &own, NULL);
+            for (int32_t m = 0; m < 8; m++) {
+                RhExpansionPlace at = rh_expansion_begin(e, m);
+                int32_t step = 0;
+                for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++) {
+                    const RhStepPhase *phase = rh_expansion_step_phase(e, k);
+                    int32_t flows = 0;
+                    for (int32_t f = 0; f < phase->flows_count; f++) {
+                        const RhFlow *flow =
+                            &g_array_index(e->schedule->flows, RhFlow, phase->flows_first + f);
+                        flows += flow->src == m || flow->dst == m;
+                    }
+                    for (int32_t q = 0; q < phase->repeat && flows > 0; q++) {
+                        CU_ASSERT_TRUE_FATAL(rh_expansion_next(e, m, &at));
+                        CU_ASSERT_TRUE(at.phase == k && at.repeat == q && at.step == step + q);
+                        CU_ASSERT_EQUAL(at.to - at.from, flows);
+                    }
+                    step += phase->repeat;
+                }
+                CU_ASSERT_FALSE(rh_expansion_next(e, m, &at));
+            }
+        }
+}
+
 /* Whose turn it is on a link, and what its bucket holds, outlasts a step. */
 static void steps_repeat(void)
 {
@@ -268,6 +303,8 @@ int main(void)
             {"a_ring_goes_at_the_pace_of_its_steps", a_ring_goes_at_the_pace_of_its_steps},
             {"every_collective_ends_and_moves_its_bytes",
              every_collective_ends_and_moves_its_bytes},
+            {"members_walk_all_their_steps_and_no_others",
+             members_walk_all_their_steps_and_no_others},
             {"steps_repeat", steps_repeat},
             {"noise_keeps_the_mean_and_follows_the_seed",
              noise_keeps_the_mean_and_follows_the_seed},

@@ -18,9 +18,9 @@
 /* One member's way through a collective. */
 typedef struct {
     int32_t actor, task; /* NONE: not reached yet */
-    int32_t phase, repeat, from, to;
-    int32_t step, awaited; /* sends to end and messages to come, of this step */
-    uint16_t *arrived;     /* messages, per step */
+    RhExpansionPlace at;
+    int32_t awaited;   /* sends to end and messages to come, of this step */
+    uint16_t *arrived; /* messages, per step */
     double t_start_s;
 } Member;
 
@@ -70,10 +70,8 @@ static int32_t call_new(RhExec *x, const RhTask *task, const RhExpansion *e, int
                  .launch_s =
                      members > 1 && task->bytes > 0 ? x->platform->collective_launch_s.value : 0};
     for (int32_t m = 0; m < members; m++)
-        call.members[m] = (Member){.actor = NONE,
-                                   .phase = NONE,
-                                   .to = e->first[m],
-                                   .arrived = g_new0(uint16_t, steps + 1)};
+        call.members[m] = (Member){
+            .actor = NONE, .at = rh_expansion_begin(e, m), .arrived = g_new0(uint16_t, steps + 1)};
     int32_t index = (int32_t)all->calls->len;
     if (all->free_calls->len > 0) {
         index = *RH_AT(all->free_calls, int32_t, all->free_calls->len - 1);
@@ -100,8 +98,8 @@ static void call_end(RhExec *x, int32_t index)
 /* What must happen before the member's step is over, and one more. */
 static int32_t awaited_in_step(const RhExpansion *e, const Member *m, int32_t own)
 {
-    int32_t awaited = 1 - m->arrived[m->step];
-    for (int32_t i = m->from; i < m->to; i++) {
+    int32_t awaited = 1 - m->arrived[m->at.step];
+    for (int32_t i = m->at.from; i < m->at.to; i++) {
         const RhFlow *flow = rh_expansion_flow(e, i);
         awaited += (flow->dst == own) + (flow->src == own);
     }
@@ -114,9 +112,9 @@ static bool post_step(RhExec *x, int32_t index, int32_t own)
     Member *m = &call_at(x, index)->members[own];
     const Member member = *m;
     const RhExpansion *e = call_at(x, index)->expansion;
-    double launch_s = member.step == 0 ? call_at(x, index)->launch_s : 0;
+    double launch_s = member.at.step == 0 ? call_at(x, index)->launch_s : 0;
     m->awaited = awaited_in_step(e, m, own);
-    for (int32_t i = member.from; i < member.to; i++) {
+    for (int32_t i = member.at.from; i < member.at.to; i++) {
         const RhFlow *flow = rh_expansion_flow(e, i);
         if (flow->src != own)
             continue;
@@ -129,28 +127,10 @@ static bool post_step(RhExec *x, int32_t index, int32_t own)
                              .call = index,
                              .from = own,
                              .to = flow->dst,
-                             .step = member.step};
+                             .step = member.at.step};
         rh_wire_post(x, message, e->members[own], dst, launch_s);
     }
     return --call_at(x, index)->members[own].awaited == 0;
-}
-
-/* To the next repetition, or the next phase that concerns the member. False at the end. */
-static bool next_step(const RhExpansion *e, int32_t own, Member *m)
-{
-    int32_t phases = (int32_t)e->schedule->phases->len;
-    if (m->phase >= 0) {
-        m->step++;
-        if (++m->repeat < rh_expansion_step_phase(e, m->phase)->repeat)
-            return true;
-    }
-    for (m->phase++, m->repeat = 0; m->phase < phases; m->phase++) {
-        rh_expansion_phase(e, own, m->phase, &m->from, &m->to);
-        if (m->to > m->from && rh_expansion_step_phase(e, m->phase)->repeat > 0)
-            return true;
-        m->step += rh_expansion_step_phase(e, m->phase)->repeat;
-    }
-    return false;
 }
 
 static void member_ends(RhExec *x, int32_t index, int32_t own)
@@ -167,7 +147,7 @@ static void advance(RhExec *x, int32_t index, int32_t own)
 {
     for (;;) {
         Member *m = &call_at(x, index)->members[own];
-        if (!next_step(call_at(x, index)->expansion, own, m)) {
+        if (!rh_expansion_next(call_at(x, index)->expansion, own, &m->at)) {
             member_ends(x, index, own);
             return;
         }
@@ -261,7 +241,7 @@ void rh_exec_message_landed(RhExec *x, const RhMessage *m)
     }
     Member *member = &call_at(x, m->call)->members[m->to];
     member->arrived[m->step]++;
-    if (member->actor != NONE && member->step == m->step)
+    if (member->actor != NONE && member->at.step == m->step)
         one_less(x, m->call, m->to);
 }
 

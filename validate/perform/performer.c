@@ -26,7 +26,8 @@ typedef struct {
     int32_t task; /* -1 = none */
     const RhExpansion *expansion;
     RhPayload *payload; /* the lane's */
-    int32_t own, phase, repeat, from, to, awaited;
+    int32_t own, awaited;
+    RhExpansionPlace at;
 } Meeting;
 
 struct RhRankPerformer {
@@ -92,27 +93,12 @@ static int call_tag(const RhRankPerformer *r, int32_t task)
     return r->call_tag[task_at(r, task)->group] + r->role->ordinal[task];
 }
 
-/* To the next repetition, or the next phase that concerns this member. False at the end. */
-static bool next_step(Meeting *m)
-{
-    const RhExpansion *e = m->expansion;
-    int32_t phases = (int32_t)e->schedule->phases->len;
-    if (m->phase >= 0 && ++m->repeat < rh_expansion_step_phase(e, m->phase)->repeat)
-        return true;
-    for (m->phase++, m->repeat = 0; m->phase < phases; m->phase++) {
-        rh_expansion_phase(e, m->own, m->phase, &m->from, &m->to);
-        if (m->to > m->from && rh_expansion_step_phase(e, m->phase)->repeat > 0)
-            return true;
-    }
-    return false;
-}
-
 /* Asks for what the step brings, then sends. */
 static void start_step(RhRankPerformer *r, Meeting *m)
 {
     int tag = call_tag(r, m->task);
     m->awaited = 0;
-    for (int32_t i = m->from; i < m->to; i++) {
+    for (int32_t i = m->at.from; i < m->at.to; i++) {
         const RhFlow *flow = rh_expansion_flow(m->expansion, i);
         int64_t bytes = 4 * rh_payload_flow_words(m->payload, flow);
         if (flow->dst != m->own)
@@ -121,14 +107,14 @@ static void start_step(RhRankPerformer *r, Meeting *m)
         rh_wire_receive(r->wire, m->expansion->members[flow->src], tag, bytes,
                         (RhWireOwner){.task = m->task, .flow = i});
     }
-    for (int32_t i = m->from; i < m->to; i++) {
+    for (int32_t i = m->at.from; i < m->at.to; i++) {
         const RhFlow *flow = rh_expansion_flow(m->expansion, i);
         if (flow->src != m->own)
             continue;
         m->awaited++;
         int64_t bytes = 4 * rh_payload_flow_words(m->payload, flow);
         uint32_t *buffer = rh_wire_buffer(r->wire, bytes);
-        rh_payload_take(m->payload, flow, m->repeat, buffer);
+        rh_payload_take(m->payload, flow, m->at.repeat, buffer);
         rh_wire_send(r->wire, m->expansion->members[flow->dst], tag, buffer, bytes,
                      (RhWireOwner){.task = m->task, .flow = i});
     }
@@ -142,7 +128,7 @@ static void add_check(RhRankPerformer *r, RhPayloadCheck check)
 
 static void advance(RhRankPerformer *r, Meeting *m)
 {
-    while (next_step(m)) {
+    while (rh_expansion_next(m->expansion, m->own, &m->at)) {
         start_step(r, m);
         if (m->awaited > 0)
             return;
@@ -164,8 +150,7 @@ static void start_collective(RhRankPerformer *r, int32_t task)
                    .expansion = e,
                    .payload = &r->payloads[t->lane],
                    .own = own,
-                   .phase = -1,
-                   .to = e->first[own]};
+                   .at = rh_expansion_begin(e, own)};
     rh_payload_begin(m->payload, e->schedule, own);
     advance(r, m);
 }
@@ -245,7 +230,8 @@ static void on_wire_done(RhWireOwner owner, const uint32_t *words, void *user)
     }
     Meeting *m = &r->meetings[task_at(r, owner.task)->lane];
     if (owner.receives)
-        rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->repeat, words);
+        rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->at.repeat,
+                       words);
     if (--m->awaited == 0)
         advance(r, m);
 }
