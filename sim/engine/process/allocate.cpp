@@ -1,6 +1,7 @@
 /* SimGrid makes and drops a dozen objects for every flow, and as many flows end at one time as began:
- * more than the C library keeps at hand. So what C++ frees is kept by its size and given out again. A
- * rehearsal lives in a process of its own, which ends with it. Sanitizers keep their own. */
+ * more than the C library keeps at hand. So what C++ frees is kept by its size and given out again. Of the
+ * program alone, whose rehearsals live in processes that end with them: a library leaves its callers their
+ * allocator. Sanitizers keep their own. */
 #if defined(__has_feature)
 #define RH_HAS_FEATURE(x) __has_feature(x)
 #else
