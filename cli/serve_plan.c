@@ -84,6 +84,11 @@ static bool ask(Planning *p, GError **error)
     if (p->asked->client.at_once > 0 || rh_requests_rate_per_s(p->asked->list) <= 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "a rate can only be looked for where requests come one after another");
+    if (!rh_model_makes_tokens(p->in->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s makes no tokens: what is looked for are ways to make them\n"
+                       "help: serve-simulate -s server=triton,batch=32,window=5 plays one",
+                       p->in->model->name);
     p->options.slos = p->asked->slos;
     p->options.rate_per_s = p->a->rate ? p->asked->plan.rate_per_s : 0;
     p->options.gpus = p->in->c.job.gpus;

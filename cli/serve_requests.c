@@ -21,7 +21,8 @@ const RhOption rh_options_requests[] = {
               "arrival_s,input_tokens,output_tokens; CSV or JSON lines, also gzipped",
               .required = true, .unless = "lengths"),
     RH_OPTION(lengths, "lengths", 0, RH_OPTION_TEXT, "in=A,out=B",
-              "draw requests instead: tokens of prompt and answer; spread=0.8 draws each from 0.8 "
+              "draw requests instead: tokens of prompt and answer (none of models that make no "
+              "tokens: in=128, of pictures in=1); spread=0.8 draws each from 0.8 "
               "of that to all of it; turns=4 makes talks of them, whose prompts grow",
               .unless = "requests"),
     RH_OPTION(rate, "rate", 0, RH_OPTION_TEXT, "5/s",
@@ -90,14 +91,17 @@ static bool read_lengths(const char *text, RhRequestsPlan *plan, GError **error)
             return fail_lengths(text, what, error);
         }
     }
-    if (!in || !out)
-        return fail_lengths(text, in ? "no out" : "no in", error);
+    if (!in)
+        return fail_lengths(text, "no in", error);
+    if (!out && turns > 0)
+        return fail_lengths(text, "turns need an out", error);
     if (((int64_t)in + out) * turns > RH_REQUEST_TOKENS_MAX)
         return fail_lengths(text, "the last turn of a talk is longer than any prompt can be",
                             error);
     plan->turns = (int32_t)turns;
     plan->input = (RhLengthRange){(int32_t)ceil(spread * in), in};
     plan->output = (RhLengthRange){(int32_t)ceil(spread * out), out};
+    plan->once = !out;
     return true;
 }
 
@@ -226,7 +230,13 @@ static void draw(RhAsked *asked)
             ? g_strdup_printf("%d-%d tokens in, %d-%d out", plan->input.low, plan->input.high,
                               plan->output.low, plan->output.high)
             : g_strdup_printf("%d tokens in, %d out", plan->input.high, plan->output.high);
-    asked->spec = plan->turns > 0
+    g_autofree char *sizes =
+        plan->input.low < plan->input.high
+            ? g_strdup_printf("%d-%d tokens each", plan->input.low, plan->input.high)
+            : g_strdup_printf("%d token%s each", plan->input.high,
+                              plan->input.high == 1 ? "" : "s");
+    asked->spec = plan->once ? g_steal_pointer(&sizes)
+                  : plan->turns > 0
                       ? g_strdup_printf("talks of %d turns, each %s", plan->turns, lengths)
                       : g_steal_pointer(&lengths);
 }

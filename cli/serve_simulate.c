@@ -70,6 +70,17 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *
     return o.slos_kept ? 0 : 1;
 }
 
+/* There is one time to judge where a pass answers. */
+static bool check_levels(const RhModel *model, const RhSlos *slos, GError **error)
+{
+    for (int32_t k = 0; !rh_model_makes_tokens(model) && k < slos->count; k++)
+        if (slos->list[k].metric != RH_METRIC_E2E)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--%s: %s makes no tokens\nhelp: --e2e is the time to the answer",
+                           rh_metric_name(slos->list[k].metric), model->name);
+    return true;
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_TRACE,
@@ -81,7 +92,7 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
     g_autoptr(RhAsked) asked = in ? rh_asked_of(a, false, error) : NULL;
     g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
-    if (!server)
+    if (!server || !check_levels(in->model, &asked->slos, error))
         return 3;
     RhServing serving = {.model = in->model,
                          .recipe = in->c.job.recipe,
@@ -141,13 +152,18 @@ const RhCommand rh_command_serve_simulate = {
              "(fcfs, lpm), draft and accept (speculative decoding: tokens guessed, % of them\n"
              "right), drafter, weights (gpu, host, nvme: streamed) and resident (% that stay),\n"
              "scale (ongoing: replicas come and go), least, target, window (ms, of static\n"
-             "batches), server, router.\n",
+             "batches), server, router.\n\n"
+             "Models that make no tokens (BERT, ViT, nets of pictures) are asked once: with\n"
+             "-s server=triton,batch=32,window=5 requests wait up to 5 ms for others, and a\n"
+             "pass over the batch answers; --lengths in=128, of pictures in=1.\n",
     .examples = "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
                 "    --lengths in=1024,out=256,spread=0.8 --rate 5/s --ttft 'p99<2s'\n"
                 "rehearse serve-simulate -w llama-3.1-8b -p h100-sxm:1x1 -s tp1 \\\n"
                 "    --requests AzureLLMInferenceTrace_conv.csv.gz --rate 3/s -o each.csv\n"
                 "rehearse serve-simulate -w llama-3.1-70b -p dgx-h200 -s tp8 --dtype fp8 \\\n"
-                "    --lengths in=8192,out=1024,spread=0.8 --concurrency 64 --count 640",
+                "    --lengths in=8192,out=1024,spread=0.8 --concurrency 64 --count 640\n"
+                "rehearse serve-simulate -w bert-large -p dgx-a100:1 --lengths in=128 \\\n"
+                "    -s server=triton,batch=32,window=5 --rate 500/s --e2e 'p99<20ms'",
     .tables = tables,
     .run = run,
 };

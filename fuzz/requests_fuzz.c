@@ -11,6 +11,7 @@ static void check(const RhRequests *requests)
         const RhRequest *q = &g_array_index(requests->list, RhRequest, i);
         FUZZ_CHECK(q->t_s >= last_s && q->t_s < 1e13);
         FUZZ_CHECK(q->input_tokens >= 1 && q->output_tokens >= 1);
+        FUZZ_CHECK(!requests->once || q->output_tokens == 1);
         FUZZ_CHECK(q->session >= -1 && q->turn >= 0 && (q->session >= 0 || q->turn == 0));
         FUZZ_CHECK(q->blocks_first >= 0 && q->blocks_count >= 0);
         FUZZ_CHECK((guint)q->blocks_first + (guint)q->blocks_count <= requests->blocks->len);

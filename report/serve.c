@@ -34,9 +34,14 @@ static void append_metrics(GString *out, const RhOutcome *o)
     g_autoptr(RhTable) t = rh_table_new("<><>>>");
     rh_table_rowf(t, "|mean||p50|p90|p99");
     for (int m = 0; m < RH_METRIC_LAST; m++) {
-        add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m]);
+        if (!o->once)
+            add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m]);
+        else if (m == RH_METRIC_TTFT) /* that is the answer */
+            add_row(t, "time to the answer", &o->metrics[m]);
         for (int p = 0; m == RH_METRIC_TTFT && p < RH_TTFT_LAST; p++) {
-            g_autofree char *name = g_strdup_printf("  %s", rh_ttft_part_name((RhTtftPart)p));
+            bool pass = o->once && p == RH_TTFT_PREFILL;
+            g_autofree char *name =
+                g_strdup_printf("  %s", pass ? "pass" : rh_ttft_part_name((RhTtftPart)p));
             if (o->ttft_parts[p].mean.value > 0)
                 add_row(t, name, &o->ttft_parts[p]);
         }
@@ -81,8 +86,10 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
                                q->list->skipped_count, q->list->skipped_count == 1 ? "" : "s");
     g_string_append(out, "\nrequests: ");
     rh_text_wrap(out, line->str, 10, 79);
-    g_string_printf(line, "%s of %s, %s tokens in, %s out, over %s", done, count, in, generated,
-                    span);
+    g_string_printf(line, "%s of %s, ", done, count);
+    if (!o->once)
+        g_string_append_printf(line, "%s tokens in, %s out, ", in, generated);
+    g_string_append_printf(line, "over %s", span);
     if (o->refused_count > 0)
         g_string_append_printf(
             line, "; %" G_GINT64_FORMAT " refused: too long for the cache or the model",
@@ -122,9 +129,24 @@ static void append_scaling(GString *out, const RhServiceResult *r)
 
 static void append_energy(GString *out, const RhOutcome *o)
 {
-    if (isfinite(o->energy_j_per_token))
+    if (o->once && isfinite(o->energy_j_per_request))
+        g_string_append_printf(out, "energy:   %.3g J a request, %.3g kWh per million\n",
+                               o->energy_j_per_request, o->energy_j_per_request / 3.6);
+    else if (isfinite(o->energy_j_per_token))
         g_string_append_printf(out, "energy:   %.3g J a token, %.3g kWh per million\n",
                                o->energy_j_per_token, o->energy_j_per_token / 3.6);
+}
+
+/* Of a model that is asked once. */
+static void append_batches(GString *out, const RhServiceResult *r)
+{
+    int64_t batches = r->iterations_stepped + r->iterations_skipped;
+    g_autofree char *count = rh_text_large((double)batches);
+    g_autofree char *line =
+        g_strdup_printf("busy %.3g %% of the time, %s batches of %.3g in the mean",
+                        100 * r->busy_frac, count, (double)r->tokens_out / (double)batches);
+    g_string_append(out, "servers:  ");
+    rh_text_wrap(out, line, 10, 79);
 }
 
 static void append_servers(GString *out, const RhServiceResult *r)
@@ -146,9 +168,10 @@ static void append_cost(GString *out, const RhServeQuestion *q, const RhOutcome 
 {
     const RhFact *price = &q->q->c->platform->price_usd_per_gpu_hour;
     bool dated = price->date && *price->date;
-    if (isfinite(o->cost_usd_per_token))
-        g_string_append_printf(out, "$%.3g per million tokens at $%.4g a GPU-hour%s%s%s\n",
-                               1e6 * o->cost_usd_per_token, price->value, dated ? " (" : "",
+    double each = o->once ? o->cost_usd_per_request : o->cost_usd_per_token;
+    if (isfinite(each))
+        g_string_append_printf(out, "$%.3g per million %s at $%.4g a GPU-hour%s%s%s\n", 1e6 * each,
+                               o->once ? "requests" : "tokens", price->value, dated ? " (" : "",
                                dated ? price->date : "", dated ? ")" : "");
 }
 
@@ -159,9 +182,13 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
     g_autofree char *rate = rh_text_number(o->request_rate_per_s, 3),
                     *tokens = rh_text_count(llround(o->tokens_per_s)),
-                    *each = rh_text_count(llround(o->tokens_per_s_per_gpu));
-    g_string_append_printf(out, "%s%s requests/s, %s tokens/s%s (%s per GPU)", bold, rate, tokens,
-                           plain, each);
+                    *each = rh_text_count(llround(o->tokens_per_s_per_gpu)),
+                    *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
+    if (o->once)
+        g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);
+    else
+        g_string_append_printf(out, "%s%s requests/s, %s tokens/s%s (%s per GPU)", bold, rate,
+                               tokens, plain, each);
     if (q->slos->count > 0)
         g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
     g_string_append_printf(out, "\n%s on %d GPU%s\n", q->deployment, r->gpus,
@@ -171,7 +198,10 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_metrics(out, o);
     append_levels(out, o, q->slos);
     append_counts(out, q, r, o);
-    append_servers(out, r);
+    if (o->once)
+        append_batches(out, r);
+    else
+        append_servers(out, r);
     append_scaling(out, r);
     append_energy(out, o);
     g_string_append(out,

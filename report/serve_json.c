@@ -72,6 +72,8 @@ void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
     rh_json_put_number(w, "throughput_tokens_per_s_per_gpu", o->tokens_per_s_per_gpu);
     put_or_null(w, "cost_usd_per_million_tokens", 1e6 * o->cost_usd_per_token);
     put_or_null(w, "energy_j_per_token", o->energy_j_per_token);
+    put_or_null(w, "cost_usd_per_million_requests", 1e6 * o->cost_usd_per_request);
+    put_or_null(w, "energy_j_per_request", o->energy_j_per_request);
     rh_json_put_number(w, "request_rate_per_s", o->request_rate_per_s);
     put_metrics(w, o);
     rh_json_put_number(w, "slo_met_frac", o->slo_met_frac);

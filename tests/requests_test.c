@@ -90,6 +90,24 @@ static void traces_are_told_by_their_columns(void)
     }
 }
 
+/* Of models that make no tokens; a column that is misspelled is not taken for that by what has another format. */
+static void answers_may_be_left_out(void)
+{
+    g_autoptr(RhRequests) csv = parse("arrival_s,input_tokens\n0,128\n2,64\n", false);
+    g_autoptr(RhRequests) json = parse("{\"input_tokens\": 128, \"priority\": 1}\n", false);
+    CU_ASSERT_TRUE(csv->once && csv->timed && json->once && !json->timed);
+    CU_ASSERT_STRING_EQUAL(csv->format, "rehearse-once");
+    CU_ASSERT_EQUAL(at(csv, 1)->input_tokens, 64);
+    CU_ASSERT_EQUAL(at(csv, 1)->output_tokens, 1);
+    CU_ASSERT_EQUAL(at(json, 0)->priority, 1);
+    g_autoptr(RhRequests) whole = parse("arrival_s,input_tokens,output_tokens\n0,128,7\n", false);
+    CU_ASSERT_FALSE(whole->once);
+    g_autoptr(GError) error = NULL;
+    const char *bad = "arrival_s,input_tokens\n0,128\n1,0\n";
+    CU_ASSERT_PTR_NULL(rh_requests_parse("t.csv", bad, strlen(bad), false, &error));
+    CU_ASSERT_TRUE(error && g_str_has_prefix(error->message, "t.csv:3:3:"));
+}
+
 static void hashes_stand_behind_one_another(void)
 {
     g_autoptr(RhRequests) r =
@@ -342,6 +360,7 @@ static void time_is_stretched_to_a_rate(void)
 
 static const RhTest tests[] = {
     {"traces are told by their columns", traces_are_told_by_their_columns},
+    {"answers may be left out", answers_may_be_left_out},
     {"hashes stand behind one another", hashes_stand_behind_one_another},
     {"sessions are numbered and their turns counted",
      sessions_are_numbered_and_their_turns_counted},

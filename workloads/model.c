@@ -384,6 +384,13 @@ const RhLayerKind *rh_model_experts_kind(const RhModel *m)
     return NULL;
 }
 
+bool rh_model_makes_tokens(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, false);
+    return !rh_model_attention_kind(m)->both_ways && m->patch_entries == 0 &&
+           !rh_model_sees_pictures(m);
+}
+
 void rh_model_free(RhModel *model)
 {
     if (model == NULL)

@@ -103,6 +103,10 @@ static inline bool rh_model_sees_pictures(const RhModel *model)
     return model->picture.height > 0;
 }
 
+/* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked
+ * once: a pass answers. */
+bool rh_model_makes_tokens(const RhModel *model);
+
 /* Exact count of trained parameters, tied ones once. */
 int64_t rh_model_params(const RhModel *model);
 /* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal

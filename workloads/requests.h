@@ -26,10 +26,11 @@ typedef struct {
 } RhRequest;
 
 typedef struct {
-    GArray *list;          /* RhRequest */
-    GArray *blocks;        /* uint64_t */
-    int32_t block_tokens;  /* tokens of a hashed block; 0: no hashes */
-    bool timed;            /* false: a table of lengths; all come at once */
+    GArray *list;         /* RhRequest */
+    GArray *blocks;       /* uint64_t */
+    int32_t block_tokens; /* tokens of a hashed block; 0: no hashes */
+    bool timed;           /* false: a table of lengths; all come at once */
+    bool once; /* nothing is said of answers: for models that are asked once; output_tokens is 1 */
     int64_t skipped_count; /* malformed lines, with skip_bad */
     char *skipped_first;   /* what is wrong with the first of them; NULL: none; owned */
     const char *format;    /* whose table it is: "azure"; "drawn"; static */
@@ -37,6 +38,7 @@ typedef struct {
 
 /* Reads a trace; what follows is a row of requests_formats.c each:
  *   rehearse       arrival_s,input_tokens,output_tokens[,session][,priority], CSV or JSON lines
+ *   rehearse-once  arrival_s,input_tokens[,priority], the same of models that make no tokens
  *   azure          TIMESTAMP,ContextTokens,GeneratedTokens (2023, 2024)
  *   mooncake       JSON lines: timestamp [ms], input_length, output_length, hash_ids (512 tokens)
  *   bailian        the same with chat_id, in seconds, blocks of 16 tokens
@@ -90,6 +92,7 @@ typedef struct {
     double burstiness;     /* > 0, GAMMA only: the shape; 1 is Poisson */
     int32_t count;         /* at least 1 */
     RhLengthRange input, output;
+    bool once;     /* no answers are drawn (RhRequests.once) */
     int32_t turns; /* of each session; 0: no sessions */
     uint64_t seed;
 } RhRequestsPlan;

@@ -85,13 +85,14 @@ static void talk(RhRequests *requests, int32_t i, int32_t turns)
 RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
 {
     RhRequests *requests = rh_requests_new("drawn");
+    requests->once = plan->once;
     gsl_rng *rng = rng_new(plan->seed, SEED_LENGTHS);
     g_array_set_size(requests->list, (guint)plan->count);
     for (int32_t i = 0; i < plan->count; i++) {
         RhRequest *q = &g_array_index(requests->list, RhRequest, i);
         *q = (RhRequest){.session = -1};
         q->input_tokens = length(plan->input, rng);
-        q->output_tokens = length(plan->output, rng);
+        q->output_tokens = plan->once ? 1 : length(plan->output, rng);
         if (plan->turns > 0)
             talk(requests, i, plan->turns);
     }

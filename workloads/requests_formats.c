@@ -17,6 +17,12 @@ static const RhRequestFormat formats[] = {
      {"input_tokens", "output_tokens", "arrival_s", "session", "priority", NULL, NULL},
      RH_CLOCK_S,
      0},
+    {"rehearse-once",
+     true,
+     true,
+     {"input_tokens", NULL, "arrival_s", NULL, "priority", NULL, NULL},
+     RH_CLOCK_S,
+     0},
     {"azure",
      false,
      true,
@@ -75,6 +81,13 @@ static int32_t known(const RhRequestFormat *format, const char *const *names)
     return count;
 }
 
+static bool has_lengths(const RhRequestFormat *f, const char *const *names)
+{
+    const char *output = f->columns[RH_FIELD_OUTPUT];
+    return g_strv_contains(names, f->columns[RH_FIELD_INPUT]) &&
+           (!output || g_strv_contains(names, output));
+}
+
 static const RhRequestFormat *best(const char *const *names, bool json, bool whole)
 {
     const RhRequestFormat *found = NULL;
@@ -83,8 +96,7 @@ static const RhRequestFormat *best(const char *const *names, bool json, bool who
         const RhRequestFormat *f = &formats[i];
         if (!(json ? f->json : f->csv))
             continue;
-        if (whole && !(g_strv_contains(names, f->columns[RH_FIELD_INPUT]) &&
-                       g_strv_contains(names, f->columns[RH_FIELD_OUTPUT])))
+        if (whole && !has_lengths(f, names))
             continue;
         int32_t count = known(f, names);
         if (count > most) {

@@ -212,14 +212,14 @@ static bool read_time(Reader *r, RhCell cell, RhRequest *q, RhFlaw *flaw)
 
 static bool needs(const Reader *r, RhRequestField field)
 {
-    return field == RH_FIELD_INPUT || field == RH_FIELD_OUTPUT ||
+    return field == RH_FIELD_INPUT || (field == RH_FIELD_OUTPUT && !r->out->once) ||
            (field == RH_FIELD_TIME && r->out->timed);
 }
 
 /* A request of the cells of its fields; what it left in r->out is taken back with a flaw. */
 static bool read_request(Reader *r, const RhCell *cells, RhFlaw *flaw)
 {
-    RhRequest q = {.session = -1};
+    RhRequest q = {.session = -1, .output_tokens = 1};
     for (int k = 0; k < RH_FIELDS_COUNT; k++)
         if (needs(r, (RhRequestField)k) && (!cells[k].from || !*cells[k].from))
             return rh_flaw(flaw, MAX(cells[k].column, 1),
@@ -227,7 +227,8 @@ static bool read_request(Reader *r, const RhCell *cells, RhFlaw *flaw)
                            r->format->columns[k]);
     const RhCell *priority = &cells[RH_FIELD_PRIORITY], *session = &cells[RH_FIELD_SESSION];
     if (!read_whole(r, RH_FIELD_INPUT, cells[RH_FIELD_INPUT], 1, &q.input_tokens, flaw) ||
-        !read_whole(r, RH_FIELD_OUTPUT, cells[RH_FIELD_OUTPUT], 1, &q.output_tokens, flaw) ||
+        (!r->out->once &&
+         !read_whole(r, RH_FIELD_OUTPUT, cells[RH_FIELD_OUTPUT], 1, &q.output_tokens, flaw)) ||
         (priority->from && *priority->from &&
          !read_whole(r, RH_FIELD_PRIORITY, *priority, -RH_REQUEST_TOKENS_MAX, &q.priority, flaw)) ||
         (r->out->timed && !read_time(r, cells[RH_FIELD_TIME], &q, flaw)) ||
@@ -273,6 +274,7 @@ static bool recognise(Reader *r, const char *const *names, GError **error)
                 r->places[k] = i;
     }
     r->out->format = r->format->name;
+    r->out->once = r->format->columns[RH_FIELD_OUTPUT] == NULL;
     r->out->block_tokens = r->format->block_tokens;
     r->out->timed = r->places[RH_FIELD_TIME] >= 0;
     return true;

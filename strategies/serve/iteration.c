@@ -16,11 +16,15 @@ typedef enum { RH_KERNELS_EACH_TOKEN, RH_KERNELS_CORE } RhKernelsOf;
 
 /* Casts of operands may be within the times of GEMMs, as the server's profile has them. Of the residual
  * stream, the sum is made by the norm that reads it (vLLM: fused_add_rms_norm; SGLang and TensorRT-LLM
- * likewise), and both may be made by the kernel that sums over tensor ranks. */
+ * likewise), and both may be made by the kernel that sums over tensor ranks. TensorRT, that models are asked through
+ * which make no tokens, makes activations in the product before them (its Layer Fusion Catalog; PaddlePaddle/Paddle pull
+ * 38399: "fuse the fc + gelu layer"). */
 static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual)
 {
     if (residual)
         return k->cls == RH_KERNEL_ADD || (k->cls == RH_KERNEL_NORM && it->norms_inside);
+    if (k->cls == RH_KERNEL_ACTIVATION && !it->makes_tokens)
+        return true;
     return k->cls == RH_KERNEL_CAST && it->casts_inside;
 }
 
@@ -417,8 +421,33 @@ static double draft_s(RhIterations *it, int32_t sequences, double decode_s)
     return layers_s > 0 ? layers_s + it->pool.draft * logits_s(it, sequences) : 0;
 }
 
+/* Of a model that is asked once: a pass over all of a batch, as long as its longest (assumed: shorter ones are filled
+ * up, as tokenizers do it). Texts end with their hidden states; of pictures there are classes. */
+static double pass_s(RhIterations *it, const RhBatch *b)
+{
+    int64_t longest = 0;
+    for (int32_t i = 0; i < b->chunks_count; i++)
+        longest = MAX(longest, b->chunks[i].tokens);
+    int64_t key = (int64_t)b->chunks_count << 32 | longest;
+    const double *known = g_hash_table_lookup(it->passes_s, &key);
+    if (known)
+        return *known;
+    RhShard shard = decode_shard(it, b->chunks_count, longest);
+    bool pictures = rh_model_sees_pictures(it->model) || it->model->patch_entries > 0;
+    double s =
+        block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
+        layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
+        layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_CORE) + exchanges_s(it, &shard);
+    if (pictures)
+        s += block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN);
+    g_hash_table_insert(it->passes_s, g_memdup2(&key, sizeof key), g_memdup2(&s, sizeof s));
+    return s;
+}
+
 static Parts parts_of(RhIterations *it, const RhBatch *b)
 {
+    if (!it->makes_tokens)
+        return (Parts){.sequences = b->chunks_count, .prompts = true, .tokens_s = pass_s(it, b)};
     Parts p = {.sequences = b->decodes + b->ended, .prompts = b->chunks_count > 0};
     int32_t decodes = share_of(it, b->decodes), read = deal_chunks(it, b, &p.chunks_s);
     double slope, until;

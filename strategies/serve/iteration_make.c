@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "platforms/profile.h"
 #include "strategies/serve/iteration_private.h"
+#include "strategies/serve/scheduler.h"
 
 /* --- Memory --- */
 
@@ -43,6 +44,8 @@ static void sum_memory(RhIterations *it)
     it->weight_bytes *= 1 + drafter;
     it->token_bytes *= 1 + drafter;
     it->sequence_bytes *= 1 + drafter;
+    if (!it->makes_tokens) /* nothing of a request is there when it is answered */
+        it->token_bytes = it->sequence_bytes = 0;
     int32_t pp = it->pool.pp; /* stages are equal but for the ends, of which the larger counts */
     it->weight_bytes /= pp;
     it->token_bytes /= pp;
@@ -139,9 +142,6 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
     if (rh_pool_gpus(pool) > rh_platform_gpus(s->platform))
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs for a replica, and %s has %d",
                        rh_pool_gpus(pool), s->platform->name, rh_platform_gpus(s->platform));
-    if (kind->both_ways || s->model->patch_entries > 0)
-        return rh_fail(error, RH_ERROR_USAGE, "%s reads both ways: it makes no tokens",
-                       s->model->name);
     if (s->recipe->linear != s->recipe->dtype &&
         s->platform->device->peak_flops_per_s[s->recipe->linear].value <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", s->recipe->name,
@@ -153,12 +153,39 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s has nodes of several devices: serving is planned on one",
                        s->platform->name);
-    if (rh_model_sees_pictures(s->model))
-        return rh_fail(error, RH_ERROR_USAGE, "%s sees pictures: it has no tokens to serve",
-                       s->model->name);
     if (pool->pp > s->model->layers_count)
         return rh_fail(error, RH_ERROR_USAGE, "pp%d of %d layers", pool->pp,
                        s->model->layers_count);
+    return true;
+}
+
+/* A model that makes no tokens is asked once: batches begin and end as one, and nothing of a request is kept. */
+static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const struct {
+        const char *key;
+        bool given;
+    } keys[] = {{"pp", pool->pp > 1},
+                {"tp", pool->tp > 1 && rh_model_sees_pictures(s->model)},
+                {"kv", pool->cache != RH_CACHE_AUTO},
+                {"prefix", pool->prefix == RH_PREFIX_ON},
+                {"draft", pool->draft > 0},
+                {"blocks", pool->blocks > 0},
+                {"host", pool->host > 0},
+                {"nvme", pool->nvme > 0}};
+    if (rh_model_makes_tokens(s->model))
+        return true;
+    if (s->server->scheduler != rh_scheduler_by_name("static"))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s makes no tokens, and %s batches what makes one after another\n"
+                       "help: server=triton, whose batches are passes over the model",
+                       s->model->name, s->server->name);
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+        if (keys[i].given)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s: %s makes no tokens: it is asked once%s\nhelp: leave it out",
+                           keys[i].key, s->model->name,
+                           i < 2 ? ", on a GPU or its tensor ranks" : ", and keeps nothing");
     return true;
 }
 
@@ -232,8 +259,8 @@ static bool check_load(const RhServing *s, GError **error)
 
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (!check_pool(s, pool, error) || !check_experts(s, pool, error) ||
-        !check_weights(s, pool, error) || !check_load(s, error))
+    if (!check_once(s, pool, error) || !check_pool(s, pool, error) ||
+        !check_experts(s, pool, error) || !check_weights(s, pool, error) || !check_load(s, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
     const char *profile = rh_server_profile(s->server, platform->device->name);
@@ -244,6 +271,8 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
     it->server = s->server;
     it->platform = g_steal_pointer(&platform);
     it->pool = *pool;
+    it->makes_tokens = rh_model_makes_tokens(s->model);
+    it->passes_s = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
     it->recipe = *s->recipe;
     if (it->recipe.cast_bytes > 0) /* read, and written in one layout */
         it->recipe.cast_bytes = rh_dtype_bytes(it->recipe.dtype) + it->recipe.operand_bytes;
@@ -273,6 +302,7 @@ void rh_iterations_free(RhIterations *it)
     g_array_unref(it->tokens_s);
     g_array_unref(it->logits_s);
     g_ptr_array_unref(it->decode_s);
+    g_hash_table_unref(it->passes_s);
     g_array_unref(it->kernels);
     g_free(it);
 }

@@ -15,7 +15,10 @@ struct RhIterations {
     GArray *tokens_s;    /* double by tokens; NaN: not asked yet */
     GArray *logits_s;    /* by sequences */
     GPtrArray *decode_s; /* by sequences: NODES doubles; NULL */
-    GArray *kernels;     /* RhKernel: work space */
+    GHashTable
+        *passes_s; /* double by sequences << 32 | tokens of each: of a model that is asked once */
+    bool makes_tokens;
+    GArray *kernels; /* RhKernel: work space */
     double weight_bytes, token_bytes, sequence_bytes;
     double streamed_bytes, stream_s; /* of a rank, in an iteration; 0: weights stay */
 };

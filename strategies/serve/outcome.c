@@ -225,7 +225,7 @@ static void count_requests(const RhServiceResult *result, const RhSlos *slos, Rh
         out->unfinished_count += s->outcome == RH_SERVED_UNFINISHED;
         out->preempted_count += s->preempted_count;
         out->tokens_in += s->outcome == RH_SERVED_DONE ? s->input_tokens : 0;
-        out->tokens_out += s->outcome == RH_SERVED_DONE ? s->output_tokens : 0;
+        out->tokens_out += s->outcome == RH_SERVED_DONE && !out->once ? s->output_tokens : 0;
         met += keeps_all(s, slos);
     }
     out->slo_met_frac = out->requests_count ? (double)met / (double)out->requests_count : 1;
@@ -235,7 +235,10 @@ static void count_requests(const RhServiceResult *result, const RhSlos *slos, Rh
 RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
 {
     static const RhSlos no_slos = {0};
-    RhOutcome out = {.duration_s = result->duration_s, .slos_kept = true, .slos_kept_surely = true};
+    RhOutcome out = {.once = result->once,
+                     .duration_s = result->duration_s,
+                     .slos_kept = true,
+                     .slos_kept_surely = true};
     double per_s = result->duration_s > 0 ? 1 / result->duration_s : 0;
     slos = slos ? slos : &no_slos;
     count_requests(result, slos, &out);
@@ -247,6 +250,10 @@ RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
                                  : (double)NAN;
     out.cost_usd_per_token =
         out.tokens_out > 0 ? result->cost_usd / (double)out.tokens_out : (double)NAN;
+    bool some = out.completed_count > 0;
+    out.energy_j_per_request =
+        some && result->energy_j > 0 ? result->energy_j / (double)out.completed_count : (double)NAN;
+    out.cost_usd_per_request = some ? result->cost_usd / (double)out.completed_count : (double)NAN;
     out.request_rate_per_s = (double)out.completed_count * per_s;
     for (int m = 0; m < RH_METRIC_LAST; m++)
         out.metrics[m] =

@@ -73,6 +73,7 @@ typedef struct {
 RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhServiceResult *result);
 
 typedef struct {
+    bool once; /* the model makes no tokens: figures of tokens are 0, or NaN */
     int64_t requests_count, completed_count, refused_count, unfinished_count, preempted_count;
     int64_t tokens_in, tokens_out; /* of completed requests */
     double duration_s;
@@ -80,7 +81,8 @@ typedef struct {
     double tokens_per_s_per_gpu;
     double energy_j_per_token; /* generated; NaN: unknown, or no token */
     double cost_usd_per_token; /* generated; NaN: without a price, or a token */
-    double request_rate_per_s; /* completed */
+    double energy_j_per_request, cost_usd_per_request; /* completed; NaN: as above */
+    double request_rate_per_s;                         /* completed */
     double
         slo_met_frac; /* of all requests, those that keep every limit of theirs; 1 without levels */
     double goodput_per_s; /* these, per second */

@@ -232,6 +232,11 @@ static void add_track(Draft *f, Track t)
 static bool check(const Draft *f, GError **error)
 {
     int32_t tasks = 0;
+    if (f->result->once)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s is asked once, by passes that are no iterations over tokens: it has no "
+                       "program",
+                       f->serving->model->name);
     for (int32_t p = 0; p < f->d->pools_count; p++) {
         const RhPool *pool = &f->d->pools[p];
         if (pool->dp > 1 && (f->serving->server->exchange_few || f->serving->server->exchange_many))

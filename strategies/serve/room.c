@@ -39,11 +39,37 @@ static double mixture_bytes(const RhModel *model, const RhPool *pool, double tok
     return rows_bytes(tokens * kind->experts_per_token, fmax(first, (double)model->hidden) + width);
 }
 
+/* Of a pass: what its widest layer makes and reads (an upper bound: all of it at once). */
+static double pass_bytes(const RhServing *s, const RhPool *pool)
+{
+    const RhModel *m = s->model;
+    int64_t each = rh_model_sees_pictures(m) ? 1 : MAX(m->positions, 1);
+    RhShard shard = {.tp = pool->tp,
+                     .ep = 1,
+                     .sequence = each,
+                     .microbatch = pool->batch,
+                     .dtype = s->recipe->dtype,
+                     .recipe = s->recipe,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
+    double most = 0;
+    for (int k = 0; k < m->kinds_count; k++)
+        for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
+            RhActivation a = rh_block_activation_bytes(m, &m->kinds[k], block, &shard);
+            most = fmax(most, a.kept + a.forward);
+        }
+    return most;
+}
+
 /* Of an iteration as full as there can be one: `batch` sequences in `chunk` tokens. Logits of all sequences and all
  * words lie on every rank, several times over while tokens are drawn. */
 static double activation_bytes(const RhServing *s, const RhPool *pool)
 {
     const RhModel *model = s->model;
+    if (!rh_model_makes_tokens(model))
+        return pass_bytes(s, pool);
     double tokens = (double)pool->chunk / pool->dp, sequences = (double)pool->batch / pool->dp;
     double drawing = s->server->logit_bytes.value * fmin(sequences, tokens) * (double)model->vocab +
                      rows_bytes(tokens, (double)model->hidden);
@@ -80,7 +106,8 @@ RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const R
                           .state_bytes = rh_iterations_sequence_bytes(it) * pool->batch / pool->dp};
     double block = rh_iterations_token_bytes(it) * s->server->block_tokens;
     room.cache_bytes = cache_bytes(s->server, pool, &room);
-    double blocks = block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
+    bool fits = rh_model_makes_tokens(s->model) || room.cache_bytes > 0;
+    double blocks = !fits ? 0 : block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
     room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
     room.start_s = s->server->start_s.value + rh_iterations_weights_s(it);
     room.tokens = (int64_t)room.blocks * s->server->block_tokens;

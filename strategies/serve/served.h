@@ -53,6 +53,7 @@ typedef struct {
     GArray *served; /* RhServed, in the order of the requests */
     GArray *works;  /* RhServedWork, as they ended; NULL: they were not asked for */
     GArray *moves;  /* RhServedMove, as they ended; the same */
+    bool once;      /* the model makes no tokens: a pass answers */
     double duration_s;
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */

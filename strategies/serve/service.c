@@ -39,6 +39,25 @@ static bool check_draft(const RhPool *pool, GError **error)
                          pool->draft);
 }
 
+static bool fail_room(const RhServing *s, const RhServiceStage *stage, GError **error)
+{
+    const RhServiceRoom *room = &stage->room;
+    bool tokens = rh_model_makes_tokens(s->model);
+    double frac =
+        stage->pool.memory > 0 ? stage->pool.memory / 100.0 : s->server->memory_frac.value;
+    return rh_fail(
+        error, RH_ERROR_NO_ANSWER,
+        "%s on tp%d leaves no room for a %s: a GPU has %.1f GiB, %s takes %.0f %% of "
+        "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f\n"
+        "help: %s",
+        s->model->name, stage->pool.tp, tokens ? "cache" : "batch",
+        room->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
+        room->weight_bytes / (1024 * MIB), room->activation_bytes / (1024 * MIB), stage->pool.batch,
+        room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB),
+        tokens ? "more GPUs for a replica (tp), or weights in a narrower format"
+               : "a smaller batch, or weights in a narrower format");
+}
+
 static bool open_stage(RhService *service, int32_t p, GError **error)
 {
     RhServiceStage *stage = &service->stages[p];
@@ -56,17 +75,7 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
         return false;
     if (stage->room.blocks > 0)
         return true;
-    const RhServiceRoom *room = &stage->room;
-    double frac =
-        stage->pool.memory > 0 ? stage->pool.memory / 100.0 : s->server->memory_frac.value;
-    return rh_fail(
-        error, RH_ERROR_NO_ANSWER,
-        "%s on tp%d leaves no room for a cache: a GPU has %.1f GiB, %s takes %.0f %% of "
-        "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f\n"
-        "help: more GPUs for a replica (tp), or weights in a narrower format",
-        s->model->name, stage->pool.tp, room->capacity_bytes / (1024 * MIB), s->server->name,
-        100 * frac, room->weight_bytes / (1024 * MIB), room->activation_bytes / (1024 * MIB),
-        stage->pool.batch, room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB));
+    return fail_room(s, stage, error);
 }
 
 RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GError **error)
@@ -79,6 +88,11 @@ RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GErro
         rh_fail(error, RH_ERROR_USAGE, "the deployment is of %d GPUs, and %s has %d",
                 rh_deployment_gpus(d), serving->platform->name,
                 rh_platform_gpus(serving->platform));
+        return NULL;
+    }
+    if (d->pools_count > 1 && !rh_model_makes_tokens(serving->model)) {
+        rh_fail(error, RH_ERROR_USAGE, "%s makes no tokens for a second pool\nhelp: one pool",
+                serving->model->name);
         return NULL;
     }
     for (int32_t p = 0; p < d->pools_count; p++)
@@ -418,11 +432,12 @@ static void begin(RhServiceClock *c)
         begin_next(c, c->client->stagger_s * i);
 }
 
-/* Learned positions end; rotation goes on, and a cache holds less than this. */
+/* Learned positions end; rotation goes on, and a cache holds less than this. An answer that is no token is none. */
 static int32_t longest_of(const RhModel *model)
 {
     bool learned = model->position == RH_POSITION_LEARNED && model->positions > 0;
-    return (int32_t)MIN(learned ? model->positions : 1 << 30, 1 << 30);
+    int64_t positions = model->positions + !rh_model_makes_tokens(model);
+    return (int32_t)MIN(learned ? positions : 1 << 30, 1 << 30);
 }
 
 static void open_replicas(RhServiceClock *c)
@@ -455,14 +470,48 @@ static void open_replicas(RhServiceClock *c)
     c->end_of = g_new0(int64_t, number);
 }
 
+/* A picture is one token, or one for each patch; who is asked once makes none. */
+static bool check_size(const RhModel *model, const RhRequest *q, guint i, GError **error)
+{
+    int64_t each = rh_model_sees_pictures(model) ? 1
+                   : model->patch_entries > 0    ? model->positions
+                                                 : q->input_tokens;
+    if (q->output_tokens > 1)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "request %u asks for %d tokens, and %s makes none\n"
+                       "help: leave lengths of answers out",
+                       i + 1, q->output_tokens, model->name);
+    if (q->input_tokens != each)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "request %u is of %d tokens, and what %s is asked is a picture\n"
+                       "help: a picture counts as %" G_GINT64_FORMAT,
+                       i + 1, q->input_tokens, model->name, each);
+    return true;
+}
+
+static bool check_requests(const RhModel *model, const RhRequests *requests, GError **error)
+{
+    bool tokens = rh_model_makes_tokens(model);
+    if (requests->list->len == 0)
+        return rh_fail(error, RH_ERROR_INPUT, "there is no request to be served");
+    if (tokens && requests->once)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "nothing is said of how many tokens %s makes for a request\n"
+                       "help: out=256 of drawn lengths, output_tokens of a trace",
+                       model->name);
+    for (guint i = 0; !tokens && i < requests->list->len; i++)
+        if (!check_size(model, &g_array_index(requests->list, RhRequest, i), i, error))
+            return false;
+    return true;
+}
+
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error)
 {
-    if (requests->list->len == 0) {
-        rh_fail(error, RH_ERROR_INPUT, "there is no request to be served");
+    if (!check_requests(service->serving.model, requests, error))
         return NULL;
-    }
     RhServiceResult *result = g_new0(RhServiceResult, 1);
+    result->once = !rh_model_makes_tokens(service->serving.model);
     result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
     if (client->timeline) {
         result->works = g_array_new(FALSE, FALSE, sizeof(RhServedWork));

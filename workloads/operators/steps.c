@@ -272,6 +272,30 @@ static void sum_gradients(RhOps *ops)
     }
 }
 
+/* A model that is asked and not trained: what a convolution makes is scaled, or cut off below 0, where it is made
+ * (NVIDIA TensorRT Developer Guide, "Types of Fusions": Convolution and ReLU, Scale and Activation, Elementwise). */
+static bool is_folded(const RhStepList *list, const RhLayerStep *step)
+{
+    int32_t maker = step->from[0] - list->inputs_count;
+    bool behind = maker >= 0 && list->steps[maker].kind == RH_STEP_OF_CONV &&
+                  list->tensors[step->from[0]].uses == 1;
+    return behind && (step->kind == RH_STEP_OF_NORM || step->kind == RH_STEP_OF_RELU);
+}
+
+/* Statistics of norms are known, and nobody asks where the largest of a window stood. */
+static void asked_kernels(RhOps *ops, const At *at)
+{
+    if (is_folded(ops->kind->steps, at->step))
+        return;
+    if (at->step->kind == RH_STEP_OF_NORM)
+        stream(ops, RH_KERNEL_NORM, MOVE, out_elements(at));
+    else if (at->step->kind == RH_STEP_OF_MAX_POOL)
+        rh_ops_stream(ops, RH_KERNEL_POOL,
+                      ops->element_bytes * (in_elements(at) + out_elements(at)), 1);
+    else
+        step_kernels(ops, at, RH_PASS_FORWARD);
+}
+
 static void kernels(RhOps *ops, RhPass pass)
 {
     bool forward = rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL;
@@ -280,7 +304,10 @@ static void kernels(RhOps *ops, RhPass pass)
         return;
     for (int32_t i = 0; i < count; i++) {
         At at = at_step(ops, forward ? i : count - 1 - i);
-        step_kernels(ops, &at, forward ? RH_PASS_FORWARD : pass);
+        if (pass == RH_PASS_PREFILL)
+            asked_kernels(ops, &at);
+        else
+            step_kernels(ops, &at, forward ? RH_PASS_FORWARD : pass);
     }
     if (pass == RH_PASS_BACKWARD_DATA)
         sum_gradients(ops);
