@@ -35,16 +35,13 @@ void rh_error_help(GError **error, const char *format, ...)
     (*error)->message = g_utf8_make_valid(message, -1);
 }
 
-/* Edits between two words, a swap of neighbours being one (optimal string alignment), over bytes
- * and without regard to case. Longer words never count as near. */
-#define WORD_MAX 63
-
-static int edit_distance(const char *a, const char *b)
+/* Optimal string alignment. */
+int rh_name_edits(const char *a, const char *b)
 {
-    int rows[3][WORD_MAX + 1];
+    int rows[3][RH_NAME_MAX + 1];
     int *before = rows[0], *last = rows[1], *row = rows[2];
     size_t la = strlen(a), lb = strlen(b);
-    if (la > WORD_MAX || lb > WORD_MAX)
+    if (la > RH_NAME_MAX || lb > RH_NAME_MAX)
         return G_MAXINT;
     for (size_t j = 0; j <= lb; j++)
         last[j] = (int)j;
@@ -68,9 +65,9 @@ const char *rh_nearest_name(const char *word, const char *const *names)
 {
     const char *best = NULL;
     size_t length = strlen(word);
-    int least = MAX(1, (int)MIN(length, WORD_MAX) / 3) + 1;
+    int least = MAX(1, (int)MIN(length, RH_NAME_MAX) / 3) + 1;
     for (int i = 0; names[i]; i++) {
-        int distance = edit_distance(word, names[i]);
+        int distance = rh_name_edits(word, names[i]);
         /* With every letter changed it is another word. */
         if (distance < least && (size_t)distance < MAX(length, strlen(names[i]))) {
             least = distance;

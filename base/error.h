@@ -32,6 +32,11 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...) G_GNUC_P
  * of the command line. Nothing when `error` is NULL or unset. */
 void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* Letters to add, leave out, change or swap with their neighbour to come from one word to the other, over bytes and
+ * without regard to case. G_MAXINT where one is longer than RH_NAME_MAX. */
+#define RH_NAME_MAX 63
+int rh_name_edits(const char *a, const char *b);
+
 /* The name in `names` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near
  * enough to be a typing error. Borrowed from `names`. */
 const char *rh_nearest_name(const char *word, const char *const *names);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/job_keys.h"
 #include "cli/names.h"
 #include "cli/output.h"
 #include "cli/result.h"
@@ -13,82 +14,6 @@
 #include "strategies/train/least.h"
 
 /* --- --set --- */
-
-typedef struct {
-    const char *key;
-    int64_t low, high;
-} JobKey;
-
-static const JobKey job_keys[] = {
-    {"global_batch", 1, 1 << 28}, {"sequence", 1, 1 << 28}, {"gpus", 1, 1 << 22}};
-
-/* Of the mean of all experts, what one takes at most. */
-static bool set_capacity(RhJob *job, const char *value, GError **error)
-{
-    char *end = NULL;
-    double capacity = g_ascii_strtod(value, &end);
-    if (end == value || *end != 0 || !(capacity > 0 && capacity <= 1e6))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "--set experts_capacity: \"%s\" is no factor\n"
-                       "help: 1.25 drops what an expert gets above 1.25 times the mean",
-                       value);
-    job->load.capacity = capacity;
-    return true;
-}
-
-/* A field of the job; *known is false when the key is not one. */
-static bool set_job(RhJob *job, const char *key, const char *value, bool *known, GError **error)
-{
-    *known = true;
-    if (strcmp(key, "dtype") == 0) {
-        job->recipe = rh_recipe_by_name(value);
-        return job->recipe || rh_fail(error, RH_ERROR_USAGE, "--set dtype: \"%s\" is none of %s",
-                                      value, RH_RECIPE_CHOICES);
-    }
-    if (strcmp(key, "moments") == 0) {
-        job->moments = rh_moments_by_name(value);
-        return job->moments || rh_fail(error, RH_ERROR_USAGE, "--set moments: \"%s\" is none of %s",
-                                       value, RH_MOMENTS_CHOICES);
-    }
-    if (strcmp(key, "gradients") == 0) {
-        job->gradient_bytes = strcmp(value, "bf16") == 0 ? 2 : strcmp(value, "fp32") == 0 ? 4 : 0;
-        return job->gradient_bytes > 0 ||
-               rh_fail(error, RH_ERROR_USAGE, "--set gradients: \"%s\" is none of fp32|bf16",
-                       value);
-    }
-    if (strcmp(key, "experts_load") == 0)
-        return rh_expert_load_parse(value, &job->load, error);
-    if (strcmp(key, "documents") == 0)
-        return rh_documents_parse(value, &job->documents, error);
-    if (strcmp(key, "packing") == 0) {
-        job->documents.padded = strcmp(value, "off") == 0;
-        return job->documents.padded || strcmp(value, "on") == 0 ||
-               rh_fail(error, RH_ERROR_USAGE, "--set packing: \"%s\" is none of on|off", value);
-    }
-    if (strcmp(key, "lora.rank") == 0)
-        return rh_lora_parse(value, &job->lora, error);
-    if (strcmp(key, "lora.modules") == 0)
-        return rh_lora_parse_modules(value, &job->lora, error);
-    if (strcmp(key, "experts_capacity") == 0)
-        return set_capacity(job, value, error);
-    for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++) {
-        if (strcmp(key, job_keys[i].key) != 0)
-            continue;
-        int64_t number = 0;
-        g_autoptr(GError) local = NULL;
-        if (!rh_integer_parse(value, job_keys[i].low, job_keys[i].high, &number, &local))
-            return rh_fail(error, RH_ERROR_USAGE, "--set %s: %s", key, local->message);
-        if (i == 0)
-            job->global_batch = number;
-        else if (i == 1)
-            job->sequence = number;
-        else
-            job->gpus = (int32_t)number;
-        return true;
-    }
-    *known = false;
-    return true;
-}
 
 /* Options and the words of one-line platforms, as keys. */
 static const struct {
@@ -111,8 +36,8 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
 {
     g_auto(GStrv) platform = rh_platform_keys(in->hardware);
     g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (size_t i = 0; i < G_N_ELEMENTS(job_keys); i++)
-        g_ptr_array_add(names, (void *)job_keys[i].key);
+    for (const char *const *name = rh_job_keys(); *name; name++)
+        g_ptr_array_add(names, (void *)*name);
     for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
         g_ptr_array_add(names, (void *)aliases[i].word);
     for (char **name = platform; *name; name++)
@@ -187,16 +112,14 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     if (profile)
         return rh_platform_apply_profile(in->hardware, value, error);
     const char *job_key = g_str_has_prefix(key, "job.") ? key + strlen("job.") : key;
-    if (!set_job(&in->c.job, job_key, value, &known, error))
+    if (!rh_job_set(&in->c.job, job_key, value, &known, error))
         return false;
     if (known)
         return true;
-    if (job_key != key)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "--set: no \"%s\" in a job\nnote: global_batch, sequence, gpus, "
-                       "dtype, moments, gradients, experts_load, experts_capacity, documents, "
-                       "packing, lora.rank, lora.modules",
-                       job_key);
+    if (job_key != key) {
+        g_autofree char *keys = g_strjoinv(", ", (char **)rh_job_keys());
+        return rh_fail(error, RH_ERROR_USAGE, "--set: no \"%s\" in a job\nnote: %s", job_key, keys);
+    }
     if (is_platform_key(key))
         return rh_inputs_set_platform(in->hardware, key, value, error);
     GError *local = NULL;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-#define WORD_MAX    63
+#define WORD_MAX    RH_NAME_MAX
 #define SIMILAR_MAX 3
 
 typedef struct {
@@ -27,24 +27,6 @@ static bool plain(const char *text, char out[WORD_MAX + 1])
     return true;
 }
 
-/* Letters added, left out or changed. */
-static int edits_between(const char *a, const char *b)
-{
-    int row[WORD_MAX + 1], columns = (int)strlen(b);
-    for (int j = 0; j <= columns; j++)
-        row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= columns; j++) {
-            int changed = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = MIN(changed, MIN(row[j], row[j - 1]) + 1);
-        }
-    }
-    return row[columns];
-}
-
 static int by_nearness(gconstpointer a, gconstpointer b)
 {
     const Similar *x = a, *y = b;
@@ -63,7 +45,7 @@ char *rh_names_similar(const char *word, const char *const *names)
     for (; *names; names++) {
         if (!plain(*names, known))
             continue;
-        Similar s = {*names, edits_between(given, known), 0};
+        Similar s = {*names, rh_name_edits(given, known), 0};
         while (given[s.prefix] && given[s.prefix] == known[s.prefix])
             s.prefix++;
         /* With every letter changed it is another word. */

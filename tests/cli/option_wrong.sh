@@ -39,6 +39,8 @@ try plan "${job[@]}" -o nosuch/plan.json
 try plan "${job[@]}" --set layers
 try plan "${job[@]}" --set layer=4
 try plan "${job[@]}" --set sequ=4
+try plan "${job[@]}" --set nodse=4
+try plan "${job[@]}" --set dtpye=fp8
 try plan "${job[@]}" --set nic.count=4
 try plan "${job[@]}" --set seq=4
 try plan "${job[@]}" --set nic.bandwidth=50

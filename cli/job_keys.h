@@ -1,0 +1,7 @@
+#pragma once
+/* The fields of a job that --set and --what-if change: one table. */
+#include "strategies/case.h"
+
+/* *known is false, and nothing said, when the job has no such key. RH_ERROR_USAGE with how to mend it. */
+bool rh_job_set(RhJob *job, const char *key, const char *value, bool *known, GError **error);
+const char *const *rh_job_keys(void); /* NULL-ended */
