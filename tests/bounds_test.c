@@ -282,7 +282,7 @@ static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
     return m;
 }
 
-static bool mixture_free(const RhModel *m)
+static bool takes_adapters(const RhModel *m)
 {
     return rh_kind_takes_adapters(&m->kinds[m->kinds_count - 1]) &&
            rh_kind_takes_adapters(&m->kinds[0]);
@@ -307,7 +307,7 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     k.stack->expert_parallel = true;
     if (draw(rng, 4) == 0 && k.platform->device->peak_flops_per_s[RH_DTYPE_FP8].value > 0)
         k.c.job.recipe = &rh_recipe_fp8_block;
-    if (mixture_free(k.model) && draw(rng, 4) == 0)
+    if (takes_adapters(k.model) && draw(rng, 4) == 0)
         k.c.job.lora = (RhLora){DRAW(rng, 8, 16), (uint32_t)draw(rng, RH_LINEAR_ALL + 1)};
     if (draw(rng, 5) == 0) {
         g_assert(rh_documents_parse(draw(rng, 2) ? "40" : "30x5-700x2", &k.c.job.documents, NULL));

@@ -37,6 +37,15 @@ static RhModel *llama(void)
     return m;
 }
 
+/* Of a dense block: all are cut, none is an expert's. */
+static double params_of(const RhModel *m, const RhLayerKind *kind, RhBlock block,
+                        const RhShard *shard)
+{
+    RhParams p = rh_block_adapter_params(m, kind, block, shard);
+    CU_ASSERT_TRUE(p.replicated == 0 && p.experts == 0);
+    return p.sharded;
+}
+
 static void adapters_have_r_times_rows_and_columns(void)
 {
     g_autoptr(RhModel) m = llama();
@@ -45,14 +54,12 @@ static void adapters_have_r_times_rows_and_columns(void)
         RhShard all = shard_of(tp, (RhLora){16, 0}), some = shard_of(tp, (RhLora){16, ATTENTION});
         RhShard none = shard_of(tp, (RhLora){0});
         double attention = R * (H + QKV) + R * (H + H), network = R * (H + 2 * F) + R * (F + H);
-        RH_CHECK_CLOSE(tp * rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &all), attention,
-                       1e-14);
-        RH_CHECK_CLOSE(tp * rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &all), network, 1e-14);
-        RH_CHECK_CLOSE(tp * rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &some), attention,
-                       1e-14);
-        CU_ASSERT_EQUAL(rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &some), 0);
-        CU_ASSERT_EQUAL(rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &none), 0);
-        CU_ASSERT_EQUAL(rh_block_adapter_params(m, NULL, RH_BLOCK_HEAD, &all), 0);
+        RH_CHECK_CLOSE(tp * params_of(m, kind, RH_BLOCK_MIXER, &all), attention, 1e-14);
+        RH_CHECK_CLOSE(tp * params_of(m, kind, RH_BLOCK_FFN, &all), network, 1e-14);
+        RH_CHECK_CLOSE(tp * params_of(m, kind, RH_BLOCK_MIXER, &some), attention, 1e-14);
+        CU_ASSERT_EQUAL(params_of(m, kind, RH_BLOCK_FFN, &some), 0);
+        CU_ASSERT_EQUAL(params_of(m, kind, RH_BLOCK_MIXER, &none), 0);
+        CU_ASSERT_EQUAL(params_of(m, NULL, RH_BLOCK_HEAD, &all), 0);
     }
 }
 
@@ -61,7 +68,7 @@ static void the_benchmark_of_mlperf_trains_44_million(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-70b", NULL);
     RhShard shard = shard_of(1, (RhLora){16, ATTENTION});
-    double layer = rh_block_adapter_params(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+    double layer = params_of(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
     CU_ASSERT_EQUAL(80 * layer, 44564480);
 }
 
@@ -111,6 +118,103 @@ static void flops_of_the_model_are_two_thirds_but_for_pairs(void)
     double tuned = rh_model_tuned_flops_per_token(m, 4096, &(RhLora){16, 0});
     RH_CHECK_CLOSE(tuned, (full - 3 * pairs) * 2 / 3 + 3 * pairs, 1e-12);
     CU_ASSERT_EQUAL(rh_model_tuned_flops_per_token(m, 4096, &(RhLora){0}), full);
+}
+
+/* mixtral-8x7b: 8 experts of h 4096, f 14336, two of them a token's. Each has adapters of its own; those of
+ * a rank are cut by etp, or, where tensor ranks have parts of all, by t. */
+static void experts_have_adapters_of_their_own(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("mixtral-8x7b", NULL);
+    const RhLayerKind *kind = &m->kinds[0];
+    const double expert = R * (H + 2 * F) + R * (F + H), n = 1024;
+    RhShard whole = shard_of(1, (RhLora){16, 0}), cut = shard_of(2, (RhLora){16, 0});
+    RhShard spread = whole, both = cut;
+    spread.ep = 4;
+    both.ep = 2;
+    both.etp = 2;
+    RhParams a = rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &whole);
+    RhParams b = rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &cut);
+    RhParams c = rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &spread);
+    RhParams d = rh_block_adapter_params(m, kind, RH_BLOCK_FFN, &both);
+    CU_ASSERT_TRUE(a.sharded == 8 * expert && a.experts == 0 && a.replicated == 0);
+    CU_ASSERT_TRUE(b.sharded == 8 * expert / 2 && b.experts == 0);
+    CU_ASSERT_TRUE(c.experts == 2 * expert && c.sharded == 0);
+    CU_ASSERT_TRUE(d.experts == 4 * expert / 2 && d.sharded == 0);
+    RhShard full = shard_of(1, (RhLora){0});
+    double more = 2 * (2 * n) * expert; /* of both experts that a token goes to */
+    RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &whole),
+                   flops_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &full) + more, 1e-12);
+    RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, &whole),
+                   flops_of(m, RH_BLOCK_FFN, RH_PASS_BACKWARD_DATA, &full) + more, 1e-12);
+    RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_FFN, RH_PASS_BACKWARD_WEIGHT, &whole), more, 1e-12);
+}
+
+/* Kept no more without adapters: the norm's output, of which the router's gradient is not wanted, 2 h;
+ * tokens in the order of experts and the activation's output, 2 h and 2 f for each of two experts. An
+ * adapter keeps 2 r for each. */
+static void frozen_experts_do_not_keep_their_input(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("mixtral-8x7b", NULL);
+    const struct {
+        uint32_t modules;
+        RhRecompute modules_again;
+        double row;
+    } rows[] = {{RH_LINEAR_QKV, 0, -2 * H - 2 * (2 * H + 2 * F)},
+                {RH_LINEAR_FC1, 0, -2 * H + 2 * (2 * R - 2 * F)},
+                {RH_LINEAR_ALL, 0, -2 * H + 2 * 2 * (2 * R)},
+                {RH_LINEAR_FC1, RH_RECOMPUTE_EXPERT_ACTIVATION, -2 * H + 2 * 2 * R}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhShard full = shard_of(1, (RhLora){0}), tuned = shard_of(1, (RhLora){16, rows[i].modules});
+        full.recompute = tuned.recompute = rows[i].modules_again;
+        double more = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, &tuned).kept -
+                      rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, &full).kept;
+        RH_CHECK_CLOSE(more, 1024 * rows[i].row, 1e-12);
+    }
+}
+
+/* deepseek-v2: h 5120, latents of 1536 and 512, 128 heads of 128 + 64, values of 128. Matrices into
+ * latents are whole on every tensor rank, and so are adapters beside them. */
+static void latents_have_adapters(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("deepseek-v2", NULL);
+    const RhLayerKind *kind = &m->kinds[0];
+    const double h = 5120, up = 128 * 256.0, q = 128 * 192.0, v = 128 * 128.0, n = 1024;
+    double whole = R * (h + 1536) + R * (h + 576);
+    double sharded = R * (1536 + q) + R * (512 + up) + R * (v + h);
+    for (int32_t tp = 1; tp <= 4; tp *= 2) {
+        RhShard all = shard_of(tp, (RhLora){16, 0}), full = shard_of(tp, (RhLora){0});
+        RhParams p = rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &all);
+        CU_ASSERT_TRUE(p.replicated == whole && p.experts == 0);
+        RH_CHECK_CLOSE(p.sharded * tp, sharded, 1e-12);
+        double more = 2 * n * (whole + sharded / tp);
+        RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &all),
+                       flops_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &full) + more, 1e-12);
+        RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_MIXER, RH_PASS_BACKWARD_WEIGHT, &all), more, 1e-12);
+    }
+    RhShard out = shard_of(1, (RhLora){16, RH_LINEAR_PROJ}), full = shard_of(1, (RhLora){0});
+    double fewer = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &full).kept -
+                   rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &out).kept;
+    /* the norm's output and both latents behind their norms, less 2 r */
+    RH_CHECK_CLOSE(fewer, n * 2 * (h + 1536 + 512 - R), 1e-12);
+}
+
+/* Replicas exchange gradients of the experts' adapters among those that have the same experts: of 32
+ * ranks with ep8 four, 32 layers of one expert a rank; attention's among all. */
+static void experts_adapters_are_summed_over_their_replicas(void)
+{
+    g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:4", "megatron", 32, 2048);
+    k.c.job.lora = (RhLora){16, 0};
+    RhLayout l = train_layout(&k, "tp1,dp32,ep8,zero1");
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    double attention = 32 * (R * (H + 6144) + R * (H + H));
+    double experts = 32 * (R * (H + 2 * F) + R * (F + H));
+    CU_ASSERT_EQUAL(m.params.of[RH_PARAMS_COMMON], attention);
+    CU_ASSERT_EQUAL(m.params.of[RH_PARAMS_EXPERTS], experts);
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_GRADIENTS], 4 * (attention + experts), 1e-12);
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_OPTIMIZER], 12 * (attention / 32 + experts / 4), 1e-12);
+    double all = (double)rh_model_params(k.model), away = 7.0 / 8 * 32 * 8 * 3 * H * F;
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * (all - away + attention + experts), 1e-9);
 }
 
 /* Inputs of frozen layers are kept no more where nothing else reads them: the norms' outputs, 2 h, and
@@ -210,8 +314,10 @@ static void what_adapters_do_not_go_with_is_refused(void)
                 {"llama-3.1-8b", "dp8,zero3", false},
                 {"llama-3.1-8b", "pp4,schedule=zb-h1", false},
                 {"llama-3.1-8b", "pp4,recompute=layernorm+mlp", true},
-                {"mixtral-8x7b", "ep8", false},
-                {"deepseek-v3", "ep8", false}};
+                {"mixtral-8x7b", "ep8", true},
+                {"mixtral-8x7b", "ep8,recompute=moe", true},
+                {"deepseek-v2", "ep8,recompute=mla_up_proj", true},
+                {"deepseek-v3.2", "ep8", false}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:1", "bare", 16, 4096);
         RhLayout l = rh_train_default(&k.c);
@@ -236,6 +342,11 @@ int main(void)
              frozen_weights_have_no_gradients_of_their_own},
             {"flops_of_the_model_are_two_thirds_but_for_pairs",
              flops_of_the_model_are_two_thirds_but_for_pairs},
+            {"experts_have_adapters_of_their_own", experts_have_adapters_of_their_own},
+            {"frozen_experts_do_not_keep_their_input", frozen_experts_do_not_keep_their_input},
+            {"latents_have_adapters", latents_have_adapters},
+            {"experts_adapters_are_summed_over_their_replicas",
+             experts_adapters_are_summed_over_their_replicas},
             {"frozen_layers_do_not_keep_their_input", frozen_layers_do_not_keep_their_input},
             {"states_are_those_of_adapters", states_are_those_of_adapters},
             {"gradients_of_adapters_alone_are_exchanged",

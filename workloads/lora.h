@@ -7,18 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Linear layers that may have one, as Megatron-Bridge names them (peft/lora.py, target_modules).
- * ROW(constant, bit, name) */
+/* Linear layers that may have one, as Megatron-Bridge names them (peft/lora.py, target_modules); the last
+ * five are latent attention's. ROW(constant, bit, name) */
 #define RH_LINEARS(ROW)                                                                            \
     ROW(QKV, 0, "linear_qkv")                                                                      \
     ROW(PROJ, 1, "linear_proj")                                                                    \
     ROW(FC1, 2, "linear_fc1")                                                                      \
-    ROW(FC2, 3, "linear_fc2")
+    ROW(FC2, 3, "linear_fc2")                                                                      \
+    ROW(Q, 4, "linear_q_proj")                                                                     \
+    ROW(Q_DOWN, 5, "linear_q_down_proj")                                                           \
+    ROW(Q_UP, 6, "linear_q_up_proj")                                                               \
+    ROW(KV_DOWN, 7, "linear_kv_down_proj")                                                         \
+    ROW(KV_UP, 8, "linear_kv_up_proj")
 
 #define RH_LINEAR_BIT(constant, bit, name) RH_LINEAR_##constant = 1 << (bit),
 typedef enum {
     RH_LINEAR_NONE,
-    RH_LINEARS(RH_LINEAR_BIT) RH_LINEAR_ALL = (1 << 4) - 1
+    RH_LINEARS(RH_LINEAR_BIT) RH_LINEAR_ALL = (1 << 9) - 1
 } RhLinearName;
 #undef RH_LINEAR_BIT
 

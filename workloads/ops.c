@@ -127,9 +127,8 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
     bool frozen = shard->lora.rank > 0, weights = pass == RH_PASS_BACKWARD_WEIGHT;
     if (op != NULL && !(frozen && weights))
         op->kernels(&ops, pass);
-    bool replays = pass == RH_PASS_RECOMPUTE_SELECTIVE && rh_ops_replays(&ops, RH_RECOMPUTE_FFN);
     if (frozen)
-        rh_adapters_kernels(&ops, op, replays ? RH_PASS_RECOMPUTE_FULL : pass);
+        rh_adapters_kernels(&ops, op, pass);
     /* A norm's output that is made again is cast again for the linear layers that read it. */
     bool again = part == RH_PART_SEQUENCE && pass == RH_PASS_RECOMPUTE_SELECTIVE;
     if (again && in_layer(block) && rh_ops_replays(&ops, RH_RECOMPUTE_NORM) && pair[1] != NULL &&
@@ -167,11 +166,11 @@ RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock 
     return params_of(&ops, block);
 }
 
-double rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
-                               const RhShard *shard)
+RhParams rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                                 const RhShard *shard)
 {
-    g_return_val_if_fail(model != NULL && shard != NULL, 0);
-    g_return_val_if_fail(kind != NULL || !in_layer(block), 0);
+    g_return_val_if_fail(model != NULL && shard != NULL, (RhParams){0});
+    g_return_val_if_fail(kind != NULL || !in_layer(block), (RhParams){0});
     const RhOperator *pair[2];
     operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);

@@ -172,9 +172,9 @@ typedef struct {
 RhParams rh_block_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                          const RhShard *shard);
 
-/* Parameters of the block's adapters on this rank, which alone are trained; cut by t. 0 without. */
-double rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
-                               const RhShard *shard);
+/* Parameters of the block's adapters on this rank, which alone are trained. 0 without. */
+RhParams rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                                 const RhShard *shard);
 /* Are linear layers of such a layer known, so that adapters can be beside them? */
 bool rh_kind_takes_adapters(const RhLayerKind *kind);
 

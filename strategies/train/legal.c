@@ -392,12 +392,12 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
                            rh_operator_name(c->model->kinds[k].mixer), c->model->name);
     for (int k = 0; c->job.lora.rank > 0 && k < c->model->kinds_count; k++)
         if (!rh_kind_takes_adapters(&c->model->kinds[k]))
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "lora: %s has layers of %s and %s, whose adapters are not known here\n"
-                           "note: attention of one matrix for queries, keys and values, and dense "
-                           "networks have them",
-                           c->model->name, rh_operator_name(c->model->kinds[k].mixer),
-                           rh_operator_name(c->model->kinds[k].ffn));
+            return rh_fail(
+                error, RH_ERROR_USAGE,
+                "lora: %s has layers of %s and %s, whose adapters are not known here\n"
+                "note: attention without an indexer, dense networks and experts have them",
+                c->model->name, rh_operator_name(c->model->kinds[k].mixer),
+                rh_operator_name(c->model->kinds[k].ffn));
     if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sequence %" G_GINT64_FORMAT " is longer than the model's %" G_GINT64_FORMAT

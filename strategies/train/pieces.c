@@ -105,10 +105,11 @@ static RhBlockPieces block_sized(const BlockOf *of)
     RhParams params = rh_block_params(model, kind, block, of->shard);
     RhHeld weights = {{params.sharded + params.replicated, params.experts}};
     bool frozen = of->shard->lora.rank > 0;
-    double adapters = rh_block_adapter_params(model, kind, block, of->shard);
+    RhParams beside = rh_block_adapter_params(model, kind, block, of->shard);
+    RhHeld adapters = {{beside.sharded + beside.replicated, beside.experts}};
     bool whole = rh_block_takes_whole(model, kind, block, of->shard);
     return (RhBlockPieces){
-        .params = frozen ? (RhHeld){{adapters}} : weights,
+        .params = frozen ? adapters : weights,
         .frozen = frozen ? weights : (RhHeld){{0}},
         .whole_params = params.replicated,
         .bytes = rh_block_activation_bytes(model, kind, block, of->shard),

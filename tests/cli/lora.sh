@@ -11,5 +11,9 @@ try -s tp2,dp4 --set lora.modules=linear_qkv+linear_proj
 try -s tp2,dp4 --set lora.rank=some
 try -s tp2,dp4 --set lora.modules=linear_router
 try -s dp8,zero3 --set lora.rank=16
-rehearse simulate -w mixtral-8x7b "${job[@]:2}" -s ep8 --set lora.rank=16 2>&1
+for model in mixtral-8x7b deepseek-v3.2; do
+    echo "$ rehearse simulate -w $model ... -s ep8 --set lora.rank=16"
+    rehearse simulate -w "$model" "${job[@]:2}" -s ep8 --set lora.rank=16 2>&1 |
+        grep -E '^(tp|error|note|help|memory| {8}[a-z]|[0-9.]+ % MFU)'
+done
 rehearse plan "${job[@]}" --set lora.rank=16 --fix tp=2 --emit megatron 2>&1 | grep -E '^(error|note|help)'

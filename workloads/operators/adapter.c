@@ -1,9 +1,10 @@
 /* Adapters beside an operator's linear layers (workloads/lora.h), on one rank: parameters, kernels and
  * bytes from the operator's list of linear layers. Cut as Megatron-Bridge cuts them (peft/utils.py,
  * ParallelLinearAdapter): beside a matrix that is cut by columns, A by columns of the r and B with it;
- * beside one that is cut by rows, A with it and B by columns. So a rank has r (k + n) / t entries.
- * Adapters run in 16 bits whatever the recipe. Left out: what tensor ranks exchange of r columns, and
- * dropout. */
+ * beside one that is cut by rows, A with it and B by columns. So a rank has r (k + n) / t entries, and all
+ * of them beside a matrix that every rank has. Each expert has adapters of its own, run as grouped GEMMs as
+ * the experts are. Adapters run in 16 bits whatever the recipe. Left out: what tensor ranks exchange of r
+ * columns, dropout, and adapters that the experts of a rank share. */
 #include "workloads/operators/operator.h"
 
 /* Read the layer's result and the adapter's, write the sum. */
@@ -14,11 +15,17 @@ typedef struct {
     int64_t a_rows, a_columns, b_rows, b_columns;
 } Adapter;
 
+static int64_t cut(const RhOps *ops, const RhLinear *l, int64_t columns)
+{
+    int64_t parts = l->whole ? 1 : l->experts > 0 ? MAX(l->parts, 1) : MAX(ops->shard->tp, 1);
+    return (columns + parts - 1) / parts;
+}
+
 static Adapter adapter_of(const RhOps *ops, const RhLinear *l)
 {
-    int64_t r = ops->shard->lora.rank, cut = rh_ops_cut(ops, r);
-    return l->by_columns ? (Adapter){l->in, cut, r, l->out}
-                         : (Adapter){l->in, r, r, rh_ops_cut(ops, l->out)};
+    int64_t r = ops->shard->lora.rank;
+    return l->by_columns ? (Adapter){l->in, cut(ops, l, r), r, l->out}
+                         : (Adapter){l->in, r, r, cut(ops, l, l->out)};
 }
 
 static int linears_of(const RhOps *ops, const RhOperator *op, RhLinear linears[RH_LINEARS_MAX])
@@ -32,37 +39,99 @@ static bool is_adapted(const RhOps *ops, const RhLinear *l)
     return rh_lora_adapts(&ops->shard->lora, l->name);
 }
 
-double rh_adapters_params(const RhOps *ops, const RhOperator *op)
+static int64_t tokens_of(const RhOps *ops, const RhLinear *l)
+{
+    return l->experts > 0 ? l->tokens : ops->tokens;
+}
+
+/* Experts that are spread over ranks hold theirs as they hold their weights. */
+RhParams rh_adapters_params(const RhOps *ops, const RhOperator *op)
 {
     RhLinear linears[RH_LINEARS_MAX];
     int count = linears_of(ops, op, linears);
-    double sum = 0;
+    RhParams sum = {0};
     for (int i = 0; i < count; i++) {
-        Adapter m = adapter_of(ops, &linears[i]);
-        if (is_adapted(ops, &linears[i]))
-            sum += (double)m.a_rows * (double)m.a_columns + (double)m.b_rows * (double)m.b_columns;
+        const RhLinear *l = &linears[i];
+        Adapter m = adapter_of(ops, l);
+        double entries =
+            (double)m.a_rows * (double)m.a_columns + (double)m.b_rows * (double)m.b_columns;
+        if (!is_adapted(ops, l))
+            continue;
+        if (l->experts > 0)
+            *(l->spread ? &sum.experts : &sum.sharded) += (double)l->experts * entries;
+        else
+            *(l->whole ? &sum.replicated : &sum.sharded) += entries;
     }
     return sum;
 }
 
-static void add(RhOps *ops, int64_t columns)
+/* (tokens x k) (k x n): of each expert its own. */
+static void multiply(RhOps *ops, const RhLinear *l, int64_t n, int64_t k)
+{
+    if (l->experts == 0) {
+        rh_ops_gemm(ops, 1, ops->tokens, n, k);
+        return;
+    }
+    double tokens = (double)l->tokens, entries = (double)n * (double)k;
+    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .grouped = true,
+                       .batch = l->busy,
+                       .m = l->rows,
+                       .n = n,
+                       .k = k,
+                       .flops = 2 * tokens * entries,
+                       .bytes = ops->element_bytes *
+                                ((double)l->busy * entries + tokens * (double)(n + k))};
+    g_array_append_val(ops->out, kernel);
+}
+
+/* The gradient of a matrix (rows x columns), or of each expert's; added to the main gradient, for experts by
+ * the GEMM that makes it. */
+static void weight_gradient(RhOps *ops, const RhLinear *l, int64_t columns, int64_t rows)
+{
+    if (l->experts == 0) {
+        rh_ops_weight_gradient(ops, columns, rows);
+        return;
+    }
+    double tokens = (double)l->tokens, entries = (double)rows * (double)columns;
+    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .batch = l->busy,
+                       .m = rows,
+                       .n = columns,
+                       .k = l->rows,
+                       .flops = 2 * tokens * entries,
+                       .bytes = ops->element_bytes * tokens * (double)(rows + columns) +
+                                rh_ops_added_gradient_bytes(ops) * (double)l->busy * entries};
+    g_array_append_val(ops->out, kernel);
+}
+
+static void add(RhOps *ops, const RhLinear *l, int64_t columns)
 {
     rh_ops_stream(ops, RH_KERNEL_ADD,
-                  ADD_BYTES * ops->element_bytes / 2 * (double)ops->tokens * (double)columns, 1);
+                  ADD_BYTES * ops->element_bytes / 2 * (double)tokens_of(ops, l) * (double)columns,
+                  1);
 }
 
 static void forward(RhOps *ops, const RhLinear *l, const Adapter *m)
 {
-    rh_ops_gemm(ops, 1, ops->tokens, m->a_columns, m->a_rows);
-    rh_ops_gemm(ops, 1, ops->tokens, m->b_columns, m->b_rows);
-    add(ops, l->out);
+    multiply(ops, l, m->a_columns, m->a_rows);
+    multiply(ops, l, m->b_columns, m->b_rows);
+    add(ops, l, l->out);
 }
 
 static void backward_data(RhOps *ops, const RhLinear *l, const Adapter *m)
 {
-    rh_ops_gemm(ops, 1, ops->tokens, m->b_rows, m->b_columns);
-    rh_ops_gemm(ops, 1, ops->tokens, m->a_rows, m->a_columns);
-    add(ops, l->in);
+    multiply(ops, l, m->b_rows, m->b_columns);
+    multiply(ops, l, m->a_rows, m->a_columns);
+    add(ops, l, l->in);
+}
+
+static bool runs_forward(const RhOps *ops, const RhLinear *l, RhPass pass)
+{
+    return pass == RH_PASS_FORWARD || pass == RH_PASS_RECOMPUTE_FULL ||
+           (pass == RH_PASS_RECOMPUTE_SELECTIVE && rh_ops_replays(ops, l->again));
 }
 
 void rh_adapters_kernels(RhOps *ops, const RhOperator *op, RhPass pass)
@@ -73,13 +142,13 @@ void rh_adapters_kernels(RhOps *ops, const RhOperator *op, RhPass pass)
         Adapter m = adapter_of(ops, &linears[i]);
         if (!is_adapted(ops, &linears[i]))
             continue;
-        if (pass == RH_PASS_FORWARD || pass == RH_PASS_RECOMPUTE_FULL) {
+        if (runs_forward(ops, &linears[i], pass)) {
             forward(ops, &linears[i], &m);
         } else if (pass == RH_PASS_BACKWARD_DATA) {
             backward_data(ops, &linears[i], &m);
         } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
-            rh_ops_weight_gradient(ops, m.b_columns, m.b_rows);
-            rh_ops_weight_gradient(ops, m.a_columns, m.a_rows);
+            weight_gradient(ops, &linears[i], m.b_columns, m.b_rows);
+            weight_gradient(ops, &linears[i], m.a_columns, m.a_rows);
         }
     }
 }
@@ -92,8 +161,9 @@ double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op)
     int count = linears_of(ops, op, linears);
     double sum = 0;
     for (int i = 0; i < count; i++)
-        sum += is_adapted(ops, &linears[i])
-                   ? ops->element_bytes * (double)ops->tokens * ops->shard->lora.rank
-                   : -linears[i].kept;
+        sum +=
+            is_adapted(ops, &linears[i])
+                ? ops->element_bytes * (double)tokens_of(ops, &linears[i]) * ops->shard->lora.rank
+                : -linears[i].kept;
     return sum;
 }

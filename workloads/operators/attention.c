@@ -176,8 +176,12 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     Widths w = widths_of(ops);
     int64_t h = ops->model->hidden;
     double narrow = (double)ops->tokens * rh_ops_kept_copy_bytes(ops) * (double)w.q;
-    list[0] = (RhLinear){RH_LINEAR_QKV, h, w.qkv, true, rh_ops_normed_input_bytes(ops)};
-    list[1] = (RhLinear){RH_LINEAR_PROJ, w.q, h, false, narrow};
+    list[0] = (RhLinear){.name = RH_LINEAR_QKV,
+                         .in = h,
+                         .out = w.qkv,
+                         .by_columns = true,
+                         .kept = rh_ops_normed_input_bytes(ops)};
+    list[1] = (RhLinear){.name = RH_LINEAR_PROJ, .in = w.q, .out = h, .kept = narrow};
     return 2;
 }
 

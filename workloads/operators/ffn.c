@@ -131,8 +131,17 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     int64_t h = ops->model->hidden;
     bool again = rh_ops_replays(ops, RH_RECOMPUTE_FFN);
     double down = rh_ops_kept_bytes(ops) * (double)ops->tokens * (double)w.down;
-    list[0] = (RhLinear){RH_LINEAR_FC1, h, w.up, true, rh_ops_normed_input_bytes(ops)};
-    list[1] = (RhLinear){RH_LINEAR_FC2, w.down, h, false, again ? 0 : down};
+    list[0] = (RhLinear){.name = RH_LINEAR_FC1,
+                         .in = h,
+                         .out = w.up,
+                         .by_columns = true,
+                         .kept = rh_ops_normed_input_bytes(ops),
+                         .again = RH_RECOMPUTE_FFN};
+    list[1] = (RhLinear){.name = RH_LINEAR_FC2,
+                         .in = w.down,
+                         .out = h,
+                         .kept = again ? 0 : down,
+                         .again = RH_RECOMPUTE_FFN};
     return 2;
 }
 

@@ -100,8 +100,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
-    list[0] = (RhLinear){RH_LINEAR_NONE, ops->model->hidden, rh_ops_vocab(ops), true,
-                         rh_ops_normed_input_bytes(ops)};
+    list[0] = (RhLinear){.in = ops->model->hidden,
+                         .out = rh_ops_vocab(ops),
+                         .by_columns = true,
+                         .kept = rh_ops_normed_input_bytes(ops)};
     return 1;
 }
 

@@ -376,6 +376,48 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_ops_cached(&all, kind.kv_rank + kind.rope_size + kind.index_size);
 }
 
+/* The input of the block's first matrices is one, kept where either has an adapter; latents behind their
+ * norms are kept for the matrices out of them alone, unless these run again. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    const RhLayerKind *kind = ops->kind;
+    const RhLora *lora = &ops->shard->lora;
+    Widths w = widths_of(ops);
+    int64_t h = ops->model->hidden;
+    double operand = rh_ops_kept_bytes(ops), n = (double)ops->tokens;
+    bool latent = kind->q_rank > 0, again = rh_ops_replays(ops, RH_RECOMPUTE_UP);
+    RhLinearName first = latent ? RH_LINEAR_Q_DOWN : RH_LINEAR_Q;
+    bool read = rh_lora_adapts(lora, first) || rh_lora_adapts(lora, RH_LINEAR_KV_DOWN) ||
+                (again && !latent);
+    int count = 0;
+    if (latent)
+        list[count++] = (RhLinear){
+            .name = first, .in = h, .out = kind->q_rank, .by_columns = true, .whole = true};
+    list[count++] = (RhLinear){.name = latent ? RH_LINEAR_Q_UP : RH_LINEAR_Q,
+                               .in = latent ? kind->q_rank : h,
+                               .out = w.q,
+                               .by_columns = true,
+                               .kept = latent && !again ? operand * n * kind->q_rank : 0,
+                               .again = RH_RECOMPUTE_UP};
+    list[count++] = (RhLinear){.name = RH_LINEAR_KV_DOWN,
+                               .in = h,
+                               .out = w.down,
+                               .by_columns = true,
+                               .whole = true,
+                               .kept = read ? 0 : rh_ops_normed_input_bytes(ops)};
+    list[count++] = (RhLinear){.name = RH_LINEAR_KV_UP,
+                               .in = kind->kv_rank,
+                               .out = w.up,
+                               .by_columns = true,
+                               .kept = again ? 0 : operand * n * kind->kv_rank,
+                               .again = RH_RECOMPUTE_UP};
+    list[count++] = (RhLinear){.name = RH_LINEAR_PROJ,
+                               .in = w.v,
+                               .out = h,
+                               .kept = n * rh_ops_kept_copy_bytes(ops) * (double)w.v};
+    return count;
+}
+
 const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .resolve = resolve,
                                         .shape = shape,
@@ -384,6 +426,7 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .kernels = kernels,
                                         .bytes = bytes,
                                         .cache = cache,
+                                        .linears = linears,
                                         .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_UP,
                                         .in_steps = true,
                                         .rings = true,

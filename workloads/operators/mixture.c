@@ -503,6 +503,49 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = fmax(b.backward, shared.backward + beside)};
 }
 
+/* A linear layer of the routed experts. */
+static RhLinear of_experts(const RhOps *ops, const Routed *r, RhLinearName name, int64_t in,
+                           int64_t out)
+{
+    return (RhLinear){.name = name,
+                      .in = in,
+                      .out = out,
+                      .by_columns = name == RH_LINEAR_FC1,
+                      .again = RH_RECOMPUTE_MIXTURE,
+                      .experts = r->experts,
+                      .parts = expert_tensor_of(ops->shard),
+                      .busy = busy_experts(r),
+                      .rows = rows_of_each(r),
+                      .tokens = r->tokens,
+                      .spread = r->spread};
+}
+
+/* Both of every expert, and of the shared one. Without a shared one the norm's output, which only the
+ * router reads, is kept for its gradient alone, and the router has no adapter. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Routed r = routed_of(ops);
+    RhLayerKind kind;
+    RhOps shared;
+    double operand = rh_ops_kept_bytes(ops), n = (double)r.tokens;
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_MIXTURE);
+    bool activated = again || rh_ops_replays(ops, RH_RECOMPUTE_EXPERT_ACTIVATION);
+    list[0] = of_experts(ops, &r, RH_LINEAR_FC1, r.in, r.up);
+    list[0].kept = again ? 0 : operand * n * (double)r.in;
+    list[1] = of_experts(ops, &r, RH_LINEAR_FC2, r.down, r.in);
+    list[1].kept = activated ? 0 : operand * n * (double)r.down;
+    if (!shared_of(ops, &kind, &shared)) {
+        list[2] = (RhLinear){.kept = rh_ops_normed_input_bytes(ops)};
+        return 3;
+    }
+    int count = 2 + rh_ffn.linears(&shared, list + 2);
+    for (int i = 2; i < count; i++)
+        list[i].again = RH_RECOMPUTE_MIXTURE | RH_RECOMPUTE_SHARED;
+    if (again || rh_ops_replays(ops, RH_RECOMPUTE_SHARED))
+        list[3].kept = 0;
+    return count;
+}
+
 /* The shared expert is cut as a dense network is. */
 static bool takes_whole(const RhOps *ops)
 {
@@ -515,6 +558,7 @@ const RhOperator rh_mixture = {.name = "experts",
                                .flops = flops,
                                .kernels = kernels,
                                .bytes = bytes,
+                               .linears = linears,
                                .takes_whole = takes_whole,
                                .modules = RH_RECOMPUTE_MIXTURE | RH_RECOMPUTE_EXPERT_ACTIVATION |
                                           RH_RECOMPUTE_SHARED};

@@ -42,9 +42,15 @@ typedef struct {
     RhLinearName name; /* NONE: it never has an adapter */
     int64_t in, out;
     bool by_columns;
+    bool whole; /* on every tensor rank */
     double kept;
+    RhRecompute again; /* modules whose replay runs it */
+    /* Of experts: how many of them this rank has, and in how many parts; those that have tokens, how many
+     * tokens each of these has, and all together. No experts: the rank's tokens. */
+    int64_t experts, parts, busy, rows, tokens;
+    bool spread; /* ... and other ranks have others */
 } RhLinear;
-#define RH_LINEARS_MAX 4
+#define RH_LINEARS_MAX 8
 
 struct RhOperator {
     const char *name; /* as reports show it */
@@ -182,7 +188,7 @@ void rh_ops_rotary(RhOps *ops, double elements, bool backward);
 
 /* Adapters beside an operator's linear layers (adapter.c): parameters of this rank; kernels of a pass;
  * bytes that are kept more, or, below 0, less. All 0 where weights are trained. */
-double rh_adapters_params(const RhOps *ops, const RhOperator *op);
+RhParams rh_adapters_params(const RhOps *ops, const RhOperator *op);
 void rh_adapters_kernels(RhOps *ops, const RhOperator *op, RhPass pass);
 double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op);
 /* Of a linear layer that reads what the block's norm makes: bytes kept of it for its own gradient; 0
