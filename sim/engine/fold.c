@@ -348,31 +348,90 @@ static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const 
     return slowest;
 }
 
-/* How long a rank's own flows take at least, pattern by pattern, each link shared by the flows of
- * the pattern: the longest, per byte. Likewise for instances, and for every flow. */
-static double *slowness(const Refine *f, double *of_instance, double *of_flows)
+/* A step of a pattern, by what moves when it does: steps of its family in its role. */
+typedef struct {
+    int32_t family, role, pattern, step;
+} Moving;
+
+static int32_t moving_key(const RhTraffic *t, const Moving *m)
 {
-    const RhTraffic *t = f->traffic;
-    double *slow = g_new0(double, f->ranks_count + 1);
-    g_autofree RhCrossed *crossed = g_new0(RhCrossed, f->links_count + 1);
+    return m->family * ((int32_t)t->program->roles->len + 1) + m->role + 1;
+}
+
+/* By family, role, pattern and step: sorted by counting. */
+static Moving *sort_moving(const RhTraffic *t, const GArray *all)
+{
+    size_t keys = (size_t)t->patterns->len * (t->program->roles->len + 1);
+    g_autofree uint32_t *first = g_new0(uint32_t, keys + 1);
+    Moving *sorted = g_new(Moving, all->len + 1);
+    for (uint32_t i = 0; i < all->len; i++)
+        first[moving_key(t, AT(all, Moving, i)) + 1]++;
+    for (size_t k = 0; k < keys; k++)
+        first[k + 1] += first[k];
+    for (uint32_t i = 0; i < all->len; i++)
+        sorted[first[moving_key(t, AT(all, Moving, i))]++] = *AT(all, Moving, i);
+    return sorted;
+}
+
+static Moving *list_moving(const RhTraffic *t, const RhFamily *family, uint32_t *count)
+{
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Moving));
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        rh_traffic_count_crossed(t, i, crossed);
-        int32_t step = rh_pattern_step(pattern);
-        for (int32_t first = 0; first < pattern->flows_count; first += step)
-            for (int32_t k = 0; k < step; k++) {
-                double share;
-                const RhTrafficFlow *flow =
-                    AT(t->flows, RhTrafficFlow,
-                       rh_traffic_flow_of_step(t, pattern, first / step, k, &share));
-                double *own =
-                    flow->instance >= 0 ? &of_instance[flow->instance] : &slow[flow->owner];
-                double seconds = slowest_link(t, flow, crossed);
-                *own = MAX(*own, seconds);
-                *of_flows++ = seconds;
-            }
+        int32_t each = rh_pattern_step(pattern);
+        for (int32_t step = 0; step * each < pattern->flows_count; step++) {
+            double share;
+            int32_t flow = rh_traffic_flow_of_step(t, pattern, step, 0, &share);
+            int32_t owner = AT(t->flows, RhTrafficFlow, flow)->owner;
+            Moving moving = {family[i].first, t->role_of_rank[owner], i, step};
+            g_array_append_val(all, moving);
+        }
     }
-    return slow;
+    *count = all->len;
+    return sort_moving(t, all);
+}
+
+/* Seconds a byte that a rank's own flows, or an instance's, take at least. */
+typedef struct {
+    const RhTraffic *traffic;
+    const RhFamily *family;
+    RhCrossed *crossed;
+    double *of_rank, *of_instance, *of_flow;
+    int64_t *flows_before; /* per pattern */
+} Slowness;
+
+static void take_slowest(const Slowness *s, const Moving *moving)
+{
+    const RhTraffic *t = s->traffic;
+    const RhPattern *pattern = AT(t->patterns, RhPattern, moving->pattern);
+    int32_t step = rh_pattern_step(pattern);
+    for (int32_t k = 0; k < step; k++) {
+        double share;
+        const RhTrafficFlow *flow = AT(
+            t->flows, RhTrafficFlow, rh_traffic_flow_of_step(t, pattern, moving->step, k, &share));
+        double *own =
+            flow->instance >= 0 ? &s->of_instance[flow->instance] : &s->of_rank[flow->owner];
+        double seconds = slowest_link(t, flow, s->crossed) / s->family[moving->pattern].bytes;
+        *own = MAX(*own, seconds);
+        s->of_flow[s->flows_before[moving->pattern] + moving->step * step + k] = seconds;
+    }
+}
+
+/* Each link is shared by the flows that move at one time. */
+static void find_slowness(const Slowness *s)
+{
+    uint32_t count;
+    g_autofree Moving *all = list_moving(s->traffic, s->family, &count);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && all[end].family == all[first].family &&
+                          all[end].role == all[first].role;
+             end++)
+            rh_traffic_count_crossed(s->traffic, all[end].pattern, all[end].step,
+                                     s->family[all[end].pattern].bytes, (int32_t)first + 1,
+                                     s->crossed);
+        for (uint32_t i = first; i < end; i++)
+            take_slowest(s, &all[i]);
+    }
 }
 
 /* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
@@ -380,11 +439,15 @@ static void choose_slowest(const Refine *f, RhFold *fold)
 {
     uint32_t instances = f->traffic->instances->len;
     g_autofree double *of_instance = g_new0(double, instances + 1);
-    size_t flows = 0;
+    g_autofree double *slow = g_new0(double, f->ranks_count + 1);
+    g_autofree RhCrossed *crossed = g_new0(RhCrossed, f->links_count + 1);
+    g_autofree int64_t *flows_before = g_new0(int64_t, f->traffic->patterns->len + 1);
     for (uint32_t i = 0; i < f->traffic->patterns->len; i++)
-        flows += (size_t)AT(f->traffic->patterns, RhPattern, i)->flows_count;
-    fold->slowness = g_new(double, flows + 1);
-    g_autofree double *slow = slowness(f, of_instance, fold->slowness);
+        flows_before[i + 1] = flows_before[i] + AT(f->traffic->patterns, RhPattern, i)->flows_count;
+    fold->slowness = g_new(double, flows_before[f->traffic->patterns->len] + 1);
+    g_autofree RhFamily *family = rh_traffic_families(f->traffic);
+    find_slowness(
+        &(Slowness){f->traffic, family, crossed, slow, of_instance, fold->slowness, flows_before});
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))

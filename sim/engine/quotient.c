@@ -292,17 +292,6 @@ static bool crosses(const Builder *b, const RhFlowClass *class, int32_t link)
     return false;
 }
 
-/* Under merged colours the classes of a unit that cross a link share its flows. */
-static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
-{
-    if (!b->fold->approximate_why)
-        return 1;
-    int32_t count = 0, cell = unit_of(b, class_index);
-    for (int32_t c = b->q->classes_first[cell]; c < b->q->classes_first[cell + 1]; c++)
-        count += crosses(b, AT(b->q->classes, RhFlowClass, c), link);
-    return MAX(count, 1);
-}
-
 static uint64_t weight_key(int32_t class_index, int32_t link)
 {
     return ((uint64_t)class_index << 32 | (uint64_t)link) + 1;
@@ -348,19 +337,89 @@ static void count_weights(Builder *b)
     }
 }
 
+/* --- weights of merged colours --- */
+
+/* Classes that move at one time, in a ring: of one family and one role. Of messages, and of groups that
+ * join roles, each unit's. */
+static int32_t *movers_of(const Builder *b, const RhFamily *family)
+{
+    const RhTraffic *t = b->traffic;
+    RhMap64 *last = rh_map64_new();
+    int32_t *next = g_new(int32_t, b->q->classes->len + 1);
+    for (int32_t c = 0; c < (int32_t)b->q->classes->len; c++) {
+        const RhFlowClass *class = AT(b->q->classes, RhFlowClass, c);
+        uint64_t key = rh_mix64(71, (uint64_t)unit_of(b, c));
+        if (AT(t->patterns, RhPattern, class->pattern)->group >= 0 &&
+            !AT(b->q->meetings, RhMeeting, class->owner)->joins_roles) {
+            int32_t instance = b->fold->meeting_instance[class->owner];
+            int32_t first = AT(t->instances, RhInstance, instance)->members_first;
+            int32_t role = t->role_of_rank[*AT(t->members, int32_t, first)];
+            key = rh_mix64(rh_mix64(73, (uint64_t)family[class->pattern].first), (uint64_t)role);
+        }
+        int32_t *before = rh_map64_at(last, key, c);
+        next[c] = *before == c ? c : next[*before];
+        next[*before] = c;
+        *before = c;
+    }
+    rh_map64_free(last);
+    return next;
+}
+
+static int32_t unit_flows(const Builder *b, int32_t class_index, int32_t link)
+{
+    int32_t at = rh_map64_get(b->weights, weight_key(unit_of(b, class_index), link));
+    return at >= 0 ? *AT(b->counts, int32_t, at) : 0;
+}
+
+/* Classes of the class's unit that cross the link: they share its flows. */
+static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
+{
+    int32_t count = 0, cell = unit_of(b, class_index);
+    for (int32_t c = b->q->classes_first[cell]; c < b->q->classes_first[cell + 1]; c++)
+        count += crosses(b, AT(b->q->classes, RhFlowClass, c), link);
+    return count;
+}
+
+/* Classes that move at one time, and what their flows carry. */
+typedef struct {
+    RhFamily *family; /* per pattern; owned, as the next */
+    int32_t *next;    /* movers_of */
+} Movers;
+
+/* The class's part of the flows that move with it over a link: of its own unit's, and of those of units
+ * whose classes are on other links, by their bytes. */
+static int32_t merged_weight(const Builder *b, const Movers *m, int32_t class_index, int32_t link)
+{
+    double others = 0;
+    int32_t crossing = 0, c = class_index;
+    do {
+        const RhFlowClass *class = AT(b->q->classes, RhFlowClass, c);
+        crossing += crosses(b, class, link);
+        if (c == b->q->classes_first[unit_of(b, c)] && sharers(b, c, link) == 0)
+            others += unit_flows(b, c, link) * m->family[class->pattern].bytes;
+        c = m->next[c];
+    } while (c != class_index);
+    int32_t own = unit_flows(b, class_index, link), share = sharers(b, class_index, link);
+    others /= m->family[AT(b->q->classes, RhFlowClass, class_index)->pattern].bytes * crossing;
+    return (own + share - 1) / share + (int32_t)ceil(others - 1e-9);
+}
+
 /* Fills the hops' weights; rates alone come from the exact ones. */
 static void set_weights(Builder *b)
 {
     RhQuotient *q = b->q;
     g_autofree int32_t *divisor = g_new0(int32_t, q->links->len + 1);
+    g_autofree RhFamily *family = rh_traffic_families(b->traffic);
+    g_autofree int32_t *next = b->fold->approximate_why ? movers_of(b, family) : NULL;
+    Movers movers = {family, next};
     for (uint32_t c = 0; c < q->classes->len; c++) {
         RhFlowClass *class = AT(q->classes, RhFlowClass, c);
         class->bytes_per_s = HUGE_VAL;
         for (int32_t h = 0; h < class->hops_count; h++) {
             RhBridgeHop *hop = AT(q->hops, RhBridgeHop, class->hops_first + h);
-            int32_t unit = unit_of(b, (int32_t)c), share = sharers(b, (int32_t)c, hop->link);
-            int32_t at = rh_map64_get(b->weights, weight_key(unit, hop->link));
-            hop->weight = at >= 0 ? (*AT(b->counts, int32_t, at) + share - 1) / share : 1;
+            int32_t flows = next ? merged_weight(b, &movers, (int32_t)c, hop->link)
+                                 : unit_flows(b, (int32_t)c, hop->link);
+            hop->weight = MAX(flows, 1);
             divisor[hop->link] = rh_common_divisor(hop->weight, divisor[hop->link]);
             class->bytes_per_s =
                 MIN(class->bytes_per_s,
@@ -447,8 +506,8 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     find_own_flows(&b);
     add_classes(&b);
     count_weights(&b);
-    set_weights(&b);
     add_meetings(&b);
+    set_weights(&b);
     g_array_unref(b.own);
     g_array_unref(b.counts);
     rh_map64_free(b.class_of);

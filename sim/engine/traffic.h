@@ -134,11 +134,18 @@ typedef struct {
     RhAloneTimes *alone;    /* borrowed; while schedules are made */
 } RhTraffic;
 
-/* Flows of one pattern over a link. */
+/* Flows over a link. */
 typedef struct {
-    int32_t pattern; /* 1 + index */
-    int32_t flows;
+    int32_t count; /* that they are of; others' are forgotten */
+    double flows;
 } RhCrossed;
+
+/* The same phases of one collective, in groups of other shapes: where all groups begin together their
+ * flows move at one time. */
+typedef struct {
+    int32_t first; /* pattern of the family */
+    double bytes;  /* of the largest flow, over those of the first's */
+} RhFamily;
 
 /* `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
  * not exist. */
@@ -193,6 +200,9 @@ static inline const RhTrafficLink *rh_traffic_link(const RhTraffic *t, const RhC
     return &g_array_index(t->links, RhTrafficLink, crossing->at);
 }
 
-/* Counts a pattern's flows into crossed[index of a link], which holds those of any pattern before;
- * zeroed at first. */
-void rh_traffic_count_crossed(const RhTraffic *t, int32_t pattern, RhCrossed *crossed);
+/* Per pattern. The caller frees. */
+RhFamily *rh_traffic_families(const RhTraffic *t);
+/* Adds the flows of a pattern's step, each as many as it has bytes (RhFamily), to what `count`, from 1 on,
+ * found in crossed[index of a link]; zeroed at first. */
+void rh_traffic_count_crossed(const RhTraffic *t, int32_t pattern, int32_t step, double bytes,
+                              int32_t count, RhCrossed *crossed);

@@ -274,21 +274,52 @@ bool rh_traffic_add_flows(RhTraffic *t, GError **error)
     return true;
 }
 
-void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, RhCrossed *crossed)
+void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, int32_t step, double bytes,
+                              int32_t count, RhCrossed *crossed)
 {
     const RhPattern *pattern = AT(t->patterns, RhPattern, index);
-    const RhTrafficFlow *flows = AT(t->flows, RhTrafficFlow, 0);
-    int32_t step = rh_pattern_step(pattern);
-    for (int32_t first = 0; first < pattern->flows_count; first += step)
-        for (int32_t k = 0; k < step; k++) {
-            double share;
-            const RhTrafficFlow *flow =
-                &flows[rh_traffic_flow_of_step(t, pattern, first / step, k, &share)];
-            const RhCrossing *route = rh_traffic_crossings(t, flow);
-            for (int32_t l = 0; l < flow->links_count; l++) {
-                RhCrossed *link = &crossed[route[l].at];
-                int32_t before = link->pattern == index + 1 ? link->flows : 0;
-                *link = (RhCrossed){index + 1, before + route[l].flows};
-            }
+    for (int32_t k = 0; k < rh_pattern_step(pattern); k++) {
+        double share;
+        const RhTrafficFlow *flow =
+            AT(t->flows, RhTrafficFlow, rh_traffic_flow_of_step(t, pattern, step, k, &share));
+        const RhCrossing *route = rh_traffic_crossings(t, flow);
+        for (int32_t l = 0; l < flow->links_count; l++) {
+            RhCrossed *link = &crossed[route[l].at];
+            double before = link->count == count ? link->flows : 0;
+            *link = (RhCrossed){count, before + route[l].flows * bytes};
         }
+    }
+}
+
+/* Of the kind's schedules those of as many phases, phase by phase: each pattern joins the first one's. */
+static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhFamily *family)
+{
+    const RhTrafficSchedule *first = NULL;
+    for (int32_t shape = 0; shape < t->groups[kind->group].shapes_count; shape++) {
+        const RhTrafficSchedule *own =
+            AT(t->schedules, RhTrafficSchedule, kind->schedules_first + shape);
+        first = first ? first : own->phases_count > 0 ? own : NULL;
+        if (!first || own == first || own->phases_count != first->phases_count)
+            continue;
+        for (int32_t i = 0; i < own->phases_count; i++) {
+            const RhTrafficPhase *to = AT(t->phases, RhTrafficPhase, first->phases_first + i);
+            const RhTrafficPhase *phase = AT(t->phases, RhTrafficPhase, own->phases_first + i);
+            if (to->pattern < 0 || phase->pattern < 0 || to->bytes <= 0 ||
+                family[phase->pattern].first != phase->pattern)
+                continue;
+            double ratio = phase->bytes * phase->repeat / (to->bytes * to->repeat);
+            family[phase->pattern] =
+                (RhFamily){family[to->pattern].first, ratio * family[to->pattern].bytes};
+        }
+    }
+}
+
+RhFamily *rh_traffic_families(const RhTraffic *t)
+{
+    RhFamily *family = g_new(RhFamily, t->patterns->len + 1);
+    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
+        family[i] = (RhFamily){i, 1};
+    for (uint32_t i = 0; i < t->kinds->len; i++)
+        join_families(t, AT(t->kinds, RhTrafficKind, i), family);
+    return family;
 }
