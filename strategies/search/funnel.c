@@ -5,9 +5,9 @@
 #include "strategies/search/account.h"
 #include "strategies/search/near.h"
 
-const RhLayout *rh_funnel_layout(const RhFunnel *f, int32_t i)
+RhLayout rh_funnel_layout(const RhFunnel *f, int32_t i)
 {
-    return &g_array_index(f->space, RhLayout, i);
+    return rh_kept_layout(f->space, i);
 }
 
 bool rh_funnel_by_memory(const RhFunnel *f)

@@ -4,6 +4,7 @@
 #include "sim/engine/apart.h"
 #include "strategies/search/foresight.h"
 #include "strategies/search/heap.h"
+#include "strategies/search/kept.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/room.h"
 
@@ -21,8 +22,7 @@ typedef struct {
     const RhCase *c;
     const RhPlanOptions *o;
     RhPlan *plan;
-    GArray *space;    /* RhLayout, of the space what fits or nearly does */
-    GArray *memories; /* RhTrainMemory, of each of them */
+    RhKept *space; /* of it what fits or nearly does */
     RhScreen *screen;
     RhApart *apart; /* where rehearsals run */
     RhRoom room;
@@ -40,7 +40,7 @@ typedef struct {
 
 /* --- funnel.c --- */
 
-const RhLayout *rh_funnel_layout(const RhFunnel *f, int32_t i);
+RhLayout rh_funnel_layout(const RhFunnel *f, int32_t i);
 bool rh_funnel_by_memory(const RhFunnel *f);
 bool rh_funnel_by_energy(const RhFunnel *f);
 /* Nothing more is begun: time is up, or something failed. Noted in the plan. */

@@ -22,14 +22,17 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
         rh_foresee(f->foreseen, &r->layout, rh_funnel_worth_of(f, r), f->o->variants);
     }
     double worth = rh_funnel_worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
-    rh_foresee(f->foreseen, rh_funnel_layout(f, c->layout), worth, f->o->variants);
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    rh_foresee(f->foreseen, &l, worth, f->o->variants);
     f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
 }
 
 bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
 {
-    return !f->o->variants &&
-           c->key >= rh_foreseen_kind_worth(f->foreseen, rh_funnel_layout(f, c->layout));
+    if (f->o->variants || f->foreseen->len == 0)
+        return false;
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    return c->key >= rh_foreseen_kind_worth(f->foreseen, &l);
 }
 
 void rh_funnel_leave_batch(RhFunnel *f)
@@ -57,21 +60,21 @@ static bool is_lost(RhFunnel *f, const GError *error, double bound_s)
 static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
 {
     for (guint i = 0; i < f->batch->len; i++) {
-        const RhLayout *l = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
+        RhLayout l = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
         if (!runs[i] && rh_funnel_out_of_time(f))
             continue; /* cut short: not rehearsed */
         if (!runs[i] && is_lost(f, errors[i], g_array_index(f->bounds, double, i)))
             continue;
         f->plan->rehearsed_count++;
         if (!runs[i]) {
-            g_autofree char *text = rh_layout_format(l);
+            g_autofree char *text = rh_layout_format(&l);
             if (!f->failed)
                 g_propagate_prefixed_error(&f->failed, g_error_copy(errors[i]), "%s: ", text);
             continue;
         }
-        RhRehearsal *r = rh_account_new(f->c, l);
+        RhRehearsal *r = rh_account_new(f->c, &l);
         rh_account_run(f->c, r, runs[i]);
-        r->bound_closed_s = rh_screen_bound_s(f->screen, l) * rh_straggler_factor(f->c);
+        r->bound_closed_s = rh_screen_bound_s(f->screen, &l) * rh_straggler_factor(f->c);
         r->bound_segment_s = g_array_index(f->bounds, double, i) * rh_straggler_factor(f->c);
         if (f->o->seen)
             f->o->seen(r, f->o->user);
@@ -104,7 +107,7 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
     g_autofree GError **errors = g_new0(GError *, n);
     g_autofree RhLayout *layouts = g_new(RhLayout, n);
     for (guint i = 0; i < n; i++)
-        layouts[i] = *rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
+        layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
     RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
     rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, report_item, f);
     account_batch(f, runs, errors);

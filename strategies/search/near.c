@@ -65,20 +65,21 @@ static double worth_s(const RhPlan *plan)
                                      : ((const RhRehearsal *)plan->entries->pdata[0])->step_time_s;
 }
 
-void rh_near_misses(const RhCase *c, RhScreen *screen, const GArray *space, const GArray *memories,
-                    double most_bytes, RhPlan *plan)
+void rh_near_misses(const RhCase *c, RhScreen *screen, const RhKept *space, double most_bytes,
+                    RhPlan *plan)
 {
-    for (guint i = 0; i < memories->len; i++) {
-        const RhTrainMemory *memory = &g_array_index(memories, RhTrainMemory, i);
-        const RhLayout *layout = &g_array_index(space, RhLayout, i);
-        if (memory->peak_bytes <= most_bytes ||
-            memory->peak_bytes > (1 + RH_NEAR_FRAC) * most_bytes)
+    for (int32_t i = 0; i < rh_kept_count(space); i++) {
+        double peak_bytes = rh_kept_peak_bytes(space, i);
+        if (peak_bytes <= most_bytes || peak_bytes > (1 + RH_NEAR_FRAC) * most_bytes)
             continue;
-        if (rh_screen_work_s(screen, layout) * rh_straggler_factor(c) >= worth_s(plan))
+        RhLayout layout = rh_kept_layout(space, i);
+        if (rh_screen_work_s(screen, &layout) * rh_straggler_factor(c) >= worth_s(plan))
             continue;
-        double bound_s = rh_screen_bound_s(screen, layout) * rh_straggler_factor(c);
-        if (bound_s < worth_s(plan))
-            add(plan->near_misses, layout, memory, bound_s);
+        double bound_s = rh_screen_bound_s(screen, &layout) * rh_straggler_factor(c);
+        if (bound_s < worth_s(plan)) {
+            RhTrainMemory memory = rh_screen_memory(screen, &layout);
+            add(plan->near_misses, &layout, &memory, bound_s);
+        }
     }
     for (guint k = 0; k < plan->near_misses->len; k++) {
         RhNearMiss *miss = plan->near_misses->pdata[k];

@@ -1,5 +1,6 @@
 #pragma once
 /* Layouts that resemble one another, and layouts that all but fit. Private to this folder. */
+#include "strategies/search/kept.h"
 #include "strategies/search/plan.h"
 
 /* Two layouts are of one kind when nothing but rank order and the number of model chunks (with its
@@ -10,8 +11,7 @@ bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b);
 #define RH_NEAR_FRAC 0.05
 
 /* The up to three quickest (by their bound) near misses that would beat the best entry, one of each
- * tp, pp and dp, into plan->near_misses. `space` holds RhLayout, `memories` RhTrainMemory of as
- * many. */
-void rh_near_misses(const RhCase *c, RhScreen *screen, const GArray *space, const GArray *memories,
-                    double most_bytes, RhPlan *plan);
+ * tp, pp and dp, into plan->near_misses. */
+void rh_near_misses(const RhCase *c, RhScreen *screen, const RhKept *space, double most_bytes,
+                    RhPlan *plan);
 void rh_near_miss_free(void *miss);

@@ -25,12 +25,11 @@
 /* --- stages --- */
 
 /* Into the race of what keeps within the room, or of what only fits. */
-static void enter(RhFunnel *f, int32_t i)
+static void enter(RhFunnel *f, const RhLayout *l, double peak)
 {
-    double peak = g_array_index(f->memories, RhTrainMemory, i).peak_bytes;
+    int32_t i = rh_kept_count(f->space) - 1;
     RhRace *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
-    double key =
-        rh_funnel_by_memory(f) ? peak : rh_screen_work_s(f->screen, rh_funnel_layout(f, i));
+    double key = rh_funnel_by_memory(f) ? peak : rh_screen_work_s(f->screen, l);
     f->plan->fit_count++;
     f->plan->screened_count++;
     f->plan->roomy_count += race == &f->main;
@@ -53,10 +52,9 @@ static bool screen_one(const RhLayout *asked, void *user)
     if (f->plan->legal_count++ % 64 == 0)
         rh_funnel_report(f, "fit", f->plan->fit_count, f->plan->legal_count);
     if (rh_screen_memory_within(f->screen, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
-        g_array_append_vals(f->space, l, 1);
-        g_array_append_val(f->memories, m);
+        rh_kept_add(f->space, l, m.peak_bytes);
         if (m.peak_bytes <= f->room.most_bytes)
-            enter(f, (int32_t)f->space->len - 1);
+            enter(f, l, m.peak_bytes);
     }
     return !rh_funnel_out_of_time(f);
 }
@@ -77,7 +75,8 @@ static void screen_all(RhFunnel *f)
 /* A candidate known by its bounds alone, after all others. */
 static void keep_quick(RhFunnel *f, const RhCandidate *c)
 {
-    RhRehearsal *r = rh_account_new(f->c, rh_funnel_layout(f, c->layout));
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    RhRehearsal *r = rh_account_new(f->c, &l);
     double segment_s = rh_screen_segment_s(f->screen, &r->layout);
     r->bound_closed_s = rh_screen_bound_s(f->screen, &r->layout) * rh_straggler_factor(f->c);
     r->bound_segment_s = segment_s * rh_straggler_factor(f->c);
@@ -101,34 +100,35 @@ static void refine(RhFunnel *f, RhCandidate c)
                                                           [RH_KEY_SEGMENT] = rh_screen_segment_s};
     c.kind++;
     f->plan->segments_count += c.kind == RH_KEY_SEGMENT;
-    c.key = fmax(c.key, bound_s[c.kind](f->screen, rh_funnel_layout(f, c.layout)));
+    RhLayout l = rh_funnel_layout(f, c.layout);
+    c.key = fmax(c.key, bound_s[c.kind](f->screen, &l));
     rh_heap_push(f->race->heap, c);
 }
 
 /* Can the candidate do no better than the entry of its kind? */
 static bool beaten_by_kind(const RhFunnel *f, const RhCandidate *c)
 {
-    int32_t same =
-        f->o->exhaustive ? -1 : rh_funnel_entry_of_kind(f, rh_funnel_layout(f, c->layout));
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    int32_t same = f->o->exhaustive ? -1 : rh_funnel_entry_of_kind(f, &l);
     return same >= 0 && c->key >= rh_funnel_worth_of(f, f->race->entries->pdata[same]);
 }
 
 static void take(RhFunnel *f, RhCandidate c)
 {
-    const RhLayout *l = rh_funnel_layout(f, c.layout);
+    RhLayout l = rh_funnel_layout(f, c.layout);
     if (c.kind >= RH_KEY_CLOSED && beaten_by_kind(f, &c))
         return;
     if (c.kind >= RH_KEY_CLOSED && rh_funnel_waits(f, &c)) {
         g_array_append_val(f->waiting, c);
     } else if (c.kind != RH_KEY_SEGMENT) {
         refine(f, c);
-    } else if (f->o->quick && rh_screen_tasks(f->screen, l) > QUICK_TASKS_MAX) {
+    } else if (f->o->quick && rh_screen_tasks(f->screen, &l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
-    } else if (rh_screen_tasks(f->screen, l) > SEARCH_TASKS_MAX) {
+    } else if (rh_screen_tasks(f->screen, &l) > SEARCH_TASKS_MAX) {
         leave_out(f, &c);
     } else {
         rh_funnel_join_batch(f, &c,
-                             rh_funnel_by_memory(f) ? rh_screen_segment_s(f->screen, l) : c.key);
+                             rh_funnel_by_memory(f) ? rh_screen_segment_s(f->screen, &l) : c.key);
     }
 }
 
@@ -159,7 +159,8 @@ static void fill_with_bounds(RhFunnel *f)
     while ((int32_t)f->race->entries->len < f->race->top && f->race->heap->len > 0 &&
            !rh_funnel_out_of_time(f)) {
         RhCandidate c = rh_heap_pop(f->race->heap);
-        if (rh_funnel_entry_of_kind(f, rh_funnel_layout(f, c.layout)) >= 0)
+        RhLayout l = rh_funnel_layout(f, c.layout);
+        if (rh_funnel_entry_of_kind(f, &l) >= 0)
             continue;
         if (c.kind == RH_KEY_SEGMENT)
             keep_quick(f, &c);
@@ -227,8 +228,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     screen->deadline = deadline;
     g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
                                             screen->alone, screen->folded, (void *)(uintptr_t)c);
-    g_autoptr(GArray) space = g_array_new(FALSE, FALSE, sizeof(RhLayout));
-    g_autoptr(GArray) memories = g_array_new(FALSE, FALSE, sizeof(RhTrainMemory));
+    g_autoptr(RhKept) space = rh_kept_new();
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) fuller_heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GPtrArray) fuller = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
@@ -242,7 +242,6 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         .o = &o,
         .plan = plan,
         .space = space,
-        .memories = memories,
         .screen = screen,
         .apart = apart,
         .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
@@ -271,7 +270,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         return NULL;
     }
     if (plan->entries->len > 0 && !rh_funnel_by_memory(&f) && !plan->timed_out && !o.best_alone)
-        rh_near_misses(c, screen, space, memories, f.room.most_bytes, plan);
+        rh_near_misses(c, screen, space, f.room.most_bytes, plan);
     if (plan->fit_count == 0 && !plan->timed_out && !o.best_alone)
         rh_advice_smallest_change(c, &o, deadline, plan);
     plan->ranked_bytes = f.room.ranked_bytes;
