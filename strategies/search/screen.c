@@ -149,7 +149,6 @@ static void spans_free(void *data)
     RhSpans *s = data;
     rh_prices_free(s->prices);
     g_free(s->pair_s);
-    g_free(s);
 }
 
 static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout, int32_t id)
@@ -159,15 +158,15 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout, int32_t i
     s->layout = *layout;
     s->pieces = rh_pieces_sized_new(c, layout);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
-    s->rooms = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_rooms_free);
+    s->rooms = g_hash_table_new(g_direct_hash, g_direct_equal);
     return s;
 }
 
 static void add_tables(RhShardCost *s)
 {
-    s->chunk_times = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
+    s->chunk_times = g_hash_table_new(rh_pair_hash, rh_pair_equal);
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, times_free);
-    s->spans = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, spans_free);
+    s->spans = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, NULL, spans_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
 }
 
@@ -344,12 +343,13 @@ static const RhChunkTimes *chunk_times(RhScreen *screen, RhShardCost *shard, con
         const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
         const RhChunkItems *items =
             &g_array_index(screen->contents, RhChunkItems, split->content[g]);
-        found = g_new(RhChunkTimes, 1);
+        found = rh_arena_take(screen->tables, sizeof *found);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             found->of[pass] = chunk_time(times, items, screen->c->model, pass);
             note_least(found, shard, split, g, pass);
         }
-        g_hash_table_insert(shard->chunk_times, g_memdup2(key, sizeof key), found);
+        g_hash_table_insert(shard->chunk_times, rh_arena_copy(screen->tables, key, sizeof key),
+                            found);
     }
     return found;
 }
@@ -378,11 +378,11 @@ static double *pairs_new(RhScreen *screen, RhShardCost *shard, const RhSplit *sp
 }
 
 /* Without seconds, as many as there are chunks and stages. */
-static RhSpans *spans_blank(size_t chunks, size_t stages)
+static RhSpans *spans_blank(RhArena *arena, size_t chunks, size_t stages)
 {
     size_t count = 2 * (chunks + 1) + 2 * stages;
-    RhSpans *s =
-        g_malloc0(sizeof *s + count * sizeof *s->numbers + chunks * sizeof(const RhChunkTimes *));
+    RhSpans *s = rh_arena_take(arena, sizeof *s + count * sizeof *s->numbers +
+                                          chunks * sizeof(const RhChunkTimes *));
     s->fill_s = s->numbers;
     s->drain_s = s->fill_s + chunks + 1;
     s->work_s = s->drain_s + chunks + 1;
@@ -395,7 +395,7 @@ static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *s
                           const RhNet *net)
 {
     int32_t pp = (int32_t)net->skeleton->roles->len;
-    RhSpans *s = spans_blank((size_t)split->chunks, (size_t)pp);
+    RhSpans *s = spans_blank(screen->tables, (size_t)split->chunks, (size_t)pp);
     for (int32_t g = 0; g < split->chunks; g++) {
         int32_t stage = rh_pipeline_stage(rh_pipeline_of(&shard->layout), pp, g);
         s->chunk[g] = chunk_times(screen, shard, split, net, stage, g);
@@ -422,7 +422,7 @@ RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *sp
         add_tables(shard);
     RhSpans *found = g_hash_table_lookup(shard->spans, key);
     if (!found)
-        g_hash_table_insert(shard->spans, g_memdup2(key, sizeof key),
+        g_hash_table_insert(shard->spans, rh_arena_copy(screen->tables, key, sizeof key),
                             found = spans_new(screen, shard, split, net));
     screen->spans_last.shard = shard;
     memcpy(screen->spans_last.key, key, sizeof key);
@@ -496,7 +496,7 @@ RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
     RhTables t = {
         .shard = shard_of(s, l, &key), .shape = shape_of(s, l, &key), .net = net_of(s, l, &key)};
     t.spans = rh_screen_spans(s, t.shard, split_of(s, l, &key), t.net);
-    t.prices = rh_screen_prices(t.spans, t.shape);
+    t.prices = rh_screen_prices(s, t.spans, t.shape);
     return t;
 }
 
@@ -532,6 +532,8 @@ RhScreen *rh_screen_new(const RhCase *c)
 {
     RhScreen *s = g_new0(RhScreen, 1);
     s->c = c;
+    s->tables = rh_arena_new();
+    s->rooms = rh_arena_new();
     s->held_frac =
         CLAMP((double)c->platform->collective_sms / c->platform->device->sms_count, 0.0, 0.9);
     memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
@@ -572,6 +574,8 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->algorithms);
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->messages);
+    rh_arena_free(s->tables);
+    rh_arena_free(s->rooms);
     rh_alone_times_free(s->alone);
     rh_folded_table_free(s->folded);
     g_free(s);

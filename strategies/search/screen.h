@@ -12,6 +12,7 @@
  * Private to this folder. */
 #include <math.h>
 
+#include "base/arena.h"
 #include "sim/collective/alone.h"
 #include "sim/engine/folded.h"
 #include "strategies/search/plan.h"
@@ -68,12 +69,12 @@ typedef struct {
     RhLayout layout;  /* one with this shard: pieces and items refer to it */
     /* Made with the first spans: most shards have none. */
     GHashTable *times;       /* placement -> RhItemTimes*, owned */
-    GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, owned */
-    GHashTable *spans;       /* (split, placement) -> RhSpans*, owned */
+    GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, the screen's */
+    GHashTable *spans;       /* (split, placement) -> RhSpans*, the screen's */
     GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
     /* Of every shard. */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
-    GHashTable *rooms;       /* RhSplit* -> RhRooms*, owned */
+    GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
 } RhShardCost;
 
 /* In flight when a stage is fullest. */
@@ -93,7 +94,7 @@ typedef struct RhStagePeaks {
 typedef struct {
     const RhChunkMemory **chunks; /* per model chunk; the shard's */
     RhStageHeld *held;            /* per stage */
-    RhStagePeaks *peaks;          /* the latest made first; owned */
+    RhStagePeaks *peaks;          /* the latest made first */
 } RhRooms;
 
 typedef struct {
@@ -119,7 +120,7 @@ typedef struct {
     /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
     double *work_s, *kernels_s; /* per stage: lane time, kernels of one micro-batch, all chunks */
-    double *pair_s;             /* as RhShape.pairs; NULL: no pairs */
+    double *pair_s;             /* as RhShape.pairs, owned; NULL: no pairs */
     double forward_all_s;       /* every chunk once */
     struct RhPrices *prices;    /* the latest made first; owned */
     double numbers[];           /* what the pointers above point to, and chunk's behind these */
@@ -267,8 +268,10 @@ struct RhScreen {
     GPtrArray *lists;         /* GArray* of int16_t: layers of chunks that were named; owned */
     GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
     GArray *contents;         /* RhChunkItems: a chunk of each */
-    double rooms_bytes;       /* of all rooms that are kept */
-    int64_t flows_steps;      /* of all scripts that are kept */
+    RhArena *tables;     /* spans, their prices and chunk times: there for as long as this is */
+    RhArena *rooms;      /* of all shards */
+    double rooms_bytes;  /* of all rooms that are kept */
+    int64_t flows_steps; /* of all scripts that are kept */
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
@@ -312,7 +315,7 @@ const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);
 const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
 RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
-RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape);
+RhPrices *rh_screen_prices(RhScreen *screen, RhSpans *spans, const RhShape *shape);
 /* The longest path at these prices, where messages take `message_s` and slots that send for a chunk's
  * sums lose `last_frac` to them; NULL: none is known. */
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
@@ -367,8 +370,6 @@ void rh_net_free(void *net);
 void rh_placement_free(void *placement);
 /* screen_prices.c */
 void rh_prices_free(RhPrices *prices); /* all of a span */
-/* screen_rooms.c */
-void rh_rooms_free(void *rooms);
 /* screen_flows.c */
 void rh_flows_fill(RhScreen *screen, RhFlowSet *set, const RhLayout *layout);
 void rh_flows_forget(RhFlowSet *set);

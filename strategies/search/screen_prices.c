@@ -60,20 +60,18 @@ const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrice
 
 void rh_prices_free(RhPrices *p)
 {
-    for (RhPrices *next; p; p = next) {
-        next = p->next;
+    for (; p; p = p->next) {
         if (p->paths)
             g_ptr_array_unref(p->paths);
         if (p->longest)
             g_array_unref(p->longest);
-        g_free(p);
     }
 }
 
-static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
+static RhPrices *prices_new(RhArena *arena, const RhSpans *spans, const RhShape *shape)
 {
     size_t stages = (size_t)shape->p;
-    RhPrices *prices = g_malloc(sizeof *prices + 3 * stages * sizeof *prices->numbers);
+    RhPrices *prices = rh_arena_take(arena, sizeof *prices + 3 * stages * sizeof *prices->numbers);
     *prices = (RhPrices){.shape = shape,
                          .before_last_s = prices->numbers,
                          .behind_back_s = prices->numbers + stages,
@@ -86,13 +84,13 @@ static RhPrices *prices_new(const RhSpans *spans, const RhShape *shape)
     return prices;
 }
 
-RhPrices *rh_screen_prices(RhSpans *spans, const RhShape *shape)
+RhPrices *rh_screen_prices(RhScreen *screen, RhSpans *spans, const RhShape *shape)
 {
     RhPrices *prices = spans->prices;
     while (prices && prices->shape != shape)
         prices = prices->next;
     if (!prices) {
-        prices = prices_new(spans, shape);
+        prices = prices_new(screen->tables, spans, shape);
         prices->next = spans->prices;
         spans->prices = prices;
     }

@@ -1,18 +1,6 @@
 /* Memory of layouts from tables: of chunks by what they are made of, of stages by shard and split. */
 #include "strategies/search/screen.h"
 
-void rh_rooms_free(void *data)
-{
-    RhRooms *r = data;
-    for (RhStagePeaks *peaks = r->peaks, *next; peaks; peaks = next) {
-        next = peaks->next;
-        g_free(peaks);
-    }
-    g_free(r->held);
-    g_free(r->chunks);
-    g_free(r);
-}
-
 static const RhChunkMemory *chunk_memory(const RhScreen *s, RhShardCost *shard, int32_t content,
                                          const RhLayout *l)
 {
@@ -36,32 +24,34 @@ static void forget_rooms(RhScreen *s)
     g_hash_table_iter_init(&shards, s->shards.table);
     while (g_hash_table_iter_next(&shards, NULL, &shard))
         g_hash_table_remove_all(((RhShardCost *)shard)->rooms);
+    rh_arena_clear(s->rooms);
     s->rooms_bytes = 0;
 }
 
 static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split, const RhLayout *l)
 {
-    RhRooms *rooms = g_new0(RhRooms, 1);
     if (s->rooms_bytes > ROOMS_BYTES_MAX)
         forget_rooms(s);
+    RhRooms *rooms = rh_arena_take(s->rooms, sizeof *rooms);
     s->rooms_bytes += (double)l->pp * sizeof *rooms->held;
     s->rooms_bytes += (double)split->chunks * sizeof *rooms->chunks;
-    rooms->chunks = g_new(const RhChunkMemory *, split->chunks);
+    rooms->chunks = rh_arena_take(s->rooms, (gsize)split->chunks * sizeof *rooms->chunks);
     for (int32_t g = 0; g < split->chunks; g++)
         rooms->chunks[g] = chunk_memory(s, shard, split->content[g], l);
-    rooms->held = rh_stage_held_new(rooms->chunks, l);
+    rooms->held = rh_arena_take(s->rooms, (gsize)l->pp * sizeof *rooms->held);
+    rh_stage_held(rooms->chunks, l, rooms->held);
     g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, rooms);
     return rooms;
 }
 
 /* Per stage, of which some may be known. */
-static RhStagePeak *peaks_of(RhRooms *rooms, const RhShape *shape)
+static RhStagePeak *peaks_of(RhScreen *s, RhRooms *rooms, const RhShape *shape)
 {
     RhStagePeaks *peaks = rooms->peaks;
     while (peaks && peaks->shape != shape)
         peaks = peaks->next;
     if (!peaks) {
-        peaks = g_malloc0(sizeof *peaks + (gsize)shape->p * sizeof *peaks->of_stage);
+        peaks = rh_arena_take(s->rooms, sizeof *peaks + (gsize)shape->p * sizeof *peaks->of_stage);
         peaks->shape = shape;
         peaks->next = rooms->peaks;
         rooms->peaks = peaks;
@@ -100,7 +90,7 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
     if (isfinite(most_bytes) && !holds_within(pieces, rooms->held, l, most_bytes))
         return false;
     const RhShape *shape = rh_screen_shape(s, l);
-    RhStagePeak *peaks = peaks_of(rooms, shape);
+    RhStagePeak *peaks = peaks_of(s, rooms, shape);
     g_autofree double *host = l->offload > 0 ? g_new(double, l->pp) : NULL;
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (!peaks[stage].known)

@@ -93,9 +93,8 @@ const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout
     return each;
 }
 
-RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *l)
+void rh_stage_held(const RhChunkMemory *const *chunks, const RhLayout *l, RhStageHeld *all)
 {
-    RhStageHeld *all = g_new0(RhStageHeld, l->pp);
     for (int32_t stage = 0; stage < l->pp; stage++)
         for (int32_t c = 0; c < l->vpp; c++) {
             int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c);
@@ -109,6 +108,12 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayou
             all[stage].largest_away_bytes =
                 fmax(all[stage].largest_away_bytes, chunk->largest_away_bytes);
         }
+}
+
+RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *l)
+{
+    RhStageHeld *all = g_new0(RhStageHeld, l->pp);
+    rh_stage_held(chunks, l, all);
     return all;
 }
 

@@ -55,7 +55,8 @@ typedef struct {
 } RhStageHeld;
 /* Where each of them is; caller frees. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);
-/* Per stage, of chunks wherever they are; caller frees. */
+/* Per stage, of chunks wherever they are: into `out`, which is all 0; or caller frees. */
+void rh_stage_held(const RhChunkMemory *const *chunks, const RhLayout *layout, RhStageHeld *out);
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *layout);
 /* In flight when the stage is fullest; `chunks` per model chunk. */
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
