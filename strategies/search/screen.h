@@ -94,6 +94,7 @@ typedef struct RhStagePeaks {
 typedef struct {
     const RhChunkMemory **chunks; /* per model chunk; the shard's */
     RhStageHeld *held;            /* per stage */
+    bool *as_before;              /* per stage: it holds what the one before does */
     RhStagePeaks *peaks;          /* the latest made first */
 } RhRooms;
 

@@ -1,6 +1,8 @@
 /* Memory of layouts from tables: of chunks by what they are made of, of stages by shard and split. */
 #include "strategies/search/screen.h"
 
+#include <string.h>
+
 static const RhChunkMemory *chunk_memory(const RhScreen *s, RhShardCost *shard, int32_t content,
                                          const RhLayout *l)
 {
@@ -40,6 +42,10 @@ static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
         rooms->chunks[g] = chunk_memory(s, shard, split->content[g], l);
     rooms->held = rh_arena_take(s->rooms, (gsize)l->pp * sizeof *rooms->held);
     rh_stage_held(rooms->chunks, l, rooms->held);
+    rooms->as_before = rh_arena_take(s->rooms, (gsize)l->pp * sizeof *rooms->as_before);
+    for (int32_t stage = 1; stage < l->pp; stage++)
+        rooms->as_before[stage] =
+            memcmp(&rooms->held[stage], &rooms->held[stage - 1], sizeof *rooms->held) == 0;
     g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, rooms);
     return rooms;
 }
@@ -62,18 +68,24 @@ static RhStagePeak *peaks_of(RhScreen *s, RhRooms *rooms, const RhShape *shape)
 /* What a stage's device has, over what the first one has. */
 static double room_of(const RhCase *c, const RhLayout *l, int32_t stage)
 {
+    if (rh_platform_devices_count(c->platform) == 1)
+        return 1;
     return rh_train_stage_capacity(c, l, stage) / rh_train_memory_capacity(c);
 }
 
 /* Does no stage need more from step to step alone? */
-static bool holds_within(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l,
+static bool holds_within(const RhPieces *pieces, const RhRooms *rooms, const RhLayout *l,
                          double most_bytes)
 {
     static const RhInFlight none;
-    for (int32_t stage = 0; stage < l->pp; stage++)
-        if (rh_train_memory_of_stage(pieces, held, &none, l, stage).peak_bytes >
-            most_bytes * room_of(pieces->c, l, stage))
+    double needed_bytes = 0;
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        if (!rooms->as_before[stage])
+            needed_bytes =
+                rh_train_memory_of_stage(pieces, rooms->held, &none, l, stage).peak_bytes;
+        if (needed_bytes > most_bytes * room_of(pieces->c, l, stage))
             return false;
+    }
     return true;
 }
 
@@ -87,16 +99,18 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
     RhRooms *rooms = g_hash_table_lookup(shard->rooms, split);
     if (!rooms)
         rooms = rooms_new(s, shard, split, l);
-    if (isfinite(most_bytes) && !holds_within(pieces, rooms->held, l, most_bytes))
+    if (isfinite(most_bytes) && !holds_within(pieces, rooms, l, most_bytes))
         return false;
     const RhShape *shape = rh_screen_shape(s, l);
     RhStagePeak *peaks = peaks_of(s, rooms, shape);
     g_autofree double *host = l->offload > 0 ? g_new(double, l->pp) : NULL;
+    RhStageMemory fixed = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (!peaks[stage].known)
             peaks[stage] = (RhStagePeak){rh_stage_peak(pieces, rooms->chunks, shape, stage), true};
-        RhTrainMemory m =
-            rh_train_memory_of_stage(pieces, rooms->held, &peaks[stage].in_flight, l, stage);
+        if (!rooms->as_before[stage])
+            fixed = rh_stage_memory_of(pieces, &rooms->held[stage], l);
+        RhTrainMemory m = rh_stage_memory_with(&fixed, &peaks[stage].in_flight, stage);
         double room = room_of(pieces->c, l, stage);
         if (m.peak_bytes > most_bytes * room)
             return false;

@@ -242,8 +242,7 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
     return 2 * held->message_bytes + RH_WEIGHT_BYTES * items + 2 * held->largest_away_bytes;
 }
 
-static RhStageMemory stage_memory(const RhPieces *pieces, const RhStageHeld *held,
-                                  const RhLayout *l)
+RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l)
 {
     RhStageMemory m = {.params = held->states.params};
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
@@ -268,16 +267,15 @@ RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, l);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, l);
-    return stage_memory(pieces, &held[stage], l);
+    return rh_stage_memory_of(pieces, &held[stage], l);
 }
 
-RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
-                                       const RhInFlight *peak, const RhLayout *l, int32_t stage)
+RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight *peak,
+                                   int32_t stage)
 {
-    RhStageMemory fixed = stage_memory(pieces, &held[stage], l);
     RhTrainMemory m = {.stage = stage};
     for (int use = 0; use < RH_MEMORY_LAST; use++)
-        m.at_peak_bytes[use] = fixed.fixed_bytes[use];
+        m.at_peak_bytes[use] = fixed->fixed_bytes[use];
     m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peak->activations;
     m.at_peak_bytes[RH_MEMORY_LOGITS] += peak->logits;
     m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
@@ -286,6 +284,13 @@ RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld
     m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes;
     m.tier_peak_bytes[RH_MEMORY_TIER_HOST] = peak->host;
     return m;
+}
+
+RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
+                                       const RhInFlight *peak, const RhLayout *l, int32_t stage)
+{
+    RhStageMemory fixed = rh_stage_memory_of(pieces, &held[stage], l);
+    return rh_stage_memory_with(&fixed, peak, stage);
 }
 
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)

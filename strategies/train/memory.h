@@ -61,6 +61,17 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayou
 /* In flight when the stage is fullest; `chunks` per model chunk. */
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
                          const RhShape *shape, int32_t stage);
+/* What a stage holds from step to step. */
+typedef struct {
+    RhHeld params; /* of this rank */
+    double fixed_bytes[RH_MEMORY_LAST];
+} RhStageMemory;
+RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *layout, int32_t stage);
+RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held,
+                                 const RhLayout *layout);
+/* With what is in flight when it is fullest. */
+RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight *peak,
+                                   int32_t stage);
 /* One stage; `peak` is its rh_stage_peak. */
 RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
                                        const RhInFlight *peak, const RhLayout *layout,
@@ -70,10 +81,3 @@ RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld
 double rh_train_host_bytes(const RhCase *c, const RhLayout *layout, const double *stage_bytes);
 /* Has a host as many? True where nobody said how many it has. */
 bool rh_train_host_holds(const RhCase *c, double host_bytes);
-
-/* What a stage holds from step to step. */
-typedef struct {
-    RhHeld params; /* of this rank */
-    double fixed_bytes[RH_MEMORY_LAST];
-} RhStageMemory;
-RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *layout, int32_t stage);
