@@ -97,7 +97,7 @@ static void one_by_one_is_a_pass(void)
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     RhOutcome o = rh_outcome(r, NULL);
-    RhSpread times = o.metrics[RH_METRIC_E2E];
+    RhServedSpread times = o.metrics[RH_METRIC_E2E];
     CU_ASSERT_TRUE(o.once && o.completed_count == 200 && o.tokens_out == 0);
     CU_ASSERT_TRUE(isnan(o.cost_usd_per_token) && o.cost_usd_per_request > 0);
     CU_ASSERT_TRUE(isnan(o.energy_j_per_token) && o.energy_j_per_request > 0);
