@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "report/families.h"
 #include "report/json_common.h"
 #include "strategies/launch/launch.h"
 
@@ -61,6 +62,43 @@ static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
     put_by_framework(w, "launch_refused", refusals);
 }
 
+/* null: not looked for. */
+static void put_variants(RhJsonWriter *w, const RhPlan *plan, guint i)
+{
+    if (i >= plan->variants->len) {
+        rh_json_put_null(w, "variants");
+        return;
+    }
+    const RhPlanVariants *v = &g_array_index(plan->variants, RhPlanVariants, i);
+    rh_json_begin_object(w, "variants");
+    rh_json_put_int(w, "count", v->count);
+    rh_json_put_number(w, "more_frac", v->more_frac);
+    rh_json_end_object(w);
+}
+
+/* The best of every way to cut the model. */
+static void put_families(RhJsonWriter *w, const RhPlan *plan)
+{
+    g_autoptr(GArray) families = rh_report_families(plan);
+    rh_json_begin_array(w, "families");
+    for (guint i = 0; i < families->len; i++) {
+        const RhFamilyBest *best = &g_array_index(families, RhFamilyBest, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "family", rh_layout_family(&best->r->layout));
+        if (best->rank > 0)
+            rh_json_put_int(w, "rank", best->rank);
+        else
+            rh_json_put_null(w, "rank");
+        rh_put_layout(w, "layout", &best->r->layout);
+        rh_json_put_number(w, "step_time_s", best->r->step_time_s);
+        rh_json_put_number(w, "mfu_frac", best->r->mfu_frac);
+        rh_json_put_number(w, "memory_peak_bytes", best->r->memory.peak_bytes);
+        rh_json_put_bool(w, "tie", best->tie);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)
 {
     rh_json_begin_array(w, "plans");
@@ -69,6 +107,7 @@ static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan
         rh_json_begin_object(w, NULL);
         rh_json_put_int(w, "rank", i + 1);
         rh_json_put_string(w, "family", rh_layout_family(&r->layout));
+        put_variants(w, plan, i);
         rh_put_rehearsal(w, r);
         put_launch(w, q->c, &r->layout);
         rh_json_end_object(w);
@@ -164,6 +203,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_put_known(w, "states_bytes", plan->states_bytes);
     rh_json_put_number(w, "memory_ranked_bytes", plan->ranked_bytes);
     put_entries(w, q, plan);
+    put_families(w, plan);
     put_others(w, plan);
     put_fuller(w, q, plan);
     put_near_misses(w, plan);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "report/families.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
@@ -73,11 +74,11 @@ static const char *head_of(const Column *column)
 }
 
 /* "-" (it has no meaning there) differs from nothing. */
-static bool knob_varies(const RhPlan *plan, const RhKnob *knob)
+static bool knob_varies(const GPtrArray *rows, const RhKnob *knob)
 {
     g_autofree char *first = NULL;
-    for (guint i = 0; i < plan->entries->len; i++) {
-        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+    for (guint i = 0; i < rows->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(rows, i);
         g_autofree char *cell = rh_knob_cell(knob, &r->layout);
         if (strcmp(cell, "-") == 0)
             continue;
@@ -89,13 +90,13 @@ static bool knob_varies(const RhPlan *plan, const RhKnob *knob)
     return false;
 }
 
-static GArray *shown_columns(const RhPlan *plan, bool waits_known)
+static GArray *shown_columns(const GPtrArray *rows, bool waits_known)
 {
     GArray *shown = g_array_new(FALSE, FALSE, sizeof(Column));
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         Column column = {.knob = knob};
         if (knob->column == RH_COLUMN_ALWAYS ||
-            (knob->column == RH_COLUMN_VARIES && knob_varies(plan, knob)))
+            (knob->column == RH_COLUMN_VARIES && knob_varies(rows, knob)))
             g_array_append_val(shown, column);
     }
     for (size_t i = 0; i < G_N_ELEMENTS(figures); i++) {
@@ -168,12 +169,15 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
         g_string_append_printf(out, "   a row is the best of its kind: %s are varied within\n",
                                varied);
     }
+    if (plan->families->len > 0)
+        g_string_append(out, "   -: slower, the best of another way to cut the model\n");
 }
 
 static void append_table(GString *out, const RhPlan *plan)
 {
     bool waits_known = count_rehearsed(plan) > 0;
-    g_autoptr(GArray) columns = shown_columns(plan, waits_known);
+    g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
+    g_autoptr(GArray) columns = shown_columns(rows, waits_known);
     g_autoptr(GString) alignment = g_string_new(">");
     g_autoptr(GString) head = g_string_new("#");
     for (guint i = 0; i < columns->len; i++) {
@@ -183,12 +187,13 @@ static void append_table(GString *out, const RhPlan *plan)
     }
     g_autoptr(RhTable) table = rh_table_new(alignment->str);
     rh_table_rowf(table, "%s", head->str);
-    for (guint k = 0; k < plan->entries->len; k++) {
-        g_autoptr(GString) row = g_string_new(NULL);
-        g_string_printf(row, "%u", k + 1);
+    for (guint k = 0; k < rows->len; k++) {
+        g_autoptr(GString) row = g_string_new("-");
+        if (k < plan->entries->len)
+            g_string_printf(row, "%u", k + 1);
         for (guint i = 0; i < columns->len; i++) {
             g_autofree char *cell =
-                cell_of(&g_array_index(columns, Column, i), g_ptr_array_index(plan->entries, k));
+                cell_of(&g_array_index(columns, Column, i), g_ptr_array_index(rows, k));
             g_string_append_printf(row, "|%s", cell);
         }
         rh_table_rowf(table, "%s", row->str);
@@ -527,6 +532,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_footnotes(out, plan, options);
     g_string_append_c(out, '\n');
     append_others(out, plan);
+    rh_report_append_families(out, plan);
     append_why(out, plan);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     append_fuller(out, plan);

@@ -109,6 +109,91 @@ static void each_row_is_the_best_of_its_kind(void)
     CU_ASSERT_TRUE(rh_layout_equal(&entry(kinds, 0)->layout, &entry(all, 0)->layout));
 }
 
+static bool has_family(const GPtrArray *list, const char *family)
+{
+    for (guint i = 0; i < list->len; i++) {
+        const RhRehearsal *r = list->pdata[i];
+        if (strcmp(rh_layout_family(&r->layout), family) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Asked for alone, the family has no better layout. */
+static void each_other_family_has_its_best_beside(void)
+{
+    static const char *const data_alone[] = {"tp=1", "pp=1", "cp=1", "zero<=1"};
+    RhConstraint constraints[G_N_ELEMENTS(data_alone)];
+    for (size_t i = 0; i < G_N_ELEMENTS(data_alone); i++)
+        CU_ASSERT_TRUE(rh_constraint_parse(data_alone[i], true, &constraints[i], NULL));
+    RhPlanOptions o = {.gap_frac = 0.002}, alone = {.gap_frac = 0.002,
+                                                    .top = 1,
+                                                    .constraints = constraints,
+                                                    .constraints_count = G_N_ELEMENTS(data_alone)};
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 128, 8192);
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL), data = rh_plan(&k.c, &alone, NULL);
+    CU_ASSERT_TRUE_FATAL(plan->families->len > 0 && data->entries->len == 1);
+    CU_ASSERT_TRUE(has_family(plan->families, "data"));
+    for (guint i = 0; i < plan->families->len; i++) {
+        const RhRehearsal *r = plan->families->pdata[i];
+        CU_ASSERT_FALSE(has_family(plan->entries, rh_layout_family(&r->layout)));
+        CU_ASSERT_TRUE(r->step_time_s >= 0.998 * entry(plan, 4)->step_time_s);
+        if (strcmp(rh_layout_family(&r->layout), "data") == 0)
+            CU_ASSERT_DOUBLE_EQUAL(r->step_time_s, entry(data, 0)->step_time_s,
+                                   0.002 * r->step_time_s);
+    }
+    CU_ASSERT_EQUAL(plan->variants->len, plan->entries->len);
+    for (guint i = 0; i < plan->variants->len; i++)
+        CU_ASSERT_TRUE(g_array_index(plan->variants, RhPlanVariants, i).count >= 1);
+}
+
+/* What is run again saves memory, or is no row of its own. */
+static void recomputation_that_saves_nothing_is_folded(void)
+{
+    RhPlanOptions o = {.gap_frac = 0.002, .top = 12}, all = {.gap_frac = 0.002, .top = 12};
+    all.variants = true;
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 128, 8192);
+    g_autoptr(RhPlan) kinds = rh_plan(&k.c, &o, NULL);
+    g_autoptr(RhPlan) every = rh_plan(&k.c, &all, NULL);
+    const RhPlan *plans[] = {kinds, every};
+    int folded[2] = {0};
+    for (int p = 0; p < 2; p++)
+        for (guint i = 0; i < plans[p]->entries->len; i++)
+            for (guint j = 0; j < i; j++) {
+                const RhRehearsal *a = entry(plans[p], j), *b = entry(plans[p], i);
+                RhLayout same = b->layout;
+                same.recompute = a->layout.recompute;
+                folded[p] += rh_layout_equal(&same, &a->layout) &&
+                             b->memory.peak_bytes >= 0.99 * a->memory.peak_bytes;
+            }
+    CU_ASSERT_EQUAL(folded[0], 0);
+    CU_ASSERT_TRUE(folded[1] > 0);
+}
+
+/* 30 layers in chunks of unlike size must gain 1 % on chunks alike. */
+static void chunks_alike_win_a_near_tie(void)
+{
+    RhPlanOptions o = {.gap_frac = 0.002, .top = 3}, all = {.gap_frac = 0.002, .top = 60};
+    all.variants = true;
+    RhConstraint fixed;
+    CU_ASSERT_TRUE(rh_constraint_parse("pp=2", false, &fixed, NULL));
+    o.constraints = all.constraints = &fixed;
+    o.constraints_count = all.constraints_count = 1;
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 4096);
+    g_autoptr(RhPlan) kinds = rh_plan(&k.c, &o, NULL), every = rh_plan(&k.c, &all, NULL);
+    int32_t layers = k.c.model->layers_count;
+    for (guint i = 0; i < kinds->entries->len; i++) {
+        const RhLayout *l = &entry(kinds, i)->layout;
+        bool uneven = l->vpp > 1 && layers % (l->pp * l->vpp) != 0;
+        for (guint j = 0; j < every->entries->len; j++) {
+            const RhRehearsal *r = entry(every, j);
+            if (r->layout.vpp > 1 && layers % (r->layout.pp * r->layout.vpp) == 0 && uneven &&
+                differ_by_order_and_chunks_alone(l, &r->layout))
+                CU_ASSERT_TRUE(entry(kinds, i)->step_time_s <= 0.99 * r->step_time_s * 1.002);
+        }
+    }
+}
+
 static void a_near_miss_is_near(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 128, 8192);
@@ -298,6 +383,10 @@ int main(void)
                    {"where_nothing_leaves_room_all_that_fits_is_ranked",
                     where_nothing_leaves_room_all_that_fits_is_ranked},
                    {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
+                   {"each_other_family_has_its_best_beside", each_other_family_has_its_best_beside},
+                   {"recomputation_that_saves_nothing_is_folded",
+                    recomputation_that_saves_nothing_is_folded},
+                   {"chunks_alike_win_a_near_tie", chunks_alike_win_a_near_tie},
                    {"a_near_miss_is_near", a_near_miss_is_near},
                    {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
                    {"what_does_not_fit_names_the_smallest_change",

@@ -1,9 +1,11 @@
 #include "strategies/search/funnel.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "strategies/search/account.h"
 #include "strategies/search/near.h"
+#include "strategies/search/screen.h"
 
 RhLayout rh_funnel_layout(const RhFunnel *f, int32_t i)
 {
@@ -52,22 +54,116 @@ int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l)
     return -1;
 }
 
+/* Chunks of layers are alike where they divide them; others must gain this much. */
+#define UNEVEN_GAIN_FRAC 0.01
+
+double rh_funnel_handicap(const RhFunnel *f, const RhLayout *l)
+{
+    bool uneven = l->vpp > 1 && f->c->model->layers_count % (l->pp * l->vpp) != 0;
+    return uneven && !rh_funnel_by_memory(f) ? 1 / (1 - UNEVEN_GAIN_FRAC) : 1;
+}
+
+static double score(const RhFunnel *f, const RhRehearsal *r)
+{
+    return rh_funnel_objective(f, r) * rh_funnel_handicap(f, &r->layout);
+}
+
+/* What is run again must save this much of the memory to be a row of its own. */
+#define SAVED_LEAST_FRAC 0.01
+
+/* Is `b` no row of its own beside `a`, which runs other layers again? Run again as those of `a` are, and else as it
+ * is, `b` takes no longer by its bound and needs hardly more. */
+static bool folds(const RhFunnel *f, const RhLayout *a, const RhLayout *b, double peak_bytes)
+{
+    RhLayout twin = *b;
+    RhTrainMemory m;
+    if (a->again_layers_count > 1 || !rh_layout_same_but_recomputed(a, b) ||
+        rh_layout_same_kind(a, b))
+        return false;
+    twin.recompute = a->recompute;
+    twin.again_layers_count = a->again_layers_count;
+    twin.again_layers[0] = a->again_layers[0];
+    return rh_screen_memory_within(f->screen, &twin, f->room.ranked_bytes, &m) &&
+           peak_bytes >= (1 - SAVED_LEAST_FRAC) * m.peak_bytes &&
+           rh_screen_segment_s(f->screen, &twin) <= rh_screen_segment_s(f->screen, b);
+}
+
+bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c)
+{
+    const GPtrArray *entries = f->race->entries;
+    if (f->o->exhaustive || f->o->variants || entries->len == 0)
+        return false;
+    RhLayout asked = rh_funnel_layout(f, c->layout);
+    const RhLayout *l = &asked;
+    double peak = rh_kept_peak_bytes(f->space, c->layout);
+    for (guint i = 0; i < entries->len; i++) {
+        const RhRehearsal *r = entries->pdata[i];
+        double worth = rh_funnel_worth_of(f, r) * rh_funnel_handicap(f, &r->layout);
+        if (c->key * rh_funnel_handicap(f, l) >= worth && rh_layout_same_kind(&r->layout, l))
+            return true;
+        if (c->kind == RH_KEY_SEGMENT && c->key >= worth && folds(f, &r->layout, l, peak))
+            return true;
+    }
+    return false;
+}
+
+/* No entry, or none any more: it may still be the best of its family. */
+static void leave(RhFunnel *f, RhRehearsal *r)
+{
+    const char *family = rh_layout_family(&r->layout);
+    GPtrArray *behind = f->race == &f->main ? f->behind : NULL;
+    for (guint i = 0; behind && i < behind->len; i++) {
+        RhRehearsal *there = behind->pdata[i];
+        if (strcmp(rh_layout_family(&there->layout), family) != 0)
+            continue;
+        bool better = rh_funnel_objective(f, r) < rh_funnel_objective(f, there);
+        behind->pdata[i] = better ? r : there;
+        rh_rehearsal_free(better ? there : r);
+        return;
+    }
+    if (behind)
+        g_ptr_array_add(behind, r);
+    else
+        rh_rehearsal_free(r);
+}
+
+/* Is there an entry that makes `r` no row of its own? */
+static bool is_folded(const RhFunnel *f, const RhRehearsal *r)
+{
+    const GPtrArray *entries = f->race->entries;
+    int32_t same = rh_funnel_entry_of_kind(f, &r->layout);
+    if (same >= 0 && score(f, entries->pdata[same]) <= score(f, r))
+        return true;
+    for (guint i = 0; !f->o->variants && i < entries->len; i++)
+        if (folds(f, &((const RhRehearsal *)entries->pdata[i])->layout, &r->layout,
+                  r->memory.peak_bytes))
+            return true;
+    return false;
+}
+
 void rh_funnel_keep(RhFunnel *f, RhRehearsal *r)
 {
     GPtrArray *best = f->race->entries;
-    int32_t same = rh_funnel_entry_of_kind(f, &r->layout);
-    if (same >= 0 && rh_funnel_objective(f, best->pdata[same]) <= rh_funnel_objective(f, r)) {
-        rh_rehearsal_free(r);
+    if (is_folded(f, r)) {
+        leave(f, r);
         return;
     }
+    int32_t same = rh_funnel_entry_of_kind(f, &r->layout);
     if (same >= 0)
-        g_ptr_array_remove_index(best, (guint)same);
+        leave(f, g_ptr_array_steal_index(best, (guint)same));
+    for (guint i = 0; !f->o->variants && i < best->len;) {
+        const RhRehearsal *there = best->pdata[i];
+        if (folds(f, &r->layout, &there->layout, there->memory.peak_bytes))
+            leave(f, g_ptr_array_steal_index(best, i));
+        else
+            i++;
+    }
     guint i = best->len;
     while (i > 0 && rh_funnel_objective(f, r) < rh_funnel_objective(f, best->pdata[i - 1]))
         i--;
     g_ptr_array_insert(best, (gint)i, r);
     if ((int32_t)best->len > f->race->top)
-        g_ptr_array_set_size(best, f->race->top);
+        leave(f, g_ptr_array_steal_index(best, best->len - 1));
 }
 
 void rh_funnel_sort(const RhFunnel *f)
@@ -115,7 +211,8 @@ double rh_funnel_cut_off(const RhFunnel *f)
         return (double)INFINITY;
     if ((int32_t)best->len < f->race->top)
         return f->race->worth;
-    double worth = rh_funnel_worth_of(f, best->pdata[best->len - 1]);
+    const RhRehearsal *last = best->pdata[best->len - 1];
+    double worth = rh_funnel_worth_of(f, last) * rh_funnel_handicap(f, &last->layout);
     for (guint i = 0; rh_funnel_by_energy(f) && i < best->len; i++)
         worth = fmax(worth, rh_funnel_worth_of(f, best->pdata[i]));
     return fmin(f->race->worth, worth);

@@ -28,6 +28,7 @@ typedef struct {
     RhRoom room;
     RhRace main, fuller; /* what keeps within the room, and what fits but fills more */
     RhRace *race;        /* the one that is run */
+    GPtrArray *behind;   /* RhRehearsal*: of the main race, each family's best that is no entry */
     GArray *aside;       /* RhCandidate: too large for a quick rehearsal */
     GArray *batch;       /* int32_t layouts */
     GArray *bounds;      /* double: segment bound of each of the batch */
@@ -51,8 +52,14 @@ void rh_funnel_report(const RhFunnel *f, const char *stage, int64_t done, int64_
 double rh_funnel_objective(const RhFunnel *f, const RhRehearsal *r);
 /* The entry of the layout's kind; -1 when there is none, or every variant has a row. */
 int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l);
-/* Takes `r` into the entries where it is among the best, or frees it. */
+/* Takes `r` into the entries where it is among the best, or frees it. An entry goes that would save
+ * time, and lose less than 1 % of the memory, if it ran no more again than another. */
 void rh_funnel_keep(RhFunnel *f, RhRehearsal *r);
+/* Can the candidate do no better than the entry of its kind, or than one that runs less again and holds no more?
+ * Variants whose chunks are not alike must gain 1 % on others of the kind. */
+bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c);
+/* 1, or more for a variant whose chunks are not alike: what its time counts for among its kind. */
+double rh_funnel_handicap(const RhFunnel *f, const RhLayout *l);
 /* Times that moved may have changed places: best first again, equal ones as they were. */
 void rh_funnel_sort(const RhFunnel *f);
 
@@ -64,6 +71,16 @@ double rh_funnel_worth_of(const RhFunnel *f, const RhRehearsal *r);
 /* What is not below this is of no interest: the worth of the K-th best, as the engine gave it; of the race
  * while fewer are known. */
 double rh_funnel_cut_off(const RhFunnel *f);
+
+/* --- plan.c --- */
+
+/* Rehearses from the race's heap what could be among its best. */
+void rh_funnel_run(RhFunnel *f, RhRace *race);
+
+/* --- funnel_families.c --- */
+
+/* The best of each family that has no entry, into plan->families; and what variants the entries stand for. */
+void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */
 

@@ -19,11 +19,12 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
     const GPtrArray *entries = f->race->entries;
     for (guint i = 0; f->batch->len == 1 && i < entries->len; i++) {
         const RhRehearsal *r = entries->pdata[i];
-        rh_foresee(f->foreseen, &r->layout, rh_funnel_worth_of(f, r), f->o->variants);
+        double worth = rh_funnel_worth_of(f, r) * rh_funnel_handicap(f, &r->layout);
+        rh_foresee(f->foreseen, &r->layout, worth, f->o->variants);
     }
-    double worth = rh_funnel_worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
     RhLayout l = rh_funnel_layout(f, c->layout);
-    rh_foresee(f->foreseen, &l, worth, f->o->variants);
+    double worth = rh_funnel_worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
+    rh_foresee(f->foreseen, &l, worth * rh_funnel_handicap(f, &l), f->o->variants);
     f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
 }
 
@@ -32,7 +33,7 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
     if (f->o->variants || f->foreseen->len == 0)
         return false;
     RhLayout l = rh_funnel_layout(f, c->layout);
-    return c->key >= rh_foreseen_kind_worth(f->foreseen, &l);
+    return c->key * rh_funnel_handicap(f, &l) >= rh_foreseen_kind_worth(f->foreseen, &l);
 }
 
 void rh_funnel_leave_batch(RhFunnel *f)

@@ -1,5 +1,7 @@
 #include "strategies/search/near.h"
 
+#include <string.h>
+
 #include "strategies/search/account.h"
 #include "strategies/search/advice.h"
 #include "strategies/search/screen.h"
@@ -16,6 +18,15 @@ bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
     if (rh_pipeline_kind_title(x.schedule) == rh_pipeline_kind_title(b->schedule))
         x.schedule = b->schedule;
     return rh_layout_equal(&x, b);
+}
+
+bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b)
+{
+    RhLayout x = *a;
+    x.recompute = b->recompute;
+    x.again_layers_count = b->again_layers_count;
+    memcpy(x.again_layers, b->again_layers, sizeof x.again_layers);
+    return rh_layout_same_kind(&x, b);
 }
 
 /* Near misses differ in more than their switches: in the grid of ranks. */

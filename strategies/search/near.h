@@ -7,6 +7,9 @@
  * schedule) tells them apart. */
 bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b);
 
+/* The same, but for what of the layers is run again in backward. */
+bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b);
+
 /* A layout is a near miss when it needs at most this much more than there is. */
 #define RH_NEAR_FRAC 0.05
 

@@ -84,9 +84,11 @@ static void keep_quick(RhFunnel *f, const RhCandidate *c)
     g_ptr_array_add(f->race->entries, r);
 }
 
-/* More tasks than a search rehearses: left out, and said so. */
+/* More tasks than a search rehearses: left out, and said so where it might have been a row. */
 static void leave_out(RhFunnel *f, const RhCandidate *c)
 {
+    if (f->race != &f->main && f->race != &f->fuller)
+        return;
     f->plan->too_large_count++;
     f->plan->too_large_bound_s = fmin(f->plan->too_large_bound_s, c->key);
 }
@@ -105,18 +107,10 @@ static void refine(RhFunnel *f, RhCandidate c)
     rh_heap_push(f->race->heap, c);
 }
 
-/* Can the candidate do no better than the entry of its kind? */
-static bool beaten_by_kind(const RhFunnel *f, const RhCandidate *c)
-{
-    RhLayout l = rh_funnel_layout(f, c->layout);
-    int32_t same = f->o->exhaustive ? -1 : rh_funnel_entry_of_kind(f, &l);
-    return same >= 0 && c->key >= rh_funnel_worth_of(f, f->race->entries->pdata[same]);
-}
-
 static void take(RhFunnel *f, RhCandidate c)
 {
     RhLayout l = rh_funnel_layout(f, c.layout);
-    if (c.kind >= RH_KEY_CLOSED && beaten_by_kind(f, &c))
+    if (c.kind >= RH_KEY_CLOSED && rh_funnel_beaten(f, &c))
         return;
     if (c.kind >= RH_KEY_CLOSED && rh_funnel_waits(f, &c)) {
         g_array_append_val(f->waiting, c);
@@ -132,7 +126,7 @@ static void take(RhFunnel *f, RhCandidate c)
     }
 }
 
-static void run_race(RhFunnel *f, RhRace *race)
+void rh_funnel_run(RhFunnel *f, RhRace *race)
 {
     f->race = race;
     while (!rh_funnel_out_of_time(f)) {
@@ -180,7 +174,7 @@ static double least_left(RhFunnel *f)
 
 static void search(RhFunnel *f)
 {
-    run_race(f, &f->main);
+    rh_funnel_run(f, &f->main);
     double out = fmin(f->plan->too_large_bound_s, f->plan->lost_bound_s);
     double left = fmin(least_left(f), out);
     f->plan->proof_bound_s = isfinite(left) && !rh_funnel_by_memory(f)
@@ -201,7 +195,7 @@ static void search_fuller(RhFunnel *f)
         rh_funnel_out_of_time(f))
         return;
     f->fuller.worth = rh_funnel_worth_of(f, f->main.entries->pdata[0]);
-    run_race(f, &f->fuller);
+    rh_funnel_run(f, &f->fuller);
     const RhRehearsal *best = f->main.entries->pdata[0];
     GPtrArray *found = f->fuller.entries;
     if (found->len == 0 || ((RhRehearsal *)found->pdata[0])->step_time_s >= best->step_time_s)
@@ -231,6 +225,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(RhKept) space = rh_kept_new();
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) fuller_heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    g_autoptr(GPtrArray) behind = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     g_autoptr(GPtrArray) fuller = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     g_autoptr(GArray) aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -249,6 +244,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
                  o.worth_s > 0 ? o.worth_s / rh_straggler_factor(c) : (double)INFINITY,
                  (double)INFINITY},
         .fuller = {fuller_heap, fuller, 1, ALONE_BATCH, (double)INFINITY, (double)INFINITY},
+        .behind = behind,
         .aside = aside,
         .batch = batch,
         .bounds = bounds,
@@ -261,6 +257,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         return NULL;
     }
     search(&f);
+    rh_funnel_search_families(&f);
     search_fuller(&f);
     if (!f.failed && plan->entries->len == 0 && !plan->timed_out)
         f.failed = g_steal_pointer(&f.lost); /* nothing else to tell */

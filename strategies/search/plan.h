@@ -90,6 +90,12 @@ typedef struct {
     double step_time_s, mfu_frac, peak_bytes, energy_j;
 } RhPlanOther;
 
+/* What an entry is the best of: layouts of its kind that keep within the same memory. */
+typedef struct {
+    int32_t count;    /* itself among them */
+    double more_frac; /* how much longer the slowest takes, by the lower bounds of both */
+} RhPlanVariants;
+
 typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
     int64_t roomy_count;       /* of those that fit, what keeps within ranked_bytes */
@@ -111,6 +117,9 @@ typedef struct {
     double proof_bound_s; /* best bound among the layouts not rehearsed (INFINITY when none); not
                              of those that cannot better the entry of their kind */
     GPtrArray *entries;   /* RhRehearsal*, best first, at most K, one of a kind */
+    GArray *variants;     /* RhPlanVariants, of each entry; fewer where they were not looked for */
+    GPtrArray *families;  /* RhRehearsal*, best first: of each family (rh_layout_family) that has no
+                             entry, its best. Idle communication is a timer in them */
     RhRehearsal *fuller;  /* the quickest that fits but needs more than ranked_bytes, where it is
                              quicker than the best entry; else NULL */
     GPtrArray

@@ -1,0 +1,118 @@
+#include "report/families.h"
+
+#include <string.h>
+
+#include "report/format.h"
+#include "report/report.h"
+
+#define SHOWN_LEAST_FRAC 0.0005 /* less would be 0.0 % */
+
+static bool is_listed(const GArray *families, const char *family)
+{
+    for (guint i = 0; i < families->len; i++)
+        if (strcmp(rh_layout_family(&g_array_index(families, RhFamilyBest, i).r->layout), family) ==
+            0)
+            return true;
+    return false;
+}
+
+static double more_frac(const RhPlan *plan, const RhRehearsal *r)
+{
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    return r->step_time_s / best->step_time_s - 1;
+}
+
+static bool ties(const RhPlan *plan, const RhRehearsal *r)
+{
+    return more_frac(plan, r) < rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
+}
+
+GPtrArray *rh_report_plan_rows(const RhPlan *plan)
+{
+    GPtrArray *rows = g_ptr_array_new();
+    for (guint i = 0; i < plan->entries->len; i++)
+        g_ptr_array_add(rows, g_ptr_array_index(plan->entries, i));
+    for (guint i = 0; i < plan->families->len; i++)
+        g_ptr_array_add(rows, g_ptr_array_index(plan->families, i));
+    return rows;
+}
+
+GArray *rh_report_families(const RhPlan *plan)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhFamilyBest));
+    g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
+    for (guint i = 0; i < rows->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(rows, i);
+        RhFamilyBest best = {r, i < plan->entries->len ? i + 1 : 0, ties(plan, r)};
+        if (!is_listed(out, rh_layout_family(&r->layout)))
+            g_array_append_val(out, best);
+    }
+    return out;
+}
+
+static void append_line(GString *out, const char *label, GString *text)
+{
+    if (text->len == 0)
+        return;
+    g_string_append_printf(out, "%s: ", label);
+    rh_text_wrap(out, text->str, (int)strlen(label) + 2, 79);
+}
+
+static void append_best(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GArray) families = rh_report_families(plan);
+    g_autoptr(GString) text = g_string_new(NULL);
+    bool behind = false;
+    for (guint i = 0; families->len > 1 && i < families->len; i++) {
+        const RhFamilyBest *best = &g_array_index(families, RhFamilyBest, i);
+        g_autofree char *rank =
+            best->rank ? g_strdup_printf("#%u ", best->rank) : g_strdup(behind ? "" : "behind: ");
+        g_string_append_printf(text, "%s%s%s",
+                               i == 0       ? ""
+                               : best->rank ? ", "
+                                            : "; ",
+                               rank, rh_layout_family(&best->r->layout));
+        behind |= best->rank == 0;
+        if (i > 0)
+            g_string_append_printf(text, " +%.1f %%", 100 * more_frac(plan, best->r));
+    }
+    append_line(out, "families", text);
+}
+
+static void append_ties(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    double most = 0;
+    for (guint i = 1; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        if (!ties(plan, r))
+            continue;
+        g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
+        most = MAX(most, more_frac(plan, r));
+    }
+    if (text->len > 0)
+        g_string_append_printf(text, " with #1, within the error bar (+%.1f %% at most)",
+                               100 * most);
+    append_line(out, "tie", text);
+}
+
+static void append_variants(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; i < plan->variants->len; i++) {
+        const RhPlanVariants *v = &g_array_index(plan->variants, RhPlanVariants, i);
+        if (v->count > 1 && v->more_frac >= SHOWN_LEAST_FRAC)
+            g_string_append_printf(text, "%s#%u %d (to +%.1f %%)", text->len ? ", " : "", i + 1,
+                                   v->count, 100 * v->more_frac);
+    }
+    if (text->len > 0)
+        g_string_prepend(text, "layouts that a row is the best of, the slowest by its bound: ");
+    append_line(out, "within", text);
+}
+
+void rh_report_append_families(GString *out, const RhPlan *plan)
+{
+    append_best(out, plan);
+    append_ties(out, plan);
+    append_variants(out, plan);
+}

@@ -1,0 +1,18 @@
+#pragma once
+/* Plans by how they cut the model: the best of each family, what ties with the best, what a row stands for. */
+#include <stdbool.h>
+
+#include "strategies/search/plan.h"
+
+typedef struct {
+    const RhRehearsal *r; /* of the plan */
+    guint rank;           /* 0: no entry */
+    bool tie;             /* no further behind the first entry than the error bar of this */
+} RhFamilyBest;
+
+/* The best of each family (rh_layout_family) that was found, best first: RhFamilyBest, caller frees. */
+GArray *rh_report_families(const RhPlan *plan);
+/* Entries, and behind them the best of families without one: RhRehearsal*, caller frees the array. */
+GPtrArray *rh_report_plan_rows(const RhPlan *plan);
+/* "families: #1 fsdp; #3 hybrid +13.1 %; ...", "tie: ...", "within: ..." */
+void rh_report_append_families(GString *out, const RhPlan *plan);
