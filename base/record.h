@@ -20,9 +20,9 @@ typedef struct {
     const char *stack, *generation, *kind; /* interned */
     int32_t gpus_least, gpus_most;
     double params_least, params_most; /* of the models that were measured */
-    double
-        error_frac; /* |measured / predicted - 1| of RH_RECORD_SHARE of the steps is at most this,
-                          each group of them counting the same */
+    /* |measured / predicted - 1| of RH_RECORD_SHARE of the steps is at most this, each group of
+     * them counting the same */
+    double error_frac;
     int32_t steps;
     int32_t groups; /* of one source, model and device, which err together */
 } RhErrorBar;

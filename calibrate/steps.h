@@ -54,8 +54,8 @@ typedef struct {
     GHashTable *sources;  /* interned name -> owned text */
     GHashTable *titles;   /* interned name -> owned text; of sources that have one */
     GHashTable *habits;   /* interned name of a source -> const RhStack* */
-    GPtrArray
-        *networks; /* const char*, interned: SOURCE or SOURCE/TABLE whose network is its own */
+    /* const char*, interned: SOURCE or SOURCE/TABLE whose network is its own */
+    GPtrArray *networks;
 } RhMeasuredSteps;
 
 /* Does the text begin as such a table? */

@@ -51,9 +51,9 @@ typedef struct {
     RhFact gemm_launch_s;     /* added to every GEMM: launch, first loads, last stores */
     RhFact gemm_memory_frac;  /* of HBM peak, when a GEMM is bound by its operands */
     RhFact gemm_overlap_frac; /* part of the smaller of compute and memory that is not hidden */
-    RhFact
-        gemm_wave_tail_frac; /* what an unfilled last wave costs: 1 = a whole wave, 0 = its share */
-    RhFact gemm_k_split;     /* a grid smaller than the device is split along k, down to this k */
+    /* what an unfilled last wave costs: 1 = a whole wave, 0 = its share */
+    RhFact gemm_wave_tail_frac;
+    RhFact gemm_k_split; /* a grid smaller than the device is split along k, down to this k */
     RhFact attention_peak_frac;     /* of dense bf16 peak, forward, long sequences, head size 128 */
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
     RhFact attention_s_half;        /* sequence at which attention reaches half of that rate */

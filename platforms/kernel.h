@@ -52,13 +52,13 @@ typedef struct {
     bool causal;
     bool core;        /* between the tokens of a sequence, or for that alone: attention, a scan */
     uint8_t kv_dtype; /* attention: RhDtype of cached keys and values; NONE: as `dtype` */
-    bool
-        grouped; /* GEMM: of experts, as one kernel; `m` are rows of each, `flops` of the real ones */
+    /* GEMM: of experts, as one kernel; `m` are rows of each, `flops` of the real ones */
+    bool grouped;
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */
-    float
-        weight_bytes; /* GEMM: of an element of its weights (k x n), where these alone are narrow; 0:
-                           as of the other operand */
+    /* GEMM: of an element of its weights (k x n), where these alone are narrow; 0: as of the other
+     * operand */
+    float weight_bytes;
     int64_t batch, m, n, k;
     double flops; /* multiply-adds count 2; causal attention counts half the square */
     double bytes; /* memory traffic with each operand touched once */

@@ -23,13 +23,13 @@
 
 typedef struct {
     const char *name; /* "leaf", "pod" ... interned */
-    int32_t
-        nodes_per_group; /* nodes below one switch (group) of this tier; the root tier covers all */
-    RhFact
-        oversubscription; /* downlink over uplink capacity; 1 = non-blocking; unused at the root */
+    /* nodes below one switch (group) of this tier; the root tier covers all */
+    int32_t nodes_per_group;
+    /* downlink over uplink capacity; 1 = non-blocking; unused at the root */
+    RhFact oversubscription;
     bool rail_optimised;
-    RhFact
-        hop_latency_s; /* added for each time a route climbs to this tier (up and down together) */
+    /* added for each time a route climbs to this tier (up and down together) */
+    RhFact hop_latency_s;
 } RhTier;
 
 typedef struct RhWiring RhWiring; /* platforms/wiring.h */

@@ -39,9 +39,9 @@ typedef struct {
 typedef struct {
     RhSurfaceKind kind;
     RhDtype dtype; /* of the kernels that it is for */
-    const char
-        *format;  /* interned: "bf16", "fp8", "fp8_block", "nvfp4"; of attention, of its cache */
-    int32_t head; /* attention: columns of a head; else 0 */
+    /* interned: "bf16", "fp8", "fp8_block", "nvfp4"; of attention, of its cache */
+    const char *format;
+    int32_t head;         /* attention: columns of a head; else 0 */
     bool casts_inside;    /* times hold the cast of the left operand, which is then no kernel */
     double operand_bytes; /* of an element of a GEMM's operands, of an attention's cache */
     double launch_s, compute_frac, memory_frac; /* the roofline, of the data sheet's peaks */

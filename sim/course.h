@@ -18,16 +18,16 @@ typedef struct {
     bool late;          /* idle because another member of a collective came later: a straggler */
     int32_t microbatch; /* -1 = none */
     double t_start_s, t_end_s;
-    double
-        wait_s[RH_WAIT_LAST]; /* inside the pass, between its kernels; nothing of RH_PIECE_IDLE */
-    double late_s;            /* what of wait_s was waiting for members that came later */
+    /* inside the pass, between its kernels; nothing of RH_PIECE_IDLE */
+    double wait_s[RH_WAIT_LAST];
+    double late_s; /* what of wait_s was waiting for members that came later */
 } RhCoursePiece;
 
 /* What the end of the step hung on: tasks of a performer, each begun when the one before had ended. */
 typedef struct {
     int32_t performer;
-    RhWait
-        wait; /* what it is booked on: RH_WAIT_COMPUTE of kernels, a transfer's name of messages, ... */
+    /* what it is booked on: RH_WAIT_COMPUTE of kernels, a transfer's name of messages, ... */
+    RhWait wait;
     double t_start_s, t_end_s;
 } RhLinkOfChain;
 

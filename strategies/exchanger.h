@@ -26,9 +26,9 @@ typedef struct {
 
 typedef struct {
     const char *name, *about;
-    bool
-        once; /* a token goes once to a node, and there once to a rank, however many of its experts are
-                   there; else once for each expert */
+    /* a token goes once to a node, and there once to a rank, however many of its experts are there;
+     * else once for each expert */
+    bool once;
     bool alone; /* all of it goes through the NIC, what stays in the node too */
     RhExchangerPart dispatch, combine;
 } RhExchanger;

@@ -37,9 +37,9 @@ typedef struct RhKnob {
     /* Beside these, sums of words: "layernorm+moe_act", the i-th word being bit i; NULL: none. Those of
      * the first values stand for themselves alone. */
     const char *const *words;
-    bool
-        list; /* layers of each chunk instead of one value, which counts them; `names`: what a count
-                       of 0 is called, of -1 */
+    /* layers of each chunk instead of one value, which counts them; `names`: what a count of 0 is
+     * called, of -1 */
+    bool list;
     size_t entries; /* of a list: in RhLayout */
     bool quiet;     /* at its default it is left out of texts and JSON, as by results
                                  that are older than the knob */

@@ -38,10 +38,9 @@ typedef struct {
                                     of 1 to 3; 0: every one runs with stages */
     bool stops_early;       /* recomputation ends with the last tensor that backward reads: the last
                                GEMM of a block is not run again */
-    bool
-        late_exchange; /* gradients are all-reduced whole, in fp32, when all of a step are in, and what
-                               ZeRO-1 shares out is gathered before the next step begins: neither
-                               runs beside anything */
+    /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
+     * out is gathered before the next step begins: neither runs beside anything */
+    bool late_exchange;
     bool second_shards;    /* ZeRO-3's weights may be shared out over few replicas, too */
     RhFact attention_frac; /* rate of its fused attention over the device's, which is of the newest
                               generation; 0: the device's */

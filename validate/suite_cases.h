@@ -9,8 +9,8 @@
  * spread, its mixture. */
 typedef struct {
     const char *group, *platform, *what;
-    const char
-        *change; /* of the platform, as --set, several apart by spaces: a slowed link; NULL: none */
+    /* of the platform, as --set, several apart by spaces: a slowed link; NULL: none */
+    const char *change;
 } RhSuiteCase;
 
 typedef struct {

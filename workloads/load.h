@@ -18,14 +18,14 @@ typedef struct {
 #define RH_LOAD_RUNS_MAX 64
 typedef struct {
     RhLoadKind kind;
-    double
-        exponent; /* POWER_LAW: the j-th busiest expert gets a share that goes as j^-exponent; such
-                        experts are dealt out over the ranks like cards */
-    int32_t
-        runs_count; /* HISTOGRAM: of all experts in their order; ranks have equal runs of them */
+    /* POWER_LAW: the j-th busiest expert gets a share that goes as j^-exponent; such experts are
+     * dealt out over the ranks like cards */
+    double exponent;
+    /* HISTOGRAM: of all experts in their order; ranks have equal runs of them */
+    int32_t runs_count;
     RhLoadRun runs[RH_LOAD_RUNS_MAX];
-    double
-        capacity; /* no expert takes more than this times the mean, the rest is dropped; 0: all */
+    /* no expert takes more than this times the mean, the rest is dropped; 0: all */
+    double capacity;
 } RhExpertLoad;
 
 /* "balanced", "power-law:0.5", "histogram:4x8-1x56" (eight experts that get four times as much as the

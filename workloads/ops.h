@@ -100,8 +100,8 @@ typedef struct {
     int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     /* That packed samples are made of, which do not see one another; NULL: a sample is one. */
     const RhDocuments *documents;
-    bool
-        by_chance; /* where routing keeps tokens within groups of experts, count the rank that most fall to */
+    /* where routing keeps tokens within groups of experts, count the rank that most fall to */
+    bool by_chance;
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
     /* Which of an operator's forms the stack chooses: */
     bool flash;        /* fused attention kernel; false = GEMM + softmax + GEMM */
@@ -112,10 +112,10 @@ typedef struct {
     bool keeps_gathered; /* linear layers keep what they read as tensor ranks gathered it */
     bool fused_norms;    /* false: each step of a norm is a kernel of its own */
     bool fused_softmax;  /* of unfused attention: mask, scale, softmax and dropout as one kernel */
-    bool
-        fused_elementwise; /* the same of rotation and activations; and whether gradients of weights
-                               are added by the GEMM that makes them */
-    bool sends_once;       /* a token goes once to a rank that has several of its experts */
+    /* the same of rotation and activations; and whether gradients of weights are added by the GEMM
+     * that makes them */
+    bool fused_elementwise;
+    bool sends_once; /* a token goes once to a rank that has several of its experts */
     double once_nvlink_frac,
         once_nic_frac;  /* by kernels with these shares of the links (RhRouting) */
     bool shared_beside; /* the shared expert runs while tokens are on their way */

@@ -71,8 +71,8 @@ typedef struct {
 typedef struct {
     int32_t members;
     int32_t per_node; /* members on the first one's node */
-    int32_t
-        side_by_side; /* the same, when every node holds as many and they stand together; else 0 */
+    /* the same, when every node holds as many and they stand together; else 0 */
+    int32_t side_by_side;
     int32_t nodes;
     int32_t nics_per_node;
 } RhGroupPlace;

@@ -31,8 +31,8 @@ void rh_loads_reach(RhLoads *l, int32_t members)
 typedef struct {
     double node_alpha_s, nic_alpha_s;
     double node_bytes_per_s, nic_bytes_per_s;
-    double
-        ring_bytes_per_s; /* of a member, inside its node, where steps go round rings; 0: as node_ */
+    /* of a member, inside its node, where steps go round rings; 0: as node_ */
+    double ring_bytes_per_s;
     int32_t climbs_count;
     struct {
         int32_t below;

@@ -52,8 +52,8 @@ typedef struct {
     int32_t owner; /* rank that sends */
     int32_t pair;
     int32_t instance; /* of the group; -1 for messages */
-    int32_t
-        per_owner; /* flows of the orbit that its owner has: an instance of whole blocks has all */
+    /* flows of the orbit that its owner has: an instance of whole blocks has all */
+    int32_t per_owner;
     int32_t links_first, links_count;
     double latency_s;
 } RhTrafficFlow;
@@ -99,9 +99,9 @@ typedef struct {
 
 typedef struct {
     int32_t shapes_count;
-    int32_t
-        *instance_of_rank; /* of listed ranks; -1 where none; NULL when no task uses the group */
-    int32_t sets_first;    /* its shapes among those of all groups */
+    /* of listed ranks; -1 where none; NULL when no task uses the group */
+    int32_t *instance_of_rank;
+    int32_t sets_first; /* its shapes among those of all groups */
     /* NULL when no task uses the group: */
     GArray *shapes; /* int32_t, members_count GPUs each, on nodes by first appearance */
     GArray *firsts; /* int32_t: a rank of the first instance of each shape */

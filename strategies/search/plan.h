@@ -122,14 +122,14 @@ typedef struct {
                              entry, its best. Idle communication is a timer in them */
     RhRehearsal *fuller;  /* the quickest that fits but needs more than ranked_bytes, where it is
                              quicker than the best entry; else NULL */
-    GPtrArray
-        *near_misses;    /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
+    /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
+    GPtrArray *near_misses;
     GPtrArray *changes;  /* RhSmallestChange*, when nothing fits, smallest first */
     double states_bytes; /* when nothing fits: training states of the whole model */
     double wall_s;       /* not printed in JSON */
-    GArray
-        *others; /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was.
-                       Frees what it holds */
+    /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was. Frees what it
+     * holds */
+    GArray *others;
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);

@@ -16,9 +16,8 @@ typedef struct {
     int32_t gpus;      /* at most */
     RhServeMode mode;
     RhPool fixed; /* what is not 0 is given; `replicas` is not looked at */
-    double
-        span_s; /* a rate is held for about so long; 0: forty times the longest limit, two minutes at
-                      least */
+    /* a rate is held for about so long; 0: forty times the longest limit, two minutes at least */
+    double span_s;
     int32_t jobs;     /* processes; 0: one for each core */
     double timeout_s; /* 0: none */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best, void *user);
@@ -42,8 +41,8 @@ typedef struct {
 
 typedef struct {
     int64_t legal_count, fit_count, simulated_count, runs_count; /* deployments; runs of them */
-    GArray
-        *entries; /* RhServeEntry, best first, one of a kind; none when nothing keeps the levels */
+    /* RhServeEntry, best first, one of a kind; none when nothing keeps the levels */
+    GArray *entries;
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
     char *why_not;        /* of the last that did not fit; NULL; owned */
     bool timed_out;

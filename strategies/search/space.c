@@ -12,8 +12,8 @@ typedef struct {
     bool over;                         /* the deadline has passed, or nobody wants more */
     const RhKnob *knobs[RH_KNOBS_MAX]; /* that are walked over, outermost first */
     int32_t knobs_count;
-    int32_t
-        rules_from[RH_KNOBS_MAX]; /* which of rh_train_rules are asked when so many knobs are set */
+    /* which of rh_train_rules are asked when so many knobs are set */
+    int32_t rules_from[RH_KNOBS_MAX];
     int32_t rules_end[RH_KNOBS_MAX];
     GHashTable *values; /* knob and what it is given (GBytes) -> GArray of int32_t; owned */
     RhSpaceVisit visit;

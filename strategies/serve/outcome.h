@@ -83,8 +83,8 @@ typedef struct {
     double cost_usd_per_token; /* generated; NaN: without a price, or a token */
     double energy_j_per_request, cost_usd_per_request; /* completed; NaN: as above */
     double request_rate_per_s;                         /* completed */
-    double
-        slo_met_frac; /* of all requests, those that keep every limit of theirs; 1 without levels */
+    /* of all requests, those that keep every limit of theirs; 1 without levels */
+    double slo_met_frac;
     double goodput_per_s; /* these, per second */
     RhServedSpread metrics[RH_METRIC_LAST];
     RhServedSpread ttft_parts[RH_TTFT_LAST];

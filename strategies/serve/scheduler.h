@@ -8,8 +8,8 @@ struct RhScheduler {
     /* Takes waiting sequences in (rh_replica_admit) and lists the chunks of the next iteration
      * (rh_replica_chunk); returns whether sequences are continued in it, too. */
     bool (*plan)(RhReplica *replica);
-    bool
-        reserves; /* a sequence has blocks for all its tokens once it is in: none is ever put out */
+    /* a sequence has blocks for all its tokens once it is in: none is ever put out */
+    bool reserves;
 };
 
 extern const RhScheduler *const rh_schedulers[]; /* NULL-ended */

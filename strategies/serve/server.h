@@ -31,10 +31,10 @@ typedef struct {
     RhFact first_s;       /* from an iteration's end until the client has its tokens */
     RhFact memory_frac;   /* of the device's memory that the server takes */
     RhFact reserve_bytes; /* neither weights, cache nor activations: the process, graphs, buffers */
-    RhFact
-        rank_reserve_bytes; /* more where there are tensor ranks: what they exchange goes through */
-    RhFact
-        stream_host_frac; /* of the rate of the link to the host's memory, what streamed weights reach */
+    /* more where there are tensor ranks: what they exchange goes through */
+    RhFact rank_reserve_bytes;
+    /* of the rate of the link to the host's memory, what streamed weights reach */
+    RhFact stream_host_frac;
     RhFact stream_nvme_frac; /* the same of weights that come from drives through it */
     RhFact start_s;        /* until it serves, weights aside: processes, compiled kernels, graphs */
     RhFact logit_bytes;    /* of a word and a sequence, while a token is drawn */
@@ -50,10 +50,10 @@ typedef struct {
      * `few_tokens` of a rank and for more. NULL: the library's collectives. */
     const RhExchanger *exchange_few, *exchange_many;
     int32_t few_tokens;
-    bool
-        ahead; /* an iteration is planned when the one before it begins: who comes later waits for the next */
-    RhFact
-        launch_s; /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
+    /* an iteration is planned when the one before it begins: who comes later waits for the next */
+    bool ahead;
+    /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
+    RhFact launch_s;
     bool host_beside; /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {

@@ -21,8 +21,8 @@ typedef struct {
     double stagger_s;   /* each begins so much after the one before; 0: all at once */
     RhCarrier *carrier; /* between its pools; NULL: links of its own */
     bool timeline;      /* what replicas do is kept: RhServiceResult.works */
-    bool
-        each_iteration; /* is performed, and none is told by the closed form of a run: for checks */
+    /* is performed, and none is told by the closed form of a run: for checks */
+    bool each_iteration;
 } RhClient;
 
 /* Borrows what the serving borrows. RH_ERROR_USAGE: a pool that cannot be. RH_ERROR_NO_ANSWER: weights

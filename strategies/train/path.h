@@ -22,9 +22,9 @@ typedef struct {
 typedef struct {
     double slots_s;              /* what its slots take, at the costs that it was found under */
     double message_s, last_frac; /* of these */
-    int32_t
-        *messages; /* [2 stage + back]: how many a stage sends to the next, and to the one before,
-                          on the path; the last one's next is the first */
+    /* [2 stage + back]: how many a stage sends to the next, and to the one before, on the path; the
+     * last one's next is the first */
+    int32_t *messages;
     GArray *slots; /* RhPathSlot, in order; the path's first and last slot among them */
 } RhPath;
 

@@ -56,8 +56,8 @@ typedef struct {
     int32_t stage;                               /* the stage with the highest peak */
     double at_peak_bytes[RH_MEMORY_LAST];        /* by use */
     double tier_peak_bytes[RH_MEMORY_TIER_LAST]; /* of that stage; HBM: peak_bytes */
-    double
-        host_bytes; /* of the host's memory, all ranks of the node that needs most, each at its peak */
+    /* of the host's memory, all ranks of the node that needs most, each at its peak */
+    double host_bytes;
 } RhTrainMemory;
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout);
 /* Bytes of a GPU, of the platform's first device; and the least of the devices that a stage's ranks are
