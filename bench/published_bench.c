@@ -104,10 +104,11 @@ static bool run_row(const Row *row, double *error_frac)
     RhStack stack = *rh_stack_by_name(row->stack);
     stack.zero_unstaged = 0; /* Meta's trainer is not Megatron-LM: it shards gradients of stages */
     g_autoptr(RhPlatform) platform = rh_stack_platform(&stack, bare);
-    RhCase c = {model,
-                platform,
-                &stack,
-                {row->global_batch, row->sequence, row->gpus, row->recipe, NULL, 0, {0}, {0}, {0}}};
+    RhCase c = {
+        model,
+        platform,
+        &stack,
+        {row->global_batch, row->sequence, row->gpus, row->recipe, NULL, 0, {0}, {0}, {0}, false}};
     g_autoptr(RhRehearsal) r = rehearse_row(&c, row);
     if (!r)
         return false;

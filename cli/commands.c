@@ -23,7 +23,7 @@
                   "override a field of the model, the platform or the job")
 #define DTYPE_ROW                                                                                  \
     RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",                                         \
-              "number formats: all 16 bits, or a recipe of narrow linear layers",                  \
+              "number formats: one throughout, or a recipe of narrow linear layers",               \
               .choices = RH_RECIPE_CHOICES, .otherwise = "bf16")
 
 const RhOption rh_options_inputs[] = {

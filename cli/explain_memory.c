@@ -159,10 +159,13 @@ static void add_states(GString *out, const Stage *s, double each_bytes, int32_t 
 static void say_weights(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
-    add_states(out, s, RH_WEIGHT_BYTES, 3);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        add_product(out, rh_states_wide(s->c, &s->held.states, (RhParamsClass)cls),
+                    rh_weight_bytes(s->c),
+                    s->l->zero >= 3 ? rh_params_shards(s->l, (RhParamsClass)cls) : 1);
     if (s->held.states.frozen > 0)
         g_string_append(out, ", frozen: ");
-    add_product(out, s->held.states.frozen, RH_WEIGHT_BYTES, 1);
+    add_product(out, s->held.states.frozen, rh_weight_bytes(s->c), 1);
     if (s->c->job.recipe->weight_copy_bytes > 0)
         g_string_append_printf(out, "; and %.3g B of each in linear layers, cast",
                                s->c->job.recipe->weight_copy_bytes);

@@ -54,6 +54,13 @@ static bool set_gradients(RhJob *job, const char *value, GError **error)
            rh_fail(error, RH_ERROR_USAGE, "--set gradients: \"%s\" is none of fp32|bf16", value);
 }
 
+static bool set_weights(RhJob *job, const char *value, GError **error)
+{
+    job->narrow_weights = strcmp(value, "narrow") == 0;
+    return job->narrow_weights || strcmp(value, "wide") == 0 ||
+           rh_fail(error, RH_ERROR_USAGE, "--set weights: \"%s\" is none of wide|narrow", value);
+}
+
 static bool set_load(RhJob *job, const char *value, GError **error)
 {
     return rh_expert_load_parse(value, &job->load, error);
@@ -104,6 +111,7 @@ static const struct {
                 {"dtype", set_dtype},
                 {"moments", set_moments},
                 {"gradients", set_gradients},
+                {"weights", set_weights},
                 {"experts_load", set_load},
                 {"experts_capacity", set_capacity},
                 {"documents", set_documents},

@@ -271,14 +271,15 @@ double rh_device_limit_clock_frac(const RhDevice *d)
     return d->power_w.value > 0 ? cbrt(rh_device_power_w(d) / d->power_w.value) : 1;
 }
 
-/* Matrix units for attention are those of its 16-bit format; others run as bf16. */
+/* Matrix units for attention are those of its format from 16 bits on, where it has them; others run as
+ * bf16. */
 static void refresh_attention(RhDevice *d, double clock)
 {
     const RhDeviceCurves *c = &d->curves;
-    double bf16 = d->peak_flops_per_s[RH_DTYPE_BF16].value,
-           fp16 = d->peak_flops_per_s[RH_DTYPE_FP16].value;
+    double bf16 = d->peak_flops_per_s[RH_DTYPE_BF16].value;
     for (int t = 0; t < RH_DTYPE_LAST; t++) {
-        double peak = t == RH_DTYPE_FP16 && fp16 > 0 ? fp16 : bf16;
+        double own = d->peak_flops_per_s[t].value;
+        double peak = own > 0 && rh_dtype_bytes((RhDtype)t) >= 2 ? own : bf16;
         double s_per_flop = 1.0 / (peak * c->attention_peak_frac.value * clock);
         d->rates.attention_s_per_flop[t] = s_per_flop;
         d->rates.attention_backward_s_per_flop[t] = s_per_flop / c->attention_backward_frac.value;

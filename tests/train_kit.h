@@ -31,7 +31,8 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
                     0,
                     {0},
                     {0},
-                    {0}}};
+                    {0},
+                    false}};
     return k;
 }
 

@@ -111,10 +111,11 @@ static bool add_training(GArray *list, const Training *t, GError **error)
         return false;
     RhStack stack = *rh_stack_by_name("megatron");
     stack.gradient_norm = false; /* forward, backward and Adam */
-    RhCase c = {.model = model,
-                .platform = platform,
-                .stack = &stack,
-                .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}}};
+    RhCase c = {
+        .model = model,
+        .platform = platform,
+        .stack = &stack,
+        .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
     return add_stage(list, &c, t, error);
 }
 

@@ -4,15 +4,24 @@
 
 #define WIDE 2.0 /* bytes of bf16 and fp16 */
 
-#define PLAIN(format, name_, title_)                                                               \
-    {                                                                                              \
-        .name = name_, .title = title_, .dtype = format, .linear = format, .operand_bytes = WIDE,  \
-        .kept_bytes = WIDE, .dispatch_bytes = WIDE,                                                \
-        .source = "operands as they are; Micikevicius et al. 2018, arXiv 1710.03740"               \
-    }
+#define WHOLE 4.0 /* of fp32, in which TF32's operands lie, too */
 
-const RhRecipe rh_recipe_bf16 = PLAIN(RH_DTYPE_BF16, "bf16", "bfloat16");
-const RhRecipe rh_recipe_fp16 = PLAIN(RH_DTYPE_FP16, "fp16", "IEEE half precision");
+#define PLAIN(format, name_, title_, bytes, source_)                                               \
+    {                                                                                              \
+        .name = name_, .title = title_, .dtype = format, .linear = format, .operand_bytes = bytes, \
+        .kept_bytes = bytes, .dispatch_bytes = bytes, .source = source_                            \
+    }
+#define MIXED "operands as they are; Micikevicius et al. 2018, arXiv 1710.03740"
+
+const RhRecipe rh_recipe_bf16 = PLAIN(RH_DTYPE_BF16, "bf16", "bfloat16", WIDE, MIXED);
+const RhRecipe rh_recipe_fp16 = PLAIN(RH_DTYPE_FP16, "fp16", "IEEE half precision", WIDE, MIXED);
+/* Weights are their own masters; products on matrix units of 10 bits of mantissa, or on none. */
+const RhRecipe rh_recipe_tf32 =
+    PLAIN(RH_DTYPE_TF32, "tf32", "fp32 whose products run as TF32", WHOLE,
+          "NVIDIA A100 Tensor Core GPU Architecture, V1.0, 2020: TF32; bytes counted");
+const RhRecipe rh_recipe_fp32 =
+    PLAIN(RH_DTYPE_FP32, "fp32", "IEEE single precision throughout", WHOLE,
+          "operands as they are, no matrix units; bytes counted");
 
 /* Bytes of an element in 8 and 4 bits, and of scales: a 4-byte one for 128, a 1-byte one for 32, and
  * for 16. */

@@ -36,6 +36,8 @@ typedef struct RhRecipe {
 #define RH_RECIPES(ROW)                                                                            \
     ROW(bf16, "bf16")                                                                              \
     ROW(fp16, "fp16")                                                                              \
+    ROW(tf32, "tf32")                                                                              \
+    ROW(fp32, "fp32")                                                                              \
     ROW(fp8, "fp8")                                                                                \
     ROW(fp8_current, "fp8-current")                                                                \
     ROW(fp8_block, "fp8-block")                                                                    \

@@ -171,6 +171,8 @@ static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE, "run_clm.py has no adapters (lora.rank=%d)",
                        c->job.lora.rank);
+    if (c->job.narrow_weights)
+        return rh_fail(error, RH_ERROR_USAGE, "DeepSpeed has no narrow weights here");
     if (rh_launch_has_narrow_moments(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "DeepSpeed shares out PyTorch's AdamW here, whose moments are fp32");

@@ -410,6 +410,11 @@ static void say_optimizer(RhLaunchText *t)
         rh_launch_say(t, "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16");
     if (gradients)
         rh_launch_say(t, "--main-grads-dtype bf16 --grad-reduce-in-bf16");
+    if (t->c->job.narrow_weights)
+        rh_launch_say(t, t->c->job.recipe == &rh_recipe_nvfp4 ? "--fp4-param-gather"
+                         : t->c->job.recipe == &rh_recipe_mxfp8
+                             ? "--fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag"
+                             : "--fp8-param-gather");
 }
 
 static void say_job(RhLaunchText *t)
@@ -477,6 +482,11 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
                        "Megatron-LM has no flags for adapters (lora.rank=%d)\n"
                        "help: Megatron-Bridge trains them: peft.LoRA(dim=%d)",
                        c->job.lora.rank, c->job.lora.rank);
+    if (rh_weight_bytes(c) > 2)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--dtype %s: launches with weights of 4 bytes are not known here\n"
+                       "help: bf16 or fp16",
+                       c->job.recipe->name);
     bool aware = rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
     if (c->job.moments == &rh_moments_8bit)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -307,6 +307,10 @@ static bool check_job(const RhCase *c, GError **error)
 {
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE, "TorchTitan %s", "v0.2.2 has no adapters");
+    if (rh_weight_bytes(c) > 2 || c->job.narrow_weights)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan launches with weights of 4 bytes, or narrow ones, are not known "
+                       "here\nhelp: bf16, without --set weights=");
     if (rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) != 4)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan keeps moments and gradients in fp32\n"

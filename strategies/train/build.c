@@ -127,16 +127,17 @@ static void hold_states(RhBuild *b)
         RhShares shares = rh_cut_shares(b->layout, (RhParamsClass)cls);
         if (params <= 0)
             continue;
-        rh_build_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.weights);
+        double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->script->states, cls);
+        rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.weights);
         if (shares.again > 0)
-            rh_build_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * params / shares.again);
+            rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
         rh_build_memory(b, RH_MEMORY_GRADIENTS,
                         rh_gradient_bytes(b->c) * params / shares.gradients);
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
                         rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
     if (b->script->states.frozen > 0)
-        rh_build_memory(b, RH_MEMORY_WEIGHTS, RH_WEIGHT_BYTES * b->script->states.frozen);
+        rh_build_memory(b, RH_MEMORY_WEIGHTS, rh_weight_bytes(b->c) * b->script->states.frozen);
     double copies = b->c->job.recipe->weight_copy_bytes * b->script->states.linear;
     if (copies > 0)
         rh_build_memory(b, RH_MEMORY_WEIGHTS, copies);

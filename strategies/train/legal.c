@@ -338,6 +338,26 @@ static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
 }
 
 /* Documents part what attention looks at, and context ranks have parts of a sequence. */
+/* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. */
+static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (!c->job.narrow_weights)
+        return true;
+    if (c->job.recipe->weight_copy_bytes <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "weights=narrow with %s, whose linear layers are not narrow\n"
+                       "help: a recipe of narrow linear layers, such as fp8",
+                       c->job.recipe->name);
+    if (c->job.lora.rank > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "weights=narrow with lora.rank=%d is not known here",
+                       c->job.lora.rank);
+    return l->zero == 1 || l->zero == 2 ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
+                   "shares\nnote: legal zero: 1, 2",
+                   l->zero);
+}
+
 static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (c->job.documents.runs_count == 0 || c->job.documents.padded || l->cp == 1)
@@ -368,7 +388,8 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
     const RhRecipe *recipe = c->job.recipe;
     for (int32_t i = 0; i < rh_platform_devices_count(c->platform); i++) {
         const RhDevice *device = rh_platform_device(c->platform, i);
-        if (recipe->linear != recipe->dtype && device->peak_flops_per_s[recipe->linear].value <= 0)
+        bool own = recipe->linear != recipe->dtype || rh_dtype_bytes(recipe->dtype) > 2;
+        if (own && device->peak_flops_per_s[recipe->linear].value <= 0)
             return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
                            device->name, rh_dtype_name(recipe->linear));
     }
@@ -432,8 +453,9 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
         if (!cut_legal(rh_cuts[i], c, l, error))
             return false;
     return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
-           adapters_legal(c, l, error) && documents_legal(c, l, error) &&
-           stack_legal(c, l, error) && batch_legal(c, l, error) && pipeline_legal(c, l, error);
+           adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
+           documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
+           pipeline_legal(c, l, error);
 }
 
 /* --- the same rules by what they look at, for a space that is walked --- */

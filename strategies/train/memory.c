@@ -239,7 +239,8 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }
     double items = scattered + (pieces->c->stack->prefetch_layers + 1) * gathered;
-    return 2 * held->message_bytes + RH_WEIGHT_BYTES * items + 2 * held->largest_away_bytes;
+    return 2 * held->message_bytes + rh_weight_bytes(pieces->c) * items +
+           2 * held->largest_away_bytes;
 }
 
 RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l)
@@ -247,14 +248,16 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
     RhStageMemory m = {.params = held->states.params};
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * params / (l->zero >= 3 ? shards : 1);
+        double weights = rh_weight_bytes(pieces->c) *
+                         rh_states_wide(pieces->c, &held->states, (RhParamsClass)cls);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] += weights / (l->zero >= 3 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
             rh_gradient_bytes(pieces->c) * params / (l->zero >= 2 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
             rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
-        m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? RH_WEIGHT_BYTES * params / l->hpz : 0;
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? weights / l->hpz : 0;
     }
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] += RH_WEIGHT_BYTES * held->states.frozen;
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;
     m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
         pieces->c->job.recipe->weight_copy_bytes * held->states.linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);

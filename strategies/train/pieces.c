@@ -25,9 +25,30 @@ double rh_gradient_bytes(const RhCase *c)
     return c->job.gradient_bytes > 0 ? c->job.gradient_bytes : c->stack->gradient_bytes;
 }
 
+double rh_weight_bytes(const RhCase *c)
+{
+    return rh_dtype_bytes(c->job.recipe->dtype);
+}
+
+double rh_gathered_weight_bytes(const RhCase *c, bool linear)
+{
+    return c->job.narrow_weights && linear ? c->job.recipe->operand_bytes : rh_weight_bytes(c);
+}
+
+/* Weights of 4 bytes are their own masters. */
 double rh_optimizer_state_bytes(const RhCase *c)
 {
-    return RH_MASTER_BYTES + moments_of(c)->bytes;
+    return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + moments_of(c)->bytes;
+}
+
+/* All experts are in layers. */
+double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls)
+{
+    if (!c->job.narrow_weights)
+        return states->params.of[cls];
+    return cls == RH_PARAMS_EXPERTS
+               ? 0
+               : rh_held_sum(&states->params) + states->frozen - states->linear;
 }
 
 /* The stack counts fp32 moments, read and written, and its own gradients, read. */
@@ -41,9 +62,12 @@ static double optimizer_bytes(const RhCase *c)
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
 {
     const RhHeld *params = &states->params;
-    double share = 0, cast = c->job.recipe->weight_cast_bytes * states->linear;
+    const RhRecipe *recipe = c->job.recipe;
+    double share = 0, all = rh_held_sum(params), cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_cut_shares(l, (RhParamsClass)cls).optimizer;
+    if (c->job.narrow_weights && all > 0) /* its share; the second layout of all, once gathered */
+        cast = cast * share / all + recipe->weight_copy_bytes * states->linear;
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = optimizer_bytes(c) * share + cast,

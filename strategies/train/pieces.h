@@ -5,12 +5,14 @@
 #include "strategies/train/grid.h"
 #include "strategies/train/train.h"
 
-/* Bytes of a parameter: as weight and on the wire; and the fp32 copy that the optimizer updates. */
-#define RH_WEIGHT_BYTES 2.0
+/* Of the fp32 copy of a parameter that the optimizer updates, where weights are narrower. */
 #define RH_MASTER_BYTES 4.0
 
-/* Bytes of a parameter's main gradient; and of what the optimizer keeps of it, its master and two
- * moments. */
+/* Bytes of a parameter as weight and on the wire; of its main gradient; and of what the optimizer keeps
+ * of it, its master, if there is one, and two moments. */
+double rh_weight_bytes(const RhCase *c);
+/* The same on the wire of a gather; `linear`: in a layer, so that it goes narrow where weights are held so. */
+double rh_gathered_weight_bytes(const RhCase *c, bool linear);
 double rh_gradient_bytes(const RhCase *c);
 double rh_optimizer_state_bytes(const RhCase *c);
 
@@ -75,6 +77,9 @@ typedef struct {
     double linear; /* frozen or not */
 } RhStates;
 
+/* Parameters of a class of which the stage holds the weight as it is: all, or those outside of layers where
+ * weights of layers are held narrow. */
+double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls);
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);
 /* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */

@@ -87,7 +87,8 @@ static void share_logits(RhWeave *w)
     double tokens = (double)rh_shard_tokens(shard), words = (double)w->pieces->c->model->vocab;
     rh_weave_continue_after(
         w, shard->whole_logits
-               ? collective(w, RH_OP_ALL_GATHER, RH_WEIGHT_BYTES * tokens * words, "gather logits")
+               ? collective(w, RH_OP_ALL_GATHER, rh_dtype_bytes(shard->dtype) * tokens * words,
+                            "gather logits")
                : collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));
 }
 

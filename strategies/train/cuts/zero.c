@@ -23,14 +23,14 @@ static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
     return rh_params_replicas(l, (RhParamsClass)cls) > 1 ? l->zero : 0;
 }
 
-static void gather(RhScriptWriter *w, RhGroupKind group, double params, int32_t ahead,
+static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t ahead,
                    int32_t buffers)
 {
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_GATHER,
                                       .group = (uint8_t)group,
                                       .op = RH_OP_ALL_GATHER,
                                       .phase = RH_PHASE_PARAMETER,
-                                      .bytes = RH_WEIGHT_BYTES * params,
+                                      .bytes = bytes,
                                       .label = "all-gather parameters",
                                       .ahead = (int16_t)ahead,
                                       .buffers = (int16_t)buffers});
@@ -47,7 +47,7 @@ static void share(const RhLayout *l, RhParamsClass cls, RhShares *shares)
 
 /* A bucket of parameters being collected. */
 typedef struct {
-    double params;
+    double params, bytes;
     guint first; /* item of it, or before */
 } Bucket;
 
@@ -60,8 +60,8 @@ static void gather_bucket(RhScriptWriter *w, int cls, Bucket *bucket, guint i, i
             w->begin_of_item[bucket->first] = MAX(w->begin_of_item[bucket->first], *sent);
     }
     *sent += bucket->params > 0;
-    gather(w, rh_params_shard_group(w->script->layout, (RhParamsClass)cls), bucket->params, 0, 0);
-    bucket->params = 0;
+    gather(w, rh_params_shard_group(w->script->layout, (RhParamsClass)cls), bucket->bytes, 0, 0);
+    bucket->params = bucket->bytes = 0;
 }
 
 static void begin(RhScriptWriter *w)
@@ -75,7 +75,10 @@ static void begin(RhScriptWriter *w)
             Bucket *bucket = &buckets[cls];
             if (zero != 1 && zero != 2)
                 continue;
-            bucket->params += rh_script_item(s, (int32_t)i)->params.of[cls];
+            const RhItem *item = rh_script_item(s, (int32_t)i);
+            bucket->params += item->params.of[cls];
+            bucket->bytes +=
+                item->params.of[cls] * rh_gathered_weight_bytes(s->pieces->c, item->layer >= 0);
             if (bucket->params >= rh_bucket_params(s->pieces->c, s->layout, (RhParamsClass)cls) ||
                 i + 1 == s->items->len)
                 gather_bucket(w, cls, bucket, i, &sent);
@@ -109,8 +112,9 @@ static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (stage_of_sharding(w, cls) == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT &&
             params->of[cls] > 0) {
-            gather(w, gather_group(w->script->layout, cls, slot->pass), params->of[cls],
-                   ahead * classes, ahead + 1);
+            gather(w, gather_group(w->script->layout, cls, slot->pass),
+                   rh_weight_bytes(w->script->pieces->c) * params->of[cls], ahead * classes,
+                   ahead + 1);
             rh_script_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
@@ -124,7 +128,7 @@ static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
         int32_t zero = stage_of_sharding(w, cls);
         if (zero >= 2 && rh_slot_ends(slot->pass)) {
             rh_gradients_reduce(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER,
-                                RH_WEIGHT_BYTES * params->of[cls], 1);
+                                rh_weight_bytes(w->script->pieces->c) * params->of[cls], 1);
             if (slot->last)
                 rh_gradients_sum_shares(w, (RhParamsClass)cls, params->of[cls]);
         } else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))

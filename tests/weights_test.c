@@ -1,0 +1,180 @@
+/* Weights of 4 bytes, and weights that are held and gathered narrow: states, what replicas exchange, and
+ * what is refused, against counts made here by hand. llama-3.1-8b: 32 layers of h 4096, f 14336, 32 query
+ * heads and 8 key-value heads of 128. */
+#include <string.h>
+
+#include "base/error.h"
+#include "sim/ledger.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/pieces.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+#define LAYERS (32.0 * (4096.0 * (4096 + 2048 + 4096) + 3 * 4096.0 * 14336 + 2 * 4096))
+
+static TrainKit kit(const RhRecipe *recipe, bool narrow)
+{
+    TrainKit k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 32, 2048);
+    k.c.job.recipe = recipe;
+    k.c.job.narrow_weights = narrow;
+    return k;
+}
+
+static RhStageMemory states_of(const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
+    return rh_stage_memory(pieces, l, 0);
+}
+
+/* Of what the step gathers. */
+static double gathered_bytes(const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(RhProgram) p = rh_train_build(c, l, NULL);
+    double sum = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *task = rh_program_task(p, (int32_t)i);
+        sum += task->lane == RH_LANE_GATHER ? task->bytes : 0;
+    }
+    return sum;
+}
+
+/* A weight of 4 bytes is its own master: 4 + 4 + 8 where mixed precision has 2 + 4 + 12. */
+static void whole_weights_have_no_masters(void)
+{
+    const RhRecipe *const recipes[] = {&rh_recipe_tf32, &rh_recipe_fp32};
+    for (size_t i = 0; i < G_N_ELEMENTS(recipes); i++) {
+        g_auto(TrainKit) k = kit(recipes[i], false);
+        RhLayout l = train_layout(&k, "tp1,dp8,zero1");
+        RhStageMemory m = states_of(&k.c, &l);
+        double params = rh_held_sum(&m.params);
+        RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], 4 * params, 1e-14);
+        RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_GRADIENTS], 4 * params, 1e-14);
+        RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_OPTIMIZER], 8 * params / 8, 1e-14);
+        RH_CHECK_CLOSE(gathered_bytes(&k.c, &l), 4 * params, 1e-14);
+    }
+}
+
+/* Every activation that was of 2 bytes is of 4. */
+static void whole_elements_are_kept_and_moved_whole(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    RhShard half = {.tp = 1,
+                    .sequence = 1024,
+                    .microbatch = 1,
+                    .dtype = RH_DTYPE_BF16,
+                    .flash = true,
+                    .fused_norms = true,
+                    .fused_softmax = true,
+                    .fused_elementwise = true};
+    RhShard whole = half;
+    whole.dtype = RH_DTYPE_TF32;
+    const double statistics =
+        4 * 1024 * 32; /* fp32 whatever the format: a log-sum-exp a query, head */
+    double a = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &half).kept;
+    double b = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &whole).kept;
+    RH_CHECK_CLOSE(b - statistics, 2 * (a - statistics), 1e-14);
+    CU_ASSERT_EQUAL(rh_boundary_bytes(m, &whole), 2 * rh_boundary_bytes(m, &half));
+}
+
+/* Products run at the data sheet's rates for the format: of an H100 989.4, 494.7 and 67. */
+static void products_run_at_the_formats_rate(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:1", NULL);
+    RhKernel gemm = {.cls = RH_KERNEL_GEMM, .batch = 1, .m = 16384, .n = 16384, .k = 16384};
+    double s[3];
+    const RhDtype formats[] = {RH_DTYPE_BF16, RH_DTYPE_TF32, RH_DTYPE_FP32};
+    for (int i = 0; i < 3; i++) {
+        gemm.dtype = (uint8_t)formats[i];
+        gemm.flops = 2.0 * 16384 * 16384 * 16384;
+        gemm.bytes = 3.0 * 16384 * 16384 * rh_dtype_bytes(formats[i]);
+        s[i] = rh_kernel_time_s(p->device, &gemm);
+    }
+    RH_CHECK_CLOSE(s[1] / s[0], 989.4 / 494.7, 0.05);
+    RH_CHECK_CLOSE(s[2] / s[0], 989.4 / 67, 0.05);
+}
+
+/* Both layouts of what layers have, 1 byte each, and the rest as it is: no copy of 2 bytes of them. What
+ * is gathered of them is 1 byte. */
+static void narrow_weights_are_held_and_gathered_narrow(void)
+{
+    g_auto(TrainKit) wide = kit(&rh_recipe_fp8, false);
+    g_auto(TrainKit) narrow = kit(&rh_recipe_fp8, true);
+    RhLayout l = train_layout(&wide, "tp1,dp8,zero1");
+    RhStageMemory a = states_of(&wide.c, &l), b = states_of(&narrow.c, &l);
+    double all = rh_held_sum(&a.params), rest = all - LAYERS;
+    CU_ASSERT_EQUAL(rh_held_sum(&b.params), all);
+    RH_CHECK_CLOSE(a.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * all + 2 * LAYERS, 1e-14);
+    RH_CHECK_CLOSE(b.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * rest + 2 * LAYERS, 1e-14);
+    CU_ASSERT_EQUAL(b.fixed_bytes[RH_MEMORY_OPTIMIZER], a.fixed_bytes[RH_MEMORY_OPTIMIZER]);
+    RH_CHECK_CLOSE(gathered_bytes(&wide.c, &l), 2 * all, 1e-14);
+    RH_CHECK_CLOSE(gathered_bytes(&narrow.c, &l), 2 * rest + LAYERS, 1e-14);
+    /* A rank casts its share (4 B), and makes the second layout of what it gathered (2 B). */
+    RhStates states = {.params = {{all, 0}}, .linear = LAYERS};
+    double before = rh_optimizer_kernel(&wide.c, &l, &states).bytes;
+    double after = rh_optimizer_kernel(&narrow.c, &l, &states).bytes;
+    RH_CHECK_CLOSE(before - after, 4 * LAYERS - (4 * LAYERS / 8 + 2 * LAYERS), 1e-9);
+}
+
+/* The program holds what the closed form says. */
+static void the_ledger_knows_both(void)
+{
+    static const char *const layouts[] = {"tp1,dp8,zero1", "tp2,pp2,dp2,zero1", "tp1,dp8,zero2"};
+    const struct {
+        const RhRecipe *recipe;
+        bool narrow;
+    } rows[] = {{&rh_recipe_fp32, false}, {&rh_recipe_mxfp8, true}, {&rh_recipe_fp8_block, true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        for (size_t j = 0; j < G_N_ELEMENTS(layouts); j++) {
+            g_auto(TrainKit) k = kit(rows[i].recipe, rows[i].narrow);
+            RhLayout l = train_layout(&k, layouts[j]);
+            g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+            RhTrainMemory m = rh_train_memory(&k.c, &l);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+            RhLedger ledger = rh_ledger_walk(p, m.stage, RH_MEMORY_TIER_HBM);
+            RH_CHECK_CLOSE(ledger.peak_bytes, m.peak_bytes, 1e-12);
+        }
+}
+
+static void what_does_not_go_together_is_refused(void)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        bool narrow;
+        const char *platform, *layout, *says; /* NULL: legal */
+    } rows[] = {{&rh_recipe_tf32, false, "dgx-h100:1", "dp8", NULL},
+                {&rh_recipe_tf32, false, "dgx-1:1", "dp8", "no units for tf32"},
+                {&rh_recipe_fp32, false, "dgx-1:1", "dp8", NULL},
+                {&rh_recipe_bf16, true, "dgx-h100:1", "dp8", "not narrow"},
+                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero1", NULL},
+                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero0", "legal zero: 1, 2"},
+                {&rh_recipe_fp8, true, "dgx-h100:1", "dp8,zero3", "legal zero: 1, 2"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.1-8b", rows[i].platform, "bare", 16, 4096);
+        RhLayout l = rh_train_default(&k.c);
+        k.c.job.recipe = rows[i].recipe;
+        k.c.job.narrow_weights = rows[i].narrow;
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
+        l = rh_train_canonical(&k.c, &l);
+        bool legal = rh_train_job_legal(&k.c, &error) && rh_train_legal(&k.c, &l, &error);
+        CU_ASSERT_EQUAL(legal, rows[i].says == NULL);
+        CU_ASSERT_TRUE(legal || (g_error_matches(error, RH_ERROR, RH_ERROR_USAGE) &&
+                                 strstr(error->message, rows[i].says)));
+    }
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "weights",
+        (RhTest[]){
+            {"whole_weights_have_no_masters", whole_weights_have_no_masters},
+            {"whole_elements_are_kept_and_moved_whole", whole_elements_are_kept_and_moved_whole},
+            {"products_run_at_the_formats_rate", products_run_at_the_formats_rate},
+            {"narrow_weights_are_held_and_gathered_narrow",
+             narrow_weights_are_held_and_gathered_narrow},
+            {"the_ledger_knows_both", the_ledger_knows_both},
+            {"what_does_not_go_together_is_refused", what_does_not_go_together_is_refused},
+            {0}});
+}
