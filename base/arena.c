@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define BLOCK_BYTES ((gsize)1 << 18)
-#define ALIGNMENT   sizeof(max_align_t)
+#define ALIGNMENT   _Alignof(max_align_t)
 
 struct RhArena {
     GPtrArray *blocks; /* owned; the last one is being filled */

@@ -13,7 +13,7 @@ static void bytes_are_zero_and_apart(void)
     for (int i = 0; i < 200; i++) {
         sizes[i] = (gsize)(i * i * 7 % 40000); /* together more than several blocks */
         taken[i] = rh_arena_take(arena, sizes[i]);
-        CU_ASSERT_EQUAL((guintptr)taken[i] % sizeof(max_align_t), 0);
+        CU_ASSERT_EQUAL((guintptr)taken[i] % _Alignof(max_align_t), 0);
         for (gsize k = 0; k < sizes[i]; k++)
             if (taken[i][k] != 0)
                 CU_FAIL("not zero");
