@@ -108,6 +108,10 @@ static void count_variants(RhFunnel *f)
     const GPtrArray *entries = f->main.entries;
     GArray *variants = g_array_set_size(f->plan->variants, entries->len);
     memset(variants->data, 0, entries->len * sizeof(RhPlanVariants));
+    g_autofree double *best_s = g_new(double, entries->len);
+    for (guint i = 0; i < entries->len; i++)
+        best_s[i] =
+            rh_screen_segment_s(f->screen, &((const RhRehearsal *)entries->pdata[i])->layout);
     for (int32_t i = 0; i < rh_kept_count(f->space); i++) {
         if (rh_kept_peak_bytes(f->space, i) > f->room.ranked_bytes)
             continue;
@@ -116,10 +120,8 @@ static void count_variants(RhFunnel *f)
         if (at < 0)
             continue;
         RhPlanVariants *v = &g_array_index(variants, RhPlanVariants, at);
-        const RhRehearsal *r = entries->pdata[at];
-        double best_s = rh_screen_segment_s(f->screen, &r->layout);
         v->count++;
-        v->more_frac = fmax(v->more_frac, rh_screen_segment_s(f->screen, &l) / best_s - 1);
+        v->more_frac = fmax(v->more_frac, rh_screen_segment_s(f->screen, &l) / best_s[at] - 1);
     }
 }
 

@@ -6,7 +6,13 @@
 #include <stdint.h>
 
 /* What the key of a candidate is so far: each is a bound of the next. */
-typedef enum { RH_KEY_WORK, RH_KEY_SUMS, RH_KEY_CLOSED, RH_KEY_SEGMENT } RhKeyKind;
+typedef enum {
+    RH_KEY_WORK,
+    RH_KEY_SUMS,
+    RH_KEY_CLOSED,
+    RH_KEY_GRAPH, /* the segment graph, with messages that share no link */
+    RH_KEY_SEGMENT
+} RhKeyKind;
 typedef struct {
     int32_t layout; /* index into the space */
     double key;     /* lower bound, or the objective where it is exact */

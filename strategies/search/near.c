@@ -8,9 +8,20 @@
 
 #define MISSES_MAX 3
 
+/* Do they differ in their switches alone, not in the grid of ranks? */
+static bool same_grid(const RhLayout *a, const RhLayout *b)
+{
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->degree && !knob->variant && rh_knob_value(knob, a) != rh_knob_value(knob, b))
+            return false;
+    return true;
+}
+
 /* Schedules without a title of their own are told apart by their chunks. */
 bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
 {
+    if (!same_grid(a, b)) /* most are not */
+        return false;
     RhLayout x = *a;
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (knob->variant)
@@ -22,20 +33,13 @@ bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b)
 
 bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b)
 {
+    if (!same_grid(a, b))
+        return false;
     RhLayout x = *a;
     x.recompute = b->recompute;
     x.again_layers_count = b->again_layers_count;
     memcpy(x.again_layers, b->again_layers, sizeof x.again_layers);
     return rh_layout_same_kind(&x, b);
-}
-
-/* Near misses differ in more than their switches: in the grid of ranks. */
-static bool same_grid(const RhLayout *a, const RhLayout *b)
-{
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (knob->degree && !knob->variant && rh_knob_value(knob, a) != rh_knob_value(knob, b))
-            return false;
-    return true;
 }
 
 static void insert(GPtrArray *misses, const RhLayout *layout, const RhTrainMemory *memory,

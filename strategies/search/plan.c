@@ -1,6 +1,6 @@
 /* The funnel. Candidates are taken best bound first: one met with the work of its slots gets the sums of its
- * closed form and goes back, one met with these the whole of it, one met with that its segment bound; one met
- * with its segment bound joins the batch that is rehearsed. The search ends when no bound left is below
+ * closed form and goes back, one met with these the whole of it, one met with that the segment graph, one met with
+ * that its segment bound, where messages share links; one met with its segment bound joins the batch that is rehearsed. The search ends when no bound left is below
  * (1 - gap) x the K-th best rehearsal. */
 #include "strategies/search/plan.h"
 
@@ -99,9 +99,10 @@ static void refine(RhFunnel *f, RhCandidate c)
     static double (*const bound_s[])(RhScreen *,
                                      const RhLayout *) = {[RH_KEY_SUMS] = rh_screen_sums_s,
                                                           [RH_KEY_CLOSED] = rh_screen_bound_s,
+                                                          [RH_KEY_GRAPH] = rh_screen_graph_s,
                                                           [RH_KEY_SEGMENT] = rh_screen_segment_s};
     c.kind++;
-    f->plan->segments_count += c.kind == RH_KEY_SEGMENT;
+    f->plan->segments_count += c.kind == RH_KEY_GRAPH;
     RhLayout l = rh_funnel_layout(f, c.layout);
     c.key = fmax(c.key, bound_s[c.kind](f->screen, &l));
     rh_heap_push(f->race->heap, c);

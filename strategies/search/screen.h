@@ -321,6 +321,9 @@ RhPrices *rh_screen_prices(RhScreen *screen, RhSpans *spans, const RhShape *shap
  * sums lose `last_frac` to them; NULL: none is known. */
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
                              double message_s, double last_frac);
+/* rh_screen_segment_s with every message alone on its links, for which no ranks need to be told apart:
+ * on a hundred thousand of them that takes the most time. rh_screen_segment_s is never below. */
+double rh_screen_graph_s(RhScreen *screen, const RhLayout *layout);
 /* What communication adds to the path: until the first slot has its parameters, in slots that are
  * their chunk's first or last and behind these, behind the end. (segment.c) */
 double rh_screen_path_late_s(RhScreen *screen, const RhLayout *layout, const RhPath *path);

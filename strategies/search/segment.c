@@ -558,11 +558,22 @@ double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *
     return sum;
 }
 
-double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
+/* `messages`: rh_screen_messages, or NULL. */
+static double longest_s(RhScreen *screen, const RhLayout *l, const RhHop *messages)
 {
     Graph g = graph_of(screen, l);
-    g.messages = rh_screen_messages(screen, l);
+    g.messages = messages;
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
     g_free(g.messages_bytes);
     return rh_later(path, rh_screen_bound_s(screen, l));
+}
+
+double rh_screen_graph_s(RhScreen *screen, const RhLayout *l)
+{
+    return longest_s(screen, l, NULL);
+}
+
+double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
+{
+    return longest_s(screen, l, rh_screen_messages(screen, l));
 }
