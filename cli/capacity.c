@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/prices.h"
 #include "cli/terminal.h"
 #include "report/capacity.h"
 #include "report/capacity_picture.h"
@@ -89,30 +90,6 @@ static bool read_batches(Asking *q, GError **error)
                                          &q->goal.batch_least, &q->goal.batch_most, error);
 }
 
-/* A list of names parts at its commas; one-line platforms, which say "8x16", have commas of their own. */
-static bool read_platforms(Asking *q, GError **error)
-{
-    for (guint i = 0; i < q->a->platforms->len; i++) {
-        const char *text = g_ptr_array_index(q->a->platforms, i);
-        if (strchr(text, ':')) {
-            g_ptr_array_add(q->names, g_strdup(text));
-            continue;
-        }
-        g_auto(GStrv) words = g_strsplit(text, ",", -1);
-        for (char **word = words; *word; word++)
-            if (**word)
-                g_ptr_array_add(q->names, g_strdup(*word));
-    }
-    if (q->names->len == 0)
-        return rh_fail(error, RH_ERROR_USAGE, "-p: no platform is named");
-    for (guint i = 0; i < q->names->len; i++)
-        for (guint k = 0; k < i; k++)
-            if (strcmp(q->names->pdata[i], q->names->pdata[k]) == 0)
-                return rh_fail(error, RH_ERROR_USAGE, "-p: %s is named twice",
-                               (char *)q->names->pdata[i]);
-    return true;
-}
-
 static bool read_question(Asking *q, GError **error)
 {
     const RhArguments *a = q->a;
@@ -122,61 +99,8 @@ static bool read_question(Asking *q, GError **error)
                                .gap_frac = a->gap_frac,
                                .risk_frac = a->risk_frac,
                                .jobs = (int32_t)a->jobs};
-    return read_platforms(q, error) && read_sizes(q, error) && read_batches(q, error);
-}
-
-/* --- prices: [PLATFORM=]PRICE[@YYYY-MM] --- */
-
-/* The last that speaks of the platform; NULL: none does. Points behind the name. */
-static const char *price_word(const Asking *q, const char *platform)
-{
-    const char *found = NULL;
-    size_t length = strlen(platform);
-    for (guint i = 0; i < q->a->prices->len; i++) {
-        const char *text = g_ptr_array_index(q->a->prices, i);
-        const char *equals = strrchr(text, '=');
-        if (!equals)
-            found = text;
-        else if ((size_t)(equals - text) == length && strncmp(text, platform, length) == 0)
-            found = equals + 1;
-    }
-    return found;
-}
-
-static bool is_date(const char *text)
-{
-    return g_regex_match_simple("^[0-9]{4}-(0[1-9]|1[0-2])$", text, 0, 0);
-}
-
-static bool check_prices(const Asking *q, GError **error)
-{
-    for (guint i = 0; i < q->a->prices->len; i++) {
-        const char *text = g_ptr_array_index(q->a->prices, i), *equals = strrchr(text, '=');
-        g_autofree char *name = equals ? g_strndup(text, (gsize)(equals - text)) : NULL;
-        g_autofree char *price = g_strdup(equals ? equals + 1 : text);
-        char *at = strchr(price, '@');
-        double usd = 0;
-        g_autoptr(GError) inner = NULL;
-        if (name && !g_ptr_array_find_with_equal_func(q->names, name, g_str_equal, NULL))
-            return rh_fail(error, RH_ERROR_USAGE, "--price %s: -p names no %s", text, name);
-        if (at && !is_date(at + 1))
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "--price %s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", text,
-                           at + 1);
-        if (at)
-            *at = 0;
-        if (!rh_quantity_parse(price, RH_QUANTITY_USD, &usd, &inner))
-            return rh_fail(error, RH_ERROR_USAGE, "--price %s: %s", text, inner->message);
-    }
-    return true;
-}
-
-/* The date that the user said a price is of, onto the fact. */
-static void date_price(RhInputs *in, const char *price)
-{
-    const char *at = price ? strchr(price, '@') : NULL;
-    if (at)
-        in->hardware->price_usd_per_gpu_hour.date = g_intern_string(at + 1);
+    return rh_prices_platforms(q->a->platforms, q->names, error) && read_sizes(q, error) &&
+           read_batches(q, error);
 }
 
 /* --- cells --- */
@@ -185,14 +109,10 @@ static void date_price(RhInputs *in, const char *price)
 static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32_t gpus_per_node,
                       GError **error)
 {
-    const char *price = price_word(q, platform);
     g_autoptr(GPtrArray) sets = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < q->a->sets->len; i++)
         g_ptr_array_add(sets, g_strdup(g_ptr_array_index(q->a->sets, i)));
-    if (price) {
-        g_autofree char *usd = g_strndup(price, strcspn(price, "@"));
-        g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", usd));
-    }
+    rh_prices_set(q->a->prices, platform, sets);
     g_ptr_array_add(sets, g_strdup_printf("nodes=%" G_GINT64_FORMAT, gpus / gpus_per_node));
     g_ptr_array_add(sets, NULL);
     g_auto(GStrv) argv = rh_arguments_words(q->a->recorded);
@@ -208,7 +128,7 @@ static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32
                          .argv = (const char *const *)argv};
     RhInputs *in = rh_inputs_load(&spec, error);
     if (in)
-        date_price(in, price);
+        rh_prices_date(q->a->prices, platform, in);
     return in;
 }
 
@@ -324,7 +244,7 @@ static int answer(Asking *q, GError **error)
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,
                                      RH_OUTPUT_HTML, RH_OUTPUT_PARETO, RH_OUTPUT_NONE};
     if (!rh_outputs_check(q->a->outputs, kinds, error) || !read_question(q, error) ||
-        !check_prices(q, error))
+        !rh_prices_check(q->a->prices, q->names, error))
         return 2;
     for (guint i = 0; i < q->names->len; i++)
         if (!fill_platform(q, g_ptr_array_index(q->names, i), error)) {

@@ -217,6 +217,99 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     return rh_json_writer_steal(w);
 }
 
+/* --- Several platforms --- */
+
+static const RhServeEntry *best_of(const RhServeOffer *offer)
+{
+    return offer->plan->entries->len > 0 ? &g_array_index(offer->plan->entries, RhServeEntry, 0)
+                                         : NULL;
+}
+
+static void append_offers(GString *out, const RhServeOffer *offers, int32_t count)
+{
+    g_autoptr(RhTable) t = rh_table_new("<<>><>>>>");
+    rh_table_rowf(t, "platform|servers|GPUs|$/GPU-h||$/h|$/M tokens|TTFT p99|TPOT p99");
+    for (int32_t i = 0; i < count; i++) {
+        const RhServeEntry *e = best_of(&offers[i]);
+        const RhFact *price = offers[i].price;
+        g_autofree char *each = rh_text_number(price->value, 4);
+        if (!e) {
+            rh_table_rowf(t, "%s|keeps no level|-|%s|%s|-|-|-|-", offers[i].platform, each,
+                          price->date ? price->date : "");
+            continue;
+        }
+        g_autofree char *text = layout_text(&e->deployment),
+                        *hour = rh_text_number(offers[i].usd_per_h, 4),
+                        *tokens = rh_text_number(1e6 * e->outcome.cost_usd_per_token, 3),
+                        *ttft = number_or_dash(e->outcome.metrics[RH_METRIC_TTFT].p99.value,
+                                               RH_QUANTITY_S),
+                        *tpot = number_or_dash(e->outcome.metrics[RH_METRIC_TPOT].p99.value,
+                                               RH_QUANTITY_S);
+        rh_table_rowf(t, "%s|%s|%d|%s|%s|%s|%s|%s|%s", offers[i].platform, text, e->gpus, each,
+                      price->date ? price->date : "", hour, tokens, ttft, tpot);
+    }
+    rh_table_append(t, out, "");
+}
+
+char *rh_report_serve_offers_text(const RhServeQuestion *q, const RhServeOffer *offers,
+                                  int32_t count, const RhServePlanOptions *o,
+                                  const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    const RhServeEntry *e = best_of(&offers[0]);
+    const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
+    g_autofree char *rate = rh_text_number(o->rate_per_s, 3);
+    if (e) {
+        g_autofree char *text = layout_text(&e->deployment),
+                        *hour = rh_text_number(offers[0].usd_per_h, 4);
+        g_string_append_printf(out, "%scheapest: %s, %s, batch %d, chunk %d%s, on %d GPU%s of %s\n",
+                               bold, offers[0].platform, text, e->deployment.pools[0].batch,
+                               e->deployment.pools[0].chunk, plain, e->gpus,
+                               e->gpus == 1 ? "" : "s", e->deployment.server);
+        g_string_append_printf(out, "          $%s an hour at %s requests/s within ", hour, rate);
+    } else {
+        g_string_append_printf(out, "no platform keeps, at %s/s, ", rate);
+    }
+    append_levels(out, &o->slos);
+    g_string_append(out, "\n\n");
+    append_offers(out, offers, count);
+    g_autofree char *asked = g_strdup_printf("%s, %s", q->requests, q->arrivals);
+    g_string_append(out, "\nrequests:   ");
+    rh_text_wrap(out, asked, 12, 79);
+    g_string_append(out,
+                    "of each platform the fewest GPUs, priced one by one: who rents whole nodes "
+                    "pays\nfor the rest of them; levels as `serve-plan` keeps them\n");
+    return g_string_free(out, FALSE);
+}
+
+char *rh_report_serve_offers_json(const RhServeQuestion *q, const RhServeOffer *offers,
+                                  int32_t count, const RhServePlanOptions *o)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_serve_head(w, q);
+    rh_put_known(w, "rate_asked_per_s", o->rate_per_s);
+    rh_json_begin_array(w, "offers");
+    for (int32_t i = 0; i < count; i++) {
+        const RhServeEntry *e = best_of(&offers[i]);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "platform", offers[i].platform);
+        rh_json_put_number(w, "price_usd_per_gpu_hour", offers[i].price->value);
+        rh_json_put_string(w, "price_date", offers[i].price->date);
+        rh_json_put_string(w, "price_source", offers[i].price->source);
+        rh_put_known(w, "cost_usd_per_hour", offers[i].usd_per_h);
+        rh_json_put_bool(w, "timed_out", offers[i].plan->timed_out);
+        rh_json_begin_array(w, "plans");
+        if (e)
+            put_entry(w, e, 1, &o->slos);
+        rh_json_end_array(w);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
 static void append_cells(GString *out, const double *values, int count)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];

@@ -1,0 +1,95 @@
+#include "cli/prices.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **error)
+{
+    for (guint i = 0; i < lists->len; i++) {
+        const char *text = g_ptr_array_index(lists, i);
+        if (strchr(text, ':')) {
+            g_ptr_array_add(names, g_strdup(text));
+            continue;
+        }
+        g_auto(GStrv) words = g_strsplit(text, ",", -1);
+        for (char **word = words; *word; word++)
+            if (**word)
+                g_ptr_array_add(names, g_strdup(*word));
+    }
+    if (names->len == 0)
+        return rh_fail(error, RH_ERROR_USAGE, "-p: no platform is named");
+    for (guint i = 0; i < names->len; i++)
+        for (guint k = 0; k < i; k++)
+            if (strcmp(names->pdata[i], names->pdata[k]) == 0)
+                return rh_fail(error, RH_ERROR_USAGE, "-p: %s is named twice",
+                               (char *)names->pdata[i]);
+    return true;
+}
+
+/* The last that speaks of the platform; NULL: none does. Points behind the name. */
+static const char *price_word(const GPtrArray *prices, const char *platform)
+{
+    const char *found = NULL;
+    size_t length = strlen(platform);
+    for (guint i = 0; i < prices->len; i++) {
+        const char *text = g_ptr_array_index(prices, i);
+        const char *equals = strrchr(text, '=');
+        if (!equals)
+            found = text;
+        else if ((size_t)(equals - text) == length && strncmp(text, platform, length) == 0)
+            found = equals + 1;
+    }
+    return found;
+}
+
+static bool is_date(const char *text)
+{
+    return g_regex_match_simple("^[0-9]{4}-(0[1-9]|1[0-2])$", text, 0, 0);
+}
+
+static bool is_named(const GPtrArray *names, const char *name)
+{
+    for (guint i = 0; i < names->len; i++)
+        if (strcmp(names->pdata[i], name) == 0)
+            return true;
+    return false;
+}
+
+bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **error)
+{
+    for (guint i = 0; i < prices->len; i++) {
+        const char *text = g_ptr_array_index(prices, i), *equals = strrchr(text, '=');
+        g_autofree char *name = equals ? g_strndup(text, (gsize)(equals - text)) : NULL;
+        g_autofree char *price = g_strdup(equals ? equals + 1 : text);
+        char *at = strchr(price, '@');
+        double usd = 0;
+        g_autoptr(GError) inner = NULL;
+        if (name && !is_named(names, name))
+            return rh_fail(error, RH_ERROR_USAGE, "--price %s: -p names no %s", text, name);
+        if (at && !is_date(at + 1))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--price %s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", text,
+                           at + 1);
+        if (at)
+            *at = 0;
+        if (!rh_quantity_parse(price, RH_QUANTITY_USD, &usd, &inner))
+            return rh_fail(error, RH_ERROR_USAGE, "--price %s: %s", text, inner->message);
+    }
+    return true;
+}
+
+void rh_prices_set(const GPtrArray *prices, const char *platform, GPtrArray *sets)
+{
+    const char *price = price_word(prices, platform);
+    g_autofree char *usd = price ? g_strndup(price, strcspn(price, "@")) : NULL;
+    if (usd)
+        g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", usd));
+}
+
+void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *in)
+{
+    const char *price = price_word(prices, platform), *at = price ? strchr(price, '@') : NULL;
+    if (at)
+        in->hardware->price_usd_per_gpu_hour.date = g_intern_string(at + 1);
+}

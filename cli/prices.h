@@ -1,0 +1,13 @@
+#pragma once
+/* Several platforms, and what a GPU-hour of each costs: --price [NAME=]USD[@MONTH]. */
+#include "cli/inputs.h"
+
+/* Appends (owned strings) the names that lists (GPtrArray of const char*) say; they part at commas, but one-line
+ * platforms have commas of their own. RH_ERROR_USAGE: none, or one twice. */
+bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **error);
+/* RH_ERROR_USAGE: no price, no month, or of a platform that is not named. */
+bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **error);
+/* Appends to `sets` (owned strings) what sets this platform's price, where one is given. */
+void rh_prices_set(const GPtrArray *prices, const char *platform, GPtrArray *sets);
+/* The month that the price was said to be of, onto the fact. */
+void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *inputs);
