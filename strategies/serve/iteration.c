@@ -60,7 +60,7 @@ static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, 
 }
 
 /* Where experts are asked unevenly, of the slowest rank: the one that gets most or, as measured products are not always
- * the longer the more rows they have, one that gets the mean. */
+ * the longer the more rows they have, one that gets the mean (assumed: that such a rank is there). */
 static double ffn_s(RhIterations *it, const RhLayerKind *kind, RhPass pass, const RhShard *shard,
                     RhKernelsOf of)
 {
