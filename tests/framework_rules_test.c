@@ -45,6 +45,8 @@ static void terms_mean_what_they_say(void)
         {"torchtitan", "qwen3-8b", "pp2,dp8,zero2", "train.py:220"},
         {"torchtitan", "llama-3.1-8b", "cp4,dp4,zero3,shard8", NULL},
         {"torchtitan", "llama-3.1-8b", "cp4,dp4,zero3,shard2", "parallel_dims.py:85"},
+        {"nemo", "llama-3.1-8b", "tp2,dp8,zero3", NULL},
+        {"nemo", "llama-3.1-8b", "pp2,dp8,zero3", "mcore_fsdp_adapter.py:445"},
         {"deepspeed", "llama-3.1-8b", "dp16,zero3", NULL},
         {"deepspeed", "llama-3.1-8b", "pp2,dp8,zero2", "engine.py:76"},
         {"deepspeed", "llama-3.1-8b", "pp2,dp8,zero1", "engine.py:74"},

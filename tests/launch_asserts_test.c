@@ -100,7 +100,7 @@ static void put_flags(Said *s, const char *flags)
 static void put_files(Said *s, const char *files)
 {
     g_autoptr(GRegex) json = g_regex_new("\"(\\w+)\": \"?([^\",\\n{]+)", 0, 0, NULL);
-    g_autoptr(GRegex) python = g_regex_new("(\\w+)=([^,)\\s]+)", 0, 0, NULL);
+    g_autoptr(GRegex) python = g_regex_new("(\\w+)=\"?([^,)\\s\"]+)", 0, 0, NULL);
     GRegex *const both[] = {json, python};
     for (size_t i = 0; i < G_N_ELEMENTS(both); i++) {
         g_autoptr(GMatchInfo) match = NULL;
@@ -300,6 +300,11 @@ static void deepspeed_would_start_a_thousand(void)
     check_framework("deepspeed", 3, NULL);
 }
 
+static void nemo_would_start_a_thousand(void)
+{
+    check_framework("nemo", 4, NULL);
+}
+
 /* --- the rules bite --- */
 
 static void what_is_spoilt_is_seen(void)
@@ -318,6 +323,13 @@ static void what_is_spoilt_is_seen(void)
         {"torchtitan", "tp8,zero3", "training.seq_len", "2050", "parallelize.py:69"},
         {"deepspeed", "dp64,zero3", "gradient_accumulation_steps", "3", "config.py:924"},
         {"deepspeed", "dp64,zero3", "stage", "0", "engine.py:1977"},
+        {"nemo", "tp8,zero3", "env.CUDA_DEVICE_MAX_CONNECTIONS", "1", "config.py:1101"},
+        {"nemo", "tp8,zero3", "ckpt_format", "torch_dist", "config.py:1098"},
+        {"nemo", "tp8,zero1", "tensor_model_parallel_size", "16", "transformer_config.py:1339"},
+        {"nemo", "tp8,pp4,vpp2,zero1", "virtual_pipeline_model_parallel_size", "3",
+         "gpt_provider.py:252"},
+        {"nemo", "tp8,zero1,recompute=full", "recompute_method", "every",
+         "transformer_config.py:1732"},
     };
     g_autoptr(GArray) rules = rules_read();
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -379,5 +391,6 @@ int main(void)
                    {"megatron_would_start_a_thousand", megatron_would_start_a_thousand},
                    {"torchtitan_would_start_a_thousand", torchtitan_would_start_a_thousand},
                    {"deepspeed_would_start_a_thousand", deepspeed_would_start_a_thousand},
+                   {"nemo_would_start_a_thousand", nemo_would_start_a_thousand},
                    {0}});
 }

@@ -76,6 +76,64 @@ static void every_option_is_one_of_the_project(void)
     }
 }
 
+/* cfg.PART.FIELD of a recipe. */
+static void every_field_of_a_recipe_is_one_of_the_project(void)
+{
+    static const char *const cases[][2] = {
+        {"llama-3.1-70b", "tp8,pp4,dp2,vpp2,zero1,recompute=selective"},
+        {"llama-3.1-70b", "tp8,dp8,zero3,recompute=full"},
+        {"mistral-7b", "tp2,cp4,ulysses4,dp8,zero1,order=tp-pp-dp"},
+        {"qwen3-30b-a3b", "tp2,ep8,dp32,etp1,zero1,dispatch=deepep,recompute=layernorm+moe_act"}};
+    g_auto(GStrv) names = names_of("nemo");
+    g_autoptr(GRegex) field = g_regex_new("(?:,|, |\\n    )(\\w+)=", 0, 0, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(TrainKit) k = train_kit(cases[i][0], "dgx-h100:8", "bare", 512, 8192);
+        g_autoptr(RhLaunch) launch = launch_of(&k, "nemo", cases[i][1]);
+        g_auto(GStrv) parts = g_strsplit(launch->files, "put(cfg.", -1);
+        int said = 0;
+        for (char **part = parts + 1; *part; part++) {
+            g_autofree char *key = g_strndup(*part, strspn(*part, "abcdefghijklmnopqrstuvwxyz_"));
+            char *over = strstr(*part, ")\n");
+            CU_ASSERT_PTR_NOT_NULL_FATAL(over);
+            *over = 0;
+            g_autoptr(GMatchInfo) match = NULL;
+            for (g_regex_match(field, *part, 0, &match); g_match_info_matches(match);
+                 g_match_info_next(match, NULL), said++) {
+                g_autofree char *name = g_match_info_fetch(match, 1);
+                g_autofree char *whole = g_strconcat(key, ".", name, NULL);
+                CU_ASSERT_TRUE(g_strv_contains((const char *const *)names, whole));
+            }
+        }
+        CU_ASSERT_TRUE(said > 25);
+    }
+}
+
+static void a_recipe_says_the_layout(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "bare", 512, 8192);
+    g_autoptr(RhLaunch) launch = launch_of(&k, "nemo", "tp4,pp4,dp4,vpp5,mb1,zero1,recompute=full");
+    static const char *const words[] = {"tensor_model_parallel_size=4",
+                                        "virtual_pipeline_model_parallel_size=5",
+                                        "num_layers=80",
+                                        "global_batch_size=512",
+                                        "use_distributed_optimizer=True",
+                                        "recompute_granularity=\"full\"",
+                                        "get_mixed_precision_config(\"bf16_mixed\")"};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, words[i]));
+    CU_ASSERT_STRING_EQUAL(launch->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+    static const char *const refused[] = {"tp4,pp4,dp4,vpp3", "tp4,pp4,dp4,vpp4,partition=work",
+                                          "tp4,pp4,dp4,zero3", "cp4,ulysses2,dp16",
+                                          "dp64,relayers=4,recompute=full"};
+    for (size_t i = 0; i < G_N_ELEMENTS(refused); i++) {
+        RhLayout l = train_layout(&k, refused[i]);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhLaunch) none = rh_launch_new("nemo", &k.c, &l, &error);
+        CU_ASSERT_PTR_NULL(none);
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    }
+}
+
 /* --- TorchTitan --- */
 
 static void fsdp_is_said_by_degrees_and_by_what_stays_gathered(void)
@@ -268,6 +326,9 @@ int main(void)
         "what starts other frameworks",
         (RhTest[]){
             {"every_option_is_one_of_the_project", every_option_is_one_of_the_project},
+            {"every_field_of_a_recipe_is_one_of_the_project",
+             every_field_of_a_recipe_is_one_of_the_project},
+            {"a_recipe_says_the_layout", a_recipe_says_the_layout},
             {"fsdp_is_said_by_degrees_and_by_what_stays_gathered",
              fsdp_is_said_by_degrees_and_by_what_stays_gathered},
             {"splits_are_dealt_out_as_they_are_rehearsed",

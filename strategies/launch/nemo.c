@@ -1,0 +1,360 @@
+/* Megatron-Bridge, the training library of NVIDIA NeMo: a recipe as a Python file, which torchrun starts. Names and
+ * rules are those of v0.6.0 (docs/nemo-flags.md cites them); a test compares every name said here with
+ * strategies/data/nemo-flags.txt. */
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/launch/framework.h"
+#include "strategies/train/pieces.h"
+#include "workloads/operators/operator.h"
+
+#define RECIPE_FILE "rehearsed_recipe.py"
+#define WIDTH       79
+#define INDENT      "    "
+
+/* --- a recipe: for each part of its configuration, which fields get which values --- */
+
+/* "put(cfg.model, tensor_model_parallel_size=8, ...)", broken where lines would be too long. */
+typedef struct {
+    GString *text;
+    size_t column;
+} Put;
+
+static Put begin(const char *part)
+{
+    Put p = {g_string_new(NULL), 0};
+    g_string_printf(p.text, "put(cfg.%s", part);
+    p.column = p.text->len;
+    return p;
+}
+
+G_GNUC_PRINTF(2, 3)
+static void put(Put *p, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    g_autofree char *pair = g_strdup_vprintf(format, arguments);
+    va_end(arguments);
+    bool breaks = p->column + strlen(pair) + 3 > WIDTH;
+    g_string_append_printf(p->text, ",%s%s", breaks ? "\n" INDENT : " ", pair);
+    p->column = (breaks ? strlen(INDENT) : p->column + 2) + strlen(pair);
+}
+
+static void end(Put *p, GString *recipe)
+{
+    g_string_append_printf(recipe, "%s)\n", p->text->str);
+    g_string_free(p->text, TRUE);
+}
+
+/* --- the model --- */
+
+static const RhLayerKind *kind_with(const RhModel *m, const RhOperator *ffn)
+{
+    for (int i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].ffn == ffn)
+            return &m->kinds[i];
+    return NULL;
+}
+
+static bool check_model(const RhCase *c, GError **error)
+{
+    const RhModel *m = c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    const RhLayerKind *mixed = kind_with(m, &rh_mixture);
+    const char *odd =
+        m->kinds_count > 1 ? "layers of several kinds"
+        : k->mixer != &rh_attention || k->out_gate || k->keys_as_values || k->both_ways
+            ? "its attention"
+        : k->extra_norms > 0 ? "norms behind its blocks"
+        : m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0
+            ? "what stands before its first layer"
+        : k->ffn != &rh_ffn && !mixed ? "its feed-forward layers"
+        : mixed && (k->shared_gate || k->expert_latent > 0 || k->ffn_bias)
+            ? "experts with biases, in a latent, or shared ones behind a gate"
+        : k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias)
+            ? "biases in some linear layers and not in others (but for QKV alone)"
+            : NULL;
+    return !odd || rh_launch_fail_model(&rh_framework_nemo, c, odd, error);
+}
+
+static void put_attention(Put *p, const RhModel *m, const RhLayerKind *k)
+{
+    put(p, "num_attention_heads=%d", k->heads);
+    put(p, "num_query_groups=%d", k->kv_heads);
+    put(p, "kv_channels=%d", k->head_size);
+    if (k->qk_norm)
+        put(p, "qk_layernorm=True");
+    if (k->window_tokens > 0)
+        put(p, "window_size=(%d, 0)", k->window_tokens - 1);
+    put(p, "attention_dropout=%s", m->attention_dropout ? "0.1" : "0.0");
+    put(p, "hidden_dropout=%s", m->hidden_dropout ? "0.1" : "0.0");
+    if (m->position == RH_POSITION_ROTARY) {
+        put(p, "position_embedding_type=\"rope\"");
+        put(p, "rotary_base=%" G_GINT64_FORMAT, m->rotary_base);
+    }
+}
+
+static void put_experts(Put *p, const RhCase *c, const RhLayout *l, const RhLayerKind *k)
+{
+    put(p, "num_moe_experts=%d", k->experts);
+    put(p, "moe_router_topk=%d", k->experts_per_token);
+    put(p, "moe_ffn_hidden_size=%" G_GINT64_FORMAT, k->ffn_width);
+    put(p, "moe_grouped_gemm=True");
+    put(p, "moe_token_dispatcher_type=\"%s\"",
+        l->dispatch == RH_DISPATCH_DEEPEP ? "flex" : "alltoall");
+    if (l->dispatch == RH_DISPATCH_DEEPEP)
+        put(p, "moe_flex_dispatcher_backend=\"deepep\"");
+    if (l->overlap == RH_OVERLAP_SHARED)
+        put(p, "moe_shared_expert_overlap=True");
+    if (k->shared_width > 0)
+        put(p, "moe_shared_expert_intermediate_size=%" G_GINT64_FORMAT, k->shared_width);
+    if (k->expert_groups > 1) {
+        put(p, "moe_router_num_groups=%d", k->expert_groups);
+        put(p, "moe_router_group_topk=%d", k->expert_groups_chosen);
+    }
+    if (c->job.load.capacity > 0)
+        put(p, "moe_expert_capacity_factor=%g", c->job.load.capacity);
+}
+
+static void put_model(Put *p, const RhCase *c, const RhLayout *l)
+{
+    const RhModel *m = c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    put(p, "num_layers=%d", m->layers_count);
+    put(p, "hidden_size=%" G_GINT64_FORMAT, m->hidden);
+    put(p, "ffn_hidden_size=%" G_GINT64_FORMAT, k->ffn_width);
+    put(p, "vocab_size=%" G_GINT64_FORMAT, m->vocab);
+    put(p, "should_pad_vocab=True");
+    put(p, "seq_length=%" G_GINT64_FORMAT, c->job.sequence);
+    put_attention(p, m, k);
+    if (k->ffn_gated) {
+        put(p, "gated_linear_unit=True");
+        put(p, "activation_func=silu");
+    }
+    put(p, "normalization=\"%s\"", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
+    put(p, "add_bias_linear=%s", k->out_bias ? "True" : "False");
+    if (k->qkv_bias && !k->out_bias)
+        put(p, "add_qkv_bias=True");
+    put(p, "share_embeddings_and_output_weights=%s", m->tied_embeddings ? "True" : "False");
+    if (k->ffn == &rh_mixture)
+        put_experts(p, c, l, k);
+}
+
+/* --- the layout --- */
+
+static void put_recompute(Put *p, const RhLayout *l)
+{
+    uint32_t modules = (uint32_t)l->recompute;
+    if (modules == RH_RECOMPUTE_NONE)
+        return;
+    if (modules == RH_RECOMPUTE_FULL) {
+        put(p, "recompute_granularity=\"full\"");
+        put(p, "recompute_method=\"uniform\"");
+        put(p, "recompute_num_layers=1");
+        return;
+    }
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (int bit = 0; rh_recompute_modules[bit]; bit++)
+        if (modules >> bit & 1)
+            g_string_append_printf(names, "%s\"%s\"", names->len ? ", " : "",
+                                   rh_recompute_modules[bit]);
+    put(p, "recompute_granularity=\"selective\"");
+    put(p, "recompute_modules=[%s]",
+        modules == RH_RECOMPUTE_SELECTIVE ? "\"core_attn\"" : names->str);
+}
+
+static void put_grid(Put *p, const RhLayout *l)
+{
+    put(p, "tensor_model_parallel_size=%d", l->tp);
+    put(p, "pipeline_model_parallel_size=%d", l->pp);
+    if (l->vpp > 1)
+        put(p, "virtual_pipeline_model_parallel_size=%d", l->vpp);
+    put(p, "context_parallel_size=%d", l->cp);
+    if (l->cp > 1)
+        put(p, "cp_comm_type=\"%s\"",
+            l->ulysses > 1             ? "a2a"
+            : l->kv == RH_CONTEXT_RING ? "p2p"
+                                       : "all_gather");
+    if (l->ep > 1)
+        put(p, "expert_model_parallel_size=%d", l->ep);
+    if (l->etp > 0)
+        put(p, "expert_tensor_parallel_size=%d", l->etp);
+    put(p, "sequence_parallel=%s", l->sequence_parallel && l->tp > 1 ? "True" : "False");
+    if (l->zero >= 2)
+        put(p, "gradient_accumulation_fusion=False");
+    put_recompute(p, l);
+}
+
+static void put_data(GString *recipe, const RhCase *c, const RhLayout *l)
+{
+    Put ddp = begin("ddp"), optimizer = begin("optimizer"), dist = begin("dist");
+    const char *share = l->zero > 0 ? "True" : "False";
+    put(&ddp, "use_distributed_optimizer=%s", share);
+    put(&ddp, "overlap_grad_reduce=%s", l->dp > 1 ? "True" : "False");
+    put(&ddp, "overlap_param_gather=%s", share);
+    if (l->zero >= 2)
+        put(&ddp, "use_megatron_fsdp=True, data_parallel_sharding_strategy=\"%s\"",
+            l->zero == 3 ? "optim_grads_params" : "optim_grads");
+    if (l->shard > 0)
+        put(&ddp, "num_distributed_optimizer_instances=%d", rh_train_replicas(l) / l->shard);
+    put(&optimizer, "use_distributed_optimizer=%s", share);
+    put(&optimizer, "overlap_param_gather=%s", share);
+    put(&optimizer, "lr=float(rate)");
+    if (rh_launch_has_narrow_moments(c))
+        put(&optimizer, "use_precision_aware_optimizer=True, exp_avg_dtype=torch.bfloat16, "
+                        "exp_avg_sq_dtype=torch.bfloat16");
+    put(&dist, "use_tp_pp_dp_mapping=%s", l->order == RH_ORDER_TP_PP_DP ? "True" : "False");
+    if (l->zero >= 2)
+        put(&dist, "use_megatron_fsdp=True");
+    end(&ddp, recipe);
+    end(&optimizer, recipe);
+    end(&dist, recipe);
+    if (l->zero >= 2)
+        g_string_append(recipe, "put(cfg.checkpoint, ckpt_format=\"fsdp_dtensor\")\n");
+}
+
+/* --- the job --- */
+
+static const char *precision_of(const RhCase *c)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        const char *name;
+    } names[] = {{&rh_recipe_bf16, "bf16_mixed"},
+                 {&rh_recipe_fp8, "bf16_with_fp8_delayed_scaling_mixed"},
+                 {&rh_recipe_fp8_current, "bf16_with_fp8_current_scaling_mixed"},
+                 {&rh_recipe_fp8_block, "bf16_with_fp8_subchannel_scaling_mixed"},
+                 {&rh_recipe_mxfp8, "bf16_with_mxfp8_mixed"},
+                 {&rh_recipe_nvfp4, "bf16_with_nvfp4_mixed"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (c->job.recipe == names[i].recipe)
+            return names[i].name;
+    return NULL;
+}
+
+static const char head[] =
+    "import sys\n\n"
+    "import torch\n"
+    "from torch.nn.functional import silu\n\n"
+    "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n"
+    "from megatron.bridge.training.gpt_step import forward_step\n"
+    "from megatron.bridge.training.mixed_precision import get_mixed_precision_config\n"
+    "from megatron.bridge.training.pretrain import pretrain\n\n\n"
+    "def put(part, **values):\n"
+    "    for name, value in values.items():\n"
+    "        getattr(part, name)  # a name that is not there is an error\n"
+    "        setattr(part, name, value)\n\n\n"
+    "data, tokenizer, iterations, rate = sys.argv[2::2]  # behind their names\n"
+    "cfg = vanilla_gpt_pretrain_config()\n";
+
+static bool say_rest(RhLaunchText *t, GError **error)
+{
+    const RhCase *c = t->c;
+    const RhLayout *l = t->layout;
+    if (!check_model(c, error))
+        return false;
+    g_autoptr(GString) recipe = g_string_new(head);
+    Put model = begin("model"), train = begin("train");
+    put_model(&model, c, l);
+    put_grid(&model, l);
+    put(&train, "train_iters=int(iterations)");
+    put(&train, "global_batch_size=%" G_GINT64_FORMAT, c->job.global_batch);
+    put(&train, "micro_batch_size=%d", l->microbatch);
+    end(&model, recipe);
+    end(&train, recipe);
+    put_data(recipe, c, l);
+    g_string_append_printf(
+        recipe,
+        "put(cfg.dataset, seq_length=%" G_GINT64_FORMAT ", data_path=data)\n"
+        "put(cfg.tokenizer, tokenizer_type=\"HuggingFaceTokenizer\", tokenizer_model=tokenizer)\n"
+        "cfg.mixed_precision = get_mixed_precision_config(\"%s\")\n"
+        "put(cfg.mixed_precision, grad_reduce_in_fp32=%s)\n"
+        "pretrain(config=cfg, forward_step_func=forward_step)\n",
+        c->job.sequence, precision_of(c), rh_gradient_bytes(c) == 4 ? "True" : "False");
+    rh_launch_file(t, RECIPE_FILE, recipe->str);
+    rh_launch_say(
+        t, "--data $DATA --tokenizer $TOKENIZER --iterations $ITERATIONS --lr $LEARNING_RATE");
+    if (l->zero < 2 && (l->tp > 1 || l->cp > 1))
+        g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+    rh_launch_note(t,
+                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (Megatron's "
+                   "indexed form), $ITERATIONS and $LEARNING_RATE are yours to choose",
+                   c->model->vocab);
+    rh_launch_note(t,
+                   "what changes no cost is not read: layernorm_epsilon and rope_scaling stand at "
+                   "the recipe's own values");
+    return true;
+}
+
+/* --- what it refuses --- */
+
+static bool check(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int32_t chunks = l->pp * l->vpp;
+    if (c->job.lora.rank > 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "Megatron-Bridge trains adapters by recipes of its own, which are not said here");
+    if (c->job.moments == &rh_moments_8bit || !precision_of(c))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-Bridge has no such number formats here\n"
+                       "help: --dtype bf16 or its fp8 kin, --set moments=bf16");
+    if (l->again_layers_count != 0 || l->stage_layers_count != 0 ||
+        c->model->layers_count % chunks != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "a recipe is said for stages of as many layers each: %d chunks do not divide "
+            "%d layers, or stages and relayers say otherwise\n"
+            "help: plan with --fix partition=even, and pp x vpp that divides the layers",
+            chunks, c->model->layers_count);
+    if (l->ulysses > 1 && c->model->kinds[0].kv_heads % (l->tp * l->ulysses) != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "Megatron-Core repeats no key-value heads: tp=%d x ulysses=%d does not divide "
+            "the %d of %s",
+            l->tp, l->ulysses, c->model->kinds[0].kv_heads, c->model->name);
+    return true;
+}
+
+/* By value; what stands without words is said by the recipe. */
+static const char *const schedule_words[] = {
+    [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
+static const char *const overlap_words[] = {[RH_OVERLAP_NONE] = "", [RH_OVERLAP_SHARED] = ""};
+static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP_PP_DP] = ""};
+
+#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
+
+static const RhLaunchWord nemo_words[] = {
+    {.key = "tp"},
+    {.key = "pp"},
+    {.key = "dp"},
+    {.key = "cp"},
+    {.key = "kv"},
+    {.key = "ulysses"},
+    {.key = "ep"},
+    {.key = "etp"},
+    {.key = "dispatch"},
+    {.key = "epoverlap", VALUES(overlap_words)},
+    {.key = "vpp"},
+    {.key = "mb"},
+    {.key = "zero"},
+    {.key = "shard"},
+    {.key = "relayers"},
+    {.key = "recompute"},
+    {.key = "schedule", VALUES(schedule_words)},
+    {.key = "sp"},
+    {.key = "order", VALUES(order_words)},
+    {.key = "partition"},
+    {.key = "stages"},
+};
+
+const RhFramework rh_framework_nemo = {
+    .name = "nemo",
+    .title = "Megatron-Bridge (NeMo)",
+    .version = "v0.6.0",
+    .program = RECIPE_FILE,
+    .words = nemo_words,
+    .words_count = G_N_ELEMENTS(nemo_words),
+    .check = check,
+    .say_rest = say_rest,
+};
