@@ -122,6 +122,13 @@ static void a_recipe_says_the_layout(void)
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
         CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, words[i]));
     CU_ASSERT_STRING_EQUAL(launch->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+    k.c.job.recipe = &rh_recipe_fp8;
+    k.c.job.narrow_weights = true;
+    g_autoptr(RhLaunch) narrow = launch_of(&k, "nemo", "tp4,dp16,zero1");
+    CU_ASSERT_PTR_NOT_NULL(strstr(narrow->files, "bf16_with_fp8_delayed_scaling_mixed"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(narrow->files, "fp8_param_gather=True"));
+    k.c.job.recipe = &rh_recipe_bf16;
+    k.c.job.narrow_weights = false;
     static const char *const refused[] = {"tp4,pp4,dp4,vpp3", "tp4,pp4,dp4,vpp4,partition=work",
                                           "tp4,pp4,dp4,zero3", "cp4,ulysses2,dp16",
                                           "dp64,relayers=4,recompute=full"};

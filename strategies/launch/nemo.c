@@ -232,6 +232,23 @@ static const char *precision_of(const RhCase *c)
     return NULL;
 }
 
+/* Its own recipes differ in what they leave in bf16 and in what is gathered: both as rehearsed. */
+static void put_numbers(GString *recipe, const RhCase *c)
+{
+    Put p = begin("mixed_precision");
+    const char *narrow = c->job.narrow_weights ? "True" : "False";
+    put(&p, "grad_reduce_in_fp32=%s", rh_gradient_bytes(c) == 4 ? "True" : "False");
+    if (c->job.recipe == &rh_recipe_nvfp4)
+        put(&p, "fp4_param_gather=%s", narrow);
+    else if (c->job.recipe != &rh_recipe_bf16)
+        put(&p, "fp8_param_gather=%s", narrow);
+    if (c->job.recipe == &rh_recipe_mxfp8)
+        put(&p, "reuse_grad_buf_for_mxfp8_param_ag=%s", narrow);
+    if (c->job.recipe != &rh_recipe_bf16)
+        put(&p, "first_last_layers_bf16=False");
+    end(&p, recipe);
+}
+
 static const char head[] =
     "import sys\n\n"
     "import torch\n"
@@ -267,10 +284,10 @@ static bool say_rest(RhLaunchText *t, GError **error)
         recipe,
         "put(cfg.dataset, seq_length=%" G_GINT64_FORMAT ", data_path=data)\n"
         "put(cfg.tokenizer, tokenizer_type=\"HuggingFaceTokenizer\", tokenizer_model=tokenizer)\n"
-        "cfg.mixed_precision = get_mixed_precision_config(\"%s\")\n"
-        "put(cfg.mixed_precision, grad_reduce_in_fp32=%s)\n"
-        "pretrain(config=cfg, forward_step_func=forward_step)\n",
-        c->job.sequence, precision_of(c), rh_gradient_bytes(c) == 4 ? "True" : "False");
+        "cfg.mixed_precision = get_mixed_precision_config(\"%s\")\n",
+        c->job.sequence, precision_of(c));
+    put_numbers(recipe, c);
+    g_string_append(recipe, "pretrain(config=cfg, forward_step_func=forward_step)\n");
     rh_launch_file(t, RECIPE_FILE, recipe->str);
     rh_launch_say(
         t, "--data $DATA --tokenizer $TOKENIZER --iterations $ITERATIONS --lr $LEARNING_RATE");
