@@ -315,7 +315,7 @@ static void settle_arctic(RhConfig *c)
         c->shared_ffn = c->hidden;
 }
 
-/* Once: `--set layers=4` is four of ours. */
+/* Once: whoever sets layers to 4 wants four of ours. */
 static void settle_longcat(RhConfig *c)
 {
     int64_t all = c->experts + c->zero_experts;
