@@ -210,6 +210,27 @@ static void a_row_is_said_with_its_sizes_and_layout(void)
     rh_translated_clear(&out);
 }
 
+/* Sizes that no column holds stand in the rules: the same cells of another source are the whole model's. */
+static void sizes_of_a_source_are_the_models(void)
+{
+    static const char cells[] =
+        "deepseek-v3-trunc,4,7168,128,,2048,129280,4096,B200,8,1,1,8,1,8,1,1,64,,"
+        "1,1,bf16,1.1,,";
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    g_autofree char *theirs = g_strconcat("SimuMax B200,", cells, NULL);
+    g_autofree char *others = g_strconcat("me,", cells, NULL);
+    RhTranslated out, other;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    g_autofree char *why = translate(theirs, t, &out), *other_why = translate(others, t, &other);
+    CU_ASSERT_PTR_NULL(why);
+    CU_ASSERT_PTR_NULL(other_why);
+    CU_ASSERT_EQUAL(out.c.model->layers_count, 4);
+    CU_ASSERT_EQUAL(other.c.model->layers_count, 4);
+    CU_ASSERT_TRUE(rh_model_params(out.c.model) > 2 * rh_model_params(other.c.model));
+    rh_translated_clear(&out);
+    rh_translated_clear(&other);
+}
+
 static void adapters_are_read_from_the_note(void)
 {
     g_autoptr(RhTranslator) t = rh_translator_new(NULL);
@@ -317,6 +338,7 @@ int main(void)
              quoted_cells_hold_commas_quotes_and_lines},
             {"bad_tables_say_where", bad_tables_say_where},
             {"a_row_is_said_with_its_sizes_and_layout", a_row_is_said_with_its_sizes_and_layout},
+            {"sizes_of_a_source_are_the_models", sizes_of_a_source_are_the_models},
             {"adapters_are_read_from_the_note", adapters_are_read_from_the_note},
             {"a_rate_is_a_time", a_rate_is_a_time},
             {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},

@@ -21,6 +21,7 @@
     ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \
     ROW(SET, "set")           /* "nic.efficiency=0.5": a fact of the row's own cluster */          \
     ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                    \
+    ROW(SIZE, "size")         /* "layers=4": of the model, where no column holds it */             \
     ROW(STACK, "stack")                                                                            \
     ROW(RECIPE, "recipe")                                                                          \
     ROW(LAYOUT, "layout")          /* knobs that no column holds: "etp1 vpp8" */                   \

@@ -74,12 +74,25 @@ static bool size_is_ours(const RhModel *model, RhCaseColumn column)
     return (model->kinds_count == 1 && !rh_model_experts_kind(model)) || column == RH_CASE_LAYERS;
 }
 
-static bool set_size(Way *w, RhModel *model, const char *key, int64_t value)
+static bool set_text(Way *w, RhModel *model, const char *key, const char *text)
 {
     GError *local = NULL;
-    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
     return rh_model_set(model, key, text, &local) ||
            rh_case_give_up_with(&w->way, "model: ", local);
+}
+
+static bool set_size(Way *w, RhModel *model, const char *key, int64_t value)
+{
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, value);
+    return set_text(w, model, key, text);
+}
+
+/* A size that no column holds: "first_k_dense_replace=1". */
+static bool set_said_size(Way *w, RhModel *model)
+{
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_SIZE);
+    g_auto(GStrv) parts = g_strsplit(said ? said : "", "=", 2);
+    return !parts[0] || set_text(w, model, parts[0], parts[1] ? parts[1] : "");
 }
 
 static int64_t size_of(const RhModel *model, RhCaseColumn column)
@@ -129,6 +142,8 @@ static bool size_model(Way *w, RhModel *model)
         if (!set_size(w, model, sizes[i].key, value))
             return false;
     }
+    if (!set_said_size(w, model))
+        return false;
     int64_t seq = w->way.row->whole[RH_CASE_SEQ];
     return seq <= model->positions || model->position != RH_POSITION_LEARNED ||
            set_size(w, model, "positions", seq);
@@ -150,7 +165,9 @@ static bool say_model(Way *w)
         return rh_case_give_up(
             &w->way, "model %s: not in the catalogue, and of no family that its name tells",
             rh_case_cell(&w->way, RH_CASE_MODEL));
-    g_string_append_printf(key, "%s %" G_GINT64_FORMAT, name, w->way.row->whole[RH_CASE_SEQ]);
+    const char *size = rh_case_says(&w->way, RH_CASE_SAYS_SIZE);
+    g_string_append_printf(key, "%s %" G_GINT64_FORMAT " %s", name, w->way.row->whole[RH_CASE_SEQ],
+                           size ? size : "");
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
         g_string_append_printf(key, " %" G_GINT64_FORMAT, w->way.row->whole[sizes[i].column]);
     RhModel *model = g_hash_table_lookup(w->t->models, key->str);
