@@ -41,8 +41,10 @@ static double rehearsed_s(const RhCase *c, const RhLayout *l)
 /* Checks one layout, and says which when it fails. */
 static Ratio check(const RhCase *c, const char *question, const RhLayout *l)
 {
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
+    g_autoptr(RhScreen) screen = rh_screen_new(c), fresh = rh_screen_new(c);
     double closed = rh_screen_bound_s(screen, l), segment = rh_screen_segment_s(screen, l);
+    CU_ASSERT_EQUAL(rh_screen_segment_s(fresh, l), segment); /* whatever was asked for before */
+    CU_ASSERT_TRUE(rh_screen_graph_s(fresh, l) <= segment * (1 + TOLERANCE));
     double real = rehearsed_s(c, l);
     if (isnan(real))
         return (Ratio){real, real};

@@ -558,11 +558,10 @@ double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *
     return sum;
 }
 
-/* `messages`: rh_screen_messages, or NULL. */
-static double longest_s(RhScreen *screen, const RhLayout *l, const RhHop *messages)
+static double longest_s(RhScreen *screen, const RhLayout *l, bool links_shared)
 {
     Graph g = graph_of(screen, l);
-    g.messages = messages;
+    g.messages = links_shared ? rh_screen_messages(screen, l) : NULL;
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
     g_free(g.messages_bytes);
     return rh_later(path, rh_screen_bound_s(screen, l));
@@ -570,10 +569,10 @@ static double longest_s(RhScreen *screen, const RhLayout *l, const RhHop *messag
 
 double rh_screen_graph_s(RhScreen *screen, const RhLayout *l)
 {
-    return longest_s(screen, l, NULL);
+    return longest_s(screen, l, false);
 }
 
 double rh_screen_segment_s(RhScreen *screen, const RhLayout *l)
 {
-    return longest_s(screen, l, rh_screen_messages(screen, l));
+    return longest_s(screen, l, true);
 }
