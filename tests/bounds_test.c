@@ -153,6 +153,18 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
     }
 }
 
+/* Groups of the same GPUs of many nodes, of which two and two are joined by one link or by two. */
+static void groups_on_a_mesh_may_be_ahead_in_a_phase(void)
+{
+    g_auto(TrainKit) k = train_kit("gpt2", "v100-sxm-32:8x448,nvlink:50GB/s,ib:200Gb/s,nics:1",
+                                   "megatron-2021", 7168, 1536);
+    rh_model_free(k.model);
+    k.model = rh_model_gpt("small", 6, 512, 8, 0, 32000, 8192);
+    k.c.model = k.model;
+    RhLayout l = train_layout(&k, "tp4,dp896,mb1,zero0,recompute=layernorm,sp=off");
+    check(&k.c, "mesh of many nodes", &l);
+}
+
 /* Parameters gathered further ahead. */
 static void prefetch_of_any_depth_holds(void)
 {
@@ -545,6 +557,7 @@ int main(void)
             {"layers_of_two_kinds_hold_in_their_order", layers_of_two_kinds_hold_in_their_order},
             {"merged_ranks_share_links_with_groups_that_lie_otherwise",
              merged_ranks_share_links_with_groups_that_lie_otherwise},
+            {"groups_on_a_mesh_may_be_ahead_in_a_phase", groups_on_a_mesh_may_be_ahead_in_a_phase},
             {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
             {"straddling_tensor_groups_are_bounded_within_a_tenth",
              straddling_tensor_groups_are_bounded_within_a_tenth},

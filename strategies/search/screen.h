@@ -364,6 +364,10 @@ double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage,
 /* screen_links.c: seconds that the busiest link takes for all that crosses it in a step, and an
  * optimizer behind; 0 where nothing is claimed. */
 double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);
+/* Of one collective of all instances of the net's group in the key's stage, latencies left out: the last
+ * of them takes no less from when all have begun. */
+double rh_screen_busiest_s(const RhScreen *screen, const RhNet *net, int32_t group,
+                           const RhCollectiveKey *key);
 /* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
  * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);

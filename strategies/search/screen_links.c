@@ -94,6 +94,16 @@ static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t gro
     return loads_end(&loads);
 }
 
+double rh_screen_busiest_s(const RhScreen *s, const RhNet *net, int32_t group,
+                           const RhCollectiveKey *key)
+{
+    g_autoptr(GArray) loads = collective_loads(s, net, group, key);
+    double busiest_s = 0;
+    for (guint i = 0; i < loads->len; i++)
+        busiest_s = rh_later(busiest_s, g_array_index(loads, Load, i).busy_s);
+    return busiest_s;
+}
+
 /* A message of every rank of a stage to the same rank of another. */
 static GArray *message_loads(const RhScreen *s, const RhNet *net, int32_t stage, int32_t to,
                              double bytes)

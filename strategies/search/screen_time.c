@@ -129,6 +129,16 @@ static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, 
     return least;
 }
 
+/* Where pairs of GPUs differ in how they are joined, groups beside one another do, too: one that is ahead in
+ * a phase meets fewer flows in the next. A ring has one phase, and the last byte over a link is the last
+ * group's. Of other algorithms all bytes over the busiest link are counted, whatever the phase. */
+static bool phases_keep_step(const RhScreen *s, const RhNet *net, const Call *call)
+{
+    const RhPlatform *p = s->c->platform;
+    return p->mesh.gpus == 0 || net->block == 1 || net->block % p->gpus_per_node == 0 ||
+           call->algo == RH_ALGO_RING;
+}
+
 /* Side by side on a stage there is an instance for each place in a block. They are at one time in
  * the network where blocks lie alike. Else each is taken to be alone, and the bound follows one
  * rank; or, where a block's ranks keep together, its slowest. Of a kind that has instances apart in
@@ -139,13 +149,15 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
     int32_t group = net->groups[kind];
     Call call = plain_call(s, net, group, op, bytes);
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
-    if (net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind)))
+    bool together = net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind));
+    if (together && phases_keep_step(s, net, &call))
         return stage_together_s(s, net, stage, group, &call);
     if (!everywhere)
         return least_alone_s(s, net, stage, kind, &call);
     bool meets = rh_grid_block_meets(&net->grid);
     int32_t one = net->placement[stage]->rank;
-    double slowest = 0;
+    RhCollectiveKey key = {net->id, stage, (int32_t)kind, (int32_t)op, bytes, {0}};
+    double slowest = together ? rh_screen_busiest_s(s, net, group, &key) : 0;
     for (int32_t place = meets ? 0 : one; place < (meets ? net->block : one + 1); place++) {
         int32_t rank = rh_grid_rank(&net->grid, stage, place);
         slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, &call));
