@@ -153,6 +153,26 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
     }
 }
 
+/* What two replicas exchange at the turn is behind them: the next pair does not wait for it. */
+static void an_exchange_at_the_turn_keeps_no_pair_back(void)
+{
+    static const char *const layouts[] = {
+        "tp4,pp4,dp2,mb1,zero0,recompute=full,schedule=dualpipe,vpp2,sp=on,tpoverlap=on,"
+        "stages=3-3-4-5-2-1-3-3",
+        "tp4,pp4,dp2,mb1,zero0,recompute=full,schedule=dualpipe,vpp2,sp=on,"
+        "stages=3-3-4-5-2-1-3-3"};
+    g_auto(TrainKit) k =
+        train_kit("gpt2", "h100-sxm:8x4,nvlink:50GB/s,ib:400Gb/s,nics:1", "bare", 96, 48);
+    rh_model_free(k.model);
+    k.model = rh_model_gpt("small", 24, 512, 8, 0, 32000, 8192);
+    k.c.model = k.model;
+    train_kit_runs_all(&k);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        check(&k.c, "exchange at the turn", &l);
+    }
+}
+
 /* Groups of the same GPUs of many nodes, of which two and two are joined by one link or by two. */
 static void groups_on_a_mesh_may_be_ahead_in_a_phase(void)
 {
@@ -557,6 +577,8 @@ int main(void)
             {"layers_of_two_kinds_hold_in_their_order", layers_of_two_kinds_hold_in_their_order},
             {"merged_ranks_share_links_with_groups_that_lie_otherwise",
              merged_ranks_share_links_with_groups_that_lie_otherwise},
+            {"an_exchange_at_the_turn_keeps_no_pair_back",
+             an_exchange_at_the_turn_keeps_no_pair_back},
             {"groups_on_a_mesh_may_be_ahead_in_a_phase", groups_on_a_mesh_may_be_ahead_in_a_phase},
             {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
             {"straddling_tensor_groups_are_bounded_within_a_tenth",

@@ -187,11 +187,22 @@ static double input_s(const Graph *g, const RhSlot *slot, int32_t at)
     return g->arrival[back][(int64_t)at * g->m + slot->microbatch];
 }
 
+/* On its own stage: nothing is sent, or it changes places with a twin's, and then the next run need not
+ * wait for it. The exchange itself counts as nothing. */
+static double keep(const Graph *g, Stage *s)
+{
+    double out = rh_later(s->compute_s, s->pending_s);
+    if (!g->schedule->crosses)
+        return 0;
+    s->pending_s = 0;
+    return out;
+}
+
 /* What the slot hands on, to model chunk `to`: when it is there. */
 static double hand_on(const Graph *g, Stage *s, int32_t stage, const RhSlot *slot, int32_t to)
 {
-    if (rh_pipeline_stage(g->schedule, g->l->pp, to) == stage) /* nothing is sent */
-        return 0;
+    if (rh_pipeline_stage(g->schedule, g->l->pp, to) == stage)
+        return keep(g, s);
     bool down = rh_slot_goes_down(g->schedule, slot);
     const RhHop *alone = down ? g->net->back : g->net->next;
     const RhHop *hop = g->messages ? &g->messages[2 * stage + down] : &alone[stage];
