@@ -285,7 +285,6 @@ static void add_constant(RhStepsFit *fit, const RhStepModel *start, const RhStep
             c.on_bound = p->on_bound;
         }
     }
-    c.kept = c.determined && (counted || (c.before >= fact->low && c.before <= fact->high));
     g_array_append_val(fit->constants, c);
 }
 
@@ -303,25 +302,32 @@ static void add_constants(RhStepsFit *fit, const RhStepModel *start, const RhSte
                      &m->networks[i].nic_frac);
 }
 
-/* Constants whose present value lies within the interval stay as they are, and the others are
- * fitted again beside them. */
+static bool stands(const RhStepConstant *c)
+{
+    return c->determined && (c->counted || (c->before >= c->fact.low && c->before <= c->fact.high));
+}
+
+/* Constants whose present value lies within the interval stay as they are, and the others are fitted again
+ * beside them; until no more of these come to stand. */
 static bool keep_what_stands(RhStepsFit *fit, RhStepTask *t)
 {
-    bool any = false;
-    for (guint i = 0; i < fit->constants->len; i++) {
-        RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
-        if (!c->kept)
-            continue;
-        ((RhFact *)(uintptr_t)c->at)->value = c->before;
-        rh_step_task_hold(t, c->at);
-        any = true;
-    }
-    if (any && t->params->len > 0 && !rh_step_task_solve(t, RH_STEP_LINEARISED, false))
-        return false;
-    for (guint i = 0; i < fit->constants->len; i++) {
-        RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
-        if (!c->kept)
-            c->fact = *c->at;
+    for (bool any = true; any;) {
+        any = false;
+        for (guint i = 0; i < fit->constants->len; i++) {
+            RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
+            if (c->kept || !stands(c))
+                continue;
+            ((RhFact *)(uintptr_t)c->at)->value = c->before;
+            rh_step_task_hold(t, c->at);
+            c->kept = any = true;
+        }
+        if (any && t->params->len > 0 && !rh_step_task_solve(t, RH_STEP_LINEARISED, false))
+            return false;
+        for (guint i = 0; any && i < fit->constants->len; i++) {
+            RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
+            if (!c->kept)
+                c->fact = *c->at;
+        }
     }
     return true;
 }

@@ -151,6 +151,33 @@ static void what_stands_is_held_out_all_the_same(void)
         CU_ASSERT_TRUE(held.median_frac < 0.015);
         rh_fit_figures_clear(&held);
     }
+    for (guint i = 0; i < fit->constants->len; i++) {
+        const RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
+        CU_ASSERT_EQUAL(c->kept, c->determined);
+    }
+}
+
+/* Noise by which two of the tree's values lie outside their intervals while all are free, and within them once the
+ * others are held: they stand too. */
+static void what_comes_to_stand_beside_others_stands(void)
+{
+    g_autofree char *text = synthetic_text();
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
+    g_autoptr(RhStepModel) tree = rh_step_model_new(steps, "megatron", NULL);
+    for (guint i = 0; i < steps->rows->len; i++) {
+        RhMeasuredStep *step = &g_array_index(steps->rows, RhMeasuredStep, i);
+        step->seconds = rh_step_model_segment_s(tree, step) *
+                        (1 + 0.01 * sin(12.9898 * (i + 1) + 0.37 * 33 * i));
+    }
+    RhStepsFitOptions options = {.segments_alone = true};
+    g_autoptr(RhStepsFit) fit = rh_steps_fit(steps, "megatron", &options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    for (guint i = 0; i < fit->constants->len; i++) {
+        const RhStepConstant *c = &g_array_index(fit->constants, RhStepConstant, i);
+        CU_ASSERT_TRUE(!c->determined || c->kept || c->before < c->fact.low ||
+                       c->before > c->fact.high);
+    }
 }
 
 /* Whatever the fit is at when time is over. */
@@ -406,6 +433,7 @@ int main(void)
         {"a fit finds the constants that made its rows",
          a_fit_finds_the_constants_that_made_its_rows},
         {"what stands is held out all the same", what_stands_is_held_out_all_the_same},
+        {"what comes to stand beside others stands", what_comes_to_stand_beside_others_stands},
         {"a deadline is kept within half a second", a_deadline_is_kept_within_half_a_second},
         {"a row that takes long does not outlast the deadline",
          a_row_that_takes_long_does_not_outlast_the_deadline},
