@@ -282,8 +282,9 @@ static void what_cannot_be_said_is_not_guessed(void)
                   "recompute \"perhaps\": not known");
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,3,1,8,1,1,1,1,64,none,0,1,bf16,1,,",
                   "tp=3");
-    check_skipped(
-        t, "me,mixtral-8x7b,,,,,,,4096,A100-80GB,8,1,1,8,1,8,1,1,64,none,0,1,bf16,1,,LoRA", "lora");
+    check_skipped(t,
+                  "me,deepseek-v3.2,,,,,,,4096,A100-80GB,8,1,1,8,1,8,1,1,64,none,0,1,bf16,1,,LoRA",
+                  "lora");
     check_skipped(t, "me,llama-2-7b,,,,,,,4096,A100-80GB,8,1,4,2,1,1,spiral,1,64,none,0,1,bf16,1,,",
                   "spiral");
 }
