@@ -103,7 +103,7 @@ END
 browse played.html --dump-dom >dom
 grep -o '<p>[^<]*</p>' dom | sed 's/<[^>]*>//g' >played
 cat played
-plans=$(grep -c '"rank":' plan.json)
+plans=$(sed -n '/^  "plans"/,/^  ]/p' plan.json | grep -c '"rank":')
 expect() {
     grep -qx -- "$1" played || fail "expected \"$1\""
 }
