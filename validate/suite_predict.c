@@ -59,15 +59,10 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     RhCase c = {.model = layout.ep > 1 ? s->mixture : s->model,
                 .platform = platform,
                 .stack = s->stack,
-                .job = {JOB_BATCH,
-                        JOB_SEQUENCE,
-                        rh_platform_gpus(platform),
-                        &rh_recipe_bf16,
-                        NULL,
-                        0,
-                        {0},
-                        {0},
-                        {0}}};
+                .job = {.global_batch = JOB_BATCH,
+                        .sequence = JOB_SEQUENCE,
+                        .gpus = rh_platform_gpus(platform),
+                        .recipe = &rh_recipe_bf16}};
     if (layout.tp == 1)
         layout.sequence_parallel = false;
     rh_train_complete(&c, &layout);
