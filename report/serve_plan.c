@@ -234,7 +234,8 @@ static void append_offers(GString *out, const RhServeOffer *offers, int32_t coun
         const RhFact *price = offers[i].price;
         g_autofree char *each = rh_text_number(price->value, 4);
         if (!e) {
-            rh_table_rowf(t, "%s|keeps no level|-|%s|%s|-|-|-|-", offers[i].platform, each,
+            rh_table_rowf(t, "%s|%s|-|%s|%s|-|-|-|-", offers[i].platform,
+                          offers[i].plan->timed_out ? "no time" : "keeps no level", each,
                           price->date ? price->date : "");
             continue;
         }
@@ -249,6 +250,14 @@ static void append_offers(GString *out, const RhServeOffer *offers, int32_t coun
                       price->date ? price->date : "", hour, tokens, ttft, tpot);
     }
     rh_table_append(t, out, "");
+}
+
+static bool cut_short(const RhServeOffer *offers, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (offers[i].plan->timed_out)
+            return true;
+    return false;
 }
 
 char *rh_report_serve_offers_text(const RhServeQuestion *q, const RhServeOffer *offers,
@@ -268,7 +277,11 @@ char *rh_report_serve_offers_text(const RhServeQuestion *q, const RhServeOffer *
                                e->gpus == 1 ? "" : "s", e->deployment.server);
         g_string_append_printf(out, "          $%s an hour at %s requests/s within ", hour, rate);
     } else {
-        g_string_append_printf(out, "no platform keeps, at %s/s, ", rate);
+        g_string_append_printf(out,
+                               cut_short(offers, count)
+                                   ? "time was up before a platform was found that keeps, at %s/s, "
+                                   : "no platform keeps, at %s/s, ",
+                               rate);
     }
     append_levels(out, &o->slos);
     g_string_append(out, "\n\n");
@@ -276,6 +289,9 @@ char *rh_report_serve_offers_text(const RhServeQuestion *q, const RhServeOffer *
     g_autofree char *asked = g_strdup_printf("%s, %s", q->requests, q->arrivals);
     g_string_append(out, "\nrequests:   ");
     rh_text_wrap(out, asked, 12, 79);
+    if (cut_short(offers, count))
+        g_string_append(out, "TIME WAS UP before all deployments were looked at: another may cost "
+                             "less\n");
     g_string_append(out,
                     "of each platform the fewest GPUs, priced one by one: who rents whole nodes "
                     "pays\nfor the rest of them; levels as `serve-plan` keeps them\n");

@@ -11,6 +11,7 @@ two=(-p aws-p5:1 --or-on 'dgx-h200:1')
 try "${two[@]}" --or-on aws-p3:1 --price dgx-h200:1=3.5USD@2026-10 --rate 20/s "${levels[@]}"
 rehearse serve-plan "${asked[@]}" "${two[@]}" --price 3.5USD --rate 20/s "${levels[@]}" --json | grep -E 'schema|"platform"|price|per_hour|"deployment"|gpus_count'
 try "${two[@]}" --price 3.5USD --rate 20/s --tpot 'p99<1ms'
+try "${two[@]}" --price 3.5USD --rate 20/s "${levels[@]}" --timeout 1ms
 try "${two[@]}" --rate 20/s "${levels[@]}"
 try "${two[@]}" --find-rate "${levels[@]}"
 try "${two[@]}" --rate 20/s "${levels[@]}" --price dgx-b200=2USD
