@@ -22,7 +22,7 @@ bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **erro
     for (guint i = 0; i < names->len; i++)
         for (guint k = 0; k < i; k++)
             if (strcmp(names->pdata[i], names->pdata[k]) == 0)
-                return rh_fail(error, RH_ERROR_USAGE, "-p: %s is named twice",
+                return rh_fail(error, RH_ERROR_USAGE, "the platform %s is named twice",
                                (char *)names->pdata[i]);
     return true;
 }
@@ -56,6 +56,16 @@ static bool is_named(const GPtrArray *names, const char *name)
     return false;
 }
 
+static bool unnamed(const char *text, const char *name, const GPtrArray *names, GError **error)
+{
+    g_autoptr(GString) all = g_string_new(NULL);
+    for (guint i = 0; i < names->len; i++)
+        g_string_append_printf(all, "%s%s", i ? " " : "", (char *)names->pdata[i]);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "--price %s: none of the platforms is written %s\nhelp: platforms: %s", text,
+                   name, all->str);
+}
+
 bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **error)
 {
     for (guint i = 0; i < prices->len; i++) {
@@ -66,7 +76,7 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
         double usd = 0;
         g_autoptr(GError) inner = NULL;
         if (name && !is_named(names, name))
-            return rh_fail(error, RH_ERROR_USAGE, "--price %s: -p names no %s", text, name);
+            return unnamed(text, name, names, error);
         if (at && !is_date(at + 1))
             return rh_fail(error, RH_ERROR_USAGE,
                            "--price %s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", text,
