@@ -10,21 +10,21 @@
 static bool is_listed(const GArray *families, const char *family)
 {
     for (guint i = 0; i < families->len; i++)
-        if (strcmp(rh_layout_family(&g_array_index(families, RhFamilyBest, i).r->layout), family) ==
-            0)
+        if (strcmp(g_array_index(families, RhFamilyBest, i).family, family) == 0)
             return true;
     return false;
 }
 
-static double more_frac(const RhPlan *plan, const RhRehearsal *r)
+static double more_frac(const RhPlan *plan, double step_s)
 {
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    return r->step_time_s / best->step_time_s - 1;
+    return step_s / best->step_time_s - 1;
 }
 
 static bool ties(const RhPlan *plan, const RhRehearsal *r)
 {
-    return more_frac(plan, r) < rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
+    return more_frac(plan, r->step_time_s) <
+           rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
 }
 
 GPtrArray *rh_report_plan_rows(const RhPlan *plan)
@@ -43,9 +43,17 @@ GArray *rh_report_families(const RhPlan *plan)
     g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
     for (guint i = 0; i < rows->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(rows, i);
-        RhFamilyBest best = {r, i < plan->entries->len ? i + 1 : 0, ties(plan, r)};
-        if (!is_listed(out, rh_layout_family(&r->layout)))
+        RhFamilyBest best = {.family = rh_layout_family(&r->layout),
+                             .r = r,
+                             .rank = i < plan->entries->len ? i + 1 : 0,
+                             .tie = ties(plan, r)};
+        if (!is_listed(out, best.family))
             g_array_append_val(out, best);
+    }
+    for (guint i = 0; i < plan->family_bounds->len; i++) {
+        const RhPlanFamilyBound *b = &g_array_index(plan->family_bounds, RhPlanFamilyBound, i);
+        RhFamilyBest bound = {.family = b->family, .step_least_s = b->step_least_s};
+        g_array_append_val(out, bound);
     }
     return out;
 }
@@ -71,10 +79,12 @@ static void append_best(GString *out, const RhPlan *plan)
                                i == 0       ? ""
                                : best->rank ? ", "
                                             : "; ",
-                               rank, rh_layout_family(&best->r->layout));
+                               rank, best->family);
         behind |= best->rank == 0;
+        double step_s = best->r ? best->r->step_time_s : best->step_least_s;
         if (i > 0)
-            g_string_append_printf(text, " +%.1f %%", 100 * more_frac(plan, best->r));
+            g_string_append_printf(text, "%s +%.1f %%", best->r ? "" : " by its bound at least",
+                                   100 * more_frac(plan, step_s));
     }
     append_line(out, "families", text);
 }
@@ -88,7 +98,7 @@ static void append_ties(GString *out, const RhPlan *plan)
         if (!ties(plan, r))
             continue;
         g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
-        most = MAX(most, more_frac(plan, r));
+        most = MAX(most, more_frac(plan, r->step_time_s));
     }
     if (text->len > 0)
         g_string_append_printf(text, " with #1, within the error bar (+%.1f %% at most)",

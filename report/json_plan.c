@@ -76,6 +76,22 @@ static void put_variants(RhJsonWriter *w, const RhPlan *plan, guint i)
     rh_json_end_object(w);
 }
 
+/* null: it was not rehearsed, and nothing of the family takes less than step_time_least_s. */
+static void put_family_best(RhJsonWriter *w, const RhFamilyBest *best)
+{
+    static const char *const unknown[] = {"layout", "step_time_s", "mfu_frac", "memory_peak_bytes"};
+    for (size_t i = 0; !best->r && i < G_N_ELEMENTS(unknown); i++)
+        rh_json_put_null(w, unknown[i]);
+    if (!best->r) {
+        rh_json_put_number(w, "step_time_least_s", best->step_least_s);
+        return;
+    }
+    rh_put_layout(w, "layout", &best->r->layout);
+    rh_json_put_number(w, "step_time_s", best->r->step_time_s);
+    rh_json_put_number(w, "mfu_frac", best->r->mfu_frac);
+    rh_json_put_number(w, "memory_peak_bytes", best->r->memory.peak_bytes);
+}
+
 /* The best of every way to cut the model. */
 static void put_families(RhJsonWriter *w, const RhPlan *plan)
 {
@@ -84,15 +100,12 @@ static void put_families(RhJsonWriter *w, const RhPlan *plan)
     for (guint i = 0; i < families->len; i++) {
         const RhFamilyBest *best = &g_array_index(families, RhFamilyBest, i);
         rh_json_begin_object(w, NULL);
-        rh_json_put_string(w, "family", rh_layout_family(&best->r->layout));
+        rh_json_put_string(w, "family", best->family);
         if (best->rank > 0)
             rh_json_put_int(w, "rank", best->rank);
         else
             rh_json_put_null(w, "rank");
-        rh_put_layout(w, "layout", &best->r->layout);
-        rh_json_put_number(w, "step_time_s", best->r->step_time_s);
-        rh_json_put_number(w, "mfu_frac", best->r->mfu_frac);
-        rh_json_put_number(w, "memory_peak_bytes", best->r->memory.peak_bytes);
+        put_family_best(w, best);
         rh_json_put_bool(w, "tie", best->tie);
         rh_json_end_object(w);
     }

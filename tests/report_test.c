@@ -173,6 +173,9 @@ static RhPlan plan_of(World *w)
                    .rehearsed_count = 24,
                    .proved = true,
                    .entries = g_ptr_array_new(),
+                   .variants = g_array_new(FALSE, FALSE, sizeof(RhPlanVariants)),
+                   .families = g_ptr_array_new(),
+                   .family_bounds = g_array_new(FALSE, FALSE, sizeof(RhPlanFamilyBound)),
                    .near_misses = g_ptr_array_new(),
                    .changes = g_ptr_array_new()};
     g_ptr_array_add(plan.entries, &w->a);
@@ -183,6 +186,9 @@ static RhPlan plan_of(World *w)
 static void plan_clear(RhPlan *plan)
 {
     g_ptr_array_unref(plan->entries);
+    g_array_unref(plan->variants);
+    g_ptr_array_unref(plan->families);
+    g_array_unref(plan->family_bounds);
     g_ptr_array_unref(plan->near_misses);
     g_ptr_array_unref(plan->changes);
 }

@@ -119,6 +119,16 @@ static bool has_family(const GPtrArray *list, const char *family)
     return false;
 }
 
+static const RhPlanFamilyBound *bound_of(const RhPlan *plan, const char *family)
+{
+    for (guint i = 0; i < plan->family_bounds->len; i++) {
+        const RhPlanFamilyBound *b = &g_array_index(plan->family_bounds, RhPlanFamilyBound, i);
+        if (strcmp(b->family, family) == 0)
+            return b;
+    }
+    return NULL;
+}
+
 /* Asked for alone, the family has no better layout. */
 static void each_other_family_has_its_best_beside(void)
 {
@@ -132,8 +142,12 @@ static void each_other_family_has_its_best_beside(void)
                                                     .constraints_count = G_N_ELEMENTS(data_alone)};
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 128, 8192);
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL), data = rh_plan(&k.c, &alone, NULL);
-    CU_ASSERT_TRUE_FATAL(plan->families->len > 0 && data->entries->len == 1);
-    CU_ASSERT_TRUE(has_family(plan->families, "data"));
+    CU_ASSERT_TRUE_FATAL(plan->families->len + plan->family_bounds->len > 0 &&
+                         data->entries->len == 1);
+    const RhPlanFamilyBound *bound = bound_of(plan, "data");
+    CU_ASSERT_TRUE(has_family(plan->families, "data") != (bound != NULL));
+    CU_ASSERT_TRUE(!bound || (bound->step_least_s <= entry(data, 0)->step_time_s &&
+                              bound->step_least_s >= 1.2 * entry(plan, 0)->step_time_s));
     for (guint i = 0; i < plan->families->len; i++) {
         const RhRehearsal *r = plan->families->pdata[i];
         CU_ASSERT_FALSE(has_family(plan->entries, rh_layout_family(&r->layout)));

@@ -203,6 +203,16 @@ double rh_funnel_worth_of(const RhFunnel *f, const RhRehearsal *r)
                : rh_funnel_worth_of_step(f, r->step_time_s / rh_straggler_factor(f->c));
 }
 
+double rh_funnel_step_of_bound(const RhFunnel *f, double bound_s)
+{
+    return rh_funnel_by_estimate(f) ? bound_s * (1 - ESTIMATE_ALLOWANCE_FRAC) : bound_s;
+}
+
+double rh_funnel_least_given_way(const RhFunnel *f, const RhRehearsal *r)
+{
+    return rh_funnel_worth_of(f, r) * (1 - UNEVEN_GAIN_FRAC);
+}
+
 /* Bounds are of time: by energy the slowest of the entries counts. */
 double rh_funnel_cut_off(const RhFunnel *f)
 {

@@ -13,8 +13,9 @@ typedef struct {
     GArray *heap;       /* RhCandidate */
     GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
     int32_t top, batch;
-    double worth;    /* what is not below this is of no interest; INFINITY for all */
-    double foreseen; /* nor, by what the batch is expected to bring, below this */
+    double worth;      /* what is not below this is of no interest; INFINITY for all */
+    double foreseen;   /* nor, by what the batch is expected to bring, below this */
+    double left_out_s; /* of a family: the least bound of what was too large to rehearse */
 } RhRace;
 
 /* A search as far as it is. */
@@ -68,6 +69,10 @@ bool rh_funnel_by_estimate(const RhFunnel *f);
 /* A layout whose bound is not below this cannot better a step of step_s by more than the gap. */
 double rh_funnel_worth_of_step(const RhFunnel *f, double step_s);
 double rh_funnel_worth_of(const RhFunnel *f, const RhRehearsal *r);
+/* No step of a layout with this bound is shorter. */
+double rh_funnel_step_of_bound(const RhFunnel *f, double bound_s);
+/* No bound of what is dropped beside `r` (rh_funnel_beaten) is below this. */
+double rh_funnel_least_given_way(const RhFunnel *f, const RhRehearsal *r);
 /* What is not below this is of no interest: the worth of the K-th best, as the engine gave it; of the race
  * while fewer are known. */
 double rh_funnel_cut_off(const RhFunnel *f);
@@ -79,7 +84,8 @@ void rh_funnel_run(RhFunnel *f, RhRace *race);
 
 /* --- funnel_families.c --- */
 
-/* The best of each family that has no entry, into plan->families; and what variants the entries stand for. */
+/* The best of each family that has no entry, into plan->families, or what it takes at least where that is far
+ * behind; and what variants the entries stand for. */
 void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */

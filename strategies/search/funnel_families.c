@@ -8,7 +8,8 @@
 #include "strategies/search/near.h"
 #include "strategies/search/screen.h"
 
-#define FAMILY_BATCH 2 /* one entry is looked for */
+#define FAMILY_BATCH 2    /* one entry is looked for */
+#define FAR_FRAC     0.25 /* nobody would run what takes so much longer than the best */
 
 static bool has_entry(const GPtrArray *entries, const char *family)
 {
@@ -82,27 +83,63 @@ static void add_family(RhFunnel *f, RhRehearsal *r)
     g_ptr_array_insert(families, (gint)at, r);
 }
 
+/* The better of two, either of which may be NULL; the other is freed. */
+static RhRehearsal *better_of(const RhFunnel *f, RhRehearsal *found, RhRehearsal *behind)
+{
+    bool keeps =
+        !found || (behind && rh_funnel_objective(f, behind) <= rh_funnel_objective(f, found));
+    rh_rehearsal_free(keeps ? found : behind);
+    return keeps ? behind : found;
+}
+
+/* Nothing of the family can be quicker: neither what is left of it nor what was left out, nor what gave way to `best`,
+ * the quickest rehearsed (NULL: none). */
+static void add_bound(RhFunnel *f, const Others *others, const RhRace *race,
+                      const RhRehearsal *best)
+{
+    const RhPlan *plan = f->plan;
+    double out = fmin(race->left_out_s, fmin(plan->too_large_bound_s, plan->lost_bound_s));
+    double least = fmin(rh_heap_least(race->heap), out);
+    if (best)
+        least = fmin(least, rh_funnel_least_given_way(f, best));
+    const RhRehearsal *first = f->main.entries->pdata[0];
+    RhPlanFamilyBound bound = {others->family,
+                               rh_funnel_step_of_bound(f, least) * rh_straggler_factor(f->c)};
+    if (isfinite(bound.step_least_s) && bound.step_least_s > first->step_time_s)
+        g_array_append_val(f->plan->family_bounds, bound);
+}
+
+/* Rehearses nothing that is sure to be further behind than FAR_FRAC. */
 static void search_family(RhFunnel *f, const Others *others)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     RhRehearsal *behind = take_behind(f, others->family);
-    RhRace race = {others->heap, found, 1, FAMILY_BATCH, (double)INFINITY, (double)INFINITY};
+    const RhRehearsal *first = f->main.entries->pdata[0];
+    double far_s = (1 + FAR_FRAC) * first->step_time_s / rh_straggler_factor(f->c);
+    RhRace race = {.heap = others->heap,
+                   .entries = found,
+                   .top = 1,
+                   .batch = FAMILY_BATCH,
+                   .worth = rh_funnel_worth_of_step(f, far_s),
+                   .foreseen = (double)INFINITY,
+                   .left_out_s = (double)INFINITY};
     if (behind)
-        race.worth = rh_funnel_worth_of(f, behind);
+        race.worth = fmin(race.worth, rh_funnel_worth_of(f, behind));
     rh_funnel_run(f, &race);
+    bool over = !rh_funnel_out_of_time(f);
     f->race = &f->main;
-    RhRehearsal *best = found->len ? g_ptr_array_steal_index(found, 0) : NULL;
-    if (best && behind && rh_funnel_objective(f, behind) <= rh_funnel_objective(f, best)) {
-        rh_rehearsal_free(best);
-        best = NULL;
+    RhRehearsal *best = better_of(f, found->len ? g_ptr_array_steal_index(found, 0) : NULL, behind);
+    if (best && (!over || rh_heap_least(race.heap) >= rh_funnel_worth_of(f, best))) {
+        add_family(f, best);
+        return;
     }
-    if (best)
-        rh_rehearsal_free(behind);
-    if (best || behind)
-        add_family(f, best ? best : behind);
+    if (over)
+        add_bound(f, others, &race, best);
+    rh_rehearsal_free(best);
 }
 
-/* Of each entry, in one walk over the space: reading a layout of it is what takes the time. */
+/* Of each entry, in one walk over the space, by closed forms: segment bounds of layouts that nobody prints may
+ * take as long as all the search. */
 static void count_variants(RhFunnel *f)
 {
     const GPtrArray *entries = f->main.entries;
@@ -110,8 +147,7 @@ static void count_variants(RhFunnel *f)
     memset(variants->data, 0, entries->len * sizeof(RhPlanVariants));
     g_autofree double *best_s = g_new(double, entries->len);
     for (guint i = 0; i < entries->len; i++)
-        best_s[i] =
-            rh_screen_segment_s(f->screen, &((const RhRehearsal *)entries->pdata[i])->layout);
+        best_s[i] = rh_screen_bound_s(f->screen, &((const RhRehearsal *)entries->pdata[i])->layout);
     for (int32_t i = 0; i < rh_kept_count(f->space); i++) {
         if (rh_kept_peak_bytes(f->space, i) > f->room.ranked_bytes)
             continue;
@@ -121,7 +157,7 @@ static void count_variants(RhFunnel *f)
             continue;
         RhPlanVariants *v = &g_array_index(variants, RhPlanVariants, at);
         v->count++;
-        v->more_frac = fmax(v->more_frac, rh_screen_segment_s(f->screen, &l) / best_s[at] - 1);
+        v->more_frac = fmax(v->more_frac, rh_screen_bound_s(f->screen, &l) / best_s[at] - 1);
     }
 }
 

@@ -87,8 +87,10 @@ static void keep_quick(RhFunnel *f, const RhCandidate *c)
 /* More tasks than a search rehearses: left out, and said so where it might have been a row. */
 static void leave_out(RhFunnel *f, const RhCandidate *c)
 {
-    if (f->race != &f->main && f->race != &f->fuller)
+    if (f->race != &f->main && f->race != &f->fuller) {
+        f->race->left_out_s = fmin(f->race->left_out_s, c->key);
         return;
+    }
     f->plan->too_large_count++;
     f->plan->too_large_bound_s = fmin(f->plan->too_large_bound_s, c->key);
 }
@@ -241,10 +243,18 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         .screen = screen,
         .apart = apart,
         .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
-        .main = {heap, plan->entries, o.top, o.best_alone ? ALONE_BATCH : BATCH,
-                 o.worth_s > 0 ? o.worth_s / rh_straggler_factor(c) : (double)INFINITY,
-                 (double)INFINITY},
-        .fuller = {fuller_heap, fuller, 1, ALONE_BATCH, (double)INFINITY, (double)INFINITY},
+        .main = {.heap = heap,
+                 .entries = plan->entries,
+                 .top = o.top,
+                 .batch = o.best_alone ? ALONE_BATCH : BATCH,
+                 .worth = o.worth_s > 0 ? o.worth_s / rh_straggler_factor(c) : (double)INFINITY,
+                 .foreseen = (double)INFINITY},
+        .fuller = {.heap = fuller_heap,
+                   .entries = fuller,
+                   .top = 1,
+                   .batch = ALONE_BATCH,
+                   .worth = (double)INFINITY,
+                   .foreseen = (double)INFINITY},
         .behind = behind,
         .aside = aside,
         .batch = batch,

@@ -93,8 +93,14 @@ typedef struct {
 /* What an entry is the best of: layouts of its kind that keep within the same memory. */
 typedef struct {
     int32_t count;    /* itself among them */
-    double more_frac; /* how much longer the slowest takes, by the lower bounds of both */
+    double more_frac; /* how much longer the slowest takes, by the closed forms of both */
 } RhPlanVariants;
+
+/* A family of which nothing is near the best entry. */
+typedef struct {
+    const char *family;  /* static */
+    double step_least_s; /* no layout of it takes less, by their lower bounds */
+} RhPlanFamilyBound;
 
 typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
@@ -120,7 +126,8 @@ typedef struct {
     GArray *variants;     /* RhPlanVariants, of each entry; fewer where they were not looked for */
     GPtrArray *families;  /* RhRehearsal*, best first: of each family (rh_layout_family) that has no
                              entry, its best. Idle communication is a timer in them */
-    RhRehearsal *fuller;  /* the quickest that fits but needs more than ranked_bytes, where it is
+    GArray *family_bounds; /* RhPlanFamilyBound, of those that are far behind: not rehearsed for */
+    RhRehearsal *fuller;   /* the quickest that fits but needs more than ranked_bytes, where it is
                              quicker than the best entry; else NULL */
     /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
     GPtrArray *near_misses;

@@ -10,6 +10,7 @@ RhPlan *rh_plan_new(void)
     RhPlan *plan = g_new0(RhPlan, 1);
     plan->entries = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     plan->variants = g_array_new(FALSE, FALSE, sizeof(RhPlanVariants));
+    plan->family_bounds = g_array_new(FALSE, FALSE, sizeof(RhPlanFamilyBound));
     plan->families = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     plan->near_misses = g_ptr_array_new_with_free_func(rh_near_miss_free);
     plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
@@ -24,6 +25,7 @@ void rh_plan_free(RhPlan *plan)
     g_ptr_array_unref(plan->entries);
     g_ptr_array_unref(plan->families);
     g_array_unref(plan->variants);
+    g_array_unref(plan->family_bounds);
     g_ptr_array_unref(plan->near_misses);
     g_ptr_array_unref(plan->changes);
     rh_rehearsal_free(plan->fuller);
