@@ -86,6 +86,9 @@ static const struct {
      "tp4,dp32,mb2,zero1,shard8,sp=off"},
     {"llama-3.2-1b", "v100-sxm-32:8x64,nvlink:10GB/s,ib:400Gb/s,nics:8,leaf:4,oversub:4",
      "megatron", 1536, 384, 0, "tp8,dp64,mb2,zero1,shard2,sp=off"},
+    /* of two tensor groups in a block, in each stage another crosses nodes */
+    {"gpt2", "h100-sxm:8x48,nvlink:200GB/s,ib:200Gb/s,nics:8", "lab", 1152, 96, 0,
+     "tp6,pp4,dp8,cp2,kv=gather,mb2,zero1,recompute=mlp,schedule=zb-h2,sp=on,order=tp-pp-dp"},
     /* stages cut unevenly */
     {"llama-3.1-8b", "dgx-h200:1", "megatron", 2, 512, 2, "pp2,stages=2-30"},
     {"llama-3.2-1b", "dgx-h100:1", "megatron", 16, 1024, 8, "pp4,dp2,stages=1-1-13-1"},

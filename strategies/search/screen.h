@@ -162,7 +162,9 @@ typedef struct {
     int32_t id;
     RhProgram *program; /* one role: the block's ranks on their GPUs */
     int32_t groups[RH_GROUP_LAST];
-    int32_t rank; /* the one that a bound follows where blocks do not lie alike */
+    int32_t rank; /* the one that a bound follows where blocks do not lie alike: of all stages the
+                        same, as a message goes from one place to the same */
+    double *crossed; /* per rank: the more, the more often its groups cross nodes */
 } RhPlacement;
 
 typedef struct {
@@ -265,7 +267,7 @@ struct RhScreen {
         RhSpans *value;
     } spans_last;             /* asked for */
     GPtrArray *placements;    /* RhPlacement*, owned */
-    GHashTable *placement_of; /* signature -> RhPlacement*; keys owned */
+    GHashTable *placement_of; /* signature and rank -> RhPlacement*; keys owned */
     GPtrArray *lists;         /* GArray* of int16_t: layers of chunks that were named; owned */
     GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
     GArray *contents;         /* RhChunkItems: a chunk of each */

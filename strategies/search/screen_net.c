@@ -57,25 +57,20 @@ static int32_t crossings(const RhPlatform *p, const RhProgram *program, int32_t 
     return nodes_spanned(p, gpus, g->size);
 }
 
-/* The rank whose groups cross nodes most often, those of the first kind first. */
-static int32_t worst_rank(const RhPlatform *p, const RhPlacement *at)
+/* Of every rank, how often its groups cross nodes, those of the first kind first. */
+static double *crossed_of(const RhPlatform *p, const RhPlacement *at)
 {
-    int32_t worst = 0;
-    int64_t most = 0;
-    for (int32_t rank = 0; rank < at->program->ranks_count; rank++) {
-        int64_t now = 0;
+    double *crossed = g_new0(double, at->program->ranks_count);
+    for (int32_t rank = 0; rank < at->program->ranks_count; rank++)
         for (int kind = 0; kind < RH_GROUP_LAST; kind++)
             if (at->groups[kind] >= 0)
-                now = 1024 * now + crossings(p, at->program, at->groups[kind], rank);
-        if (now > most) {
-            most = now;
-            worst = rank;
-        }
-    }
-    return worst;
+                crossed[rank] =
+                    1024 * crossed[rank] + crossings(p, at->program, at->groups[kind], rank);
+    return crossed;
 }
 
-static RhPlacement *placement_new(const RhPlatform *p, const RhGrid *g, int32_t id, int32_t *gpus)
+static RhPlacement *placement_new(const RhPlatform *p, const RhGrid *g, int32_t id, int32_t *gpus,
+                                  int32_t rank)
 {
     RhPlacement *at = g_new0(RhPlacement, 1);
     RhSpan all = {1, rh_grid_block(g)};
@@ -85,7 +80,8 @@ static RhPlacement *placement_new(const RhPlatform *p, const RhGrid *g, int32_t 
     rh_grid_add_block_groups(g, at->program, at->groups);
     rh_program_begin_role(at->program, "block", 0, &all, 1);
     rh_program_end_role(at->program);
-    at->rank = worst_rank(p, at);
+    at->rank = rank;
+    at->crossed = crossed_of(p, at);
     return at;
 }
 
@@ -93,16 +89,20 @@ void rh_placement_free(void *data)
 {
     RhPlacement *at = data;
     rh_program_free(at->program);
+    g_free(at->crossed);
     g_free(at);
 }
 
-static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t stage, int32_t block)
+static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t stage, int32_t block,
+                                       int32_t rank)
 {
     g_autofree int32_t *gpus = gpus_of(g, stage, block);
-    g_autofree char *key = signature(s->c->platform, g, gpus);
+    g_autofree char *lies = signature(s->c->platform, g, gpus);
+    g_autofree char *key = g_strdup_printf("%d %s", rank, lies);
     RhPlacement *at = g_hash_table_lookup(s->placement_of, key);
     if (!at) {
-        at = placement_new(s->c->platform, g, (int32_t)s->placements->len, g_steal_pointer(&gpus));
+        at = placement_new(s->c->platform, g, (int32_t)s->placements->len, g_steal_pointer(&gpus),
+                           rank);
         g_ptr_array_add(s->placements, at);
         g_hash_table_insert(s->placement_of, g_steal_pointer(&key), at);
     }
@@ -168,19 +168,49 @@ static bool blocks_lie_alike(const RhCase *c, const RhGrid *g)
     return fit && (p->mesh.gpus == 0 || mesh_is_alike(c, g, apart));
 }
 
-static void place(RhScreen *s, RhNet *n, const RhGrid *g)
+/* Of the block in every stage. False: not all are the same. */
+static bool place_ranks(RhScreen *s, RhNet *n, int32_t block, int32_t rank)
 {
-    int32_t pp = g->extent[RH_DIM_PP];
+    const RhGrid *g = &n->grid;
     bool in_node = rh_grid_block_is_solid(g) && n->block <= s->c->platform->gpus_per_node;
-    n->uniform = blocks_lie_alike(s->c, g);
-    int32_t block = n->uniform ? 0 : worst_block(s->c->platform, g);
     bool same = true;
-    n->placement = g_new(const RhPlacement *, pp);
-    for (int32_t stage = 0; stage < pp; stage++) {
-        n->placement[stage] =
-            n->uniform && stage > 0 && in_node ? n->placement[0] : placement_of(s, g, stage, block);
+    for (int32_t stage = 0; stage < g->extent[RH_DIM_PP]; stage++) {
+        n->placement[stage] = n->uniform && stage > 0 && in_node
+                                  ? n->placement[0]
+                                  : placement_of(s, g, stage, block, rank);
         same = same && n->placement[stage] == n->placement[0];
     }
+    return same;
+}
+
+/* The place in the block whose ranks' groups cross nodes most often, over all stages. One for all: a
+ * message goes to the same place of the next stage's block, and no other rank there need wait for it
+ * before they meet. So what a bound adds up, from stage to stage, is what one rank of each waits for. */
+static int32_t worst_place(const RhNet *n)
+{
+    int32_t worst = 0;
+    double most = 0;
+    for (int32_t place = 0; place < n->block; place++) {
+        double crossed = 0;
+        for (int32_t stage = 0; stage < n->grid.extent[RH_DIM_PP]; stage++)
+            crossed += n->placement[stage]->crossed[place];
+        if (crossed > most) {
+            most = crossed;
+            worst = place;
+        }
+    }
+    return worst;
+}
+
+static void place(RhScreen *s, RhNet *n)
+{
+    n->uniform = blocks_lie_alike(s->c, &n->grid);
+    n->placement = g_new(const RhPlacement *, n->grid.extent[RH_DIM_PP]);
+    int32_t block = n->uniform ? 0 : worst_block(s->c->platform, &n->grid);
+    bool same = place_ranks(s, n, block, 0);
+    int32_t rank = worst_place(n);
+    if (rank > 0)
+        same = place_ranks(s, n, block, rank);
     n->placement_key = same ? n->placement[0]->id : ~n->id;
 }
 
@@ -328,7 +358,7 @@ RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
     n->id = (int32_t)g_hash_table_size(screen->nets.table) + 1;
     n->block = rh_grid_block(&n->grid);
     n->skeleton = rh_train_skeleton(screen->c, l, n->groups);
-    place(screen, n, &n->grid);
+    place(screen, n);
     find_alike(screen->c->platform, n);
     list_hops(screen->c, &n->grid, n);
     return n;
