@@ -5,31 +5,14 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tests/model_counts.h"
 #include "tests/testkit.h"
 #include "workloads/ops.h"
-
-/* Parses `text` with single quotes for double ones. */
-static RhModel *parse(const char *text, GError **error)
-{
-    g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
-    g_autoptr(RhJson) doc = rh_json_parse("config.json", json, strlen(json), error);
-    return doc == NULL ? NULL : rh_model_parse(doc, "test", error);
-}
-
-static RhModel *load(const char *text)
-{
-    g_autoptr(GError) error = NULL;
-    RhModel *m = parse(text, &error);
-    if (m == NULL)
-        g_printerr("  %s\n", error->message);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    return m;
-}
 
 static void check_refused(const char *text, const char *expected)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) m = parse(text, &error);
+    g_autoptr(RhModel) m = model_parse(text, &error);
     CU_ASSERT_PTR_NULL(m);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     bool found = error != NULL && strstr(error->message, expected) != NULL;
@@ -38,10 +21,6 @@ static void check_refused(const char *text, const char *expected)
         g_printerr("  \"%s\" not in: %s\n", expected, error == NULL ? "" : error->message);
 }
 
-#define SHAPE(type, layers, hidden, heads, kv, ffn, vocab)                                         \
-    "'model_type': '" type "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden          \
-    ", 'num_attention_heads': " #heads ", 'num_key_value_heads': " #kv                             \
-    ", 'intermediate_size': " #ffn ", 'vocab_size': " #vocab
 #define ENCODER(type, rest)                                                                        \
     "{'model_type': '" type "', 'num_hidden_layers': 12, 'hidden_size': 768, "                     \
     "'num_attention_heads': 12, 'intermediate_size': 3072, " rest "}"
@@ -50,10 +29,7 @@ static void check_refused(const char *text, const char *expected)
  * stands beside them; that counts agree to the last digit speaks for both. */
 static void parameters_equal_the_published_counts(void)
 {
-    static const struct {
-        const char *config;
-        int64_t params;
-    } rows[] = {
+    static const ExactCount rows[] = {
         /* two rows of positions */
         {"{'model_type': 'opt', 'num_hidden_layers': 12, 'hidden_size': 768, 'ffn_dim': 3072, "
          "'num_attention_heads': 12, 'vocab_size': 50272, 'word_embed_proj_dim': 768}",
@@ -138,12 +114,7 @@ static void parameters_equal_the_published_counts(void)
         /* the pooler; and a norm behind the last block, which has one already */
         {ENCODER("bert", "'vocab_size': 30522"), 109482240 - 590592 + 1536},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = load(rows[i].config);
-        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
-        if (rh_model_params(m) != rows[i].params)
-            g_printerr("  %s: %" G_GINT64_FORMAT "\n", rows[i].config, rh_model_params(m));
-    }
+    check_exact(rows, G_N_ELEMENTS(rows));
 }
 
 /* Where an exact count is not published, the claim: Grok-1 314 G (github.com/xai-org/grok-1), GLM-4.5
@@ -152,10 +123,7 @@ static void parameters_equal_the_published_counts(void)
  * layers), Arctic, Mamba-2. */
 static void parameters_are_near_the_claim(void)
 {
-    static const struct {
-        const char *config;
-        double params, within;
-    } rows[] = {
+    static const ClaimedCount rows[] = {
         {"{" SHAPE("grok-1", 64, 6144, 48, 8, 32768,
                    131072) ", 'num_experts': 8, 'num_experts_per_token': 2}",
          314e9, 0.01},
@@ -208,10 +176,7 @@ static void parameters_are_near_the_claim(void)
          2.7e9, 1e-2},
         {"{" SHAPE("cohere", 40, 8192, 64, 64, 22528, 256000) "}", 34980831232.0, 1e-4},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = load(rows[i].config);
-        RH_CHECK_CLOSE((double)rh_model_params(m), rows[i].params, rows[i].within);
-    }
+    check_claimed(rows, G_N_ELEMENTS(rows));
 }
 
 /* ViT-B/16 with the 1000 classes of ImageNet: 86,567,656. */
@@ -224,7 +189,7 @@ static void pictures_are_cut_into_patches(void)
         g_strdup_printf("{'model_type': 'vit', 'num_hidden_layers': 12, 'hidden_size': 768, "
                         "'num_attention_heads': 12, 'intermediate_size': 3072, %s}}",
                         text->str);
-    g_autoptr(RhModel) m = load(config);
+    g_autoptr(RhModel) m = model_load(config);
     CU_ASSERT_EQUAL(rh_model_params(m), 86567656);
     CU_ASSERT_EQUAL(m->positions, 197);
     RhShard shard = {.tp = 1, .sequence = 197, .microbatch = 4, .dtype = RH_DTYPE_BF16};
@@ -259,9 +224,9 @@ static void layers_are_called_by_words_and_letters(void)
     static const char *const expected[] = {"mamba + none, near", "none + experts",
                                            "attention + none",   "none + ffn",
                                            "mamba + none, near", "none + experts"};
-    g_autoptr(RhModel) letters = load(HYBRID("'hybrid_override_pattern': 'ME*-ME'"));
-    g_autoptr(RhModel) words =
-        load(HYBRID("'layers_block_type': ['mamba', 'moe', 'attention', 'mlp', 'mamba', 'moe']"));
+    g_autoptr(RhModel) letters = model_load(HYBRID("'hybrid_override_pattern': 'ME*-ME'"));
+    g_autoptr(RhModel) words = model_load(
+        HYBRID("'layers_block_type': ['mamba', 'moe', 'attention', 'mlp', 'mamba', 'moe']"));
     check_layers(letters, expected);
     check_layers(words, expected);
     CU_ASSERT_EQUAL(letters->kinds_count, 4);
@@ -283,11 +248,11 @@ static void layers_are_called_by_words_and_letters(void)
 
 static void every_fourth_layer_has_attention(void)
 {
-    g_autoptr(RhModel) rule = load(DELTA(""));
-    g_autoptr(RhModel) list =
-        load(DELTA(", 'layer_types': ['linear_attention', 'linear_attention', 'linear_attention', "
-                   "'full_attention', 'linear_attention', 'linear_attention', 'linear_attention', "
-                   "'full_attention']"));
+    g_autoptr(RhModel) rule = model_load(DELTA(""));
+    g_autoptr(RhModel) list = model_load(
+        DELTA(", 'layer_types': ['linear_attention', 'linear_attention', 'linear_attention', "
+              "'full_attention', 'linear_attention', 'linear_attention', 'linear_attention', "
+              "'full_attention']"));
     CU_ASSERT_EQUAL(memcmp(rule->kind_of_layer, (uint8_t[]){0, 0, 0, 1, 0, 0, 0, 1}, 8), 0);
     CU_ASSERT_EQUAL(memcmp(list->kind_of_layer, rule->kind_of_layer, 8), 0);
     CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[0].mixer), "gated DeltaNet");
@@ -299,7 +264,7 @@ static void every_fourth_layer_has_attention(void)
 
 static void gemma_4_has_heads_of_two_sizes(void)
 {
-    g_autoptr(RhModel) m = load(
+    g_autoptr(RhModel) m = model_load(
         "{" SHAPE("gemma4_text", 6, 256, 8, 4, 512,
                   1000) ", 'head_dim': 32, 'global_head_dim': 64, 'num_global_key_value_heads': 2, "
                         "'attention_k_eq_v': true, 'sliding_window': 128}");
@@ -321,13 +286,13 @@ static void gemma_4_has_heads_of_two_sizes(void)
 static void blocks_of_an_architecture_search_are_read(void)
 {
     static const char *const expected[] = {"attention + ffn", "none + ffn", "attention + none"};
-    g_autoptr(RhModel) m =
-        load("{'model_type': 'nemotron-nas', 'num_hidden_layers': 3, 'hidden_size': 768, "
-             "'num_attention_heads': 12, 'num_key_value_heads': null, 'intermediate_size': null, "
-             "'vocab_size': 1000, 'block_configs': ["
-             "{'attention': {'n_heads_in_group': 4}, 'ffn': {'ffn_mult': 2.5}}, "
-             "{'attention': {'no_op': true, 'n_heads_in_group': null}, 'ffn': {'ffn_mult': 1.0}}, "
-             "{'attention': {'n_heads_in_group': 12}, 'ffn': {'no_op': true}}]}");
+    g_autoptr(RhModel) m = model_load(
+        "{'model_type': 'nemotron-nas', 'num_hidden_layers': 3, 'hidden_size': 768, "
+        "'num_attention_heads': 12, 'num_key_value_heads': null, 'intermediate_size': null, "
+        "'vocab_size': 1000, 'block_configs': ["
+        "{'attention': {'n_heads_in_group': 4}, 'ffn': {'ffn_mult': 2.5}}, "
+        "{'attention': {'no_op': true, 'n_heads_in_group': null}, 'ffn': {'ffn_mult': 1.0}}, "
+        "{'attention': {'n_heads_in_group': 12}, 'ffn': {'no_op': true}}]}");
     check_layers(m, expected);
     CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 3);
     CU_ASSERT_EQUAL(m->kinds[0].ffn_width, 1280);
@@ -353,7 +318,7 @@ static void experts_stand_where_lists_and_steps_say(void)
          "deedee"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = load(rows[i].rest);
+        g_autoptr(RhModel) m = model_load(rows[i].rest);
         for (int32_t l = 0; l < m->layers_count; l++)
             CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[l]].experts > 0, rows[i].layers[l] == 'e');
     }
@@ -363,10 +328,10 @@ static void experts_stand_where_lists_and_steps_say(void)
 /* A figure may be a list. */
 static void figures_may_differ_from_layer_to_layer(void)
 {
-    g_autoptr(RhModel) m =
-        load("{'model_type': 'llama', 'num_hidden_layers': 3, 'hidden_size': 256, "
-             "'num_attention_heads': 8, 'num_key_value_heads': [8, 4, 4], 'vocab_size': 1000, "
-             "'intermediate_size': [512, 512, 1024]}");
+    g_autoptr(RhModel) m = model_load(
+        "{'model_type': 'llama', 'num_hidden_layers': 3, 'hidden_size': 256, "
+        "'num_attention_heads': 8, 'num_key_value_heads': [8, 4, 4], 'vocab_size': 1000, "
+        "'intermediate_size': [512, 512, 1024]}");
     CU_ASSERT_EQUAL(m->kinds_count, 3);
     CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 8);
     CU_ASSERT_EQUAL(m->kinds[2].kv_heads, 4);
@@ -386,7 +351,7 @@ static void figures_may_differ_from_layer_to_layer(void)
 
 static void a_llama_in_our_own_form_is_a_llama(void)
 {
-    g_autoptr(RhModel) own = load(OWN("{'repeat': 32, " OWN_LAYER "}"));
+    g_autoptr(RhModel) own = model_load(OWN("{'repeat': 32, " OWN_LAYER "}"));
     g_autoptr(RhModel) llama = rh_model_load("llama-3.1-8b", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(llama);
     CU_ASSERT_EQUAL(rh_model_params(own), 8030261248);
@@ -402,7 +367,7 @@ static void every_operator_can_be_listed(void)
         "mamba + experts, near",      "attention + none",          "gated DeltaNet + ffn, near",
         "latent attention + experts", "attention both ways + ffn", "attention + ffn, near",
         "attention and ffn + none"};
-    g_autoptr(RhModel) m = load(OWN(
+    g_autoptr(RhModel) m = model_load(OWN(
         "{'repeat': 2, 'layers': ["
         "{'mixer': {'operator': 'mamba', 'heads': 64, 'head_size': 64, 'groups': 8, 'state_size': "
         "128}, 'ffn': {'operator': 'experts', 'count': 8, 'per_token': 2, 'width': 512, "
@@ -437,7 +402,7 @@ static void the_documented_example_is_read(void)
     const char *begin = fence + strlen("```json\n"), *end = strstr(begin, "```");
     CU_ASSERT_PTR_NOT_NULL_FATAL(end);
     g_autofree char *config = g_strndup(begin, (gsize)(end - begin));
-    g_autoptr(RhModel) m = load(config);
+    g_autoptr(RhModel) m = model_load(config);
     CU_ASSERT_EQUAL(m->layers_count, 24);
     CU_ASSERT_EQUAL(m->kinds_count, 2);
     CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 0, 1, 0, 0, 1}, 6), 0);
@@ -474,11 +439,11 @@ static void our_own_form_is_read_strictly(void)
 
 static void older_names_of_keys_are_read(void)
 {
-    g_autoptr(RhModel) plain = load("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) "}");
-    g_autoptr(RhModel) other =
-        load("{'model_type': 'llama', 'n_layers': 2, 'd_model': 256, 'n_heads': 8, 'n_kv_heads': "
-             "2, 'ffn_hidden_size': 512, 'vocab_size': 1000, 'max_seq_len': 4096, "
-             "'rope_parameters': {'rope_theta': 500000}}");
+    g_autoptr(RhModel) plain = model_load("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) "}");
+    g_autoptr(RhModel) other = model_load(
+        "{'model_type': 'llama', 'n_layers': 2, 'd_model': 256, 'n_heads': 8, 'n_kv_heads': "
+        "2, 'ffn_hidden_size': 512, 'vocab_size': 1000, 'max_seq_len': 4096, "
+        "'rope_parameters': {'rope_theta': 500000}}");
     CU_ASSERT_EQUAL(rh_model_params(plain), rh_model_params(other));
     CU_ASSERT_EQUAL(other->positions, 4096);
     CU_ASSERT_EQUAL(other->rotary_base, 500000);
@@ -487,8 +452,8 @@ static void older_names_of_keys_are_read(void)
 static void a_type_of_ones_own_is_known_by_its_class(void)
 {
     g_autoptr(RhModel) m =
-        load("{" SHAPE("my_llama", 2, 256, 8, 2, 512, 1000) ", 'architectures': "
-                                                            "['LlamaForCausalLM']}");
+        model_load("{" SHAPE("my_llama", 2, 256, 8, 2, 512, 1000) ", 'architectures': "
+                                                                  "['LlamaForCausalLM']}");
     CU_ASSERT_STRING_EQUAL(m->family, "llama");
     check_refused("{'model_type': 'gpt_neo_x', 'architectures': ['MineForCausalLM']}",
                   "a similar type exists: gpt_neox");
@@ -498,10 +463,11 @@ static void a_type_of_ones_own_is_known_by_its_class(void)
 /* Infinity is no number of ours, and stands in published files. */
 static void words_for_no_number_do_not_matter_elsewhere(void)
 {
-    g_autoptr(RhModel) m = load("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) ", 'time_step_limit': "
-                                                                            "[0.0, Infinity], "
-                                                                            "'x': -Infinity, 'y': "
-                                                                            "NaN, 'z': 'NaN'}");
+    g_autoptr(RhModel) m =
+        model_load("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) ", 'time_step_limit': "
+                                                               "[0.0, Infinity], "
+                                                               "'x': -Infinity, 'y': "
+                                                               "NaN, 'z': 'NaN'}");
     CU_ASSERT_EQUAL(m->layers_count, 2);
     check_refused("{'model_type': 'llama', 'num_hidden_layers': Infinity}", "num_hidden_layers");
 }

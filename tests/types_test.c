@@ -2,35 +2,15 @@
  * layers by hand where a type says them in its own way. */
 #include <string.h>
 
+#include "tests/model_counts.h"
 #include "tests/testkit.h"
 #include "workloads/families.h"
 #include "workloads/ops.h"
 
-/* Parses `text` with single quotes for double ones. */
-static RhModel *load(const char *text)
-{
-    g_autoptr(GError) error = NULL;
-    g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
-    g_autoptr(RhJson) doc = rh_json_parse("config.json", json, strlen(json), &error);
-    RhModel *m = doc == NULL ? NULL : rh_model_parse(doc, "test", &error);
-    if (m == NULL)
-        g_printerr("  %s\n", error->message);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    return m;
-}
-
-#define SHAPE(type, layers, hidden, heads, kv, ffn, vocab)                                         \
-    "'model_type': '" type "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden          \
-    ", 'num_attention_heads': " #heads ", 'num_key_value_heads': " #kv                             \
-    ", 'intermediate_size': " #ffn ", 'vocab_size': " #vocab
-
 /* Totals of published weights, typed as remembered and not fetched, as in families_test.c. */
 static void parameters_equal_the_published_counts(void)
 {
-    static const struct {
-        const char *config;
-        int64_t params;
-    } rows[] = {
+    static const ExactCount rows[] = {
         {"{'model_type': 'gpt_neo', 'num_layers': 24, 'hidden_size': 2048, 'num_heads': 16, "
          "'intermediate_size': null, 'vocab_size': 50257, 'window_size': 256, 'attention_types': "
          "[[['global', 'local'], 12]]}",
@@ -49,12 +29,7 @@ static void parameters_equal_the_published_counts(void)
                                                               "'type_vocab_size': 1}",
          110621952 - 590592 + 1536},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = load(rows[i].config);
-        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
-        if (rh_model_params(m) != rows[i].params)
-            g_printerr("  %s: %" G_GINT64_FORMAT "\n", rows[i].config, rh_model_params(m));
-    }
+    check_exact(rows, G_N_ELEMENTS(rows));
 }
 
 /* Of weights whose norms are not quite ours (OLMo's have no scales, BitNet's second is of the ffn's
@@ -63,10 +38,7 @@ static void parameters_equal_the_published_counts(void)
  * 2509.01322), nanochat's d20. */
 static void parameters_are_near_the_claim(void)
 {
-    static const struct {
-        const char *config;
-        double params, within;
-    } rows[] = {
+    static const ClaimedCount rows[] = {
         {"{" SHAPE("olmo", 32, 4096, 32, 32, 11008, 50304) "}", 6888095744.0, 1e-3},
         {"{" SHAPE("bitnet", 30, 2560, 20, 5, 6912, 128256) "}", 2412820480.0, 1e-3},
         {"{" SHAPE("internlm", 32, 4096, 32, 32, 11008, 103168) ", 'bias': true}", 7.32e9, 1e-3},
@@ -108,23 +80,19 @@ static void parameters_are_near_the_claim(void)
          "'expert_ffn_hidden_size': 2048, 'vocab_size': 131072}",
          560e9, 0.01},
     };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = load(rows[i].config);
-        RH_CHECK_CLOSE((double)rh_model_params(m), rows[i].params, rows[i].within);
-        CU_ASSERT_TRUE(rh_model_flops_per_token(m, 4096) > 0);
-    }
+    check_claimed(rows, G_N_ELEMENTS(rows));
 }
 
 /* Two of ours for each of its own; of 12 experts asked, 8 of 768 work in the mean: 27 G of 560 G
  * parameters are a token's, the head among them (18.6 to 31.3, arXiv 2509.01322). */
 static void a_layer_of_two_attentions_is_two_layers(void)
 {
-    g_autoptr(RhModel) m =
-        load("{'model_type': 'longcat_flash', 'num_layers': 28, 'hidden_size': 6144, "
-             "'num_attention_heads': 64, 'ffn_hidden_size': 12288, 'q_lora_rank': 1536, "
-             "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': "
-             "128, 'n_routed_experts': 512, 'moe_topk': 12, 'zero_expert_num': 256, "
-             "'expert_ffn_hidden_size': 2048, 'vocab_size': 131072}");
+    g_autoptr(RhModel) m = model_load(
+        "{'model_type': 'longcat_flash', 'num_layers': 28, 'hidden_size': 6144, "
+        "'num_attention_heads': 64, 'ffn_hidden_size': 12288, 'q_lora_rank': 1536, "
+        "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': "
+        "128, 'n_routed_experts': 512, 'moe_topk': 12, 'zero_expert_num': 256, "
+        "'expert_ffn_hidden_size': 2048, 'vocab_size': 131072}");
     CU_ASSERT_EQUAL(m->layers_count, 56);
     CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 1, 0, 1}, 4), 0);
     const RhLayerKind *first = &m->kinds[0], *second = &m->kinds[1];

@@ -384,6 +384,14 @@ const RhLayerKind *rh_model_experts_kind(const RhModel *m)
     return NULL;
 }
 
+const RhLayerKind *rh_model_kind_with(const RhModel *m, const RhOperator *ffn)
+{
+    for (int i = 0; i < m->kinds_count; i++)
+        if (m->kinds[i].ffn == ffn)
+            return &m->kinds[i];
+    return NULL;
+}
+
 bool rh_model_makes_tokens(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, false);

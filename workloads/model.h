@@ -90,6 +90,8 @@ bool rh_model_set(RhModel *model, const char *key, const char *value, GError **e
 const RhLayerKind *rh_model_attention_kind(const RhModel *model);
 const RhLayerKind *rh_model_ffn_kind(const RhModel *model);
 const RhLayerKind *rh_model_experts_kind(const RhModel *model);
+/* The first with this operator behind its mixer; NULL: none. */
+const RhLayerKind *rh_model_kind_with(const RhModel *model, const RhOperator *ffn);
 /* Dense GPT of given shape, for tests and for rows of published tables (plain ffn = 4h when ffn is
  * 0). */
 RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t heads, int64_t ffn,

@@ -373,7 +373,7 @@ static Moving *sort_moving(const RhTraffic *t, const GArray *all)
     return sorted;
 }
 
-static Moving *list_moving(const RhTraffic *t, const RhFamily *family, uint32_t *count)
+static Moving *list_moving(const RhTraffic *t, const RhTrafficFamily *family, uint32_t *count)
 {
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Moving));
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
@@ -394,7 +394,7 @@ static Moving *list_moving(const RhTraffic *t, const RhFamily *family, uint32_t 
 /* Seconds a byte that a rank's own flows, or an instance's, take at least. */
 typedef struct {
     const RhTraffic *traffic;
-    const RhFamily *family;
+    const RhTrafficFamily *family;
     RhCrossed *crossed;
     double *of_rank, *of_instance, *of_flow;
     int64_t *flows_before; /* per pattern */
@@ -445,7 +445,7 @@ static void choose_slowest(const Refine *f, RhFold *fold)
     for (uint32_t i = 0; i < f->traffic->patterns->len; i++)
         flows_before[i + 1] = flows_before[i] + AT(f->traffic->patterns, RhPattern, i)->flows_count;
     fold->slowness = g_new(double, flows_before[f->traffic->patterns->len] + 1);
-    g_autofree RhFamily *family = rh_traffic_families(f->traffic);
+    g_autofree RhTrafficFamily *family = rh_traffic_families(f->traffic);
     find_slowness(
         &(Slowness){f->traffic, family, crossed, slow, of_instance, fold->slowness, flows_before});
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {

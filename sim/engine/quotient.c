@@ -341,7 +341,7 @@ static void count_weights(Builder *b)
 
 /* Classes that move at one time, in a ring: of one family and one role. Of messages, and of groups that
  * join roles, each unit's. */
-static int32_t *movers_of(const Builder *b, const RhFamily *family)
+static int32_t *movers_of(const Builder *b, const RhTrafficFamily *family)
 {
     const RhTraffic *t = b->traffic;
     RhMap64 *last = rh_map64_new();
@@ -382,8 +382,8 @@ static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
 
 /* Classes that move at one time, and what their flows carry. */
 typedef struct {
-    RhFamily *family; /* per pattern; owned, as the next */
-    int32_t *next;    /* movers_of */
+    RhTrafficFamily *family; /* per pattern; owned, as the next */
+    int32_t *next;           /* movers_of */
 } Movers;
 
 /* The class's part of the flows that move with it over a link: of its own unit's, and of those of units
@@ -409,7 +409,7 @@ static void set_weights(Builder *b)
 {
     RhQuotient *q = b->q;
     g_autofree int32_t *divisor = g_new0(int32_t, q->links->len + 1);
-    g_autofree RhFamily *family = rh_traffic_families(b->traffic);
+    g_autofree RhTrafficFamily *family = rh_traffic_families(b->traffic);
     g_autofree int32_t *next = b->fold->approximate_why ? movers_of(b, family) : NULL;
     Movers movers = {family, next};
     for (uint32_t c = 0; c < q->classes->len; c++) {

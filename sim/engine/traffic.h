@@ -145,7 +145,7 @@ typedef struct {
 typedef struct {
     int32_t first; /* pattern of the family */
     double bytes;  /* of the largest flow, over those of the first's */
-} RhFamily;
+} RhTrafficFamily;
 
 /* `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
  * not exist. */
@@ -201,8 +201,8 @@ static inline const RhTrafficLink *rh_traffic_link(const RhTraffic *t, const RhC
 }
 
 /* Per pattern. The caller frees. */
-RhFamily *rh_traffic_families(const RhTraffic *t);
-/* Adds the flows of a pattern's step, each as many as it has bytes (RhFamily), to what `count`, from 1 on,
+RhTrafficFamily *rh_traffic_families(const RhTraffic *t);
+/* Adds the flows of a pattern's step, each as many as it has bytes (RhTrafficFamily), to what `count`, from 1 on,
  * found in crossed[index of a link]; zeroed at first. */
 void rh_traffic_count_crossed(const RhTraffic *t, int32_t pattern, int32_t step, double bytes,
                               int32_t count, RhCrossed *crossed);

@@ -292,7 +292,7 @@ void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, int32_t step, d
 }
 
 /* Of the kind's schedules those of as many phases, phase by phase: each pattern joins the first one's. */
-static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhFamily *family)
+static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhTrafficFamily *family)
 {
     const RhTrafficSchedule *first = NULL;
     for (int32_t shape = 0; shape < t->groups[kind->group].shapes_count; shape++) {
@@ -309,16 +309,16 @@ static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhFamil
                 continue;
             double ratio = phase->bytes * phase->repeat / (to->bytes * to->repeat);
             family[phase->pattern] =
-                (RhFamily){family[to->pattern].first, ratio * family[to->pattern].bytes};
+                (RhTrafficFamily){family[to->pattern].first, ratio * family[to->pattern].bytes};
         }
     }
 }
 
-RhFamily *rh_traffic_families(const RhTraffic *t)
+RhTrafficFamily *rh_traffic_families(const RhTraffic *t)
 {
-    RhFamily *family = g_new(RhFamily, t->patterns->len + 1);
+    RhTrafficFamily *family = g_new(RhTrafficFamily, t->patterns->len + 1);
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
-        family[i] = (RhFamily){i, 1};
+        family[i] = (RhTrafficFamily){i, 1};
     for (uint32_t i = 0; i < t->kinds->len; i++)
         join_families(t, AT(t->kinds, RhTrafficKind, i), family);
     return family;

@@ -242,20 +242,12 @@ static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
            a->ffn_gated == b->ffn_gated;
 }
 
-/* The kind of layer with this operator behind attention; NULL: none. */
-static const RhLayerKind *kind_with(const RhModel *m, const RhOperator *ffn)
-{
-    for (int i = 0; i < m->kinds_count; i++)
-        if (m->kinds[i].ffn == ffn)
-            return &m->kinds[i];
-    return NULL;
-}
-
 static bool check_model(const RhCase *c, GError **error)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
-    const RhLayerKind *dense = kind_with(m, &rh_ffn), *mixed = kind_with(m, &rh_mixture);
+    const RhLayerKind *dense = rh_model_kind_with(m, &rh_ffn),
+                      *mixed = rh_model_kind_with(m, &rh_mixture);
     if (c->model->kinds_count > 2 ||
         !same_attention(k, &c->model->kinds[c->model->kinds_count - 1]))
         return rh_launch_fail_model(&rh_framework_megatron, c, "layers of several kinds", error);
@@ -369,7 +361,8 @@ static void say_experts(RhLaunchText *t, const RhLayerKind *k)
 static void say_feed_forward(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
-    const RhLayerKind *dense = kind_with(m, &rh_ffn), *mixed = kind_with(m, &rh_mixture);
+    const RhLayerKind *dense = rh_model_kind_with(m, &rh_ffn),
+                      *mixed = rh_model_kind_with(m, &rh_mixture);
     rh_launch_say(t, "--ffn-hidden-size %" G_GINT64_FORMAT "%s",
                   dense ? dense->ffn_width : mixed->ffn_width,
                   m->kinds[0].ffn_gated ? " --swiglu" : "");

@@ -48,19 +48,11 @@ static void end(Put *p, GString *recipe)
 
 /* --- the model --- */
 
-static const RhLayerKind *kind_with(const RhModel *m, const RhOperator *ffn)
-{
-    for (int i = 0; i < m->kinds_count; i++)
-        if (m->kinds[i].ffn == ffn)
-            return &m->kinds[i];
-    return NULL;
-}
-
 static bool check_model(const RhCase *c, GError **error)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
-    const RhLayerKind *mixed = kind_with(m, &rh_mixture);
+    const RhLayerKind *mixed = rh_model_kind_with(m, &rh_mixture);
     const char *odd =
         m->kinds_count > 1 ? "layers of several kinds"
         : k->mixer != &rh_attention || k->out_gate || k->keys_as_values || k->both_ways
