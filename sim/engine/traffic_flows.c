@@ -304,7 +304,7 @@ static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhTraff
         for (int32_t i = 0; i < own->phases_count; i++) {
             const RhTrafficPhase *to = AT(t->phases, RhTrafficPhase, first->phases_first + i);
             const RhTrafficPhase *phase = AT(t->phases, RhTrafficPhase, own->phases_first + i);
-            if (to->pattern < 0 || phase->pattern < 0 || to->bytes <= 0 ||
+            if (to->pattern < 0 || phase->pattern < 0 || to->bytes <= 0 || phase->bytes <= 0 ||
                 family[phase->pattern].first != phase->pattern)
                 continue;
             double ratio = phase->bytes * phase->repeat / (to->bytes * to->repeat);
