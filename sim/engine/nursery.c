@@ -16,13 +16,14 @@ struct RhNursery {
     int socket; /* to the other process */
 };
 
-/* What the caller asks for; notes and news follow. */
+/* What the caller asks for; notes and news follow. Without gaps, as it is sent as it lies in memory. */
 typedef struct {
     int32_t count, jobs;
     double timeout_s;
     uint32_t news_bytes;
-    bool waits; /* wants to hear each second */
+    int32_t waits; /* 1: wants to hear each second */
 } Request;
+G_STATIC_ASSERT(sizeof(Request) == 4 * sizeof(int32_t) + sizeof(double));
 
 typedef enum { SAYS_BYTES, SAYS_ERROR, SAYS_WAITING } Word;
 

@@ -53,8 +53,8 @@ static void write_all(int fd, const void *data, size_t length)
 
 static void perform(const RhWorkers *what, int32_t item, int fd)
 {
-    GError *error = NULL;
-    const GByteArray *bytes = what->perform(item, what->user, &error);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GByteArray) bytes = what->perform(item, what->user, &error);
     uint8_t kind = bytes ? ANSWER_BYTES : ANSWER_ERROR;
     write_all(fd, &kind, 1);
     if (bytes) {
