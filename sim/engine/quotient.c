@@ -170,7 +170,11 @@ static int32_t quotient_link(Builder *b, const RhCrossing *crossing)
     int32_t *number = rh_map64_at(b->link_of, colour, (int32_t)b->q->links->len);
     if (*number == (int32_t)b->q->links->len) {
         RhLink link = crossing->link;
-        RhQuotientLink added = {link, rh_platform_link_bytes_per_s(b->traffic->platform, link), 1};
+        RhQuotientLink added;
+        memset(&added, 0, sizeof added); /* its gap, too: a quotient is told as bytes */
+        added.link = link;
+        added.bytes_per_s = rh_platform_link_bytes_per_s(b->traffic->platform, link);
+        added.divisor = 1;
         g_array_append_val(b->q->links, added);
         rh_map64_at(b->link_number, (uint64_t)own + 1, *number);
         b->stands[crossing->at] = true;
@@ -449,7 +453,11 @@ static void set_weights(Builder *b)
 static void add_meeting(Builder *b, const RhInstance *instance, bool *taken)
 {
     const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
-    RhMeeting added = {instance->group, instance->shape, (int32_t)b->q->colours->len, 0, false};
+    RhMeeting added;
+    memset(&added, 0, sizeof added);
+    added.group = instance->group;
+    added.shape = instance->shape;
+    added.colours_first = (int32_t)b->q->colours->len;
     const int32_t *role_of_rank = b->traffic->role_of_rank;
     for (int32_t k = 0; k < instance->members_count; k++) {
         int32_t colour = b->fold->colour_of_rank[ranks[k]];

@@ -39,10 +39,19 @@ static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, int32_t index)
     int32_t *peer = rh_map64_at(map, key, -1);
     if (*peer < 0) {
         *peer = (int32_t)t->peers->len;
-        RhPeer new_peer = {key, role, copies ? 0 : task->peer_delta, -1};
+        RhPeer new_peer;
+        memset(&new_peer, 0, sizeof new_peer); /* its gap, too: it is told as bytes */
+        new_peer.key = key;
+        new_peer.role = role;
+        new_peer.delta = copies ? 0 : task->peer_delta;
+        new_peer.pattern = -1;
         if (task->kind != RH_TASK_RECV) {
-            RhPattern pattern = {
-                .group = -1, .shape = -1, .role = role, .delta = new_peer.delta, .task = index};
+            RhPattern pattern;
+            memset(&pattern, 0, sizeof pattern);
+            pattern.group = pattern.shape = -1;
+            pattern.role = role;
+            pattern.delta = new_peer.delta;
+            pattern.task = index;
             new_peer.pattern = (int32_t)t->patterns->len;
             g_array_append_val(t->patterns, pattern);
         }
@@ -200,13 +209,14 @@ static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const 
             same_edges(t, pattern, (const RhEdge *)(void *)edges->data, (int32_t)edges->len))
             return (int32_t)i;
     }
-    RhPattern pattern = {.group = group,
-                         .shape = shape,
-                         .role = -1,
-                         .task = -1,
-                         .drawn_first = (int32_t)t->drawn->len,
-                         .drawn_count = (int32_t)edges->len,
-                         .drawn_hash = hash_of(edges)};
+    RhPattern pattern;
+    memset(&pattern, 0, sizeof pattern);
+    pattern.group = group;
+    pattern.shape = shape;
+    pattern.role = pattern.task = -1;
+    pattern.drawn_first = (int32_t)t->drawn->len;
+    pattern.drawn_count = (int32_t)edges->len;
+    pattern.drawn_hash = hash_of(edges);
     g_array_append_vals(t->drawn, edges->data, edges->len);
     g_array_append_val(t->patterns, pattern);
     return (int32_t)t->patterns->len - 1;
