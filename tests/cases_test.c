@@ -231,6 +231,28 @@ static void sizes_of_a_source_are_the_models(void)
     rh_translated_clear(&other);
 }
 
+/* Experts are cut by tensor ranks where a recipe says nothing else, whatever the note of a table has it. */
+static void experts_are_cut_as_their_recipe_says(void)
+{
+    static const char cells[] = ",grok1-314b,64,6144,48,8,32768,131072,8192,H100-80GB,512,4,8,8,2,"
+                                "8,8,1,1024,,1,1,bf16,20,,";
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    g_autofree char *old =
+        g_strconcat("NVIDIA dgxc-benchmarking v25.04", cells, "EP shares DPxCPxTP ranks", NULL);
+    g_autofree char *new = g_strconcat("NVIDIA dgxc-benchmarking v25.05.01", cells, "ETP=1", NULL);
+    RhTranslated whole, cut;
+    g_autofree char *why = translate(new, t, &whole), *why_old = translate(old, t, &cut);
+    CU_ASSERT_PTR_NULL(why);
+    CU_ASSERT_PTR_NULL(why_old);
+    CU_ASSERT_EQUAL(whole.layout.etp, 1);
+    CU_ASSERT_EQUAL(cut.layout.etp, 0); /* as many as tensor ranks */
+    CU_ASSERT_TRUE(whole.layout.tensor_overlap && cut.layout.tensor_overlap);
+    CU_ASSERT_FALSE(cut.c.model->tied_embeddings);
+    rh_translated_clear(&whole);
+    rh_translated_clear(&cut);
+}
+
 static void adapters_are_read_from_the_note(void)
 {
     g_autoptr(RhTranslator) t = rh_translator_new(NULL);
@@ -340,6 +362,7 @@ int main(void)
             {"bad_tables_say_where", bad_tables_say_where},
             {"a_row_is_said_with_its_sizes_and_layout", a_row_is_said_with_its_sizes_and_layout},
             {"sizes_of_a_source_are_the_models", sizes_of_a_source_are_the_models},
+            {"experts_are_cut_as_their_recipe_says", experts_are_cut_as_their_recipe_says},
             {"adapters_are_read_from_the_note", adapters_are_read_from_the_note},
             {"a_rate_is_a_time", a_rate_is_a_time},
             {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},
