@@ -10,12 +10,14 @@
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/plan_any.h"
+#include "cli/plan_beside.h"
 #include "cli/terminal.h"
 #include "report/format.h"
 #include "report/json_show.h"
 #include "report/pareto.h"
 #include "report/report.h"
 #include "strategies/launch/launch.h"
+#include "strategies/search/neighbours.h"
 
 #define RISK_LEAST 1e-9 /* --risk 0%: not one */
 
@@ -167,6 +169,13 @@ static char *framework_of(const RhArguments *a, const RhStack *stack)
     return joint ? g_strndup(a->emit, (gsize)(joint - a->emit)) : g_strdup(a->emit);
 }
 
+/* The best beside neighbours comes first, where there are any. */
+static guint row_of_turn(const RhPlan *plan, guint turn)
+{
+    guint best = plan->beside ? g_array_index(plan->beside->layouts, RhBesideTrial, 0).entry : 0;
+    return turn == 0 ? best : turn <= best ? turn - 1 : turn;
+}
+
 /* The first row that the framework can run; why it cannot run those before is said. */
 static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                               guint *row, GError **error)
@@ -179,7 +188,8 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
                 in->c.stack->name);
         return NULL;
     }
-    for (*row = 0; *row < plan->entries->len; (*row)++) {
+    for (guint turn = 0; turn < plan->entries->len; turn++) {
+        *row = row_of_turn(plan, turn);
         const RhRehearsal *r = g_ptr_array_index(plan->entries, *row);
         g_autoptr(GError) why = NULL;
         RhLaunch *launch = rh_launch_new(framework, &in->c, &r->layout, &why);
@@ -276,12 +286,13 @@ static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, R
         return 3;
     if (!check_objective(*in, options->objective, error))
         return 2;
-    *plan = rh_plan(&(*in)->c, options, error);
+    *plan = a->besides->len ? rh_plan_beside_of(a, *in, options, error)
+                            : rh_plan(&(*in)->c, options, error);
     if (*plan)
         return 0;
     if (g_error_matches(*error, RH_ERROR, RH_ERROR_USAGE))
         blame_fix(*in, a, error);
-    return 2;
+    return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
 }
 
 static int run(const RhArguments *a, GError **error)
@@ -293,7 +304,7 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !add_constraints(a->fixes, false, constraints, error) ||
-        !add_constraints(a->limits, true, constraints, error))
+        !add_constraints(a->limits, true, constraints, error) || !rh_plan_beside_check(a, error))
         return 2;
     g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(RhParetoPoint));
     RhPlanOptions options = options_of(a, constraints);
@@ -326,6 +337,10 @@ static const RhOption own[] = {
               "a row for every rank order and vpp too, not for the best of a kind alone"),
     RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
               "choose by lower bounds, rehearse the first few alone"),
+    RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
+              "another job, or a service, on the same fabric: what it costs, where it does not"),
+    RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
+              "with --beside: nodes of this job, like 0-3,8 (the first free ones)"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
@@ -350,6 +365,10 @@ const RhCommand rh_command_plan = {
              "ran out of memory; or those within --limit memory<=X. A quicker one that fits,\n"
              "but less surely, is shown apart. A row is the best of its kind, --variants\n"
              "shows those that differ by rank order and vpp too.\n\n"
+             "With --beside, a neighbour's FILE being as in simulate --help, the best layouts\n"
+             "are rehearsed beside it on the nodes of --on: what it costs each, which wins\n"
+             "there, on which links they meet; and the winner on other nodes that the fabric's\n"
+             "switches tell apart, so that the answer says which placement avoids it.\n\n"
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
@@ -362,7 +381,9 @@ const RhCommand rh_command_plan = {
                 "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=85%' \\\n"
                 "    -o plan.json\n"
                 "rehearse plan -w llama-3.1-8b -p dgx-h100 --gpus 16 --global-batch 128 \\\n"
-                "    --seq 8192 --emit megatron",
+                "    --seq 8192 --emit megatron\n"
+                "rehearse plan -w llama-3.1-8b -p dgx-h100:8 --gpus 32 --global-batch 128 \\\n"
+                "    --seq 8192 --beside their-job.json",
     .tables = tables,
     .run = run,
 };

@@ -2,6 +2,7 @@
 
 #include "report/families.h"
 #include "report/json_common.h"
+#include "report/neighbours_answer.h"
 #include "strategies/launch/launch.h"
 
 static void put_counts(RhJsonWriter *w, const RhPlan *plan)
@@ -218,6 +219,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     put_entries(w, q, plan);
     put_families(w, plan);
     put_others(w, plan);
+    rh_put_plan_beside(w, plan);
     put_fuller(w, q, plan);
     put_near_misses(w, plan);
     put_changes(w, plan);

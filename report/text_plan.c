@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "report/families.h"
 #include "report/format.h"
+#include "report/neighbours_answer.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
 
@@ -216,13 +217,14 @@ static void append_objective(GString *out, const RhRehearsal *best, RhObjective 
         g_string_append_printf(out, "      %s a step\n", energy);
 }
 
-static void append_best(GString *out, const RhRehearsal *best, RhObjective objective,
-                        const RhReportStyle *style)
+/* The answer is what stands first: `label`, or what is best beside others. */
+static void append_best(GString *out, const char *label, const RhRehearsal *best,
+                        RhObjective objective, const RhReportStyle *style)
 {
     g_autofree char *title = rh_layout_title(&best->layout);
     g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
-    g_string_append_printf(out, "%sbest: %s%s\n", BOLD(style), title, PLAIN(style));
+    g_string_append_printf(out, "%s%s: %s%s\n", BOLD(style), label, title, PLAIN(style));
     bool known = best->events_count > 0;
     g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);
     g_autofree char *error =
@@ -346,7 +348,8 @@ static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions
     double sensitive = rh_plan_sensitive_frac(plan);
     g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
     g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
-                           options->variants ? "layout" : "kind", plan->entries->len, gap);
+                           options->variants ? "layout" : "kind",
+                           plan->beside ? (guint)options->top : plan->entries->len, gap);
     if (sensitive > 0) {
         g_string_append(text, "; ");
         append_sensitive(text, sensitive);
@@ -527,7 +530,10 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
             append_no_plan(out, q, plan, style);
         return g_string_free(out, FALSE);
     }
-    append_best(out, g_ptr_array_index(plan->entries, 0), options->objective, style);
+    if (plan->beside)
+        rh_report_append_beside(out, plan, options->gap_frac);
+    append_best(out, plan->beside ? "alone" : "best", g_ptr_array_index(plan->entries, 0),
+                options->objective, style);
     append_table(out, plan);
     append_footnotes(out, plan, options);
     g_string_append_c(out, '\n');

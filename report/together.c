@@ -13,8 +13,7 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-/* "0-3,8" */
-static char *nodes_text(const int32_t *nodes, int32_t count)
+char *rh_report_nodes(const int32_t *nodes, int32_t count)
 {
     GString *out = g_string_new(NULL);
     for (int32_t i = 0; i < count;) {
@@ -42,7 +41,7 @@ static void append_jobs(GString *out, const RhNeighbour *jobs, const RhNeighbour
     rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
     for (uint32_t i = 0; i < n->jobs->len; i++) {
         const RhNeighbourAnswer *a = AT(n->jobs, RhNeighbourAnswer, i);
-        g_autofree char *nodes = nodes_text(jobs[i].nodes, jobs[i].nodes_count);
+        g_autofree char *nodes = rh_report_nodes(jobs[i].nodes, jobs[i].nodes_count);
         g_autofree char *start = rh_quantity_format(jobs[i].t_start_s, RH_QUANTITY_S, 3);
         g_autofree char *alone = rh_quantity_format(a->alone->step_time_s, RH_QUANTITY_S, 4);
         g_autofree char *beside = rh_quantity_format(a->beside->step_time_s, RH_QUANTITY_S, 4);
@@ -136,7 +135,7 @@ static void append_service(GString *out, const RhTogetherQuestion *q, const RhNe
     RhSlos none = {0};
     RhOutcome alone = rh_outcome(n->service_alone, &none),
               beside = rh_outcome(n->service_beside, &none);
-    g_autofree char *nodes = nodes_text(g->nodes, g->nodes_count);
+    g_autofree char *nodes = rh_report_nodes(g->nodes, g->nodes_count);
     g_autofree char *start = rh_quantity_format(g->t_start_s, RH_QUANTITY_S, 3);
     g_autofree char *span = rh_quantity_format(n->service_beside->duration_s, RH_QUANTITY_S, 3);
     g_autofree char *head = g_strdup_printf(
@@ -233,7 +232,7 @@ static void put_job(RhJsonWriter *w, const RhNeighbour *job, const RhNeighbourAn
     rh_json_end_object(w);
 }
 
-static void put_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs)
+void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "name", link->name);
@@ -290,7 +289,7 @@ char *rh_report_together_json(const RhTogetherQuestion *q, const RhNeighbourhood
     put_service(w, q->service, n);
     rh_json_begin_array(w, "links");
     for (uint32_t i = 0; i < n->links->len; i++)
-        put_link(w, AT(n->links, RhSessionLink, i), n->jobs->len + (q->service != NULL));
+        rh_put_session_link(w, AT(n->links, RhSessionLink, i), n->jobs->len + (q->service != NULL));
     rh_json_end_array(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

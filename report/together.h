@@ -1,5 +1,6 @@
 #pragma once
 /* Jobs that shared a fabric, with a service or without, as text and JSON. Caller frees. */
+#include "base/json.h"
 #include "report/question.h"
 #include "strategies/search/together.h"
 
@@ -15,5 +16,9 @@ typedef struct {
     const RhTogetherService *service; /* NULL: none */
 } RhTogetherQuestion;
 
+/* "0-3,8"; caller frees. */
+char *rh_report_nodes(const int32_t *nodes, int32_t count);
+/* A link where jobs met, with the bytes of each of `jobs`. */
+void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs);
 char *rh_report_together_text(const RhTogetherQuestion *question, const RhNeighbourhood *answer);
 char *rh_report_together_json(const RhTogetherQuestion *question, const RhNeighbourhood *answer);

@@ -137,6 +137,7 @@ typedef struct {
     /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was. Frees what it
      * holds */
     GArray *others;
+    struct RhPlanBeside *beside; /* neighbours.h: of rh_plan_beside; else NULL; owned */
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);

@@ -4,6 +4,7 @@
 
 #include "strategies/search/advice.h"
 #include "strategies/search/near.h"
+#include "strategies/search/neighbours.h"
 
 RhPlan *rh_plan_new(void)
 {
@@ -30,6 +31,7 @@ void rh_plan_free(RhPlan *plan)
     g_ptr_array_unref(plan->changes);
     rh_rehearsal_free(plan->fuller);
     g_clear_pointer(&plan->others, g_array_unref);
+    rh_plan_beside_free(plan->beside);
     g_free(plan);
 }
 
