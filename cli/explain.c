@@ -42,7 +42,7 @@ typedef struct {
     RhRehearsal *winner; /* what would win, after a change of an input */
     bool replanned;
     GArray *effects; /* RhSensitivity */
-    char *illegal;   /* why there is no other */
+    char *illegal;   /* why there is no other, or a winner stands in its place */
     char *refused; /* why the stack's framework does not run the other, which is then not offered */
     GString *out;
 } Explanation;
@@ -240,12 +240,31 @@ static bool find_winner(Explanation *e, const RhInputs *in, GError **error)
     if (!e->a->replanned)
         return true;
     if (!e->winner)
-        return rh_fail(error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change");
+        return rh_fail(
+            error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change%s",
+            e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "");
     rh_rehearsal_free(e->other);
     e->other = g_steal_pointer(&e->winner);
     e->layout = e->other->layout;
     e->replanned = true;
     return true;
+}
+
+/* The layout has no place in the changed question: what wins there stands for it. */
+static bool find_instead(Explanation *e, const RhInputs *in, const char *why, GError **error)
+{
+    e->illegal = g_strndup(why, strcspn(why, "\n"));
+    if (!rh_explain_replan(in, e->result, e->a->replanned, &e->other, error))
+        return false;
+    if (!e->other)
+        return rh_fail(
+            error, RH_ERROR_NO_ANSWER,
+            "after the change the layout is not legal (%s), and no other fits%s", e->illegal,
+            e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "");
+    e->layout = e->other->layout;
+    e->other_gpus = in->c.job.gpus;
+    e->replanned = true;
+    return rh_inputs_settle_layout(in, &e->layout, error); /* what is wrong with the job itself */
 }
 
 /* Each change is a key of a layout, or of an input. */
@@ -269,11 +288,18 @@ static bool find_what_if(Explanation *e, GError **error)
         return false;
     if (in->c.job.gpus != e->in->c.job.gpus)
         e->layout.dp = 0;
-    if (!rh_inputs_settle_layout(in, &e->layout, error))
+    g_autoptr(GError) illegal = NULL;
+    if (!rh_inputs_settle_layout(in, &e->layout, &illegal)) {
+        if (sets->len > 0)
+            return find_instead(e, in, illegal->message, error);
+        g_propagate_error(error, g_steal_pointer(&illegal));
         return false;
+    }
     e->other = rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
     e->other_gpus = in->c.job.gpus;
-    return e->other && (sets->len == 0 && !e->a->replanned ? true : find_winner(e, in, error));
+    /* The winner of the question as it was is the first of its plan. */
+    bool known = sets->len == 0 && e->result->is_plan && !e->a->replanned;
+    return e->other && (known || find_winner(e, in, error));
 }
 
 /* Steps of other sizes, and what does not show in seconds: prices, powers. */
@@ -282,18 +308,51 @@ static void append_token(const Explanation *e)
     RhComparedSide changed = {.r = e->other, .gpus = e->other_gpus},
                    before = {.r = e->r, .gpus = e->in->c.job.gpus};
     g_autofree char *line = rh_report_token_shares(&changed, &before, "");
-    if (!line)
+    if (line) {
+        g_autofree char *whole = g_strconcat("  changed takes ", line, NULL);
+        rh_text_wrap(e->out, whole, 4,
+                     75); /* the two spaces before it, and the four it is not in yet */
+    }
+    bool priced = e->other->cost_usd > 0, was_priced = e->r->cost_usd > 0;
+    if (priced != was_priced)
+        g_string_append_printf(e->out, "  a step costs %.4g USD %s; %s no price is known\n",
+                               priced ? e->other->cost_usd : e->r->cost_usd,
+                               priced ? "changed" : "before", priced ? "before" : "changed");
+}
+
+/* Why the layout as it was is not what stands here. */
+static void append_instead(Explanation *e)
+{
+    if (!e->illegal)
         return;
-    g_autofree char *whole = g_strconcat("  changed takes ", line, NULL);
-    rh_text_wrap(e->out, whole, 4,
-                 75); /* the two spaces before it, and the four it is not in yet */
+    g_autofree char *text = g_strdup_printf(
+        "the layout of #%" G_GINT64_FORMAT " is not legal after the change: %s; in its place what "
+        "wins then (%s)",
+        e->rank, e->illegal,
+        e->a->replanned ? "searched in full" : "a quick search; --replan searches in full");
+    rh_text_wrap(e->out, text, 2, 79);
+}
+
+/* Of a layout's change alone: is it better than the plan's first? */
+static void append_first(const Explanation *e)
+{
+    const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);
+    g_autofree char *step = rh_quantity_format(first->r.step_time_s, RH_QUANTITY_S, 4);
+    bool quicker = e->other->fits && e->other->step_time_s < first->r.step_time_s;
+    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s/step\n", first->rank,
+                           quicker ? "is slower than that" : "wins as before", step);
 }
 
 static void append_winner(const Explanation *e)
 {
     const RhRehearsal *w = e->winner;
-    if (e->replanned || !w)
+    if (e->replanned)
         return;
+    if (!w) {
+        if (e->result->is_plan && e->result->plans->len > 0)
+            append_first(e);
+        return;
+    }
     double gain = 1 - w->step_time_s / e->other->step_time_s;
     bool same = rh_layout_equal(&w->layout, &e->other->layout);
     if (e->other->fits && (same || gain < WIN_LEAST_FRAC)) {
@@ -310,6 +369,7 @@ static void append_winner(const Explanation *e)
 
 static void append_what_if(Explanation *e)
 {
+    append_instead(e);
     append_versus(e, e->replanned ? "planned anew" : "changed", e->other, "before", e->r);
     append_token(e);
     g_autofree char *title = rh_layout_title(&e->layout);

@@ -19,3 +19,15 @@ ask --what-if device.hbm=12GiB
 ask --what-if device.hbm=1GiB --replan
 ask --replan
 rehearse explain plan.json -q --what-if nic.bandwidth=10Gb/s --json | grep -E '^    "(replanned|winner)"'
+# Where the layout has no place after the change, what wins then stands for it, and that is said.
+rehearse simulate -w tiny-llama.json -p two-nodes.json --global-batch 64 --seq 1024 -s tp4,pp2,mb4 -o run.json -q >/dev/null
+ask_run() {
+    echo "== $*"
+    rehearse explain run.json -q "$@" 2>&1 | grep -vE '^  [a-zA-Z ]+ [0-9. +-]+$'
+}
+ask_run --what-if nodes=1
+ask_run --what-if nodes=1 --replan
+ask_run --what-if price=2USD
+ask_run --what-if mb=2
+ask_run --what-if weights=narrow
+rehearse explain run.json -q --what-if nodes=1 --json | grep -E '^    "(legal|reason|replanned|winner)"'
