@@ -254,6 +254,8 @@ static bool find_winner(Explanation *e, const RhInputs *in, GError **error)
 static bool find_instead(Explanation *e, const RhInputs *in, const char *why, GError **error)
 {
     e->illegal = g_strndup(why, strcspn(why, "\n"));
+    if (!rh_train_job_legal(&in->c, error)) /* no layout mends that */
+        return false;
     if (!rh_explain_replan(in, e->result, e->a->replanned, &e->other, error))
         return false;
     if (!e->other)
@@ -264,7 +266,7 @@ static bool find_instead(Explanation *e, const RhInputs *in, const char *why, GE
     e->layout = e->other->layout;
     e->other_gpus = in->c.job.gpus;
     e->replanned = true;
-    return rh_inputs_settle_layout(in, &e->layout, error); /* what is wrong with the job itself */
+    return true;
 }
 
 /* Each change is a key of a layout, or of an input. */

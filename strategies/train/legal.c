@@ -337,9 +337,17 @@ static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Documents part what attention looks at, and context ranks have parts of a sequence. */
 /* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. */
 static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    return !c->job.narrow_weights || l->zero == 1 || l->zero == 2 ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
+                   "shares\nnote: legal zero: 1, 2",
+                   l->zero);
+}
+
+static bool narrow_job_legal(const RhCase *c, GError **error)
 {
     if (!c->job.narrow_weights)
         return true;
@@ -348,16 +356,13 @@ static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **er
                        "weights=narrow with %s, whose linear layers are not narrow\n"
                        "help: a recipe of narrow linear layers, such as fp8",
                        c->job.recipe->name);
-    if (c->job.lora.rank > 0)
-        return rh_fail(error, RH_ERROR_USAGE, "weights=narrow with lora.rank=%d is not known here",
-                       c->job.lora.rank);
-    return l->zero == 1 || l->zero == 2 ||
+    return c->job.lora.rank == 0 ||
            rh_fail(error, RH_ERROR_USAGE,
-                   "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
-                   "shares\nnote: legal zero: 1, 2",
-                   l->zero);
+                   "weights=narrow with lora.rank=%d is not known here\nhelp: weights=wide",
+                   c->job.lora.rank);
 }
 
+/* Documents part what attention looks at, and context ranks have parts of a sequence. */
 static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (c->job.documents.runs_count == 0 || c->job.documents.padded || l->cp == 1)
@@ -378,6 +383,20 @@ static bool kernels_known(const RhCase *c, GError **error)
     return read != NULL;
 }
 
+/* Names a type of 16 bits that the device does have units for. */
+static bool no_units(const RhRecipe *recipe, const RhDevice *device, GError **error)
+{
+    rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name, device->name,
+            rh_dtype_name(recipe->linear));
+    static const RhDtype wide[] = {RH_DTYPE_FP16, RH_DTYPE_BF16, RH_DTYPE_FP32};
+    for (size_t i = 0; i < G_N_ELEMENTS(wide); i++)
+        if (device->peak_flops_per_s[wide[i]].value > 0) {
+            rh_error_help(error, "it has units for %s", rh_dtype_name(wide[i]));
+            break;
+        }
+    return false;
+}
+
 bool rh_train_job_legal(const RhCase *c, GError **error)
 {
     if (!kernels_known(c, error))
@@ -390,8 +409,7 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
         const RhDevice *device = rh_platform_device(c->platform, i);
         bool own = recipe->linear != recipe->dtype || rh_dtype_bytes(recipe->dtype) > 2;
         if (own && device->peak_flops_per_s[recipe->linear].value <= 0)
-            return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name,
-                           device->name, rh_dtype_name(recipe->linear));
+            return no_units(recipe, device, error);
     }
     if (recipe->weight_alone_bytes > 0)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -402,7 +420,7 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: convolutions of %s stay in 16 bits here\nhelp: bf16 or fp16",
                        recipe->name, c->model->name);
-    if (!rh_expert_load_fits(&c->job.load, c->model, error))
+    if (!narrow_job_legal(c, error) || !rh_expert_load_fits(&c->job.load, c->model, error))
         return false;
     bool parted = c->job.documents.runs_count > 0 && !c->job.documents.padded;
     for (int k = 0; parted && k < c->model->kinds_count; k++)
@@ -479,7 +497,8 @@ static bool rest_legal(const RhCase *c, const RhLayout *l)
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, NULL))
             return false;
-    return recompute_legal(c, l, NULL) && adapters_legal(c, l, NULL) && stack_legal(c, l, NULL);
+    return recompute_legal(c, l, NULL) && adapters_legal(c, l, NULL) &&
+           narrow_weights_legal(c, l, NULL) && stack_legal(c, l, NULL);
 }
 
 #define GRID                                                                                       \
