@@ -50,9 +50,40 @@ static const char *label(const cJSON *node)
     return node && node->string ? node->string : "value";
 }
 
+static bool is_number(const char *text)
+{
+    char *end = NULL;
+    g_ascii_strtod(text, &end);
+    return *text && *end == '\0';
+}
+
+/* What such a value looks like. */
+static const char *type_help(const char *wanted)
+{
+    static const char *const looks[][2] = {
+        {"text", "such as \"name\""},
+        {"a number", "such as 0.5"},
+        {"a whole number", "such as 8"},
+        {"true or false", "without quotation marks"},
+        {"a quantity in quotes", "a number and its unit, such as \"80GiB\""},
+        {"an object", "such as {\"key\": 1}"},
+        {"a list", "such as [1, 2]"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(looks); i++)
+        if (g_str_equal(looks[i][0], wanted))
+            return looks[i][1];
+    return NULL;
+}
+
 static void wrong_type(RhJson *doc, const cJSON *node, const char *wanted)
 {
-    rh_json_problem(doc, node, NULL, "%s must be %s, not %s", label(node), wanted, type_name(node));
+    g_autofree char *help = NULL;
+    bool number = strstr(wanted, "number") != NULL;
+    if (number && cJSON_IsString(node) && is_number(node->valuestring))
+        help = g_strdup_printf("without quotation marks: %s", node->valuestring);
+    else if (g_str_equal(wanted, "text") && cJSON_IsNumber(node))
+        help = g_strdup_printf("in quotation marks: \"%.9g\"", node->valuedouble);
+    rh_json_problem(doc, node, help ? help : type_help(wanted), "%s must be %s, not %s",
+                    label(node), wanted, type_name(node));
 }
 
 const char *rh_json_node_text(RhJson *doc, const RhJsonNode *node)

@@ -65,7 +65,11 @@ static bool read_choice(const RhOption *o, const char *text, RhArguments *a, GEr
         return true;
     }
     g_autofree char *list = g_strjoinv(", ", choices);
-    return rh_fail(error, RH_ERROR_USAGE, "--%s: \"%s\" is not one of %s", o->name, text, list);
+    const char *near = rh_nearest_name(text, (const char *const *)choices);
+    rh_fail(error, RH_ERROR_USAGE, "--%s: \"%s\" is not one of %s", o->name, text, list);
+    if (near)
+        rh_error_help(error, "a similar one exists: --%s %s", o->name, near);
+    return false;
 }
 
 /* A value that could not be read is a wrong command line, whatever the reader calls it. */

@@ -85,6 +85,11 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
             *at = 0;
         if (!rh_quantity_parse(price, RH_QUANTITY_USD, &usd, &inner))
             return rh_fail(error, RH_ERROR_USAGE, "--price %s: %s", text, inner->message);
+        if (usd <= 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--price %s: a price is more than 0\nhelp: leave it out where there is "
+                           "none: GPU-hours then stand for money",
+                           text);
     }
     return true;
 }

@@ -121,8 +121,9 @@ static void append_scaling(GString *out, const RhServiceResult *r)
         return;
     g_autofree char *start = seconds(r->start_s), *there = rh_text_number(r->gpu_s / 3600, 4);
     g_autofree char *line = g_strdup_printf(
-        "%d servers at most, %d started in %s each; GPUs were there for %s hours, %.3g in the mean",
-        r->replicas_most, r->starts, start, there, r->gpu_s / fmax(r->duration_s, 1e-9));
+        "%d server%s at most, %d started in %s each; GPUs were there for %s hours, %.3g in the mean",
+        r->replicas_most, r->replicas_most == 1 ? "" : "s", r->starts, start, there,
+        r->gpu_s / fmax(r->duration_s, 1e-9));
     g_string_append(out, "scaling:  ");
     rh_text_wrap(out, line, 10, 79);
 }

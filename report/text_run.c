@@ -81,19 +81,31 @@ static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *
     }
 }
 
+/* " (-1.2 %)"; a bound that the step equals is said to be that. */
+static void append_off(GString *out, double bound_s, double step_s)
+{
+    double off = bound_s / step_s - 1;
+    if (fabs(off) < 1e-9)
+        g_string_append(out, " (the step)");
+    else if (fabs(off) < 5e-4)
+        g_string_append_printf(out, " (%+.1g %%)", 100 * off);
+    else
+        g_string_append_printf(out, " (%+.1f %%)", 100 * off);
+}
+
 static void append_bound(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
     bool estimates = q->c->platform->messages.sender != RH_SHARING_NONE;
     if (r->bound_closed_s <= 0 || r->events_count == 0)
         return;
     g_autofree char *closed = rh_quantity_format(r->bound_closed_s, RH_QUANTITY_S, 3);
-    g_string_append_printf(out, "\n%s: closed form %s (%+.1f %%)",
-                           estimates ? "estimates in lockstep" : "lower bounds", closed,
-                           100 * (r->bound_closed_s / r->step_time_s - 1));
+    g_string_append_printf(out, "\n%s: closed form %s",
+                           estimates ? "estimates in lockstep" : "lower bounds", closed);
+    append_off(out, r->bound_closed_s, r->step_time_s);
     if (r->bound_segment_s > 0) {
         g_autofree char *segment = rh_quantity_format(r->bound_segment_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, ", segment graph %s (%+.1f %%)", segment,
-                               100 * (r->bound_segment_s / r->step_time_s - 1));
+        g_string_append_printf(out, ", segment graph %s", segment);
+        append_off(out, r->bound_segment_s, r->step_time_s);
     }
 }
 

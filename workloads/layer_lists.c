@@ -155,13 +155,13 @@ static void read_numbers(Lists *l)
 
 /* --- Figures --- */
 
-/* Any size may be a list, which says it layer by layer. */
+/* Any size may be a list, which says it layer by layer; an empty one was told of as no number. */
 static void read_figures(Lists *l)
 {
     for (const RhField *f = l->family->fields; f->type != RH_FIELD_NONE; f++) {
         const RhJsonNode *list =
             f->type == RH_FIELD_SIZE ? rh_json_find(l->root, f->key, NULL, NULL) : NULL;
-        if (list == NULL || rh_json_kind(list) != RH_JSON_ARRAY ||
+        if (list == NULL || rh_json_kind(list) != RH_JSON_ARRAY || rh_json_count(list) == 0 ||
             g_str_equal(f->key, "moe_layer_freq") || !fits(l, list, f->key, rh_json_count(list)))
             continue;
         int64_t layer = 0;

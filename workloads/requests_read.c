@@ -389,7 +389,10 @@ static bool read_all(Reader *r, GError **error)
         return false;
     }
     if (r->out->list->len == 0)
-        return rh_fail(error, RH_ERROR_INPUT, "%s: there is no request in it%s%s",
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s: there is no request in it%s%s\n"
+                       "help: a line for each request, below a first line such as "
+                       "arrival_s,input_tokens,output_tokens",
                        rh_lines_name(r->lines),
                        r->out->skipped_first ? "\nnote: the first line left out: " : "",
                        r->out->skipped_first ? r->out->skipped_first : "");

@@ -6,3 +6,6 @@ printf '{"color": "blue"}\n' >unknown.json
 printf 'tp8,pp=many\n' >layout.txt
 rehearse check bad-platform.json bad-model.json trailing.json unknown.json layout.txt 2>&1
 echo "exit $?"
+sed "s/\"vocab_size\": 32000/\"vocab_size\": []/" "$CASES/inputs/tiny-llama.json" >list.json
+rehearse check list.json 2>&1
+echo "exit $?"

@@ -41,3 +41,6 @@ printf '{"input_tokens": 10, "output_tokens": }\n' >t.jsonl
 try -s tp1 --requests t.jsonl
 printf '\x1f\x8b\x08\x00broken' >t.gz
 try -s tp1 --requests t.gz
+printf "arrival_s,input_tokens\n" >none.csv
+rehearse serve-simulate -w bert-large -p dgx-h100 -s server=triton,batch=8 --requests none.csv 2>&1
+echo "exit $?"
