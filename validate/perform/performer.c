@@ -384,13 +384,13 @@ static void run_event(const RhRankPerformer *r, double now_s, bool *due)
 
 RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool check_all)
 {
-    bool due = r->options.event && !check_all;
+    bool due = r->options.event && !check_all, may_have_come = true;
     begin(r, t_start_s, check_all);
     while (r->tasks_left > 0 || rh_wire_pending(r->wire) > 0) {
         double now_s = rh_clock_now_s();
         double t_next_s = r->compute_task >= 0 ? now_s + WORK_NAP_S : HUGE_VAL;
         bool moved = start_ready(r);
-        moved |= rh_wire_poll(r->wire, on_wire_done, r) > 0;
+        moved |= rh_wire_poll(r->wire, may_have_come, on_wire_done, r) > 0;
         moved |= poll_library(r);
         moved |= poll_work(r);
         moved |= end_waits(r, &t_next_s);
@@ -399,8 +399,7 @@ RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool ch
             r->performed.stuck = stuck_text(r);
         if (r->performed.stuck)
             break;
-        if (!moved)
-            rh_wake_wait(r->wake, t_next_s - now_s);
+        may_have_come = rh_wake_wait(r->wake, moved ? 0 : t_next_s - now_s);
     }
     return r->performed;
 }

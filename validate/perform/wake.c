@@ -72,16 +72,20 @@ void rh_wake_refresh(RhWake *w)
     }
 }
 
-void rh_wake_wait(RhWake *w, double seconds)
+bool rh_wake_wait(RhWake *w, double seconds)
 {
     if (!w->sockets) {
-        rh_clock_nap(fmin(seconds, NAP_S));
-        return;
+        if (seconds > 0)
+            rh_clock_nap(fmin(seconds, NAP_S));
+        return true;
     }
     struct pollfd sets[] = {{.fd = w->readable, .events = POLLIN},
                             {.fd = w->writable, .events = POLLIN}};
     struct timespec longest = {0, (long)(1e9 * fmax(0, fmin(seconds, LONGEST_S)))};
     struct epoll_event events[EVENTS_MAX];
-    if (ppoll(sets, G_N_ELEMENTS(sets), &longest, NULL) > 0 && sets[1].revents)
+    if (ppoll(sets, G_N_ELEMENTS(sets), &longest, NULL) <= 0)
+        return seconds >= LONGEST_S;
+    if (sets[1].revents)
         epoll_wait(w->writable, events, EVENTS_MAX, 0); /* told once */
+    return true;
 }

@@ -14,5 +14,5 @@ RhWake *rh_wake_new(bool sockets);
 void rh_wake_free(RhWake *wake);
 /* Takes notice of connections made meanwhile; one that is not known is looked at every ms. */
 void rh_wake_refresh(RhWake *wake);
-/* Until something may have happened, `seconds` at most. */
-void rh_wake_wait(RhWake *wake, double seconds);
+/* Until something may have happened, `seconds` at most; 0 only looks. Has MPI anything to do? */
+bool rh_wake_wait(RhWake *wake, double seconds);

@@ -19,6 +19,8 @@ typedef struct {
 
 struct RhMpiWire {
     MPI_Comm comm;
+    int rank;
+    bool fresh;            /* started since MPI was last asked */
     GArray *requests;      /* MPI_Request; those under way, no holes */
     GArray *message_of;    /* int32_t, of each request */
     GArray *messages;      /* Message */
@@ -34,6 +36,7 @@ RhMpiWire *rh_wire_new(MPI_Comm comm)
 {
     RhMpiWire *w = g_new0(RhMpiWire, 1);
     w->comm = comm;
+    MPI_Comm_rank(comm, &w->rank);
     w->requests = g_array_new(FALSE, FALSE, sizeof(MPI_Request));
     w->message_of = g_array_new(FALSE, FALSE, sizeof(int32_t));
     w->messages = g_array_new(FALSE, FALSE, sizeof(Message));
@@ -96,6 +99,7 @@ static int32_t message_new(RhMpiWire *w, Message message)
 
 static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes, RhWireOwner owner)
 {
+    w->fresh = true;
     int32_t pieces = (int32_t)MAX(1, (bytes + PIECE_BYTES - 1) / PIECE_BYTES);
     int32_t index = message_new(w, (Message){owner, space.buffer, space.room, pieces});
     for (int32_t i = 0; i < pieces; i++) {
@@ -135,17 +139,37 @@ static void close_holes(RhMpiWire *w)
         }
 }
 
-int rh_wire_poll(RhMpiWire *w, RhWireDone done, void *user)
+/* MPI_Testsome first looks, then progresses: twice, to see what that brought. */
+static int finished_requests(RhMpiWire *w, bool may_have_come)
 {
-    int count = 0, finished = 0;
-    if (w->requests->len == 0)
-        return 0;
-    g_array_set_size(w->finished, w->requests->len);
-    g_array_set_size(w->statuses, w->requests->len);
-    for (int i = 0; i < 2 && count == 0; i++) /* Open MPI first looks, then progresses */
+    int count = 0, looks = may_have_come ? 2 : 1;
+    for (int i = 0; i < looks && count == 0; i++)
         MPI_Testsome((int)w->requests->len, (MPI_Request *)(void *)w->requests->data, &count,
                      (int *)(void *)w->finished->data, (MPI_Status *)(void *)w->statuses->data);
-    if (count == MPI_UNDEFINED || count == 0)
+    return count == MPI_UNDEFINED ? 0 : count;
+}
+
+/* A rank sends itself nothing, so that asking for it only progresses. */
+static void progress(RhMpiWire *w)
+{
+    int flag;
+    MPI_Iprobe(w->rank, MPI_ANY_TAG, w->comm, &flag, MPI_STATUS_IGNORE);
+}
+
+int rh_wire_poll(RhMpiWire *w, bool may_have_come, RhWireDone done, void *user)
+{
+    int finished = 0;
+    if (!may_have_come && !w->fresh)
+        return 0;
+    w->fresh = false;
+    if (w->requests->len == 0) {
+        progress(w);
+        return 0;
+    }
+    g_array_set_size(w->finished, w->requests->len);
+    g_array_set_size(w->statuses, w->requests->len);
+    int count = finished_requests(w, may_have_come);
+    if (count == 0)
         return 0;
     g_autofree int32_t *whole = g_new(int32_t, count);
     for (int i = 0; i < count; i++) {

@@ -25,6 +25,8 @@ uint32_t *rh_wire_buffer(RhMpiWire *wire, int64_t bytes);
 void rh_wire_send(RhMpiWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
                   RhWireOwner owner);
 void rh_wire_receive(RhMpiWire *wire, int rank, int tag, int64_t bytes, RhWireOwner owner);
-/* Lets MPI progress; calls `done` for what has finished. How many that were. */
-int rh_wire_poll(RhMpiWire *wire, RhWireDone done, void *user);
+/* Calls `done` for what has finished; how many that were. Does nothing where nothing was started since
+ * and nothing `may_have_come`; where it may, MPI progresses, also when nothing is awaited: what came
+ * early is read, or sockets would stay readable and wake the rank without end. */
+int rh_wire_poll(RhMpiWire *wire, bool may_have_come, RhWireDone done, void *user);
 int rh_wire_pending(const RhMpiWire *wire);
