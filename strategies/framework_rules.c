@@ -15,9 +15,14 @@ typedef enum {
     FIGURE_EXPERTS, /* of a layer that has some */
     FIGURE_QK_NORM, /* 1: norms on queries and keys */
     FIGURE_TIED,    /* 1: one matrix for embedding and head */
+    FIGURE_LAYERS,
+    FIGURE_VOCAB,
+    FIGURE_MICROBATCHES, /* of a step, on each replica */
+    FIGURE_TPU,          /* 1: the devices are some */
     FIGURE_NONE
 } Figure;
-static const char *const figures[] = {"gpus", "kv_heads", "experts", "qk_norm", "tied"};
+static const char *const figures[] = {"gpus",   "kv_heads", "experts",      "qk_norm", "tied",
+                                      "layers", "vocab",    "microbatches", "tpu"};
 
 typedef struct {
     const RhKnob *knob;
@@ -168,6 +173,14 @@ static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
         return c->model->kinds[0].qk_norm;
     case FIGURE_TIED:
         return c->model->tied_embeddings;
+    case FIGURE_LAYERS:
+        return c->model->layers_count;
+    case FIGURE_VOCAB:
+        return c->model->vocab;
+    case FIGURE_MICROBATCHES:
+        return c->job.global_batch / MAX(1, (int64_t)l->dp * l->microbatch);
+    case FIGURE_TPU:
+        return g_str_has_prefix(c->platform->device->name, "tpu-");
     case FIGURE_NONE:
         break;
     }

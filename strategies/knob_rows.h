@@ -88,7 +88,7 @@ RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = cell_recompute, .title = title_recompute, .walk = 80,
-        .next = next_in_range,
+        .next = next_recompute,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "recompute=selective",
         .about = "none, selective (attention's core), full (whole layers), or modules as "

@@ -188,6 +188,22 @@ static bool next_in_range(const RhKnob *knob, const RhCase *c, const RhLayout *l
     return ++*value <= knob->high;
 }
 
+/* None, attention's core, whole layers; then the sums of modules that the stack is known for. */
+static bool next_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)l;
+    if (*value < knob->high)
+        return ++*value <= knob->high;
+    const RhRecompute *known = c->stack->recomputes;
+    int32_t i = 0;
+    while (*value > knob->high && i < RH_STACK_RECOMPUTES && (int32_t)known[i++] != *value)
+        ;
+    if (i == RH_STACK_RECOMPUTES || known[i] == RH_RECOMPUTE_NONE)
+        return false;
+    *value = (int32_t)known[i];
+    return true;
+}
+
 static bool next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)l;

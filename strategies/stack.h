@@ -10,6 +10,9 @@
 #include "base/fact.h"
 #include "platforms/platform.h"
 #include "strategies/schedules.h"
+#include "workloads/ops.h"
+
+#define RH_STACK_RECOMPUTES 4
 
 typedef struct {
     const char *name; /* "megatron" */
@@ -41,6 +44,9 @@ typedef struct {
     /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
      * out is gathered before the next step begins: neither runs beside anything */
     bool late_exchange;
+    /* What it recomputes besides nothing, attention's core and whole layers, for the search to try:
+     * sums of modules, 0 behind the last. */
+    RhRecompute recomputes[RH_STACK_RECOMPUTES];
     bool second_shards;    /* ZeRO-3's weights may be shared out over few replicas, too */
     RhFact attention_frac; /* rate of its fused attention over the device's, which is of the newest
                               generation; 0: the device's */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/framework_rules.h"
+#include "strategies/knobs.h"
 
 static void *load(const char *name, GError **error);
 static RhDataShelf shelf = {.folder = "strategies/stacks", .load = load};
@@ -75,6 +76,31 @@ static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
                 rh_json_fact_within(doc, root, facts[i].key, facts[i].kind, &facts[i].range);
 }
 
+/* "recompute": {"value": ["layernorm", "core_attn+layernorm"], "source": "..."} */
+static void read_recomputes(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, "recompute");
+    const RhJsonNode *words = node ? rh_json_array(doc, node, "value") : NULL;
+    if (!node)
+        return;
+    rh_json_string(doc, node, "source");
+    if (rh_json_count(words) > RH_STACK_RECOMPUTES)
+        rh_json_problem(doc, words, NULL, "%d at most", RH_STACK_RECOMPUTES);
+    memset(s->recomputes, 0, sizeof s->recomputes);
+    const RhJsonNode *word = words ? rh_json_first(words) : NULL;
+    for (int i = 0; i < RH_STACK_RECOMPUTES && word; i++, word = rh_json_next(word)) {
+        RhLayout l = rh_layout_default();
+        const char *text = rh_json_node_string(doc, word);
+        const RhKnob *knob = rh_knob_find("recompute", strlen("recompute"));
+        size_t at;
+        if (!rh_knob_read(knob, text, &l, &at, NULL) || l.recompute < RH_RECOMPUTE_LAST)
+            rh_json_problem(doc, word, "modules, as \"core_attn+layernorm\"",
+                            "\"%s\" is no sum of modules", text);
+        else
+            s->recomputes[i] = l.recompute;
+    }
+}
+
 static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     bool staged = false, any = false;
@@ -84,6 +110,7 @@ static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
         s->zero_unstaged = 0;
     if (read_flag(doc, root, "any_schedule", &any) && any)
         s->schedules = 0;
+    read_recomputes(doc, root, s);
     const RhJsonNode *gradients = rh_json_object_or_null(doc, root, "gradients");
     if (gradients) {
         s->gradient_bytes = (int32_t)rh_json_int(doc, gradients, "bytes", 2, 4);

@@ -50,6 +50,18 @@ static void terms_mean_what_they_say(void)
         {"deepspeed", "llama-3.1-8b", "dp16,zero3", NULL},
         {"deepspeed", "llama-3.1-8b", "pp2,dp8,zero2", "engine.py:76"},
         {"deepspeed", "llama-3.1-8b", "pp2,dp8,zero1", "engine.py:74"},
+        {"maxtext", "llama-3.1-8b", "tp2,dp8,zero3", NULL},
+        {"maxtext", "llama-3.1-8b", "tp2,dp8,zero2", "base.yml:690"},
+        {"maxtext", "llama-3.1-8b", "pp2,dp8,zero3,schedule=gpipe,recompute=full", NULL},
+        {"maxtext", "llama-3.1-8b", "pp2,dp8,zero3,recompute=full", "pipeline.py:944"},
+        {"maxtext", "llama-3.1-8b", "pp2,dp8,zero3,schedule=gpipe", "pipeline.py:938"},
+        {"maxtext", "llama-3.1-8b", "pp2,dp8,mb4,zero3,schedule=gpipe,recompute=full", NULL},
+        {"maxtext", "llama-3.1-8b", "pp4,dp4,mb8,zero3,schedule=gpipe,recompute=full",
+         "types.py:3610"},
+        {"maxtext", "llama-3.1-8b", "dp16,recompute=core_attn+layernorm", NULL},
+        {"maxtext", "llama-3.1-8b", "dp16,recompute=core_attn", "nnx_decoders.py:1160"},
+        {"maxtext", "qwen3-30b-a3b", "dp16,ep8,zero3", NULL},
+        {"maxtext", "qwen3-30b-a3b", "dp16,ep8,zero1", "base.yml:605"},
         {"nobody", "llama-3.1-8b", "pp2,dp8,zero2", NULL},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -1,6 +1,7 @@
 /* Whatever is launched, the framework's own validation of its arguments would let through: a thousand layouts
  * of each framework, drawn over models, against strategies/data/launch-asserts.txt. */
 #include <stdio.h>
+#include <string.h>
 
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
@@ -88,6 +89,10 @@ static void put_flags(Said *s, const char *flags)
 {
     g_auto(GStrv) words = g_strsplit(flags, " ", -1);
     for (char **word = words; *word; word++) {
+        char *equals = strchr(*word, '=');
+        if (equals && !g_str_has_prefix(*word, "--")) /* NAME=VALUE */
+            g_hash_table_replace(s->said, g_strndup(*word, (gsize)(equals - *word)),
+                                 g_strdup(equals + 1));
         if (!g_str_has_prefix(*word, "--"))
             continue;
         bool valued = word[1] && !g_str_has_prefix(word[1], "--");
@@ -167,6 +172,8 @@ static Said said_of(const char *framework, const GArray *rules, const RhCase *c,
     put_environment(&s, launch->environment);
     put_number(&s, "world_size", c->job.gpus);
     put_number(&s, "hopper", 1);
+    put_number(&s, "slices", launch->nodes);
+    put_number(&s, "devices_of_slice", launch->gpus_of_node);
     put_stages(&s);
     return s;
 }
@@ -203,7 +210,8 @@ static RhLayout drawn_layout(GRand *dice, const RhCase *c, bool plain)
 {
     static const int32_t degrees[] = {1, 1, 1, 2, 4, 8}, chunks[] = {1, 1, 1, 2, 3, 4, 5, 10},
                          batches[] = {1, 1, 2, 4},
-                         recompute[] = {0, RH_RECOMPUTE_SELECTIVE, RH_RECOMPUTE_FULL};
+                         recompute[] = {0, RH_RECOMPUTE_SELECTIVE, RH_RECOMPUTE_FULL,
+                                        RH_RECOMPUTE_FULL, RH_RECOMPUTE_NORM | RH_RECOMPUTE_CORE};
 #define DRAW(values) drawn_of(dice, values, G_N_ELEMENTS(values))
     RhLayout l = rh_train_default(c);
     if (!plain) {
@@ -305,6 +313,11 @@ static void nemo_would_start_a_thousand(void)
     check_framework("nemo", 4, NULL);
 }
 
+static void maxtext_would_start_a_thousand(void)
+{
+    check_framework("maxtext", 5, NULL);
+}
+
 /* --- the rules bite --- */
 
 static void what_is_spoilt_is_seen(void)
@@ -330,6 +343,15 @@ static void what_is_spoilt_is_seen(void)
          "gpt_provider.py:252"},
         {"nemo", "tp8,zero1,recompute=full", "recompute_method", "every",
          "transformer_config.py:1732"},
+        {"maxtext", "tp8,zero3", "ici_tensor_sequence_parallelism", "4", "max_utils.py:479"},
+        {"maxtext", "tp8,zero3", "dcn_fsdp_parallelism", "4", "max_utils.py:479"},
+        {"maxtext", "dp64,zero3", "base_emb_dim", "8100", "base.yml:605"},
+        {"maxtext", "tp8,zero3", "remat_policy", "some", "nnx_decoders.py:1160"},
+        {"maxtext", "tp8,zero3", "packing", "True", "types.py:4147"},
+        {"maxtext", "tp8,pp8,schedule=gpipe,recompute=full", "num_pipeline_microbatches", "12",
+         "types.py:3610"},
+        {"maxtext", "tp8,pp8,schedule=gpipe,recompute=full", "num_layers_per_pipeline_stage", "5",
+         "types.py:3596"},
     };
     g_autoptr(GArray) rules = rules_read();
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -392,5 +414,6 @@ int main(void)
                    {"torchtitan_would_start_a_thousand", torchtitan_would_start_a_thousand},
                    {"deepspeed_would_start_a_thousand", deepspeed_would_start_a_thousand},
                    {"nemo_would_start_a_thousand", nemo_would_start_a_thousand},
+                   {"maxtext_would_start_a_thousand", maxtext_would_start_a_thousand},
                    {0}});
 }

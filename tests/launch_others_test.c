@@ -41,9 +41,14 @@ static GStrv names_of(const char *framework)
 static void check_names(const RhLaunch *launch, char *const *names)
 {
     g_auto(GStrv) words = g_strsplit(launch->flags, " ", -1);
-    for (char **word = words; *word; word++)
-        if (g_str_has_prefix(*word, "--"))
+    for (char **word = words; *word; word++) {
+        if (g_str_has_prefix(*word, "--")) {
             CU_ASSERT_TRUE(g_strv_contains((const char *const *)names, *word));
+        } else if (launch->starts_itself) {
+            g_autofree char *name = g_strndup(*word, strcspn(*word, "="));
+            CU_ASSERT_TRUE(g_strv_contains((const char *const *)names, name));
+        }
+    }
     g_auto(GStrv) lines = g_strsplit(launch->files, "\n", -1);
     for (char **line = lines; *line; line++) {
         char *key = g_strchug(*line), *end = key[0] == '"' ? strchr(key + 1, '"') : NULL;
@@ -67,6 +72,11 @@ static void every_option_is_one_of_the_project(void)
         {"deepspeed", "llama-3.1-8b", "dp64,zero3,hpz8,recompute=full"},
         {"deepspeed", "qwen3-32b", "dp64,zero2"},
         {"deepspeed", "mistral-7b", "dp64,zero1"},
+        {"maxtext", "llama-3.1-70b", "tp8,dp8,zero3"},
+        {"maxtext", "llama-3.1-70b", "tp2,cp4,dp8,zero3,kv=gather,recompute=layernorm+mlp"},
+        {"maxtext", "llama-3.1-70b", "tp4,pp4,dp4,zero1,schedule=gpipe,recompute=full"},
+        {"maxtext", "qwen3-30b-a3b", "dp64,ep8,zero3"},
+        {"maxtext", "qwen2.5-7b", "dp64,zero3,shard8"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(GStrv) names = names_of(cases[i].framework);
@@ -212,6 +222,67 @@ static void a_model_is_a_flavor_of_its_own(void)
     CU_ASSERT_TRUE(says(b, "--model.name qwen3"));
 }
 
+/* --- MaxText --- */
+
+/* Inner axes inside a node, whatever is left among the nodes. */
+static void axes_are_parted_between_a_node_and_the_nodes(void)
+{
+    static const struct {
+        const char *model, *layout, *words;
+    } cases[] = {
+        {"llama-3.1-70b", "tp8,dp8,zero3",
+         "ici_data_parallelism=1 dcn_data_parallelism=1 ici_fsdp_parallelism=1 "
+         "dcn_fsdp_parallelism=8 ici_tensor_sequence_parallelism=8"},
+        {"llama-3.1-70b", "tp2,cp2,dp16,mb2,zero3,shard8",
+         "ici_data_parallelism=1 dcn_data_parallelism=4 ici_fsdp_parallelism=2 "
+         "dcn_fsdp_parallelism=2 ici_context_parallelism=2 ici_tensor_sequence_parallelism=2"},
+        {"llama-3.1-70b", "tp4,pp4,dp4,zero1,schedule=gpipe,recompute=full",
+         "dcn_pipeline_parallelism=4 ici_data_parallelism=2 dcn_data_parallelism=2 "
+         "ici_fsdp_parallelism=1 dcn_fsdp_parallelism=1 ici_tensor_sequence_parallelism=4"},
+        {"llama-3.1-70b", "tp4,pp4,dp4,mb2,zero1,schedule=gpipe,recompute=full",
+         "per_device_batch_size=8 num_pipeline_microbatches=64 num_layers_per_pipeline_stage=20 "
+         "num_pipeline_repeats=1 shard_optimizer_over_data=True remat_policy=full"},
+        {"llama-3.1-70b", "tp8,dp8,mb2,zero3,recompute=core_attn+layernorm",
+         "per_device_batch_size=0.25 gradient_accumulation_steps=32 remat_policy=minimal"},
+        {"qwen3-30b-a3b", "dp64,ep16,zero3",
+         "ici_data_parallelism=1 dcn_data_parallelism=1 ici_fsdp_parallelism=1 "
+         "dcn_fsdp_parallelism=4 ici_expert_parallelism=8 dcn_expert_parallelism=2"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(TrainKit) k = train_kit(cases[i].model, "dgx-h100:8", "bare", 512, 2048);
+        g_autoptr(RhLaunch) launch = launch_of(&k, "maxtext", cases[i].layout);
+        CU_ASSERT_TRUE(says(launch, cases[i].words));
+    }
+}
+
+/* Chips are one slice, and attention is another kernel. */
+static void tpus_are_one_slice(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "tpu-v5p", "maxtext", 128, 8192);
+    g_autoptr(RhLaunch) launch = launch_of(&k, "maxtext", "dp16,cp4,ulysses4,zero3");
+    CU_ASSERT_TRUE(says(launch, "ici_fsdp_parallelism=16 dcn_fsdp_parallelism=1 "
+                                "ici_context_parallelism=4 context_parallel_strategy=ulysses "
+                                "context_parallel_load_balance=False use_tokamax_splash=True"));
+    CU_ASSERT_TRUE(says(launch, "hardware=tpu attention=flash"));
+    CU_ASSERT_STRING_EQUAL(launch->environment, "");
+}
+
+/* What MaxText makes of the number is the samples, where it is no short decimal too. */
+static void batches_of_a_device_multiply_to_the_batch(void)
+{
+    for (int32_t nodes = 1; nodes <= 13; nodes++) {
+        g_autofree char *platform = g_strdup_printf("dgx-h100:%d", nodes);
+        g_auto(TrainKit) k = train_kit("llama-3.1-8b", platform, "bare", 8 * nodes, 4096);
+        k.c.job.gpus = 8 * nodes;
+        RhLayout l = rh_train_default(&k.c);
+        l.tp = 8, l.dp = nodes, l.zero = 0, l.microbatch = 1;
+        g_autoptr(RhLaunch) launch = rh_launch_new("maxtext", &k.c, &l, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(launch);
+        const char *said = strstr(launch->flags, "per_device_batch_size=");
+        double share = g_ascii_strtod(strchr(said, '=') + 1, NULL);
+        CU_ASSERT_EQUAL((int64_t)(k.c.job.gpus * share), nodes);
+    }
+}
+
 /* --- what is refused --- */
 
 static void what_they_cannot_run_is_refused_by_name(void)
@@ -230,7 +301,14 @@ static void what_they_cannot_run_is_refused_by_name(void)
                  {"deepspeed", "llama-3.1-70b", "tp8,zero3", "data parallelism alone"},
                  {"deepspeed", "llama-3.1-8b", "dp64,zero0", "without ZeRO"},
                  {"deepspeed", "llama-3.1-8b", "dp64,zero3,shard8", "shard"},
-                 {"deepspeed", "deepseek-v3", "dp64,zero3", "family"}};
+                 {"deepspeed", "deepseek-v3", "dp64,zero3", "family"},
+                 {"maxtext", "llama-3.1-70b", "tp8,pp2,dp4,zero3", "gpipe"},
+                 {"maxtext", "llama-3.1-70b", "tp8,dp8,zero2", "no ZeRO-2"},
+                 {"maxtext", "qwen3-30b-a3b", "dp64,ep8,zero1", "over expert ranks"},
+                 {"maxtext", "llama-3.1-70b", "cp4,ulysses4,zero3", "on TPUs alone"},
+                 {"maxtext", "llama-3.1-70b", "tp8,zero3,recompute=selective", "by policies"},
+                 {"maxtext", "gpt2", "dp64,zero3", "how MaxText is told of"},
+                 {"maxtext", "deepseek-v3", "dp64,zero3", "how MaxText is told of"}};
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(TrainKit) k = train_kit(cases[i].model, "dgx-h100:8", "bare", 512, 1024);
         RhLayout l = train_layout(&k, cases[i].layout);
@@ -301,10 +379,12 @@ static void scripts_are_shell(void)
             CU_ASSERT_TRUE(g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
                                         NULL, NULL, &status, NULL));
             CU_ASSERT_EQUAL(status, 0);
-            CU_ASSERT_PTR_NOT_NULL(strstr(script, "--nnodes 8 --nproc-per-node 8") ||
-                                           strstr(script, "--nnodes 8 \\\n    --nproc-per-node 8")
-                                       ? script
-                                       : NULL);
+            CU_ASSERT_PTR_NOT_NULL(
+                strstr(script, "--nnodes 8 --nproc-per-node 8") ||
+                        strstr(script, "--nnodes 8 \\\n    --nproc-per-node 8") ||
+                        strstr(script, "export NNODES=8\n")
+                    ? script
+                    : NULL);
             CU_ASSERT_EQUAL(strstr(script, "#SBATCH --nodes=8") != NULL, how == RH_LAUNCHER_SLURM);
             CU_ASSERT_EQUAL(strstr(script, "$NODE_RANK") != NULL, how == RH_LAUNCHER_SHELL);
         }
@@ -347,6 +427,11 @@ int main(void)
             {"batches_multiply", batches_multiply},
             {"what_transformers_would_take_otherwise_is_said",
              what_transformers_would_take_otherwise_is_said},
+            {"axes_are_parted_between_a_node_and_the_nodes",
+             axes_are_parted_between_a_node_and_the_nodes},
+            {"tpus_are_one_slice", tpus_are_one_slice},
+            {"batches_of_a_device_multiply_to_the_batch",
+             batches_of_a_device_multiply_to_the_batch},
             {"scripts_are_shell", scripts_are_shell},
             {"nodes_are_filled", nodes_are_filled},
             {0}});

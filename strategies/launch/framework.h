@@ -25,6 +25,7 @@ typedef struct {
     const char *title;   /* Megatron-LM */
     const char *version; /* of the project, whose words and rules these are */
     const char *program; /* what torchrun starts: "pretrain_gpt.py", "-m torchtitan.train" */
+    bool starts_itself;  /* RhLaunch.starts_itself */
     const RhLaunchWord *words;
     int32_t words_count;
     /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,

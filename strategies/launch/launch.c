@@ -139,6 +139,7 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
     *launch = (RhLaunch){.title = f->title,
                          .version = f->version,
                          .program = f->program,
+                         .starts_itself = f->starts_itself,
                          .nodes = MAX(1, gpus / most),
                          .gpus_of_node = MIN(gpus, most),
                          .name = job_name(c->model),

@@ -9,13 +9,15 @@
 
 /* The frameworks, a ROW each: the name, whose file ends in rh_framework_NAME. As choices of an option:
  * RH_FRAMEWORK_CHOICES, names behind "|". */
-#define RH_FRAMEWORKS(ROW)           ROW(megatron) ROW(torchtitan) ROW(deepspeed) ROW(nemo)
+#define RH_FRAMEWORKS(ROW)           ROW(megatron) ROW(torchtitan) ROW(deepspeed) ROW(nemo) ROW(maxtext)
 #define RH_FRAMEWORK_AS_CHOICE(name) "|" #name "|" #name "+slurm"
 #define RH_FRAMEWORK_CHOICES         (&(RH_FRAMEWORKS(RH_FRAMEWORK_AS_CHOICE) "|slurm")[1])
 
 typedef struct {
     const char *title, *version; /* "Megatron-LM", "core_v0.15.3" */
     const char *program;         /* what torchrun starts: "pretrain_gpt.py" */
+    bool
+        starts_itself; /* without torchrun: `program` is the command, once a node, its flags NAME=VALUE */
     int32_t nodes, gpus_of_node; /* where it is started, and ranks on each */
     char *name;                  /* of the model, fit for a job's name */
     char *environment; /* "CUDA_DEVICE_MAX_CONNECTIONS=1", "" for nothing; owned, as all */

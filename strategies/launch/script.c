@@ -1,4 +1,4 @@
-/* A launch as a script: exports, files, torchrun on every node. */
+/* A launch as a script: exports, files, and what starts on every node. */
 #include <string.h>
 
 #include "strategies/launch/launch.h"
@@ -6,22 +6,22 @@
 #define WIDTH  77 /* behind which a word begins the next line; " \" comes after it */
 #define INDENT "    "
 
-/* Between two words a line may be broken, but not between a flag and its value: a flag begins with "--".
- */
-static void append_command(GString *out, const char *command)
+/* Between two words a line may be broken, but not between a flag and its value: a flag begins with `joint`, " --"
+ * or " ". The first word stands as it is. */
+static void append_command(GString *out, const char *command, const char *joint)
 {
-    g_auto(GStrv) words = g_strsplit(command, " --", -1);
+    g_auto(GStrv) words = g_strsplit(command, joint, -1);
     size_t column = 0;
     for (char **word = words; *word; word++) {
         bool flag = word != words;
-        size_t length = strlen(*word) + (flag ? 3 : 0);
+        size_t length = strlen(*word) + (flag ? strlen(joint) : 0);
         if (flag && column + length > WIDTH) {
             g_string_append(out, " \\\n" INDENT);
             column = strlen(INDENT);
         } else if (flag) {
             g_string_append_c(out, ' ');
         }
-        g_string_append_printf(out, "%s%s", flag ? "--" : "", *word);
+        g_string_append_printf(out, "%s%s", flag ? &joint[1] : "", *word);
         column += length;
     }
     g_string_append_c(out, '\n');
@@ -50,25 +50,45 @@ static void append_slurm(GString *out, const RhLaunch *l)
                            l->name, l->nodes, l->gpus_of_node);
 }
 
-/* Ranks go node by node, as they are rehearsed: so nodes are numbered, and not met by chance. */
-char *rh_launch_script(const RhLaunch *l, RhLauncher launcher)
+/* A process a node, which is told its number by NODE_RANK where it asks for it (NNODES). */
+static void append_own_start(GString *out, const RhLaunch *l, RhLauncher launcher)
 {
-    GString *out = g_string_new(NULL);
+    bool asks = strstr(l->environment, "NNODES=") != NULL;
+    if (launcher == RH_LAUNCHER_SLURM)
+        g_string_append_printf(out, "srun bash -c 'NODE_RANK=$SLURM_NODEID exec %s \"$@\"' -",
+                               l->program);
+    else
+        g_string_append_printf(out, "%s%s", asks ? "NODE_RANK=$NODE_RANK " : "", l->program);
+    g_string_append(out, " \\\n" INDENT);
+    append_command(out, l->flags, " ");
+}
+
+static void append_torchrun(GString *out, const RhLaunch *l, RhLauncher launcher)
+{
     g_autoptr(GString) command = g_string_new(NULL);
-    if (launcher == RH_LAUNCHER_SLURM) {
-        append_slurm(out, l);
-        g_string_append(command, "srun bash -c 'exec torchrun --node-rank $SLURM_NODEID \"$@\"' -");
-    } else {
-        g_string_append(command, "torchrun");
-    }
+    g_string_append(command, launcher == RH_LAUNCHER_SLURM
+                                 ? "srun bash -c 'exec torchrun --node-rank $SLURM_NODEID \"$@\"' -"
+                                 : "torchrun");
     g_string_append_printf(command, " --nnodes %d --nproc-per-node %d", l->nodes, l->gpus_of_node);
     if (l->nodes > 1)
         g_string_append_printf(command,
                                "%s --master-addr $MASTER_ADDR --master-port ${MASTER_PORT:-29500}",
                                launcher == RH_LAUNCHER_SLURM ? "" : " --node-rank $NODE_RANK");
+    g_string_append_printf(command, " %s %s", l->program, l->flags);
+    append_command(out, command->str, " --");
+}
+
+/* Ranks go node by node, as they are rehearsed: so nodes are numbered, and not met by chance. */
+char *rh_launch_script(const RhLaunch *l, RhLauncher launcher)
+{
+    GString *out = g_string_new(NULL);
+    if (launcher == RH_LAUNCHER_SLURM)
+        append_slurm(out, l);
     append_exports(out, l->environment);
     g_string_append(out, l->files);
-    g_string_append_printf(command, " %s %s", l->program, l->flags);
-    append_command(out, command->str);
+    if (l->starts_itself)
+        append_own_start(out, l, launcher);
+    else
+        append_torchrun(out, l, launcher);
     return g_string_free(out, FALSE);
 }

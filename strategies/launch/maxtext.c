@@ -1,0 +1,371 @@
+/* MaxText: one process a node, which takes its configuration as NAME=VALUE over its own base.yml. Names and rules are
+ * those of v0.2.4 (docs/maxtext-flags.md cites them); a test compares every name said here with
+ * strategies/data/maxtext-flags.txt. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/launch/framework.h"
+#include "strategies/train/pieces.h"
+#include "workloads/operators/operator.h"
+
+static bool on_tpus(const RhCase *c)
+{
+    return g_str_has_prefix(c->platform->device->name, "tpu-");
+}
+
+/* --- the mesh: each axis a product of ranks inside a slice (ici) and among slices (dcn) --- */
+
+typedef enum {
+    AXIS_TENSOR, /* innermost, as ranks are numbered */
+    AXIS_CONTEXT,
+    AXIS_EXPERT,
+    AXIS_FSDP,
+    AXIS_DATA,
+    AXIS_STAGE,
+    AXIS_LAST
+} Axis;
+static const char *const axis_names[] = {"tensor_sequence", "context", "expert", "fsdp", "data",
+                                         "pipeline"};
+typedef struct {
+    int32_t inside[AXIS_LAST], among[AXIS_LAST];
+} Mesh;
+
+/* How many ranks go along each axis. Weights are shared out over fsdp, context and expert together. */
+static void degrees_of(const RhLayout *l, int32_t *degrees)
+{
+    int32_t replicas = rh_train_replicas(l), share = l->cp * l->ep;
+    int32_t held = l->zero < 3 ? 1 : (l->shard > 0 ? l->shard : replicas) / share;
+    const int32_t all[AXIS_LAST] = {l->tp, l->cp, l->ep, held, replicas / share / held, l->pp};
+    memcpy(degrees, all, sizeof all);
+}
+
+/* GPUs of a node are a slice (its devices' slice_index); TPUs are one all together. */
+static bool mesh_of(const RhCase *c, const RhLayout *l, Mesh *out, GError **error)
+{
+    int32_t degrees[AXIS_LAST];
+    degrees_of(l, degrees);
+    int32_t slice = on_tpus(c) ? c->job.gpus : MIN(c->platform->gpus_per_node, c->job.gpus);
+    int32_t rest = slice;
+    for (int a = 0; a < AXIS_LAST; a++) {
+        if (rest % degrees[a] != 0 && degrees[a] % rest != 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "MaxText parts every axis between a node's %d GPUs and the nodes: of "
+                           "%s=%d neither divides the %d that are left\n"
+                           "help: plan with degrees that divide %d",
+                           slice, axis_names[a], degrees[a], rest, slice);
+        out->inside[a] = MIN(rest, degrees[a]);
+        out->among[a] = degrees[a] / out->inside[a];
+        rest /= out->inside[a];
+    }
+    return true;
+}
+
+static bool say_mesh(RhLaunchText *t, GError **error)
+{
+    Mesh mesh;
+    if (!mesh_of(t->c, t->layout, &mesh, error))
+        return false;
+    for (int a = AXIS_LAST - 1; a >= 0; a--) {
+        bool ours =
+            a == AXIS_FSDP || a == AXIS_DATA; /* one is -1, "the rest", where it is not said */
+        if (mesh.inside[a] > 1 || ours)
+            rh_launch_say(t, "ici_%s_parallelism=%d", axis_names[a], mesh.inside[a]);
+        if (mesh.among[a] > 1 || ours)
+            rh_launch_say(t, "dcn_%s_parallelism=%d", axis_names[a], mesh.among[a]);
+    }
+    return true;
+}
+
+/* --- the layout --- */
+
+static bool say_context(RhLaunchText *t, GError **error)
+{
+    const RhLayout *l = t->layout;
+    (void)error;
+    if (l->cp == 1)
+        return true;
+    rh_launch_say(t, "context_parallel_strategy=%s",
+                  l->ulysses > 1             ? "ulysses"
+                  : l->kv == RH_CONTEXT_RING ? "ring"
+                                             : "all_gather");
+    if (l->ulysses > 1)
+        rh_launch_say(t, "context_parallel_load_balance=False");
+    if (on_tpus(t->c) && (l->ulysses > 1 || l->kv == RH_CONTEXT_RING))
+        rh_launch_say(t, "use_tokamax_splash=True");
+    return true;
+}
+
+/* A number of so few digits that `devices` times it, cut to an integer as MaxText does, is `samples`. */
+static void say_batch(RhLaunchText *t, int64_t samples, int32_t devices)
+{
+    char text[G_ASCII_DTOSTR_BUF_SIZE], format[8];
+    double share = (double)samples / devices;
+    for (int digits = 1; digits <= 18; digits++) {
+        double value = digits <= 17 ? share : nextafter(share, INFINITY);
+        g_snprintf(format, sizeof format, "%%.%dg", MIN(digits, 17));
+        g_ascii_formatd(text, sizeof text, format, value);
+        if ((int64_t)(devices * g_ascii_strtod(text, NULL)) == samples)
+            break;
+    }
+    rh_launch_say(t, "per_device_batch_size=%s", text);
+}
+
+/* A pipeline takes all samples at once. */
+static bool say_microbatch(RhLaunchText *t, GError **error)
+{
+    const RhCase *c = t->c;
+    const RhLayout *l = t->layout;
+    int64_t rounds = rh_train_microbatches(c, l);
+    (void)error;
+    say_batch(t, l->pp > 1 ? c->job.global_batch : (int64_t)l->microbatch * l->dp, c->job.gpus);
+    if (l->pp > 1)
+        rh_launch_say(t,
+                      "num_pipeline_microbatches=%" G_GINT64_FORMAT
+                      " num_layers_per_pipeline_stage=%d num_pipeline_repeats=1",
+                      rounds, c->model->layers_count / l->pp);
+    else if (rounds > 1)
+        rh_launch_say(t, "gradient_accumulation_steps=%" G_GINT64_FORMAT, rounds);
+    return true;
+}
+
+static bool say_zero(RhLaunchText *t, GError **error)
+{
+    (void)error;
+    if (t->layout->zero == 1)
+        rh_launch_say(t, "shard_optimizer_over_data=True");
+    return true;
+}
+
+static bool say_recompute(RhLaunchText *t, GError **error)
+{
+    static const struct {
+        uint32_t modules;
+        const char *policy;
+    } policies[] = {
+        {RH_RECOMPUTE_NONE, "none"},
+        {RH_RECOMPUTE_FULL, "full"},
+        {RH_RECOMPUTE_NORM, "minimal_with_context"},
+        {RH_RECOMPUTE_NORM | RH_RECOMPUTE_CORE, "minimal"},
+        {RH_RECOMPUTE_NORM | RH_RECOMPUTE_FFN, "save_dot_with_context_except_mlp"},
+        {RH_RECOMPUTE_NORM | RH_RECOMPUTE_CORE | RH_RECOMPUTE_FFN, "save_dot_except_mlp"}};
+    (void)error;
+    for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)
+        if ((uint32_t)t->layout->recompute == policies[i].modules)
+            rh_launch_say(t, "remat_policy=%s", policies[i].policy);
+    if (t->layout->recompute ==
+        RH_RECOMPUTE_NONE) /* scanned layers are checkpointed whatever is said */
+        rh_launch_say(t, "scan_layers=False");
+    return true;
+}
+
+static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = ""};
+static const char *const schedule_words[] = {[RH_PIPELINE_GPIPE] = "", [RH_PIPELINE_1F1B] = ""};
+#define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
+
+static const RhLaunchWord maxtext_words[] = {
+    {.key = "tp", .say = say_mesh}, /* and all other axes */
+    {.key = "pp"},
+    {.key = "dp"},
+    {.key = "cp", .say = say_context},
+    {.key = "kv"},
+    {.key = "ulysses"},
+    {.key = "ep"},
+    {.key = "mb", .say = say_microbatch},
+    {.key = "zero", .say = say_zero},
+    {.key = "shard"},
+    {.key = "recompute", .say = say_recompute},
+    {.key = "schedule", VALUES(schedule_words)}, /* 1f1b: of one stage */
+    {.key = "sp"},
+    {.key = "order", VALUES(order_words)},
+};
+
+/* --- the model --- */
+
+static bool check_model(const RhCase *c, GError **error)
+{
+    const RhModel *m = c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    bool mixed = k->ffn == &rh_mixture;
+    const char *odd = m->kinds_count > 1 ? "layers of several kinds"
+                      : k->mixer != &rh_attention || k->out_gate || k->keys_as_values ||
+                              k->both_ways || k->window_tokens > 0
+                          ? "its attention"
+                      : m->embedding_norm || m->token_types > 0 || m->streams > 0 ||
+                              m->patch_entries > 0 || m->position != RH_POSITION_ROTARY
+                          ? "what stands before its first layer"
+                      : m->norm != RH_NORM_RMS || k->extra_norms > 0 ? "its norms"
+                      : m->attention_dropout || m->hidden_dropout    ? "dropout"
+                      : k->out_bias || k->ffn_bias || (k->qkv_bias && (k->qk_norm || mixed))
+                          ? "biases in linear layers (but for a qwen2's QKV)"
+                      : (k->ffn != &rh_ffn && !mixed) || !k->ffn_gated || k->shared_width > 0 ||
+                              k->expert_latent > 0 || k->router_bias || k->expert_groups > 1
+                          ? "its feed-forward layers"
+                          : NULL;
+    return !odd || rh_launch_fail_model(&rh_framework_maxtext, c, odd, error);
+}
+
+static void say_experts(RhLaunchText *t, const RhLayerKind *k)
+{
+    double capacity = t->c->job.load.capacity;
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    rh_launch_say(t,
+                  "base_moe_mlp_dim=%" G_GINT64_FORMAT " num_experts=%d num_experts_per_tok=%d "
+                  "megablox=False sparse_matmul=%s",
+                  k->ffn_width, k->experts, k->experts_per_token, capacity > 0 ? "False" : "True");
+    if (capacity > 0)
+        rh_launch_say(t, "capacity_factor=%s", g_ascii_formatd(text, sizeof text, "%g", capacity));
+}
+
+static void say_model(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    const RhLayerKind *k = &m->kinds[0];
+    bool mixed = k->ffn == &rh_mixture;
+    rh_launch_say(t,
+                  "decoder_block=%s base_emb_dim=%" G_GINT64_FORMAT
+                  " base_num_query_heads=%d base_num_kv_heads=%d base_mlp_dim=%" G_GINT64_FORMAT
+                  " base_num_decoder_layers=%d head_dim=%d vocab_size=%" G_GINT64_FORMAT
+                  " rope_max_timescale=%" G_GINT64_FORMAT,
+                  k->qk_norm    ? mixed ? "qwen3_moe" : "qwen3"
+                  : mixed       ? "mixtral"
+                  : k->qkv_bias ? "qwen2"
+                                : "llama2",
+                  m->hidden, k->heads, k->kv_heads, k->ffn_width, m->layers_count, k->head_size,
+                  m->vocab, m->rotary_base);
+    if (k->qk_norm)
+        rh_launch_say(t, "use_qk_norm=True");
+    if (k->qkv_bias)
+        rh_launch_say(t, "attention_bias=True");
+    if (m->tied_embeddings)
+        rh_launch_say(t, "logits_via_embedding=True");
+    if (mixed)
+        say_experts(t, k);
+}
+
+/* --- the job --- */
+
+/* Quantization by Transformer Engine; "" for none, NULL for a format that has no word. */
+static const char *format_of(const RhRecipe *recipe)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        const char *name;
+    } names[] = {{&rh_recipe_bf16, ""},
+                 {&rh_recipe_fp8, "te_fp8_delayedscaling"},
+                 {&rh_recipe_fp8_current, "te_fp8_currentscaling"},
+                 {&rh_recipe_mxfp8, "te_mxfp8"},
+                 {&rh_recipe_nvfp4, "te_nvfp4"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (recipe == names[i].recipe)
+            return names[i].name;
+    return NULL;
+}
+
+static void say_start(RhLaunchText *t)
+{
+    if (on_tpus(t->c)) {
+        rh_launch_note(t, "TPUs: once on each host, whose chips JAX finds by itself");
+        return;
+    }
+    g_string_append(t->environment, "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true "
+                                    "XLA_PYTHON_CLIENT_MEM_FRACTION=0.94");
+    int32_t nodes = t->c->job.gpus / t->c->platform->gpus_per_node;
+    if (nodes > 1)
+        g_string_append_printf(t->environment,
+                               " JAX_COORDINATOR_IP=$MASTER_ADDR"
+                               " JAX_COORDINATOR_PORT=${MASTER_PORT:-29500} NNODES=%d",
+                               nodes);
+}
+
+static bool say_rest(RhLaunchText *t, GError **error)
+{
+    const RhCase *c = t->c;
+    const char *format = format_of(c->job.recipe);
+    (void)error;
+    say_start(t);
+    say_model(t);
+    rh_launch_say(
+        t, "max_target_length=%" G_GINT64_FORMAT " packing=False hardware=%s attention=%s",
+        c->job.sequence, on_tpus(c) ? "tpu" : "gpu", on_tpus(c) ? "flash" : "cudnn_flash_te");
+    rh_launch_say(t, "dtype=bfloat16 weight_dtype=float32 grad_dtype=%s",
+                  rh_gradient_bytes(c) == 4 ? "float32" : "bfloat16");
+    if (*format)
+        rh_launch_say(t, "quantization=%s", format);
+    rh_launch_say(t, "dataset_type=hf hf_path=$DATA tokenizer_type=huggingface "
+                     "tokenizer_path=$TOKENIZER steps=$ITERATIONS learning_rate=$LEARNING_RATE "
+                     "run_name=rehearsed base_output_directory=$OUTPUT");
+    rh_launch_note(t,
+                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (a data set "
+                   "of Hugging Face), $ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
+                   c->model->vocab);
+    rh_launch_note(t, "what changes no cost is not read: normalization_layer_epsilon and "
+                      "rope_type stand at MaxText's own values");
+    return true;
+}
+
+/* --- what it refuses --- */
+
+static bool check_formats(const RhCase *c, const RhLayout *l, GError **error)
+{
+    const RhRecipe *recipe = c->job.recipe;
+    if (!format_of(recipe) || (recipe != &rh_recipe_bf16 && on_tpus(c)))
+        return rh_fail(error, RH_ERROR_USAGE, "MaxText has no %s here\nhelp: --dtype bf16",
+                       recipe->name);
+    if (recipe != &rh_recipe_bf16 && c->model->kinds[0].ffn == &rh_mixture)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "MaxText's %s is of linear layers, and not of experts\n"
+                       "note: src/maxtext/layers/quantizations.py:1159\nhelp: --dtype bf16",
+                       recipe->name);
+    if (recipe == &rh_recipe_fp8 && l->pp == 1 && rh_train_microbatches(c, l) > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "MaxText accumulates no gradients with scales of the past (fp8)\n"
+                       "note: src/maxtext/configs/types.py:3880\n"
+                       "help: --dtype fp8-current, or a micro-batch of all samples of a replica");
+    if (rh_weight_bytes(c) > 2 || c->job.narrow_weights || rh_launch_has_narrow_moments(c))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "MaxText launches with weights or moments in other formats are not known "
+                       "here\nhelp: leave out --set weights= and moments=");
+    return true;
+}
+
+/* Arrays are cut evenly, or not at all (jax.sharding.NamedSharding). */
+static bool check_cuts(const RhCase *c, const RhLayout *l, GError **error)
+{
+    int32_t degrees[AXIS_LAST];
+    degrees_of(l, degrees);
+    int64_t shards = (int64_t)degrees[AXIS_FSDP] * l->cp * l->ep, tokens = (int64_t)l->tp * l->cp;
+    if (l->zero == 3 && c->model->hidden % shards != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "MaxText cuts weights along the width: %" G_GINT64_FORMAT
+                       " shares do not divide %" G_GINT64_FORMAT "\n"
+                       "note: src/maxtext/configs/base.yml:605\nhelp: plan with --fix shard=8",
+                       shards, c->model->hidden);
+    if (c->job.sequence % tokens != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "MaxText cuts sequences: tp x cp = %" G_GINT64_FORMAT
+                       " does not divide %" G_GINT64_FORMAT
+                       " tokens\nnote: src/maxtext/configs/base.yml:597",
+                       tokens, c->job.sequence);
+    return true;
+}
+
+static bool check(const RhCase *c, const RhLayout *l, GError **error)
+{
+    if (c->job.lora.rank > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "MaxText trains adapters by a program of its own, which is not said here");
+    return check_model(c, error) && check_formats(c, l, error) && check_cuts(c, l, error);
+}
+
+const RhFramework rh_framework_maxtext = {
+    .name = "maxtext",
+    .title = "MaxText",
+    .version = "v0.2.4",
+    .program = "python3 -m maxtext.trainers.pre_train.train",
+    .starts_itself = true,
+    .words = maxtext_words,
+    .words_count = G_N_ELEMENTS(maxtext_words),
+    .check = check,
+    .say_rest = say_rest,
+};
