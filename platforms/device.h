@@ -53,6 +53,8 @@ typedef struct {
     RhFact gemm_overlap_frac; /* part of the smaller of compute and memory that is not hidden */
     /* what an unfilled last wave costs: 1 = a whole wave, 0 = its share */
     RhFact gemm_wave_tail_frac;
+    /* rate of weights' gradients of narrow activations over that of other products; 0: the same */
+    RhFact gemm_gradient_frac;
     RhFact gemm_k_split; /* a grid smaller than the device is split along k, down to this k */
     RhFact attention_peak_frac;     /* of dense bf16 peak, forward, long sequences, head size 128 */
     RhFact attention_backward_frac; /* of the forward rate (backward has 2.5x the flops) */
@@ -73,7 +75,7 @@ typedef struct {
     double gemm_s_per_byte, stream_s_per_byte;
     double attention_s_per_flop[RH_DTYPE_LAST],
         attention_backward_s_per_flop[RH_DTYPE_LAST]; /* whole device, head size 128 */
-    double sms, sms_inverse, wave_tail, k_half, k_split_inverse;
+    double sms, sms_inverse, wave_tail, k_half, k_split_inverse, gradient_roofs;
     bool corrected[RH_DTYPE_LAST]; /* is there a correction of GEMMs in this format */
     double peak_s_per_flop[RH_DTYPE_LAST], hbm_s_per_byte; /* the data sheet's, power limit in */
 } RhDeviceRates;

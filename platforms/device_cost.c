@@ -5,7 +5,8 @@
  *            x       = batch * ceil(m/tm) * ceil(n/tn) / sms,
  *            waves   = x + wave_tail * (ceil(x) - x) when x > 1, else 1,
  *            k'      = k / max(1, min(1/x, k/k_split)) when x < 1, else k; all of it times the
- *            correction, where the device has one
+ *            correction, where the device has one; compute over gemm_gradient for gradients of
+ *            weights out of narrow activations
  * ATTENTION  flops / rate * (1 + s_half/s) * head-size factor, never less than its longest row of
  *            tiles; or its bytes
  * SCAN       flops at attention's rate, of long sequences, or its bytes; over scan_frac, but for
@@ -62,6 +63,8 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
             p->waves = waves;
         }
     }
+    if (k->narrow_gradient)
+        p->compute_s *= r->gradient_roofs;
     p->memory_s = k->bytes * r->gemm_s_per_byte;
     p->launch_s = d->curves.gemm_launch_s.value;
     p->overlap_frac = d->curves.gemm_overlap_frac.value;
@@ -321,6 +324,7 @@ void rh_device_refresh(RhDevice *d)
     r->wave_tail = c->gemm_wave_tail_frac.value;
     r->k_half = c->gemm_k_half.value;
     r->k_split_inverse = 1.0 / c->gemm_k_split.value;
+    r->gradient_roofs = c->gemm_gradient_frac.value > 0 ? 1 / c->gemm_gradient_frac.value : 1;
     r->gemm_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->gemm_memory_frac.value);
     r->stream_s_per_byte = 1.0 / (d->hbm_bytes_per_s.value * c->memory_peak_frac.value);
     refresh_attention(d, clock);

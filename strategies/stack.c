@@ -187,6 +187,9 @@ static void scale_device(RhDevice *device, const RhStack *stack)
     scale(&curves->attention_peak_frac, &stack->attention_frac);
     for (int i = 0; i < RH_DTYPE_LAST; i++)
         scale(&curves->gemm_peak_frac[i], &stack->gemm_frac);
+    scale(&curves->gemm_peak_frac[RH_DTYPE_FP8], &stack->gemm_fp8_frac);
+    if (stack->gemm_gradient_frac.value > 0 && !rh_fact_is_users(&curves->gemm_gradient_frac))
+        curves->gemm_gradient_frac = stack->gemm_gradient_frac;
     rh_device_refresh(device);
 }
 

@@ -52,7 +52,10 @@ typedef struct {
                               generation; 0: the device's */
     RhFact gemm_frac; /* rate of its GEMM library over the device's, whose tables are of the newest
                          release; 0: the device's */
-    RhFact kernel_gap_s;         /* after each kernel: launch gap and host-bound share */
+    RhFact gemm_fp8_frac;      /* further, of its products in fp8; 0: none */
+    RhFact gemm_gradient_frac; /* of weights' gradients out of narrow activations over these; 0: the
+                                  device's */
+    RhFact kernel_gap_s;       /* after each kernel: launch gap and host-bound share */
     RhFact nvlink_training_frac; /* collective bandwidth inside the node, in training over alone */
     RhFact nic_training_frac; /* NIC rate in training over the data sheet's; 0: the platform's own
                                  efficiency */

@@ -22,6 +22,8 @@ static RhDataShelf shelf = {.folder = "strategies/stacks", .load = load};
 static const RhStackFact facts[] = {
     FACT("attention", FRAC, attention_frac, 0.01, 2),
     FACT("gemm", FRAC, gemm_frac, 0.01, 2),
+    FACT("gemm_fp8", FRAC, gemm_fp8_frac, 0.01, 2),
+    FACT("gemm_gradient", FRAC, gemm_gradient_frac, 0.01, 1),
     FACT("kernel_gap", S, kernel_gap_s, 0, 1e-3),
     FACT("nvlink", FRAC, nvlink_training_frac, 0.01, 2),
     FACT("nic", FRAC, nic_training_frac, 0.01, 1),

@@ -99,6 +99,17 @@ static void a_wave_tail_of_zero_costs_only_its_tiles(void)
     RH_CHECK_CLOSE(rh_kernel_time_s(d, &more), 1.1 * rh_kernel_time_s(d, &k), 1e-12);
 }
 
+static void gradients_of_narrow_activations_have_their_rate(void)
+{
+    g_autoptr(RhDevice) d = toy();
+    RhKernel k = gemm(1280, 1280, 8192), gradient = k;
+    gradient.narrow_gradient = true;
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &gradient), rh_kernel_time_s(d, &k), 1e-12);
+    d->curves.gemm_gradient_frac.value = 0.5;
+    rh_device_refresh(d);
+    RH_CHECK_CLOSE(rh_kernel_time_s(d, &gradient), 2 * rh_kernel_time_s(d, &k), 1e-12);
+}
+
 static void a_small_grid_is_split_along_k(void)
 {
     g_autoptr(RhDevice) d = toy();
@@ -476,6 +487,7 @@ int main(void)
                                       TEST(whole_waves_run_at_peak),
                                       TEST(one_tile_more_costs_a_wave),
                                       TEST(a_wave_tail_of_zero_costs_only_its_tiles),
+                                      TEST(gradients_of_narrow_activations_have_their_rate),
                                       TEST(a_small_grid_is_split_along_k),
                                       TEST(batches_count_as_tiles),
                                       TEST(thin_gemms_are_bound_by_memory),

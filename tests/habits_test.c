@@ -232,17 +232,62 @@ static void a_librarys_rate_is_the_stacks(void)
                    bare->device->rates.tile_s_per_k[RH_DTYPE_BF16][0]);
 }
 
+/* ... and of one whose fp8 products are its own, of these alone; gradients of weights apart. */
+static void narrow_products_may_be_the_stacks_own(void)
+{
+    g_autoptr(RhPlatform) bare = rh_platform_load("hgx-h800", NULL);
+    const RhStack *own = rh_stack_by_name("hai-llm");
+    g_autoptr(RhPlatform) seen = rh_stack_platform(own, bare);
+    const RhDeviceCurves *is = &seen->device->curves, *was = &bare->device->curves;
+    CU_ASSERT_TRUE(own->gemm_fp8_frac.value < 1 && own->gemm_gradient_frac.value < 1);
+    RH_CHECK_CLOSE(is->gemm_peak_frac[RH_DTYPE_FP8].value,
+                   own->gemm_fp8_frac.value * was->gemm_peak_frac[RH_DTYPE_FP8].value, 1e-12);
+    CU_ASSERT_EQUAL(is->gemm_peak_frac[RH_DTYPE_BF16].value,
+                    was->gemm_peak_frac[RH_DTYPE_BF16].value);
+    CU_ASSERT_EQUAL(is->gemm_gradient_frac.value, own->gemm_gradient_frac.value);
+    bare->device->curves.gemm_gradient_frac =
+        (RhFact){.value = 0.9, .tag = RH_TAG_ASSUMED, .source = g_intern_string(RH_SOURCE_USER)};
+    g_autoptr(RhPlatform) told = rh_stack_platform(own, bare);
+    CU_ASSERT_EQUAL(told->device->curves.gemm_gradient_frac.value, 0.9);
+}
+
+/* Products of two narrow activations are said to be so, of experts, too; no others are. */
+static void gradients_of_narrow_layers_are_told(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("deepseek-v3", NULL);
+    const RhRecipe *recipes[] = {&rh_recipe_bf16, &rh_recipe_fp8_block};
+    const RhLayerKind *last = &m->kinds[m->kinds_count - 1];
+    for (int i = 0; i < 2; i++) {
+        RhShard shard = {.tp = 1, .sequence = 64, .microbatch = 1, .recipe = recipes[i]};
+        shard.dtype = recipes[i]->dtype;
+        int32_t told[2] = {0};
+        for (int pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_WEIGHT; pass++) {
+            g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+            rh_block_kernels(m, last, RH_BLOCK_FFN, RH_PART_TENSOR, (RhPass)pass, &shard, kernels);
+            for (guint k = 0; k < kernels->len; k++)
+                told[pass == RH_PASS_BACKWARD_WEIGHT] +=
+                    g_array_index(kernels, RhKernel, k).narrow_gradient;
+        }
+        CU_ASSERT_EQUAL(told[0], 0);
+        CU_ASSERT_EQUAL(told[1],
+                        i == 0 ? 0 : 4); /* up and down, of experts and of the shared one */
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
-        "habits", (RhTest[]){
-                      {"a_late_exchange_is_borne_whole", a_late_exchange_is_borne_whole},
-                      {"uniform_chunks_count_the_ends", uniform_chunks_count_the_ends},
-                      {"recomputation_may_stop_early", recomputation_may_stop_early},
-                      {"losses_keep_what_their_kernels_need", losses_keep_what_their_kernels_need},
-                      {"what_is_gathered_may_be_kept", what_is_gathered_may_be_kept},
-                      {"rotation_leaves_what_it_read", rotation_leaves_what_it_read},
-                      {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},
-                      {0},
-                  });
+        "habits",
+        (RhTest[]){
+            {"narrow_products_may_be_the_stacks_own", narrow_products_may_be_the_stacks_own},
+            {"gradients_of_narrow_layers_are_told", gradients_of_narrow_layers_are_told},
+            {"a_late_exchange_is_borne_whole", a_late_exchange_is_borne_whole},
+            {"uniform_chunks_count_the_ends", uniform_chunks_count_the_ends},
+            {"recomputation_may_stop_early", recomputation_may_stop_early},
+            {"losses_keep_what_their_kernels_need", losses_keep_what_their_kernels_need},
+            {"what_is_gathered_may_be_kept", what_is_gathered_may_be_kept},
+            {"rotation_leaves_what_it_read", rotation_leaves_what_it_read},
+            {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},
+            {0},
+        });
 }

@@ -37,7 +37,7 @@ void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k)
     g_array_append_val(ops->out, kernel);
 }
 
-static bool is_narrow(const RhOps *ops)
+bool rh_ops_is_narrow(const RhOps *ops)
 {
     const RhRecipe *recipe = ops->shard->recipe;
     return recipe != NULL && recipe->linear != recipe->dtype;
@@ -45,27 +45,27 @@ static bool is_narrow(const RhOps *ops)
 
 RhDtype rh_ops_linear_dtype(const RhOps *ops)
 {
-    return is_narrow(ops) ? ops->shard->recipe->linear : ops->shard->dtype;
+    return rh_ops_is_narrow(ops) ? ops->shard->recipe->linear : ops->shard->dtype;
 }
 
 double rh_ops_operand_bytes(const RhOps *ops)
 {
-    return is_narrow(ops) ? ops->shard->recipe->operand_bytes : ops->element_bytes;
+    return rh_ops_is_narrow(ops) ? ops->shard->recipe->operand_bytes : ops->element_bytes;
 }
 
 double rh_ops_kept_copy_bytes(const RhOps *ops)
 {
-    return is_narrow(ops) ? ops->shard->recipe->kept_bytes : 0;
+    return rh_ops_is_narrow(ops) ? ops->shard->recipe->kept_bytes : 0;
 }
 
 double rh_ops_kept_bytes(const RhOps *ops)
 {
-    return is_narrow(ops) ? ops->shard->recipe->kept_bytes : ops->element_bytes;
+    return rh_ops_is_narrow(ops) ? ops->shard->recipe->kept_bytes : ops->element_bytes;
 }
 
 void rh_ops_cast(RhOps *ops, double elements)
 {
-    if (is_narrow(ops))
+    if (rh_ops_is_narrow(ops))
         rh_ops_stream(ops, RH_KERNEL_CAST, ops->shard->recipe->cast_bytes * elements, 1);
 }
 
@@ -183,7 +183,9 @@ static void weight_gradient(RhOps *ops, int64_t rows, int64_t columns, bool line
     rh_ops_gemm(ops, 1, rows, columns, ops->tokens);
     if (linear)
         make_linear(ops, (double)ops->tokens * (double)(rows + columns));
-    g_array_index(ops->out, RhKernel, ops->out->len - 1).bytes -= ops->element_bytes * entries;
+    RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
+    gemm->narrow_gradient = linear && rh_ops_is_narrow(ops);
+    gemm->bytes -= ops->element_bytes * entries;
     rh_ops_add_gradient(ops, entries);
 }
 

@@ -203,6 +203,7 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
     bool fused = ops->shard->fused_elementwise;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
                        .dtype = (uint8_t)rh_ops_linear_dtype(ops),
+                       .narrow_gradient = rh_ops_is_narrow(ops),
                        .batch = busy,
                        .m = rows,
                        .n = columns,

@@ -161,6 +161,8 @@ void rh_ops_add_gradient(RhOps *ops, double entries);
 /* For products that an operator makes itself: the format of a linear layer's operands and bytes of
  * an element, what is kept of its input; and the cast of so many elements, if there is one. */
 RhDtype rh_ops_linear_dtype(const RhOps *ops);
+bool rh_ops_is_narrow(
+    const RhOps *ops); /* are operands of linear layers narrower than activations? */
 double rh_ops_operand_bytes(const RhOps *ops);
 double rh_ops_kept_bytes(const RhOps *ops);
 /* Where weights alone are narrow, the last kernel, a GEMM, reads so many of them so. */
