@@ -4,6 +4,7 @@
 #include "tests/serve_kit.h"
 
 #include "strategies/serve/guest.h"
+#include "strategies/serve/wires.h"
 
 /* Four nodes of one GPU, two per leaf, whose uplink is as fast as one NIC. */
 static const char *const cluster = "h100-sxm:1x4,ib:400Gb/s,leaf:2,oversub:2";
@@ -143,14 +144,46 @@ static void a_late_beginning_is_no_change(void)
     close_setting(&s);
 }
 
-static void a_server_of_two_nodes_is_refused(void)
+/* Seconds of what a server's ranks send each other in an iteration, on links of their own. */
+static double wire_s(const Setting *s, int32_t tokens)
 {
-    g_autoptr(GError) error = NULL;
-    Setting s = setting_of("llama-3.1-8b", cluster, "tp2/tp1");
-    g_autoptr(RhRequests) requests = drawn(1, 1, 16, 2);
+    RhPool pool = s->deployment.pools[0];
+    pool.batch = s->serving.server->batch;
+    pool.chunk = s->serving.server->chunk;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &pool, NULL);
+    g_autoptr(RhWires) wires = rh_wires_new(it, 0);
+    double alone_s[RH_WIRE_PARTS], sum_s = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wires);
+    rh_wires_alone(wires, 1, tokens, 1, alone_s);
+    for (int i = 0; i < RH_WIRE_PARTS; i++)
+        sum_s += alone_s[i];
+    return sum_s;
+}
+
+/* Its sums cross the link that the job is on all the time: each iteration lasts its flows' time longer, and the job
+ * waits for their bytes. Without the job the session has what the service would have by itself. */
+static void a_server_of_two_nodes_shares_its_sums_link(void)
+{
+    Setting s = setting_of("llama-3.1-8b", cluster, "tp2");
+    RhRequestsPlan plan = {
+        .arrival = RH_ARRIVAL_BURST, .count = 1, .input = {2048, 2048}, .output = {9, 9}};
+    g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
     RhServiceGuest guest = guest_of(&s, requests, across);
-    CU_ASSERT_FALSE(rh_service_guest_check(&guest, &error));
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
+    CU_ASSERT_TRUE(rh_service_guest_check(&guest, NULL));
+    g_autoptr(RhTogether) t = rehearse(&guest, (Place){1, 3});
+    g_autoptr(RhServiceResult) alone = rh_service_guest_answer(t->guest_alone);
+    g_autoptr(RhServiceResult) beside = rh_service_guest_answer(t->guest_beside);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(beside);
+    RhClient client = {0};
+    g_autoptr(RhServiceResult) own = serve(&s, requests, &client);
+    RH_CHECK_CLOSE(at(alone, 0)->t_end_s, at(own, 0)->t_end_s, 2e-3); /* hops of a farther node */
+    double read_s = wire_s(&s, 2048), made_s = wire_s(&s, 1);
+    RH_CHECK_CLOSE(at(beside, 0)->t_first_s, at(alone, 0)->t_first_s + read_s, 1e-5);
+    RH_CHECK_CLOSE(at(beside, 0)->t_end_s, at(alone, 0)->t_end_s + read_s + 8 * made_s, 1e-5);
+    const RhTogetherPart *job = &g_array_index(t->parts, RhTogetherPart, 0);
+    CU_ASSERT_DOUBLE_EQUAL(job->beside->step_time_s, job->alone->step_time_s + read_s + 8 * made_s,
+                           1e-5);
     close_setting(&s);
 }
 
@@ -161,7 +194,7 @@ int main(void)
         {"both get their share", both_get_their_share},
         {"apart nothing changes", apart_nothing_changes},
         {"a late beginning is no change", a_late_beginning_is_no_change},
-        {"a server of two nodes is refused", a_server_of_two_nodes_is_refused},
+        {"a server of two nodes shares its sums' link", a_server_of_two_nodes_shares_its_sums_link},
         {0}};
     return rh_test_main("guest", tests);
 }

@@ -91,6 +91,24 @@ static void a_crowd_takes_as_long_as_its_service(void)
     }
 }
 
+/* Sums of tensor ranks on two nodes each, and caches that leave and come by the same NICs: a service has a layer's sums
+ * as one flow, a program has their steps. */
+static void sums_and_caches_share_their_nics(void)
+{
+    static const char *const deployments[] = {"tp2/tp2", "tp1,replicas=2/tp2",
+                                              "tp2/tp1,replicas=2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
+        g_autoptr(RhRequests) requests = drawn(40, 10, 4096, 12);
+        Told t = tell("llama-3.1-8b", "h100-sxm:1x4,ib:100Gb/s", deployments[i], requests);
+        double late_s = 0;
+        for (guint k = 0; k < t.result->works->len; k++)
+            late_s += g_array_index(t.result->works, RhServedWork, k).late_s;
+        CU_ASSERT_TRUE(late_s > 1e-3);
+        RH_CHECK_CLOSE(rehearsed_s(&t), t.t_end_s, 0.06);
+        drop(&t);
+    }
+}
+
 /* Tensor ranks on two nodes, experts on all: sums and exchanges as the closed forms of collectives have them. */
 static void exchanges_take_what_was_reckoned(void)
 {
@@ -135,6 +153,7 @@ int main(void)
     static const RhTest tests[] = {
         {"one request is a sum", one_request_is_a_sum},
         {"a crowd takes as long as its service", a_crowd_takes_as_long_as_its_service},
+        {"sums and caches share their NICs", sums_and_caches_share_their_nics},
         {"exchanges take what was reckoned", exchanges_take_what_was_reckoned},
         {"caches are messages", caches_are_messages},
         {0}};

@@ -34,7 +34,7 @@ RhCarrier rh_carrier_own(const RhPlatform *platform)
 {
     Own *own = g_new(Own, 1);
     *own = (Own){platform, rh_transfers_new(platform)};
-    return (RhCarrier){latency_s, start, run, own};
+    return (RhCarrier){.latency_s = latency_s, .start = start, .run = run, .self = own};
 }
 
 void rh_carrier_clear(RhCarrier *own)

@@ -23,6 +23,7 @@ typedef struct {
                   GError **error);
     /* Goes on until until_s, or until something is there, which *carried tells. */
     bool (*run)(void *self, double until_s, RhCarried *carried, GError **error);
+    bool shared; /* others than the service are on its links, at any time */
     void *self;
 } RhCarrier;
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/pack.h"
+#include "strategies/serve/wires.h"
 
 /* --- its ways --- */
 
@@ -16,10 +17,9 @@ static int32_t replicas_before(const RhDeployment *d, int32_t pool)
     return pool > 0 ? d->pools[0].replicas : 0;
 }
 
-/* In the order of sources, then of targets. */
-static GArray *list_ways(const RhDeployment *d)
+/* Of caches, in the order of sources, then of targets. */
+static void list_moves(const RhDeployment *d, GArray *ways)
 {
-    GArray *ways = g_array_new(FALSE, FALSE, sizeof(Way));
     const RhPool *from = &d->pools[0], *to = &d->pools[1];
     int32_t senders = d->pools_count > 1 ? rh_pool_gpus(from) : 0, there = rh_pool_gpus(to);
     for (int32_t r = 0; senders > 0 && r < from->replicas; r++)
@@ -29,6 +29,33 @@ static GArray *list_ways(const RhDeployment *d)
                 Way way = {rh_deployment_first_gpu(d, r) + i, first + i % there};
                 g_array_append_val(ways, way);
             }
+}
+
+static void add_way(GArray *ways, Way way)
+{
+    for (guint i = 0; i < ways->len; i++) {
+        const Way *known = &g_array_index(ways, Way, i);
+        if (known->src == way.src && known->dst == way.dst)
+            return;
+    }
+    g_array_append_val(ways, way);
+}
+
+/* Of caches, and of what servers on several nodes exchange. */
+static GArray *list_ways(const RhDeployment *d, const RhService *service)
+{
+    GArray *ways = g_array_new(FALSE, FALSE, sizeof(Way));
+    list_moves(d, ways);
+    for (int32_t p = 0; p < d->pools_count; p++)
+        for (int32_t i = 0; i < d->pools[p].replicas; i++) {
+            int32_t first = rh_deployment_first_gpu(d, replicas_before(d, p) + i);
+            g_autoptr(RhWires) wires = rh_wires_new(rh_service_iterations(service, p), first);
+            const GArray *own = wires ? rh_wires_ways(wires) : NULL;
+            for (guint w = 0; own && w < own->len; w++) {
+                const RhWireFlow *flow = &g_array_index(own, RhWireFlow, w);
+                add_way(ways, (Way){flow->src, flow->dst});
+            }
+        }
     return ways;
 }
 
@@ -52,11 +79,12 @@ static int32_t add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t d
     return rh_program_add_task(p, task, NULL, 0);
 }
 
-/* A role for each GPU, with the sends of one of the first pool, the receives of one of the second. */
+/* A role for each GPU, with its sends and receives. */
 static RhProgram *ways_program(const RhServiceGuest *g, const GArray *ways, int32_t *sends,
                                double bytes)
 {
     int32_t gpus = rh_deployment_gpus(&g->deployment);
+    g_autofree int32_t *recvs = g_new0(int32_t, ways->len + 1);
     RhProgram *p = rh_program_new(gpus);
     for (int32_t gpu = 0; gpu < gpus; gpu++) {
         rh_program_begin_role(p, "server", gpu, NULL, 0);
@@ -66,12 +94,13 @@ static RhProgram *ways_program(const RhServiceGuest *g, const GArray *ways, int3
                 sends[i] =
                     add_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, way->dst - way->src, bytes);
             else if (way->dst == gpu)
-                rh_program_match(
-                    p, sends[i],
-                    add_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, way->src - way->dst, bytes));
+                recvs[i] =
+                    add_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, way->src - way->dst, bytes);
         }
         rh_program_end_role(p);
     }
+    for (guint i = 0; i < ways->len; i++)
+        rh_program_match(p, sends[i], recvs[i]);
     int32_t each = g->fabric->gpus_per_node;
     p->gpu_of_rank = g_new(int32_t, gpus + 1);
     for (int32_t gpu = 0; gpu < gpus; gpu++)
@@ -158,15 +187,15 @@ static RhProgram *ways(void *user, GError **error)
     g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);
     if (!service)
         return NULL;
-    g_autoptr(GArray) all = list_ways(&g->deployment);
+    g_autoptr(GArray) all = list_ways(&g->deployment, service);
     g_autofree int32_t *sends = g_new0(int32_t, all->len + 1);
     return ways_program(g, all, sends, longest_bytes(g, service));
 }
 
-static GHashTable *number_sends(const RhServiceGuest *g)
+static GHashTable *number_sends(const RhServiceGuest *g, const RhService *service)
 {
     GHashTable *send_of = g_hash_table_new(NULL, NULL);
-    g_autoptr(GArray) all = list_ways(&g->deployment);
+    g_autoptr(GArray) all = list_ways(&g->deployment, service);
     g_autofree int32_t *sends = g_new0(int32_t, all->len + 1);
     g_autoptr(RhProgram) p = ways_program(g, all, sends, 1);
     for (guint i = 0; i < all->len; i++) {
@@ -180,18 +209,20 @@ static GHashTable *number_sends(const RhServiceGuest *g)
 static GByteArray *play(RhStage *stage, void *user, GError **error)
 {
     const RhServiceGuest *g = user;
+    g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);
+    if (!service)
+        return NULL;
     Carriage c = {.guest = g,
                   .stage = stage,
-                  .send_of = number_sends(g),
+                  .send_of = number_sends(g, service),
                   .gpus = rh_deployment_gpus(&g->deployment),
                   .t_s = -g->t_start_s,
                   .landed = g_array_new(FALSE, FALSE, sizeof(RhCarried))};
-    RhCarrier carrier = {latency_s, start, run, &c};
+    RhCarrier carrier = {
+        .latency_s = latency_s, .start = start, .run = run, .shared = true, .self = &c};
     RhClient client = g->client;
     client.carrier = &carrier;
-    g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);
-    g_autoptr(RhServiceResult) result =
-        service ? rh_service_run(service, g->requests, &client, error) : NULL;
+    g_autoptr(RhServiceResult) result = rh_service_run(service, g->requests, &client, error);
     g_hash_table_destroy(c.send_of);
     g_array_unref(c.landed);
     if (!result)
@@ -207,19 +238,8 @@ static GByteArray *play(RhStage *stage, void *user, GError **error)
 
 bool rh_service_guest_check(const RhServiceGuest *g, GError **error)
 {
-    int32_t each = g->fabric->gpus_per_node, replicas = 0;
+    int32_t each = g->fabric->gpus_per_node;
     int32_t nodes = (rh_deployment_gpus(&g->deployment) + each - 1) / each;
-    for (int32_t p = 0; p < g->deployment.pools_count; p++)
-        for (int32_t i = 0; i < g->deployment.pools[p].replicas; i++, replicas++) {
-            int32_t first = rh_deployment_first_gpu(&g->deployment, replicas);
-            int32_t last = first + rh_pool_gpus(&g->deployment.pools[p]) - 1;
-            if (first / each != last / each)
-                return rh_fail(
-                    error, RH_ERROR_USAGE,
-                    "%s: server %d is on GPUs %d to %d, of two nodes of %d: what its own "
-                    "collectives do to the links between nodes is not rehearsed",
-                    g->name, replicas, first, last, each);
-        }
     if (nodes == g->nodes_count)
         return true;
     return rh_fail(error, RH_ERROR_INPUT,

@@ -1,10 +1,11 @@
 #pragma once
-/* A service beside jobs on one fabric (sim/engine/together.h): its keys and values cross links that carry
- * their gradients, too.
+/* A service beside jobs on one fabric (sim/engine/together.h): its keys and values, and what servers on
+ * several nodes exchange, cross links that carry their gradients, too.
  *
- * Every GPU of the first pool has a way to one GPU of each replica of the second; all ways are a program of
- * sends, admitted beside the jobs' programs and never submitted, so that the fold tells apart what the
- * service's traffic tells apart. When a prompt is read, its keys and values leave as parcels. */
+ * Every GPU of the first pool has a way to one GPU of each replica of the second, and ranks of a server have theirs to
+ * one another (wires.h); all ways are a program of sends, admitted beside the jobs' programs and never submitted, so that
+ * the fold tells apart what the service's traffic tells apart. When a prompt is read, its keys and values leave as
+ * parcels, and so do the flows of an iteration's parts. */
 #include "sim/engine/together.h"
 #include "strategies/serve/service.h"
 
@@ -21,8 +22,7 @@ typedef struct {
     double t_start_s; /* its clock's 0, on the session's */
 } RhServiceGuest;
 
-/* RH_ERROR_USAGE: a server that spans nodes, whose collectives would share the links, too. RH_ERROR_INPUT: other
- * nodes than the deployment needs. */
+/* RH_ERROR_INPUT: other nodes than the deployment needs. */
 bool rh_service_guest_check(const RhServiceGuest *guest, GError **error);
 /* For rh_rehearse_together; borrows the guest. */
 RhTogetherGuest rh_service_guest(const RhServiceGuest *guest);

@@ -353,14 +353,31 @@ static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
 void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences, GArray *out)
 {
     RhShard shard = prompt_shard(it, tokens, 0);
+    g_autoptr(GArray) layer = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
     list_sum(it, hidden_bytes(it, tokens), out);
-    for (int32_t k = 0; k < it->model->kinds_count; k++)
-        for (int32_t layer = 0; layer < it->layers[k]; layer++) {
-            list_block(it, &it->model->kinds[k], RH_BLOCK_MIXER, &shard, out);
-            list_block(it, &it->model->kinds[k], RH_BLOCK_FFN, &shard, out);
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        g_array_set_size(layer, 0);
+        if (it->layers[k] > 0) {
+            list_block(it, &it->model->kinds[k], RH_BLOCK_MIXER, &shard, layer);
+            list_block(it, &it->model->kinds[k], RH_BLOCK_FFN, &shard, layer);
         }
+        for (int32_t l = 0; layer->len > 0 && l < it->layers[k]; l++)
+            g_array_append_vals(out, layer->data, layer->len);
+    }
     if (it->pool.tp > 1 && sequences > 0)
         list(out, RH_OP_ALL_GATHER, false, logit_bytes(it, sequences));
+}
+
+double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequences)
+{
+    RhShard shard = prompt_shard(it, tokens, 0);
+    return exchanges_s(it, &shard) +
+           exchange_s(it, RH_OP_ALL_GATHER, it->pool.tp, logit_bytes(it, sequences));
+}
+
+double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens)
+{
+    return hidden_bytes(it, tokens);
 }
 
 double rh_served_exchange_s(RhIterations *it, const RhServedExchange *e)

@@ -70,11 +70,16 @@ typedef struct {
 /* Of one that reads and continues so many tokens of its fullest group, `sequences` of which get one: appended to
  * `out`. */
 void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences, GArray *out);
+/* Seconds of all of these, of the server's own kernels, and of handing on from stage to stage. */
+double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequences);
+/* Of the stream between layers, of so many tokens. */
+double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens);
 /* What it takes, alone. */
 double rh_served_exchange_s(RhIterations *it, const RhServedExchange *exchange);
 /* The same number as rh_iteration_s, as a tree. Caller frees. */
 RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch);
 
+const RhPool *rh_iterations_pool(const RhIterations *it);
 /* One rank: bytes of weights; of keys and values of one token; and for a sequence however long (states
  * of linear mixers). */
 double rh_iterations_weight_bytes(const RhIterations *it);

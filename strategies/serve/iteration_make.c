@@ -306,3 +306,8 @@ void rh_iterations_free(RhIterations *it)
     g_array_unref(it->kernels);
     g_free(it);
 }
+
+const RhPool *rh_iterations_pool(const RhIterations *it)
+{
+    return &it->pool;
+}

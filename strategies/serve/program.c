@@ -117,7 +117,7 @@ static int32_t add_work(Draft *f, const RhServedWork *w, const int32_t *preds, i
 {
     list_exchanges(f, w);
     guint parts = f->exchanges->len + 1;
-    double part_s = (w->t_end_s - w->t_begin_s - exchanges_s(f, w->replica)) / parts;
+    double part_s = (w->t_end_s - w->t_begin_s - w->late_s - exchanges_s(f, w->replica)) / parts;
     int32_t last = add_wait(f, RH_LANE_COMPUTE, LABEL_WORK, part_s, preds, count);
     for (guint i = 0; i < f->exchanges->len; i++) {
         last = add_exchange(f, w->replica, &g_array_index(f->exchanges, RhServedExchange, i), last);

@@ -48,6 +48,12 @@ double rh_replica_begin(RhReplica *replica, double t_s);
 /* A request came at t_s: a run ends with the iteration that is under way then. The time from the run's
  * beginning until its end. */
 double rh_replica_cut(RhReplica *replica, double t_s);
+/* When the latest iteration of the work under way begins. */
+double rh_replica_latest_s(const RhReplica *replica);
+/* Its tokens, and those that get a logit, of all groups. */
+void rh_replica_asks(const RhReplica *replica, int32_t *tokens, int32_t *sequences);
+/* It lasts so much longer, as its exchanges had not their links to themselves. */
+void rh_replica_prolong(RhReplica *replica, double late_s);
 /* Work has ended; requests that ended or left are appended to `ended` (GArray of int32_t). */
 void rh_replica_end(RhReplica *replica, double t_s, GArray *ended);
 

@@ -96,7 +96,7 @@ double rh_replica_begin(RhReplica *r, double t_s)
     g_array_set_size(r->planned, 0);
     g_array_set_size(r->chunks, 0);
     r->t_begin_s = t_s;
-    r->load_s = 0;
+    r->load_s = r->late_s = 0;
     rh_replica_make_room(r);
     rh_replica_order_waiting(r);
     r->t_seen_s = r->spec.server->ahead && t_s <= r->t_ended_s ? r->t_ahead_s : t_s;
@@ -126,6 +126,25 @@ double rh_replica_cut(RhReplica *r, double t_s)
     return rh_run_s(&r->run, low);
 }
 
+double rh_replica_latest_s(const RhReplica *r)
+{
+    return r->t_begin_s + rh_run_s(&r->run, r->run.steps - 1);
+}
+
+void rh_replica_asks(const RhReplica *r, int32_t *tokens, int32_t *sequences)
+{
+    int32_t judged = r->continues ? rh_replica_judged(r) : 0;
+    *tokens = judged;
+    *sequences = judged + ended_prompts(r);
+    for (guint i = 0; i < r->planned->len; i++)
+        *tokens += g_array_index(r->planned, RhPlanned, i).tokens;
+}
+
+void rh_replica_prolong(RhReplica *r, double late_s)
+{
+    r->late_s += late_s;
+}
+
 /* --- Gaps between tokens --- */
 
 static void count_gap(RhReplica *r, double gap_s, int64_t times)
@@ -147,18 +166,19 @@ static void keep_longest(RhReplica *r, int64_t step, double gap_s, double t_s)
  * they take. */
 static void count_gaps(RhReplica *r)
 {
-    double t_s = r->t_begin_s + r->run.first_s;
+    int32_t steps = r->run.steps, continued = rh_replica_continued(r);
+    double t_s = r->t_begin_s + r->run.first_s + (steps == 1 ? r->late_s : 0);
     const RhLatest *waves = (const RhLatest *)(const void *)r->waves->data;
     for (guint i = 0; i < r->waves->len; i++)
         count_gap(r, t_s - waves[i].t_s, waves[i].count);
     keep_longest(r, r->steps + 1, t_s - waves[0].t_s, t_s);
-    int32_t steps = r->run.steps, continued = rh_replica_continued(r);
     for (int32_t j = 1; j < steps; j++)
-        count_gap(r, r->run.first_s + j * r->run.growth_s, continued);
+        count_gap(r, r->run.first_s + j * r->run.growth_s + (j == steps - 1 ? r->late_s : 0),
+                  continued);
     if (steps > 1)
         keep_longest(r, r->steps + rh_replica_given(r, steps),
-                     r->run.first_s + (steps - 1) * r->run.growth_s,
-                     r->t_begin_s + rh_run_s(&r->run, steps));
+                     r->run.first_s + (steps - 1) * r->run.growth_s + r->late_s,
+                     r->t_begin_s + rh_run_s(&r->run, steps) + r->late_s);
 }
 
 double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s)
@@ -298,6 +318,7 @@ static void keep_work(const RhReplica *r, double t_s, int32_t continued, int32_t
 {
     RhServedWork work = {.t_begin_s = r->t_begin_s,
                          .t_end_s = t_s,
+                         .late_s = r->late_s,
                          .replica = r->spec.number,
                          .iterations = r->run.steps,
                          .prompts = (int32_t)r->planned->len,

@@ -29,6 +29,7 @@ typedef struct {
 /* What a replica did at a stretch: an iteration, or a run of like ones. */
 typedef struct {
     double t_begin_s, t_end_s;
+    double late_s; /* of it: others were on the links of its exchanges */
     int32_t replica, iterations;
     int32_t prompts, prompt_tokens; /* that were read, in all or in part */
     int32_t prompts_ended;          /* of these, read to their ends: each gives a token */

@@ -103,6 +103,10 @@ RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GErro
 
 void rh_service_free(RhService *service)
 {
+    if (service && service->wires)
+        g_ptr_array_unref(service->wires);
+    if (service)
+        g_free(service->wires_meet);
     for (int p = 0; service && p < RH_POOLS_MAX; p++)
         rh_iterations_free(service->stages[p].iterations);
     g_free(service);
@@ -120,18 +124,9 @@ RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
 
 /* --- Running --- */
 
-typedef enum { SENT, COMES, ENDS, MOVES, LOOKS, STARTS, WAKES } EventKind;
-
-static RhReplica *replica_of(const RhServiceClock *c, int32_t replica)
-{
-    int32_t inside;
-    RhServiceStage *stage = rh_service_stage(c, replica, &inside);
-    return stage->replicas[inside];
-}
-
 static void send(RhServiceClock *c, int32_t request, double t_s)
 {
-    rh_events_add(c->events, t_s, SENT, request);
+    rh_events_add(c->events, t_s, RH_SERVICE_SENT, request);
 }
 
 /* Of a closed loop: a client that is free begins with what nobody has begun. */
@@ -159,10 +154,11 @@ static void on_over(RhServiceClock *c, int32_t request, double t_s)
 
 static void work(RhServiceClock *c, int32_t number, double t_s)
 {
-    RhReplica *r = replica_of(c, number);
+    RhReplica *r = rh_service_replica(c, number);
     double s = rh_replica_begin(r, t_s);
     if (rh_replica_busy(r))
-        c->end_of[number] = rh_events_add(c->events, t_s + s, ENDS, number);
+        c->end_of[number] = rh_events_add(c->events, t_s + s, RH_SERVICE_ENDS, number);
+    rh_service_wires_begin(c, number, t_s);
 }
 
 static void refuse(RhServiceClock *c, int32_t request, double t_s)
@@ -203,32 +199,30 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
         return;
     rh_service_served(c, request)->t_arrive_s = t_s;
     choose(c, request, 0);
-    rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, COMES, request);
+    rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, RH_SERVICE_COMES,
+                  request);
 }
 
 /* A run under way ends with its current iteration, so that the newcomer is seen after it. */
 static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
 {
     int32_t number = c->request_at[request];
-    RhReplica *r = replica_of(c, number);
+    RhReplica *r = rh_service_replica(c, number);
     if (!rh_replica_take(r, request, read, t_s)) {
         refuse(c, request, t_s);
         return;
     }
     int32_t inside, window_ms = rh_service_stage(c, number, &inside)->pool.window;
     if (window_ms > 0)
-        rh_events_add(c->events, t_s + window_ms / 1000.0, WAKES, number);
+        rh_events_add(c->events, t_s + window_ms / 1000.0, RH_SERVICE_WAKES, number);
     if (!rh_replica_busy(r)) {
         work(c, number, t_s);
         return;
     }
+    if (rh_service_wires_play(c, number))
+        return; /* one iteration already */
     double begun_s = rh_replica_begun_s(r), s = rh_replica_cut(r, t_s);
-    c->end_of[number] = rh_events_add(c->events, begun_s + s, ENDS, number);
-}
-
-static int32_t first_gpu(const RhServiceClock *c, int32_t replica)
-{
-    return rh_deployment_first_gpu(&c->service->deployment, replica);
+    c->end_of[number] = rh_events_add(c->events, begun_s + s, RH_SERVICE_ENDS, number);
 }
 
 /* Of a prompt, from each GPU that read it. */
@@ -248,9 +242,10 @@ static bool move(RhServiceClock *c, int32_t request, double t_s, GError **error)
                          *target = rh_service_stage(c, to, &inside);
     int32_t ranks = rh_pool_gpus(&source->pool), there = rh_pool_gpus(&target->pool);
     double bytes = moved_bytes(c, request);
+    rh_service_wires_met(c, request, t_s);
     for (int32_t i = 0; i < ranks; i++)
-        if (!c->carrier->start(c->carrier->self, t_s, first_gpu(c, from) + i,
-                               first_gpu(c, to) + i % there, bytes, request, error))
+        if (!c->carrier->start(c->carrier->self, t_s, rh_service_first_gpu(c, from) + i,
+                               rh_service_first_gpu(c, to) + i % there, bytes, request, error))
             return false;
     c->flows_of[request] = ranks;
     c->flows += ranks;
@@ -260,9 +255,9 @@ static bool move(RhServiceClock *c, int32_t request, double t_s, GError **error)
 static void on_flow(RhServiceClock *c, const RhCarried *carried)
 {
     int32_t request = carried->who;
-    c->flows--;
     if (--c->flows_of[request] > 0)
         return;
+    rh_service_wires_parted(c, request);
     RhServed *served = rh_service_served(c, request);
     if (c->result->moves) {
         RhServedMove move = {
@@ -284,9 +279,9 @@ static void on_left(RhServiceClock *c, int32_t request, int32_t number, double t
         served->t_transfer_s = -t_s; /* until it is there */
         served->replica = number;
         choose(c, request, 1);
-        double latency_s = c->carrier->latency_s(c->carrier->self, first_gpu(c, number),
-                                                 first_gpu(c, c->request_at[request]));
-        rh_events_add(c->events, t_s + latency_s, MOVES, request);
+        double latency_s = c->carrier->latency_s(c->carrier->self, rh_service_first_gpu(c, number),
+                                                 rh_service_first_gpu(c, c->request_at[request]));
+        rh_events_add(c->events, t_s + latency_s, RH_SERVICE_MOVES, request);
     } else {
         on_over(c, request, served->t_end_s);
     }
@@ -298,7 +293,7 @@ static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
     if (c->end_of[number] != event->number)
         return; /* cut short since */
     g_array_set_size(c->ended, 0);
-    rh_replica_end(replica_of(c, number), event->t_s, c->ended);
+    rh_replica_end(rh_service_replica(c, number), event->t_s, c->ended);
     for (guint i = 0; i < c->ended->len; i++)
         on_left(c, g_array_index(c->ended, int32_t, i), number, event->t_s);
     work(c, number, event->t_s);
@@ -309,7 +304,7 @@ static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
 /* A window is over. */
 static void on_wakes(RhServiceClock *c, int32_t number, double t_s)
 {
-    if (!rh_replica_busy(replica_of(c, number)))
+    if (!rh_replica_busy(rh_service_replica(c, number)))
         work(c, number, t_s);
 }
 
@@ -321,11 +316,11 @@ static void look_at_loads(RhServiceClock *c, int32_t pool, double t_s)
     g_array_set_size(c->ended, 0);
     rh_scaling_look(stage->scaling, t_s, c->ended);
     for (guint i = 0; i < c->ended->len; i++)
-        rh_events_add(c->events, t_s + stage->room.start_s, STARTS,
+        rh_events_add(c->events, t_s + stage->room.start_s, RH_SERVICE_STARTS,
                       g_array_index(c->ended, int32_t, i) +
                           (pool > 0 ? c->service->stages[0].pool.replicas : 0));
     if (c->over < c->requests->list->len)
-        rh_events_add(c->events, t_s + rh_scaling_look_s(stage->scaling), LOOKS, pool);
+        rh_events_add(c->events, t_s + rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
 
 static void on_started(RhServiceClock *c, int32_t number)
@@ -341,22 +336,24 @@ static void open_scaling(RhServiceClock *c, int32_t pool)
     if (stage->pool.scale == 0)
         return;
     stage->scaling = rh_scaling_new(stage->replicas, &stage->pool, stage->room.start_s);
-    rh_events_add(c->events, rh_scaling_look_s(stage->scaling), LOOKS, pool);
+    rh_events_add(c->events, rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
 
 static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **error)
 {
-    if (event->kind == MOVES)
+    if (event->kind == RH_SERVICE_MOVES)
         return move(c, event->who, event->t_s, error);
-    if (event->kind == SENT)
+    if (event->kind == RH_SERVICE_EXCHANGES)
+        return rh_service_wires_exchange(c, event, error);
+    if (event->kind == RH_SERVICE_SENT)
         on_sent(c, event->who, event->t_s);
-    else if (event->kind == ENDS)
+    else if (event->kind == RH_SERVICE_ENDS)
         on_ends(c, event);
-    else if (event->kind == LOOKS)
+    else if (event->kind == RH_SERVICE_LOOKS)
         look_at_loads(c, event->who, event->t_s);
-    else if (event->kind == STARTS)
+    else if (event->kind == RH_SERVICE_STARTS)
         on_started(c, event->who);
-    else if (event->kind == WAKES)
+    else if (event->kind == RH_SERVICE_WAKES)
         on_wakes(c, event->who, event->t_s);
     else
         on_comes(c, event->who, event->t_s, false);
@@ -371,7 +368,11 @@ static bool go_on(RhServiceClock *c, bool *over, GError **error)
     if (c->flows > 0 &&
         !c->carrier->run(c->carrier->self, rh_events_next_s(c->events), &carried, error))
         return false;
-    if (carried.who >= 0)
+    c->flows -= carried.who >= 0;
+    int32_t requests = (int32_t)c->requests->list->len;
+    if (carried.who >= requests)
+        rh_service_wires_carried(c, carried.who - requests, carried.t_s);
+    else if (carried.who >= 0)
         on_flow(c, &carried);
     else if (rh_events_next(c->events, &event))
         return on_event(c, &event, error);
@@ -541,10 +542,12 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                         .ended = ended};
     link_turns(&c);
     open_replicas(&c);
+    rh_service_wires_open(&c);
     begin(&c);
     bool whole = run_events(&c, error);
     rh_service_sum_up(&c);
     g_free(c.end_of);
+    g_free(c.wires);
     if (!whole)
         g_clear_pointer(&result, rh_service_result_free);
     return result;

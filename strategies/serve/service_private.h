@@ -6,6 +6,18 @@
 #include "strategies/serve/router.h"
 #include "strategies/serve/scaling.h"
 #include "strategies/serve/service.h"
+#include "strategies/serve/wires.h"
+
+typedef enum {
+    RH_SERVICE_SENT,
+    RH_SERVICE_COMES,
+    RH_SERVICE_ENDS,
+    RH_SERVICE_MOVES,
+    RH_SERVICE_LOOKS,
+    RH_SERVICE_STARTS,
+    RH_SERVICE_WAKES,
+    RH_SERVICE_EXCHANGES, /* the work of a part of an iteration is done */
+} RhServiceEvent;
 
 typedef struct {
     RhPool pool; /* settled */
@@ -21,7 +33,22 @@ struct RhService {
     RhDeployment deployment;
     const RhRouter *router;
     RhServiceStage stages[RH_POOLS_MAX];
+    GPtrArray *wires; /* RhWires by replica; NULL: not asked yet */
+    bool *wires_meet; /* by replica and replica: on one link */
 };
+
+/* What a replica on several nodes has on the links between them (service_wires.c). */
+typedef struct {
+    RhWires *wires; /* borrowed; NULL: on one node */
+    int32_t met;    /* caches on its links */
+    bool plays;     /* its iteration goes part by part, through all of them so many times: */
+    int32_t rounds, part, flows;
+    double left_frac; /* of the part's flows, that are still to be sent */
+    int32_t tokens, sequences;
+    double t_end_s;                /* when it would end by itself */
+    double iteration_s, work_s;    /* of each part, its work */
+    double alone_s[RH_WIRE_PARTS]; /* of a round's parts, their flows by themselves */
+} RhServiceWire;
 
 /* Replicas are numbered through all pools. */
 typedef struct {
@@ -42,6 +69,8 @@ typedef struct {
     int32_t *flows_of;        /* by request: how many of its are under way */
     int32_t flows;            /* of all */
     guint over;               /* requests */
+    RhServiceWire *wires;     /* by replica; NULL: nothing of theirs meets others */
+    int32_t replicas;
 } RhServiceClock;
 
 static inline RhServiceStage *rh_service_stage(const RhServiceClock *c, int32_t replica,
@@ -57,6 +86,33 @@ static inline RhServed *rh_service_served(const RhServiceClock *c, int32_t reque
 {
     return &g_array_index(c->result->served, RhServed, request);
 }
+
+static inline RhReplica *rh_service_replica(const RhServiceClock *c, int32_t replica)
+{
+    int32_t inside;
+    RhServiceStage *stage = rh_service_stage(c, replica, &inside);
+    return stage->replicas[inside];
+}
+
+static inline int32_t rh_service_first_gpu(const RhServiceClock *c, int32_t replica)
+{
+    return rh_deployment_first_gpu(&c->service->deployment, replica);
+}
+
+/* --- service_wires.c --- */
+
+void rh_service_wires_open(RhServiceClock *c);
+/* Its work has begun: part by part where others are on its links, and so has that of those it meets. */
+void rh_service_wires_begin(RhServiceClock *c, int32_t number, double t_s);
+bool rh_service_wires_play(const RhServiceClock *c, int32_t number);
+bool rh_service_wires_exchange(RhServiceClock *c, const RhTimedEvent *event, GError **error);
+/* One of its flows is there. */
+void rh_service_wires_carried(RhServiceClock *c, int32_t number, double t_s);
+/* A request's cache sets out, and is there. */
+void rh_service_wires_met(RhServiceClock *c, int32_t request, double t_s);
+void rh_service_wires_parted(RhServiceClock *c, int32_t request);
+
+/* --- service_end.c --- */
 
 /* Does its cache remember prompts? */
 bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage);
