@@ -1,5 +1,5 @@
-/* How tight the bounds are of layouts that nobody would choose: drawn from every legal one, where plan_bench
- * looks at the best. Tensor groups that straddle nodes are what bounds find hardest.
+/* How tight the bounds are where tensor groups straddle nodes, what bounds find hardest: of layouts drawn from
+ * every legal one, most of which nobody would choose, and of the quickest.
  *   tightness_bench [COUNT] [SEED]     of each row below; 40 of seed 1 by default */
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 /* Longer rehearsals are left out. */
 #define PATIENCE_S 20.0
+#define QUICKEST   200
 
 typedef struct {
     const char *platform, *stack;
@@ -78,9 +79,9 @@ static GArray *draw(const RhCase *c, int32_t tp, guint count, gsl_rng *rng)
     return drawn;
 }
 
-static void tell(const Row *row, GArray *drawn)
+static void tell(const Row *row, const char *which, GArray *drawn)
 {
-    printf("%s, stack %s, tp%d: %u layouts\n", row->platform, row->stack, row->tp, drawn->len);
+    printf("%s, stack %s, tp%d: %u %s\n", row->platform, row->stack, row->tp, drawn->len, which);
     if (drawn->len == 0)
         return;
     g_array_sort(drawn, by_closed);
@@ -94,6 +95,32 @@ static void tell(const Row *row, GArray *drawn)
         g_autofree char *text = rh_layout_format(&d->layout);
         printf("    %.3f %.3f %s\n", d->closed, d->segment, text);
     }
+}
+
+/* The quickest of one tensor size, as plan_bench looks at. */
+static GArray *quickest(const RhCase *c, int32_t tp)
+{
+    g_autofree char *text = g_strdup_printf("tp=%d", tp);
+    RhConstraint only;
+    GError *error = NULL;
+    rh_constraint_parse(text, false, &only, &error);
+    g_assert_no_error(error);
+    RhPlanOptions options = {.gap_frac = 0.002,
+                             .top = QUICKEST,
+                             .variants = true,
+                             .best_alone = true,
+                             .constraints = &only,
+                             .constraints_count = 1};
+    g_autoptr(RhPlan) plan = rh_plan(c, &options, &error);
+    g_assert_no_error(error);
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(Drawn));
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = plan->entries->pdata[i];
+        Drawn d = {r->bound_closed_s / r->step_time_s, r->bound_segment_s / r->step_time_s,
+                   r->layout};
+        g_array_append_val(found, d);
+    }
+    return found;
 }
 
 int main(int argc, char **argv)
@@ -112,9 +139,11 @@ int main(int argc, char **argv)
                      .recipe = &rh_recipe_bf16};
         RhCase c = {model, platform, stack, job};
         gsl_rng_set(rng, argc > 2 ? (unsigned long)atol(argv[2]) : 1);
-        GArray *drawn = draw(&c, rows[i].tp, count, rng);
-        tell(&rows[i], drawn);
+        GArray *drawn = draw(&c, rows[i].tp, count, rng), *best = quickest(&c, rows[i].tp);
+        tell(&rows[i], "drawn", drawn);
+        tell(&rows[i], "quickest", best);
         g_array_unref(drawn);
+        g_array_unref(best);
     }
     gsl_rng_free(rng);
     return 0;
