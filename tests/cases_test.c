@@ -253,6 +253,31 @@ static void experts_are_cut_as_their_recipe_says(void)
     rh_translated_clear(&cut);
 }
 
+/* Layers that predict further tokens are a source's, as its own count of FLOPs has it. */
+static void further_tokens_are_predicted_where_a_recipe_does(void)
+{
+    static const struct {
+        const char *row;
+        double gflops; /* a token: its TFLOP/s over its tokens/s */
+    } rows[] = {
+        {"Megatron-Bridge 26.04,deepseek-v3,61,,,,,,4096,GB200,256,1,4,64,1,64,4,1,4096,,0,1,"
+         "mxfp8,15.63,,",
+         260.0},
+        {"Megatron-Bridge 26.06,Nemotron_3_Super,88,,,,,,8192,GB300,64,1,1,64,1,64,1,1,512,,"
+         "0,1,mxfp8,6.79,,",
+         84.7}};
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhTranslated out;
+        g_autofree char *why = translate(rows[i].row, t, &out);
+        CU_ASSERT_PTR_NULL(why);
+        double flops = rh_model_flops_per_token(out.c.model, out.c.job.sequence);
+        RH_CHECK_CLOSE(flops / 1e9, rows[i].gflops, 0.01);
+        rh_translated_clear(&out);
+    }
+}
+
 static void adapters_are_read_from_the_note(void)
 {
     g_autoptr(RhTranslator) t = rh_translator_new(NULL);
@@ -363,6 +388,8 @@ int main(void)
             {"a_row_is_said_with_its_sizes_and_layout", a_row_is_said_with_its_sizes_and_layout},
             {"sizes_of_a_source_are_the_models", sizes_of_a_source_are_the_models},
             {"experts_are_cut_as_their_recipe_says", experts_are_cut_as_their_recipe_says},
+            {"further_tokens_are_predicted_where_a_recipe_does",
+             further_tokens_are_predicted_where_a_recipe_does},
             {"adapters_are_read_from_the_note", adapters_are_read_from_the_note},
             {"a_rate_is_a_time", a_rate_is_a_time},
             {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},

@@ -15,6 +15,12 @@
               1856) ", 'mamba_num_heads': 64, 'mamba_head_dim': 64, "                              \
                     "'n_groups': 8, 'ssm_state_size': 128, 'conv_kernel': 4, 'chunk_size': 128, "  \
                     "'hybrid_override_pattern': 'M-'}"
+#define HYBRID                                                                                     \
+    "{'model_type': 'nemotron_h', 'num_hidden_layers': 3, 'hidden_size': 2688, "                   \
+    "'num_attention_heads': 32, 'num_key_value_heads': 2, 'intermediate_size': 1856, "             \
+    "'vocab_size': 1024, 'mamba_num_heads': 64, 'mamba_head_dim': 64, 'n_groups': 8, "             \
+    "'ssm_state_size': 128, 'conv_kernel': 4, 'chunk_size': 128, "                                 \
+    "'hybrid_override_pattern': 'M*-'}"
 #define DELTA                                                                                           \
     "{" SIZES(                                                                                          \
         "qwen3_5_text", 5120, 24, 4,                                                                    \
@@ -332,6 +338,38 @@ static void a_layer_may_predict_a_further_token(void)
     CU_ASSERT_EQUAL(rh_model_params(more), rh_model_params(m));
 }
 
+/* Nemotron-3's layers are a mixer or an ffn alone; what predicts a further token is attention and the
+ * ffn, one behind the other. */
+static void a_layer_that_predicts_has_both_halves(void)
+{
+    g_autoptr(RhModel) m = load(HYBRID);
+    g_autoptr(RhModel) more = load(HYBRID);
+    CU_ASSERT_TRUE(rh_model_set(more, "predict_layers", "2", NULL));
+    CU_ASSERT_EQUAL(m->layers_count, 3);
+    CU_ASSERT_EQUAL(more->layers_count, 5);
+    CU_ASSERT_EQUAL(more->kind_of_layer[3], more->kind_of_layer[4]);
+    const RhLayerKind *last = &more->kinds[more->kind_of_layer[4]];
+    const RhLayerKind *attention = &m->kinds[m->kind_of_layer[1]];
+    const RhLayerKind *ffn = &m->kinds[m->kind_of_layer[2]];
+    CU_ASSERT_TRUE(last->inner_mixer == attention->mixer && last->inner_ffn == ffn->ffn);
+    CU_ASSERT_PTR_NULL(attention->ffn);
+    CU_ASSERT_PTR_NULL(ffn->mixer);
+    RhShard shard = shard_of(1, 1024, 2);
+    double h = 2688, n = 2048, head = 2 * n * h * 1024, join = 2 * n * 2 * h * h;
+    RhParams a = rh_block_params(m, attention, RH_BLOCK_MIXER, &shard);
+    RhParams b = rh_block_params(m, ffn, RH_BLOCK_FFN, &shard);
+    double halves = a.sharded + a.replicated + b.sharded + b.replicated;
+    CU_ASSERT_EQUAL((double)(rh_model_params(more) - rh_model_params(m)),
+                    2 * (halves + 2 * h * h + 3 * h));
+    RhFlops before = rh_block_flops(m, attention, RH_BLOCK_MIXER, &shard);
+    RhFlops after = rh_block_flops(more, last, RH_BLOCK_MIXER, &shard);
+    RH_CHECK_CLOSE(after.weights, before.weights + join, 1e-14);
+    RH_CHECK_CLOSE(after.pairs, before.pairs, 1e-14);
+    before = rh_block_flops(m, ffn, RH_BLOCK_FFN, &shard);
+    after = rh_block_flops(more, last, RH_BLOCK_FFN, &shard);
+    RH_CHECK_CLOSE(after.weights, before.weights + head, 1e-14);
+}
+
 /* --- Without a mask --- */
 
 static void an_encoder_sees_the_whole_square(void)
@@ -363,6 +401,7 @@ int main(void)
             {"compressed_keys_stand_for_many_tokens", compressed_keys_stand_for_many_tokens},
             {"hyper_connections_have_their_parameters", hyper_connections_have_their_parameters},
             {"a_layer_may_predict_a_further_token", a_layer_may_predict_a_further_token},
+            {"a_layer_that_predicts_has_both_halves", a_layer_that_predicts_has_both_halves},
             {"an_encoder_sees_the_whole_square", an_encoder_sees_the_whole_square},
             {0}});
 }

@@ -258,6 +258,34 @@ static void begin_layers(RhModel *m, const RhConfig *c)
     m->shaped_steps = g_ptr_array_new_with_free_func((GDestroyNotify)rh_step_list_free);
 }
 
+static const RhLayerPlan *plan_of(const RhModel *m, int32_t layer)
+{
+    return m->plans != NULL ? &m->plans[layer % m->plans_count] : NULL;
+}
+
+/* Where each layer of the model has a mixer or an ffn alone (Nemotron-3), one that predicts a further
+ * token has both: what is missing is that of the last attention, or of the last ffn. */
+static void complete_kind(const RhModel *m, const RhFamily *family, const RhConfig *c,
+                          RhLayerKind *kind)
+{
+    bool mixes = kind->mixer != NULL;
+    for (int32_t i = (int32_t)c->layers - 1; i >= 0; i--) {
+        const RhLayerPlan *plan = plan_of(m, i);
+        const RhLayerWord *word =
+            plan != NULL && plan->word != NULL ? plan->word : word_by_rule(family, c, i);
+        RhConfig own = config_of_layer(c, word, plan);
+        RhLayerKind other;
+        shape_kind(family, c, i, plan, &other);
+        const RhOperator *found = mixes ? other.ffn : other.mixer;
+        if (found == NULL || (!mixes && found != &rh_attention))
+            continue;
+        *(mixes ? &kind->ffn : &kind->mixer) = found;
+        if (found->shape != NULL)
+            found->shape(&own, kind);
+        return;
+    }
+}
+
 static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem)
 {
     const RhFamily *family = rh_family_by_name(m->family);
@@ -266,12 +294,14 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
         int32_t like = MIN(i, (int32_t)c->layers - 1);
-        const RhLayerPlan *plan = m->plans != NULL ? &m->plans[like % m->plans_count] : NULL;
+        const RhLayerPlan *plan = plan_of(m, like);
         problem->layer = i;
         if (plan == NULL || plan->steps == NULL)
             shape_kind(family, c, like, plan, &kind);
         else if (!shape_steps(m, plan->steps, &kind, &hands, &problem->text))
             return false;
+        if (i >= c->layers && (kind.mixer == NULL) != (kind.ffn == NULL))
+            complete_kind(m, family, c, &kind);
         if (i >= c->layers)
             rh_predict_wrap(&kind);
         int found = find_kind(m, &kind);
