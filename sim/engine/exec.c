@@ -155,9 +155,9 @@ static void release(RhExec *x, int32_t actor, int32_t task, RhCause cause)
     const RhActor *a = &x->actors[actor];
     const RhRoleTable *role = a->role;
     for (int32_t i = role->successors_first[task]; i < role->successors_first[task + 1]; i++) {
-        RhReady ready = {actor, role->successors[i], cause};
-        if (--a->waiting[ready.task] == 0)
-            g_array_append_val(x->ready, ready);
+        int32_t next = role->successors[i];
+        if (--a->waiting[next] == 0)
+            rh_exec_make_ready(x, (RhReady){actor, next, cause});
     }
 }
 
@@ -242,16 +242,16 @@ static void start_task(RhExec *x, const RhReady *ready)
 
 void rh_exec_start_ready(RhExec *x)
 {
+    RhReadyQueue *queue = &x->ready;
     do {
-        while (x->ready_head < x->ready->len) {
-            RhReady ready = *RH_AT(x->ready, RhReady, x->ready_head);
-            x->ready_head++;
+        while (queue->head < queue->count) {
+            RhReady ready = queue->all[queue->head++];
             start_task(x, &ready);
         }
-        x->ready_head = x->ready->len = 0;
+        queue->head = queue->count = 0;
         if (x->settled->len > 0)
             rh_exec_settle(x);
-    } while (x->ready->len > 0 || x->settled->len > 0);
+    } while (queue->count > 0 || x->settled->len > 0);
 }
 
 static void set_alarm(RhExec *x, double t_s)

@@ -16,11 +16,9 @@ static void reset_actor(RhExec *x, RhExecJob *job, int32_t actor)
     a->t_compute_end_s = a->t_end_s = x->t_s;
     a->last = (RhCause){-1, 0};
     job->tasks_left += a->tasks_left;
-    for (int32_t task = 0; task < a->role->tasks_count; task++) {
-        RhReady ready = {actor, task, {-1, 0}};
+    for (int32_t task = 0; task < a->role->tasks_count; task++)
         if (a->role->indegree[task] == 0)
-            g_array_append_val(x->ready, ready);
-    }
+            rh_exec_make_ready(x, (RhReady){actor, task, {-1, 0}});
 }
 
 static void begin_step(RhExec *x, int32_t index)

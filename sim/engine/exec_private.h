@@ -26,6 +26,12 @@ typedef struct {
     RhCause cause;
 } RhReady;
 
+/* First come, first started; empty again before the clock moves. */
+typedef struct {
+    RhReady *all; /* from `head` on */
+    uint32_t head, count, room;
+} RhReadyQueue;
+
 typedef struct {
     int32_t task; /* -1 = idle */
     bool stretches;
@@ -176,8 +182,7 @@ struct RhExec {
     RhActor *actors;
     int32_t actors_count;
     uint16_t **arrived; /* per meeting and ordinal */
-    GArray *ready;      /* RhReady; a queue from ready_head */
-    uint32_t ready_head;
+    RhReadyQueue ready;
     RhTimers timers;
     RhActivity *activities;   /* slot in timers: transport_slot + activity */
     int32_t *free_activities; /* a stack */
@@ -202,6 +207,16 @@ struct RhExec {
 static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor, int32_t task)
 {
     return rh_program_task(x->program, actor->role->tasks_first + task);
+}
+
+static inline void rh_exec_make_ready(RhExec *x, RhReady ready)
+{
+    RhReadyQueue *queue = &x->ready;
+    if (queue->count == queue->room) {
+        queue->room = queue->room ? 2 * queue->room : 64;
+        queue->all = g_renew(RhReady, queue->all, queue->room);
+    }
+    queue->all[queue->count++] = ready;
 }
 
 /* exec_jobs.c */

@@ -81,7 +81,6 @@ static void add_room(RhExec *x)
     x->stop_slot = x->jobs_slot + x->jobs_count;
     x->transport_slot = x->stop_slot + 1;
     rh_timers_init(&x->timers, x->transport_slot + x->transport->slots(x));
-    x->ready = g_array_new(FALSE, FALSE, sizeof(RhReady));
     x->settled = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->events = g_array_new(FALSE, FALSE, sizeof(RhSessionEvent));
     x->sends = g_array_new(FALSE, FALSE, sizeof(RhSend));
@@ -204,10 +203,10 @@ void rh_exec_free(RhExec *x)
     }
     for (uint32_t m = 0; m < x->quotient->meetings->len; m++)
         g_free(x->arrived[m]);
-    void *blocks[] = {x->actors, x->jobs, x->arrived};
+    void *blocks[] = {x->actors, x->jobs, x->arrived, x->ready.all};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    GArray *arrays[] = {x->ready, x->settled, x->events, x->sends};
+    GArray *arrays[] = {x->settled, x->events, x->sends};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_timers_clear(&x->timers);

@@ -117,8 +117,8 @@ void listen()
         s4u::Engine::get_instance()->track_vetoed_activities(nullptr);
         for (auto *comm : bridge.ended)
             comm->unref();
-        bridge.ended = std::move(bridge.dropped);
-        bridge.dropped.clear();
+        bridge.ended.clear();
+        bridge.ended.swap(bridge.dropped);
     });
 }
 
@@ -202,6 +202,8 @@ extern "C" double rh_bridge_quiet_until_s(void)
     for (auto *model : s4u::Engine::get_instance()->get_all_models()) {
         if (!model->get_finished_action_set()->empty())
             return now_s;
+        if (model->get_started_action_set()->empty())
+            continue;
         double after_s = model->next_occurring_event(now_s); /* -1: never */
         if (after_s >= 0)
             first_s = std::min(first_s, now_s + after_s);
