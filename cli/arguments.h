@@ -28,7 +28,8 @@ typedef struct {
     const char *trace, *on, *program;
     GPtrArray *besides; /* const char* */
     /* validate, calibrate */
-    const char *suite, *cases, *only, *keep, *lab, *measure, *device, *budget, *lists, *record;
+    const char *suite, *cases, *only, *keep, *lab, *measure, *device, *server, *budget, *lists,
+        *record;
     GPtrArray *froms, *tables; /* const char* */
     double holdout_frac, tolerance_frac;
     int64_t runs;

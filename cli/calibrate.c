@@ -8,11 +8,13 @@
 #include "calibrate/pingpong.h"
 #include "cli/calibrate_kernels.h"
 #include "cli/calibrate_links.h"
+#include "cli/calibrate_served.h"
 #include "cli/calibrate_steps.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/perform_program.h"
 #include "cli/terminal.h"
+#include "strategies/serve/server.h"
 #include "strategies/stack.h"
 #include "validate/lab_run.h"
 
@@ -120,12 +122,14 @@ static int run_from(const RhArguments *a, GError **error)
         return rh_calibrate_links(a, paths, error);
     if (kinds[RH_CALIBRATE_STEPS] == 1 && paths->len == 1)
         return rh_calibrate_steps(a, g_ptr_array_index(paths, 0), error);
+    if (kinds[RH_CALIBRATE_SERVED] == 1 && paths->len == 1)
+        return rh_calibrate_served(a, g_ptr_array_index(paths, 0), error);
     if (kinds[RH_CALIBRATE_PINGS] == 1 && paths->len == 1)
         return run_pings(a, g_ptr_array_index(paths, 0), error);
     rh_fail(
         error, RH_ERROR_USAGE,
         "--from: %u of %u files are samples of kernels, %u logs of links\nhelp: give several of "
-        "one of these, or one ping-pong, or one table of steps",
+        "one of these, or one ping-pong, one table of steps or one of serving runs",
         kinds[RH_CALIBRATE_KERNELS], paths->len, kinds[RH_CALIBRATE_LINKS]);
     return 2;
 }
@@ -187,7 +191,7 @@ static int run(const RhArguments *a, GError **error)
 static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
               "fit these: raw samples of kernels, or logs of links (also more files), a "
-              "ping-pong, or a table of published steps"),
+              "ping-pong, or a table of published steps or serving runs"),
     RH_OPTION(tables, "tables", 0, RH_OPTION_LIST, "FILE",
               "fit these: published tables of a serving engine's kernels (also more files)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
@@ -199,6 +203,11 @@ static const RhOption own[] = {
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
               "the stack whose constants a table of steps is to tell (megatron)",
               .names = rh_stack_names),
+    RH_OPTION(server, "server", 0, RH_OPTION_TEXT, "NAME",
+              "the server whose constants a table of serving runs is to tell (that of its rows)",
+              .names = rh_server_names),
+    RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
+              "of a table of serving runs, rows whose source, model or note holds this"),
     RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
               "shapes and sizes to keep out of the fit and judge it by",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "20%"),
@@ -231,7 +240,11 @@ const RhCommand rh_command_calibrate = {
              "A software stack: its constants, and the clocks that devices sustain, from a\n"
              "table of published training steps, by rehearsing each; with the error of rows\n"
              "held out, by groups and by sources. Minutes. The values belong in\n"
-             "strategies/stack.c; docs/model-stacks.md has the form of the table.\n",
+             "strategies/stack.c; docs/model-stacks.md has the form of the table.\n\n"
+             "A server: what its host and clients take beside the kernels, from a table of\n"
+             "published serving runs (as `validate --cases` reads it), by serving each row\n"
+             "over and over; with intervals and the error of rows held out. Minutes. The\n"
+             "values belong in strategies/serve/servers/NAME.json.\n",
     .examples = "rehearse calibrate --run -o gpu.json\n"
                 "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
                 "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
@@ -239,7 +252,8 @@ const RhCommand rh_command_calibrate = {
                 "rehearse calibrate -p lab-star --run pingpong -o lab.json\n"
                 "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
                 "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
-                "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json",
+                "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json\n"
+                "rehearse calibrate --server vllm-0.12 --from runs.csv --holdout 50%",
     .tables = tables,
     .run = run,
 };

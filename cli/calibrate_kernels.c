@@ -14,6 +14,7 @@
 #include "calibrate/kernels_fit.h"
 #include "calibrate/measured.h"
 #include "calibrate/steps.h"
+#include "cli/calibrate_served.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/format.h"
@@ -26,11 +27,12 @@ enum { STATUS_STOPPED_EARLY = 1, STATUS_NO_GPU = 4 };
 RhCalibrateKind rh_calibrate_kind(const char *path, GError **error)
 {
     g_autofree char *text = rh_text_load(path, error);
-    return !text                      ? RH_CALIBRATE_NONE
-           : rh_raw_begins(text)      ? RH_CALIBRATE_KERNELS
-           : rh_steps_begin(text)     ? RH_CALIBRATE_STEPS
-           : rh_measured_begins(text) ? RH_CALIBRATE_LINKS
-                                      : RH_CALIBRATE_PINGS;
+    return !text                          ? RH_CALIBRATE_NONE
+           : rh_raw_begins(text)          ? RH_CALIBRATE_KERNELS
+           : rh_steps_begin(text)         ? RH_CALIBRATE_STEPS
+           : rh_measured_begins(text)     ? RH_CALIBRATE_LINKS
+           : rh_calibrate_is_served(path) ? RH_CALIBRATE_SERVED
+                                          : RH_CALIBRATE_PINGS;
 }
 
 /* --- measuring --- */

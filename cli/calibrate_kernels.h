@@ -8,6 +8,7 @@ typedef enum {
     RH_CALIBRATE_KERNELS, /* raw samples of kernels */
     RH_CALIBRATE_STEPS,   /* published training steps */
     RH_CALIBRATE_LINKS,   /* what benchmarks of links print */
+    RH_CALIBRATE_SERVED,  /* published serving runs */
     RH_CALIBRATE_PINGS,
 } RhCalibrateKind;
 RhCalibrateKind rh_calibrate_kind(const char *path, GError **error);

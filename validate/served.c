@@ -31,7 +31,7 @@ static double at_offset(const void *base, size_t offset)
 
 /* --- one row --- */
 
-static void mean_times(const RhServiceResult *result, Prediction *p)
+void rh_served_means(const RhServiceResult *result, double *ttft_mean_s, double *tpot_mean_s)
 {
     double ttft_s = 0, tpot_s = 0;
     int32_t done = 0, longer = 0;
@@ -46,8 +46,13 @@ static void mean_times(const RhServiceResult *result, Prediction *p)
         tpot_s += (s->t_end_s - s->t_first_s) / (s->output_tokens - 1);
         longer++;
     }
-    p->ttft_s = done ? ttft_s / done : 0;
-    p->tpot_s = longer ? tpot_s / longer : 0;
+    *ttft_mean_s = done ? ttft_s / done : 0;
+    *tpot_mean_s = longer ? tpot_s / longer : 0;
+}
+
+static void mean_times(const RhServiceResult *result, Prediction *p)
+{
+    rh_served_means(result, &p->ttft_s, &p->tpot_s);
     p->tokens_per_s = result->duration_s > 0 ? (double)result->tokens_out / result->duration_s : 0;
 }
 
@@ -85,7 +90,7 @@ static int64_t size_of(const RhCaseRow *row)
 }
 
 /* Of rows with the same figures: the one on the fewest GPUs, then the first. */
-static GHashTable *originals(const RhCaseTable *table)
+GHashTable *rh_served_originals(const RhCaseTable *table)
 {
     GHashTable *first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     for (guint i = 0; i < table->rows->len; i++) {
@@ -98,7 +103,7 @@ static GHashTable *originals(const RhCaseTable *table)
     return first;
 }
 
-static char *repeats(GHashTable *first, const RhCaseRow *row)
+char *rh_served_repeats(GHashTable *first, const RhCaseRow *row)
 {
     g_autofree char *key = figures_of(row);
     const RhCaseRow *original = key ? g_hash_table_lookup(first, key) : row;
@@ -168,7 +173,7 @@ static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow 
     g_autoptr(GError) error = NULL;
     g_autofree char *why = rh_served_translate(t, row, &c);
     if (!why)
-        why = repeats(first, row);
+        why = rh_served_repeats(first, row);
     if (!why && rh_deadline_passed(deadline))
         why = g_strdup("not within --timeout");
     if (!why && !predict(&c, &p, &error)) {
@@ -185,7 +190,7 @@ RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *option
     if (!translator)
         return NULL;
     RhJudged *judged = rh_judged_new(table->name);
-    g_autoptr(GHashTable) first = originals(table);
+    g_autoptr(GHashTable) first = rh_served_originals(table);
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
