@@ -1,6 +1,5 @@
-/* What to type so that a server runs a deployment. Words of the projects' own documentation, looked at in
- * November 2026: docs.vllm.ai (Engine Arguments), docs.sglang.io (Server Arguments),
- * nvidia.github.io/TensorRT-LLM (trtllm-serve). */
+/* What to type so that a server runs a deployment. Words of the projects' own parsers: strategies/data/serving-flags.txt,
+ * docs/serving-flags.md. */
 #include <string.h>
 
 #include "report/serve.h"
@@ -30,7 +29,7 @@ static const Words all[] = {
      .memory = "--gpu-memory-utilization"},
     {.server = "sglang",
      .command = "python -m sglang.launch_server --model-path",
-     .tp = "--tp",
+     .tp = "--tp-size",
      .pp = "--pp-size",
      .ep = "--ep-size",
      .batch = "--max-running-requests",
@@ -47,7 +46,7 @@ static const Words all[] = {
      .ep = "--ep_size",
      .batch = "--max_batch_size",
      .chunk = "--max_num_tokens",
-     .memory = "--kv_cache_free_gpu_memory_fraction"},
+     .memory = "--free_gpu_memory_fraction"},
 };
 
 static void add_number(GString *out, const char *word, int32_t value, int32_t silent)

@@ -1,0 +1,84 @@
+/* What starts a server is in words that its parser has. */
+#include <string.h>
+
+#include "base/data.h"
+#include "report/serve.h"
+#include "strategies/serve/deployment.h"
+#include "tests/testkit.h"
+
+static char *flags(void)
+{
+    g_autofree char *path =
+        g_build_filename(rh_data_dir(), "strategies", "data", "serving-flags.txt", NULL);
+    char *text = NULL;
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &text, NULL, NULL));
+    return text;
+}
+
+static bool is_known(const char *flags, const char *server, const char *word)
+{
+    g_autofree char *line = g_strdup_printf("\n%s %s\n", server, word);
+    return strstr(flags, line) != NULL;
+}
+
+/* Every option of the text that starts with two dashes; how many there are. */
+static int check_words(const char *known, const char *server, const char *text)
+{
+    g_auto(GStrv) words = g_strsplit_set(text, " \n", -1);
+    int count = 0;
+    for (char **word = words; *word; word++) {
+        if (!g_str_has_prefix(*word, "--"))
+            continue;
+        count++;
+        if (!is_known(known, server, *word))
+            printf("\n%s has no %s\n", server, *word);
+        CU_ASSERT_TRUE(is_known(known, server, *word));
+    }
+    return count;
+}
+
+/* Deployments that use every key a server can be told. */
+static void every_word_is_of_its_parser(void)
+{
+    static const struct {
+        const char *deployment;
+        int words; /* at least */
+    } rows[] = {
+        {"server=vllm,tp8,pp2,batch=64,chunk=2048,kv=fp8,prefix=off,blocks=1000,memory=85", 8},
+        {"server=vllm,tp1,dp8,ep8,batch=64", 3},
+        {"server=sglang,tp8,pp2,batch=64,chunk=2048,kv=fp8,prefix=off,blocks=1000,memory=85", 9},
+        {"server=sglang,tp8,ep8,order=lpm", 4},
+        {"server=trtllm,tp8,pp2,ep8,batch=64,chunk=2048,memory=85", 6}};
+    g_autofree char *known = flags();
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhDeployment d = rh_deployment_default();
+        CU_ASSERT_TRUE_FATAL(rh_deployment_parse(rows[i].deployment, &d, NULL));
+        g_autofree char *text = rh_report_serve_launch(&d, "model");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        CU_ASSERT_TRUE(check_words(known, d.server, text) >= rows[i].words);
+    }
+    CU_ASSERT_FALSE(is_known(known, "vllm", "--tp-size"));
+}
+
+/* The table names a project, a commit and a file for each server. */
+static void each_server_names_its_source(void)
+{
+    static const char *const sources[] = {"# project vllm: vllm-project/vllm, commit ",
+                                          "# project sglang: sgl-project/sglang, commit ",
+                                          "# project trtllm: NVIDIA/TensorRT-LLM, commit "};
+    g_autofree char *known = flags();
+    for (size_t i = 0; i < G_N_ELEMENTS(sources); i++) {
+        const char *at = strstr(known, sources[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        const char *commit = at + strlen(sources[i]);
+        CU_ASSERT_EQUAL(strspn(commit, "0123456789abcdef"), 40);
+    }
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {{"every word is of its parser", every_word_is_of_its_parser},
+                                   {"each server names its source", each_server_names_its_source},
+                                   {0}};
+    return rh_test_main("serve_launch", tests);
+}
