@@ -74,6 +74,23 @@ static bool check_question(const RhArguments *a, GError **error)
                    "highest rate");
 }
 
+/* Models that are asked once have a server of their own, and levels of answers as a whole. */
+static bool check_once(Planning *p, GError **error)
+{
+    if (rh_model_makes_tokens(p->in->model))
+        return true;
+    if (!p->a->strategy || !strstr(p->a->strategy, "server="))
+        p->given.server = "triton";
+    if (p->a->emit)
+        return rh_fail(error, RH_ERROR_USAGE, "--emit %s: %s makes no tokens, and is not for it",
+                       p->a->emit, p->in->model->name);
+    if (strcmp(p->a->mode, "colocated") != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--mode %s: %s makes no tokens for a second pool\nhelp: leave it out",
+                       p->a->mode, p->in->model->name);
+    return true;
+}
+
 static bool ask(Planning *p, GError **error)
 {
     RhArguments words = *p->a;
@@ -86,11 +103,8 @@ static bool ask(Planning *p, GError **error)
     if (p->asked->client.at_once > 0 || rh_requests_rate_per_s(p->asked->list) <= 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "a rate can only be looked for where requests come one after another");
-    if (!rh_model_makes_tokens(p->in->model))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s makes no tokens: what is looked for are ways to make them\n"
-                       "help: serve-simulate -s server=triton,batch=32,window=5 plays one",
-                       p->in->model->name);
+    if (!check_once(p, error))
+        return false;
     p->options.slos = p->asked->slos;
     p->options.rate_per_s = p->a->rate ? p->asked->plan.rate_per_s : 0;
     p->options.gpus = p->in->c.job.gpus;

@@ -47,6 +47,31 @@ static char *binds(const RhServeEntry *e, const RhSlos *slos)
     return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
 }
 
+/* "batch 64, chunk 8192"; of models that are asked once "batch 32, window 5 ms". */
+static char *limits_text(const RhServeEntry *e)
+{
+    const RhPool *pool = &e->deployment.pools[0];
+    return e->outcome.once ? g_strdup_printf("batch %d, window %d ms", pool->batch, pool->window)
+                           : g_strdup_printf("batch %d, chunk %d", pool->batch, pool->chunk);
+}
+
+static void append_once_table(GString *out, const RhServePlan *plan, int32_t top)
+{
+    g_autoptr(RhTable) t = rh_table_new("><>>>>>");
+    rh_table_rowf(t, "#|servers|batch|window|req/s|/GPU|answer p50/p99");
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        const RhPool *pool = &e->deployment.pools[0];
+        g_autofree char *text = layout_text(&e->deployment),
+                        *rate = rh_text_number(e->rate_per_s, 3),
+                        *each = rh_text_number(e->rate_per_s / e->gpus, 3),
+                        *answer = pair(&e->outcome.metrics[RH_METRIC_E2E]);
+        rh_table_rowf(t, "%s%u|%s|%d|%d ms|%s|%s|%s", e->pareto ? "*" : "", i + 1, text,
+                      pool->batch, pool->window, rate, each, answer);
+    }
+    rh_table_append(t, out, "");
+}
+
 static void append_table(GString *out, const RhServePlan *plan, int32_t top)
 {
     g_autoptr(RhTable) t = rh_table_new("><>>>>>>");
@@ -107,18 +132,30 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
                           const char *bold, const char *plain)
 {
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
-    const RhPool *pool = &e->deployment.pools[0];
-    g_autofree char *text = layout_text(&e->deployment), *rate = rh_text_number(e->rate_per_s, 3),
+    g_autofree char *text = layout_text(&e->deployment), *limits = limits_text(e),
+                    *rate = rh_text_number(e->rate_per_s, 3),
                     *tokens = rh_text_count(llround(e->outcome.tokens_per_s_per_gpu));
-    g_string_append_printf(out, "%sbest: %s, batch %d, chunk %d%s, on %d GPU%s of %s\n", bold, text,
-                           pool->batch, pool->chunk, plain, e->gpus, e->gpus == 1 ? "" : "s",
-                           e->deployment.server);
+    g_string_append_printf(out, "%sbest: %s, %s%s, on %d GPU%s of %s\n", bold, text, limits, plain,
+                           e->gpus, e->gpus == 1 ? "" : "s", e->deployment.server);
     if (e->deployment.pools_count > 1)
         g_string_append(out, "      the first read prompts, the second make tokens\n");
-    g_string_append_printf(out, "      %s%s requests/s, %s tokens/s/GPU within ",
-                           o->rate_per_s > 0 ? "" : "up to ", rate, tokens);
+    g_string_append_printf(out, "      %s%s requests/s", o->rate_per_s > 0 ? "" : "up to ", rate);
+    if (!e->outcome.once)
+        g_string_append_printf(out, ", %s tokens/s/GPU", tokens);
+    g_string_append(out, " within ");
     append_levels(out, &o->slos);
     g_string_append(out, "\n\n");
+}
+
+/* However few requests come. */
+static void append_unkept(GString *out, const RhServeUnkept *u, const RhSlos *slos)
+{
+    g_autofree char *level = rh_slo_text(&slos->list[u->level]),
+                    *text = rh_deployment_format(&u->deployment),
+                    *least = rh_quantity_format(u->least_s, RH_QUANTITY_S, 3);
+    g_string_append_printf(
+        out, "%s: an empty server takes at least %s, the nearest being\n         %s\n", level,
+        least, text);
 }
 
 static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
@@ -143,11 +180,15 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
             g_string_append_printf(out, "; at %s/s what breaks is %s", broken, what);
         }
         g_string_append_c(out, '\n');
+    } else if (plan->unkept.least_s > 0) {
+        append_unkept(out, &plan->unkept, &o->slos);
     } else if (!plan->timed_out) {
         g_string_append(out, "a single sequence takes longer for a token than is allowed\n");
     }
     if (plan->timed_out)
         g_string_append(out, "help: more time (--timeout)\n");
+    else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)
+        g_string_append(out, "help: a wider level, a quicker GPU, or more of them for a server\n");
     else
         g_string_append(
             out, "help: more GPUs (--gpus, -p NAME:NODES), a wider level, or a lower rate\n");
@@ -162,8 +203,10 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
         return nothing_text(plan, o);
     GString *out = g_string_new(NULL);
     append_answer(out, plan, o, style->colored ? "\033[1m" : "", style->colored ? "\033[0m" : "");
-    append_table(out, plan, top);
-    g_string_append(out, "* none has both more requests/s per GPU and less time per token\n");
+    bool once = g_array_index(plan->entries, RhServeEntry, 0).outcome.once;
+    (once ? append_once_table : append_table)(out, plan, top);
+    g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
+                           once ? "answer" : "token");
     append_binding(out, plan, &o->slos, top);
     append_counts(out, q, plan);
     g_string_append(out,
@@ -271,9 +314,9 @@ char *rh_report_serve_offers_text(const RhServeQuestion *q, const RhServeOffer *
     if (e) {
         g_autofree char *text = layout_text(&e->deployment),
                         *hour = rh_text_number(offers[0].usd_per_h, 4);
-        g_string_append_printf(out, "%scheapest: %s, %s, batch %d, chunk %d%s, on %d GPU%s of %s\n",
-                               bold, offers[0].platform, text, e->deployment.pools[0].batch,
-                               e->deployment.pools[0].chunk, plain, e->gpus,
+        g_autofree char *limits = limits_text(e);
+        g_string_append_printf(out, "%scheapest: %s, %s, %s%s, on %d GPU%s of %s\n", bold,
+                               offers[0].platform, text, limits, plain, e->gpus,
                                e->gpus == 1 ? "" : "s", e->deployment.server);
         g_string_append_printf(out, "          $%s an hour at %s requests/s within ", hour, rate);
     } else {

@@ -81,7 +81,7 @@ static void no_service_is_faster_than_its_bound(void)
         const RhClient open = {0};
         g_autoptr(RhService) service = rh_service_new(&k.serving, &d, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(service);
-        RhServeMeans means = rh_serve_means(k.requests, k.serving.server);
+        RhServeMeans means = rh_serve_means(k.requests, k.serving.server, &none);
         double bound = rh_serve_bound_per_s(service, &d, k.serving.server, &means, &none);
         rh_requests_arrive(k.requests, &burst);
         rh_requests_head(k.requests, 3000);
@@ -185,6 +185,57 @@ static void few_requests_tell_nothing(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
 }
 
+/* Batches and windows of a model that is asked once: no burst is faster than the bound, and what is found keeps its
+ * level, of which a higher rate is not sure. */
+static void models_asked_once_have_batches_and_windows(void)
+{
+    g_autoptr(RhModel) model = rh_model_load("bert-base", NULL);
+    g_autoptr(RhPlatform) platform = rh_platform_load("dgx-a100", NULL);
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_POISSON,
+                           .rate_per_s = 1,
+                           .count = 20000,
+                           .input = {64, 128},
+                           .once = true,
+                           .seed = 3};
+    g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+    RhServing serving = {model, rh_recipe_by_name("fp16"), platform, rh_server_by_name("triton"),
+                         NULL};
+    RhServePlanOptions o = {.gpus = 1, .mode = RH_SERVE_COLOCATED, .span_s = 5, .jobs = 2};
+    CU_ASSERT_TRUE(rh_slos_parse(&o.slos, RH_METRIC_E2E, "p99<20ms", NULL));
+    g_autoptr(RhServePlan) found =
+        rh_serve_plan(&serving, g_intern_string("triton"), requests, &o, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(found);
+    CU_ASSERT_EQUAL_FATAL(found->entries->len, 1);
+    const RhServeEntry *e = &g_array_index(found->entries, RhServeEntry, 0);
+    CU_ASSERT_TRUE(e->rate_per_s > 100 && e->rate_per_s <= e->bound_per_s);
+    CU_ASSERT_TRUE(e->broken_per_s <= 0 || e->broken_per_s <= 1.02 * e->rate_per_s);
+    CU_ASSERT_TRUE(e->deployment.pools[0].batch > 1);
+    CU_ASSERT_TRUE(e->outcome.metrics[RH_METRIC_E2E].p99.value < 0.02);
+}
+
+/* A prompt takes longer in an empty server than is allowed: nothing is played, and it is said by how much. */
+static void levels_out_of_reach_are_told_at_once(void)
+{
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){4000, 4096}, (RhLengthRange){64, 64});
+    RhServePlanOptions o = {.gpus = 1, .mode = RH_SERVE_COLOCATED, .jobs = 2};
+    o.slos = levels("p99<1ms", NULL);
+    g_autoptr(RhServePlan) plan = plan_of(&k, &o);
+    CU_ASSERT_EQUAL(plan->entries->len, 0);
+    CU_ASSERT_EQUAL(plan->runs_count, 0);
+    CU_ASSERT_EQUAL(plan->unkept.level, 0);
+    const RhClient open = {0};
+    RhRequestsPlan burst = {.arrival = RH_ARRIVAL_BURST};
+    rh_requests_arrive(k.requests, &burst);
+    rh_requests_head(k.requests, 1);
+    RhDeployment d = plan->unkept.deployment;
+    d.pools[0].chunk = 16384;
+    g_autoptr(RhService) service = rh_service_new(&k.serving, &d, NULL);
+    g_autoptr(RhServiceResult) result = rh_service_run(service, k.requests, &open, NULL);
+    const RhServed *one = &g_array_index(result->served, RhServed, 0);
+    CU_ASSERT_TRUE(plan->unkept.least_s <= (one->t_first_s - one->t_arrive_s) * 1.03);
+    CU_ASSERT_TRUE(plan->unkept.least_s > (one->t_first_s - one->t_arrive_s) * 0.9);
+}
+
 static const RhTest tests[] = {
     {"no service is faster than its bound", no_service_is_faster_than_its_bound},
     {"a rate is kept and a higher one broken", a_rate_is_kept_and_a_higher_one_broken},
@@ -192,6 +243,8 @@ static const RhTest tests[] = {
      more_gpus_and_wider_levels_never_lower_the_rate},
     {"the fewest GPUs keep a given rate", the_fewest_gpus_keep_a_given_rate},
     {"few requests tell nothing", few_requests_tell_nothing},
+    {"models asked once have batches and windows", models_asked_once_have_batches_and_windows},
+    {"levels out of reach are told at once", levels_out_of_reach_are_told_at_once},
     {NULL, NULL},
 };
 

@@ -11,6 +11,8 @@
  * largest b and at iterations without steps. */
 #include <math.h>
 
+#include <stdlib.h>
+
 #include "strategies/search/serve_plan.h"
 #include "strategies/serve/prompts.h"
 #include "strategies/serve/server.h"
@@ -33,13 +35,38 @@ typedef struct {
     double b, p, s;
 } Point;
 
-RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server)
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of `count` numbers, which it sorts. */
+static void list_shares(int32_t *numbers, guint count, const RhSlos *slos, int32_t *at)
+{
+    qsort(numbers, count, sizeof *numbers, by_number);
+    for (int32_t k = 0; k < slos->count; k++) {
+        double rank = ceil(slos->list[k].share * count) - 1;
+        at[k] = numbers[(guint)fmin(fmax(rank, 0), count - 1)];
+    }
+}
+
+RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server, const RhSlos *slos)
 {
     RhServeMeans means = {0};
+    guint count = requests->list->len;
+    g_autofree int32_t *inputs = g_new(int32_t, count + 1), *outputs = g_new(int32_t, count + 1);
     double n = requests->list->len;
     for (guint i = 0; i < requests->list->len; i++) {
         means.input += g_array_index(requests->list, RhRequest, i).input_tokens / n;
         means.output += g_array_index(requests->list, RhRequest, i).output_tokens / n;
+        inputs[i] = g_array_index(requests->list, RhRequest, i).input_tokens;
+        outputs[i] = g_array_index(requests->list, RhRequest, i).output_tokens;
+    }
+    if (count > 0) {
+        list_shares(inputs, count, slos, means.input_at);
+        list_shares(outputs, count, slos, means.output_at);
+        means.shortest = inputs[0];
     }
     g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, server->block_tokens);
     means.unread = means.input - (prompts ? (double)rh_prompts_found_most(prompts) / n : 0);
@@ -202,9 +229,77 @@ static double bound_apart(const RhService *service, const RhDeployment *d, const
     return fmin(read, d->pools[1].replicas * b / steps / iteration_s(&tokens, b, 0));
 }
 
+/* Passes over batches of the shortest requests, none of them waiting for more. */
+static double bound_once(const RhService *service, const RhDeployment *d, const RhServer *server,
+                         const RhServeMeans *means)
+{
+    int32_t most = d->pools[0].batch > 0 ? d->pools[0].batch : server->batch;
+    g_autofree RhChunk *chunks = g_new(RhChunk, most + 1);
+    double best = 0;
+    for (int32_t b = 1; b <= most; b++) {
+        chunks[b - 1] = (RhChunk){0, means->shortest};
+        RhBatch batch = {.chunks = chunks, .chunks_count = b, .ended = b};
+        best = fmax(best, b / rh_iteration_s(rh_service_iterations(service, 0), &batch));
+    }
+    return d->pools[0].replicas * best;
+}
+
+/* --- Levels that no rate is low enough for --- */
+
+/* A prompt in an empty server: whole, or chunk by chunk where that is quicker. */
+static double read_s(const Bounding *x, int32_t tokens)
+{
+    RhChunk chunk = {0, tokens};
+    RhBatch batch = {.chunks = &chunk, .chunks_count = 1, .ended = 1};
+    double whole_s = rh_iteration_s(x->it, &batch), parts_s = 0;
+    int32_t each = (int32_t)fmax(1, x->chunk / x->groups);
+    if (each >= tokens || tokens / each > CHUNKS_MOST)
+        return whole_s;
+    for (int32_t done = 0; done < tokens; done += each) {
+        chunk = (RhChunk){done, MIN(each, tokens - done)};
+        batch.ended = done + each >= tokens;
+        parts_s += rh_iteration_s(x->it, &batch);
+    }
+    return fmin(whole_s, parts_s);
+}
+
+/* A token more of one sequence, in a cache that holds hardly any. */
+static double token_s(const Bounding *x)
+{
+    RhBatch batch = {.decodes = 1, .contexts = 1};
+    return rh_iteration_s(x->it, &batch) / x->given;
+}
+
+double rh_serve_missed_s(const RhService *service, const RhDeployment *d, const RhServer *server,
+                         const RhServeMeans *means, const RhSlo *slo, int32_t level,
+                         double *least_s)
+{
+    bool share = slo->share > 0;
+    Bounding x = bounding_of(service, d, server, means, 0),
+             y = bounding_of(service, d, server, means, d->pools_count - 1);
+    bool finds = x.unread < x.input; /* any prompt may be there already */
+    int32_t tokens = finds ? 1 : share ? means->input_at[level] : means->shortest;
+    int32_t answer = share ? means->output_at[level] : 1;
+    double made_s = answer > 1 ? read_s(&x, 1) + (answer - 1) * token_s(&y) : 0;
+    double fixed_s = server->admit_s.value + server->first_s.value;
+    *least_s = slo->metric == RH_METRIC_TTFT  ? fixed_s + read_s(&x, tokens)
+               : slo->metric == RH_METRIC_E2E ? fixed_s + fmax(read_s(&x, tokens), made_s)
+               : means->output > 1            ? token_s(&y)
+                                              : 0;
+    if (slo->metric == RH_METRIC_TBT && x.given > 1)
+        *least_s = 0; /* tokens that come together have no gap */
+    return fmax(*least_s - slo->limit_s, 0);
+}
+
 double rh_serve_bound_per_s(const RhService *service, const RhDeployment *d, const RhServer *server,
                             const RhServeMeans *means, const RhSlos *slos)
 {
+    double least_s;
+    for (int32_t k = 0; k < slos->count; k++)
+        if (rh_serve_missed_s(service, d, server, means, &slos->list[k], k, &least_s) > 0)
+            return 0;
+    if (means->once)
+        return bound_once(service, d, server, means);
     return (d->pools_count > 1 ? bound_apart : bound_together)(service, d, server, means,
                                                                token_limit_s(slos));
 }

@@ -34,6 +34,7 @@ typedef struct {
 /* What the child that searches a kind hands back. Plain data; names are interned before the fork. */
 typedef struct {
     RhServeEntry best;
+    RhServeUnkept unkept;
     int64_t fit, simulated, runs;
     bool there;
 } Found;
@@ -42,6 +43,12 @@ typedef struct {
     guint place;
     double bound_per_s;
 } Screened;
+
+/* By less of its level. */
+static bool is_nearer(const RhServeUnkept *a, const RhServeUnkept *b, const RhSlos *slos)
+{
+    return a->least_s / slos->list[a->level].limit_s < b->least_s / slos->list[b->level].limit_s;
+}
 
 static gint highest_first(gconstpointer a, gconstpointer b)
 {
@@ -139,6 +146,27 @@ static void try_replicas(Search *s, const RhDeployment *d, double bound_per_s, F
     }
 }
 
+/* How far from a level this one stays whatever the rate, by the level that it misses most: the least of a kind. */
+static void note_unkept(const Search *s, const RhService *service, const RhDeployment *d,
+                        Found *found)
+{
+    const RhSlos *slos = &s->options->slos;
+    RhServeUnkept worst = {.deployment = *d};
+    double most = 0, least_s;
+    for (int32_t k = 0; k < slos->count; k++) {
+        double missed_s = rh_serve_missed_s(service, d, s->serving->server, &s->means,
+                                            &slos->list[k], k, &least_s);
+        if (missed_s / slos->list[k].limit_s > most) {
+            most = missed_s / slos->list[k].limit_s;
+            worst.level = k;
+            worst.least_s = least_s;
+        }
+    }
+    const RhServeUnkept *known = &found->unkept;
+    if (most > 0 && (known->least_s <= 0 || is_nearer(&worst, known, slos)))
+        found->unkept = worst;
+}
+
 /* All of a kind that fit, highest bound first. */
 static GArray *screen(Search *s, Kind kind, Found *found)
 {
@@ -153,6 +181,8 @@ static GArray *screen(Search *s, Kind kind, Found *found)
         found->fit++;
         if (entry.bound_per_s > 0)
             g_array_append_val(screened, entry);
+        else
+            note_unkept(s, service, d, found);
     }
     g_array_sort(screened, highest_first);
     return screened;
@@ -241,7 +271,13 @@ static gint best_first(gconstpointer a, gconstpointer b, gpointer user)
     return (p < q) - (p > q) ?: gpus_of_replica(&x->deployment) - gpus_of_replica(&y->deployment);
 }
 
-static void mark_pareto(GArray *entries)
+/* What a higher rate is paid with: time for each token, or for the answer where it is none. */
+static double wait_s(const RhServeEntry *e, bool once)
+{
+    return e->outcome.metrics[once ? RH_METRIC_E2E : RH_METRIC_TPOT].p50.value;
+}
+
+static void mark_pareto(GArray *entries, bool once)
 {
     for (guint i = 0; i < entries->len; i++) {
         RhServeEntry *x = &g_array_index(entries, RhServeEntry, i);
@@ -249,8 +285,7 @@ static void mark_pareto(GArray *entries)
         for (guint k = 0; k < entries->len; k++) {
             const RhServeEntry *y = &g_array_index(entries, RhServeEntry, k);
             double rate = y->rate_per_s / y->gpus - x->rate_per_s / x->gpus;
-            double slower = y->outcome.metrics[RH_METRIC_TPOT].p50.value -
-                            x->outcome.metrics[RH_METRIC_TPOT].p50.value;
+            double slower = wait_s(y, once) - wait_s(x, once);
             if (k != i && rate >= 0 && slower <= 0 && (rate > 0 || slower < 0))
                 x->pareto = false;
         }
@@ -269,9 +304,12 @@ static void gather(Search *s)
             g_array_append_val(plan->entries, f->best);
         else if (f->best.bound_per_s > plan->nearest.bound_per_s)
             plan->nearest = f->best;
+        if (f->unkept.least_s > 0 &&
+            (plan->unkept.least_s <= 0 || is_nearer(&f->unkept, &plan->unkept, &s->options->slos)))
+            plan->unkept = f->unkept;
     }
     g_array_sort_with_data(plan->entries, best_first, (gpointer)s->options);
-    mark_pareto(plan->entries);
+    mark_pareto(plan->entries, s->means.once);
 }
 
 static bool run(Search *s, GError **error)
@@ -323,12 +361,13 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
     Search s = {.serving = serving,
                 .requests = requests,
                 .options = options,
-                .means = rh_serve_means(requests, serving->server),
+                .means = rh_serve_means(requests, serving->server, &options->slos),
                 .space = space,
                 .kinds = kinds,
                 .found = found,
                 .plan = plan,
                 .deadline = deadline};
+    s.means.once = !rh_model_makes_tokens(serving->model);
     return run(&s, error) ? g_steal_pointer(&plan) : NULL;
 }
 

@@ -4,7 +4,7 @@
  * played against them (docs/model-search.md). The result does not depend on the number of jobs.
  *
  * Deployments are of one *kind* when they differ by the server's limits alone (batch, chunk); the best
- * of a kind stands for it. */
+ * of a kind stands for it. Models that are asked once (RhModel makes no tokens) have batches and windows in place of these. */
 #include "strategies/serve/outcome.h"
 #include "strategies/serve/service.h"
 
@@ -39,11 +39,19 @@ typedef struct {
     double kv_peak_frac, busy_frac;
 } RhServeEntry;
 
+/* Of a level that no deployment keeps, whatever the rate: how near the nearest comes by itself. */
+typedef struct {
+    int32_t level; /* of the options' */
+    double least_s;
+    RhDeployment deployment;
+} RhServeUnkept;
+
 typedef struct {
     int64_t legal_count, fit_count, simulated_count, runs_count; /* deployments; runs of them */
     /* RhServeEntry, best first, one of a kind; none when nothing keeps the levels */
     GArray *entries;
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
+    RhServeUnkept unkept; /* least_s above 0: that is why there are none */
     char *why_not;        /* of the last that did not fit; NULL; owned */
     bool timed_out;
 } RhServePlan;
@@ -59,8 +67,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServePlan, rh_serve_plan_free)
  * cannot have, whatever it remembers. */
 typedef struct {
     double input, output, unread;
+    int32_t shortest; /* prompt */
+    bool once;        /* no tokens are made */
+    /* By level, if it is about a share of the requests: as many have no more tokens of prompt, of an answer. */
+    int32_t input_at[RH_SLOS_MAX], output_at[RH_SLOS_MAX];
 } RhServeMeans;
-RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server);
+RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server, const RhSlos *slos);
+
+/* Seconds that this deployment misses a level by, at least, however few requests come: a prompt is read and tokens are
+ * made in an empty server, which has forgotten nothing. 0: none is surely missed. *least_s: the measure at its best. */
+double rh_serve_missed_s(const RhService *service, const RhDeployment *deployment,
+                         const RhServer *server, const RhServeMeans *means, const RhSlo *slo,
+                         int32_t level, double *least_s);
 
 /* Requests per second that this deployment cannot exceed; with limits on the time per token, within
  * them. `service` is of `deployment`. */

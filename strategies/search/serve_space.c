@@ -6,6 +6,10 @@
 static const int32_t batches[] = {16, 32, 64, 128, 256, 512, 1024};
 static const int32_t chunks[] = {512, 1024, 2048, 4096, 8192, 16384};
 
+/* Of models that are asked once: requests of a batch, and ms that it waits for them. */
+static const int32_t once_batches[] = {1, 2, 4, 8, 16, 32, 64, 128};
+static const int32_t windows[] = {0, 1, 2, 5, 10, 20, 50, 100};
+
 /* Prompt replicas to token replicas, as shares of sixteenths of the GPUs. */
 static const int32_t shares[] = {2, 4, 6, 8, 10, 12, 14};
 
@@ -50,13 +54,26 @@ static void add_limits(const Space *s, RhDeployment d)
         }
 }
 
+static void add_windows(const Space *s, RhDeployment d)
+{
+    const RhPool *fixed = &s->options->fixed;
+    for (guint b = 0; b < G_N_ELEMENTS(once_batches); b++)
+        for (guint w = 0; w < G_N_ELEMENTS(windows); w++) {
+            d.pools[0].batch = fixed->batch > 0 ? fixed->batch : once_batches[b];
+            d.pools[0].window = fixed->window > 0 ? fixed->window : windows[w];
+            bool again = (fixed->batch > 0 && b > 0) || (fixed->window > 0 && w > 0);
+            if (!again && (d.pools[0].batch > 1 || w == 0))
+                g_array_append_val(s->out, d);
+        }
+}
+
 static void add_colocated(const Space *s, const RhPool *pool)
 {
     RhDeployment d = rh_deployment_default();
     d.server = s->server;
     d.pools[0] = *pool;
     d.pools[0].replicas = s->options->gpus / rh_pool_gpus(pool);
-    add_limits(s, d);
+    (rh_model_makes_tokens(s->serving->model) ? add_limits : add_windows)(s, d);
 }
 
 /* One degree for both pools, the GPUs shared out in several ways. */
