@@ -166,9 +166,9 @@ static void say_weights(GString *out, const Stage *s, double bytes)
     if (s->held.states.frozen > 0)
         g_string_append(out, ", frozen: ");
     add_product(out, s->held.states.frozen, rh_weight_bytes(s->c), 1);
-    if (s->c->job.recipe->weight_copy_bytes > 0)
+    if (rh_weight_copies_bytes(s->c) > 0)
         g_string_append_printf(out, "; and %.3g B of each in linear layers, cast",
-                               s->c->job.recipe->weight_copy_bytes);
+                               rh_weight_copies_bytes(s->c));
     if (s->l->hpz > 0)
         g_string_append_printf(out, "; and again over %d ranks", s->l->hpz);
 }

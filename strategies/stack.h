@@ -30,16 +30,21 @@ typedef struct {
                                last one, the logits until two micro-batches on */
     bool keeps_gathered;    /* with sequence parallelism linear layers keep what they read as it was
                                gathered, and backward does not gather it again */
-    bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
-    bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
+    bool narrow_gates; /* what an activation reads is kept as linear layers' operands are, and made
+                          wide for its backward */
+    bool
+        weights_in_one_layout; /* narrow copies of weights are held in one layout; the other is made
+                                   where a product wants it */
+    bool sequence_parallel;    /* norms and residuals may be cut over the tensor group */
+    bool tensor_overlap;       /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
-    bool expert_parallel;   /* experts may be spread over ranks */
-    bool even_stages;       /* layers are dealt out to stages evenly, and not else */
-    bool gradient_norm;     /* the optimizer waits for the norm by which gradients are clipped */
-    uint32_t schedules;     /* that it runs: bits of RhPipelineKind; 0: all there are */
-    uint32_t zero_unstaged; /* degrees of ZeRO that it runs without pipeline stages alone: bits
+    bool expert_parallel;      /* experts may be spread over ranks */
+    bool even_stages;          /* layers are dealt out to stages evenly, and not else */
+    bool gradient_norm;        /* the optimizer waits for the norm by which gradients are clipped */
+    uint32_t schedules;        /* that it runs: bits of RhPipelineKind; 0: all there are */
+    uint32_t zero_unstaged;    /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
-    bool stops_early;       /* recomputation ends with the last tensor that backward reads: the last
+    bool stops_early; /* recomputation ends with the last tensor that backward reads: the last
                                GEMM of a block is not run again */
     /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
      * out is gathered before the next step begins: neither runs beside anything */

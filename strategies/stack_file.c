@@ -45,6 +45,8 @@ static const struct {
     {"whole_logits", offsetof(RhStack, whole_logits)},
     {"keeps_outputs", offsetof(RhStack, keeps_outputs)},
     {"keeps_gathered", offsetof(RhStack, keeps_gathered)},
+    {"narrow_gates", offsetof(RhStack, narrow_gates)},
+    {"weights_in_one_layout", offsetof(RhStack, weights_in_one_layout)},
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},

@@ -251,6 +251,25 @@ static void narrow_products_may_be_the_stacks_own(void)
     CU_ASSERT_EQUAL(told->device->curves.gemm_gradient_frac.value, 0.9);
 }
 
+/* What an activation reads is kept narrow, and weights have one copy, where the stack says so and the
+ * recipe has narrow layers: the closed form and the ledger of the program agree. */
+static void gates_may_be_kept_narrow(void)
+{
+    for (int narrow = 0; narrow < 2; narrow++) {
+        g_autoptr(RhModel) m = rh_model_load("deepseek-v3", NULL);
+        const RhLayerKind *last = &m->kinds[m->kinds_count - 1];
+        RhShard plain = {.tp = 1, .sequence = 64, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+        plain.fused_norms = plain.fused_softmax = plain.fused_elementwise = true;
+        plain.recipe = narrow ? &rh_recipe_fp8_block : &rh_recipe_bf16;
+        RhShard kept = plain;
+        kept.narrow_gates = true;
+        double gates = 64 * 9 * 2 * 2048.0; /* eight experts' of each token and the shared one's */
+        double less = rh_block_activation_bytes(m, last, RH_BLOCK_FFN, &plain).kept -
+                      rh_block_activation_bytes(m, last, RH_BLOCK_FFN, &kept).kept;
+        RH_CHECK_CLOSE(less, narrow ? gates * (2 - (1 + 4.0 / 128)) : 0, 1e-9);
+    }
+}
+
 /* Products of two narrow activations are said to be so, of experts, too; no others are. */
 static void gradients_of_narrow_layers_are_told(void)
 {
@@ -280,6 +299,7 @@ int main(void)
         "habits",
         (RhTest[]){
             {"narrow_products_may_be_the_stacks_own", narrow_products_may_be_the_stacks_own},
+            {"gates_may_be_kept_narrow", gates_may_be_kept_narrow},
             {"gradients_of_narrow_layers_are_told", gradients_of_narrow_layers_are_told},
             {"a_late_exchange_is_borne_whole", a_late_exchange_is_borne_whole},
             {"uniform_chunks_count_the_ends", uniform_chunks_count_the_ends},

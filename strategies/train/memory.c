@@ -258,8 +258,7 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? weights / l->hpz : 0;
     }
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
-        pieces->c->job.recipe->weight_copy_bytes * held->states.linear;
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_copies_bytes(pieces->c) * held->states.linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;
     return m;

@@ -30,6 +30,11 @@ double rh_weight_bytes(const RhCase *c)
     return rh_dtype_bytes(c->job.recipe->dtype);
 }
 
+double rh_weight_copies_bytes(const RhCase *c)
+{
+    return c->job.recipe->weight_copy_bytes / (c->stack->weights_in_one_layout ? 2 : 1);
+}
+
 double rh_gathered_weight_bytes(const RhCase *c, bool linear)
 {
     return c->job.narrow_weights && linear ? c->job.recipe->operand_bytes : rh_weight_bytes(c);
@@ -263,6 +268,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .whole_logits = c->stack->whole_logits,
         .keeps_outputs = c->stack->keeps_outputs,
         .keeps_gathered = c->stack->keeps_gathered,
+        .narrow_gates = c->stack->narrow_gates,
         .fused_norms = c->stack->fused_norms,
         .fused_softmax = c->stack->fused_softmax,
         .fused_elementwise = c->stack->fused_elementwise};

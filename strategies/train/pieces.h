@@ -11,6 +11,8 @@
 /* Bytes of a parameter as weight and on the wire; of its main gradient; and of what the optimizer keeps
  * of it, its master, if there is one, and two moments. */
 double rh_weight_bytes(const RhCase *c);
+/* Of its narrow copies, which are held beside it in linear layers. */
+double rh_weight_copies_bytes(const RhCase *c);
 /* The same on the wire of a gather; `linear`: in a layer, so that it goes narrow where weights are held so. */
 double rh_gathered_weight_bytes(const RhCase *c, bool linear);
 double rh_gradient_bytes(const RhCase *c);

@@ -63,6 +63,34 @@ double rh_ops_kept_bytes(const RhOps *ops)
     return rh_ops_is_narrow(ops) ? ops->shard->recipe->kept_bytes : ops->element_bytes;
 }
 
+static bool gates_are_narrow(const RhOps *ops)
+{
+    return ops->shard->narrow_gates && rh_ops_is_narrow(ops);
+}
+
+double rh_ops_kept_gate_bytes(const RhOps *ops)
+{
+    return gates_are_narrow(ops) ? ops->shard->recipe->kept_bytes : ops->element_bytes;
+}
+
+void rh_ops_keep_gate(RhOps *ops, double elements)
+{
+    if (gates_are_narrow(ops))
+        rh_ops_stream(ops, RH_KERNEL_CAST, rh_ops_kept_gate_bytes(ops) * elements, 1);
+}
+
+void rh_ops_widen_gate(RhOps *ops, double elements)
+{
+    if (gates_are_narrow(ops))
+        rh_ops_stream(ops, RH_KERNEL_CAST,
+                      (rh_ops_kept_gate_bytes(ops) + ops->element_bytes) * elements, 1);
+}
+
+double rh_ops_wide_gate_bytes(const RhOps *ops, double elements)
+{
+    return gates_are_narrow(ops) ? ops->element_bytes * elements : 0;
+}
+
 void rh_ops_cast(RhOps *ops, double elements)
 {
     if (rh_ops_is_narrow(ops))

@@ -58,6 +58,8 @@ void rh_ffn_activation(RhOps *ops, double elements, bool backward)
 
 static void activation(RhOps *ops, const Widths *w, bool backward)
 {
+    double gates = (double)ops->tokens * (double)w->up;
+    (backward ? rh_ops_widen_gate : rh_ops_keep_gate)(ops, gates);
     rh_ffn_activation(ops, (double)ops->tokens * (double)w->down, backward);
 }
 
@@ -116,7 +118,9 @@ static RhOperatorBytes bytes(const RhOps *ops)
     bool eager_gate = ops->kind->ffn_gated && !ops->shard->fused_elementwise;
     double into_activation = e * (wide + down), inside = e * (down + up);
     double out_of_activation = e * (up + wide) + rh_ops_gathered_bytes(ops);
-    double kept = e * (up + (eager_gate ? down : 0)) + rh_ops_kept_bytes(ops) * down;
+    inside += rh_ops_wide_gate_bytes(ops, up);
+    double kept = rh_ops_kept_gate_bytes(ops) * up + e * (eager_gate ? down : 0) +
+                  rh_ops_kept_bytes(ops) * down;
     bool again = rh_ops_replays(ops, RH_RECOMPUTE_FFN);
     return (RhOperatorBytes){.kept = kept,
                              .dropped = again ? kept - rh_ops_wide_input_bytes(ops) : 0,

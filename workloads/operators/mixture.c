@@ -320,6 +320,7 @@ static void choose(RhOps *ops, double bytes)
 static void experts_forward(RhOps *ops, const Routed *r)
 {
     grouped_gemm(ops, r, r->up, r->in);
+    rh_ops_keep_gate(ops, (double)r->tokens * (double)r->up);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, false);
     grouped_gemm(ops, r, r->in, r->down);
 }
@@ -344,6 +345,7 @@ static void backward_data(RhOps *ops, const Routed *r, const Beside beside[2])
     whole_gemm(ops, latent, h);
     to_experts(ops, r, &beside[0]);
     grouped_gemm(ops, r, r->down, r->in);
+    rh_ops_widen_gate(ops, (double)r->tokens * (double)r->up);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, true);
     grouped_gemm(ops, r, r->in, r->up);
     from_experts(ops, r, &beside[1]);
@@ -480,14 +482,16 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double wide_input = (e - operand) * rh_ops_sequence_elements(ops);
     choice += wide_input;
     double activated = operand * down + (eager_gate ? e * down : 0);
-    double rest = choice + operand * copies + e * (up + latent + gated);
+    double rest =
+        choice + operand * copies + rh_ops_kept_gate_bytes(ops) * up + e * (latent + gated);
     bool again = rh_ops_replays(ops, RH_RECOMPUTE_EXPERT_ACTIVATION);
     bool input_again = rh_ops_replays(ops, RH_RECOMPUTE_NORM);
-    RhOperatorBytes b = {
-        .kept = rest + activated,
-        .dropped = (again ? activated : 0) + (input_again ? wide_input : 0),
-        .forward = e * (copies + wide) + gathered,
-        .backward = fmax(e * (copies + down), fmax(e * (down + up), e * (up + copies) + gathered))};
+    RhOperatorBytes b = {.kept = rest + activated,
+                         .dropped = (again ? activated : 0) + (input_again ? wide_input : 0),
+                         .forward = e * (copies + wide) + gathered,
+                         .backward = fmax(e * (copies + down),
+                                          fmax(e * (down + up) + rh_ops_wide_gate_bytes(ops, up),
+                                               e * (up + copies) + gathered))};
     if (r.spread)
         b.backward = fmax(b.backward, e * (wide + copies));
     RhOperatorBytes shared = {0};

@@ -78,7 +78,7 @@ struct RhOperator {
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention;
-extern const RhOperator rh_mamba, rh_delta_net;
+extern const RhOperator rh_mamba, rh_delta_net, rh_lightning, rh_short_convolution;
 extern const RhOperator rh_steps, rh_pictures;               /* on pictures; the first of them */
 extern const RhOperator rh_parallel;                         /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture;                  /* what follows a mixer */
@@ -165,6 +165,12 @@ bool rh_ops_is_narrow(
     const RhOps *ops); /* are operands of linear layers narrower than activations? */
 double rh_ops_operand_bytes(const RhOps *ops);
 double rh_ops_kept_bytes(const RhOps *ops);
+double rh_ops_kept_gate_bytes(const RhOps *ops); /* of an element that an activation reads */
+/* Where that is narrow: the copy that is kept, written with the activation; and made wide again. */
+void rh_ops_keep_gate(RhOps *ops, double elements);
+void rh_ops_widen_gate(RhOps *ops, double elements);
+/* ... which is so many bytes beside what the activation's backward has. */
+double rh_ops_wide_gate_bytes(const RhOps *ops, double elements);
 /* Where weights alone are narrow, the last kernel, a GEMM, reads so many of them so. */
 void rh_ops_narrow_weights(RhOps *ops, double weights);
 double rh_ops_kept_copy_bytes(const RhOps *ops); /* where it is kept wide for others as well */
@@ -231,6 +237,9 @@ typedef struct {
     double pairs;    /* (query, key) pairs of one sequence and head that are visible */
 } RhCoreBlock;
 void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBlock *block);
+/* The kernel that was added last sees documents apart, where samples are made of them: as many squares
+ * as there are of the length of which the mean token's is. Its FLOPs and bytes are counted already. */
+void rh_core_part_by_documents(RhOps *ops);
 RhCoreBlock rh_core_whole(const RhOps *ops); /* all that the rank's queries may see */
 
 /* --- ... over a sequence that several ranks have (core_context.c) --- */
