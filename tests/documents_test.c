@@ -130,6 +130,35 @@ static void kernels_do_the_flops_of_the_documents_pairs(void)
                    full - pair * (4096 - 512) / 2.0, 1e-12);
 }
 
+/* Context ranks have a c-th of every document's pairs, whichever way keys and values come to them; a
+ * sample that is one document is none. */
+static void context_ranks_share_every_documents_pairs(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
+    RhDocuments mixed = documents_of("1000x3-3000x1", false, 6000),
+                one = documents_of("6000", false, 6000);
+    RhShard all = {.tp = 1, .sequence = 6000, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+    all.flash = all.fused_norms = all.fused_elementwise = true;
+    all.documents = &mixed;
+    const struct {
+        int32_t cp, ulysses;
+        RhContextKind kv;
+    } cuts[] = {{2, 1, RH_CONTEXT_RING},   {6, 1, RH_CONTEXT_RING}, {2, 1, RH_CONTEXT_GATHER},
+                {6, 1, RH_CONTEXT_GATHER}, {4, 4, RH_CONTEXT_RING}, {4, 2, RH_CONTEXT_GATHER}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++)
+        for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_DATA; pass++) {
+            RhShard part = all, whole;
+            part.cp = cuts[i].cp;
+            part.ulysses = cuts[i].ulysses;
+            part.kv = cuts[i].kv;
+            RH_CHECK_CLOSE(part.cp * flops_of(m, pass, &part), flops_of(m, pass, &all), 1e-12);
+            whole = part;
+            whole.documents = &one;
+            part.documents = NULL;
+            RH_CHECK_CLOSE(flops_of(m, pass, &whole), flops_of(m, pass, &part), 1e-12);
+        }
+}
+
 /* Packed, a step takes less than one long document would, padded exactly as much. */
 static void packing_saves_attention_and_padding_nothing(void)
 {
@@ -149,15 +178,16 @@ static void packing_saves_attention_and_padding_nothing(void)
 static void what_documents_do_not_go_with_is_refused(void)
 {
     static const struct {
-        const char *model, *layout;
+        const char *model, *layout, *documents;
         bool padded, legal;
-    } rows[] = {{"llama-3.1-8b", "tp8", false, true},
-                {"llama-3.1-8b", "cp2,tp4", false, false},
-                {"llama-3.1-8b", "cp2,tp4", true, true},
-                {"deepseek-v3.2", "tp8", false, false}};
+    } rows[] = {{"llama-3.1-8b", "tp8", "512", false, true},
+                {"llama-3.1-8b", "cp2,tp4", "512", false, true},
+                {"llama-3.1-8b", "cp2,tp4", "3x1-4x9", false, false},
+                {"llama-3.1-8b", "cp2,tp4", "3", true, true},
+                {"deepseek-v3.2", "tp8", "512", false, false}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:1", "megatron", 8, 16384);
-        k.c.job.documents = documents_of("512", rows[i].padded, 16384);
+        k.c.job.documents = documents_of(rows[i].documents, rows[i].padded, 16384);
         RhLayout l = rh_train_default(&k.c);
         g_autoptr(GError) error = NULL;
         CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
@@ -181,6 +211,8 @@ int main(void)
             {"masks_leave_each_document_its_own_pairs", masks_leave_each_document_its_own_pairs},
             {"kernels_do_the_flops_of_the_documents_pairs",
              kernels_do_the_flops_of_the_documents_pairs},
+            {"context_ranks_share_every_documents_pairs",
+             context_ranks_share_every_documents_pairs},
             {"packing_saves_attention_and_padding_nothing",
              packing_saves_attention_and_padding_nothing},
             {"what_documents_do_not_go_with_is_refused", what_documents_do_not_go_with_is_refused},

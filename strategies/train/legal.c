@@ -365,12 +365,15 @@ static bool narrow_job_legal(const RhCase *c, GError **error)
 /* Documents part what attention looks at, and context ranks have parts of a sequence. */
 static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    if (c->job.documents.runs_count == 0 || c->job.documents.padded || l->cp == 1)
-        return true;
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "cp=%d with documents: context ranks share out whole sequences here\n"
-                   "note: legal cp: 1",
-                   l->cp);
+    const RhDocuments *d = &c->job.documents;
+    for (int32_t i = 0; l->cp > 1 && !d->padded && i < d->runs_count; i++)
+        if (d->runs[i].tokens < 2 * (int64_t)l->cp)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "cp=%d with documents of %" G_GINT64_FORMAT
+                           " tokens: each is shared out in %d parts\n"
+                           "help: a smaller cp, or longer documents",
+                           l->cp, d->runs[i].tokens, 2 * l->cp);
+    return true;
 }
 
 /* Where experts may be sent their tokens by kernels, their pace is known (pieces.c reads it). */

@@ -12,4 +12,7 @@ try -s tp8 --set documents=300x5-2000x1
 try -s tp8 --set documents=300x5-2000x1 --set packing=off
 try -s tp8 --set documents=300x5+2000
 try -s tp8 --set packing=perhaps
+try -s tp4,cp2
 try -s tp4,cp2 --set documents=512
+try -s cp8,kv=gather --set documents=300x5-2000x1
+try -s cp8,kv=gather --set documents=15

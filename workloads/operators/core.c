@@ -68,15 +68,18 @@ RhCoreBlock rh_core_whole(const RhOps *ops)
                          ops->decoding ? reach : rows_read(ops), rh_ops_visible_pairs(ops)};
 }
 
-/* The kernel that was added last sees documents apart: as many squares as there are of the length of
- * which the mean token's is. Its FLOPs and bytes are counted already. */
-static void part_by_documents(RhOps *ops)
+/* Context ranks have two parts of every document (core_context.c), so each a c-th of every square. */
+void rh_core_part_by_documents(RhOps *ops)
 {
+    if (ops->shard->documents == NULL || ops->decoding)
+        return;
     RhKernel *kernel = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
     int64_t length = (int64_t)ceil(rh_documents_length(ops->shard->documents, ops->keys));
-    kernel->batch = MAX(ops->tokens / length, 1);
-    kernel->m = length;
-    kernel->n = MIN(length, kernel->n);
+    double part = (double)length / (double)ops->keys;
+    kernel->batch = MAX(ops->sequences * ops->keys / length, 1);
+    kernel->m = MAX((int64_t)ceil(part * (double)kernel->m), 1);
+    kernel->n = ops->shard->cp > 1 ? MAX((int64_t)ceil(part * (double)kernel->n), 1)
+                                   : MIN(length, kernel->n);
 }
 
 static void fused(RhOps *ops, const RhCore *core, RhPass pass)
@@ -87,8 +90,7 @@ static void fused(RhOps *ops, const RhCore *core, RhPass pass)
         return;
     }
     rh_core_fused(ops, core, pass, &all);
-    if (ops->shard->documents != NULL && !ops->decoding)
-        part_by_documents(ops);
+    rh_core_part_by_documents(ops);
 }
 
 /* Scores and probabilities are whole rectangles in memory, whatever the mask. */

@@ -6,7 +6,9 @@
  * there are fewer key-value heads than u, each is sent to several ranks.
  * A ring (Liu et al. 2023, arXiv 2310.01889), or all-gathered keys and values (Llama 3, arXiv
  * 2407.21783, section 3.3.2), among the r = c/u ranks that then have other tokens of the same heads.
- * Both at once: Fang & Zhao 2024, arXiv 2405.07719. */
+ * Both at once: Fang & Zhao 2024, arXiv 2405.07719.
+ * Of packed documents every one is parted so (Transformer Engine's thd format): ranks have a half from
+ * the front and one from the back of each, and all equally many pairs, whatever the lengths. */
 #include "workloads/operators/operator.h"
 
 /* The core as a rank sees it behind the exchange of heads: u times the tokens, 1/u of the heads. */
@@ -69,6 +71,12 @@ static void exchange_heads(RhOps *ops, double bytes)
     copy(ops, bytes);
 }
 
+static void core_block(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBlock *of)
+{
+    rh_core_fused(ops, core, pass, of);
+    rh_core_part_by_documents(ops);
+}
+
 /* A ring of r blocks: the rank's own tokens under the causal mask; then, of every other rank's, the
  * half that it may see (all queries on the front half of the keys, or the back half of the queries on
  * all: as many pairs; without a mask all of them), each merged into the sum so far: read two results,
@@ -77,33 +85,35 @@ static void ring(RhOps *ops, const RhCore *core, RhPass pass)
 {
     bool whole = ops->kind->both_ways;
     int64_t own = ops->queries, seen = whole ? own : own / 2;
-    double pairs = (whole ? 1 : 0.5) * (double)own * (double)own;
+    bool parted = ops->shard->documents != NULL;
+    double pairs = parted ? rh_ops_visible_pairs(ops) / ops->shard->cp
+                          : (whole ? 1 : 0.5) * (double)own * (double)own;
     double travels = context_bytes(ops, core) * (pass == RH_PASS_BACKWARD_DATA ? 2 : 1);
     rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_RING, .bytes = travels});
-    rh_core_fused(ops, core, pass, &(RhCoreBlock){!whole, own, own, own, pairs});
+    core_block(ops, core, pass, &(RhCoreBlock){!whole, own, own, own, pairs});
     for (int32_t step = 1; step < ops->shard->cp; step++) {
         rh_ops_exchange(ops,
                         (RhExchange){.kind = RH_EXCHANGE_RING, .step = step, .bytes = travels});
-        rh_core_fused(ops, core, pass, &(RhCoreBlock){false, own, seen, seen, pairs});
+        core_block(ops, core, pass, &(RhCoreBlock){false, own, seen, seen, pairs});
         rh_ops_stream(ops, RH_KERNEL_ADD, 3 * result_bytes(ops, core), 1);
     }
     rh_ops_exchange(ops, (RhExchange){0});
 }
 
 /* Both halves of the queries, each on all keys up to its own: of the mean rank s (r+1)/(4r) and s
- * (3r+1)/(4r), and as many pairs on every rank. */
+ * (3r+1)/(4r), and as many pairs on every rank: a quarter of them in front. */
 static void over_gathered(RhOps *ops, const RhCore *core, RhPass pass)
 {
     int64_t r = ops->shard->cp, s = ops->keys, half = ops->queries / 2;
-    double pairs = rh_ops_visible_pairs(ops), front = (double)half * (double)s / 4;
+    double pairs = rh_ops_visible_pairs(ops), front = pairs / 4;
     if (ops->kind->both_ways) {
-        rh_core_fused(ops, core, pass, &(RhCoreBlock){false, ops->queries, s, s, pairs});
+        core_block(ops, core, pass, &(RhCoreBlock){false, ops->queries, s, s, pairs});
         return;
     }
     for (int64_t back = 0; back < 2; back++) {
         int64_t keys = s * ((back ? 3 : 1) * r + 1) / (4 * r);
-        rh_core_fused(ops, core, pass,
-                      &(RhCoreBlock){true, half, keys, keys, back ? pairs - front : front});
+        core_block(ops, core, pass,
+                   &(RhCoreBlock){true, half, keys, keys, back ? pairs - front : front});
     }
 }
 
@@ -125,7 +135,7 @@ static void inside(RhOps *ops, const RhCore *core, RhPass pass)
 {
     RhCoreBlock all = rh_core_whole(ops);
     if (ops->shard->cp == 1)
-        rh_core_fused(ops, core, pass, &all);
+        core_block(ops, core, pass, &all);
     else
         (ops->shard->kv == RH_CONTEXT_GATHER ? gather : ring)(ops, core, pass);
 }

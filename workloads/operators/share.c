@@ -35,9 +35,10 @@ double rh_ops_visible_pairs(const RhOps *ops)
     double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
     if (ops->shard->documents != NULL && !ops->decoding)
         return rh_documents_pairs(ops->shard->documents, ops->keys, ops->kind->window_tokens,
-                                  ops->kind->both_ways);
+                                  ops->kind->both_ways) /
+               MAX(ops->shard->cp, 1);
     if (ops->kind->both_ways && !ops->decoding)
-        return s * s / MAX(ops->shard->cp, 1);
+        return s * w / MAX(ops->shard->cp, 1);
     if (ops->shard->cached > 0 && !ops->decoding && ops->keys > ops->queries)
         return chunk_pairs((double)ops->queries, (double)ops->shard->cached, w);
     /* Context parallel: every rank has a half from the front and one from the back of the sequence,
