@@ -42,6 +42,11 @@
               "'sliding_window': 128, 'compress_ratios': [128, 4], 'index_n_heads': 64, "                    \
               "'index_head_dim': 128, 'index_topk': 1024, 'n_routed_experts': 8, 'num_experts_per_tok': 2, " \
               "'hc_mult': 4}"
+/* MiniMax-M1's and LFM2-1.2B's. */
+#define LIGHTNING                                                                                  \
+    "{" SIZES("minimax_m1", 6144, 64, 8,                                                           \
+              9216) ", 'head_dim': 128, 'num_local_experts': 32, 'num_experts_per_tok': 2}"
+#define SHORT   "{" SIZES("lfm2", 2048, 32, 8, 12288) ", 'layer_types': ['conv', 'full_attention']}"
 #define ENCODER "{" SIZES("bert", 768, 12, 12, 3072) "}"
 
 static GArray *mixer_kernels(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
@@ -150,7 +155,7 @@ static void scans_do_the_flops_of_their_chunked_form(void)
 /* Twice the tokens, twice the work: nothing is quadratic. */
 static void scans_are_linear_in_the_sequence(void)
 {
-    static const char *const configs[] = {MAMBA, DELTA};
+    static const char *const configs[] = {MAMBA, DELTA, LIGHTNING, SHORT};
     for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
         g_autoptr(RhModel) m = load(configs[i]);
         RhShard one = shard_of(1, 4096, 1), two = shard_of(1, 8192, 1);
@@ -166,7 +171,7 @@ static void scans_are_linear_in_the_sequence(void)
 
 static void cutting_conserves_scans(void)
 {
-    static const char *const configs[] = {MAMBA, DELTA};
+    static const char *const configs[] = {MAMBA, DELTA, LIGHTNING, SHORT};
     for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
         g_autoptr(RhModel) m = load(configs[i]);
         RhShard one = shard_of(1, 2048, 1);
@@ -214,6 +219,27 @@ static void scans_have_these_parameters(void)
     p = params_of(delta, 1);
     CU_ASSERT_EQUAL(p.sharded + p.replicated, 5120.0 * (2 * 2048 + 2 * 6144 + 2 * 48) +
                                                   6144.0 * 5120 + 4 * 10240 + 2 * 48 + 128 + 5120);
+}
+
+/* Five matrices of all heads and the norm's scales; and four of the hidden size and three taps. What the
+ * recurrence of the first needs is 4 a column of its state; the second's products count no FLOPs. */
+static void mixers_without_steps_have_these_figures(void)
+{
+    g_autoptr(RhModel) lightning = load(LIGHTNING);
+    g_autoptr(RhModel) conv = load(SHORT);
+    RhParams p = params_of(lightning, 1);
+    CU_ASSERT_EQUAL(p.sharded + p.replicated, 5 * 6144.0 * 8192 + 8192 + 6144);
+    p = params_of(conv, 1);
+    CU_ASSERT_EQUAL(p.sharded + p.replicated, 4 * 2048.0 * 2048 + 3 * 2048 + 2048);
+    RhShard one = shard_of(1, 4096, 1);
+    RhFlops f = rh_block_flops(lightning, &lightning->kinds[0], RH_BLOCK_MIXER, &one);
+    CU_ASSERT_EQUAL(f.weights, 2 * 4096 * 5 * 6144.0 * 8192);
+    CU_ASSERT_EQUAL(f.pairs, 4096 * 4 * 64 * 128.0 * 128);
+    f = rh_block_flops(conv, &conv->kinds[0], RH_BLOCK_MIXER, &one);
+    CU_ASSERT_EQUAL(f.weights, 2 * 4096 * (4 * 2048.0 * 2048 + 3 * 2048));
+    CU_ASSERT_EQUAL(f.pairs, 0);
+    for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_WEIGHT; pass++)
+        CU_ASSERT_EQUAL(flops_of(conv, 0, pass, &one), f.weights);
 }
 
 /* A token: block's input, normed input; the first matrix' output and the scan's. Eager: the
@@ -396,6 +422,7 @@ int main(void)
             {"cutting_conserves_scans", cutting_conserves_scans},
             {"decoding_a_scan_reads_its_state", decoding_a_scan_reads_its_state},
             {"scans_have_these_parameters", scans_have_these_parameters},
+            {"mixers_without_steps_have_these_figures", mixers_without_steps_have_these_figures},
             {"a_fused_mamba_keeps_two_tensors", a_fused_mamba_keeps_two_tensors},
             {"an_indexer_leaves_each_query_some_keys", an_indexer_leaves_each_query_some_keys},
             {"compressed_keys_stand_for_many_tokens", compressed_keys_stand_for_many_tokens},

@@ -28,6 +28,15 @@ static void parameters_equal_the_published_counts(void)
         {"{" SHAPE("camembert", 12, 768, 12, 12, 3072, 32005) ", 'max_position_embeddings': 514, "
                                                               "'type_vocab_size': 1}",
          110621952 - 590592 + 1536},
+        {"{" SHAPE("lfm2", 16, 2048, 32, 8, 12288,
+                   65536) ", 'block_multiple_of': 256, 'full_attn_idxs': [2, 5, 8, 10, 12, 14]}",
+         1170340608},
+        {"{'model_type': 'xglm', 'num_layers': 24, 'd_model': 1024, 'attention_heads': 16, "
+         "'ffn_dim': 4096, 'vocab_size': 256008}",
+         564463616},
+        /* without the transform before its head and what predicts contacts */
+        {"{" SHAPE("esm", 33, 1280, 20, 20, 5120, 33) "}",
+         651043254 - (1280 * 1280 + 3 * 1280 + 33) - 661},
     };
     check_exact(rows, G_N_ELEMENTS(rows));
 }
@@ -40,6 +49,18 @@ static void parameters_are_near_the_claim(void)
 {
     static const ClaimedCount rows[] = {
         {"{" SHAPE("olmo", 32, 4096, 32, 32, 11008, 50304) "}", 6888095744.0, 1e-3},
+        /* ModernBERT's encoders have no biases of norms, and no norm before the first attention */
+        {"{" SHAPE("modernbert", 22, 768, 12, 12, 1152, 50368) "}", 149014272.0, 1e-3},
+        {"{" SHAPE("modernbert", 28, 1024, 16, 16, 2624, 50368) "}", 394781696.0, 1e-3},
+        {"{" SHAPE("lfm2_moe", 24, 2048, 32, 8, 7168,
+                   65536) ", 'num_experts': 32, 'num_experts_per_tok': 4, "
+                          "'moe_intermediate_size': 1792, 'num_dense_layers': 2, "
+                          "'full_attn_idxs': [2, 6, 10, 14, 18, 21]}",
+         8.34e9, 1e-3},
+        {"{" SHAPE("minimax_m1", 80, 6144, 64, 8, 9216,
+                   200064) ", 'head_dim': 128, 'num_local_experts': 32, 'num_experts_per_tok': 2, "
+                           "'shared_intermediate_size': 0}",
+         456e9, 1e-3},
         {"{" SHAPE("bitnet", 30, 2560, 20, 5, 6912, 128256) "}", 2412820480.0, 1e-3},
         {"{" SHAPE("internlm", 32, 4096, 32, 32, 11008, 103168) ", 'bias': true}", 7.32e9, 1e-3},
         {"{" SHAPE("internlm3", 48, 4096, 32, 2, 10240, 128512) ", 'head_dim': 128}", 8.80e9, 1e-3},
@@ -113,6 +134,47 @@ static void a_layer_of_two_attentions_is_two_layers(void)
     CU_ASSERT_EQUAL(m->kinds[0].experts_per_token, 8);
 }
 
+/* Which layer is which: a list of 0 and 1, numbers of those with attention, or the family's turn. */
+static void mixers_are_in_the_order_that_is_said(void)
+{
+    g_autoptr(RhModel) listed =
+        model_load("{" SHAPE("minimax_text_01", 3, 64, 4, 2, 64,
+                             100) ", "
+                                  "'num_local_experts': 2, 'num_experts_per_tok': 1, "
+                                  "'attn_type_list': [0, 1, 0]}");
+    g_autoptr(RhModel) turn =
+        model_load("{" SHAPE("minimax_m1", 16, 64, 4, 2, 64, 100) ", 'num_local_experts': 2, "
+                                                                  "'num_experts_per_tok': 1}");
+    g_autoptr(RhModel) lfm2 = model_load(
+        "{" SHAPE("lfm2", 4, 64, 4, 2, 96, 100) ", "
+                                                "'full_attn_idxs': [2], 'block_multiple_of': 16}");
+    g_autoptr(RhModel) bert = model_load("{" SHAPE("modernbert", 4, 64, 4, 4, 64, 100) "}");
+    for (int32_t i = 0; i < 16; i++) {
+        const char *of_turn = rh_operator_name(turn->kinds[turn->kind_of_layer[i]].mixer);
+        CU_ASSERT_STRING_EQUAL(of_turn, i % 8 == 7 ? "attention" : "lightning attention");
+    }
+    for (int32_t i = 0; i < 3; i++)
+        CU_ASSERT_STRING_EQUAL(rh_operator_name(listed->kinds[listed->kind_of_layer[i]].mixer),
+                               i == 1 ? "attention" : "lightning attention");
+    for (int32_t i = 0; i < 4; i++) {
+        CU_ASSERT_STRING_EQUAL(rh_operator_name(lfm2->kinds[lfm2->kind_of_layer[i]].mixer),
+                               i == 2 ? "attention" : "short convolution");
+        CU_ASSERT_EQUAL(bert->kinds[bert->kind_of_layer[i]].window_tokens, i % 3 == 0 ? 0 : 128);
+    }
+    CU_ASSERT_EQUAL(lfm2->kinds[0].ffn_width, 64); /* two thirds of 96 */
+}
+
+/* An encoder's windowed query sees so many tokens around it, at the ends, too (a little too many). */
+static void a_window_both_ways_is_a_band(void)
+{
+    g_autoptr(RhModel) bert = model_load("{" SHAPE("modernbert", 2, 64, 4, 4, 64, 100) "}");
+    RhShard one = {.tp = 1, .sequence = 4096, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+    double all = rh_block_flops(bert, &bert->kinds[0], RH_BLOCK_MIXER, &one).pairs;
+    double band = rh_block_flops(bert, &bert->kinds[1], RH_BLOCK_MIXER, &one).pairs;
+    CU_ASSERT_EQUAL(all, 4 * 64 * 4096.0 * 4096);
+    CU_ASSERT_EQUAL(band, 4 * 64 * 4096.0 * 128);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -120,6 +182,8 @@ int main(void)
         (RhTest[]){
             {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
             {"parameters_are_near_the_claim", parameters_are_near_the_claim},
+            {"mixers_are_in_the_order_that_is_said", mixers_are_in_the_order_that_is_said},
+            {"a_window_both_ways_is_a_band", a_window_both_ways_is_a_band},
             {"a_layer_of_two_attentions_is_two_layers", a_layer_of_two_attentions_is_two_layers},
             {0}});
 }

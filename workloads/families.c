@@ -6,7 +6,8 @@
 
 #include "workloads/fields.h"
 
-static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_experts, rh_families_mixed};
+static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_encoders,
+                                         rh_families_experts, rh_families_mixed};
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),

@@ -15,7 +15,9 @@ typedef struct RhConfig {
     int64_t window_from; /* first layer that slides, where no list of layers says it */
     int64_t full_every;  /* every so many layers one of full attention, the others as the family's
                           * `between` says; 0: no such turn */
+    int64_t full_first;  /* the first of a turn is of full attention, else its last */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
+    int64_t ffn_adjusted, ffn_multiple; /* a width is two thirds of what is said, in such steps */
     int64_t ffn_both;    /* columns of both matrices into a gated ffn, where a family says these */
     int64_t layer_pairs; /* layers of two attentions and two networks each, counted as two */
     int64_t zero_experts,
@@ -119,7 +121,8 @@ typedef struct {
 } RhFamily;
 
 /* The rows, by kind of model; ended by a row without name. */
-extern const RhFamily rh_families_dense[], rh_families_experts[], rh_families_mixed[];
+extern const RhFamily rh_families_dense[], rh_families_encoders[], rh_families_experts[],
+    rh_families_mixed[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */

@@ -232,8 +232,6 @@ static const RhField GLM4[] = {
     END,
 };
 
-#define ALL_BIASED CONSTANT(qkv_bias, 1), CONSTANT(out_bias, 1), CONSTANT(ffn_bias, 1)
-
 /* 0 for n_inner: four times n_embd. */
 #define GPT_SIZES                                                                                  \
     SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                                        \
@@ -334,6 +332,17 @@ static const RhField OPT[] = {
     END,
 };
 
+/* XGLM (arXiv 2112.10668): the same, with positions that are not trained. */
+static const RhField XGLM[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("dropout", hidden_dropout, 1),
+    ALL_BIASED,
+    END,
+};
+
 /* BLOOM (arXiv 2211.05100): ALiBi, a norm behind the embedding. */
 static const RhField BLOOM[] = {
     STACK_SIZES,
@@ -379,54 +388,6 @@ static const RhField MPT[] = {
     END,
 };
 
-/* BERT (arXiv 1810.04805): queries see all tokens. Its pooler and the transform before its head are
- * left out; norms stand behind the blocks, which costs the same. */
-static const RhField BERT[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(512),
-    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("hidden_dropout_prob", hidden_dropout, 1),
-    RATE("attention_probs_dropout_prob", attention_dropout, 1),
-    CONSTANT(embedding_norm, 1),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
-    END,
-};
-
-/* DistilBERT (arXiv 1910.01108): BERT without types of tokens, under other names. */
-static const RhField DISTILBERT[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(512),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("dropout", hidden_dropout, 1),
-    RATE("attention_dropout", attention_dropout, 1),
-    CONSTANT(embedding_norm, 1),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
-    END,
-};
-
-/* ViT (arXiv 2010.11929): tokens are patches of a picture and one that is classified; the vocabulary is
- * the classes. */
-static const RhField VIT[] = {
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
-    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("image_size", image, TOKENS_MAX, 224),
-    SIZE("patch_size", patch, TOKENS_MAX, 16),
-    SIZE("num_channels", channels, WIDTH_MAX, 3),
-    MEMBERS("id2label", vocab, VOCAB_MAX),
-    RATE("hidden_dropout_prob", hidden_dropout, 0),
-    RATE("attention_probs_dropout_prob", attention_dropout, 0),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
-    END,
-};
-
 /* Norms of attention and ffn side by side are two; one behind the other each has its own anyway. */
 static void settle_neox(RhConfig *c)
 {
@@ -463,13 +424,6 @@ static void settle_falcon(RhConfig *c)
     c->extra_norms = c->many_kv_heads && c->parallel;
 }
 
-static void settle_vit(RhConfig *c)
-{
-    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
-    c->positions = side * side + 1;
-    c->vocab = MAX(c->vocab, 2); /* as transformers, where no classes are named */
-}
-
 #define DECODER(name, norm, position, fields)                                                      \
     {                                                                                              \
         name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
@@ -486,17 +440,13 @@ const RhFamily rh_families_dense[] = {
     DECODER("aquila", RMS, ROTARY, LLAMA),
     DECODER("arcee", RMS, ROTARY, NEMOTRON),
     DECODER("baichuan", RMS, ROTARY, LLAMA),
-    DECODER_OF("bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER("bitnet", RMS, ROTARY, BITNET),
     DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
-    DECODER_OF("camembert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER_OF("chatglm", RMS, ROTARY, rh_attention, CHATGLM, settle_chatglm),
     DECODER("codegen", LAYER, ROTARY, GPTJ),
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE),
     DECODER("cwm", RMS, ROTARY, PHI3),
-    DECODER_OF("deit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
-    DECODER_OF("distilbert", LAYER, LEARNED, rh_attention_both_ways, DISTILBERT, NULL),
     DECODER("ernie4_5", RMS, ROTARY, LLAMA),
     DECODER("exaone", RMS, ROTARY, LLAMA),
     DECODER("exaone4", RMS, ROTARY, EXAONE4),
@@ -521,7 +471,6 @@ const RhFamily rh_families_dense[] = {
     DECODER("internlm2", RMS, ROTARY, LLAMA),
     DECODER("internlm3", RMS, ROTARY, INTERNLM3),
     DECODER("llama", RMS, ROTARY, LLAMA),
-    DECODER_OF("megatron-bert", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER("mimo", RMS, ROTARY, QWEN2),
     DECODER("minicpm", RMS, ROTARY, LLAMA),
     DECODER_OF("minicpm3", RMS, ROTARY, rh_latent_attention, MINICPM3, settle_minicpm3),
@@ -550,14 +499,12 @@ const RhFamily rh_families_dense[] = {
     DECODER("qwen2_vl_text", RMS, ROTARY, QWEN2),
     DECODER("qwen3", RMS, ROTARY, QWEN3),
     DECODER("qwen3_vl_text", RMS, ROTARY, QWEN3),
-    DECODER_OF("roberta", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
     DECODER("seed_oss", RMS, ROTARY, LLAMA),
     DECODER("smollm3", RMS, ROTARY, LLAMA),
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
     DECODER("vaultgemma", RMS, ROTARY, VAULTGEMMA),
-    DECODER_OF("vit", LAYER, LEARNED, rh_attention_both_ways, VIT, settle_vit),
-    DECODER_OF("xlm-roberta", LAYER, LEARNED, rh_attention_both_ways, BERT, NULL),
+    DECODER("xglm", LAYER, NONE, XGLM),
     DECODER("xverse", RMS, ROTARY, LLAMA),
     {0},
 };

@@ -131,6 +131,63 @@ static void settle_mamba2(RhConfig *c)
     c->ffn = c->scan_heads * c->scan_head_size;
 }
 
+/* --- Short convolutions and attention (LFM2) --- */
+
+#define LFM2_SIZES                                                                                 \
+    STACK_SIZES, LLAMA_SWITCHES, HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(128000),                   \
+        FLAG("tie_word_embeddings", tied, 1), CONSTANT(qk_norm, 1),                                \
+        SIZE("conv_L_cache", conv_size, HEAD_SIZE_MAX, 3), FLAG("conv_bias", conv_bias, 0)
+
+/* An ffn's width is two thirds of what is said, in steps of 256, unless the file says not. */
+static const RhField LFM2[] = {
+    LFM2_SIZES,
+    SIZE("intermediate_size", ffn_both, WIDTH_MAX, RH_FIELD_REQUIRED),
+    FLAG("block_auto_adjust_ff_dim", ffn_adjusted, 1),
+    SIZE("block_multiple_of", ffn_multiple, WIDTH_MAX, 256),
+    END,
+};
+
+static const RhField LFM2_MOE[] = {
+    LFM2_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("num_dense_layers", dense_layers, LAYERS_MAX, 2),
+    END,
+};
+
+static const RhLayerWord LFM2_WORDS[] = {
+    {.word = "conv", .mixer = &rh_short_convolution},
+    ATTENTION_WORDS,
+    {0},
+};
+
+static void settle_lfm2(RhConfig *c)
+{
+    int64_t two_thirds = 2 * c->ffn_both / 3, step = MAX(c->ffn_multiple, 1);
+    if (c->ffn == 0)
+        c->ffn = c->ffn_adjusted ? (two_thirds + step - 1) / step * step : c->ffn_both;
+}
+
+/* --- Lightning attention and attention in turn, experts behind both (MiniMax-01, -M1) --- */
+
+static const RhField MINIMAX[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(10240000),
+    CONSTANT(full_every, 8),
+    SIZE("block_size", chunk, TOKENS_MAX, 256),
+    EXPERTS("num_local_experts"),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    END,
+};
+
+static const RhLayerWord LIGHTNING_WORDS[] = {
+    ATTENTION_WORDS,
+    {.word = "linear_attention", .mixer = &rh_lightning},
+    {0},
+};
+
 /* --- Heads of two sizes (Gemma 4) --- */
 
 /* Layers without a window have wider and fewer heads, whose keys are values, too. Experts work beside a
@@ -265,7 +322,13 @@ const RhFamily rh_families_mixed[] = {
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
     MIXED("layers", ROTARY, rh_attention, OWN, NULL, NULL, NULL),
     {"pictures", RH_NORM_NONE, RH_POSITION_NONE, &rh_steps, &rh_ffn, PICTURES, NULL, NULL, NULL},
+    MIXED("lfm2", ROTARY, rh_attention, LFM2, LFM2_WORDS, "conv", settle_lfm2),
+    MIXED("lfm2_moe", ROTARY, rh_attention, LFM2_MOE, LFM2_WORDS, "conv", NULL),
     MIXED("mamba2", NONE, rh_attention, MAMBA2, MAMBA2_WORDS, "mamba2", settle_mamba2),
+    MIXED("minimax", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention", NULL),
+    MIXED("minimax_m1", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention", NULL),
+    MIXED("minimax_text_01", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention",
+          NULL),
     MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
     MIXED("qwen3_5_moe_text", ROTARY, rh_attention_gated, QWEN3_5_MOE, DELTA_WORDS,

@@ -67,6 +67,8 @@
 #define POSITIONS(otherwise) SIZE("max_position_embeddings", positions, TOKENS_MAX, otherwise)
 #define ATTENTION_BIAS(otherwise)                                                                  \
     FLAG("attention_bias", qkv_bias, otherwise), FLAG("attention_bias", out_bias, otherwise)
+/* Of all matrices. */
+#define ALL_BIASED CONSTANT(qkv_bias, 1), CONSTANT(out_bias, 1), CONSTANT(ffn_bias, 1)
 /* How many there are, and a token's. */
 #define EXPERTS(key)                                                                               \
     SIZE(key, experts, EXPERTS_MAX, RH_FIELD_REQUIRED),                                            \

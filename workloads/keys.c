@@ -9,18 +9,19 @@
 static const char *const ALIASES[][10] = {
     {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_blocks"},
     {"hidden_size", "n_embd", "n_embed", "d_model", "model_dim", "dim"},
-    {"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"},
+    {"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads", "attention_heads"},
     {"num_key_value_heads", "n_head_kv", "num_kv_heads", "n_kv_heads", "num_query_groups",
      "attn_config.kv_n_heads", "multi_query_group_num"},
     {"head_dim", "attention_head_dim", "kv_channels", "head_size", "d_kv"},
     {"intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "inner_dim",
-     "hidden_dim"},
+     "hidden_dim", "block_ff_dim"},
+    {"tie_word_embeddings", "tie_embedding"},
     {"vocab_size", "padded_vocab_size", "n_vocab"},
     {"max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length",
      "n_ctx", "max_seq_length"},
     {"rope_theta", "rope_parameters.rope_theta", "rope_parameters.full_attention.rope_theta",
      "rotary_emb_base", "rope_parameters.main.rope_theta"},
-    {"sliding_window", "sliding_window_size", "attention_window_size"},
+    {"sliding_window", "sliding_window_size", "attention_window_size", "local_attention"},
     {"attention_dropout", "attn_pdrop", "attention_probs_dropout_prob", "attn_config.attn_pdrop"},
     {"hidden_dropout", "resid_pdrop", "hidden_dropout_prob", "residual_dropout", "dropout"},
     {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "n_experts",
@@ -132,7 +133,8 @@ static const struct {
     {"is_encoder_decoder", "an encoder and a decoder", SETTLED_BY_NONE},
 };
 
-static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_experts, rh_families_mixed};
+static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_encoders,
+                                         rh_families_experts, rh_families_mixed};
 
 const char *const *rh_key_aliases(const char *key)
 {

@@ -127,6 +127,22 @@ static void read_ffn_switches(Lists *l)
         choose_ffn(l, layer, rh_json_node_int(l->doc, n, 0, 1) == 1);
 }
 
+/* One of 0 and 1 for each layer: what stands between, or full attention. */
+static void read_mixer_switches(Lists *l)
+{
+    const char *key = "attn_type_list";
+    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
+    if (list == NULL || l->family->between == NULL || !fits(l, list, key, rh_json_count(list)))
+        return;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++) {
+        const char *word =
+            rh_json_node_int(l->doc, n, 0, 1) == 1 ? "full_attention" : l->family->between;
+        take_word(l, n, word, rh_family_word(l->family, word), layer);
+    }
+}
+
 /* A list of layers' numbers; `others` is done to all it does not name. */
 static const RhJsonNode *first_number(Lists *l, const char *key)
 {
@@ -145,6 +161,8 @@ static void read_numbers(Lists *l)
     for (; moe != NULL; moe = rh_json_next(moe))
         choose_ffn(l, rh_json_node_int(l->doc, moe, 0, last), true);
     const RhJsonNode *attention = first_number(l, "attn_layer_indices");
+    if (attention == NULL)
+        attention = first_number(l, "full_attn_idxs");
     const RhLayerWord *between = rh_family_word(l->family, l->family->between);
     for (int64_t i = 0; attention != NULL && i <= last; i++)
         take_word(l, attention, l->family->between, between, i);
@@ -233,6 +251,7 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     read_words(&l, "layer_types");
     read_words(&l, "layers_block_type");
     read_letters(&l, "hybrid_override_pattern");
+    read_mixer_switches(&l);
     read_figures(&l);
     read_blocks(&l);
     if (config->experts > 0) {

@@ -129,7 +129,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
 
 static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
 {
-    bool between = c->full_every > 0 && (layer + 1) % c->full_every != 0;
+    bool between = c->full_every > 0 && (c->full_first ? layer : layer + 1) % c->full_every != 0;
     bool slides = c->full_every == 0 && c->window > 0 && layer >= c->window_from;
     const RhLayerWord *word = between  ? rh_family_word(family, family->between)
                               : slides ? rh_family_word(family, "sliding_attention")

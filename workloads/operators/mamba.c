@@ -12,6 +12,7 @@
 typedef struct {
     RhScan scan;
     int64_t values, keys, channels, in;
+    int64_t own; /* heads with a step, a decay and a skip of their own */
 } Widths;
 
 /* At least one group: fewer than t are replicated. */
@@ -26,7 +27,8 @@ static Widths widths_of(const RhOps *ops)
     w.values = w.scan.heads * w.scan.value;
     w.keys = w.scan.groups * w.scan.key;
     w.channels = w.values + 2 * w.keys;
-    w.in = w.values + w.channels + w.scan.heads; /* the gate; x, B, C; a step's length a head */
+    w.own = kind->conv_size > 0 ? w.scan.heads : 0;
+    w.in = w.values + w.channels + w.own; /* the gate; x, B, C; a step's length a head */
     return w;
 }
 
@@ -49,7 +51,7 @@ static RhParams params(const RhOps *ops)
     double h = (double)ops->model->hidden, bias = ops->kind->qkv_bias ? 1 : 0;
     return (RhParams){.sharded = h * (double)(w.in + w.values) + bias * (double)w.in +
                                  rh_scan_convolution_params(ops, (double)w.channels) +
-                                 3 * (double)w.scan.heads + (double)w.values,
+                                 3 * (double)w.own + (double)w.values,
                       .replicated = bias * h};
 }
 
@@ -122,7 +124,8 @@ static void weight_gradients(RhOps *ops, const Widths *w)
 {
     int64_t h = ops->model->hidden;
     rh_ops_linear_gradient(ops, h, w->values);
-    rh_scan_taps_gradient(ops, (double)w->channels);
+    if (ops->kind->conv_size > 0)
+        rh_scan_taps_gradient(ops, (double)w->channels);
     rh_ops_linear_gradient(ops, w->in, h);
     if (ops->kind->qkv_bias) {
         rh_ops_bias_gradient(ops, h);
@@ -170,3 +173,21 @@ const RhOperator rh_mamba = {.name = "mamba",
                              .kernels = kernels,
                              .bytes = bytes,
                              .cache = cache};
+
+/* Lightning attention (Qin et al. 2024, arXiv 2405.17381; MiniMax-01, arXiv 2501.08313): the same without
+ * a convolution and with decays that are not trained. Its activation stands where the convolution's
+ * does; queries, keys and values have as many heads. */
+static void lightning_shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->heads = kind->kv_heads = (int32_t)c->heads;
+    kind->head_size = kind->state_size = (int32_t)c->head_size;
+    kind->window_tokens = (int32_t)c->chunk;
+}
+
+const RhOperator rh_lightning = {.name = "lightning attention",
+                                 .shape = lightning_shape,
+                                 .params = params,
+                                 .flops = flops,
+                                 .kernels = kernels,
+                                 .bytes = bytes,
+                                 .cache = cache};

@@ -9,6 +9,8 @@ const RhOperator *const rh_operators[] = {
     &rh_compressed_attention,
     &rh_mamba,
     &rh_delta_net,
+    &rh_lightning,
+    &rh_short_convolution,
     &rh_parallel,
     &rh_ffn,
     &rh_mixture,

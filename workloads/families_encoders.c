@@ -1,0 +1,113 @@
+/* Families of encoders, whose queries see later tokens, too: of words, proteins and pictures. Keys and
+ * defaults as in families_dense.c. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+#include "workloads/operators/operator.h"
+
+/* BERT (arXiv 1810.04805): queries see all tokens. Its pooler and the transform before its head are
+ * left out; norms stand behind the blocks, which costs the same. */
+static const RhField BERT[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(512),
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* DistilBERT (arXiv 1910.01108): BERT without types of tokens, under other names. */
+static const RhField DISTILBERT[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(512),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("dropout", hidden_dropout, 1),
+    RATE("attention_dropout", attention_dropout, 1),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* ModernBERT (arXiv 2412.13663): no biases, a gated network, rotation; the first of every three layers sees
+ * all, the others a window around a token. What stands before its head is left out. */
+static const RhField MODERNBERT[] = {
+    LLAMA_SIZES,
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("global_attn_every_n_layers", full_every, LAYERS_MAX, 3),
+    CONSTANT(full_first, 1),
+    WINDOW(128),
+    CONSTANT(window_used, 1),
+    FLAG("attention_bias", qkv_bias, 0),
+    FLAG("attention_bias", out_bias, 0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
+/* ESM-2 (Lin et al. 2023, doi 10.1126/science.ade2574): BERT of proteins with rotation and norms before
+ * blocks. Its head for contacts is left out. */
+static const RhField ESM[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(1026),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 0),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* ViT (arXiv 2010.11929): tokens are patches of a picture and one that is classified; the vocabulary is
+ * the classes. */
+static const RhField VIT[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("image_size", image, TOKENS_MAX, 224),
+    SIZE("patch_size", patch, TOKENS_MAX, 16),
+    SIZE("num_channels", channels, WIDTH_MAX, 3),
+    MEMBERS("id2label", vocab, VOCAB_MAX),
+    RATE("hidden_dropout_prob", hidden_dropout, 0),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+static void settle_vit(RhConfig *c)
+{
+    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
+    c->positions = side * side + 1;
+    c->vocab = MAX(c->vocab, 2); /* as transformers, where no classes are named */
+}
+
+#define ENCODER(name, norm, position, fields, settle)                                              \
+    {                                                                                              \
+        name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention_both_ways, &rh_ffn, fields,    \
+            NULL, "sliding_attention", settle                                                      \
+    }
+
+const RhFamily rh_families_encoders[] = {
+    ENCODER("bert", LAYER, LEARNED, BERT, NULL),
+    ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
+    ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
+    ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
+    ENCODER("esm", LAYER, ROTARY, ESM, NULL),
+    ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
+    ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),
+    ENCODER("roberta", LAYER, LEARNED, BERT, NULL),
+    ENCODER("vit", LAYER, LEARNED, VIT, settle_vit),
+    ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),
+    {0},
+};
