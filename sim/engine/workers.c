@@ -67,6 +67,17 @@ static void perform(const RhWorkers *what, int32_t item, int fd)
     write_all(fd, text, strlen(text));
 }
 
+/* What its parent keeps of all workers is none of the child's. */
+static void forget(Pool *pool)
+{
+    for (int32_t i = 0; i < pool->what->jobs; i++)
+        if (pool->workers[i].pid)
+            g_byte_array_unref(pool->workers[i].bytes);
+    g_array_unref(pool->waiting);
+    g_free(pool->workers);
+    g_free(pool->tries);
+}
+
 /* --- starting --- */
 
 /* Which resource a failed system call ran out of. */
@@ -98,7 +109,9 @@ static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
         close(ends[0]);
         if (words >= 0)
             dup2(words, STDERR_FILENO);
-        perform(pool->what, item, ends[1]);
+        const RhWorkers *what = pool->what;
+        forget(pool);
+        perform(what, item, ends[1]);
         _exit(0);
     }
     int why = errno;
