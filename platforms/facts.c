@@ -61,6 +61,7 @@ static const RhFactRow rows[] = {
     M("window", OPTIONAL, BYTES, sizes, window_bytes),
     M("copy", WITH_SECTION, BYTES_PER_S, rates_or_none, copy_bytes_per_s),
     P("host.power", OPTIONAL, W, watts, host_power_w),
+    P("host.idle_power", OPTIONAL, W, watts, host_idle_power_w),
     P("nic.power", OPTIONAL, W, watts, nic_power_w),
     P("switches.power", OPTIONAL, W, watts, switches_power_w),
     P("pue", OPTIONAL, COUNT, overheads, pue),

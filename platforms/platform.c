@@ -172,10 +172,19 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
     p->link_changes = g_array_new(FALSE, FALSE, sizeof(RhLinkChange));
     p->gpu_speeds = g_array_new(FALSE, FALSE, sizeof(RhGpuSpeed));
     p->others = rh_other_devices_new(NULL);
-    RhFact *unknown[] = {&p->price_usd_per_gpu_hour, &p->host_power_w, &p->nic_power_w,
-                         &p->switches_power_w,       &p->pue,          &p->host_gpus_per_link,
-                         &p->nvme_bytes_per_s,       &p->host_bytes,   &p->nvme_bytes,
-                         &p->island_bytes_per_s,     &p->mesh.links,   &p->torus_bytes_per_s,
+    RhFact *unknown[] = {&p->price_usd_per_gpu_hour,
+                         &p->host_power_w,
+                         &p->host_idle_power_w,
+                         &p->nic_power_w,
+                         &p->switches_power_w,
+                         &p->pue,
+                         &p->host_gpus_per_link,
+                         &p->nvme_bytes_per_s,
+                         &p->host_bytes,
+                         &p->nvme_bytes,
+                         &p->island_bytes_per_s,
+                         &p->mesh.links,
+                         &p->torus_bytes_per_s,
                          &p->dragonfly_bytes_per_s};
     for (size_t i = 0; i < G_N_ELEMENTS(unknown); i++) {
         unknown[i]->source = g_intern_string("unknown");

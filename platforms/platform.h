@@ -107,10 +107,11 @@ typedef struct {
     RhFact collective_launch_s;               /* once per collective call */
     int32_t collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
-    RhFact host_power_w;     /* of a node, its GPUs and NICs aside; 0: unknown */
-    RhFact nic_power_w;      /* of a NIC; 0: unknown */
-    RhFact switches_power_w; /* of switches and optics, for each NIC; 0: unknown */
-    RhFact pue;              /* power of the building over that of the machines in it; 0: unknown */
+    RhFact host_power_w;      /* of a node, its GPUs and NICs aside; 0: unknown */
+    RhFact host_idle_power_w; /* the same while its GPUs idle; 0: unknown, as host_power_w */
+    RhFact nic_power_w;       /* of a NIC; 0: unknown */
+    RhFact switches_power_w;  /* of switches and optics, for each NIC; 0: unknown */
+    RhFact pue; /* power of the building over that of the machines in it; 0: unknown */
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
     int32_t tiers_count;           /* 0: one node only */
     RhTier tiers[RH_TIERS_MAX];

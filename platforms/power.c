@@ -33,6 +33,19 @@ static double nodes_of(const RhPlatform *p, int32_t gpus)
     return ceil((double)gpus / p->gpus_per_node);
 }
 
+/* Of a host whose devices draw `devices_w` on the mean, those of `gpus` all together: from its idle power, when they
+ * idle, to its power, when they draw all that they may. */
+static double host_w(const RhPlatform *p, int32_t gpus, double devices_w)
+{
+    double full_w = p->host_power_w.value, idle_w = p->host_idle_power_w.value;
+    double least_w = gpus * mean_state_w(p, gpus, RH_POWER_IDLE);
+    double most_w = gpus * mean_state_w(p, gpus, RH_POWER_COMPUTE);
+    if (idle_w <= 0 || idle_w >= full_w || most_w <= least_w)
+        return full_w;
+    double share = (devices_w - least_w) / (most_w - least_w);
+    return idle_w + (full_w - idle_w) * fmin(fmax(share, 0), 1);
+}
+
 RhEnergy rh_energy_of(const RhPlatform *p, int32_t gpus, const RhPowerTimes *mean)
 {
     RhEnergy e = {0};
@@ -46,7 +59,7 @@ RhEnergy rh_energy_of(const RhPlatform *p, int32_t gpus, const RhPowerTimes *mea
     if (devices_j <= 0)
         return e;
     double nics = nodes * p->nics_per_node;
-    e.host_j = nodes * p->host_power_w.value * seconds;
+    e.host_j = nodes * host_w(p, gpus, devices_j / seconds) * seconds;
     e.nic_j = nics * p->nic_power_w.value * seconds;
     e.switches_j = nodes > 1 ? nics * p->switches_power_w.value * seconds : 0;
     double machines_j = devices_j + e.host_j + e.nic_j + e.switches_j;

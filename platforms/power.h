@@ -3,7 +3,8 @@
  *
  * A device is in one state at a time (RhPowerState), the most demanding thing that it does: what a
  * kernel hides draws nothing besides. Each state is a share of the device's power, and none passes
- * its power limit. NICs, hosts and switches draw the same whatever happens; `pue` multiplies all.
+ * its power limit. A host draws more the more its devices do, between two figures where both are known. NICs and
+ * switches draw the same whatever happens; `pue` multiplies all.
  * What is not known (a fact of 0) counts nothing. Formula and sources: docs/model-kernels.md. */
 #include <stdbool.h>
 
