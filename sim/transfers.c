@@ -17,11 +17,14 @@ typedef struct {
 
 struct RhTransfers {
     const RhPlatform *platform;
-    GArray *flows;     /* Flow */
-    GArray *used;      /* Used */
-    GHashTable *place; /* link -> place in used, from 1 */
+    GArray *flows;  /* Flow */
+    GArray *used;   /* Used */
+    int32_t *place; /* by link: its place in used, from 1; 0: no flow is on it */
     double t_s;
+    bool stale; /* flows began or ended since rates were settled, which nobody asked for yet */
 };
+
+#define NO_BYTES 1e-6 /* what is left of a flow that is there, but for rounding */
 
 RhTransfers *rh_transfers_new(const RhPlatform *platform)
 {
@@ -29,7 +32,7 @@ RhTransfers *rh_transfers_new(const RhPlatform *platform)
     f->platform = platform;
     f->flows = g_array_new(FALSE, FALSE, sizeof(Flow));
     f->used = g_array_new(FALSE, FALSE, sizeof(Used));
-    f->place = g_hash_table_new(g_direct_hash, g_direct_equal);
+    f->place = g_new0(int32_t, rh_platform_links_count(platform) + 1);
     return f;
 }
 
@@ -39,7 +42,7 @@ void rh_transfers_free(RhTransfers *f)
         return;
     g_array_unref(f->flows);
     g_array_unref(f->used);
-    g_hash_table_destroy(f->place);
+    g_free(f->place);
     g_free(f);
 }
 
@@ -50,24 +53,23 @@ static Flow *flow_at(const RhTransfers *f, guint i)
 
 static Used *used_at(const RhTransfers *f, RhLink link)
 {
-    gpointer place = g_hash_table_lookup(f->place, GINT_TO_POINTER(link));
-    return &g_array_index(f->used, Used, GPOINTER_TO_UINT(place) - 1);
+    return &g_array_index(f->used, Used, f->place[link] - 1);
 }
 
 static void list_links(RhTransfers *f)
 {
+    for (guint i = 0; i < f->used->len; i++)
+        f->place[g_array_index(f->used, Used, i).link] = 0;
     g_array_set_size(f->used, 0);
-    g_hash_table_remove_all(f->place);
     for (guint i = 0; i < f->flows->len; i++) {
         Flow *flow = flow_at(f, i);
         flow->rate = -1; /* not settled */
         for (int32_t l = 0; l < flow->links_count; l++) {
             RhLink link = flow->links[l];
-            if (!g_hash_table_contains(f->place, GINT_TO_POINTER(link))) {
+            if (f->place[link] == 0) {
                 Used used = {link, rh_platform_link_bytes_per_s(f->platform, link), 0};
                 g_array_append_val(f->used, used);
-                g_hash_table_insert(f->place, GINT_TO_POINTER(link),
-                                    GUINT_TO_POINTER(f->used->len));
+                f->place[link] = (int32_t)f->used->len;
             }
             used_at(f, link)->asking++;
         }
@@ -110,11 +112,21 @@ static void share(RhTransfers *f)
     }
 }
 
+static void settle(RhTransfers *f)
+{
+    if (f->stale)
+        share(f);
+    f->stale = false;
+}
+
 static void advance(RhTransfers *f, double t_s)
 {
+    if (t_s > f->t_s)
+        settle(f);
     for (guint i = 0; i < f->flows->len; i++) {
         Flow *flow = flow_at(f, i);
-        flow->left = fmax(flow->left - flow->rate * (t_s - f->t_s), 0);
+        if (t_s > f->t_s)
+            flow->left = fmax(flow->left - flow->rate * (t_s - f->t_s), 0);
     }
     f->t_s = t_s;
 }
@@ -126,12 +138,18 @@ void rh_transfers_start(RhTransfers *f, double t_s, int32_t src, int32_t dst, do
     flow.links_count = rh_platform_route(f->platform, src, dst, flow.links);
     advance(f, t_s);
     g_array_append_val(f->flows, flow);
-    share(f);
+    f->stale = true;
 }
 
-static guint first_to_end(const RhTransfers *f, double *t_s)
+/* Those that are there need no rates: many begin and end together. */
+static guint first_to_end(RhTransfers *f, double *t_s)
 {
     guint first = 0;
+    *t_s = f->t_s;
+    for (guint i = 0; i < f->flows->len; i++)
+        if (flow_at(f, i)->left <= NO_BYTES)
+            return i;
+    settle(f);
     *t_s = HUGE_VAL;
     for (guint i = 0; i < f->flows->len; i++) {
         const Flow *flow = flow_at(f, i);
@@ -149,7 +167,7 @@ int32_t rh_transfers_count(const RhTransfers *f)
     return (int32_t)f->flows->len;
 }
 
-double rh_transfers_next_s(const RhTransfers *f)
+double rh_transfers_next_s(RhTransfers *f)
 {
     double t_s;
     first_to_end(f, &t_s);
@@ -163,6 +181,6 @@ int32_t rh_transfers_end(RhTransfers *f)
     int32_t who = flow_at(f, i)->who;
     advance(f, t_s);
     g_array_remove_index(f->flows, i);
-    share(f);
+    f->stale = true;
     return who;
 }

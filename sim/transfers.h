@@ -25,6 +25,6 @@ void rh_transfers_start(RhTransfers *transfers, double t_s, int32_t src, int32_t
                         int32_t who);
 int32_t rh_transfers_count(const RhTransfers *transfers); /* under way */
 /* When the next one ends if none starts before; HUGE_VAL: none is under way. */
-double rh_transfers_next_s(const RhTransfers *transfers);
+double rh_transfers_next_s(RhTransfers *transfers);
 /* Takes the one that ends next off its links, and tells whose it was; one must be there. */
 int32_t rh_transfers_end(RhTransfers *transfers);
