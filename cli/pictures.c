@@ -1,6 +1,7 @@
 #include "cli/pictures.h"
 
 #include "report/gantt.h"
+#include "report/links_time.h"
 #include "report/memory_time.h"
 
 bool rh_pictures_need_timeline(const GPtrArray *paths)
@@ -16,6 +17,7 @@ void rh_pictures_draw_run(RhPictures *pictures, const RhProgram *program, const 
     g_autoptr(RhCourse) course = rh_course_new(spans);
     pictures->gantt = rh_report_gantt_svg(spans, course);
     pictures->course = rh_report_course_json(spans, course);
+    pictures->links = rh_report_links_svg(run);
     if (capacity_bytes > 0)
         pictures->memory = rh_report_memory_svg(spans, capacity_bytes);
 }
@@ -25,6 +27,7 @@ void rh_pictures_clear(RhPictures *pictures)
     g_free(pictures->gantt);
     g_free(pictures->memory);
     g_free(pictures->pareto);
+    g_free(pictures->links);
     g_free(pictures->course);
 }
 
@@ -39,7 +42,10 @@ char *rh_pictures_page(const RhPictures *pictures, RhPage page)
          "A row for each kind of GPU. Full height: passes of micro-batches; half height: why nothing ran, "
          "inside a pass gathered at its end. The line below the rows is the critical path. Time that a stack adds for slow nodes is not drawn.",
          pictures->gantt},
-        {"memory-time", "Memory over the step", "What the fullest GPU holds.", pictures->memory}};
+        {"memory-time", "Memory over the step", "What the fullest GPU holds.", pictures->memory},
+        {"links-time", "Links over the step",
+         "The busiest links, each a row: how much of its rate moves, from none to all of it, in 120 equal parts of the step. Bytes of a collective lie evenly over its time.",
+         pictures->links}};
     RhPagePicture drawn[G_N_ELEMENTS(all)];
     page.pictures = drawn;
     page.pictures_count = 0;

@@ -4,8 +4,8 @@
 #include "sim/run.h"
 
 typedef struct {
-    char *gantt, *memory, *pareto; /* SVG; NULL: not drawn */
-    char *course;                  /* JSON of what the rows of the gantt sum up to */
+    char *gantt, *memory, *pareto, *links; /* SVG; NULL: not drawn */
+    char *course;                          /* JSON of what the rows of the gantt sum up to */
 } RhPictures;
 
 /* Does one of the paths need a run with a timeline for its pictures? */

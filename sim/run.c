@@ -8,6 +8,7 @@ RhRun *rh_run_new(void)
     run->performers = g_array_new(FALSE, FALSE, sizeof(RhPerformer));
     run->timeline = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime));
     run->links = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
+    run->link_loads = g_array_new(FALSE, FALSE, sizeof(double));
     return run;
 }
 
@@ -20,6 +21,7 @@ void rh_run_free(RhRun *run)
     g_array_unref(run->performers);
     g_array_unref(run->timeline);
     g_array_unref(run->links);
+    g_array_unref(run->link_loads);
     g_free(run->approximate_why);
     g_free(run);
 }
@@ -82,6 +84,7 @@ GByteArray *rh_run_pack(const RhRun *run)
     rh_pack_text(out, run->approximate_why);
     rh_pack_array(out, run->performers, sizeof(RhPerformer));
     rh_pack_array(out, run->timeline, sizeof(RhSpanOfTime));
+    rh_pack_array(out, run->link_loads, sizeof(double));
     rh_pack(out, &run->links->len, sizeof run->links->len);
     for (uint32_t i = 0; i < run->links->len; i++) {
         const RhLinkUse *use = &g_array_index(run->links, RhLinkUse, i);
@@ -105,6 +108,7 @@ RhRun *rh_run_unpack(const uint8_t *bytes, size_t length)
     run->approximate_why = rh_unpack_text(&in);
     rh_unpack_array(&in, run->performers, sizeof(RhPerformer));
     rh_unpack_array(&in, run->timeline, sizeof(RhSpanOfTime));
+    rh_unpack_array(&in, run->link_loads, sizeof(double));
     uint32_t links;
     rh_unpack(&in, &links, sizeof links);
     for (uint32_t i = 0; i < links && in.whole; i++) {

@@ -47,6 +47,9 @@ typedef struct {
     double bytes;
 } RhLinkUse;
 
+#define RH_LINK_SERIES 6
+#define RH_LINK_BINS   120
+
 typedef struct {
     double step_time_s;         /* mean over steps */
     double jitter_correction_s; /* included in step_time_s */
@@ -58,6 +61,9 @@ typedef struct {
     GArray *performers;    /* RhPerformer */
     GArray *timeline;      /* RhSpanOfTime, or empty */
     GArray *links;         /* RhLinkUse, the ten busiest */
+    /* double: what share of its rate each of the first RH_LINK_SERIES of these moved (fewer where fewer moved
+     * anything), in each of RH_LINK_BINS equal parts of the run. Empty without a timeline, and of packets. */
+    GArray *link_loads;
 } RhRun;
 void rh_run_free(RhRun *run);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRun, rh_run_free)

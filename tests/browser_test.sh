@@ -95,6 +95,8 @@ said.push(`zoom: ${closer !== whole} ${later !== closer} ${zoomed.getAttribute("
 const box = document.querySelector("svg.gantt path[data-m]"), edge = document.querySelector("svg.gantt").getBoundingClientRect();
 box.dispatchEvent(new MouseEvent("mousemove", { bubbles: true, clientX: edge.left + edge.width * 0.3, clientY: edge.top + 70 }));
 said.push(`pointed at: ${/of micro-batch [0-9]+, .* to .* \(/.test(document.querySelector(".said").textContent)}`);
+const links = document.querySelector("#links-time svg");
+said.push(`links: ${links.querySelectorAll("path").length > 0} ${/ in the mean, /.test(links.querySelector("desc").textContent)} ${document.querySelector('nav a[href="#links-time"]') !== null}`);
 const ids = [...document.querySelectorAll("[id]")].map((node) => node.id);
 said.push(`ids twice: ${ids.filter((id, i) => ids.indexOf(id) !== i).join(" ")}`);
 document.body.replaceChildren(...said.map((line) => { const p = document.createElement("p"); p.textContent = line; return p; }));
@@ -118,6 +120,7 @@ expect 'another plan: true'
 expect 'zoom: true true true'
 expect 'pointed at: true'
 expect 'unnamed fields: 0'
+expect 'links: true true true'
 expect 'ids twice: '
 
 # The look: a picture becomes cells of grey, 0 dark to 9 bright, in the browser itself.

@@ -458,6 +458,44 @@ static void the_timeline_holds_every_task_and_is_gzipped(void)
     remove(folder);
 }
 
+/* A message behind a kernel on the only link there is: nothing moves before, then its bytes over its
+ * time; and whatever was moved, its mean is the link's use. */
+static void links_are_busy_when_bytes_move(void)
+{
+    const double kernel_s = 2e-3, bytes = 1e8;
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:1x2,ib:400Gb/s");
+    g_autoptr(RhProgram) p = rh_program_new(2);
+    rh_program_begin_role(p, "sender", 0, NULL, 0);
+    int32_t kernel = kit_wait(p, kernel_s, NULL, 0);
+    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 1, bytes, kernel);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "receiver", 1, NULL, 0);
+    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, bytes, -1);
+    rh_program_end_role(p);
+    rh_program_match(p, send, recv);
+    g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){.timeline = true});
+    double rate = platform->nic_bytes_per_s.value * platform->nic_efficiency_frac.value;
+    double full = bytes / rate / (run->step_time_s - kernel_s); /* latency included */
+    guint series =
+        run->link_loads->len / RH_LINK_BINS; /* links that hold nobody back are left out */
+    CU_ASSERT_TRUE_FATAL(series >= 1 && run->link_loads->len == series * RH_LINK_BINS);
+    for (guint l = 0; l < series; l++) {
+        const double *loads = &g_array_index(run->link_loads, double, l *RH_LINK_BINS);
+        double sum = 0;
+        for (int i = 0; i < RH_LINK_BINS; i++) {
+            double from_s = i * run->step_time_s / RH_LINK_BINS;
+            sum += loads[i];
+            if (from_s + run->step_time_s / RH_LINK_BINS <= kernel_s)
+                CU_ASSERT_EQUAL(loads[i], 0);
+            if (from_s >= kernel_s)
+                RH_CHECK_CLOSE(loads[i], full, 1e-9);
+        }
+        RH_CHECK_CLOSE(sum / RH_LINK_BINS, g_array_index(run->links, RhLinkUse, l).busy_frac, 1e-9);
+    }
+    g_autoptr(RhRun) untimed = kit_run(p, platform, (RhEngineOptions){0});
+    CU_ASSERT_EQUAL(untimed->link_loads->len, 0);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -487,5 +525,6 @@ int main(void)
             {"a_run_out_of_time_is_an_error", a_run_out_of_time_is_an_error},
             {"the_timeline_holds_every_task_and_is_gzipped",
              the_timeline_holds_every_task_and_is_gzipped},
+            {"links_are_busy_when_bytes_move", links_are_busy_when_bytes_move},
             {0}});
 }

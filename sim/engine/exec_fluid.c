@@ -37,6 +37,7 @@ static void finish(RhExec *x, int32_t activity)
 {
     RhActivity a = x->activities[activity];
     hold_sms(x, &a, -1);
+    rh_exec_note_move(x, &a);
     x->activities[activity].live = false;
     x->free_activities[x->free_count++] = activity;
     if (a.parcel > 0) {
@@ -328,6 +329,7 @@ static void open_fluid(RhExec *x)
     for (int32_t i = activities - 1; i >= 0; i--)
         x->free_activities[x->free_count++] = i;
     x->comm_plans = g_array_new(FALSE, FALSE, sizeof(RhCommPlan));
+    x->moves = g_array_new(FALSE, FALSE, sizeof(RhMove));
     x->comm_phases = g_array_new(FALSE, FALSE, sizeof(RhCommPhase));
     x->comm_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->comm_plan_of = rh_map64_new();
@@ -356,6 +358,7 @@ static void forget(RhExec *x)
            sizeof *x->link_bytes * (size_t)x->jobs_count * x->quotient->links->len);
     for (uint32_t i = 0; i < x->comm_plans->len; i++)
         RH_AT(x->comm_plans, RhCommPlan, i)->performed_whole = 0;
+    g_array_set_size(x->moves, 0);
 }
 
 static double link_bytes(const RhExec *x, int32_t job, int32_t link)
@@ -401,7 +404,7 @@ static void close_fluid(RhExec *x)
     g_free(x->free_activities);
     g_free(x->link_bytes);
     g_free(x->met);
-    GArray *arrays[] = {x->flows, x->comm_plans, x->comm_phases, x->comm_links};
+    GArray *arrays[] = {x->flows, x->moves, x->comm_plans, x->comm_phases, x->comm_links};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_map64_free(x->comm_plan_of);

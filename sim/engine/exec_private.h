@@ -103,6 +103,12 @@ typedef struct {
     double t_end_s;
 } RhLiveFlow;
 
+/* A collective or message that was performed, by its job's clock; kept with a timeline. */
+typedef struct {
+    int32_t plan;
+    double t_start_s, t_end_s;
+} RhMove;
+
 /* A flow that SimGrid is to start. */
 typedef struct {
     int32_t route, flow;
@@ -191,6 +197,7 @@ struct RhExec {
     RhMap64 *comm_plan_of;
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
+    GArray *moves;          /* RhMove; NULL: the transport keeps none */
     RhOccupants *occupants; /* per quotient link */
     double *link_bytes;     /* per job and quotient link, of one real link */
     int64_t *met;           /* per quotient link: flows that began beside another job's */
@@ -246,6 +253,12 @@ typedef struct {
     int32_t first, end;
 } RhClassRange;
 RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pattern);
+/* moves.c */
+/* The activity ends now. */
+void rh_exec_note_move(RhExec *x, const RhActivity *activity);
+/* Appends RhRun.link_loads of these quotient links; nothing where no moves were kept. */
+void rh_exec_link_loads(const RhExec *x, int32_t job, const int32_t *links, int32_t count,
+                        double span_s, GArray *loads);
 /* exec_flow.c */
 bool rh_exec_links_idle(const RhExec *x, const RhCommPlan *plan);
 void rh_exec_occupy_whole(RhExec *x, int32_t activity);

@@ -55,9 +55,14 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
     }
 }
 
+typedef struct {
+    RhLinkUse of;
+    int32_t link; /* of the quotient */
+} Use;
+
 static int busier(const void *left, const void *right)
 {
-    const RhLinkUse *a = left, *b = right;
+    const RhLinkUse *a = &((const Use *)left)->of, *b = &((const Use *)right)->of;
     if (a->busy_frac > b->busy_frac)
         return -1;
     if (a->busy_frac < b->busy_frac)
@@ -67,25 +72,31 @@ static int busier(const void *left, const void *right)
 
 static void report_links(const RhExec *x, int32_t job, RhRun *run, double total_s)
 {
-    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Use));
     for (uint32_t i = 0; i < x->quotient->links->len; i++) {
         const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, i);
         double bytes = x->transport->link_bytes(x, job, (int32_t)i);
         if (bytes <= 0 && x->jobs_count > 1)
             continue; /* another job's */
-        RhLinkUse use = {.name = rh_platform_link_name(x->platform, link->link),
-                         .bytes = bytes / x->jobs[job].step_times->len};
+        Use use = {.of = {.name = rh_platform_link_name(x->platform, link->link),
+                          .bytes = bytes / x->jobs[job].step_times->len},
+                   .link = (int32_t)i};
         double capacity = link->bytes_per_s * link->divisor;
-        use.busy_frac = total_s > 0 ? bytes / capacity / total_s : 0;
+        use.of.busy_frac = total_s > 0 ? bytes / capacity / total_s : 0;
         g_array_append_val(all, use);
     }
     g_array_sort(all, busier);
+    int32_t series[RH_LINK_SERIES], count = 0;
     for (uint32_t i = 0; i < all->len; i++) {
+        const Use *use = RH_AT(all, Use, i);
+        if (i < RH_LINK_SERIES && use->of.bytes > 0)
+            series[count++] = use->link;
         if (i < 10)
-            g_array_append_val(run->links, *RH_AT(all, RhLinkUse, i));
+            g_array_append_val(run->links, use->of);
         else
-            g_free(RH_AT(all, RhLinkUse, i)->name);
+            g_free(use->of.name);
     }
+    rh_exec_link_loads(x, job, series, count, total_s, run->link_loads);
 }
 
 static void report_performers(const RhExec *x, const RhExecJob *job, RhRun *run)
