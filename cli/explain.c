@@ -42,6 +42,7 @@ typedef struct {
     RhRehearsal *winner; /* what would win, after a change of an input */
     bool replanned;
     GArray *effects; /* RhSensitivity */
+    GArray *rivals;  /* RhRival, with these */
     char *illegal;   /* why there is no other, or a winner stands in its place */
     char *refused; /* why the stack's framework does not run the other, which is then not offered */
     GString *out;
@@ -93,6 +94,7 @@ static void close_result(Explanation *e)
     rh_rehearsal_free(e->winner);
     rh_memory_answer_free(e->memory);
     g_clear_pointer(&e->effects, g_array_unref);
+    g_clear_pointer(&e->rivals, g_array_unref);
     g_free(e->illegal);
     g_free(e->refused);
     rh_rehearsal_free(e->r);
@@ -400,7 +402,8 @@ static bool find_answer(Explanation *e, GError **error)
     if (a->term)
         return (e->term = rh_explain_find(e->r->costs, e->program, a->term, error)) != NULL;
     if (a->sensitivity)
-        return (e->effects = rh_explain_sensitivity(e->result, e->plan, error)) != NULL;
+        return (e->rivals = rh_explain_rivals(e->in, e->result, error)) &&
+               (e->effects = rh_explain_sensitivity(e->result, e->plan, e->rivals, error));
     return a->versus              ? find_rank(e, error)
            : a->why_not           ? find_why_not(e, error)
            : a->what_ifs->len > 0 ? find_what_if(e, error)
@@ -421,7 +424,7 @@ static void append_answer(Explanation *e)
     else if (a->what_ifs->len > 0)
         append_what_if(e);
     else if (a->sensitivity)
-        rh_explain_append_sensitivity(e->out, e->effects, e->result->plans->len < 2);
+        rh_explain_append_sensitivity(e->out, e->effects, e->rivals);
     else
         append_tree(e);
 }
@@ -443,6 +446,7 @@ static char *answer_json(const Explanation *e)
                        .changes = (const char *const *)changes,
                        .winner = e->winner,
                        .effects = e->effects,
+                       .rivals = e->rivals,
                        .replanned = e->replanned,
                        .illegal = e->illegal,
                        .refused = e->refused};

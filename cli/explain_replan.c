@@ -31,28 +31,59 @@ RhRoom rh_explain_room(const RhResult *result, const RhCase *c)
                    (int32_t)constraints->len, options.risk_frac);
 }
 
-bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
-                       GError **error)
+/* An empty plan where no layout is legal; NULL: an error of the rehearsals. */
+static bool search(const RhInputs *in, const RhResult *result, RhPlanOptions options, RhPlan **plan,
+                   GError **error)
 {
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     g_autoptr(GError) inner = NULL;
+    if (result->is_plan)
+        read_bounds(result, constraints, &options);
+    options.constraints = (const RhConstraint *)(const void *)constraints->data;
+    options.constraints_count = (int32_t)constraints->len;
+    *plan = rh_plan(&in->c, &options, &inner);
+    rh_terminal_progress_end();
+    if (*plan || g_error_matches(inner, RH_ERROR, RH_ERROR_USAGE))
+        return true;
+    g_propagate_error(error, g_steal_pointer(&inner));
+    return false;
+}
+
+bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
+                       GError **error)
+{
     RhPlanOptions options = {.top = 1,
                              .gap_frac = 0.002,
                              .quick = !full,
                              .best_alone = true,
                              .progress = rh_terminal_progress};
-    if (result->is_plan)
-        read_bounds(result, constraints, &options);
-    options.constraints = (const RhConstraint *)(const void *)constraints->data;
-    options.constraints_count = (int32_t)constraints->len;
-    g_autoptr(RhPlan) plan = rh_plan(&in->c, &options, &inner);
-    rh_terminal_progress_end();
+    g_autoptr(RhPlan) plan = NULL;
     *best = NULL;
-    if (!plan && !g_error_matches(inner, RH_ERROR, RH_ERROR_USAGE)) {
-        g_propagate_error(error, g_steal_pointer(&inner));
+    if (!search(in, result, options, &plan, error))
         return false;
-    }
     if (plan && plan->entries->len > 0)
         *best = g_ptr_array_steal_index(plan->entries, 0);
     return true;
+}
+
+#define QUICKEST_COUNT 8
+
+GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error)
+{
+    RhPlanOptions options = {
+        .top = QUICKEST_COUNT, .gap_frac = 0.002, .quick = true, .progress = rh_terminal_progress};
+    g_autoptr(RhPlan) plan = NULL;
+    if (!search(in, result, options, &plan, error))
+        return NULL;
+    GPtrArray *out = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
+    GPtrArray *const lists[] = {plan ? plan->entries : NULL, plan ? plan->families : NULL};
+    for (size_t l = 0; l < G_N_ELEMENTS(lists) && plan; l++)
+        for (guint i = 0; i < lists[l]->len;) {
+            const RhRehearsal *r = g_ptr_array_index(lists[l], i);
+            if (r->events_count > 0) /* else a bound */
+                g_ptr_array_add(out, g_ptr_array_steal_index(lists[l], i));
+            else
+                i++;
+        }
+    return out;
 }

@@ -8,5 +8,8 @@
  * by lower bounds. An error is one of the rehearsals. */
 bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
                        GError **error);
+/* The best few of a search by lower bounds that were rehearsed: RhRehearsal, caller frees with
+ * g_ptr_array_unref; none where nothing fits or is legal. NULL: an error of the rehearsals. */
+GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error);
 /* What layouts may fill of a GPU's memory, by the same words. */
 RhRoom rh_explain_room(const RhResult *result, const RhCase *c);

@@ -26,7 +26,8 @@ typedef struct {
 
 typedef struct {
     const RhResult *result;
-    const RhResultPlan *plan;
+    GArray *plans; /* RhResultPlan: of the file, and rivals behind them */
+    int64_t asked; /* the rank studied */
     const RhInputs *in;
     RhLayout *layouts; /* of every plan, settled; tp 0: not legal any more */
     double *base_s;    /* bound of every plan, nothing changed */
@@ -71,7 +72,7 @@ static double bound_s(const RhCase *c, const RhLayout *layout)
 
 static const RhResultPlan *plan_at(const Study *s, guint i)
 {
-    return &g_array_index(s->result->plans, RhResultPlan, i);
+    return &g_array_index(s->plans, RhResultPlan, i);
 }
 
 /* Does the plan need more than it may, and did not before? */
@@ -98,14 +99,14 @@ static Effect effect_of(const Study *s, const RhCase *c)
     RhRoom room = rh_explain_room(s->result, c);
     Effect e = {.rank = s->first};
     double best_s = HUGE_VAL, first_s = HUGE_VAL;
-    for (guint i = 0; i < s->result->plans->len; i++) {
+    for (guint i = 0; i < s->plans->len; i++) {
         const RhResultPlan *p = plan_at(s, i);
         double bound = s->base_s[i] > 0 ? bound_s(c, &s->layouts[i]) : 0;
         if (bound <= 0)
             continue;
         double change_frac = bound / s->base_s[i] - 1,
                step_s = p->r.step_time_s * (1 + change_frac);
-        if (p == s->plan)
+        if (p->rank == s->asked)
             e.change_frac = change_frac;
         e.most_frac = fmax(e.most_frac, fabs(change_frac));
         if (outgrows(s, c, &room, i))
@@ -177,11 +178,11 @@ static int by_size(gconstpointer x, gconstpointer y)
     return sa > sb ? -1 : sa < sb ? 1 : strcmp(a->key, b->key);
 }
 
-static int64_t quickest(const RhResult *result)
+static int64_t quickest(const GArray *plans)
 {
-    const RhResultPlan *best = &g_array_index(result->plans, RhResultPlan, 0);
-    for (guint i = 1; i < result->plans->len; i++) {
-        const RhResultPlan *p = &g_array_index(result->plans, RhResultPlan, i);
+    const RhResultPlan *best = &g_array_index(plans, RhResultPlan, 0);
+    for (guint i = 1; i < plans->len; i++) {
+        const RhResultPlan *p = &g_array_index(plans, RhResultPlan, i);
         best = p->r.step_time_s < best->r.step_time_s ? p : best;
     }
     return best->rank;
@@ -249,7 +250,7 @@ static void add_effect(const Study *s, const Constant *k, GArray *effects)
                        .more_rank = more.rank};
     e.less_wins = less.rank != s->first;
     e.more_wins = more.rank != s->first;
-    bool alone = s->result->plans->len < 2;
+    bool alone = s->plans->len < 2;
     e.wins_below = !alone && turning_point(s, k, false, &e.below_value, &e.below_rank);
     e.wins_above = !alone && turning_point(s, k, true, &e.above_value, &e.above_rank);
     if (size_of(&e) >= LEAST_FRAC || e.wins_below || e.wins_above)
@@ -259,23 +260,74 @@ static void add_effect(const Study *s, const Constant *k, GArray *effects)
 /* Layouts as they stand on today's inputs, and their bounds. */
 static void begin(Study *s, const RhInputs *in)
 {
-    for (guint i = 0; i < s->result->plans->len; i++) {
+    for (guint i = 0; i < s->plans->len; i++) {
         s->layouts[i] = plan_at(s, i)->r.layout;
         bool legal = rh_inputs_settle_layout(in, &s->layouts[i], NULL);
         s->base_s[i] = legal ? bound_s(&in->c, &s->layouts[i]) : 0;
     }
     s->room = rh_explain_room(s->result, &in->c);
-    s->first = quickest(s->result);
+    s->first = quickest(s->plans);
 }
 
-GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan, GError **error)
+static bool is_of_file(const RhResult *result, const RhLayout *layout)
+{
+    for (guint i = 0; i < result->plans->len; i++)
+        if (rh_layout_equal(&g_array_index(result->plans, RhResultPlan, i).r.layout, layout))
+            return true;
+    return false;
+}
+
+GArray *rh_explain_rivals(const RhInputs *in, const RhResult *result, GError **error)
+{
+    g_autoptr(GPtrArray) found = rh_explain_quickest(in, result, error);
+    if (!found)
+        return NULL;
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhRival));
+    int64_t last = 0;
+    for (guint i = 0; i < result->plans->len; i++)
+        last = MAX(last, g_array_index(result->plans, RhResultPlan, i).rank);
+    for (guint i = 0; i < found->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(found, i);
+        RhRival rival = {last + 1, r->layout, r->step_time_s};
+        if (is_of_file(result, &r->layout))
+            continue;
+        g_array_append_val(out, rival);
+        last++;
+    }
+    return out;
+}
+
+/* Plans of the file, then rivals; borrows what the first own. Caller unrefs. */
+static GArray *all_plans(const RhResult *result, const RhCase *c, const GArray *rivals)
+{
+    GArray *out = g_array_new(FALSE, TRUE, sizeof(RhResultPlan));
+    g_array_append_vals(out, result->plans->data, result->plans->len);
+    for (guint i = 0; i < rivals->len; i++) {
+        const RhRival *rival = &g_array_index(rivals, RhRival, i);
+        RhResultPlan plan = {.rank = rival->rank,
+                             .r = {.layout = rival->layout,
+                                   .step_time_s = rival->step_time_s,
+                                   .memory = rh_train_memory(c, &rival->layout)}};
+        g_array_append_val(out, plan);
+    }
+    return out;
+}
+
+GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan,
+                               const GArray *rivals, GError **error)
 {
     g_autoptr(RhInputs) in = rh_result_inputs(result, NULL, NULL, error);
     if (!in)
         return NULL;
-    g_autofree double *base_s = g_new0(double, result->plans->len + 1);
-    g_autofree RhLayout *layouts = g_new0(RhLayout, result->plans->len + 1);
-    Study s = {.result = result, .plan = plan, .in = in, .layouts = layouts, .base_s = base_s};
+    g_autoptr(GArray) plans = all_plans(result, &in->c, rivals);
+    g_autofree double *base_s = g_new0(double, plans->len + 1);
+    g_autofree RhLayout *layouts = g_new0(RhLayout, plans->len + 1);
+    Study s = {.result = result,
+               .plans = plans,
+               .asked = plan->rank,
+               .in = in,
+               .layouts = layouts,
+               .base_s = base_s};
     g_autoptr(GArray) constants = constants_of(in);
     GArray *effects = g_array_new(FALSE, TRUE, sizeof(RhSensitivity));
     begin(&s, in);
@@ -331,7 +383,7 @@ static void append_turns(GString *out, const GArray *effects)
         if (!e->wins_below && !e->wins_above)
             continue;
         if (!any)
-            g_string_append(out, "another plan of the file wins with\n");
+            g_string_append(out, "another layout wins with\n");
         any = true;
         g_string_append_c(line, ':');
         if (e->wins_below)
@@ -342,12 +394,39 @@ static void append_turns(GString *out, const GArray *effects)
         rh_text_wrap(out, line->str, 4, 77);
     }
     if (!any)
-        g_string_append(out,
-                        "no other plan of the file wins with a constant between a tenth of its "
-                        "value and\nten times that\n");
+        g_string_append(out, "no other layout wins with a constant between a tenth of its value "
+                             "and\nten times that\n");
 }
 
-void rh_explain_append_sensitivity(GString *out, const GArray *effects, bool alone)
+static bool is_told(const GArray *effects, int64_t rank)
+{
+    for (guint i = 0; i < effects->len; i++) {
+        const RhSensitivity *e = &g_array_index(effects, RhSensitivity, i);
+        if (e->less_rank == rank || e->more_rank == rank ||
+            (e->wins_below && e->below_rank == rank) || (e->wins_above && e->above_rank == rank))
+            return true;
+    }
+    return false;
+}
+
+/* Layouts that the file does not name. */
+static void append_rivals(GString *out, const GArray *effects, const GArray *rivals)
+{
+    for (guint i = 0; i < rivals->len; i++) {
+        const RhRival *rival = &g_array_index(rivals, RhRival, i);
+        if (!is_told(effects, rival->rank))
+            continue;
+        g_autofree char *title = rh_layout_title(&rival->layout);
+        g_autofree char *step = rh_quantity_format(rival->step_time_s, RH_QUANTITY_S, 4);
+        g_autofree char *line = g_strdup_printf("#%" G_GINT64_FORMAT
+                                                ", not of the file, of a quick search: %s: %s/step",
+                                                rival->rank, title, step);
+        g_string_append(out, "  ");
+        rh_text_wrap(out, line, 4, 77);
+    }
+}
+
+void rh_explain_append_sensitivity(GString *out, const GArray *effects, const GArray *rivals)
 {
     guint turning = 0;
     for (guint i = 0; i < effects->len; i++) {
@@ -359,6 +438,6 @@ void rh_explain_append_sensitivity(GString *out, const GArray *effects, bool alo
                            "at +-10 %%\n",
                            turning, effects->len);
     append_table(out, effects);
-    if (!alone)
-        append_turns(out, effects);
+    append_turns(out, effects);
+    append_rivals(out, effects, rivals);
 }

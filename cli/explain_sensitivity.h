@@ -5,9 +5,11 @@
 #include "report/answers.h"
 
 /* RhSensitivity, the largest effects first, those without any left out. Steps are bounds (segment
- * graph), scaled to what the result's file holds; the other plans of the file are who could win, and what
- * no longer fits does not. Caller
- * frees. NULL when an input cannot be loaded again. */
-GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan, GError **error);
-/* `alone`: no other plan could win. */
-void rh_explain_append_sensitivity(GString *out, const GArray *effects, bool alone);
+ * graph), scaled to what the result's file holds; the plans of the file and the rivals are who could
+ * win, and what no longer fits does not. Caller frees. NULL when an input cannot be loaded again. */
+GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan,
+                               const GArray *rivals, GError **error);
+/* The best of a search by lower bounds that are no plan of the file: RhRival, caller unrefs; NULL and an
+ * error of the rehearsals. */
+GArray *rh_explain_rivals(const RhInputs *in, const RhResult *result, GError **error);
+void rh_explain_append_sensitivity(GString *out, const GArray *effects, const GArray *rivals);

@@ -18,6 +18,13 @@ typedef struct {
     int64_t below_rank, above_rank;
 } RhSensitivity;
 
+/* A layout that no plan of the file is, and that could win. */
+typedef struct {
+    int64_t rank; /* behind those of the file */
+    RhLayout layout;
+    double step_time_s;
+} RhRival;
+
 /* A rank of a stage when it is fullest. */
 typedef struct {
     char *when; /* owned: what runs then; NULL: nothing does */
@@ -50,6 +57,7 @@ typedef struct {
     const char *refused;        /* why the stack's framework does not run it; NULL: it does */
     const RhRehearsal *winner;  /* of a changed question; NULL: not asked, or it is `other` */
     const GArray *effects;      /* RhSensitivity; NULL: not asked for */
+    const GArray *rivals;       /* RhRival, with `effects` */
     bool replanned;             /* `other` is the winner of a search */
 } RhAnswer;
 

@@ -108,6 +108,22 @@ static void put_effects(RhJsonWriter *w, const GArray *effects)
     rh_json_end_array(w);
 }
 
+static void put_rivals(RhJsonWriter *w, const GArray *rivals)
+{
+    if (!rivals)
+        return;
+    rh_json_begin_array(w, "rivals");
+    for (guint i = 0; i < rivals->len; i++) {
+        const RhRival *rival = &g_array_index(rivals, RhRival, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_int(w, "rank", rival->rank);
+        rh_put_layout(w, "layout", &rival->layout);
+        rh_json_put_number(w, "step_time_s", rival->step_time_s);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 void rh_memory_answer_free(RhMemoryAnswer *answer)
 {
     if (!answer)
@@ -173,6 +189,7 @@ char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
     put_memory_answer(w, answer->memory);
     put_versus(w, answer);
     put_effects(w, answer->effects);
+    put_rivals(w, answer->rivals);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
