@@ -174,6 +174,18 @@ static void switches_tell_placements_apart(void)
     expect_place(places, 2, "spread over leaf switches without them", spread_away, 2);
 }
 
+/* Two of four nodes fit below the switch without neighbours; where each has some, none is away. */
+static void away_is_said_of_switches_without_neighbours(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x8,ib:400Gb/s,leaf:4,oversub:2", NULL);
+    bool some[8] = {[0] = true, [1] = true}, each[8] = {[0] = true, [1] = true, [5] = true};
+    int32_t asked[] = {2, 3, 4, 5, 6}, rest[] = {2, 4, 5, 6, 7}, pair[] = {2, 4}, lone[] = {4, 6};
+    g_autoptr(GArray) part = rh_places(p, 5, some, &(RhPlace){"as asked", asked, 5});
+    expect_place(part, 1, "as few on their leaf switches as can be", rest, 5);
+    g_autoptr(GArray) none = rh_places(p, 2, each, &(RhPlace){"as asked", pair, 2});
+    expect_place(none, 1, "in the fewest leaf switches", lone, 2);
+}
+
 static void one_switch_tells_nothing_apart(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x8,ib:400Gb/s", NULL);
@@ -217,6 +229,8 @@ int main(void)
         {"too few free nodes are an error", too_few_free_nodes_are_an_error},
         {"the winner is the quickest beside", the_winner_is_the_quickest_beside},
         {"switches tell placements apart", switches_tell_placements_apart},
+        {"away is said of switches without neighbours",
+         away_is_said_of_switches_without_neighbours},
         {"one switch tells nothing apart", one_switch_tells_nothing_apart},
         {"every place is free and as large", every_place_is_free_and_as_large},
         {0}};

@@ -151,15 +151,17 @@ static void add_of_level(Search *s, const Level *level)
     g_autofree char *what =
         g_strdup_printf("%s%s", level->name, torus || dragonfly ? "s" : " switches");
     g_autofree char *away = g_strdup_printf("away from their %s", what);
+    g_autofree char *apart = g_strdup_printf("as few on their %s as can be", what);
     g_autofree char *packed = g_strdup_printf("in the fewest %s", what);
     g_autofree char *spread = g_strdup_printf("spread over all %s", what);
     g_autofree char *spread_away = g_strdup_printf("spread over %s without them", what);
     g_autoptr(GArray) groups = groups_of(s, level);
     g_array_sort(groups, by_neighbours);
-    add(s, away, fill(s, level, groups, level->nodes));
     int32_t alone = 0, room = 0;
     for (guint i = 0; i < groups->len && AT(groups, Group, i)->taken == 0; i++, alone++)
         room += AT(groups, Group, i)->free;
+    if (room > 0)
+        add(s, room >= s->needed ? away : apart, fill(s, level, groups, level->nodes));
     if (room >= s->needed) {
         g_autoptr(GArray) lone = g_array_copy(groups);
         g_array_set_size(lone, (guint)alone);
