@@ -19,22 +19,22 @@ typedef enum { RH_KERNELS_EACH_TOKEN, RH_KERNELS_CORE } RhKernelsOf;
  * likewise), and both may be made by the kernel that sums over tensor ranks. TensorRT, that models are asked through
  * which make no tokens, makes activations in the product before them (its Layer Fusion Catalog; PaddlePaddle/Paddle pull
  * 38399: "fuse the fc + gelu layer"). */
-static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual)
+static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual, bool norms)
 {
     if (residual)
-        return k->cls == RH_KERNEL_ADD || (k->cls == RH_KERNEL_NORM && it->norms_inside);
+        return k->cls == RH_KERNEL_ADD || (k->cls == RH_KERNEL_NORM && norms);
     if (k->cls == RH_KERNEL_ACTIVATION && !it->makes_tokens)
         return true;
     return k->cls == RH_KERNEL_CAST && it->casts_inside;
 }
 
-/* Of the list's first `residual` kernels and the others. */
-static double kernels_s(const RhIterations *it, guint residual, RhKernelsOf of)
+/* Of the list's first `residual` kernels and the others; `norms`: they are in the sums over tensor ranks. */
+static double kernels_s(const RhIterations *it, guint residual, bool norms, RhKernelsOf of)
 {
     double s = 0;
     for (guint i = 0; i < it->kernels->len; i++) {
         const RhKernel *k = &g_array_index(it->kernels, RhKernel, i);
-        if (k->core == (of == RH_KERNELS_CORE) && !is_inside(it, k, i < residual))
+        if (k->core == (of == RH_KERNELS_CORE) && !is_inside(it, k, i < residual, norms))
             s += rh_kernel_time_s(it->platform->device, k);
     }
     return s;
@@ -48,6 +48,11 @@ static RhShard experts_shard(const RhShard *shard)
     return s;
 }
 
+static double hidden_bytes(const RhIterations *it, int32_t tokens)
+{
+    return (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
+}
+
 static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, RhPass pass,
                       const RhShard *shard, RhKernelsOf of)
 {
@@ -56,7 +61,8 @@ static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, 
     rh_block_kernels(it->model, kind, block, RH_PART_SEQUENCE, pass, shard, it->kernels);
     guint residual = kind ? it->kernels->len : 0;
     rh_block_kernels(it->model, kind, block, RH_PART_TENSOR, pass, &own, it->kernels);
-    return kernels_s(it, residual, of);
+    bool norms = hidden_bytes(it, (int32_t)rh_shard_tokens(shard)) <= it->norms_bytes;
+    return kernels_s(it, residual, norms, of);
 }
 
 /* Where experts are asked unevenly, of the slowest rank: the one that gets most or, as measured products are not always
@@ -110,11 +116,6 @@ static double sum_s(const RhIterations *it, double bytes)
 {
     double own_s = own_sum_s(it, bytes);
     return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, bytes);
-}
-
-static double hidden_bytes(const RhIterations *it, int32_t tokens)
-{
-    return (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
 }
 
 /* By the server's own kernels, which know how many experts a token asks; by the library's all-to-all. */
@@ -225,7 +226,20 @@ static double *remembered(GArray *table, int32_t i)
     return &g_array_index(table, double, i);
 }
 
-/* What every token asks for alike, of so many. */
+/* What ranks exchange for so many tokens. */
+static double tokens_exchange_s(RhIterations *it, int32_t tokens)
+{
+    double *known = remembered(it->exchanges_s, tokens);
+    if (tokens > 0 && isnan(*known)) {
+        RhShard shard = prompt_shard(it, tokens, 0);
+        double s = exchanges_s(it, &shard);
+        *remembered(it->exchanges_s, tokens) = s;
+        return s;
+    }
+    return tokens > 0 ? *known : 0;
+}
+
+/* What every token asks for alike, of so many: kernels, and what ranks exchange. */
 static double tokens_s(RhIterations *it, int32_t tokens)
 {
     double *known = remembered(it->tokens_s, tokens);
@@ -234,7 +248,7 @@ static double tokens_s(RhIterations *it, int32_t tokens)
         double s =
             layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
             block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
-            exchanges_s(it, &shard);
+            tokens_exchange_s(it, tokens);
         *remembered(it->tokens_s, tokens) = s;
         return s;
     }
@@ -402,7 +416,8 @@ static int32_t share_of(const RhIterations *it, int32_t count)
 }
 
 typedef struct {
-    double tokens_s, logits_s, chunks_s, decode_s, draft_s;
+    double tokens_s, exchange_s, logits_s, chunks_s, decode_s,
+        draft_s;       /* tokens_s: exchange_s is in it */
     int32_t sequences; /* of all groups */
     bool prompts;
 } Parts;
@@ -470,6 +485,7 @@ static Parts parts_of(RhIterations *it, const RhBatch *b)
     double slope, until;
     int32_t judged = rh_pool_judged(&it->pool);
     p.tokens_s = tokens_s(it, decodes * judged + read);
+    p.exchange_s = p.prompts ? tokens_exchange_s(it, decodes * judged + read) : 0;
     p.logits_s = logits_s(it, share_of(it, b->decodes * judged + b->ended));
     if (b->decodes > 0)
         p.decode_s = decode_line(it, decodes, (double)b->contexts / b->decodes, &slope, &until);
@@ -477,12 +493,29 @@ static Parts parts_of(RhIterations *it, const RhBatch *b)
     return p;
 }
 
+/* Clocks that fall while prompts are read slow kernels down, and not the links between ranks. */
+static double every_token_s(const RhIterations *it, const Parts *p)
+{
+    double slower = p->prompts ? 1 / it->server->prompt_frac.value : 1;
+    return (p->tokens_s - p->exchange_s) * slower + p->exchange_s;
+}
+
+static double chunks_s(const RhIterations *it, const Parts *p)
+{
+    return p->chunks_s / it->server->prompt_frac.value;
+}
+
+/* Ranks wait for one another in every layer: for the host that is the slowest of theirs. */
+static double launch_layer_s(const RhIterations *it)
+{
+    const RhServer *s = it->server;
+    return s->launch_s.value + s->rank_launch_s.value * log2(it->pool.tp);
+}
+
 static double device_s(const RhIterations *it, const Parts *p)
 {
-    double by_prompts = p->tokens_s + p->chunks_s;
-    double s = (p->prompts ? by_prompts / it->server->prompt_frac.value : by_prompts) +
-               p->logits_s + p->decode_s + p->draft_s;
-    double launch_s = it->server->launch_s.value * it->model->layers_count / it->pool.pp;
+    double s = every_token_s(it, p) + chunks_s(it, p) + p->logits_s + p->decode_s + p->draft_s;
+    double launch_s = launch_layer_s(it) * it->model->layers_count / it->pool.pp;
     return p->prompts ? fmax(s, launch_s) : s;
 }
 
@@ -518,9 +551,8 @@ RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch)
 {
     Parts p = parts_of(it, batch);
     RhCost *root = rh_cost_new("iteration", rh_iteration_s(it, batch), "");
-    double slower = p.prompts ? 1 / it->server->prompt_frac.value : 1;
-    rh_cost_add(root, "every token", p.tokens_s * slower, "kernels and sums of all layers");
-    rh_cost_add(root, "attention of prompts", p.chunks_s * slower, "");
+    rh_cost_add(root, "every token", every_token_s(it, &p), "kernels and sums of all layers");
+    rh_cost_add(root, "attention of prompts", chunks_s(it, &p), "");
     rh_cost_add(root, "attention of tokens", p.decode_s, "");
     rh_cost_add(root, "logits", p.logits_s, "");
     if (p.draft_s > 0)

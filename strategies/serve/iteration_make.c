@@ -232,6 +232,19 @@ static bool is_blackwell(const RhDevice *device)
     return device->generation && strcmp(device->generation, "blackwell") == 0;
 }
 
+/* Sums over tensor ranks of at most so many bytes make norms too; below 0: none does. */
+static double norms_bytes(const RhIterations *it)
+{
+    const RhServer *s = it->server;
+    if (it->pool.tp <= 1 || !s->reduce_norms ||
+        (s->reduce_norms_new && !is_blackwell(it->platform->device)))
+        return -1;
+    for (int32_t i = 0; i < s->norms_most_count; i++)
+        if (s->norms_most[i].ranks == it->pool.tp)
+            return s->norms_most[i].bytes;
+    return s->norms_most_count > 0 ? -1 : HUGE_VAL;
+}
+
 static bool check_weights(const RhServing *s, const RhPool *pool, GError **error)
 {
     if (pool->weights == RH_WEIGHTS_NVME && s->platform->nvme_bytes_per_s.value <= 0)
@@ -279,12 +292,12 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
     it->shard = shard_of(s, pool);
     it->shard.recipe = &it->recipe;
     rh_device_use_surfaces(it->platform->device, surface_format(s->recipe));
-    it->norms_inside = pool->tp > 1 && s->server->reduce_norms &&
-                       (!s->server->reduce_norms_new || is_blackwell(it->platform->device));
+    it->norms_bytes = norms_bytes(it);
     it->casts_inside = rh_device_casts_inside(it->platform->device, s->recipe->linear);
     for (int32_t l = 0; l < s->model->layers_count; l++)
         it->layers[s->model->kind_of_layer[l]]++;
     it->tokens_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->exchanges_s = g_array_new(FALSE, FALSE, sizeof(double));
     it->logits_s = g_array_new(FALSE, FALSE, sizeof(double));
     it->decode_s = g_ptr_array_new_with_free_func(g_free);
     it->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
@@ -300,6 +313,7 @@ void rh_iterations_free(RhIterations *it)
         return;
     rh_platform_free(it->platform);
     g_array_unref(it->tokens_s);
+    g_array_unref(it->exchanges_s);
     g_array_unref(it->logits_s);
     g_ptr_array_unref(it->decode_s);
     g_hash_table_unref(it->passes_s);

@@ -21,6 +21,7 @@ static const struct {
     {"sequence", RH_QUANTITY_S, offsetof(RhServer, sequence_s), 0, 0.1},
     {"prompt_rate", RH_QUANTITY_FRAC, offsetof(RhServer, prompt_frac), 0.1, 2},
     {"launch", RH_QUANTITY_S, offsetof(RhServer, launch_s), 0, 0.1},
+    {"rank_launch", RH_QUANTITY_S, offsetof(RhServer, rank_launch_s), 0, 0.1},
     {"admit", RH_QUANTITY_S, offsetof(RhServer, admit_s), 0, 10},
     {"first", RH_QUANTITY_S, offsetof(RhServer, first_s), 0, 10},
     {"memory", RH_QUANTITY_FRAC, offsetof(RhServer, memory_frac), 0.01, 1},
@@ -86,6 +87,29 @@ static void read_memory_of(RhJson *doc, const RhJsonNode *root, RhServer *s)
     rh_json_problem(doc, of, NULL, "all, free or rest, not \"%s\"", name);
 }
 
+/* "reduce_norms_most": {"2": "32MiB", "8": "8MiB", "source": "..."}, by tensor ranks. */
+static void read_norms_most(RhJson *doc, const RhJsonNode *root, RhServer *s)
+{
+    const RhJsonNode *most = sourced(doc, root, "reduce_norms_most");
+    if (!most)
+        return;
+    s->norms_most_count = 0;
+    for (const RhJsonNode *m = rh_json_first(most); m; m = rh_json_next(m)) {
+        const char *ranks = rh_json_key(m);
+        gint64 count = g_ascii_strtoll(ranks, NULL, 10);
+        if (strcmp(ranks, "source") == 0)
+            continue;
+        if (count < 2 || count > 1 << 20 || s->norms_most_count == RH_SERVER_NORMS_MAX) {
+            rh_json_problem(doc, m, NULL, "at most %d numbers of ranks, each of 2 or more",
+                            RH_SERVER_NORMS_MAX);
+            return;
+        }
+        s->norms_most[s->norms_most_count].ranks = (int32_t)count;
+        s->norms_most[s->norms_most_count++].bytes =
+            rh_json_quantity(doc, most, ranks, RH_QUANTITY_BYTES);
+    }
+}
+
 static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(counts); i++) {
@@ -102,6 +126,7 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
         if (!s->reduce_norms && strcmp(where, "never") != 0)
             rh_json_problem(doc, norms, NULL, "never, blackwell or always, not \"%s\"", where);
     }
+    read_norms_most(doc, root, s);
     for (size_t i = 0; i < G_N_ELEMENTS(flags); i++) {
         const RhJsonNode *node = sourced(doc, root, flags[i].key);
         if (node)

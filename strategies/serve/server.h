@@ -14,6 +14,7 @@
 typedef struct RhScheduler RhScheduler;
 
 #define RH_SERVER_PROFILES_MAX 16
+#define RH_SERVER_NORMS_MAX    4
 
 /* All of the device's memory; what is free before weights are loaded; what weights and a full iteration
  * leave. */
@@ -45,7 +46,13 @@ typedef struct {
     RhCacheFormat cache;   /* default; AUTO: as the model's activations */
     bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
     bool reduce_norms_new; /* ... on devices of Blackwell's generation alone */
-    bool prefix;           /* the cache remembers prompts, where a deployment does not say */
+    /* ... where a sum is of at most so many bytes, by tensor ranks: others are apart. None: of any size */
+    int32_t norms_most_count;
+    struct {
+        int32_t ranks;
+        double bytes;
+    } norms_most[RH_SERVER_NORMS_MAX];
+    bool prefix; /* the cache remembers prompts, where a deployment does not say */
     /* Where experts are spread over groups of attention: kernels that send tokens to them, for at most
      * `few_tokens` of a rank and for more. NULL: the library's collectives. */
     const RhExchanger *exchange_few, *exchange_many;
@@ -54,7 +61,8 @@ typedef struct {
     bool ahead;
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;
-    bool host_beside; /* the host works beside the kernels: the slower of the two counts */
+    RhFact rank_launch_s; /* more for each doubling of tensor ranks */
+    bool host_beside;     /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {
         const char *device, *profile; /* interned */
