@@ -1,6 +1,8 @@
-/* Iterations that are planned ahead, prompts that stay whole, kernels that are launched one by one. */
+/* Iterations that are planned ahead, prompts that stay whole, kernels that are launched one by one, links that keep
+ * their rate, norms that are made by sums. */
 #include <math.h>
 
+#include "strategies/serve/iteration_private.h"
 #include "strategies/serve/scheduler.h"
 #include "tests/serve_kit.h"
 
@@ -110,12 +112,83 @@ static void launching_is_a_floor(void)
     close_setting(&s);
 }
 
+/* Of a prompt's part, without logits. */
+static double reading_s(Setting *s, const RhServer *server, int32_t tokens)
+{
+    s->serving.server = server;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &s->deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+    return rh_iteration_s(it, &(RhBatch){.chunks = &(RhChunk){0, tokens}, .chunks_count = 1});
+}
+
+static RhServer without_host(const Setting *s)
+{
+    RhServer server = *s->serving.server;
+    server.step_s.value = server.rank_step_s.value = server.sequence_s.value = 0;
+    return server;
+}
+
+static void ranks_launch_together(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:4x1", "server=vllm,tp4");
+    RhServer server = without_host(&s);
+    server.launch_s.value = 1e-3;
+    server.rank_launch_s.value = 0.5e-3; /* for each of two doublings */
+    CU_ASSERT_DOUBLE_EQUAL(reading_s(&s, &server, 16), s.model->layers_count * 2e-3, 1e-12);
+    close_setting(&s);
+}
+
+/* With kernels K and exchanges X an iteration at a share f of their rate takes K/f + X: two sums a layer and one of
+ * the embedding. */
+static void links_keep_their_rate(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "h100-sxm:4x1", "server=vllm,tp4");
+    RhServer server = without_host(&s);
+    double s_of[2];
+    for (int k = 0; k < 2; k++) {
+        server.prompt_frac.value = 1.0 / (k + 1);
+        s_of[k] = reading_s(&s, &server, 2048);
+    }
+    s.serving.server = &server;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    double bytes = 2048.0 * (double)s.model->hidden * 2;
+    double sum_s = rh_peer_reduce_s(it->platform->device, 4, bytes);
+    double kernels_s = s_of[1] - s_of[0], exchanges_s = s_of[0] - kernels_s;
+    CU_ASSERT_TRUE(kernels_s > exchanges_s);
+    CU_ASSERT_DOUBLE_EQUAL(exchanges_s, (2 * s.model->layers_count + 1) * sum_s, 1e-9);
+    close_setting(&s);
+}
+
+/* 4,096 columns of two bytes: a sum of 128 tokens is 1 MiB. */
+static void large_sums_make_no_norms(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-b200:1", "server=vllm,tp8");
+    RhServer limited = without_host(&s), never = limited, always = limited;
+    CU_ASSERT_TRUE_FATAL(limited.norms_most_count > 0);
+    never.reduce_norms = false;
+    always.norms_most_count = 0;
+    static const int32_t tokens[] = {128, 129};
+    for (int k = 0; k < 2; k++) {
+        double with_s = reading_s(&s, &always, tokens[k]),
+               apart_s = reading_s(&s, &never, tokens[k]);
+        CU_ASSERT_TRUE(apart_s > with_s);
+        CU_ASSERT_DOUBLE_EQUAL(reading_s(&s, &limited, tokens[k]), k == 0 ? with_s : apart_s,
+                               1e-12);
+    }
+    limited.norms_most[0].ranks = limited.norms_most[1].ranks = limited.norms_most[2].ranks = 2;
+    CU_ASSERT_DOUBLE_EQUAL(reading_s(&s, &limited, 1), reading_s(&s, &never, 1), 1e-12);
+    close_setting(&s);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {{"newcomers wait for one more", newcomers_wait_for_one_more},
                                    {"an idle server begins at once", an_idle_server_begins_at_once},
                                    {"prompts stay whole", prompts_stay_whole},
                                    {"launching is a floor", launching_is_a_floor},
+                                   {"ranks launch together", ranks_launch_together},
+                                   {"links keep their rate", links_keep_their_rate},
+                                   {"large sums make no norms", large_sums_make_no_norms},
                                    {0}};
     return rh_test_main("ahead", tests);
 }

@@ -47,7 +47,7 @@ static void figures_are_cases(void)
         CU_ASSERT_PTR_NULL(at(j, i)->skipped);
         RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
     }
-    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm,tp4,kv=fp8");
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm-0.10,tp4,kv=fp8");
 }
 
 /* "chunk=prompt+1000": a prompt, a token of each request at once, and so many more. */
