@@ -171,8 +171,13 @@ static int32_t *nodes_of_group(const RhProgram *p, const RhPlatform *platform, c
     return nodes;
 }
 
-static double alone_s(const RhProgram *p, const RhPlatform *platform, int32_t role_index,
-                      const RhTask *t)
+/* A message on idle links, and what its busiest member puts on them. */
+typedef struct {
+    double each_s, wire_bytes;
+} Alone;
+
+static Alone alone(const RhProgram *p, const RhPlatform *platform, int32_t role_index,
+                   const RhTask *t)
 {
     if (t->kind == RH_TASK_SEND) {
         int32_t rank = rh_role_rank(rh_program_role(p, role_index), 0);
@@ -182,27 +187,31 @@ static double alone_s(const RhProgram *p, const RhPlatform *platform, int32_t ro
         double slowest_s = 0;
         for (int i = 0; i < count; i++)
             slowest_s = MAX(slowest_s, t->bytes / rh_platform_link_bytes_per_s(platform, links[i]));
-        return rh_platform_route_latency_s(platform, src, dst) + slowest_s;
+        return (Alone){rh_platform_route_latency_s(platform, src, dst) + slowest_s, t->bytes};
     }
     const RhRole *role = rh_program_role(p, role_index);
     g_autofree int32_t *gpus = rh_group_gpus(p, t->group, rh_role_rank(role, 0));
     g_autoptr(RhSchedule) schedule = rh_schedule_of_task(p, t, platform, gpus, NULL);
-    return schedule ? rh_schedule_time_s(schedule, p, platform, t->group, role_index) : 0;
+    if (schedule == NULL)
+        return (Alone){0};
+    return (Alone){rh_schedule_time_s(schedule, p, platform, t->group, role_index),
+                   rh_schedule_wire_bytes(schedule)};
 }
 
 static void message_row(RhTable *table, const RhInputs *in, const RhProgram *p, int32_t role,
                         const Messages *m)
 {
     const RhTask *t = m->first;
-    double each_s = alone_s(p, in->platform, role, t);
+    Alone a = alone(p, in->platform, role, t);
     g_autofree char *size = rh_quantity_format(t->bytes, RH_QUANTITY_BYTES, 3);
-    g_autofree char *each = rh_quantity_format(each_s, RH_QUANTITY_S, 3);
-    g_autofree char *sum = rh_quantity_format(each_s * (double)m->count, RH_QUANTITY_S, 3);
+    g_autofree char *wire = rh_quantity_format(a.wire_bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *each = rh_quantity_format(a.each_s, RH_QUANTITY_S, 3);
+    g_autofree char *sum = rh_quantity_format(a.each_s * (double)m->count, RH_QUANTITY_S, 3);
     bool send = t->kind == RH_TASK_SEND;
-    rh_table_rowf(table, "%s|%s|%s|%d|%s|%" G_GINT64_FORMAT "|%s|%s", rh_phase_name(t->phase),
+    rh_table_rowf(table, "%s|%s|%s|%d|%s|%s|%" G_GINT64_FORMAT "|%s|%s", rh_phase_name(t->phase),
                   send ? "send" : rh_op_name((RhOp)t->op),
                   send ? "" : rh_algo_name((RhAlgo)t->algo),
-                  send ? 2 : rh_program_group(p, t->group)->size, size, m->count, each, sum);
+                  send ? 2 : rh_program_group(p, t->group)->size, size, wire, m->count, each, sum);
 }
 
 static void append_choice(GString *out, const RhInputs *in, const RhProgram *p, const RhRole *role,
@@ -252,8 +261,8 @@ static void append_messages(GString *out, const RhInputs *in, const RhProgram *p
     }
     g_string_append_printf(out, "\nwhat a rank of \"%s\" sends in a step (times with idle links)\n",
                            (const char *)g_ptr_array_index(p->labels, (guint)role->label));
-    g_autoptr(RhTable) table = rh_table_new("<<<>>>>>");
-    rh_table_rowf(table, "phase|what|algorithm|ranks|bytes|count|each|sum");
+    g_autoptr(RhTable) table = rh_table_new("<<<>>>>>>");
+    rh_table_rowf(table, "phase|what|algorithm|ranks|bytes|wire|count|each|sum");
     for (guint i = 0; i < MIN(all->len, ROWS_MAX); i++)
         message_row(table, in, p, index, &g_array_index(all, Messages, i));
     rh_table_append(table, out, "  ");

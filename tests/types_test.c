@@ -161,7 +161,8 @@ static void mixers_are_in_the_order_that_is_said(void)
                                i == 2 ? "attention" : "short convolution");
         CU_ASSERT_EQUAL(bert->kinds[bert->kind_of_layer[i]].window_tokens, i % 3 == 0 ? 0 : 128);
     }
-    CU_ASSERT_EQUAL(lfm2->kinds[0].ffn_width, 64); /* two thirds of 96 */
+    CU_ASSERT_EQUAL(lfm2->kinds[0].ffn_width, 64);               /* two thirds of 96 */
+    CU_ASSERT_EQUAL(rh_model_attention_kind(lfm2)->kv_heads, 2); /* not those of the convolution */
 }
 
 /* An encoder's windowed query sees so many tokens around it, at the ends, too (a little too many). */

@@ -391,7 +391,7 @@ const RhLayerKind *rh_model_attention_kind(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, NULL);
     for (int i = 0; i < m->kinds_count; i++)
-        if (m->kinds[i].head_size > 0 && m->kinds[i].state_size == 0)
+        if (m->kinds[i].head_size > 0 && m->kinds[i].state_size == 0 && m->kinds[i].conv_size == 0)
             return &m->kinds[i];
     return &m->kinds[0];
 }
