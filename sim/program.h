@@ -269,6 +269,8 @@ int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out);
 int32_t rh_program_lanes(const RhProgram *p);
 /* role of every rank, ranks_count entries, caller frees; -1 where none. */
 int32_t *rh_program_role_of_rank(const RhProgram *p);
+/* Have both the same ranks in the same roles and groups, and each GPU by its rank? */
+bool rh_program_same_places(const RhProgram *a, const RhProgram *b);
 
 /* Of a bundle's seconds, those of kernels that arithmetic bounds, and that memory bounds; the rest
  * are gaps. Seconds that were given, not priced, are the first kernel's, or arithmetic's. */

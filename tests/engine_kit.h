@@ -107,6 +107,21 @@ static inline RhProgram *kit_messages(int32_t ranks, int32_t count, int32_t delt
     return p;
 }
 
+/* Rank 0 runs a kernel and then sends to rank 1. */
+static inline RhProgram *kit_kernel_then_message(double kernel_s, double bytes)
+{
+    RhProgram *p = rh_program_new(2);
+    rh_program_begin_role(p, "sender", 0, NULL, 0);
+    int32_t kernel = kit_wait(p, kernel_s, NULL, 0);
+    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 1, bytes, kernel);
+    rh_program_end_role(p);
+    rh_program_begin_role(p, "receiver", 1, NULL, 0);
+    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, bytes, -1);
+    rh_program_end_role(p);
+    rh_program_match(p, send, recv);
+    return p;
+}
+
 /* A GPipe step of pp stages x dp replicas x tp shards, tensor shards innermost; gradients are
  * reduced layer by layer while the backward pass goes on. */
 typedef struct {

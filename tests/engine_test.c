@@ -464,15 +464,7 @@ static void links_are_busy_when_bytes_move(void)
 {
     const double kernel_s = 2e-3, bytes = 1e8;
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:1x2,ib:400Gb/s");
-    g_autoptr(RhProgram) p = rh_program_new(2);
-    rh_program_begin_role(p, "sender", 0, NULL, 0);
-    int32_t kernel = kit_wait(p, kernel_s, NULL, 0);
-    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 1, bytes, kernel);
-    rh_program_end_role(p);
-    rh_program_begin_role(p, "receiver", 1, NULL, 0);
-    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, bytes, -1);
-    rh_program_end_role(p);
-    rh_program_match(p, send, recv);
+    g_autoptr(RhProgram) p = kit_kernel_then_message(kernel_s, bytes);
     g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){.timeline = true});
     double rate = platform->nic_bytes_per_s.value * platform->nic_efficiency_frac.value;
     double full = bytes / rate / (run->step_time_s - kernel_s); /* latency included */

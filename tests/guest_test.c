@@ -4,7 +4,6 @@
 #include "tests/serve_kit.h"
 
 #include "strategies/serve/guest.h"
-#include "strategies/serve/wires.h"
 
 /* Four nodes of one GPU, two per leaf, whose uplink is as fast as one NIC. */
 static const char *const cluster = "h100-sxm:1x4,ib:400Gb/s,leaf:2,oversub:2";
@@ -144,22 +143,6 @@ static void a_late_beginning_is_no_change(void)
     close_setting(&s);
 }
 
-/* Seconds of what a server's ranks send each other in an iteration, on links of their own. */
-static double wire_s(const Setting *s, int32_t tokens)
-{
-    RhPool pool = s->deployment.pools[0];
-    pool.batch = s->serving.server->batch;
-    pool.chunk = s->serving.server->chunk;
-    g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &pool, NULL);
-    g_autoptr(RhWires) wires = rh_wires_new(it, 0);
-    double alone_s[RH_WIRE_PARTS], sum_s = 0;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(wires);
-    rh_wires_alone(wires, 1, tokens, 1, alone_s);
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
-        sum_s += alone_s[i];
-    return sum_s;
-}
-
 /* Its sums cross the link that the job is on all the time: each iteration lasts its flows' time longer, and the job
  * waits for their bytes. Without the job the session has what the service would have by itself. */
 static void a_server_of_two_nodes_shares_its_sums_link(void)
@@ -178,7 +161,7 @@ static void a_server_of_two_nodes_shares_its_sums_link(void)
     RhClient client = {0};
     g_autoptr(RhServiceResult) own = serve(&s, requests, &client);
     RH_CHECK_CLOSE(at(alone, 0)->t_end_s, at(own, 0)->t_end_s, 2e-3); /* hops of a farther node */
-    double read_s = wire_s(&s, 2048), made_s = wire_s(&s, 1);
+    double read_s = wire_s(&s, 1, 2048), made_s = wire_s(&s, 1, 1);
     RH_CHECK_CLOSE(at(beside, 0)->t_first_s, at(alone, 0)->t_first_s + read_s, 1e-5);
     RH_CHECK_CLOSE(at(beside, 0)->t_end_s, at(alone, 0)->t_end_s + read_s + 8 * made_s, 1e-5);
     const RhTogetherPart *job = &g_array_index(t->parts, RhTogetherPart, 0);

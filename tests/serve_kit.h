@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "strategies/serve/service.h"
+#include "strategies/serve/wires.h"
 #include "tests/testkit.h"
 
 typedef struct {
@@ -58,4 +59,20 @@ static inline RhRequests *drawn(int32_t count, double rate, int32_t input, int32
 static inline const RhServed *at(const RhServiceResult *r, guint i)
 {
     return &g_array_index(r->served, RhServed, i);
+}
+
+/* Seconds of what a server's ranks send each other in an iteration that takes so long, on links of their own. */
+static inline double wire_s(const Setting *s, double iteration_s, int32_t tokens)
+{
+    RhPool pool = s->deployment.pools[0];
+    pool.batch = s->serving.server->batch;
+    pool.chunk = s->serving.server->chunk;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &pool, NULL);
+    g_autoptr(RhWires) wires = rh_wires_new(it, 0);
+    double alone_s[RH_WIRE_PARTS], sum_s = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wires);
+    rh_wires_alone(wires, iteration_s, tokens, 1, alone_s);
+    for (int i = 0; i < RH_WIRE_PARTS; i++)
+        sum_s += alone_s[i];
+    return sum_s;
 }

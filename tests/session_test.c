@@ -61,20 +61,6 @@ static void must(bool fine, GError *error)
 /* Eight nodes of one GPU, two per leaf; a leaf has half its nodes' bandwidth to the others. */
 static const char *const cluster = "h100-sxm:1x8,ib:400Gb/s,leaf:2,oversub:2";
 
-static RhProgram *pair_program(double bytes)
-{
-    RhProgram *p = rh_program_new(2);
-    rh_program_begin_role(p, "sender", 0, NULL, 0);
-    int32_t kernel = kit_wait(p, KERNEL_S, NULL, 0);
-    int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 1, bytes, kernel);
-    rh_program_end_role(p);
-    rh_program_begin_role(p, "receiver", 1, NULL, 0);
-    int32_t recv = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, bytes, -1);
-    rh_program_end_role(p);
-    rh_program_match(p, send, recv);
-    return p;
-}
-
 /* Seconds of a message alone from leaf to leaf; the leaf's uplink is as fast as one NIC. */
 static double alone_s(const RhPlatform *platform, double *move_s)
 {
@@ -92,7 +78,8 @@ typedef struct {
 
 static Two two_jobs(const int32_t *gpus_a, const int32_t *gpus_b, const RhEngineOptions *options)
 {
-    Two two = {.platform = kit_platform(cluster), .program = pair_program(BYTES)};
+    Two two = {.platform = kit_platform(cluster),
+               .program = kit_kernel_then_message(KERNEL_S, BYTES)};
     two.session = rh_session_open(two.platform, options);
     two.a = rh_session_admit(two.session, two.program, gpus_a, "a", &two.error);
     two.b = rh_session_admit(two.session, two.program, gpus_b, "b", &two.error);
@@ -407,7 +394,7 @@ static void share_packets(double *out)
     RhPlatform *platform = kit_platform("lab-2x4");
     RhEngineOptions options = {0};
     RhSession *s = rh_session_open(platform, &options);
-    RhProgram *p = pair_program(1e6);
+    RhProgram *p = kit_kernel_then_message(KERNEL_S, 1e6);
     GError *error = NULL;
     RhSessionEvent event;
     must(rh_session_admit(s, p, ends_a, "a", &error) == 0, error);

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "sim/transfers.h"
-#include "strategies/serve/wires.h"
 #include "tests/serve_kit.h"
 
 #define NOBODYS (1 << 30)
@@ -94,21 +93,6 @@ static RhRequests *one(int32_t input, int32_t output)
                            .input = {input, input},
                            .output = {output, output}};
     return rh_requests_draw(&plan);
-}
-
-static double wire_s(const Setting *s, double iteration_s, int32_t tokens)
-{
-    RhPool pool = s->deployment.pools[0];
-    pool.batch = s->serving.server->batch;
-    pool.chunk = s->serving.server->chunk;
-    g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &pool, NULL);
-    g_autoptr(RhWires) wires = rh_wires_new(it, 0);
-    double alone_s[RH_WIRE_PARTS], sum_s = 0;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(wires);
-    rh_wires_alone(wires, iteration_s, tokens, 1, alone_s);
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
-        sum_s += alone_s[i];
-    return sum_s;
 }
 
 /* A message that never ends has half of the link while a sum is there: iterations last their flows' time longer. */

@@ -419,39 +419,6 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
 
 /* --- programs that send alike --- */
 
-static bool same_spans(const RhSpan *a, int32_t a_count, const RhSpan *b, int32_t b_count)
-{
-    return a_count == b_count && !memcmp(a, b, sizeof *a * (size_t)a_count);
-}
-
-static bool same_groups(const RhProgram *a, const RhProgram *b)
-{
-    if (a->groups->len != b->groups->len)
-        return false;
-    for (int32_t i = 0; i < (int32_t)a->groups->len; i++) {
-        const RhGroup *x = rh_program_group(a, i), *y = rh_program_group(b, i);
-        if (!same_spans(x->spans, x->spans_count, y->spans, y->spans_count) ||
-            memcmp(x->periods, y->periods, sizeof *x->periods * (size_t)x->spans_count))
-            return false;
-    }
-    return true;
-}
-
-/* The same ranks in the same roles and groups, each GPU by its rank. */
-static bool same_places(const RhProgram *a, const RhProgram *b)
-{
-    if (a->gpu_of_rank || b->gpu_of_rank || a->ranks_count != b->ranks_count ||
-        a->roles->len != b->roles->len || !same_groups(a, b))
-        return false;
-    for (int32_t i = 0; i < (int32_t)a->roles->len; i++) {
-        const RhRole *x = rh_program_role(a, i), *y = rh_program_role(b, i);
-        if (x->first_rank != y->first_rank ||
-            !same_spans(x->spans, x->spans_count, y->spans, y->spans_count))
-            return false;
-    }
-    return true;
-}
-
 /* Shapes follow from their first groups. */
 static void take_shapes(RhTraffic *t, const RhTraffic *other)
 {
@@ -548,7 +515,7 @@ static bool take_numbers(RhTraffic *t, const RhTraffic *other)
 
 RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTimes *alone)
 {
-    if (!same_places(p, other->program))
+    if (!rh_program_same_places(p, other->program))
         return NULL;
     g_autoptr(RhTraffic) t = traffic_begin(p, other->platform);
     find_kinds(t);
