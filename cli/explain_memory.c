@@ -1,5 +1,6 @@
 #include "cli/explain_memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -254,12 +255,18 @@ static void append_kinds(GString *out, const RhCase *c, const RhLayout *l, const
 
 /* --- what would lower it --- */
 
+/* "+30.2 %"; what rounds to nothing has no sign. Caller frees. */
+static char *change_text(double frac)
+{
+    return fabs(frac) < 5e-4 ? g_strdup("0.0 %") : g_strdup_printf("%+.1f %%", 100 * frac);
+}
+
 static void relief_row(RhTable *table, const RhRehearsal *r, const RhRelief *relief)
 {
     g_autofree char *step = rh_quantity_format(relief->segment_s, RH_QUANTITY_S, 3);
-    rh_table_rowf(table, "%s|%.1f|-%.1f|%s|%+.1f %%", relief->change, relief->peak_bytes / GIB,
-                  (r->memory.peak_bytes - relief->peak_bytes) / GIB, step,
-                  100 * (relief->segment_s / r->bound_segment_s - 1));
+    g_autofree char *change = change_text(relief->segment_s / r->bound_segment_s - 1);
+    rh_table_rowf(table, "%s|%.1f|-%.1f|%s|%s", relief->change, relief->peak_bytes / GIB,
+                  (r->memory.peak_bytes - relief->peak_bytes) / GIB, step, change);
 }
 
 static void append_reliefs(GString *out, const RhRehearsal *r, const GArray *reliefs)

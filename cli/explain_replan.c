@@ -25,8 +25,7 @@ RhRoom rh_explain_room(const RhResult *result, const RhCase *c)
 {
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     RhPlanOptions options = {.risk_frac = RH_RISK_FRAC};
-    if (result->is_plan)
-        read_bounds(result, constraints, &options);
+    read_bounds(result, constraints, &options);
     return rh_room(c, (const RhConstraint *)(const void *)constraints->data,
                    (int32_t)constraints->len, options.risk_frac);
 }
@@ -37,8 +36,7 @@ static bool search(const RhInputs *in, const RhResult *result, RhPlanOptions opt
 {
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     g_autoptr(GError) inner = NULL;
-    if (result->is_plan)
-        read_bounds(result, constraints, &options);
+    read_bounds(result, constraints, &options);
     options.constraints = (const RhConstraint *)(const void *)constraints->data;
     options.constraints_count = (int32_t)constraints->len;
     *plan = rh_plan(&in->c, &options, &inner);

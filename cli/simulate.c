@@ -1,4 +1,5 @@
 /* rehearse simulate: what happens with exactly this layout? */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -12,6 +13,9 @@
 #include "cli/terminal.h"
 #include "report/json_show.h"
 #include "report/report.h"
+#include "strategies/search/room.h"
+
+#define RISK_LEAST 1e-9 /* --risk 0%: not one */
 
 static char *page_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
                      const RhRun *run, const RhPictures *pictures)
@@ -61,6 +65,55 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
         rh_terminal_hint(r->memory.peak_bytes > r->memory_capacity_bytes
                              ? "warning: this layout needs more memory than a GPU has"
                              : "warning: this layout needs more memory than a host has");
+    else if (r->memory.peak_bytes > in->question.most_bytes)
+        rh_terminal_hint("warning: this layout needs more memory than --limit allows");
+    else if (r->memory.peak_bytes > in->question.safe_bytes)
+        rh_terminal_hint("warning: runs as full as this have run out of memory");
+}
+
+/* --- how much of the memory it may need --- */
+
+static bool is_asked(const RhArguments *a)
+{
+    return a->limits->len > 0 ||
+           g_ptr_array_find_with_equal_func(a->recorded, "--risk", g_str_equal, NULL);
+}
+
+/* The words are read before the inputs, which take longer. */
+static bool read_limits(const RhArguments *a, GArray *limits, GError **error)
+{
+    if (is_asked(a) && a->besides->len > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "--limit and --risk do not go with --beside");
+    for (guint i = 0; i < a->limits->len; i++) {
+        RhConstraint limit = {0};
+        const char *word = g_ptr_array_index(a->limits, i);
+        if (!rh_constraint_parse(word, true, &limit, error)) {
+            g_prefix_error(error, "--limit: ");
+            return false;
+        }
+        if (limit.knob)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--limit %s: the layout is given, its memory alone is limited\n"
+                           "help: --limit 'memory<=90%%'",
+                           word);
+        g_array_append_val(limits, limit);
+    }
+    return true;
+}
+
+static void ask_room(const RhArguments *a, const GArray *limits, RhInputs *in)
+{
+    RhRoom room = rh_room(&in->c, (const RhConstraint *)(const void *)limits->data,
+                          (int32_t)limits->len, fmax(a->risk_frac, RISK_LEAST));
+    in->question.safe_bytes = room.ranked_bytes;
+    in->question.most_bytes = room.most_bytes;
+}
+
+/* The answer is no where somebody asked for more than there is. */
+static int status_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r)
+{
+    bool safe = r->fits && r->memory.peak_bytes <= in->question.safe_bytes;
+    return is_asked(a) && !safe ? 1 : 0;
 }
 
 /* With --json there is a document, whatever the answer. */
@@ -80,7 +133,8 @@ static int run(const RhArguments *a, GError **error)
     static const RhOutput kinds[] = {
         RH_OUTPUT_JSON, RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN, RH_OUTPUT_GANTT, RH_OUTPUT_MEMORY,
         RH_OUTPUT_HTML, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
-    if (!rh_outputs_check(a->outputs, kinds, error) ||
+    g_autoptr(GArray) limits = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
+    if (!rh_outputs_check(a->outputs, kinds, error) || !read_limits(a, limits, error) ||
         (a->trace && !rh_output_check_folder(a->trace, error)))
         return 2;
     if (a->program)
@@ -102,6 +156,7 @@ static int run(const RhArguments *a, GError **error)
                                .seed = (uint64_t)a->seed,
                                .steps = (int32_t)a->steps,
                                .timeout_s = a->timeout_s};
+    ask_room(a, limits, in);
     g_autoptr(RhProgram) program = NULL;
     g_autoptr(RhRun) raw = NULL;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
@@ -112,7 +167,7 @@ static int run(const RhArguments *a, GError **error)
     if (!r || !write_files(a, in, r, program, raw, error))
         return 3;
     print_run(a, in, r, raw);
-    return 0;
+    return status_of(a, in, r);
 }
 
 static const RhOption own[] = {
@@ -132,6 +187,11 @@ static const RhOption own[] = {
               .unless = "program"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
               "with --beside: nodes of this job, like 0-3,8 (the first ones)", .unless = "program"),
+    RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "memory<=X",
+              "the answer is no (exit 1) above this share of a GPU's memory", .unless = "program"),
+    RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
+              "... or where more of measured runs as full ran out of memory",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "5%", .unless = "program"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
     {0}};
@@ -147,7 +207,9 @@ const RhCommand rh_command_simulate = {
              "shared. The table says where the step of a mean GPU goes, and which rank waits\n"
              "longest. The first line also gives the two lower bounds that `plan` screens\n"
              "with. A layout that needs more memory than there is, is rehearsed all the same:\n"
-             "the text, and \"fits\" in the JSON, say so.\n\n"
+             "the text, and \"fits\" in the JSON, say so. It also says whether runs as full\n"
+             "have run out of memory; with --risk or --limit memory<=X given, exit status 1\n"
+             "says that this one is not as safe.\n\n"
              "With --beside, jobs share the fabric: a FILE holds one, as JSON:\n"
              "  {\"workload\": \"llama-3.1-8b\", \"layout\": \"tp8,dp4\", \"nodes\": \"4-7\",\n"
              "   \"global_batch\": 64, \"sequence\": 4096, \"start\": \"0.5s\", \"steps\": 3}\n"

@@ -212,6 +212,7 @@ char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r)
     rh_json_begin_object(w, NULL);
     rh_put_head(w, "rehearse.simulate/1", q);
     rh_put_rehearsal(w, r);
+    rh_put_known(w, "memory_safe_bytes", q->safe_bytes);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -11,4 +11,7 @@ typedef struct {
     const char *workload_spec, *platform_spec;
     const char *const *sets; /* NULL-ended */
     int64_t seed;
+    /* of a GPU's memory, what a layout may need to be as safe as asked for, and to fit at all
+     * (strategies/search/room.h); 0: not asked */
+    double safe_bytes, most_bytes;
 } RhQuestion;

@@ -109,6 +109,20 @@ static void append_bound(GString *out, const RhQuestion *q, const RhRehearsal *r
     }
 }
 
+/* Memory is a matter of odds: what fits may still run out. Caller frees. */
+static char *verdict(const RhQuestion *q, const RhRehearsal *r)
+{
+    bool within = q->most_bytes <= 0 || r->memory.peak_bytes <= q->most_bytes;
+    bool safe = q->safe_bytes <= 0 || r->memory.peak_bytes <= q->safe_bytes;
+    if (!r->fits)
+        return g_strdup("DOES NOT FIT in memory");
+    if (!within)
+        return g_strdup("MORE MEMORY than the limit");
+    if (!safe && r->band)
+        return g_strdup_printf("MAY RUN OUT of memory: %.0f %%", 100 * rh_odds_risk(r->band));
+    return g_strdup("fits");
+}
+
 char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
                          const RhReportStyle *style)
 {
@@ -116,6 +130,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
+    g_autofree char *fit = verdict(q, r);
     g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
                            style->colored ? "\033[0m" : "");
     if (rh_report_error_frac(r) > 0) {
@@ -127,8 +142,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     append_bound(out, q, r);
     g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s %s/s/GPU   %s\n\n", title,
                            100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
-                           rh_report_unit(r->pictures),
-                           r->fits ? "fits" : "DOES NOT FIT in memory");
+                           rh_report_unit(r->pictures), fit);
     if (r->costs && style->verbosity > 0)
         rh_report_tree(out, r->costs, r->step_time_s);
     else if (r->costs)
