@@ -7,6 +7,10 @@
 #include "workloads/families.h"
 #include "workloads/ops.h"
 
+#define TOWER(layers, hidden, heads, ffn, image)                                                   \
+    "'num_hidden_layers': " #layers ", 'hidden_size': " #hidden ", 'num_attention_heads': " #heads \
+    ", 'intermediate_size': " #ffn ", 'image_size': " #image ", 'patch_size': 14"
+
 /* Totals of published weights, typed as remembered and not fetched, as in families_test.c. */
 static void parameters_equal_the_published_counts(void)
 {
@@ -37,6 +41,26 @@ static void parameters_equal_the_published_counts(void)
         /* without the transform before its head and what predicts contacts */
         {"{" SHAPE("esm", 33, 1280, 20, 20, 5120, 33) "}",
          651043254 - (1280 * 1280 + 3 * 1280 + 33) - 661},
+        {"{'model_type': 'mamba', 'num_hidden_layers': 64, 'hidden_size': 2560, "
+         "'intermediate_size': 5120, 'state_size': 16, 'time_step_rank': 160, 'vocab_size': 50280}",
+         2768345600},
+        {"{'model_type': 'falcon_mamba', 'num_hidden_layers': 64, 'hidden_size': 4096, 'expand': "
+         "16, 'intermediate_size': 8192, 'state_size': 16, 'time_step_rank': 256, 'vocab_size': "
+         "65024, 'tie_word_embeddings': false}",
+         7272665088},
+        {"{" SHAPE("jamba", 32, 4096, 32, 8, 14336,
+                   65536) ", 'num_experts': 16, 'num_experts_per_tok': 2, 'mamba_dt_rank': 256}",
+         51570323328},
+        /* with a bias of patches and a projection; one norm behind each other more and less */
+        {"{'model_type': 'clip_vision_model', " TOWER(24, 1024, 16, 4096, 224) "}",
+         303179776 - 1024 + 512 * 1024 + 512},
+        /* less what pools, with a token that is classified and two classes */
+        {"{'model_type': 'siglip_vision_model', " TOWER(27, 1152, 16, 4304, 384) "}",
+         428225600 - 15238352 + 3 * 1152 + 2},
+        /* less scales of layers and a masked token, with two classes */
+        {"{'model_type': 'dinov2', " TOWER(40, 1536, 24, 4096, 518) ", 'mlp_ratio': 4, "
+                                                                    "'use_swiglu_ffn': true}",
+         1136480768 - 2 * 40 * 1536 - 1536 + 2 * 1536 + 2},
     };
     check_exact(rows, G_N_ELEMENTS(rows));
 }
@@ -44,7 +68,7 @@ static void parameters_equal_the_published_counts(void)
 /* Of weights whose norms are not quite ours (OLMo's have no scales, BitNet's second is of the ffn's
  * width) and, where no count is published, what model cards and reports claim: InternLM, InternLM 3,
  * Orion, FlexOlmo, GLM-4.7-Flash, K-EXAONE, Trinity Mini, Solar Open, Youtu-LLM, LongCat-Flash (arXiv
- * 2509.01322), nanochat's d20. */
+ * 2509.01322), nanochat's d20, Falcon-H1-34B, Jais-13b, Phi-3-small. */
 static void parameters_are_near_the_claim(void)
 {
     static const ClaimedCount rows[] = {
@@ -61,6 +85,15 @@ static void parameters_are_near_the_claim(void)
                    200064) ", 'head_dim': 128, 'num_local_experts': 32, 'num_experts_per_tok': 2, "
                            "'shared_intermediate_size': 0}",
          456e9, 1e-3},
+        {"{" SHAPE("falcon_h1", 72, 5120, 20, 4, 21504,
+                   261120) ", 'head_dim': 128, 'mamba_n_heads': 32, 'mamba_d_head': 128, "
+                           "'mamba_d_state': 256, 'mamba_n_groups': 2, 'mamba_chunk_size': 128}",
+         33.6e9, 2e-3},
+        {"{'model_type': 'jais', 'n_layer': 40, 'n_embd': 5120, 'n_head': 40, 'n_inner': 13653, "
+         "'vocab_size': 84992}",
+         13e9, 0.01},
+        {"{" SHAPE("phi3small", 32, 4096, 32, 8, 14336, 100352) ", 'ff_intermediate_size': 14336}",
+         7.39e9, 1e-3},
         {"{" SHAPE("bitnet", 30, 2560, 20, 5, 6912, 128256) "}", 2412820480.0, 1e-3},
         {"{" SHAPE("internlm", 32, 4096, 32, 32, 11008, 103168) ", 'bias': true}", 7.32e9, 1e-3},
         {"{" SHAPE("internlm3", 48, 4096, 32, 2, 10240, 128512) ", 'head_dim': 128}", 8.80e9, 1e-3},

@@ -15,7 +15,8 @@ typedef struct RhConfig {
     int64_t window_from; /* first layer that slides, where no list of layers says it */
     int64_t full_every;  /* every so many layers one of full attention, the others as the family's
                           * `between` says; 0: no such turn */
-    int64_t full_first;  /* the first of a turn is of full attention, else its last */
+    int64_t full_at;     /* which of a turn that is, from 1 on; 0: its last */
+    int64_t full_offset; /* the same from 0 on, as some files count */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
     int64_t ffn_adjusted, ffn_multiple; /* a width is two thirds of what is said, in such steps */
     int64_t ffn_both;    /* columns of both matrices into a gated ffn, where a family says these */
@@ -45,8 +46,10 @@ typedef struct RhConfig {
     int64_t scan_heads, scan_head_size; /* a linear mixer's: heads of values, columns of one */
     int64_t scan_groups, state_size;    /* heads of keys (groups), columns of one */
     int64_t conv_size, conv_bias,
-        chunk;                 /* taps of its convolution; tokens that a scan takes at once */
-    int64_t scan_bias;         /* of its matrices */
+        chunk;                     /* taps of its convolution; tokens that a scan takes at once */
+    int64_t scan_bias;             /* of its matrices */
+    int64_t scan_expand;           /* its values are so many times as wide as the hidden state */
+    int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */
     int64_t expert_groups, expert_groups_chosen; /* these are of so many of the groups that experts
@@ -58,13 +61,15 @@ typedef struct RhConfig {
     int64_t expert_latent; /* columns of the latent in which experts work; 0: none */
     int64_t router_bias;
     int64_t expert_step;            /* every how many layers have experts: 1 */
-    int64_t expert_offset;          /* ... the first of such a turn (0) or its last (-1) */
+    int64_t expert_offset;          /* ... which of such a turn, from 0 on; -1: its last */
     int64_t dense_layers;           /* the first layers, whose ffn is dense all the same */
     int64_t dense_ffn;              /* width of a dense layer's ffn; 0: `ffn` */
     int64_t predict_layers;         /* further ones, which predict further tokens */
     int64_t rotary_base;            /* of rotary positions; numerics alone, for launch flags */
     int64_t image, patch, channels; /* of a picture, cut into patches */
-    int64_t picture_height, picture_width;     /* of one that layers take whole */
+    int64_t picture_height, picture_width;            /* of one that layers take whole */
+    int64_t sparse_block, sparse_near, sparse_stride; /* tokens of a block; blocks that a query sees
+                                                        * around it, and of the rest one in so many */
     int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its settle() */
 } RhConfig;
 

@@ -388,6 +388,41 @@ static const RhField MPT[] = {
     END,
 };
 
+/* Jais (arXiv 2308.16149): GPT-2 with ALiBi and a gated network. */
+static const RhField JAIS[] = {
+    GPT_SIZES,
+    SIZE("n_positions", positions, TOKENS_MAX, 2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(ffn_gated, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* Phi-3-small (arXiv 2404.14219): every second layer looks at blocks: those of a window and of the rest
+ * one in `vert_stride`. What it sees is taken as a window of as many tokens as the last query of a sample
+ * of all positions has. */
+static const RhField PHI3SMALL[] = {
+    STACK_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(8192),
+    SIZE("ff_intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("dense_attention_every_n_layers", full_every, LAYERS_MAX, 2),
+    SIZE("blocksparse_block_size", sparse_block, TOKENS_MAX, 64),
+    SIZE("blocksparse_num_local_blocks", sparse_near, TOKENS_MAX, 16),
+    SIZE("blocksparse_vert_stride", sparse_stride, TOKENS_MAX, 8),
+    CONSTANT(window_used, 1),
+    CONSTANT(ffn_gated, 1),
+    ALL_BIASED,
+    END,
+};
+
+static void settle_phi3small(RhConfig *c)
+{
+    int64_t near = MIN(c->sparse_near * c->sparse_block, c->positions);
+    c->window = near + (c->positions - near) / MAX(c->sparse_stride, 1);
+}
+
 /* Norms of attention and ffn side by side are two; one behind the other each has its own anyway. */
 static void settle_neox(RhConfig *c)
 {
@@ -470,6 +505,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("internlm", RMS, ROTARY, INTERNLM),
     DECODER("internlm2", RMS, ROTARY, LLAMA),
     DECODER("internlm3", RMS, ROTARY, INTERNLM3),
+    DECODER_OF("jais", LAYER, NONE, rh_attention_alibi, JAIS, NULL),
     DECODER("llama", RMS, ROTARY, LLAMA),
     DECODER("mimo", RMS, ROTARY, QWEN2),
     DECODER("minicpm", RMS, ROTARY, LLAMA),
@@ -489,6 +525,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("persimmon", LAYER, ROTARY, PERSIMMON),
     DECODER("phi", LAYER, ROTARY, PHI),
     DECODER("phi3", RMS, ROTARY, PHI3),
+    DECODER_OF("phi3small", LAYER, ROTARY, rh_attention, PHI3SMALL, settle_phi3small),
     DECODER("phi4_multimodal", RMS, ROTARY, PHI3),
     DECODER("phi4mm", RMS, ROTARY, PHI3),
     DECODER_OF("qwen", RMS, ROTARY, rh_attention, QWEN, settle_qwen),

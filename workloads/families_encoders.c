@@ -42,7 +42,7 @@ static const RhField MODERNBERT[] = {
     POSITIONS(8192),
     FLAG("tie_word_embeddings", tied, 1),
     SIZE("global_attn_every_n_layers", full_every, LAYERS_MAX, 3),
-    CONSTANT(full_first, 1),
+    CONSTANT(full_at, 1),
     WINDOW(128),
     CONSTANT(window_used, 1),
     FLAG("attention_bias", qkv_bias, 0),
@@ -85,6 +85,55 @@ static const RhField VIT[] = {
     END,
 };
 
+/* Towers of CLIP (arXiv 2103.00020), SigLIP (arXiv 2303.15343) and DINOv2 (arXiv 2304.07193) that look at
+ * pictures, alone; the vocabulary is the columns they put out. Norms and projections behind the last layer
+ * are left out, as is DINOv2's scale of each layer's output. */
+#define TOWER_SIZES                                                                                \
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("image_size", image, TOKENS_MAX, 224), SIZE("patch_size", patch, TOKENS_MAX, 16),     \
+        SIZE("num_channels", channels, WIDTH_MAX, 3), CONSTANT(both_ways, 1), ALL_BIASED
+
+static const RhField CLIP_VISION[] = {
+    TOWER_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("projection_dim", vocab, VOCAB_MAX, 512),
+    END,
+};
+
+/* No token is classified: all are pooled. */
+static const RhField SIGLIP_VISION[] = {
+    TOWER_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    CONSTANT(vocab, 2),
+    END,
+};
+
+/* Gated networks are two thirds as wide, in steps of 8. */
+static const RhField DINOV2[] = {
+    TOWER_SIZES,
+    SIZE("mlp_ratio", ffn_multiple, 64, 4),
+    FLAG("use_swiglu_ffn", ffn_gated, 0),
+    CONSTANT(vocab, 2),
+    END,
+};
+
+static void settle_dinov2(RhConfig *c)
+{
+    int64_t width = c->ffn_multiple * c->hidden;
+    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
+    if (c->ffn == 0)
+        c->ffn = c->ffn_gated ? (2 * width / 3 + 7) / 8 * 8 : width;
+    c->positions = side * side + 1;
+}
+
+static void settle_siglip(RhConfig *c)
+{
+    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
+    c->positions = side * side;
+}
+
 static void settle_vit(RhConfig *c)
 {
     int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
@@ -101,12 +150,15 @@ static void settle_vit(RhConfig *c)
 const RhFamily rh_families_encoders[] = {
     ENCODER("bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
+    ENCODER("clip_vision_model", LAYER, LEARNED, CLIP_VISION, settle_vit),
     ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
+    ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
     ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
     ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),
     ENCODER("roberta", LAYER, LEARNED, BERT, NULL),
+    ENCODER("siglip_vision_model", LAYER, LEARNED, SIGLIP_VISION, settle_siglip),
     ENCODER("vit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),
     {0},

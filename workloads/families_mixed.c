@@ -131,6 +131,102 @@ static void settle_mamba2(RhConfig *c)
     c->ffn = c->scan_heads * c->scan_head_size;
 }
 
+/* Mamba's first form alone (arXiv 2312.00752), whose channels are its heads. Falcon-Mamba says a figure in
+ * `expand` that its own code does not read, so a width in the file goes before it. mamba_ssm keeps states
+ * every 2,048 tokens. */
+static const RhField MAMBA1[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    SIZE("expand", scan_expand, 64, 2),
+    SIZE("state_size", state_size, HEAD_SIZE_MAX, 16),
+    SIZE("time_step_rank", step_rank, WIDTH_MAX, 0),
+    SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("use_bias", scan_bias, 0),
+    FLAG("use_conv_bias", conv_bias, 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(full_every, LAYERS_MAX + 1),
+    CONSTANT(positions, TOKENS_MAX),
+    CONSTANT(chunk, 2048),
+    CONSTANT(scan_groups, 1),
+    CONSTANT(scan_head_size, 1),
+    END,
+};
+
+static const RhLayerWord MAMBA1_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_selective_scan, .ffn = RH_FFN_ABSENT},
+    {0},
+};
+
+static void settle_steps(RhConfig *c)
+{
+    if (c->step_rank == 0)
+        c->step_rank = (c->hidden + 15) / 16;
+}
+
+static void settle_mamba1(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = c->scan_expand * c->hidden;
+    c->scan_heads = c->heads = c->kv_heads = c->ffn;
+    c->head_size = 1;
+    settle_steps(c);
+}
+
+/* Jamba (arXiv 2403.19887): attention without positions in one of eight layers, experts in every second;
+ * what tells a step goes through norms. */
+static const RhField JAMBA[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(262144),
+    SIZE("attn_layer_period", full_every, LAYERS_MAX, 8),
+    COUNT("attn_layer_offset", full_offset, LAYERS_MAX, 4),
+    SIZE("expert_layer_period", expert_step, LAYERS_MAX, 2),
+    COUNT("expert_layer_offset", expert_offset, LAYERS_MAX, 1),
+    EXPERTS("num_experts"),
+    SIZE("mamba_expand", scan_expand, 64, 2),
+    SIZE("mamba_d_state", state_size, HEAD_SIZE_MAX, 16),
+    SIZE("mamba_dt_rank", step_rank, WIDTH_MAX, 0),
+    SIZE("mamba_d_conv", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    CONSTANT(step_norms, 1),
+    CONSTANT(chunk, 2048),
+    CONSTANT(scan_groups, 1),
+    CONSTANT(scan_head_size, 1),
+    END,
+};
+
+static const RhLayerWord JAMBA_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_selective_scan},
+    ATTENTION_WORDS,
+    {0},
+};
+
+/* One expert is a dense network. */
+static void settle_jamba(RhConfig *c)
+{
+    if (c->experts == 1)
+        c->experts = c->experts_per_token = 0;
+    c->scan_heads = c->scan_expand * c->hidden;
+    c->full_at = c->full_offset + 1;
+    settle_steps(c);
+}
+
+/* Falcon-H1 (arXiv 2507.22448): Mamba-2 beside attention in every layer. */
+static const RhField FALCON_H1[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(8192),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    MAMBA_SIZES,
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    END,
+};
+
 /* --- Short convolutions and attention (LFM2) --- */
 
 #define LFM2_SIZES                                                                                 \
@@ -317,13 +413,18 @@ const RhFamily rh_families_mixed[] = {
     MIXED("bamba", ROTARY, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
     MIXED("deepseek_v4", ROTARY, rh_compressed_attention, DEEPSEEK_V4, DEEPSEEK_V4_WORDS,
           "sliding_attention", NULL),
+    MIXED("falcon_h1", ROTARY, rh_attention_beside_mamba, FALCON_H1, NULL, "sliding_attention",
+          NULL),
+    MIXED("falcon_mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
     MIXED("gemma4_text", ROTARY, rh_attention, GEMMA4, GEMMA4_WORDS, "sliding_attention",
           settle_gemma4),
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("jamba", NONE, rh_attention, JAMBA, JAMBA_WORDS, "mamba", settle_jamba),
     MIXED("layers", ROTARY, rh_attention, OWN, NULL, NULL, NULL),
     {"pictures", RH_NORM_NONE, RH_POSITION_NONE, &rh_steps, &rh_ffn, PICTURES, NULL, NULL, NULL},
     MIXED("lfm2", ROTARY, rh_attention, LFM2, LFM2_WORDS, "conv", settle_lfm2),
     MIXED("lfm2_moe", ROTARY, rh_attention, LFM2_MOE, LFM2_WORDS, "conv", NULL),
+    MIXED("mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
     MIXED("mamba2", NONE, rh_attention, MAMBA2, MAMBA2_WORDS, "mamba2", settle_mamba2),
     MIXED("minimax", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention", NULL),
     MIXED("minimax_m1", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention", NULL),

@@ -127,9 +127,16 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
 
 /* --- From a configuration to layers and back --- */
 
+/* The place in a turn of so many layers; below 0, from its end. */
+static int64_t turn_of(int64_t at, int64_t every)
+{
+    return at < 0 ? every + at : at;
+}
+
 static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
 {
-    bool between = c->full_every > 0 && (c->full_first ? layer : layer + 1) % c->full_every != 0;
+    bool between =
+        c->full_every > 0 && layer % c->full_every != turn_of(c->full_at - 1, c->full_every);
     bool slides = c->full_every == 0 && c->window > 0 && layer >= c->window_from;
     const RhLayerWord *word = between  ? rh_family_word(family, family->between)
                               : slides ? rh_family_word(family, "sliding_attention")
@@ -155,8 +162,9 @@ static RhConfig config_of_layer(const RhConfig *c, const RhLayerWord *word, cons
 
 static bool is_turn_of_experts(const RhConfig *c, int32_t layer)
 {
-    int64_t step = MAX(c->expert_step, 1), turn = c->expert_offset < 0 ? step - 1 : 0;
-    return c->experts > 0 && layer >= c->dense_layers && layer % step == turn;
+    int64_t step = MAX(c->expert_step, 1);
+    return c->experts > 0 && layer >= c->dense_layers &&
+           layer % step == turn_of(c->expert_offset, step);
 }
 
 static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32_t layer,

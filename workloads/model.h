@@ -30,6 +30,12 @@ typedef struct {
     int32_t compress, index_top, out_rank, out_groups; /* compressed attention (compressed.c) */
     int32_t state_size, conv_size;                     /* linear mixers: columns of a key, taps */
     bool conv_bias;
+    int32_t step_rank; /* a selective scan's latent of steps' lengths; 0: none */
+    bool step_norms;   /* ... of what tells a step */
+    struct {
+        int32_t heads, groups, head_size, chunk;
+        bool bias;
+    } beside; /* a scan side by side with attention, whose heads are the kind's */
     bool qk_norm, out_gate, keys_as_values, both_ways;
     int32_t extra_norms; /* of the hidden state, in each block */
     bool qkv_bias, out_bias;

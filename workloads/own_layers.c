@@ -58,6 +58,17 @@ static const RhField MAMBA[] = {
     END,
 };
 static const RhField DELTA[] = {OWN_SCAN(64), END};
+static const RhField SELECTIVE[] = {
+    SIZE("channels", scan_heads, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("state_size", state_size, HEAD_SIZE_MAX, 16),
+    SIZE("step_rank", step_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("taps", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("bias", scan_bias, 0),
+    FLAG("taps_bias", conv_bias, 1),
+    FLAG("step_norms", step_norms, 0),
+    CONSTANT(chunk, 2048),
+    END,
+};
 
 static const RhField FFN[] = {
     SIZE("width", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
@@ -93,6 +104,7 @@ static const Own MIXERS[] = {
     {&rh_sparse_attention, SPARSE},
     {&rh_mamba, MAMBA},
     {&rh_delta_net, DELTA},
+    {&rh_selective_scan, SELECTIVE},
 };
 static const Own FFNS[] = {{&rh_ffn, FFN}, {&rh_mixture, EXPERTS_OF}};
 

@@ -11,6 +11,8 @@ const RhOperator *const rh_operators[] = {
     &rh_delta_net,
     &rh_lightning,
     &rh_short_convolution,
+    &rh_selective_scan,
+    &rh_attention_beside_mamba,
     &rh_parallel,
     &rh_ffn,
     &rh_mixture,

@@ -1,0 +1,184 @@
+/* Mamba's first selective scan (Gu and Dao 2023, arXiv 2312.00752, section 3): a matrix in makes values
+ * and a gate, each value's channel has a state of N columns of its own; a step's length, a key (B) and a
+ * query (C) come from the values through a narrow matrix, the length through a latent of R. Formulas:
+ * docs/model-workload.md.
+ *
+ * One kernel scans (section 3.3.2), whose products are no matrices: they run at the rate of fp32. The
+ * exponentials are assumed to run beside them. Fused frameworks keep what mamba_ssm's mamba_inner_fn does
+ * with checkpoint_lvl 1: the convolution and the steps' lengths are made again backward. With tensor
+ * parallelism each rank has its part of the sum over channels that R + 2N columns are; what summing them
+ * takes is left out. */
+#include "workloads/operators/scan.h"
+
+/* One rank's columns: channels of the state, and what each token's step is told by (R, B, C). */
+typedef struct {
+    RhScan scan;
+    int64_t wide, told, rank;
+} Widths;
+
+static Widths widths_of(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    Widths w = {.scan = {.heads = rh_ops_cut(ops, kind->heads),
+                         .groups = 1,
+                         .key = kind->state_size,
+                         .value = 1,
+                         .chunk = kind->window_tokens},
+                .rank = kind->step_rank};
+    w.wide = w.scan.heads;
+    w.told = w.rank + 2 * w.scan.key;
+    return w;
+}
+
+static void shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->heads = (int32_t)c->scan_heads;
+    kind->kv_heads = 1;
+    kind->head_size = 1;
+    kind->state_size = (int32_t)c->state_size;
+    kind->step_rank = (int32_t)c->step_rank;
+    kind->step_norms = c->step_norms != 0;
+    kind->conv_size = (int32_t)c->conv_size;
+    kind->conv_bias = c->conv_bias != 0;
+    kind->window_tokens = (int32_t)c->chunk;
+    kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
+}
+
+/* Entries of the four matrices. */
+static double entries_of(const RhOps *ops, const Widths *w)
+{
+    return (double)w->wide * (3 * (double)ops->model->hidden + (double)(w->told + w->rank));
+}
+
+/* Beside matrices and taps: of each channel a decay a column, a skip and a step's bias. */
+static RhParams params(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double h = (double)ops->model->hidden, d = (double)w.wide, bias = ops->kind->qkv_bias ? 1 : 0;
+    return (RhParams){.sharded = entries_of(ops, &w) + rh_scan_convolution_params(ops, d) +
+                                 d * (double)(w.scan.key + 2) + 2 * bias * d,
+                      .replicated = bias * h + (ops->kind->step_norms ? (double)w.told : 0)};
+}
+
+/* Of the recurrence, a token: the state's update, and the output from it. */
+static double recurrence_flops(const RhScan *s)
+{
+    return 4 * (double)(s->heads * s->key * s->value);
+}
+
+static RhFlops flops(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens;
+    return (RhFlops){.weights = 2 * n * entries_of(ops, &w) +
+                                rh_scan_convolution_flops(ops, (double)w.wide),
+                     .pairs = n * recurrence_flops(&w.scan)};
+}
+
+/* --- Kernels --- */
+
+static void scan(RhOps *ops, const Widths *w, RhScanStep step)
+{
+    rh_scan_steps(ops, &w->scan, &step, 1, 1);
+    g_array_index(ops->out, RhKernel, ops->out->len - 1).dtype = RH_DTYPE_FP32;
+}
+
+static void tell(RhOps *ops, const Widths *w)
+{
+    rh_ops_linear(ops, ops->tokens, w->told, w->wide);
+    if (ops->kind->step_norms)
+        rh_ops_norm(ops, (double)ops->tokens * (double)w->told, false);
+    rh_ops_linear(ops, ops->tokens, w->wide, w->rank);
+}
+
+/* The scan reads values, lengths, gate, B and C, and writes its output before and behind the gate. */
+static void forward(RhOps *ops, const Widths *w, RhPass pass)
+{
+    double bytes = ops->element_bytes * (double)(5 * w->wide + 2 * w->scan.key);
+    rh_ops_linear(ops, ops->tokens, 2 * w->wide, ops->model->hidden);
+    rh_scan_convolve(ops, (double)w->wide, false);
+    tell(ops, w);
+    if (pass == RH_PASS_DECODE)
+        rh_scan_decode(ops, &w->scan, recurrence_flops(&w->scan));
+    else
+        scan(ops, w,
+             (RhScanStep){recurrence_flops(&w->scan), bytes + rh_scan_state_bytes(&w->scan)});
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->wide);
+}
+
+/* The scan makes its states again, then two gradients of each product. It reads what it read and wrote
+ * and the output's gradient, and writes four gradients of channels and the gated output. */
+static void backward(RhOps *ops, const Widths *w)
+{
+    int64_t d = w->wide;
+    RhScanStep back = {3 * recurrence_flops(&w->scan),
+                       ops->element_bytes * (double)(9 * d + 4 * w->scan.key) +
+                           2 * rh_scan_state_bytes(&w->scan)};
+    rh_ops_linear(ops, ops->tokens, d, ops->model->hidden);
+    if (ops->shard->fused_elementwise) {
+        rh_scan_convolve(ops, (double)d, false);
+        rh_ops_linear(ops, ops->tokens, d, w->rank);
+    }
+    scan(ops, w, back);
+    rh_ops_linear(ops, ops->tokens, w->rank, d);
+    if (ops->kind->step_norms)
+        rh_ops_norm(ops, (double)ops->tokens * (double)w->told, true);
+    rh_ops_linear(ops, ops->tokens, d, w->told);
+    rh_scan_convolve(ops, (double)d, true);
+    rh_ops_linear(ops, ops->tokens, ops->model->hidden, 2 * d);
+}
+
+static void weight_gradients(RhOps *ops, const Widths *w)
+{
+    int64_t h = ops->model->hidden;
+    rh_ops_linear_gradient(ops, h, w->wide);
+    rh_ops_linear_gradient(ops, w->wide, w->rank);
+    rh_ops_bias_gradient(ops, w->wide);
+    rh_ops_linear_gradient(ops, w->told, w->wide);
+    rh_scan_taps_gradient(ops, (double)w->wide);
+    rh_ops_linear_gradient(ops, 2 * w->wide, h);
+    if (ops->kind->qkv_bias) {
+        rh_ops_bias_gradient(ops, h);
+        rh_ops_bias_gradient(ops, 2 * w->wide);
+    }
+}
+
+static void kernels(RhOps *ops, RhPass pass)
+{
+    Widths w = widths_of(ops);
+    if (rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL)
+        forward(ops, &w, pass);
+    else if (pass == RH_PASS_BACKWARD_DATA)
+        backward(ops, &w);
+    else if (pass == RH_PASS_BACKWARD_WEIGHT)
+        weight_gradients(ops, &w);
+}
+
+/* Kept: the first matrix' output, what steps are told by, the scan's output, states between chunks; an
+ * eager framework keeps the convolution's output and the steps' lengths as well. */
+static RhOperatorBytes bytes(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    double n = (double)ops->tokens, e = ops->element_bytes, d = (double)w.wide;
+    double wide = rh_ops_hidden_elements(ops), gathered = rh_ops_gathered_bytes(ops);
+    double copies = ops->kind->step_norms ? (e + rh_ops_norm_copies(ops)) * (double)w.told : 0;
+    double between = ops->shard->fused_elementwise ? 0 : 2 * e * d;
+    double kept = e * (3 * d + (double)w.told) + copies + between + rh_scan_state_bytes(&w.scan);
+    return (RhOperatorBytes){.kept = n * kept,
+                             .forward = e * (wide + 2 * n * d) + gathered,
+                             .backward = e * (wide + 6 * n * d) + gathered};
+}
+
+static RhCacheBytes cache(const RhOps *ops)
+{
+    Widths w = widths_of(ops);
+    return rh_scan_cache(ops, &w.scan, (double)w.wide);
+}
+
+const RhOperator rh_selective_scan = {.name = "selective scan",
+                                      .shape = shape,
+                                      .params = params,
+                                      .flops = flops,
+                                      .kernels = kernels,
+                                      .bytes = bytes,
+                                      .cache = cache};
