@@ -26,6 +26,7 @@ typedef struct {
     const char *kernels;    /* that decide what is kept: "flash attention, fused norms" */
     int32_t gpus;
     double params; /* of the model */
+    bool assumed;  /* no run on the device was judged: its kernels are its generation's */
 } RhLikeness;
 
 typedef struct {

@@ -61,7 +61,18 @@ static bool names(const RhErrorBar *bar, const RhLikeness *like)
            agrees(bar->kind, like->kind);
 }
 
-const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like)
+static const RhErrorBar *widest(const RhRecord *record, const RhErrorBar *bar, const char *kind)
+{
+    for (guint i = 0; i < record->bars->len; i++) {
+        const RhErrorBar *other = &g_array_index(record->bars, RhErrorBar, i);
+        if (other->stack == NULL && other->gpus_most == 0 && agrees(other->kind, kind) &&
+            other->error_frac > bar->error_frac)
+            bar = other;
+    }
+    return bar;
+}
+
+static const RhErrorBar *bar_alike(const RhRecord *record, const RhLikeness *like)
 {
     const RhErrorBar *nearest = NULL;
     for (guint i = 0; i < record->bars->len; i++) {
@@ -73,6 +84,12 @@ const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like)
         nearest = nearest ? nearest : bar;
     }
     return nearest;
+}
+
+const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like)
+{
+    const RhErrorBar *bar = bar_alike(record, like);
+    return bar != NULL && like->assumed ? widest(record, bar, like->kind) : bar;
 }
 
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like)

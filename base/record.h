@@ -67,7 +67,9 @@ const RhRecord *rh_record_shipped(void);
 
 /* Were models measured that are no larger, and such that are no smaller? */
 bool rh_error_bar_spans(const RhErrorBar *bar, double params);
-/* The first that spans the model's size, else the first; NULL: nothing like it was measured. */
+/* The first that spans the model's size, else the first; NULL: nothing like it was measured. Where the
+ * device's constants are assumed, the widest of this and of those that generations have, stacks together,
+ * for this kind of model. */
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
 const RhOddsBand *rh_odds_band(const RhOdds *odds, double share);

@@ -65,7 +65,9 @@ char *rh_report_error(const RhRehearsal *r)
     g_autofree char *frac = rh_text_number(100 * r->bar->error_frac, 2);
     return g_strdup_printf("+-%s %%: within that were %.0f %% of %d measured steps (%s)%s", frac,
                            100 * RH_RECORD_SHARE, r->bar->steps, name,
-                           r->beyond ? "; no model of this size was measured" : "");
+                           r->assumed  ? "; this device was not: its kernels are its generation's"
+                           : r->beyond ? "; no model of this size was measured"
+                                       : "");
 }
 
 /* "to 85 %", "85 to 105 %", "above 105 %" */

@@ -70,6 +70,28 @@ static void of_what_is_like_nothing_there_is_no_bar(void)
     CU_ASSERT_PTR_NULL(rh_record_bar(three, &like));
 }
 
+/* Of a device that nobody measured: as far off as stacks together are on any generation. */
+static void of_assumed_constants_the_bar_is_wider(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    const char *models[] = {"a", "b", "c"};
+    for (int i = 0; i < 24; i++) {
+        add_step(judged, "t", models[i % 3], 0.02);
+        add_step(judged, "t", models[i % 3], 0.1);
+        g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1).like.generation =
+            g_intern_string("other");
+    }
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like;
+    RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.02, 1e-12);
+    like.assumed = true;
+    RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.1, 1e-12);
+    like.generation = g_intern_string("other"); /* never narrower */
+    RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.1, 1e-12);
+    like.generation = g_intern_string("a third"); /* nor one where there was none */
+    CU_ASSERT_PTR_NULL(rh_record_bar(record, &like));
+}
+
 static void a_bar_that_is_judged_knows_nothing_of_its_own_table(void)
 {
     g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
@@ -148,6 +170,7 @@ int main(void)
     static const RhTest tests[] = {
         {"a_bar_holds_four_fifths_of_the_groups", a_bar_holds_four_fifths_of_the_groups},
         {"of_what_is_like_nothing_there_is_no_bar", of_what_is_like_nothing_there_is_no_bar},
+        {"of_assumed_constants_the_bar_is_wider", of_assumed_constants_the_bar_is_wider},
         {"a_bar_that_is_judged_knows_nothing_of_its_own_table",
          a_bar_that_is_judged_knows_nothing_of_its_own_table},
         {"odds_grow_and_are_told_apart", odds_grow_and_are_told_apart},

@@ -19,6 +19,7 @@ static void fill_record(const RhCase *c, RhRehearsal *r)
     const RhRecord *record = rh_record_shipped();
     RhLikeness like = rh_likeness_of(c);
     r->bar = rh_record_bar(record, &like);
+    r->assumed = r->bar && like.assumed;
     r->beyond = r->bar && !rh_error_bar_spans(r->bar, like.params);
     r->odds = rh_record_odds(record, &like);
     r->band =

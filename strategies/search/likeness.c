@@ -11,6 +11,14 @@ static const char *kind_of(const RhModel *model)
     return rh_model_experts_kind(model) ? "mixture" : "dense";
 }
 
+/* Is it someone's own, whose kernels nobody measured? Runs on the catalogue's own were judged, or on their
+ * siblings. */
+static bool is_assumed(const RhDevice *device)
+{
+    return device->curves.attention_peak_frac.tag == RH_TAG_ASSUMED &&
+           !g_strv_contains(rh_device_names(), device->name);
+}
+
 RhLikeness rh_likeness_of(const RhCase *c)
 {
     const RhStack *stack = c->stack;
@@ -28,5 +36,6 @@ RhLikeness rh_likeness_of(const RhCase *c)
                         .kind = g_intern_string(kind_of(c->model)),
                         .kernels = g_intern_string(kernels),
                         .gpus = c->job.gpus,
+                        .assumed = is_assumed(c->platform->device),
                         .params = (double)rh_model_params(c->model)};
 }
