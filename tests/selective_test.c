@@ -1,4 +1,4 @@
-/* Mamba's first scan, and a scan beside attention. FLOPs and parameters against counts made here by hand,
+/* Mamba's first scan, a scan beside attention, and Kimi's delta rule. FLOPs and parameters against counts made here by hand,
  * and against the two operators apart. */
 #include "tests/operators_kit.h"
 
@@ -18,6 +18,14 @@
 #define APART                                                                                      \
     "{'model_type': 'bamba', 'num_hidden_layers': 2, 'attn_layer_indices': [1], " SIZES "}"
 #define BESIDE "{'model_type': 'falcon_h1', 'num_hidden_layers': 2, " SIZES "}"
+
+/* Kimi-Linear-48B-A3B's; the third and the last layer attend. */
+#define KIMI                                                                                       \
+    "{'model_type': 'kimi_linear', 'num_hidden_layers': 4, 'hidden_size': 2304, "                  \
+    "'num_attention_heads': 32, 'intermediate_size': 9216, 'vocab_size': 1024, 'kv_lora_rank': "   \
+    "512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, 'num_experts': 8, "  \
+    "'num_experts_per_token': 2, 'moe_intermediate_size': 1024, 'first_k_dense_replace': 1, "      \
+    "'linear_attn_config': {'num_heads': 32, 'head_dim': 128, 'full_attn_layers': [3, 4]}}"
 
 static const double N = 2048, H = 2560, D = 5120, R = 160, S = 16;
 
@@ -68,6 +76,30 @@ static void a_selective_scan_keeps_three_tensors(void)
     RhActivation b = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);
     CU_ASSERT_EQUAL(a.kept, N * 2 * (2 * H + 3 * D + R + 2 * S) + 4 * D * S);
     CU_ASSERT_EQUAL(b.kept - a.kept, N * (2 * 2 * D + 8 * H));
+}
+
+/* Of 32 heads of 128 columns: queries, keys, values, a rate a head, two latents of 128, out; from latents
+ * decays and a gate. */
+static void kimi_delta_attention_has_these_figures(void)
+{
+    const double h = 2304, k = 4096;
+    g_autoptr(RhModel) m = load(KIMI);
+    for (int32_t i = 0; i < m->layers_count; i++)
+        CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[i]].mixer == &rh_latent_attention, i >= 2);
+    RhShard one = shard_of(1, 2048, 1), two = shard_of(2, 2048, 1);
+    double entries = h * (3 * k + 32 + 256) + k * h, inner = 128 * 2 * k;
+    RhParams p = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
+    RhParams q = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &two);
+    CU_ASSERT_EQUAL(p.sharded + p.replicated,
+                    entries + inner + 4 * 3 * k + 32 + k + 128 + h); /* taps, decays, norms */
+    CU_ASSERT_EQUAL(2 * q.sharded, p.sharded);
+    CU_ASSERT_EQUAL(q.replicated, p.replicated);
+    double weights = 2 * N * (entries + inner + 4 * 3 * k), recurrence = N * 6 * k * 128;
+    RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
+    CU_ASSERT_EQUAL(f.weights, weights);
+    CU_ASSERT_EQUAL(f.pairs, recurrence);
+    CU_ASSERT_TRUE(flops_of(m, 0, RH_PASS_FORWARD, &one) > weights + recurrence);
+    CU_ASSERT_EQUAL(flops_of(m, 0, RH_PASS_BACKWARD_WEIGHT, &one), weights);
 }
 
 /* Channels are cut; what tells a step is made whole on every rank. */
@@ -137,10 +169,12 @@ int main(void)
 {
     return rh_test_main(
         "selective",
-        (RhTest[]){{"a_selective_scan_has_these_figures", a_selective_scan_has_these_figures},
-                   {"a_selective_scan_keeps_three_tensors", a_selective_scan_keeps_three_tensors},
-                   {"cutting_conserves_channels", cutting_conserves_channels},
-                   {"jamba_counts_from_an_offset", jamba_counts_from_an_offset},
-                   {"side_by_side_is_both", side_by_side_is_both},
-                   {0}});
+        (RhTest[]){
+            {"a_selective_scan_has_these_figures", a_selective_scan_has_these_figures},
+            {"a_selective_scan_keeps_three_tensors", a_selective_scan_keeps_three_tensors},
+            {"kimi_delta_attention_has_these_figures", kimi_delta_attention_has_these_figures},
+            {"cutting_conserves_channels", cutting_conserves_channels},
+            {"jamba_counts_from_an_offset", jamba_counts_from_an_offset},
+            {"side_by_side_is_both", side_by_side_is_both},
+            {0}});
 }

@@ -48,6 +48,14 @@ static void parameters_equal_the_published_counts(void)
          "16, 'intermediate_size': 8192, 'state_size': 16, 'time_step_rank': 256, 'vocab_size': "
          "65024, 'tie_word_embeddings': false}",
          7272665088},
+        {"{" SHAPE("kimi_linear", 27, 2304, 32, 32, 9216,
+                   163840) ", 'head_dim': 72, 'kv_lora_rank': 512, 'q_lora_rank': null, "
+                           "'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "
+                           "'num_experts': 256, 'num_experts_per_token': 8, "
+                           "'moe_intermediate_size': 1024, 'num_shared_experts': 1, "
+                           "'first_k_dense_replace': 1, 'linear_attn_config': {'head_dim': 128, "
+                           "'num_heads': 32, 'full_attn_layers': [4, 8, 12, 16, 20, 24, 27]}}",
+         49122681728},
         {"{" SHAPE("jamba", 32, 4096, 32, 8, 14336,
                    65536) ", 'num_experts': 16, 'num_experts_per_tok': 2, 'mamba_dt_rank': 256}",
          51570323328},

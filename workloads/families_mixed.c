@@ -38,6 +38,44 @@ static const RhLayerWord DELTA_WORDS[] = {
     {0},
 };
 
+/* --- Kimi delta attention, and latent attention without positions (Kimi Linear) --- */
+
+/* Which layers attend to all is a list, from 1 on (layer_lists.c). Latents are as wide as a head. */
+static const RhField KIMI_LINEAR[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),
+    SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("model_max_length", positions, TOKENS_MAX, 1048576),
+    SIZE("linear_attn_config.num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("linear_attn_config.head_dim", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("linear_attn_config.short_conv_kernel_size", conv_size, HEAD_SIZE_MAX, 4),
+    CONSTANT(full_every, 4),
+    CONSTANT(chunk, 64),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    SIZE("moe_layer_freq", expert_step, LAYERS_MAX, 1),
+    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+static const RhLayerWord KIMI_LINEAR_WORDS[] = {
+    ATTENTION_WORDS,
+    {.word = "linear_attention", .mixer = &rh_kimi_delta},
+    {0},
+};
+
+static void settle_kimi_linear(RhConfig *c)
+{
+    c->scan_groups = c->scan_heads;
+    c->state_size = c->step_rank = c->scan_head_size;
+}
+
 /* --- Mamba-2, attention and feed-forward layers in a pattern (Nemotron-H) --- */
 
 #define MAMBA_SIZES                                                                                \
@@ -420,6 +458,8 @@ const RhFamily rh_families_mixed[] = {
           settle_gemma4),
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
     MIXED("jamba", NONE, rh_attention, JAMBA, JAMBA_WORDS, "mamba", settle_jamba),
+    MIXED("kimi_linear", NONE, rh_latent_attention, KIMI_LINEAR, KIMI_LINEAR_WORDS,
+          "linear_attention", settle_kimi_linear),
     MIXED("layers", ROTARY, rh_attention, OWN, NULL, NULL, NULL),
     {"pictures", RH_NORM_NONE, RH_POSITION_NONE, &rh_steps, &rh_ffn, PICTURES, NULL, NULL, NULL},
     MIXED("lfm2", ROTARY, rh_attention, LFM2, LFM2_WORDS, "conv", settle_lfm2),

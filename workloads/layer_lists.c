@@ -163,12 +163,19 @@ static void read_numbers(Lists *l)
     const RhJsonNode *attention = first_number(l, "attn_layer_indices");
     if (attention == NULL)
         attention = first_number(l, "full_attn_idxs");
+    int64_t from = 0; /* the number of the first layer */
+    const RhJsonNode *counted =
+        rh_json_find(l->root, "linear_attn_config.full_attn_layers", NULL, NULL);
+    if (attention == NULL && counted != NULL && rh_json_kind(counted) == RH_JSON_ARRAY) {
+        attention = rh_json_first(counted);
+        from = 1;
+    }
     const RhLayerWord *between = rh_family_word(l->family, l->family->between);
     for (int64_t i = 0; attention != NULL && i <= last; i++)
         take_word(l, attention, l->family->between, between, i);
     for (; attention != NULL; attention = rh_json_next(attention))
         take_word(l, attention, "attention", rh_family_word(l->family, "full_attention"),
-                  rh_json_node_int(l->doc, attention, 0, last));
+                  rh_json_node_int(l->doc, attention, from, last + from) - from);
 }
 
 /* --- Figures --- */

@@ -3,13 +3,18 @@
  * rule in chunks (section 3.3; DeltaNet, arXiv 2406.06484), a gated norm of each head, one matrix out.
  * There are fewer heads of keys than of values; queries and keys are repeated. Formulas:
  * docs/model-workload.md. FLOPs that the operator needs are those of the recurrence; the chunked form
- * does more. */
+ * does more.
+ *
+ * Kimi delta attention (arXiv 2510.26692, section 3) has a decay for each column of a key and not for each
+ * head; decays and gate come from latents of R columns, which every rank makes whole. Its chunks read the
+ * decays besides. */
 #include "workloads/operators/scan.h"
 
 /* One rank's columns: of values, of keys, of these repeated, of the convolution, of the first matrix. */
 typedef struct {
     RhScan scan;
     int64_t values, keys, repeated, channels, in;
+    int64_t rank, decays; /* of a latent; columns that decay, where there are latents, else 0 */
 } Widths;
 
 static Widths widths_of(const RhOps *ops)
@@ -24,7 +29,10 @@ static Widths widths_of(const RhOps *ops)
     w.keys = w.scan.groups * w.scan.key;
     w.repeated = w.scan.heads * w.scan.key;
     w.channels = w.values + 2 * w.keys;
-    w.in = w.channels + w.values + 2 * w.scan.heads; /* ... the gate; a decay and a rate a head */
+    w.rank = kind->step_rank;
+    w.decays = w.rank > 0 ? w.repeated : 0;
+    w.in = w.rank > 0 ? w.channels + w.scan.heads + 2 * w.rank    /* a rate a head, two latents */
+                      : w.channels + w.values + 2 * w.scan.heads; /* the gate; also a decay */
     return w;
 }
 
@@ -38,15 +46,29 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->window_tokens = (int32_t)c->chunk;
 }
 
-/* Beside matrices and taps: of each head a decay and a step's bias; the norm's scales. */
+static void kimi_shape(const RhConfig *c, RhLayerKind *kind)
+{
+    shape(c, kind);
+    kind->step_rank = (int32_t)c->step_rank;
+}
+
+/* Entries of the matrices from latents. */
+static double latent_entries(const Widths *w)
+{
+    return w->rank > 0 ? (double)(w->rank * (w->decays + w->values)) : 0;
+}
+
+/* Beside matrices and taps: of each head a decay and a step's bias, or a bias of each decay; the norm's
+ * scales. */
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden;
-    return (RhParams){.sharded = h * (double)(w.in + w.values) +
-                                 rh_scan_convolution_params(ops, (double)w.channels) +
-                                 2 * (double)w.scan.heads,
-                      .replicated = (double)w.scan.value};
+    double heads = (double)w.scan.heads;
+    return (RhParams){.sharded = h * (double)(w.in - 2 * w.rank + w.values) + latent_entries(&w) +
+                                 rh_scan_convolution_params(ops, (double)w.channels) + heads +
+                                 (w.rank > 0 ? (double)w.decays : heads),
+                      .replicated = (double)w.scan.value + 2 * h * (double)w.rank};
 }
 
 /* Of the recurrence, a token: what the state holds under its key, the update, and the output. */
@@ -59,7 +81,7 @@ static RhFlops flops(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double n = (double)ops->tokens,
-           entries = (double)ops->model->hidden * (double)(w.in + w.values);
+           entries = (double)ops->model->hidden * (double)(w.in + w.values) + latent_entries(&w);
     return (RhFlops){.weights =
                          2 * n * entries + rh_scan_convolution_flops(ops, (double)w.channels),
                      .pairs = n * recurrence_flops(&w.scan)};
@@ -82,6 +104,17 @@ static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
                      e * (2 * k + v) + 2 * RH_FP32 * triangle + 2 * e * triangle + e * (k + v)};
     steps[1] = (RhScanStep){2 * product, e * (2 * k + v) + states + e * v};
     steps[2] = (RhScanStep){2 * c * (k + v) + product, e * (2 * k + v) + states + e * v};
+    for (int i = 0; i < 3; i++)
+        steps[i].bytes += e * (double)w->decays;
+}
+
+/* From latents: the decays and the gate; backward, their gradients. */
+static void latents(RhOps *ops, const Widths *w, bool backward)
+{
+    if (w->rank == 0)
+        return;
+    rh_ops_linear(ops, ops->tokens, backward ? w->rank : w->decays, backward ? w->decays : w->rank);
+    rh_ops_linear(ops, ops->tokens, backward ? w->rank : w->values, backward ? w->values : w->rank);
 }
 
 static void forward(RhOps *ops, const Widths *w, RhPass pass)
@@ -90,6 +123,7 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     steps_of(ops, w, steps);
     rh_ops_linear(ops, ops->tokens, w->in, ops->model->hidden);
     rh_scan_convolve(ops, (double)w->channels, false);
+    latents(ops, w, false);
     rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, false); /* of queries and keys */
     if (pass == RH_PASS_DECODE)
         rh_scan_decode(ops, &w->scan, recurrence_flops(&w->scan));
@@ -114,6 +148,7 @@ static void backward(RhOps *ops, const Widths *w)
     rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), 2);
     rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, true);
     rh_scan_convolve(ops, (double)w->channels, true);
+    latents(ops, w, true);
     rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->in);
 }
 
@@ -121,6 +156,10 @@ static void weight_gradients(RhOps *ops, const Widths *w)
 {
     rh_ops_linear_gradient(ops, ops->model->hidden, w->values);
     rh_scan_taps_gradient(ops, (double)w->channels);
+    if (w->rank > 0) {
+        rh_ops_linear_gradient(ops, w->decays, w->rank);
+        rh_ops_linear_gradient(ops, w->values, w->rank);
+    }
     rh_ops_linear_gradient(ops, w->in, ops->model->hidden);
 }
 
@@ -144,11 +183,12 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
     double inverse = (double)(w.scan.chunk * w.scan.heads);
-    double columns = (double)(w.in + w.channels + 2 * w.repeated + 2 * w.values) + inverse;
+    int64_t told = w.rank > 0 ? w.decays + w.values : 0;
+    double columns = (double)(w.in + w.channels + 2 * w.repeated + 2 * w.values + told) + inverse;
     double copies = rh_ops_norm_copies(ops) * (double)(w.values + 2 * w.keys);
     double states = n * rh_scan_state_bytes(&w.scan) * e / RH_FP32;
     double gathered = rh_ops_gathered_bytes(ops);
-    double gradients = e * (n * (double)(w.in + 2 * w.repeated + 2 * w.values) + wide);
+    double gradients = e * (n * (double)(w.in + 2 * w.repeated + 2 * w.values + told) + wide);
     bool again = rh_ops_replays(ops, RH_RECOMPUTE_SCAN_NORM);
     return (RhOperatorBytes){.kept = n * (e * columns + copies),
                              .dropped = again ? n * e * (double)w.values : 0,
@@ -170,3 +210,12 @@ const RhOperator rh_delta_net = {.name = "gated DeltaNet",
                                  .bytes = bytes,
                                  .cache = cache,
                                  .modules = RH_RECOMPUTE_SCAN_NORM};
+
+const RhOperator rh_kimi_delta = {.name = "Kimi delta attention",
+                                  .shape = kimi_shape,
+                                  .params = params,
+                                  .flops = flops,
+                                  .kernels = kernels,
+                                  .bytes = bytes,
+                                  .cache = cache,
+                                  .modules = RH_RECOMPUTE_SCAN_NORM};
