@@ -501,6 +501,23 @@ static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan
     append_changes(out, plan);
 }
 
+/* Nothing fits as surely as was asked: the odds are said above, here what would be safer. */
+static void append_unsafe(GString *out, const RhPlan *plan, const RhPlanOptions *options)
+{
+    if (!plan->unsafe)
+        return;
+    const RhSmallestChange *change =
+        plan->changes->len > 0 ? g_ptr_array_index(plan->changes, 0) : NULL;
+    g_autofree char *text = change ? rh_report_change(change) : NULL;
+    const char *with = text && !g_str_has_prefix(text, "without") ? "with " : "";
+    g_autofree char *safer =
+        change ? g_strdup_printf("; something does %s%s (%s)", with, text, change->effect)
+               : g_strdup("");
+    g_autofree char *line = g_strdup_printf("nothing fits as surely as --risk %.3g%% asks%s",
+                                            100 * options->risk_frac, safer);
+    append_labelled(out, "watch", line);
+}
+
 /* A job that its GPUs are too many for: even in the best layout they wait for longer than they work. */
 static void append_waiting(GString *out, const RhCase *c, const RhRehearsal *r)
 {
@@ -532,8 +549,11 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     }
     if (plan->beside)
         rh_report_append_beside(out, plan, options->gap_frac);
-    append_best(out, plan->beside ? "alone" : "best", g_ptr_array_index(plan->entries, 0),
-                options->objective, style);
+    append_best(out,
+                plan->unsafe   ? "best, but it may run out of memory"
+                : plan->beside ? "alone"
+                               : "best",
+                g_ptr_array_index(plan->entries, 0), options->objective, style);
     append_table(out, plan);
     append_footnotes(out, plan, options);
     g_string_append_c(out, '\n');
@@ -542,6 +562,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_why(out, plan);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     append_fuller(out, plan);
+    append_unsafe(out, plan, options);
     rh_report_watch_positions(out, q->c);
     append_waiting(out, q->c, g_ptr_array_index(plan->entries, 0));
     append_approximate(out, plan);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "strategies/search/room.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -262,7 +263,7 @@ static double doublings(const RhSmallestChange *change, const RhJob *job)
 static void changes_come_smallest_first(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 1, 524288);
-    RhPlanOptions o = {.gap_frac = 0.002};
+    RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 1};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     double last = 0;
     CU_ASSERT_TRUE_FATAL(plan->changes->len >= 2);
@@ -275,6 +276,29 @@ static void changes_come_smallest_first(void)
     const RhSmallestChange *first = plan->changes->pdata[0];
     CU_ASSERT_EQUAL(first->kind, RH_CHANGE_SEQUENCE);
     CU_ASSERT_EQUAL(first->value, 294912); /* not 262144: the nearest that fits */
+}
+
+/* What is advised is as safe as what is ranked, whether nothing fits or all that does is too full. */
+static void changes_are_safe(void)
+{
+    static const struct {
+        int32_t gpus;
+        bool fits;
+    } cases[] = {{1, false}, {2, true}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 8192);
+        k.c.job.gpus = cases[i].gpus;
+        RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = RH_RISK_FRAC};
+        g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+        double safe = rh_room(&k.c, NULL, 0, RH_RISK_FRAC).ranked_bytes;
+        CU_ASSERT_EQUAL(plan->fit_count > 0, cases[i].fits);
+        CU_ASSERT_EQUAL(plan->unsafe, cases[i].fits);
+        CU_ASSERT_TRUE_FATAL(plan->changes->len > 0);
+        for (guint n = 0; n < plan->changes->len; n++)
+            CU_ASSERT_TRUE(((RhSmallestChange *)plan->changes->pdata[n])->peak_bytes <= safe);
+        for (guint n = 0; n < plan->entries->len; n++)
+            CU_ASSERT_TRUE(entry(plan, n)->memory.peak_bytes > safe);
+    }
 }
 
 static void a_change_keeps_the_limits_it_does_not_name(void)
@@ -406,6 +430,7 @@ int main(void)
                    {"what_does_not_fit_names_the_smallest_change",
                     what_does_not_fit_names_the_smallest_change},
                    {"changes_come_smallest_first", changes_come_smallest_first},
+                   {"changes_are_safe", changes_are_safe},
                    {"a_change_keeps_the_limits_it_does_not_name",
                     a_change_keeps_the_limits_it_does_not_name},
                    {"what_memory_runs_out_for_is_left_out", what_memory_runs_out_for_is_left_out},

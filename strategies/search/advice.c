@@ -126,9 +126,10 @@ typedef struct {
     GArray *changes; /* Change */
 } Search;
 
-static double most_bytes(const RhCase *c, const RhPlanOptions *o)
+/* A change is worth its name where what it brings is as safe as was asked for. */
+static double safe_bytes(const RhCase *c, const RhPlanOptions *o)
 {
-    return rh_room(c, o->constraints, o->constraints_count, o->risk_frac).most_bytes;
+    return rh_room(c, o->constraints, o->constraints_count, o->risk_frac).ranked_bytes;
 }
 
 /* The least memory of the question with one number changed; INFINITY when nothing fits in what
@@ -147,7 +148,7 @@ static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
         changed.job.gpus = (int32_t)value;
         wider->nodes_count = MAX(wider->nodes_count, (changed.job.gpus + each - 1) / each);
     }
-    return least_peak(&changed, s->o, s->deadline, most_bytes(&changed, s->o));
+    return least_peak(&changed, s->o, s->deadline, safe_bytes(&changed, s->o));
 }
 
 /* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
@@ -194,7 +195,7 @@ static bool try_constraints(Search *s, const RhConstraint *left, int32_t count,
     RhPlanOptions o = *s->o;
     o.constraints = left;
     o.constraints_count = count;
-    change.peak_bytes = least_peak(s->c, &o, s->deadline, most_bytes(s->c, &o));
+    change.peak_bytes = least_peak(s->c, &o, s->deadline, safe_bytes(s->c, &o));
     if (isinf(change.peak_bytes))
         return false;
     Change found = {0, change};

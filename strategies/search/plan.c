@@ -69,6 +69,7 @@ static void screen_all(RhFunnel *f)
     f->main.heap = f->fuller.heap;
     f->fuller.heap = empty;
     f->room.ranked_bytes = f->room.most_bytes;
+    f->plan->unsafe = f->main.heap->len > 0;
     f->plan->roomy_count = f->plan->fit_count;
 }
 
@@ -279,7 +280,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     }
     if (plan->entries->len > 0 && !rh_funnel_by_memory(&f) && !plan->timed_out && !o.best_alone)
         rh_near_misses(c, screen, space, f.room.most_bytes, plan);
-    if (plan->fit_count == 0 && !plan->timed_out && !o.best_alone)
+    if ((plan->fit_count == 0 || plan->unsafe) && !plan->timed_out && !o.best_alone)
         rh_advice_smallest_change(c, &o, deadline, plan);
     plan->ranked_bytes = f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;

@@ -73,7 +73,8 @@ typedef enum {
     RH_CHANGE_SEQUENCE
 } RhChangeKind;
 
-/* The smallest change of the question that would make something fit (when nothing does). */
+/* The smallest change of the question that would make something fit as surely as was asked (when nothing
+ * does). */
 typedef struct {
     RhChangeKind kind;
     int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number */
@@ -113,6 +114,7 @@ typedef struct {
     double lost_bound_s;       /* the least bound of those, INFINITY for none */
     int64_t unperformed_count; /* entries that it had not the memory for with every byte a flow */
     bool proved;
+    bool unsafe; /* nothing fits as surely as was asked: the entries are of all that fits at all */
     bool timed_out;    /* also where the listing was cut short: legal_count is then too low */
     double apart_frac; /* of the printed plans, the most by which a step with every byte as a flow
                              differs from that with idle ones as timers, which the search went by */
@@ -131,7 +133,7 @@ typedef struct {
                              quicker than the best entry; else NULL */
     /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
     GPtrArray *near_misses;
-    GPtrArray *changes;  /* RhSmallestChange*, when nothing fits, smallest first */
+    GPtrArray *changes;  /* RhSmallestChange*, when nothing fits or is safe, smallest first */
     double states_bytes; /* when nothing fits: training states of the whole model */
     double wall_s;       /* not printed in JSON */
     /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was. Frees what it
