@@ -391,6 +391,7 @@ static void other_kinds_of_models_are_refused(void)
     check_refused("{'model_type': 'deepseek_v9'}", "docs/model-workload.md");
     for (const char *const *name = rh_family_names(); name[1] != NULL; name++)
         CU_ASSERT_TRUE(strcmp(name[0], name[1]) < 0);
+    check_refused("{'model_type': 't9', 'is_encoder_decoder': true}", "an encoder and a decoder");
     check_refused("{'hidden_size': 32}", "model_type");
     check_refused("{'model_type': ''}", "model_type \"\" is not supported");
     check_refused(LLAMA(", 'num_local_experts': 8"), "mixture of experts");

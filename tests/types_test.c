@@ -7,6 +7,11 @@
 #include "workloads/families.h"
 #include "workloads/ops.h"
 
+#define STEP3(layers, experts)                                                                     \
+    "{'model_type': 'step3_text', 'num_hidden_layers': " #layers ", 'hidden_size': 7168, "         \
+    "'num_attention_heads': 64, 'head_dim': 256, 'share_q_dim': 2048, 'intermediate_size': "       \
+    "18432, 'moe_intermediate_size': 5120, 'moe_num_experts': 48, 'moe_top_k': 3, "                \
+    "'share_expert_dim': 5120, 'moe_layers_enum': '" experts "', 'vocab_size': 128815}"
 #define TOWER(layers, hidden, heads, ffn, image)                                                   \
     "'num_hidden_layers': " #layers ", 'hidden_size': " #hidden ", 'num_attention_heads': " #heads \
     ", 'intermediate_size': " #ffn ", 'image_size': " #image ", 'patch_size': 14"
@@ -76,7 +81,7 @@ static void parameters_equal_the_published_counts(void)
 /* Of weights whose norms are not quite ours (OLMo's have no scales, BitNet's second is of the ffn's
  * width) and, where no count is published, what model cards and reports claim: InternLM, InternLM 3,
  * Orion, FlexOlmo, GLM-4.7-Flash, K-EXAONE, Trinity Mini, Solar Open, Youtu-LLM, LongCat-Flash (arXiv
- * 2509.01322), nanochat's d20, Falcon-H1-34B, Jais-13b, Phi-3-small. */
+ * 2509.01322), nanochat's d20, Falcon-H1-34B, Step3, Jais-13b, Phi-3-small. */
 static void parameters_are_near_the_claim(void)
 {
     static const ClaimedCount rows[] = {
@@ -97,6 +102,10 @@ static void parameters_are_near_the_claim(void)
                    261120) ", 'head_dim': 128, 'mamba_n_heads': 32, 'mamba_d_head': 128, "
                            "'mamba_d_state': 256, 'mamba_n_groups': 2, 'mamba_chunk_size': 128}",
          33.6e9, 2e-3},
+        {STEP3(61, "4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,"
+                   "32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,"
+                   "58,59"),
+         316e9, 2e-3},
         {"{'model_type': 'jais', 'n_layer': 40, 'n_embd': 5120, 'n_head': 40, 'n_inner': 13653, "
          "'vocab_size': 84992}",
          13e9, 0.01},
@@ -206,6 +215,40 @@ static void mixers_are_in_the_order_that_is_said(void)
     CU_ASSERT_EQUAL(rh_model_attention_kind(lfm2)->kv_heads, 2); /* not those of the convolution */
 }
 
+/* Queries through a normed latent of 2,048, one key-value head of 256; experts where the text says. */
+static void queries_may_come_from_a_latent(void)
+{
+    g_autoptr(RhModel) m = model_load(STEP3(3, "1, 2"));
+    const double n = 1024, h = 7168, q = 64 * 256, r = 2048, kv = 2 * 256;
+    for (int32_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[i]].experts, i > 0 ? 48 : 0);
+    RhShard one = {.tp = 1, .sequence = 1024, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+    RhShard eight = one;
+    eight.tp = 8;
+    RhParams p = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
+    RhParams cut = rh_block_params(m, &m->kinds[0], RH_BLOCK_MIXER, &eight);
+    CU_ASSERT_EQUAL(p.sharded, h * kv + r * q + q * h);
+    CU_ASSERT_EQUAL(p.replicated, h * r + r + h);
+    CU_ASSERT_EQUAL(cut.sharded, h * kv + (r * q + q * h) / 8);
+    CU_ASSERT_EQUAL(cut.replicated, p.replicated);
+    RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
+    CU_ASSERT_EQUAL(f.weights, 2 * n * (h * (r + kv) + r * q + q * h));
+    for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_WEIGHT; pass++) {
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        double flops = 0;
+        rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &one, kernels);
+        for (guint i = 0; i < kernels->len; i++)
+            if (g_array_index(kernels, RhKernel, i).cls == RH_KERNEL_GEMM &&
+                !g_array_index(kernels, RhKernel, i).core)
+                flops += g_array_index(kernels, RhKernel, i).flops;
+        CU_ASSERT_EQUAL(flops, f.weights);
+    }
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) none = model_parse(STEP3(3, "1,3"), &error);
+    CU_ASSERT_PTR_NULL(none);
+    CU_ASSERT_PTR_NOT_NULL(error != NULL ? strstr(error->message, "\"3\" is no layer of 3") : NULL);
+}
+
 /* An encoder's windowed query sees so many tokens around it, at the ends, too (a little too many). */
 static void a_window_both_ways_is_a_band(void)
 {
@@ -225,6 +268,7 @@ int main(void)
             {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
             {"parameters_are_near_the_claim", parameters_are_near_the_claim},
             {"mixers_are_in_the_order_that_is_said", mixers_are_in_the_order_that_is_said},
+            {"queries_may_come_from_a_latent", queries_may_come_from_a_latent},
             {"a_window_both_ways_is_a_band", a_window_both_ways_is_a_band},
             {"a_layer_of_two_attentions_is_two_layers", a_layer_of_two_attentions_is_two_layers},
             {0}});

@@ -309,6 +309,20 @@ static const RhField LLAMA4[] = {
     END,
 };
 
+/* Step3 (arXiv 2507.19427): layers with experts are a text of numbers (layer_lists.c). */
+static const RhField STEP3[] = {
+    LLAMA_SIZES,
+    SIZE("num_attention_groups", kv_heads, HEADS_MAX, 1),
+    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 256),
+    SIZE("share_q_dim", q_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("max_position_embedding", positions, TOKENS_MAX, 65536),
+    SIZE("moe_num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("moe_top_k", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("share_expert_dim", shared_ffn, WIDTH_MAX, 0),
+    END,
+};
+
 static void settle_arctic(RhConfig *c)
 {
     if (c->shared_experts > 0)
@@ -371,6 +385,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("qwen3_omni_moe_text", rh_attention, QWEN3_MOE),
     DECODER("qwen3_vl_moe_text", rh_attention, QWEN3_MOE),
     DECODER("solar_open", rh_attention, GLM4_MOE),
+    DECODER("step3_text", rh_attention_factored, STEP3),
     DECODER("youtu", rh_latent_attention, DEEPSEEK_V2),
     {0},
 };

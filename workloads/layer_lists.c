@@ -2,6 +2,7 @@
  * of figures, and the blocks of an architecture search. */
 #include <string.h>
 
+#include "base/units.h"
 #include "workloads/fields.h"
 #include "workloads/model_private.h"
 
@@ -178,6 +179,26 @@ static void read_numbers(Lists *l)
                   rh_json_node_int(l->doc, attention, from, last + from) - from);
 }
 
+/* The same as one text: "4,5,6". */
+static void read_text_of_numbers(Lists *l)
+{
+    const char *key = "moe_layers_enum";
+    const char *text = rh_json_has(l->root, key) ? rh_json_string(l->doc, l->root, key) : "";
+    g_auto(GStrv) words = g_strsplit(text, ",", -1);
+    const RhJsonNode *at = rh_json_find(l->root, key, NULL, NULL);
+    for (int64_t i = 0; *text != 0 && i < l->config->layers; i++)
+        choose_ffn(l, i, false);
+    for (guint i = 0; words[i] != NULL; i++) {
+        int64_t layer;
+        if (rh_integer_parse(g_strstrip(words[i]), 0, l->config->layers - 1, &layer, NULL))
+            choose_ffn(l, layer, true);
+        else
+            rh_json_problem(l->doc, at, "numbers of layers from 0 on, like 4,5,6",
+                            "%s: \"%s\" is no layer of %" G_GINT64_FORMAT, key, words[i],
+                            l->config->layers);
+    }
+}
+
 /* --- Figures --- */
 
 /* Any size may be a list, which says it layer by layer; an empty one was told of as no number. */
@@ -264,6 +285,7 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     if (config->experts > 0) {
         read_ffn_words(&l);
         read_ffn_switches(&l);
+        read_text_of_numbers(&l);
     }
     read_numbers(&l);
     return l.said ? g_steal_pointer(&plans) : NULL;

@@ -182,6 +182,16 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
         rh_json_string(doc, root, "model_type"); /* says that it is missing */
         return NULL;
     }
+    if (rh_json_has(whole, "is_encoder_decoder") &&
+        rh_json_bool_or(doc, whole, "is_encoder_decoder", false)) {
+        rh_json_problem(
+            doc, member(typed, "model_type"),
+            "one of the two, without what looks at the other, can be described layer by layer: "
+            "\"model_type\": \"layers\" (docs/model-workload.md)",
+            "model_type \"%s\" is an encoder and a decoder, which are not supported together",
+            type);
+        return NULL;
+    }
     const char *near = rh_nearest_name(type, rh_family_names());
     g_autofree char *help = g_strdup_printf(
         "%s%s%sa model of any kind can be described layer by layer: \"model_type\": \"layers\" "

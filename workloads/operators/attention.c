@@ -1,13 +1,15 @@
 /* Attention with grouped queries: one GEMM for q, k and v, rotary, the core, one GEMM out
  * (Megatron-LM, arXiv 1909.08053, section 3). The output may be scaled by a sigmoid of as many columns,
- * which come from the first GEMM (Qwen3-Next), and keys may be values, too (Gemma 4). Formulas:
- * docs/model-workload.md. */
+ * which come from the first GEMM (Qwen3-Next), and keys may be values, too (Gemma 4). Queries may come from
+ * a latent of R columns, which is normed (Step3's multi-matrix factorisation, arXiv 2507.19427, section 4);
+ * every rank makes it whole, like a single key-value head. Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. */
 typedef struct {
     int64_t heads, kv_heads, q, kv, qkv;
     int64_t gate; /* columns that the output is scaled by */
+    int64_t rank; /* of the latent that queries come from; 0: none */
 } Widths;
 
 /* Per element of the output: read it and its gate, write it; backward reads both and the gradient, and
@@ -27,7 +29,8 @@ static Widths widths_of(const RhOps *ops)
     w.q = w.heads * kind->head_size;
     w.kv = w.kv_heads * kind->head_size;
     w.gate = kind->out_gate ? w.q : 0;
-    w.qkv = w.q + w.gate + (kind->keys_as_values ? 1 : 2) * w.kv;
+    w.rank = kind->q_rank;
+    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + (kind->keys_as_values ? 1 : 2) * w.kv;
     return w;
 }
 
@@ -49,9 +52,10 @@ static RhParams params(const RhOps *ops)
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden;
-    return (RhParams){.sharded = h * (double)(w.qkv + w.q) + (kind->qkv_bias ? (double)w.qkv : 0),
-                      .replicated =
-                          (kind->out_bias ? h : 0) + (kind->qk_norm ? 2.0 * kind->head_size : 0)};
+    return (RhParams){.sharded = h * (double)(w.qkv - w.rank + w.q) + (double)(w.rank * w.q) +
+                                 (kind->qkv_bias ? (double)w.qkv : 0),
+                      .replicated = (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
+                                    (kind->qk_norm ? 2.0 * kind->head_size : 0)};
 }
 
 static RhCore core_of(const RhOps *ops, const Widths *w)
@@ -64,7 +68,7 @@ static RhFlops flops(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     RhCore core = core_of(ops, &w);
-    double entries = (double)ops->model->hidden * (double)(w.qkv + w.q);
+    double entries = (double)ops->model->hidden * (double)(w.qkv + w.q) + (double)(w.rank * w.q);
     return (RhFlops){.weights = 2 * (double)ops->tokens * entries,
                      .pairs = rh_core_flops(ops, &core, false)};
 }
@@ -81,6 +85,19 @@ static void queries_and_keys(RhOps *ops, const Widths *w, bool backward)
         rh_ops_rotary(ops, elements, backward);
 }
 
+/* Queries from their latent; backward, its gradient. */
+static void from_latent(RhOps *ops, const Widths *w, bool backward)
+{
+    double elements = (double)ops->tokens * (double)w->rank;
+    if (w->rank == 0)
+        return;
+    if (!backward)
+        rh_ops_norm(ops, elements, false);
+    rh_ops_linear(ops, ops->tokens, backward ? w->rank : w->q, backward ? w->q : w->rank);
+    if (backward)
+        rh_ops_norm(ops, elements, true);
+}
+
 static void scale(RhOps *ops, const Widths *w, bool backward)
 {
     if (w->gate > 0)
@@ -92,6 +109,8 @@ static void weight_gradients(RhOps *ops, const Widths *w)
 {
     int64_t h = ops->model->hidden;
     rh_ops_linear_gradient(ops, h, w->q);
+    if (w->rank > 0)
+        rh_ops_linear_gradient(ops, w->q, w->rank);
     rh_ops_linear_gradient(ops, w->qkv, h);
     if (ops->kind->out_bias)
         rh_ops_bias_gradient(ops, h);
@@ -110,6 +129,7 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_PREFILL:
     case RH_PASS_DECODE:
         rh_ops_linear_gathered(ops, w.qkv, h);
+        from_latent(ops, &w, false);
         queries_and_keys(ops, &w, false);
         rh_core_kernels(ops, &core, pass);
         scale(ops, &w, false);
@@ -120,6 +140,7 @@ static void kernels(RhOps *ops, RhPass pass)
         scale(ops, &w, true);
         rh_core_kernels(ops, &core, pass);
         queries_and_keys(ops, &w, true);
+        from_latent(ops, &w, true);
         rh_ops_linear(ops, ops->tokens, h, w.qkv);
         break;
     case RH_PASS_BACKWARD_WEIGHT:
@@ -156,6 +177,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
      * values part after their norm. */
     double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.kv : 0)) +
                  e * unrotated(ops, &w) + (e + rh_ops_norm_copies(ops)) * normed;
+    if (w.rank > 0) /* queries beside their latent, whose norm's output is kept, too */
+        row += e * (double)(w.q + w.rank) + rh_ops_norm_copies(ops) * (double)w.rank;
     double out = rh_ops_kept_copy_bytes(ops) * (double)w.q; /* as the second GEMM's input */
     return (RhOperatorBytes){
         .kept = (double)ops->tokens * (row + out) + of_core,
@@ -237,3 +260,19 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .modules = RH_RECOMPUTE_CORE,
                                            .in_steps = true,
                                            .gathers_operands = true};
+
+static void factored_shape(const RhConfig *c, RhLayerKind *kind)
+{
+    shape(c, kind);
+    kind->q_rank = (int32_t)c->q_rank;
+}
+
+/* The same with queries from a latent. */
+const RhOperator rh_attention_factored = {.name = "factored attention",
+                                          .shape = factored_shape,
+                                          .params = params,
+                                          .flops = flops,
+                                          .kernels = kernels,
+                                          .bytes = bytes,
+                                          .cache = cache,
+                                          .modules = RH_RECOMPUTE_CORE};

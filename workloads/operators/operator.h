@@ -79,7 +79,7 @@ extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention;
 extern const RhOperator rh_mamba, rh_delta_net, rh_lightning, rh_short_convolution,
-    rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta;
+    rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
 extern const RhOperator rh_steps, rh_pictures;               /* on pictures; the first of them */
 extern const RhOperator rh_parallel;                         /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture;                  /* what follows a mixer */

@@ -13,6 +13,7 @@ const RhOperator *const rh_operators[] = {
     &rh_short_convolution,
     &rh_selective_scan,
     &rh_kimi_delta,
+    &rh_attention_factored,
     &rh_attention_beside_mamba,
     &rh_parallel,
     &rh_ffn,
