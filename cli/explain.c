@@ -39,6 +39,7 @@ typedef struct {
     RhLayout layout; /* the other's */
     RhRehearsal *other;
     int64_t other_gpus;
+    bool other_safe;     /* as --risk and --limit ask, after the change */
     RhRehearsal *winner; /* what would win, after a change of an input */
     bool replanned;
     GArray *effects; /* RhSensitivity */
@@ -135,9 +136,12 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
                                100 * fabs(less_s) / b->step_time_s,
                                less_s >= 0 ? "faster" : "slower", name_b);
     rh_report_versus(e->out, name_a, a, name_b, b);
-    g_string_append_printf(e->out, "  memory: %.1f GiB against %.1f of %.1f\n",
-                           a->memory.peak_bytes / 1073741824.0, b->memory.peak_bytes / 1073741824.0,
-                           b->memory_capacity_bytes / 1073741824.0);
+    bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
+    g_autofree char *of =
+        resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / 1073741824.0) : NULL;
+    g_string_append_printf(
+        e->out, "  memory: %.1f%s GiB against %.1f of %.1f\n", a->memory.peak_bytes / 1073741824.0,
+        of ? of : "", b->memory.peak_bytes / 1073741824.0, b->memory_capacity_bytes / 1073741824.0);
 }
 
 static bool find_rank(Explanation *e, GError **error)
@@ -301,6 +305,8 @@ static bool find_what_if(Explanation *e, GError **error)
     }
     e->other = rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
     e->other_gpus = in->c.job.gpus;
+    e->other_safe = e->other && e->other->fits &&
+                    e->other->memory.peak_bytes <= rh_explain_room(e->result, &in->c).ranked_bytes;
     /* The winner of the question as it was is the first of its plan. */
     bool known = sets->len == 0 && e->result->is_plan && !e->a->replanned;
     return e->other && (known || find_winner(e, in, error));
@@ -342,7 +348,7 @@ static void append_first(const Explanation *e)
 {
     const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);
     g_autofree char *step = rh_quantity_format(first->r.step_time_s, RH_QUANTITY_S, 4);
-    bool quicker = e->other->fits && e->other->step_time_s < first->r.step_time_s;
+    bool quicker = e->other_safe && e->other->step_time_s < first->r.step_time_s;
     g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s/step\n", first->rank,
                            quicker ? "is slower than that" : "wins as before", step);
 }
@@ -359,7 +365,7 @@ static void append_winner(const Explanation *e)
     }
     double gain = 1 - w->step_time_s / e->other->step_time_s;
     bool same = rh_layout_equal(&w->layout, &e->other->layout);
-    if (e->other->fits && (same || gain < WIN_LEAST_FRAC)) {
+    if (e->other->fits && (same || (e->other_safe && gain < WIN_LEAST_FRAC))) {
         g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
         return;
     }
@@ -379,6 +385,9 @@ static void append_what_if(Explanation *e)
     g_autofree char *title = rh_layout_title(&e->layout);
     g_string_append_printf(e->out, "  changed: %s%s\n", title,
                            e->other->fits ? "" : "; it does not fit in memory");
+    if (e->other->fits && !e->other_safe && !e->replanned && e->other->band)
+        g_string_append_printf(e->out, "  it may run out of memory: %.0f %% of runs as full do\n",
+                               100 * rh_odds_failed_frac(e->other->band));
     append_winner(e);
 }
 

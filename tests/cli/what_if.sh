@@ -16,6 +16,7 @@ ask --what-if device.power=350W
 ask --what-if layers=16
 ask --what-if tp2
 ask --what-if device.hbm=12GiB
+ask --what-if device.hbm=8.2GiB
 ask --what-if device.hbm=1GiB --replan
 ask --replan
 rehearse explain plan.json -q --what-if nic.bandwidth=10Gb/s --json | grep -E '^    "(replanned|winner)"'
