@@ -214,10 +214,20 @@ static void print_script(const RhArguments *a, const RhLaunch *launch, guint row
                              : launch->nodes > 1
                                  ? g_strdup_printf("on each of %d nodes", launch->nodes)
                                  : g_strdup("on its node");
-    printf("\nlaunch #%u with %s %s, %s:\n%s", row + 1, launch->title, launch->version, where,
+    printf("\n# launch #%u with %s %s, %s:\n%s", row + 1, launch->title, launch->version, where,
            script);
     if (!slurm && launch->nodes > 1)
-        printf("note: NODE_RANK is 0 to %d, MASTER_ADDR the name of node 0\n", launch->nodes - 1);
+        printf("# note: NODE_RANK is 0 to %d, MASTER_ADDR the name of node 0\n", launch->nodes - 1);
+}
+
+/* A comment of a shell, so that it may be pasted with what it stands behind. */
+static void append_note(GString *out, const char *note)
+{
+    g_autoptr(GString) wrapped = g_string_new("note: ");
+    rh_text_wrap(wrapped, note, 6, 77);
+    g_auto(GStrv) lines = g_strsplit(wrapped->str, "\n", -1);
+    for (char **line = lines; *line && **line; line++)
+        g_string_append_printf(out, "# %s\n", *line);
 }
 
 static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
@@ -232,10 +242,8 @@ static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan 
     print_script(a, launch, row);
     g_auto(GStrv) notes = g_strsplit(launch->notes, "\n", -1);
     g_autoptr(GString) out = g_string_new(NULL);
-    for (char **note = notes; *note; note++) {
-        g_string_append(out, "note: ");
-        rh_text_wrap(out, *note, 6, 79);
-    }
+    for (char **note = notes; *note; note++)
+        append_note(out, *note);
     fputs(out->str, stdout);
     return true;
 }
