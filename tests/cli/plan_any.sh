@@ -3,7 +3,7 @@
 job=(-w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 1024 --stack any --top 2)
 rehearse plan "${job[@]}" --fix tp=1 --fix pp=1 | sed -n '/^best/,/^why/p'
 # None of the two others runs this.
-rehearse plan "${job[@]}" --fix tp=2 --fix zero=1 --emit slurm | grep -E -A 2 '^runs in|^launch|^#SBATCH --nodes'
+rehearse plan "${job[@]}" --fix tp=2 --fix zero=1 --emit slurm | grep -E -A 2 '^runs in|^# launch|^#SBATCH --nodes'
 rehearse plan "${job[@]}" --fix tp=2 --fix zero=1 --json | sed -n '/"frameworks"/,/^  \]/p'
 rehearse plan -w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 1024 --stack bare --top 1 --emit slurm >/dev/null
 echo exit $?

@@ -21,7 +21,10 @@ rehearse simulate "${job[@]}" -s pp4,dp2,zero2 >/dev/null
 echo exit $?
 # All from the heading on is pasted into a shell, where torchrun and python3 count their words.
 mkdir stubs
-printf '#!/bin/sh\necho "${0##*/} $# words"\n' >stubs/torchrun
+cat >stubs/torchrun <<'END'
+#!/bin/sh
+echo "${0##*/} $# words"
+END
 chmod +x stubs/torchrun
 cp stubs/torchrun stubs/python3
 for framework in megatron torchtitan deepspeed nemo maxtext; do
