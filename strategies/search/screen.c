@@ -500,6 +500,13 @@ RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
     return t;
 }
 
+RhRoomTables rh_screen_room_tables(RhScreen *s, const RhLayout *l)
+{
+    RhScreenKey key = key_of(s, l);
+    RhShardCost *shard = shard_of(s, l, &key);
+    return (RhRoomTables){shard, split_of(s, l, &key)};
+}
+
 double rh_screen_tasks(RhScreen *s, const RhLayout *l)
 {
     RhShardCost *shard = rh_screen_shard(s, l);

@@ -297,6 +297,12 @@ typedef struct {
     RhPrices *prices;
 } RhTables;
 RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
+/* What its memory from step to step is read of, likewise. */
+typedef struct {
+    RhShardCost *shard;
+    const RhSplit *split;
+} RhRoomTables;
+RhRoomTables rh_screen_room_tables(RhScreen *screen, const RhLayout *layout);
 /* The closed form without critical paths and the busiest link, which take the most time where nobody
  * asked for them before: rh_screen_bound_s is never below. */
 double rh_screen_sums_s(RhScreen *screen, const RhLayout *layout);

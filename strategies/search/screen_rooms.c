@@ -91,9 +91,10 @@ static bool holds_within(const RhPieces *pieces, const RhRooms *rooms, const RhL
 
 bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
 {
-    RhShardCost *shard = rh_screen_shard(s, l);
+    RhRoomTables tables = rh_screen_room_tables(s, l);
+    RhShardCost *shard = tables.shard;
+    const RhSplit *split = tables.split;
     const RhPieces *pieces = shard->pieces;
-    const RhSplit *split = rh_screen_split(s, l);
     RhTrainMemory worst = {0};
     double fullest = 0; /* as the first device's bytes */
     RhRooms *rooms = g_hash_table_lookup(shard->rooms, split);

@@ -25,10 +25,16 @@ static void keep_fuller(RhInFlight *fullest, const RhInFlight *kept, double work
         *fullest = now;
 }
 
+/* Bytes are numbers: fmax would look whether they are. */
+static inline double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static void keep_largest(RhHeld *largest, const RhHeld *params)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        largest->of[cls] = fmax(largest->of[cls], params->of[cls]);
+        largest->of[cls] = larger(largest->of[cls], params->of[cls]);
 }
 
 /* `stays`: rh_item_offload. */
@@ -39,12 +45,12 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool s
     double away = rh_item_offload(l, stays, &bytes);
     RhHeld params = rh_item_params(pieces, l, kind);
     double frozen = rh_item_frozen(pieces, l, kind);
-    double whole = fmax(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
+    double whole = larger(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
     rh_held_add(&m->states.params, &params);
     m->states.frozen += frozen;
     m->states.linear += kind < RH_ITEM_LAYERS ? rh_held_sum(&params) + frozen : 0;
     keep_largest(&m->largest_params, &params);
-    m->largest_away_bytes = fmax(m->largest_away_bytes, away);
+    m->largest_away_bytes = larger(m->largest_away_bytes, away);
     m->kept.host += away;
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
     keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
@@ -93,21 +99,47 @@ const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout
     return each;
 }
 
+/* NULL before the first. */
+static const RhChunkMemory *chunk_before(const RhChunkMemory *const *chunks, int32_t g)
+{
+    return g > 0 ? chunks[g - 1] : NULL;
+}
+
+static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t g,
+                 RhStageHeld *held)
+{
+    const RhChunkMemory *chunk = chunks[g], *before = chunk_before(chunks, g);
+    double message = larger(chunk->message_bytes, before ? before->message_bytes : 0);
+    held->message_bytes = l->pp > 1 ? larger(held->message_bytes, message) : 0;
+    rh_held_add(&held->states.params, &chunk->states.params);
+    held->states.frozen += chunk->states.frozen;
+    held->states.linear += chunk->states.linear;
+    keep_largest(&held->largest_params, &chunk->largest_params);
+    held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);
+}
+
+/* Are the stage's chunks made as those of the stage before, and what comes before them? */
+static bool held_as_before(const RhChunkMemory *const *chunks, const RhLayout *l,
+                           const RhPipelineSchedule *schedule, int32_t stage)
+{
+    bool same = stage > 0;
+    for (int32_t c = 0; c < l->vpp && same; c++) {
+        int32_t g = rh_pipeline_model_chunk(schedule, l->pp, stage, c);
+        int32_t other = rh_pipeline_model_chunk(schedule, l->pp, stage - 1, c);
+        same = chunks[g] == chunks[other] && chunk_before(chunks, g) == chunk_before(chunks, other);
+    }
+    return same;
+}
+
 void rh_stage_held(const RhChunkMemory *const *chunks, const RhLayout *l, RhStageHeld *all)
 {
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     for (int32_t stage = 0; stage < l->pp; stage++)
-        for (int32_t c = 0; c < l->vpp; c++) {
-            int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, c);
-            const RhChunkMemory *chunk = chunks[g];
-            double message = fmax(chunk->message_bytes, g > 0 ? chunks[g - 1]->message_bytes : 0);
-            all[stage].message_bytes = l->pp > 1 ? fmax(all[stage].message_bytes, message) : 0;
-            rh_held_add(&all[stage].states.params, &chunk->states.params);
-            all[stage].states.frozen += chunk->states.frozen;
-            all[stage].states.linear += chunk->states.linear;
-            keep_largest(&all[stage].largest_params, &chunk->largest_params);
-            all[stage].largest_away_bytes =
-                fmax(all[stage].largest_away_bytes, chunk->largest_away_bytes);
-        }
+        if (held_as_before(chunks, l, schedule, stage))
+            all[stage] = all[stage - 1];
+        else
+            for (int32_t c = 0; c < l->vpp; c++)
+                hold(chunks, l, rh_pipeline_model_chunk(schedule, l->pp, stage, c), &all[stage]);
 }
 
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *l)
@@ -210,7 +242,7 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
             add(&now, &before[runs[r].end], runs[r].kept);
             add(&now, &before[begin], -runs[r].kept);
         }
-        host = fmax(host, now.host);
+        host = larger(host, now.host);
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
     }
