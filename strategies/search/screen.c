@@ -117,6 +117,7 @@ static void shard_free(void *data)
     g_clear_pointer(&s->chunk_times, g_hash_table_destroy);
     g_clear_pointer(&s->spans, g_hash_table_destroy);
     g_clear_pointer(&s->messages, g_hash_table_destroy);
+    g_clear_pointer(&s->sent, g_hash_table_destroy);
     g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->rooms);
     rh_items_free(s->items_);
@@ -168,6 +169,7 @@ static void add_tables(RhShardCost *s)
     s->times = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, times_free);
     s->spans = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, NULL, spans_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
+    s->sent = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
@@ -558,6 +560,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->algorithms = g_hash_table_new_full(collective_hash, collective_equal, g_free, NULL);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
+    s->sent = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->alone = rh_alone_times_new(c->platform);
     s->folded = rh_folded_table_new();
     s->messages =
@@ -580,6 +583,7 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->collectives);
     g_hash_table_destroy(s->algorithms);
     g_hash_table_destroy(s->loads);
+    g_hash_table_destroy(s->sent);
     g_hash_table_destroy(s->messages);
     rh_arena_free(s->tables);
     rh_arena_free(s->rooms);

@@ -72,6 +72,7 @@ typedef struct {
     GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, the screen's */
     GHashTable *spans;       /* (split, placement) -> RhSpans*, the screen's */
     GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
+    GHashTable *sent;        /* placement -> RhItemSent of all items and passes, owned */
     /* Of every shard. */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
     GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
@@ -97,6 +98,14 @@ typedef struct {
     bool *as_before;              /* per stage: it holds what the one before does */
     RhStagePeaks *peaks;          /* the latest made first */
 } RhRooms;
+
+/* What a pass sends out of the node, over the NIC of the rank that sends least. */
+typedef struct {
+    double seconds;
+    uint32_t lanes;    /* by which: bits of RhLane */
+    uint32_t anchored; /* of which the last one waits for a kernel of the pass */
+    uint32_t awaited;  /* of which one is waited for by a kernel of the pass */
+} RhItemSent;
 
 typedef struct {
     const RhItemTime *of[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* in `own`, or nothing's */
@@ -279,6 +288,7 @@ struct RhScreen {
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
     GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
+    GHashTable *sent;       /* RhCollectiveKey -> double: screen_sent.c, owned */
     RhAloneTimes *alone;    /* owned; for rehearsals too */
     RhFoldedTable *folded;  /* likewise */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
@@ -376,6 +386,29 @@ double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);
  * of them takes no less from when all have begun. */
 double rh_screen_busiest_s(const RhScreen *screen, const RhNet *net, int32_t group,
                            const RhCollectiveKey *key);
+/* screen_sent.c: what ranks send out of their nodes, by the runs of a stage's slots. */
+typedef struct {
+    double item_s, behind_s; /* what its items send, and what its script calls behind it */
+    double start_s;          /* of its kernels in the rank that is last there: rh_sent_run */
+    bool anchored;           /* collectives of runs behind it begin behind its start */
+    bool awaited;            /* all that runs before it sent is over when its kernels are */
+} RhRunSent;
+typedef struct {
+    GArray *runs;       /* RhRunSent */
+    double *gathered_s; /* communications of the stage's beginning, each with all before it */
+    double called_s;    /* by the items of the runs so far */
+    double over_s;      /* of that what the latest run's kernels waited for */
+    guint next;         /* run */
+} RhSentStage;
+typedef struct RhSent RhSent;
+RhSent *rh_sent_new(RhScreen *screen, const RhLayout *layout,
+                    const RhSpans *spans); /* NULL: nothing is claimed */
+RhSentStage *rh_sent_stage(RhSent *sent, int32_t stage, const RhSlot *slots, int64_t total);
+void rh_sent_run(RhSentStage *stage, double start_s); /* the next one */
+/* When all is sent, once all is run, and the optimizer behind. */
+double rh_sent_s(const RhSent *sent);
+void rh_sent_free(RhSent *sent); /* may be NULL */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSent, rh_sent_free)
 /* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
  * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);

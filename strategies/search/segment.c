@@ -35,7 +35,8 @@ typedef struct {
     double *begin_s; /* communications of the step's beginning; owned, with sent_s behind */
     int32_t begin_count;
     bool begun;
-    int32_t ended; /* steps of the end that were run */
+    int32_t ended;     /* steps of the end that were run */
+    RhSentStage *sent; /* NULL: nothing is claimed of what it sends */
 } Stage;
 
 typedef struct {
@@ -104,6 +105,8 @@ static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, Stag
 static void run(const Graph *g, Stage *s, const RhItemTime *time)
 {
     double t = rh_later(s->compute_s, s->pending_s);
+    if (s->sent)
+        rh_sent_run(s->sent, s->compute_s);
     double late = stretch_s(g, s, t, time->busy_s, time->kernels_s), out_late = late;
     if (time->out_kernels_s < time->kernels_s) /* the output does not wait for all kernels */
         out_late = stretch_s(g, s, t, time->out_s, time->out_kernels_s);
@@ -163,6 +166,9 @@ static void run_step(const Graph *g, Stage *s, int32_t i)
         double awaited_s = step->begin_index >= 0 ? s->begin_s[step->begin_index]
                            : step->ahead > 0      ? s->copy_before_s
                                                   : s->lane_s[step->lane];
+        if (s->sent && step->begin_index >= 0)
+            awaited_s =
+                rh_later(awaited_s, s->sent->gathered_s[step->begin_index] + s->sent->over_s);
         s->pending_s = rh_later(s->pending_s, awaited_s);
         s->held_s = (double)-INFINITY; /* an output that waits for this may leave any time later */
     }
@@ -422,6 +428,7 @@ static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
     g_autofree Stage *stages = g_new(Stage, pp);
     g_autofree RhSlot *slots = g_new(RhSlot, pp * (size_t)g->total);
     g_autofree int32_t *done = g_new0(int32_t, pp * (size_t)g->l->vpp * RH_SLOT_PASSES);
+    g_autoptr(RhSent) sent = rh_sent_new(g->screen, g->l, g->spans);
     g_autofree double *arrivals = g_new(double, 2 * cells),
                       *ends = rh_turns_room(rh_screen_items(shard));
     for (size_t i = 0; i < 2 * cells; i++)
@@ -430,11 +437,13 @@ static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
     g->ends_s = ends;
     g->arrival[0] = arrivals;
     g->arrival[1] = arrivals + cells;
-    for (int32_t s = 0; s < g->l->pp; s++)
+    for (int32_t s = 0; s < g->l->pp; s++) {
         stage_init(g, s, shard, flows[s], slots + s * g->total,
                    done + (size_t)s * (size_t)g->l->vpp * RH_SLOT_PASSES);
+        stages[s].sent = sent ? rh_sent_stage(sent, s, slots + s * g->total, g->total) : NULL;
+    }
     graph_run(g);
-    double end = ends_s(g);
+    double end = rh_later(ends_s(g), sent ? rh_sent_s(sent) : 0);
     for (int32_t s = 0; s < g->l->pp; s++)
         g_free(stages[s].begin_s);
     return end;
