@@ -37,7 +37,8 @@ bool rh_train_change(const RhCase *c, RhLayout *layout, const char *text, GError
 int32_t rh_train_least_replicas(const RhLayout *l)
 {
     int64_t experts = (int64_t)l->ep * rh_train_expert_tensor(l), ranks = (int64_t)l->tp * l->cp;
-    return (int32_t)CLAMP(experts / ranks, 1, RH_LAYOUT_DEGREE_MAX);
+    int64_t shares = MAX(l->shard, l->hpz) / l->cp; /* groups of replicas, all of cp first */
+    return (int32_t)CLAMP(MAX(experts / ranks, shares), 1, RH_LAYOUT_DEGREE_MAX);
 }
 
 void rh_train_complete(const RhCase *c, RhLayout *l)

@@ -36,8 +36,9 @@ RhLayout rh_train_default(const RhCase *c);
  * were no tensor ranks, whether sequences are cut too is the stack's. RH_ERROR_USAGE. */
 bool rh_train_change(const RhCase *c, RhLayout *layout, const char *text, GError **error);
 
-/* The fewest replicas (dp) whose ranks a stage's experts can be spread over: ep etp / (tp cp), 1 at
- * least and a layout's largest degree at most. */
+/* The fewest replicas (dp) whose ranks a stage's experts can be spread over, ep etp / (tp cp), and among
+ * which states are shared out as the layout says, shard / cp; 1 at least and a layout's largest degree at
+ * most. */
 int32_t rh_train_least_replicas(const RhLayout *layout);
 
 /* Fills dp left at 0: gpus / (tp pp cp), 1 at least. */

@@ -15,6 +15,7 @@ ask --what-if sequence=2048
 ask --what-if device.power=350W
 ask --what-if layers=16
 ask --what-if tp2
+ask --what-if shard=4
 ask --what-if device.hbm=12GiB
 ask --what-if device.hbm=8.2GiB
 ask --what-if device.hbm=1GiB --replan
