@@ -24,10 +24,13 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     r->chunks = g_array_new(FALSE, FALSE, sizeof(RhChunk));
     r->waves = g_array_new(FALSE, FALSE, sizeof(RhLatest));
     r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongestGap));
+    r->late = g_array_new(FALSE, FALSE, sizeof(RhLate));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
     r->given = rh_pool_given(&spec->pool);
     if (spec->prompts)
         rh_replica_begin_memory(r);
+    else if (spec->finds_again && spec->server->scheduler->finds_again)
+        r->freed = rh_freed_new();
     return r;
 }
 
@@ -38,13 +41,14 @@ void rh_replica_free(RhReplica *r)
     for (guint i = 0; i < r->sequences->len; i++)
         if (rh_replica_sequence(r, (int32_t)i)->units)
             g_ptr_array_unref(rh_replica_sequence(r, (int32_t)i)->units);
-    GArray *arrays[] = {r->sequences, r->reading, r->endings, r->admitted,
-                        r->planned,   r->chunks,  r->waves,   r->longest};
+    GArray *arrays[] = {r->sequences, r->reading, r->endings, r->admitted, r->planned,
+                        r->chunks,    r->waves,   r->longest, r->late};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_queue_clear(&r->waiting);
     rh_prefixes_free(r->prefixes);
     rh_tiers_free(r->tiers);
+    rh_freed_free(r->freed);
     g_free(r->crossing);
     g_free(r);
 }
@@ -74,7 +78,7 @@ int32_t rh_replica_next_blocks(const RhReplica *r)
 /* Those that are continued go first. */
 int32_t rh_replica_free_blocks(const RhReplica *r)
 {
-    return r->spec.blocks - r->used_blocks - rh_replica_next_blocks(r);
+    return r->spec.blocks - r->used_blocks - r->late_blocks - rh_replica_next_blocks(r);
 }
 
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s)
@@ -89,6 +93,8 @@ void rh_replica_use(RhReplica *r, int32_t blocks)
     r->peak_blocks = MAX(r->peak_blocks, r->used_blocks);
     if (r->prefixes)
         rh_prefixes_shrink(r->prefixes, (r->spec.blocks - r->used_blocks) / r->unit_blocks);
+    if (r->freed)
+        rh_freed_shrink(r->freed, r->spec.blocks - r->used_blocks);
 }
 
 static int32_t place_of(const RhReplica *r, int64_t base)
@@ -261,8 +267,11 @@ static int32_t blocks_at_first(const RhReplica *r, const RhSequence *s)
 
 static int32_t blocks_wanted(const RhReplica *r, const RhSequence *s, int32_t tokens)
 {
-    return r->reserves ? rh_replica_blocks_of(r, s->input + s->output)
-                       : rh_replica_blocks_of(r, s->read + (s->fetched ? 1 : tokens));
+    if (r->reserves)
+        return rh_replica_blocks_of(r, s->input + s->output);
+    if (s->fetched)
+        return rh_replica_blocks_of(r, s->read + 1);
+    return rh_replica_blocks_of(r, r->spec.server->whole_prompts ? s->prompt : s->read + tokens);
 }
 
 /* Of these, those that others hold for it. */
@@ -274,7 +283,8 @@ static int32_t blocks_held(const RhReplica *r, const RhSequence *s)
 bool rh_replica_admit(RhReplica *r, int32_t tokens)
 {
     int32_t i = rh_replica_waiting(r);
-    if (i < 0 || r->running >= r->spec.pool.batch)
+    if (i < 0 || r->running + (int32_t)r->late->len >= r->spec.pool.batch ||
+        (r->put_out && r->spec.server->scheduler->closes_door))
         return false;
     RhSequence *s = rh_replica_sequence(r, i);
     int32_t held = blocks_held(r, s);
@@ -412,6 +422,12 @@ void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks)
     s->admission = 0;
 }
 
+void rh_replica_forget_late(RhReplica *r)
+{
+    g_array_set_size(r->late, 0);
+    r->late_blocks = 0;
+}
+
 /* --- Put out --- */
 
 /* The one that came in last; -1: none is in. */
@@ -438,6 +454,7 @@ static void put_out(RhReplica *r, int32_t sequence)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);
     int32_t blocks = rh_replica_held_blocks(r, s);
+    int32_t tokens = s->continued ? (int32_t)(s->base + r->steps) : s->read;
     if (s->continued) {
         s->tbt_max_s = rh_replica_longest_gap_s(r, s);
         s->t_joined_s = MAX(s->t_joined_s, g_array_index(r->waves, RhLatest, 0).t_s);
@@ -447,7 +464,7 @@ static void put_out(RhReplica *r, int32_t sequence)
                 rh_replica_drop_ending(r, i);
                 break;
             }
-        rh_replica_remember(r, sequence, (int32_t)(s->base + r->steps));
+        rh_replica_remember(r, sequence, tokens);
         rh_replica_part(r, sequence);
         forget_wave(r);
         s->prompt = s->input + s->made;
@@ -455,16 +472,40 @@ static void put_out(RhReplica *r, int32_t sequence)
         rh_replica_stop_reading(r, sequence);
     }
     rh_replica_leave(r, sequence, blocks);
+    rh_replica_let_go(r, sequence, blocks, tokens);
     s->read = 0;
     s->looked_up = 0;
     s->fetched = false;
+    s->was_out = true;
     rh_replica_served(r, sequence)->preempted_count++;
     r->counts.preempted++;
     g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
 }
 
+/* Of those that have ended without the plan knowing, the one that came in last, if it came behind a sequence: it is
+ * put out in vain. */
+static bool put_out_late(RhReplica *r, int32_t sequence)
+{
+    guint last = 0;
+    for (guint i = 1; i < r->late->len; i++)
+        if (g_array_index(r->late, RhLate, i).admission >
+            g_array_index(r->late, RhLate, last).admission)
+            last = i;
+    if (r->late->len == 0 || g_array_index(r->late, RhLate, last).admission <
+                                 rh_replica_sequence(r, sequence)->admission)
+        return false;
+    r->late_blocks -= g_array_index(r->late, RhLate, last).blocks;
+    g_array_remove_index_fast(r->late, last);
+    return true;
+}
+
 void rh_replica_make_room(RhReplica *r)
 {
-    while (rh_replica_free_blocks(r) < 0)
-        put_out(r, latest(r));
+    r->put_out = false;
+    while (rh_replica_free_blocks(r) < 0) {
+        int32_t sequence = latest(r);
+        if (!put_out_late(r, sequence))
+            put_out(r, sequence);
+        r->put_out = true;
+    }
 }

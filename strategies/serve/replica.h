@@ -32,6 +32,7 @@ typedef struct {
     double tier_s[RH_CACHE_TIER_LAST];      /* to load one from there, on the links of its ranks */
     bool each_iteration;                    /* no runs of several */
     bool prompts_only;                      /* a sequence leaves with its first token */
+    bool finds_again; /* who is put out finds what is left of it: without `prompts` */
 } RhReplicaSpec;
 
 RhReplica *rh_replica_new(const RhReplicaSpec *spec);

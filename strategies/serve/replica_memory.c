@@ -77,8 +77,19 @@ int32_t rh_replica_found_tokens(const RhReplica *r, int32_t request)
     return r->unit_tokens * ((int32_t)units->len + sum_of(loads));
 }
 
+/* Of what it had before it was put out, whole blocks that nobody has taken since. */
+static void look_for_rest(RhReplica *r, RhSequence *s)
+{
+    int32_t each = r->spec.server->block_tokens;
+    if (s->was_out)
+        s->read =
+            each * MIN(rh_freed_blocks(r->freed, rh_replica_number(r, s)), (s->prompt - 1) / each);
+}
+
 void rh_replica_look_up(RhReplica *r, RhSequence *s)
 {
+    if (r->freed && !s->fetched)
+        look_for_rest(r, s);
     if (!r->prefixes || s->fetched || s->looked_up == rh_prefixes_version(r->prefixes) + 1)
         return;
     s->looked_up = rh_prefixes_version(r->prefixes) + 1;
@@ -93,6 +104,10 @@ void rh_replica_look_up(RhReplica *r, RhSequence *s)
 /* Holds what was found; those that nobody held come into use again, and loads begin. */
 void rh_replica_hold_found(RhReplica *r, RhSequence *s)
 {
+    if (r->freed && s->was_out) {
+        rh_freed_take(r->freed, rh_replica_number(r, s), rh_replica_blocks_of(r, s->read));
+        r->counts.tokens_found += s->read;
+    }
     if (!r->prefixes || s->fetched)
         return;
     s->shared = (int32_t)s->units->len;
@@ -115,4 +130,13 @@ void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens)
     for (; s->shared < units; s->shared++)
         if (rh_prefixes_add(r->prefixes, s->request, s->shared, s->units))
             r->used_blocks -= r->unit_blocks;
+}
+
+void rh_replica_let_go(RhReplica *r, int32_t sequence, int32_t blocks, int32_t tokens)
+{
+    int32_t whole = MIN(tokens / r->spec.server->block_tokens, blocks);
+    if (!r->freed)
+        return;
+    rh_freed_put(r->freed, RH_FREED_NOBODY, blocks - whole);
+    rh_freed_put(r->freed, sequence, whole);
 }

@@ -1,5 +1,6 @@
 #pragma once
 /* Inside a replica. Private to replica*.c. */
+#include "strategies/serve/freed.h"
 #include "strategies/serve/prefixes.h"
 #include "strategies/serve/replica.h"
 
@@ -16,6 +17,7 @@ typedef struct {
     int32_t idle;          /* while it waits: of these, those that nobody holds */
     int32_t loads[RH_CACHE_TIER_LAST]; /* the same: units behind these, to be loaded from tiers */
     int64_t looked_up;                 /* version of `prefixes` then, and 1; 0: never */
+    bool was_out;                      /* it was put out, and may find what it had */
     bool fetched;                      /* its prompt was read by another replica */
     bool continued;
     int64_t base, joined; /* once it is continued: see above; steps at that moment */
@@ -40,6 +42,12 @@ typedef struct {
     int32_t count;
 } RhLatest;
 
+/* Ended with the last iteration, of which the plan of the next one does not know yet: what it held is not free. */
+typedef struct {
+    int64_t admission;
+    int32_t blocks;
+} RhLate;
+
 /* The longest gap since a step: later ones are shorter. */
 typedef struct {
     int64_t step;
@@ -51,6 +59,7 @@ struct RhReplica {
     bool reserves;
     RhPrefixes *prefixes;             /* NULL: no memory of prompts */
     RhTiers *tiers;                   /* NULL: none */
+    RhFreed *freed;                   /* NULL: who is put out finds nothing again */
     double load_s;                    /* of the iteration to come */
     int32_t unit_tokens, unit_blocks; /* of a prefix */
     GArray *sequences;                /* RhSequence, all that ever came */
@@ -62,15 +71,16 @@ struct RhReplica {
     GArray *chunks;    /* RhChunk: the same, for its time */
     GArray *waves;     /* RhLatest */
     GArray *longest;   /* RhLongestGap */
+    GArray *late;      /* RhLate */
     int32_t *crossing; /* per place in a block: continued sequences that begin a block when `steps`
                             is there */
     double given;      /* tokens of an iteration, in the mean */
     int64_t rounds;    /* iterations in which sequences were continued */
     int64_t steps, admissions, stored; /* stored: tokens of all continued sequences in the cache */
-    int32_t coming, running, used_blocks, peak_blocks;
+    int32_t coming, running, used_blocks, peak_blocks, late_blocks;
     int64_t promised; /* blocks */
     /* Under way: */
-    bool busy, continues;
+    bool busy, continues, put_out;
     double t_begin_s;
     RhDecodeRun run;
     double late_s;   /* of its last iteration: as others were on its links */
@@ -83,6 +93,10 @@ struct RhReplica {
 static inline RhSequence *rh_replica_sequence(const RhReplica *r, int32_t i)
 {
     return &g_array_index(r->sequences, RhSequence, i);
+}
+static inline int32_t rh_replica_number(const RhReplica *r, const RhSequence *s)
+{
+    return (int32_t)(s - rh_replica_sequence(r, 0));
 }
 static inline RhServed *rh_replica_served(const RhReplica *r, int32_t i)
 {
@@ -120,6 +134,10 @@ void rh_replica_hold_found(RhReplica *r, RhSequence *s);
 void rh_replica_order_waiting(RhReplica *r);
 /* Puts out those that came last until all others can have one token more. */
 void rh_replica_make_room(RhReplica *r);
+/* What ended with the last iteration is known to the next plan. */
+void rh_replica_forget_late(RhReplica *r);
+/* Blocks that it held are free, the last of `tokens` first (replica_memory.c). */
+void rh_replica_let_go(RhReplica *r, int32_t sequence, int32_t blocks, int32_t tokens);
 /* The sequence that ends first; it must be there. */
 RhEnding rh_replica_first_ending(const RhReplica *r);
 void rh_replica_drop_ending(RhReplica *r, guint i);

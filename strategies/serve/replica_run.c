@@ -64,7 +64,7 @@ static void plan_time(RhReplica *r)
     }
     int64_t until = rh_replica_first_ending(r).last - r->steps;
     r->run = rh_iteration_run(r->spec.iterations, continued, batch.contexts);
-    if (comes_unseen(r))
+    if (comes_unseen(r) || (r->late->len > 0 && r->waiting.length > 0))
         r->run.steps = 1;
     int32_t rounds = rounds_for(r, until, r->run.steps), tokens = rh_replica_given(r, rounds);
     int32_t room = steps_with_room(r, tokens);
@@ -97,17 +97,22 @@ double rh_replica_begin(RhReplica *r, double t_s)
     g_array_set_size(r->chunks, 0);
     r->t_begin_s = t_s;
     r->load_s = r->late_s = 0;
+    bool ahead = r->spec.server->ahead && t_s <= r->t_ended_s;
+    if (!ahead)
+        rh_replica_forget_late(r);
     rh_replica_make_room(r);
     rh_replica_order_waiting(r);
-    r->t_seen_s = r->spec.server->ahead && t_s <= r->t_ended_s ? r->t_ahead_s : t_s;
+    r->t_seen_s = ahead ? r->t_ahead_s : t_s;
     plan(r);
-    if (!r->busy && r->t_seen_s < t_s) { /* nothing runs: nothing is planned ahead of it */
+    if (!r->busy && ahead) { /* nothing runs: nothing is planned ahead of it */
+        rh_replica_forget_late(r);
         r->t_seen_s = t_s;
         plan(r);
     }
     if (!r->busy)
         return 0;
     plan_time(r);
+    rh_replica_forget_late(r);
     wait_for_loads(r);
     return rh_run_s(&r->run, r->run.steps);
 }
@@ -208,7 +213,13 @@ static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *
     RhServed *served = rh_replica_served(r, i);
     const RhServer *server = r->spec.server;
     rh_replica_remember(r, i, s->input + s->made - 1); /* nothing of its last token is there */
+    if (server->ahead) {
+        RhLate late = {s->admission, blocks};
+        g_array_append_val(r->late, late);
+        r->late_blocks += blocks;
+    }
     rh_replica_leave(r, i, blocks);
+    rh_replica_let_go(r, RH_FREED_NOBODY, blocks, 0);
     r->promised -= rh_replica_blocks_of(r, s->input + s->output);
     g_array_append_val(ended, s->request);
     served->replica = r->spec.number;

@@ -10,6 +10,9 @@ struct RhScheduler {
     bool (*plan)(RhReplica *replica);
     /* a sequence has blocks for all its tokens once it is in: none is ever put out */
     bool reserves;
+    bool closes_door; /* in an iteration for which a sequence is put out nobody comes in */
+    bool
+        finds_again; /* blocks of a sequence that is put out are found again until others take them */
 };
 
 extern const RhScheduler *const rh_schedulers[]; /* NULL-ended */

@@ -72,14 +72,16 @@ static bool plan_static(RhReplica *r)
 }
 
 static const RhScheduler rows[] = {
-    {"vllm", "tokens of all that run, and chunks of prompts beside them", plan_mixed, false},
-    {"sglang", "prompts first, alone; then tokens of all that run", plan_prompts_first, false},
-    {"trtllm", "in flight: as vllm, with the cache reserved for the whole answer", plan_mixed,
+    {"vllm", "tokens of all that run, and chunks of prompts beside them", plan_mixed, false, true,
      true},
-    {"trtllm-whole", "as trtllm, prompts in one piece", plan_mixed_whole, true},
+    {"sglang", "prompts first, alone; then tokens of all that run", plan_prompts_first, false,
+     false, false},
+    {"trtllm", "in flight: as vllm, with the cache reserved for the whole answer", plan_mixed, true,
+     false, false},
+    {"trtllm-whole", "as trtllm, prompts in one piece", plan_mixed_whole, true, false, false},
     {"orca", "whole prompts beside tokens, with the cache reserved for the whole answer",
-     plan_whole, true},
-    {"static", "a batch begins when the one before it has ended", plan_static, true},
+     plan_whole, true, false, false},
+    {"static", "a batch begins when the one before it has ended", plan_static, true, false, false},
 };
 
 const RhScheduler *const rh_schedulers[] = {&rows[0], &rows[1], &rows[2], &rows[3],

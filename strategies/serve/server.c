@@ -51,6 +51,7 @@ static const struct {
     {"ahead", offsetof(RhServer, ahead)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
+    {"whole_prompts", offsetof(RhServer, whole_prompts)},
 };
 
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)

@@ -59,6 +59,8 @@ typedef struct {
     int32_t few_tokens;
     /* an iteration is planned when the one before it begins: who comes later waits for the next */
     bool ahead;
+    /* a sequence comes in where the cache has room for all its prompt, not for its first chunk alone */
+    bool whole_prompts;
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;
     RhFact rank_launch_s; /* more for each doubling of tensor ranks */

@@ -457,6 +457,7 @@ static void open_replicas(RhServiceClock *c)
                                   .number = number,
                                   .requests = c->requests,
                                   .prompts = rh_service_remembers(c, stage) ? c->prompts : NULL,
+                                  .finds_again = rh_service_finds_again(c, stage),
                                   .served = c->result->served,
                                   .gaps = c->result->gaps,
                                   .works = c->result->works,

@@ -4,11 +4,16 @@
 #include "platforms/power.h"
 #include "strategies/serve/service_private.h"
 
-/* States of linear mixers are of the whole prompt: its beginning cannot be taken from them. */
 bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage)
 {
+    return c->prompts && rh_service_finds_again(c, stage);
+}
+
+/* States of linear mixers are of the whole prompt: its beginning cannot be taken from them. */
+bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage)
+{
     const RhPool *pool = &stage->pool;
-    if (!c->prompts || rh_iterations_sequence_bytes(stage->iterations) > 0)
+    if (rh_iterations_sequence_bytes(stage->iterations) > 0)
         return false;
     return pool->prefix == RH_PREFIX_AUTO ? c->service->serving.server->prefix
                                           : pool->prefix == RH_PREFIX_ON;

@@ -116,5 +116,7 @@ void rh_service_wires_parted(RhServiceClock *c, int32_t request);
 
 /* Does its cache remember prompts? */
 bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage);
+/* Would it, if it knew which? */
+bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage);
 /* Counts what was done, and lets the replicas go. */
 void rh_service_sum_up(RhServiceClock *c);

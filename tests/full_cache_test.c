@@ -1,0 +1,126 @@
+/* What a server does whose cache is full: who comes in, what is left of who was put out, when blocks are free. */
+#include "strategies/serve/freed.h"
+#include "tests/serve_kit.h"
+
+static RhRequests *those(const int32_t (*sizes)[2], int32_t count)
+{
+    RhRequests *requests = rh_requests_new("test");
+    for (int32_t i = 0; i < count; i++) {
+        RhRequest q = {.input_tokens = sizes[i][0], .output_tokens = sizes[i][1], .session = -1};
+        g_array_append_val(requests->list, q);
+    }
+    return requests;
+}
+
+/* Blocks let go first are used first, of a sequence its last ones. */
+static void the_oldest_are_used_first(void)
+{
+    g_autoptr(RhFreed) f = rh_freed_new();
+    rh_freed_put(f, RH_FREED_NOBODY, 5);
+    rh_freed_put(f, 7, 10);
+    rh_freed_put(f, RH_FREED_NOBODY, 3);
+    rh_freed_put(f, RH_FREED_NOBODY, 2);
+    rh_freed_put(f, 8, 0);
+    rh_freed_shrink(f, 20);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 7), 10);
+    rh_freed_shrink(f, 12);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 7), 7);
+    rh_freed_take(f, 7, 4); /* 8 are left: 3 of what was its own, and 5 */
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 7), 0);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 8), 0);
+    rh_freed_put(f, 9, 1);
+    rh_freed_shrink(f, 1);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 9), 1);
+    rh_freed_shrink(f, -1);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 9), 0);
+    rh_freed_take(f, 9, 1);
+}
+
+/* The queue stays short, however many blocks go through it. */
+static void used_runs_are_forgotten(void)
+{
+    g_autoptr(RhFreed) f = rh_freed_new();
+    for (int32_t i = 0; i < 1000; i++) {
+        rh_freed_put(f, i, 2);
+        rh_freed_shrink(f, 3);
+    }
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 999), 2);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 998), 1);
+    CU_ASSERT_EQUAL(rh_freed_blocks(f, 997), 0);
+}
+
+/* Two prompts of 32 blocks in a cache of 100, the second an iteration behind: when the first wants a 51st block, the
+ * second is put out with 49 and a part (799 tokens, 288 made). The first takes this part and 6 of these until it ends
+ * (911 tokens are 57 blocks), and 43 are found again. */
+static void what_is_left_is_found_again(void)
+{
+    static const int32_t sizes[][2] = {{512, 400}, {512, 400}};
+    for (int k = 0; k < 2; k++) {
+        Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1",
+                               k == 0 ? "server=vllm,tp1,blocks=100"
+                                      : "server=vllm,tp1,blocks=100,prefix=off");
+        g_autoptr(RhRequests) requests = those(sizes, 2);
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        g_autoptr(RhServiceResult) each = serve(&s, requests, &(RhClient){.each_iteration = true});
+        CU_ASSERT_EQUAL(at(r, 0)->preempted_count, 0);
+        CU_ASSERT_EQUAL(at(r, 1)->preempted_count, 1);
+        CU_ASSERT_EQUAL(r->tokens_found, k == 0 ? 43 * 16 : 0);
+        CU_ASSERT_EQUAL(r->tokens_in + r->tokens_found, 2 * 512 + 512 + 288);
+        CU_ASSERT_EQUAL(r->tokens_out, 800);
+        CU_ASSERT_DOUBLE_EQUAL(at(r, 1)->t_end_s, at(each, 1)->t_end_s, 1e-9);
+        close_setting(&s);
+    }
+}
+
+/* The second prompt has 125 blocks, and 99 are free. */
+static void prompts_come_in_whole(void)
+{
+    static const int32_t sizes[][2] = {{1600, 100}, {2000, 10}};
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1,blocks=200,chunk=512");
+    RhServer server = *s.serving.server;
+    g_autoptr(RhRequests) requests = those(sizes, 2);
+    for (int k = 0; k < 2; k++) {
+        server.whole_prompts = k == 1;
+        s.serving.server = &server;
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        CU_ASSERT_EQUAL(at(r, 1)->outcome, RH_SERVED_DONE);
+        CU_ASSERT_EQUAL(at(r, 1)->t_admit_s > at(r, 0)->t_end_s - server.first_s.value - 1e-9,
+                        k == 1);
+    }
+    close_setting(&s);
+}
+
+/* A batch of two: the third comes in when the first has ended; where that iteration was planned before, after one
+ * more. */
+static void places_are_free_when_the_plan_knows(void)
+{
+    static const int32_t sizes[][2] = {{64, 100}, {64, 400}, {64, 10}};
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1,batch=2");
+    RhServer server = *s.serving.server;
+    g_autoptr(RhRequests) requests = those(sizes, 3);
+    double later_s[2], step_s = 0;
+    for (int k = 0; k < 2; k++) {
+        server.ahead = k == 1;
+        s.serving.server = &server;
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        g_autoptr(RhServiceResult) each = serve(&s, requests, &(RhClient){.each_iteration = true});
+        later_s[k] = at(r, 2)->t_admit_s - (at(r, 0)->t_end_s - server.first_s.value);
+        step_s = (at(r, 0)->t_end_s - at(r, 0)->t_first_s) / 99;
+        CU_ASSERT_DOUBLE_EQUAL(at(each, 2)->t_admit_s, at(r, 2)->t_admit_s, 1e-9);
+    }
+    CU_ASSERT_DOUBLE_EQUAL(later_s[0], 0, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(later_s[1], step_s, 0.05 * step_s);
+    close_setting(&s);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"the oldest are used first", the_oldest_are_used_first},
+        {"used runs are forgotten", used_runs_are_forgotten},
+        {"what is left is found again", what_is_left_is_found_again},
+        {"prompts come in whole", prompts_come_in_whole},
+        {"places are free when the plan knows", places_are_free_when_the_plan_knows},
+        {0}};
+    return rh_test_main("full_cache", tests);
+}
