@@ -118,6 +118,7 @@ static void shard_free(void *data)
     g_clear_pointer(&s->spans, g_hash_table_destroy);
     g_clear_pointer(&s->messages, g_hash_table_destroy);
     g_clear_pointer(&s->sent, g_hash_table_destroy);
+    g_clear_pointer(&s->shares, g_hash_table_destroy);
     g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->rooms);
     rh_items_free(s->items_);
@@ -170,6 +171,7 @@ static void add_tables(RhShardCost *s)
     s->spans = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, NULL, spans_free);
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
     s->sent = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    s->shares = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 }
 
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
@@ -585,6 +587,7 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->sent);
     g_hash_table_destroy(s->messages);
+    g_free(s->ample);
     rh_arena_free(s->tables);
     rh_arena_free(s->rooms);
     rh_alone_times_free(s->alone);

@@ -54,7 +54,8 @@ typedef struct {
     double busy_s, out_s, kernels_s, out_kernels_s;
     double held_s; /* what the output waits for behind the last kernel holds SMs so long, at least,
                       and without a gap; -infinity: not known */
-    int lanes_end; /* of the lanes below, one behind the last that is used */
+    bool meets_last; /* the output waits for the last collective of lane TP, and for nothing else */
+    int lanes_end;   /* of the lanes below, one behind the last that is used */
     RhItemLane lane[RH_ITEM_LANES];
 } RhItemTime;
 #define RH_ITEM_TIME_NONE                                                                          \
@@ -73,6 +74,7 @@ typedef struct {
     GHashTable *spans;       /* (split, placement) -> RhSpans*, the screen's */
     GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
     GHashTable *sent;        /* placement -> RhItemSent of all items and passes, owned */
+    GHashTable *shares;      /* flows of all stages -> RhShare[]; owned */
     /* Of every shard. */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
     GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
@@ -166,6 +168,22 @@ typedef struct {
     double latency_s, s_per_byte;
 } RhHop;
 
+/* What a message of a member of the tensor group does to the group's next collective: it may not start, as
+ * it were, before the message's bytes are through its link, `most_s` at most, `fixed_s` less. */
+typedef struct {
+    double s_per_byte, most_s, fixed_s;
+} RhShare;
+
+/* What replicas do meanwhile: anything, gather parameters, nothing. */
+typedef enum { RH_CALM_NOT, RH_CALM_GATHERS, RH_CALM, RH_CALM_LAST } RhCalm;
+
+/* Seconds of bytes on a link, and flows at one time, at most. */
+typedef struct {
+    RhLink link;
+    double busy_s;
+    int32_t flows;
+} RhLinkLoad;
+
 /* Where the ranks of one block of a stage lie, as far as its collectives can tell. */
 typedef struct {
     int32_t id;
@@ -187,8 +205,9 @@ typedef struct {
     int32_t placement_key;         /* equal where all stages' are */
     int32_t *alike; /* per stage: the first whose collectives take as long, moved over the fabric */
     RhGrid grid;
-    int32_t block; /* ranks of one (grid.h) */
-    bool uniform;  /* all blocks of a stage lie alike: what they do, they do at one time */
+    int32_t block;    /* ranks of one (grid.h) */
+    int32_t followed; /* which block of each stage the bounds follow */
+    bool uniform;     /* all blocks of a stage lie alike: what they do, they do at one time */
 } RhNet;
 
 /* What lists of steps communicate. */
@@ -289,6 +308,7 @@ struct RhScreen {
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
     GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
     GHashTable *sent;       /* RhCollectiveKey -> double: screen_sent.c, owned */
+    bool *ample;            /* per link: screen_share.c; NULL: not asked for yet; owned */
     RhAloneTimes *alone;    /* owned; for rehearsals too */
     RhFoldedTable *folded;  /* likewise */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
@@ -409,6 +429,17 @@ void rh_sent_run(RhSentStage *stage, double start_s); /* the next one */
 double rh_sent_s(const RhSent *sent);
 void rh_sent_free(RhSent *sent); /* may be NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSent, rh_sent_free)
+/* Of every instance of the key's group in its stage; NULL: none. The screen's. */
+const GArray *rh_screen_loads(const RhScreen *screen, const RhNet *net, const RhCollectiveKey *key);
+/* Would the engine merge ranks even if no two were alike? */
+bool rh_screen_may_merge(RhScreen *screen, const RhLayout *layout);
+/* screen_share.c: [2 stage + back], of messages to the next stage (the last wraps to 0) and to the one
+ * before; of all stages for each RhCalm. 0 where nothing is claimed, NULL where nothing is claimed of any. */
+const RhShare *rh_screen_shares(RhScreen *screen, const RhLayout *layout);
+/* How long behind a message's beginning the next collective may not begin, as it were; below 0: at once. */
+double rh_share_s(const RhShare *share, double bytes);
+/* Behind the stage's slot `at`; no slots: not known. */
+RhCalm rh_share_calm(const RhSlot *slots, int64_t at, int64_t total);
 /* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
  * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);

@@ -13,14 +13,9 @@
 #include "strategies/search/screen.h"
 
 typedef struct {
-    RhLink link;
-    double busy_s;
-} Load;
-
-typedef struct {
     const RhPlatform *platform;
     RhMap64 *place_of_link;
-    GArray *loads; /* Load */
+    GArray *loads; /* RhLinkLoad */
 } Loads;
 
 typedef struct {
@@ -35,7 +30,7 @@ typedef struct {
 
 static Loads loads_begin(const RhScreen *s)
 {
-    return (Loads){s->c->platform, rh_map64_new(), g_array_new(FALSE, FALSE, sizeof(Load))};
+    return (Loads){s->c->platform, rh_map64_new(), g_array_new(FALSE, FALSE, sizeof(RhLinkLoad))};
 }
 
 static GArray *loads_end(Loads *loads)
@@ -52,9 +47,10 @@ static void add_flow(Loads *loads, int32_t src_gpu, int32_t dst_gpu, double byte
         int32_t fresh = (int32_t)loads->loads->len;
         int32_t at = *rh_map64_at(loads->place_of_link, (uint64_t)links[k] + 1, fresh);
         if (at == fresh)
-            g_array_append_val(loads->loads, ((Load){links[k], 0}));
-        g_array_index(loads->loads, Load, at).busy_s +=
-            bytes / rh_platform_link_bytes_per_s(loads->platform, links[k]);
+            g_array_append_val(loads->loads, ((RhLinkLoad){links[k], 0, 0}));
+        RhLinkLoad *load = &g_array_index(loads->loads, RhLinkLoad, at);
+        load->busy_s += bytes / rh_platform_link_bytes_per_s(loads->platform, links[k]);
+        load->flows++;
     }
 }
 
@@ -100,7 +96,7 @@ double rh_screen_busiest_s(const RhScreen *s, const RhNet *net, int32_t group,
     g_autoptr(GArray) loads = collective_loads(s, net, group, key);
     double busiest_s = 0;
     for (guint i = 0; i < loads->len; i++)
-        busiest_s = rh_later(busiest_s, g_array_index(loads, Load, i).busy_s);
+        busiest_s = rh_later(busiest_s, g_array_index(loads, RhLinkLoad, i).busy_s);
     return busiest_s;
 }
 
@@ -124,22 +120,29 @@ static GArray *message_loads(const RhScreen *s, const RhNet *net, int32_t stage,
 static void add(Sum *s, const GArray *loads, double times)
 {
     for (guint i = 0; i < loads->len; i++) {
-        const Load *load = &g_array_index(loads, Load, i);
+        const RhLinkLoad *load = &g_array_index(loads, RhLinkLoad, i);
         s->busy_s[load->link] += times * load->busy_s;
     }
 }
 
+const GArray *rh_screen_loads(const RhScreen *s, const RhNet *net, const RhCollectiveKey *key)
+{
+    int32_t group = net->groups[key->group];
+    if (group < 0 || key->bytes <= RH_LATENCY_BYTES)
+        return NULL;
+    GArray *found = g_hash_table_lookup(s->loads, key);
+    if (!found) {
+        found = collective_loads(s, net, group, key);
+        g_hash_table_insert(s->loads, g_memdup2(key, sizeof *key), found);
+    }
+    return found;
+}
+
 static void add_collective(Sum *s, const RhCollectiveKey *key, double times)
 {
-    int32_t group = s->net->groups[key->group];
-    if (group < 0 || key->bytes <= RH_LATENCY_BYTES)
-        return;
-    GArray *found = g_hash_table_lookup(s->screen->loads, key);
-    if (!found) {
-        found = collective_loads(s->screen, s->net, group, key);
-        g_hash_table_insert(s->screen->loads, g_memdup2(key, sizeof *key), found);
-    }
-    add(s, found, times);
+    const GArray *loads = rh_screen_loads(s->screen, s->net, key);
+    if (loads)
+        add(s, loads, times);
 }
 
 static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double times)
@@ -221,8 +224,7 @@ static void add_messages(Sum *s, const RhPieces *pieces, const RhSplit *split)
         }
 }
 
-/* Would the engine merge ranks even if no two were alike? */
-static bool may_merge(RhScreen *screen, const RhLayout *l)
+bool rh_screen_may_merge(RhScreen *screen, const RhLayout *l)
 {
     int32_t gpus = screen->c->job.gpus;
     return gpus > RH_FOLD_COLOURS_MAX ||
@@ -233,7 +235,7 @@ double rh_screen_links_s(RhScreen *screen, const RhLayout *l)
 {
     const RhCase *c = screen->c;
     const RhNet *net = rh_screen_net(screen, l);
-    if (net->uniform || may_merge(screen, l))
+    if (net->uniform || rh_screen_may_merge(screen, l))
         return 0;
     RhShardCost *shard = rh_screen_shard(screen, l);
     const RhSplit *split = rh_screen_split(screen, l);

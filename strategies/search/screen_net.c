@@ -206,11 +206,11 @@ static void place(RhScreen *s, RhNet *n)
 {
     n->uniform = blocks_lie_alike(s->c, &n->grid);
     n->placement = g_new(const RhPlacement *, n->grid.extent[RH_DIM_PP]);
-    int32_t block = n->uniform ? 0 : worst_block(s->c->platform, &n->grid);
-    bool same = place_ranks(s, n, block, 0);
+    n->followed = n->uniform ? 0 : worst_block(s->c->platform, &n->grid);
+    bool same = place_ranks(s, n, n->followed, 0);
     int32_t rank = worst_place(n);
     if (rank > 0)
-        same = place_ranks(s, n, block, rank);
+        same = place_ranks(s, n, n->followed, rank);
     n->placement_key = same ? n->placement[0]->id : ~n->id;
 }
 

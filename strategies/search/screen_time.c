@@ -405,6 +405,15 @@ static double held_s(const Walk *w)
     return held;
 }
 
+/* Does the output wait for the last collective of lane TP alone? */
+static bool meets_last(const RhItemPass *pass)
+{
+    int32_t last = (int32_t)pass->tasks->len - 1;
+    while (last >= 0 && g_array_index(pass->tasks, RhItemTask, last).lane != RH_LANE_TP)
+        last--;
+    return last >= 0 && pass->left_count == 1 && pass->left[0] == last;
+}
+
 /* When the compute lane is free, and when the output may leave. */
 static RhItemTime ends(const Walk *w)
 {
@@ -413,6 +422,7 @@ static RhItemTime ends(const Walk *w)
     time.busy_s = time.out_s = compute->free_s;
     time.kernels_s = time.out_kernels_s = compute->path_s;
     time.held_s = held_s(w);
+    time.meets_last = meets_last(w->pass);
     for (int32_t i = 0; i < w->pass->left_count; i++) {
         const Run *left = w->pass->left[i] == RH_ITEM_ENTRY ? NULL : &w->runs[w->pass->left[i]];
         if (left && left->end_s > time.out_s) {
@@ -481,6 +491,7 @@ static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
                       .kernels_s = a->out_kernels_s + b->kernels_s,
                       .out_kernels_s = a->out_kernels_s + b->out_kernels_s,
                       .held_s = b->held_s,
+                      .meets_last = b->meets_last,
                       .lanes_end = MAX(a->lanes_end, b->lanes_end)};
     for (int lane = 0; lane < RH_ITEM_LANES; lane++)
         sum.lane[lane] = lane_add(a, b, lane);

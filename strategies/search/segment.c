@@ -1,7 +1,6 @@
 /* The segment graph: one node for each slot of each stage; longest path over the schedule's order,
- * messages, and the communication of the stages' scripts, all at idle speed. No sharing of links
- * between kinds of traffic: a lower bound of the rehearsal, and equal to it where nothing collides.
- *
+ * messages, and the communication of the stages' scripts, at idle speed but for screen_share.c: a lower
+ * bound of the rehearsal, and equal to it where nothing collides.
  * Why it is one: start times are a max-plus function of durations, and sharing only lengthens
  * these. Kernels beside a collective are stretched, which is monotone too: a kernel of w seconds
  * that starts at t beside a lane that is busy until c ends at min(t + w / (1 - h), t + w + h (c -
@@ -23,6 +22,7 @@ typedef struct {
     double compute_s; /* the compute lane is free */
     double pending_s; /* what the next run waits for besides */
     double held_s;    /* of the latest run: RhItemTime */
+    bool meets_last;  /* likewise, and nothing is waited for since */
     double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
                          under way, then its message */
     double lane_s[RH_LANE_LAST];
@@ -46,7 +46,8 @@ typedef struct {
     RhShardCost *shard;
     const RhSpans *spans;
     const RhNet *net;
-    double *ends_s;         /* room for the ends of a pair's tasks */
+    double *ends_s; /* room for the ends of a pair's tasks */
+    const RhShare *shares;
     const RhHop *messages;  /* of ranks in step; NULL: the luckiest rank's alone */
     double *messages_bytes; /* of one behind each model chunk; owned */
     int32_t m, chunks;
@@ -118,6 +119,7 @@ static void run(const Graph *g, Stage *s, const RhItemTime *time)
     s->compute_s = end;
     s->pending_s = out;
     s->held_s = time->held_s;
+    s->meets_last = time->meets_last;
     s->sending_s = 0;
     for (int lane = 0; lane < time->lanes_end; lane++)
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
@@ -171,6 +173,7 @@ static void run_step(const Graph *g, Stage *s, int32_t i)
                 rh_later(awaited_s, s->sent->gathered_s[step->begin_index] + s->sent->over_s);
         s->pending_s = rh_later(s->pending_s, awaited_s);
         s->held_s = (double)-INFINITY; /* an output that waits for this may leave any time later */
+        s->meets_last = false;
     }
 }
 
@@ -213,10 +216,16 @@ static double hand_on(const Graph *g, Stage *s, int32_t stage, const RhSlot *slo
     const RhHop *alone = down ? g->net->back : g->net->next;
     const RhHop *hop = g->messages ? &g->messages[2 * stage + down] : &alone[stage];
     double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
-    int32_t behind = rh_slot_goes_back(slot->pass) ? to : to - 1;
-    double message_s = hop->latency_s + hop->s_per_byte * g->messages_bytes[behind];
+    double bytes = g->messages_bytes[rh_slot_goes_back(slot->pass) ? to : to - 1];
+    double message_s = hop->latency_s + hop->s_per_byte * bytes;
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
-    s->sending_s = g->net->uniform ? s->held_s + message_s : 0;
+    if (g->shares && s->meets_last) {
+        const RhShare *with = g->shares + 2 * g->l->pp * rh_share_calm(s->slots, s->next, g->total);
+        double until_s =
+            rh_later(s->compute_s, s->pending_s) + rh_share_s(&with[2 * stage + down], bytes);
+        s->lane_s[RH_LANE_TP] = rh_later(s->lane_s[RH_LANE_TP], until_s);
+    }
+    s->sending_s = g->net->uniform || g->shares ? s->held_s + message_s : 0;
     s->pending_s = 0; /* it waits for the output; the next run need not */
     return *lane;
 }
@@ -291,6 +300,7 @@ static void run_pair(Graph *g, int32_t stage, const RhSlot *slots, const RhSlotK
     }
     run_pair_items(g, s, slots, steps, &turns);
     s->held_s = (double)-INFINITY;
+    s->meets_last = false;
     for (int half = 0; half < 2; half++) {
         enter_half(s, &turns, half);
         send(g, stage, &slots[half], place_of(g, stage, &slots[half]));
@@ -462,6 +472,7 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
     g.total = rh_pipeline_slots_count(g.schedule, l->vpp, g.m);
     const RhSplit *split = rh_screen_split(screen, l);
     g.spans = rh_screen_spans(screen, shard, split, g.net);
+    g.shares = rh_screen_shares(screen, l);
     g.messages_bytes = rh_pieces_messages_new(shard->pieces, split->layers, g.chunks);
     return g;
 }
