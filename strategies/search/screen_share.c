@@ -197,11 +197,11 @@ static double on_link_s(const Links *links, const RhItemTask *task, const int32_
                         int32_t size, RhLink link)
 {
     const RhPlatform *p = links->screen->c->platform;
-    int32_t group = links->net->groups[RH_GROUP_TENSOR];
-    if (task->group != RH_GROUP_TENSOR || task->bytes <= RH_LATENCY_BYTES)
+    if (rh_grid_group_size(&links->net->grid, task->group) != size ||
+        task->bytes <= RH_LATENCY_BYTES)
         return (double)NAN;
-    RhAlgo algo = rh_screen_algorithm(links->screen, links->net, group, task->op, task->bytes,
-                                      &task->routing);
+    RhAlgo algo = rh_screen_algorithm(links->screen, links->net, links->net->groups[task->group],
+                                      task->op, task->bytes, &task->routing);
     g_autoptr(RhSchedule) schedule =
         rh_schedule_on(task->op, algo, size, p, gpus, task->bytes, NULL, NULL);
     double bytes = 0;
@@ -256,7 +256,7 @@ static double worth_s(const Links *links, const RhShare *share)
 static RhShare share_of(const Links *links, int32_t stage, bool back)
 {
     const RhPlatform *p = links->screen->c->platform;
-    int32_t size = rh_grid_group_size(&links->net->grid, RH_GROUP_TENSOR);
+    int32_t size = links->net->block;
     g_autofree int32_t *gpus = g_new(int32_t, size);
     RhShare best = {0, 0, 0};
     for (int32_t i = 0; i < size; i++)
@@ -284,10 +284,10 @@ static RhShare share_of(const Links *links, int32_t stage, bool back)
 static bool is_claimed(RhScreen *s, const RhLayout *l, const RhNet *net)
 {
     const RhPlatform *p = s->c->platform;
-    return s->c->job.gpus <= GPUS_MAX && l->pp > 1 && l->tp > 1 && !net->uniform &&
-           l->offload <= 0 && rh_grid_group_size(&net->grid, RH_GROUP_TENSOR) == net->block &&
-           p->messages.sender == RH_SHARING_NONE && p->link_changes->len == 0 && !p->outside &&
-           p->mesh.gpus == 0 && !rh_deadline_passed(s->deadline) && !rh_screen_may_merge(s, l);
+    return s->c->job.gpus <= GPUS_MAX && l->pp > 1 && net->block > 1 && !net->uniform &&
+           l->offload <= 0 && p->messages.sender == RH_SHARING_NONE && p->link_changes->len == 0 &&
+           !p->outside && p->mesh.gpus == 0 && !rh_deadline_passed(s->deadline) &&
+           !rh_screen_may_merge(s, l);
 }
 
 /* Are parameters gathered at the step's beginning alone, and gradients summed behind the last micro-batch's

@@ -11,54 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategies/search/screen.h"
-
-typedef struct {
-    const RhFlows *flows;
-    const RhItemTimes *times;
-    const RhSlot *slots;
-    int64_t next;     /* slot to run */
-    int32_t *done;    /* per chunk and pass */
-    double compute_s; /* the compute lane is free */
-    double pending_s; /* what the next run waits for besides */
-    double held_s;    /* of the latest run: RhItemTime */
-    bool meets_last;  /* likewise, and nothing is waited for since */
-    double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
-                         under way, then its message */
-    double lane_s[RH_LANE_LAST];
-    double copy_before_s;         /* the copy out before the latest is done */
-    double copied_s;              /* what ran when the latest copy back was sent for */
-    double since_s[RH_LANE_LAST]; /* of lanes that are busy: since when; infinity: not known */
-    double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
-                       script's ahead_most */
-    int32_t sent_count;
-    double *begin_s; /* communications of the step's beginning; owned, with sent_s behind */
-    int32_t begin_count;
-    bool begun;
-    int32_t ended;     /* steps of the end that were run */
-    RhSentStage *sent; /* NULL: nothing is claimed of what it sends */
-} Stage;
-
-typedef struct {
-    RhScreen *screen;
-    const RhLayout *l;
-    const RhPipelineSchedule *schedule;
-    RhShardCost *shard;
-    const RhSpans *spans;
-    const RhNet *net;
-    double *ends_s; /* room for the ends of a pair's tasks */
-    const RhShare *shares;
-    const RhHop *messages;  /* of ranks in step; NULL: the luckiest rank's alone */
-    double *messages_bytes; /* of one behind each model chunk; owned */
-    int32_t m, chunks;
-    int64_t total;
-    double *arrival[2]; /* [backward][model chunk * m + micro-batch]; NaN: not yet */
-    Stage *stages;
-} Graph;
+#include "strategies/search/segment_private.h"
 
 /* What a path of `path_s` loses when something holds SMs for its first `held_s`: its kernels are
  * slower, once the rest of the path is hidden. */
-static double lost_s(const Graph *g, double held_s, double path_s, double kernels_s)
+static double lost_s(const RhSegmentGraph *g, double held_s, double path_s, double kernels_s)
 {
     double frac = g->screen->held_frac, exposed = path_s - kernels_s;
     double longest = kernels_s / (1 - frac) + exposed;
@@ -66,7 +23,8 @@ static double lost_s(const Graph *g, double held_s, double path_s, double kernel
 }
 
 /* What a path from t on loses to lanes that are busy then. */
-static double stretch_s(const Graph *g, const Stage *s, double t, double path_s, double kernels_s)
+static double stretch_s(const RhSegmentGraph *g, const RhSegmentStage *s, double t, double path_s,
+                        double kernels_s)
 {
     double sum = 0;
     if (!g->net->uniform) /* its own group may be done before the slowest */
@@ -79,7 +37,8 @@ static double stretch_s(const Graph *g, const Stage *s, double t, double path_s,
 
 /* The stage's last rank is free at compute_s and busy sending. Where it still has a collective to
  * end, what was sent for behind that begins later: then it counts alone. */
-static double beside_message_s(const Graph *g, const Stage *s, double path_s, double kernels_s)
+static double beside_message_s(const RhSegmentGraph *g, const RhSegmentStage *s, double path_s,
+                               double kernels_s)
 {
     double sum = lost_s(g, s->sending_s, path_s, kernels_s);
     if (s->held_s <= 0)
@@ -88,7 +47,7 @@ static double beside_message_s(const Graph *g, const Stage *s, double path_s, do
 }
 
 /* A collective that the run before left under way keeps back those of this run. */
-static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, Stage *s)
+static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, RhSegmentStage *s)
 {
     double c = *lane_s;
     if (lane->free_s > 0) {
@@ -103,7 +62,7 @@ static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, Stag
 
 /* The rank whose input comes last and the one that sends last may be two: the later of both bounds
  * holds. */
-static void run(const Graph *g, Stage *s, const RhItemTime *time)
+void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime *time)
 {
     double t = rh_later(s->compute_s, s->pending_s);
     if (s->sent)
@@ -125,7 +84,7 @@ static void run(const Graph *g, Stage *s, const RhItemTime *time)
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
 }
 
-static void communicate(Stage *s, const RhStep *step, double seconds)
+static void communicate(RhSegmentStage *s, const RhStep *step, double seconds)
 {
     double ready = rh_later(s->compute_s, s->pending_s);
     if (step->ahead > 0) {
@@ -140,7 +99,7 @@ static void communicate(Stage *s, const RhStep *step, double seconds)
 
 /* Back as soon as what ran when the copy before was sent for is done; that its own way out comes before
  * is left out. */
-static void copy(Stage *s, const RhStep *step, double seconds)
+static void copy(RhSegmentStage *s, const RhStep *step, double seconds)
 {
     double ready = rh_later(s->compute_s, s->pending_s), *lane_s = &s->lane_s[step->lane];
     if (step->ahead > 0) {
@@ -152,12 +111,12 @@ static void copy(Stage *s, const RhStep *step, double seconds)
     *lane_s = rh_later(*lane_s, ready) + seconds;
 }
 
-static void run_step(const Graph *g, Stage *s, int32_t i)
+static void run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
 {
     const RhScript *script = s->flows->script;
     const RhStep *step = rh_script_step(script, i);
     if (step->kind == RH_STEP_RUN)
-        run(g, s, s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
+        rh_segment_run(g, s, s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
     else if (step->kind == RH_STEP_KERNEL)
         s->compute_s = rh_later(s->compute_s, s->pending_s) + s->flows->step_s[i];
     else if (step->kind == RH_STEP_COMMUNICATE)
@@ -177,18 +136,18 @@ static void run_step(const Graph *g, Stage *s, int32_t i)
     }
 }
 
-static void run_steps(const Graph *g, Stage *s, RhSteps steps)
+void rh_segment_run_steps(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps steps)
 {
     for (int32_t i = steps.first; i < steps.first + steps.count; i++)
         run_step(g, s, i);
 }
 
-static int32_t place_of(const Graph *g, int32_t stage, const RhSlot *slot)
+int32_t rh_segment_place_of(const RhSegmentGraph *g, int32_t stage, const RhSlot *slot)
 {
     return rh_pipeline_model_chunk(g->schedule, g->l->pp, stage, slot->chunk);
 }
 
-static double input_s(const Graph *g, const RhSlot *slot, int32_t at)
+static double input_s(const RhSegmentGraph *g, const RhSlot *slot, int32_t at)
 {
     bool back = rh_slot_goes_back(slot->pass);
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || (back && at == g->chunks - 1))
@@ -198,7 +157,7 @@ static double input_s(const Graph *g, const RhSlot *slot, int32_t at)
 
 /* On its own stage: nothing is sent, or it changes places with a twin's, and then the next run need not
  * wait for it. The exchange itself counts as nothing. */
-static double keep(const Graph *g, Stage *s)
+static double keep(const RhSegmentGraph *g, RhSegmentStage *s)
 {
     double out = rh_later(s->compute_s, s->pending_s);
     if (!g->schedule->crosses)
@@ -208,7 +167,8 @@ static double keep(const Graph *g, Stage *s)
 }
 
 /* What the slot hands on, to model chunk `to`: when it is there. */
-static double hand_on(const Graph *g, Stage *s, int32_t stage, const RhSlot *slot, int32_t to)
+double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t stage,
+                          const RhSlot *slot, int32_t to)
 {
     if (rh_pipeline_stage(g->schedule, g->l->pp, to) == stage)
         return keep(g, s);
@@ -231,31 +191,32 @@ static double hand_on(const Graph *g, Stage *s, int32_t stage, const RhSlot *slo
 }
 
 /* The model chunk that waits for the slot; -1: none. */
-static int32_t receiver_of(const Graph *g, const RhSlot *slot, int32_t at)
+int32_t rh_segment_receiver_of(const RhSegmentGraph *g, const RhSlot *slot, int32_t at)
 {
     int32_t to = rh_slot_goes_back(slot->pass) ? at - 1 : at + 1;
     return slot->pass == RH_SLOT_BACKWARD_WEIGHT || to >= g->chunks ? -1 : to;
 }
 
-static void send(Graph *g, int32_t stage, const RhSlot *slot, int32_t at)
+static void send(RhSegmentGraph *g, int32_t stage, const RhSlot *slot, int32_t at)
 {
-    int32_t to = receiver_of(g, slot, at);
+    int32_t to = rh_segment_receiver_of(g, slot, at);
     if (to >= 0)
         g->arrival[rh_slot_goes_back(slot->pass)][(int64_t)to * g->m + slot->microbatch] =
-            hand_on(g, &g->stages[stage], stage, slot, to);
+            rh_segment_hand_on(g, &g->stages[stage], stage, slot, to);
 }
 
 /* --- pairs --- */
 
 /* A half's state in the stage's place, and back. */
-static void enter_half(Stage *s, const RhTurns *turns, int half)
+static void enter_half(RhSegmentStage *s, const RhTurns *turns, int half)
 {
     s->compute_s = turns->last_s[half];
     s->pending_s = turns->pending_s[half];
 }
 
 /* Steps before the slot's next item; the builder's order. */
-static void run_to_item(const Graph *g, Stage *s, RhSteps *steps, RhTurns *turns, int half)
+static void run_to_item(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps *steps, RhTurns *turns,
+                        int half)
 {
     enter_half(s, turns, half);
     while (steps->count > 0) {
@@ -268,8 +229,8 @@ static void run_to_item(const Graph *g, Stage *s, RhSteps *steps, RhTurns *turns
     turns->pending_s[half] = s->pending_s;
 }
 
-static void run_pair_items(const Graph *g, Stage *s, const RhSlot *slots, RhSteps *steps,
-                           RhTurns *turns)
+static void run_pair_items(const RhSegmentGraph *g, RhSegmentStage *s, const RhSlot *slots,
+                           RhSteps *steps, RhTurns *turns)
 {
     const RhItems *items = rh_screen_items(g->shard);
     RhPairWalk walk = rh_script_pair(s->flows->script, slots[0].chunk, slots[1].chunk);
@@ -284,10 +245,10 @@ static void run_pair_items(const Graph *g, Stage *s, const RhSlot *slots, RhStep
         run_to_item(g, s, &steps[i], turns, i > 0);
 }
 
-static void run_pair(Graph *g, int32_t stage, const RhSlot *slots, const RhSlotKind *kinds,
+static void run_pair(RhSegmentGraph *g, int32_t stage, const RhSlot *slots, const RhSlotKind *kinds,
                      const double input_s[2])
 {
-    Stage *s = &g->stages[stage];
+    RhSegmentStage *s = &g->stages[stage];
     RhTurns turns = {.free_s = s->lane_s, .since_s = s->since_s};
     RhSteps steps[3];
     double pending_s = 0;
@@ -303,7 +264,7 @@ static void run_pair(Graph *g, int32_t stage, const RhSlot *slots, const RhSlotK
     s->meets_last = false;
     for (int half = 0; half < 2; half++) {
         enter_half(s, &turns, half);
-        send(g, stage, &slots[half], place_of(g, stage, &slots[half]));
+        send(g, stage, &slots[half], rh_segment_place_of(g, stage, &slots[half]));
         pending_s = rh_later(pending_s, s->pending_s);
     }
     s->compute_s = s->lane_s[RH_LANE_COMPUTE];
@@ -312,14 +273,14 @@ static void run_pair(Graph *g, int32_t stage, const RhSlot *slots, const RhSlotK
     s->next += 1 + slots[0].beside;
 }
 
-static bool advance_pair(Graph *g, int32_t stage)
+static bool advance_pair(RhSegmentGraph *g, int32_t stage)
 {
-    Stage *s = &g->stages[stage];
+    RhSegmentStage *s = &g->stages[stage];
     const RhSlot *slots = &s->slots[s->next];
     RhSlotKind kinds[3];
     double inputs_s[2];
     for (int half = 0; half < 2; half++) {
-        inputs_s[half] = input_s(g, &slots[half], place_of(g, stage, &slots[half]));
+        inputs_s[half] = input_s(g, &slots[half], rh_segment_place_of(g, stage, &slots[half]));
         if (isnan(inputs_s[half]))
             return false;
     }
@@ -332,15 +293,15 @@ static bool advance_pair(Graph *g, int32_t stage)
 /* --- all slots --- */
 
 /* Runs the next slot of a stage if its input is there. */
-static bool advance(Graph *g, int32_t stage)
+static bool advance(RhSegmentGraph *g, int32_t stage)
 {
-    Stage *s = &g->stages[stage];
+    RhSegmentStage *s = &g->stages[stage];
     if (s->next == g->total)
         return false;
     const RhSlot *slot = &s->slots[s->next];
     if (slot->beside)
         return advance_pair(g, stage);
-    int32_t at = place_of(g, stage, slot);
+    int32_t at = rh_segment_place_of(g, stage, slot);
     double input = input_s(g, slot, at);
     if (isnan(input))
         return false;
@@ -348,32 +309,32 @@ static bool advance(Graph *g, int32_t stage)
     s->pending_s = rh_later(s->pending_s, input);
     RhSteps steps = rh_script_slot(s->flows->script, &kind);
     if (steps.count == 0)
-        run(g, s, &g->spans->chunk[at]->of[slot->pass]);
+        rh_segment_run(g, s, &g->spans->chunk[at]->of[slot->pass]);
     else
-        run_steps(g, s, steps);
+        rh_segment_run_steps(g, s, steps);
     send(g, stage, slot, at);
     s->next++;
     return true;
 }
 
-static void stage_init(Graph *g, int32_t stage, RhShardCost *shard, const RhFlows *flows,
+static void stage_init(RhSegmentGraph *g, int32_t stage, RhShardCost *shard, const RhFlows *flows,
                        RhSlot *slots, int32_t *done)
 {
-    Stage *s = &g->stages[stage];
-    *s = (Stage){.flows = flows, .slots = slots, .done = done};
+    RhSegmentStage *s = &g->stages[stage];
+    *s = (RhSegmentStage){.flows = flows, .slots = slots, .done = done};
     s->times = rh_screen_item_times(g->screen, shard, g->net, stage);
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         s->since_s[lane] = (double)INFINITY;
     s->begin_s = g_new(double, flows->script->begin.count + flows->script->ahead_most + 1);
     s->sent_s = s->begin_s + flows->script->begin.count;
     g->schedule->order(g->l->pp, g->l->vpp, g->m, stage, slots);
-    run_steps(g, s, flows->script->begin);
+    rh_segment_run_steps(g, s, flows->script->begin);
     s->begun = true;
 }
 
 /* Runs the stage's end until it meets others. Returns in which kind of group; RH_GROUP_LAST: it is at
  * its end. */
-static RhGroupKind run_to_meeting(const Graph *g, Stage *s)
+static RhGroupKind run_to_meeting(const RhSegmentGraph *g, RhSegmentStage *s)
 {
     RhSteps end = s->flows->script->end;
     for (; s->ended < end.count; s->ended++) {
@@ -386,14 +347,14 @@ static RhGroupKind run_to_meeting(const Graph *g, Stage *s)
 }
 
 /* Stages that meet in a group begin when the latest of them is there. */
-static void meet(Graph *g, RhGroupKind kind)
+static void meet(RhSegmentGraph *g, RhGroupKind kind)
 {
     double begin_s = 0;
     for (int32_t i = 0; i < g->l->pp; i++)
         if (run_to_meeting(g, &g->stages[i]) == kind)
             begin_s = rh_later(begin_s, rh_later(g->stages[i].compute_s, g->stages[i].pending_s));
     for (int32_t i = 0; i < g->l->pp; i++) {
-        Stage *s = &g->stages[i];
+        RhSegmentStage *s = &g->stages[i];
         if (run_to_meeting(g, s) != kind)
             continue;
         s->pending_s = rh_later(s->pending_s, begin_s);
@@ -402,11 +363,11 @@ static void meet(Graph *g, RhGroupKind kind)
 }
 
 /* All that a stage reduced and gathered over the same links is behind it when its end begins. */
-static double ends_s(Graph *g)
+static double ends_s(RhSegmentGraph *g)
 {
     double latest = 0;
     for (int32_t i = 0; i < g->l->pp; i++) {
-        Stage *s = &g->stages[i];
+        RhSegmentStage *s = &g->stages[i];
         g_assert(s->next == g->total);
         s->pending_s =
             rh_later(s->pending_s, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s);
@@ -415,14 +376,14 @@ static double ends_s(Graph *g)
         if (rh_group_joins_stages((RhGroupKind)kind) && g->net->groups[kind] >= 0)
             meet(g, (RhGroupKind)kind);
     for (int32_t i = 0; i < g->l->pp; i++) {
-        Stage *s = &g->stages[i];
+        RhSegmentStage *s = &g->stages[i];
         run_to_meeting(g, s);
         latest = rh_later(latest, rh_later(s->compute_s, s->pending_s) + s->flows->optimizer_s);
     }
     return latest;
 }
 
-static void graph_run(Graph *g)
+static void graph_run(RhSegmentGraph *g)
 {
     for (bool moved = true; moved;) {
         moved = false;
@@ -432,10 +393,10 @@ static void graph_run(Graph *g)
     }
 }
 
-static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
+static double path_s(RhSegmentGraph *g, RhShardCost *shard, RhFlows *const *flows)
 {
     size_t pp = (size_t)g->l->pp, cells = (size_t)g->chunks * (size_t)g->m;
-    g_autofree Stage *stages = g_new(Stage, pp);
+    g_autofree RhSegmentStage *stages = g_new(RhSegmentStage, pp);
     g_autofree RhSlot *slots = g_new(RhSlot, pp * (size_t)g->total);
     g_autofree int32_t *done = g_new0(int32_t, pp * (size_t)g->l->vpp * RH_SLOT_PASSES);
     g_autoptr(RhSent) sent = rh_sent_new(g->screen, g->l, g->spans);
@@ -459,16 +420,16 @@ static double path_s(Graph *g, RhShardCost *shard, RhFlows *const *flows)
     return end;
 }
 
-static Graph graph_of(RhScreen *screen, const RhLayout *l)
+RhSegmentGraph rh_segment_graph_of(RhScreen *screen, const RhLayout *l)
 {
     RhShardCost *shard = rh_screen_shard(screen, l);
-    Graph g = {.screen = screen,
-               .l = l,
-               .schedule = rh_pipeline_of(l),
-               .shard = shard,
-               .net = rh_screen_net(screen, l),
-               .m = (int32_t)rh_train_microbatches(screen->c, l),
-               .chunks = l->pp * l->vpp};
+    RhSegmentGraph g = {.screen = screen,
+                        .l = l,
+                        .schedule = rh_pipeline_of(l),
+                        .shard = shard,
+                        .net = rh_screen_net(screen, l),
+                        .m = (int32_t)rh_train_microbatches(screen->c, l),
+                        .chunks = l->pp * l->vpp};
     g.total = rh_pipeline_slots_count(g.schedule, l->vpp, g.m);
     const RhSplit *split = rh_screen_split(screen, l);
     g.spans = rh_screen_spans(screen, shard, split, g.net);
@@ -477,121 +438,9 @@ static Graph graph_of(RhScreen *screen, const RhLayout *l)
     return g;
 }
 
-/* --- what communication adds to a critical path, for the closed form --- */
-
-typedef struct {
-    Graph *g;
-    RhShardCost *shard;
-    RhFlows *const *flows;
-} Ends;
-
-/* A stage where all that was sent for is long done: whatever the graph's is at when a slot starts,
- * at time 0 here, none of its lanes is free earlier. */
-static Stage stage_at_rest(const Ends *e, int32_t stage, double *room)
-{
-    const RhFlows *f = e->flows[stage];
-    Stage s = {.flows = f,
-               .times = rh_screen_item_times(e->g->screen, e->shard, e->g->net, stage),
-               .compute_s = (double)-INFINITY,
-               .begin_s = room,
-               .sent_s = room + f->script->begin.count,
-               .sent_count = f->script->ahead_most,
-               .copy_before_s = (double)-INFINITY,
-               .copied_s = (double)-INFINITY,
-               .begun = true};
-    for (int32_t i = 0; i < f->script->begin.count + f->script->ahead_most + 1; i++)
-        room[i] = (double)-INFINITY;
-    for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        s.lane_s[lane] = (double)-INFINITY;
-    return s;
-}
-
-static double *stage_room(const RhFlows *f)
-{
-    return g_new0(double, f->script->begin.count + f->script->ahead_most + 1);
-}
-
-/* Slots that a path runs in a row on one stage. */
-typedef struct {
-    const RhPathSlot *slots;
-    guint count;
-    bool begins, ends; /* the path */
-} PathRun;
-
-/* The stage's beginning, with nothing before it. */
-static void begin(const Ends *e, Stage *s)
-{
-    s->compute_s = s->copy_before_s = s->copied_s = s->sent_count = 0;
-    for (int lane = 0; lane < RH_LANE_LAST; lane++)
-        s->lane_s[lane] = 0;
-    s->begun = false;
-    run_steps(e->g, s, s->flows->script->begin);
-    s->begun = true;
-}
-
-/* When the run is over: the path goes on, or is at the end of the stage's step. */
-static double run_end_s(const Ends *e, Stage *s, const PathRun *r)
-{
-    if (r->ends)
-        run_steps(e->g, s, s->flows->script->end);
-    return r->ends || r->slots[r->count - 1].leaves ? rh_later(s->compute_s, s->pending_s)
-                                                    : s->compute_s;
-}
-
-/* Does the run do nothing but its items? */
-static bool is_plain(const Ends *e, const PathRun *r)
-{
-    const RhScript *script = e->flows[r->slots[0].stage]->script;
-    return r->count == 1 && !r->begins && !r->ends &&
-           rh_script_slot(script, &r->slots[0].kind).count == 0;
-}
-
-/* How much later a run is over than its items alone, which the path's price counts. */
-static double late_s(const Ends *e, const PathRun *r)
-{
-    int32_t stage = r->slots[0].stage;
-    g_autofree double *room = stage_room(e->flows[stage]);
-    Stage s = stage_at_rest(e, stage, room);
-    double alone_s = 0;
-    if (r->begins)
-        begin(e, &s);
-    for (guint i = 0; i < r->count; i++) {
-        const RhSlotKind *kind = &r->slots[i].kind;
-        RhSlot slot = {.chunk = kind->chunk, .pass = kind->pass};
-        int32_t at = place_of(e->g, stage, &slot), to = receiver_of(e->g, &slot, at);
-        const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
-        RhSteps steps = rh_script_slot(s.flows->script, kind);
-        if (steps.count == 0)
-            run(e->g, &s, alone);
-        else
-            run_steps(e->g, &s, steps);
-        if (i + 1 < r->count && to >= 0)
-            hand_on(e->g, &s, stage, &slot, to);
-        alone_s += i + 1 == r->count && r->slots[i].leaves ? alone->out_s : alone->busy_s;
-    }
-    return rh_later(0, run_end_s(e, &s, r) - alone_s);
-}
-
-double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *path)
-{
-    Graph g = graph_of(screen, l);
-    Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
-    const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
-    double sum = 0;
-    for (guint first = 0, end; first < path->slots->len; first = end) {
-        for (end = first + 1; end < path->slots->len && slots[end].follows; end++)
-            ;
-        PathRun r = {slots + first, end - first, first == 0, end == path->slots->len};
-        if (!is_plain(&e, &r))
-            sum += late_s(&e, &r);
-    }
-    g_free(g.messages_bytes);
-    return sum;
-}
-
 static double longest_s(RhScreen *screen, const RhLayout *l, bool links_shared)
 {
-    Graph g = graph_of(screen, l);
+    RhSegmentGraph g = rh_segment_graph_of(screen, l);
     g.messages = links_shared ? rh_screen_messages(screen, l) : NULL;
     double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
     g_free(g.messages_bytes);

@@ -1,0 +1,115 @@
+/* What communication adds to a critical path, for the closed form. */
+#include <math.h>
+
+#include "strategies/search/segment_private.h"
+
+typedef struct {
+    RhSegmentGraph *g;
+    RhShardCost *shard;
+    RhFlows *const *flows;
+} Ends;
+
+/* A stage where all that was sent for is long done: whatever the graph's is at when a slot starts,
+ * at time 0 here, none of its lanes is free earlier. */
+static RhSegmentStage stage_at_rest(const Ends *e, int32_t stage, double *room)
+{
+    const RhFlows *f = e->flows[stage];
+    RhSegmentStage s = {.flows = f,
+                        .times = rh_screen_item_times(e->g->screen, e->shard, e->g->net, stage),
+                        .compute_s = (double)-INFINITY,
+                        .begin_s = room,
+                        .sent_s = room + f->script->begin.count,
+                        .sent_count = f->script->ahead_most,
+                        .copy_before_s = (double)-INFINITY,
+                        .copied_s = (double)-INFINITY,
+                        .begun = true};
+    for (int32_t i = 0; i < f->script->begin.count + f->script->ahead_most + 1; i++)
+        room[i] = (double)-INFINITY;
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        s.lane_s[lane] = (double)-INFINITY;
+    return s;
+}
+
+static double *stage_room(const RhFlows *f)
+{
+    return g_new0(double, f->script->begin.count + f->script->ahead_most + 1);
+}
+
+/* Slots that a path runs in a row on one stage. */
+typedef struct {
+    const RhPathSlot *slots;
+    guint count;
+    bool begins, ends; /* the path */
+} PathRun;
+
+/* The stage's beginning, with nothing before it. */
+static void begin(const Ends *e, RhSegmentStage *s)
+{
+    s->compute_s = s->copy_before_s = s->copied_s = s->sent_count = 0;
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        s->lane_s[lane] = 0;
+    s->begun = false;
+    rh_segment_run_steps(e->g, s, s->flows->script->begin);
+    s->begun = true;
+}
+
+/* When the run is over: the path goes on, or is at the end of the stage's step. */
+static double run_end_s(const Ends *e, RhSegmentStage *s, const PathRun *r)
+{
+    if (r->ends)
+        rh_segment_run_steps(e->g, s, s->flows->script->end);
+    return r->ends || r->slots[r->count - 1].leaves ? rh_later(s->compute_s, s->pending_s)
+                                                    : s->compute_s;
+}
+
+/* Does the run do nothing but its items? */
+static bool is_plain(const Ends *e, const PathRun *r)
+{
+    const RhScript *script = e->flows[r->slots[0].stage]->script;
+    return r->count == 1 && !r->begins && !r->ends &&
+           rh_script_slot(script, &r->slots[0].kind).count == 0;
+}
+
+/* How much later a run is over than its items alone, which the path's price counts. */
+static double late_s(const Ends *e, const PathRun *r)
+{
+    int32_t stage = r->slots[0].stage;
+    g_autofree double *room = stage_room(e->flows[stage]);
+    RhSegmentStage s = stage_at_rest(e, stage, room);
+    double alone_s = 0;
+    if (r->begins)
+        begin(e, &s);
+    for (guint i = 0; i < r->count; i++) {
+        const RhSlotKind *kind = &r->slots[i].kind;
+        RhSlot slot = {.chunk = kind->chunk, .pass = kind->pass};
+        int32_t at = rh_segment_place_of(e->g, stage, &slot),
+                to = rh_segment_receiver_of(e->g, &slot, at);
+        const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
+        RhSteps steps = rh_script_slot(s.flows->script, kind);
+        if (steps.count == 0)
+            rh_segment_run(e->g, &s, alone);
+        else
+            rh_segment_run_steps(e->g, &s, steps);
+        if (i + 1 < r->count && to >= 0)
+            rh_segment_hand_on(e->g, &s, stage, &slot, to);
+        alone_s += i + 1 == r->count && r->slots[i].leaves ? alone->out_s : alone->busy_s;
+    }
+    return rh_later(0, run_end_s(e, &s, r) - alone_s);
+}
+
+double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhPath *path)
+{
+    RhSegmentGraph g = rh_segment_graph_of(screen, l);
+    Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
+    const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
+    double sum = 0;
+    for (guint first = 0, end; first < path->slots->len; first = end) {
+        for (end = first + 1; end < path->slots->len && slots[end].follows; end++)
+            ;
+        PathRun r = {slots + first, end - first, first == 0, end == path->slots->len};
+        if (!is_plain(&e, &r))
+            sum += late_s(&e, &r);
+    }
+    g_free(g.messages_bytes);
+    return sum;
+}

@@ -1,0 +1,60 @@
+#pragma once
+/* The segment graph, for segment.c and segment_path.c. */
+#include "strategies/search/screen.h"
+
+/* A stage that runs its slots: seconds since the step began, as far as it has come. */
+typedef struct {
+    const RhFlows *flows;
+    const RhItemTimes *times;
+    const RhSlot *slots;
+    int64_t next;     /* slot to run */
+    int32_t *done;    /* per chunk and pass */
+    double compute_s; /* the compute lane is free */
+    double pending_s; /* what the next run waits for besides */
+    double held_s;    /* of the latest run: RhItemTime */
+    bool meets_last;  /* likewise, and nothing is waited for since */
+    double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
+                         under way, then its message */
+    double lane_s[RH_LANE_LAST];
+    double copy_before_s;         /* the copy out before the latest is done */
+    double copied_s;              /* what ran when the latest copy back was sent for */
+    double since_s[RH_LANE_LAST]; /* of lanes that are busy: since when; infinity: not known */
+    double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
+                       script's ahead_most */
+    int32_t sent_count;
+    double *begin_s; /* communications of the step's beginning; owned, with sent_s behind */
+    int32_t begin_count;
+    bool begun;
+    int32_t ended;     /* steps of the end that were run */
+    RhSentStage *sent; /* NULL: nothing is claimed of what it sends */
+} RhSegmentStage;
+
+typedef struct {
+    RhScreen *screen;
+    const RhLayout *l;
+    const RhPipelineSchedule *schedule;
+    RhShardCost *shard;
+    const RhSpans *spans;
+    const RhNet *net;
+    double *ends_s; /* room for the ends of a pair's tasks */
+    const RhShare *shares;
+    const RhHop *messages;  /* of ranks in step; NULL: the luckiest rank's alone */
+    double *messages_bytes; /* of one behind each model chunk; owned */
+    int32_t m, chunks;
+    int64_t total;
+    double *arrival[2]; /* [backward][model chunk * m + micro-batch]; NaN: not yet */
+    RhSegmentStage *stages;
+} RhSegmentGraph;
+
+/* The caller frees its messages_bytes. */
+RhSegmentGraph rh_segment_graph_of(RhScreen *screen, const RhLayout *l);
+/* The items of a slot, which begins when the stage is free. */
+void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime *time);
+/* Items and communications in the script's order. */
+void rh_segment_run_steps(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps steps);
+/* The model chunk that the stage's slot is of, and the one that waits for it; -1: none. */
+int32_t rh_segment_place_of(const RhSegmentGraph *g, int32_t stage, const RhSlot *slot);
+int32_t rh_segment_receiver_of(const RhSegmentGraph *g, const RhSlot *slot, int32_t at);
+/* What the slot hands on, to model chunk `to`: when it is there. */
+double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t stage,
+                          const RhSlot *slot, int32_t to);
