@@ -45,6 +45,35 @@ RhCost *rh_cost_copy(const RhCost *root)
     return rh_cost_scaled(root, 1);
 }
 
+void rh_cost_pack(GByteArray *out, const RhCost *root)
+{
+    rh_pack_text(out, root->name);
+    rh_pack_text(out, root->source);
+    rh_pack(out, &root->value_s, sizeof root->value_s);
+    rh_pack(out, &root->children->len, sizeof root->children->len);
+    for (guint i = 0; i < root->children->len; i++)
+        rh_cost_pack(out, root->children->pdata[i]);
+}
+
+RhCost *rh_cost_unpack(RhUnpack *in)
+{
+    g_autofree char *name = rh_unpack_text(in), *source = rh_unpack_text(in);
+    double value_s;
+    guint count;
+    rh_unpack(in, &value_s, sizeof value_s);
+    rh_unpack(in, &count, sizeof count);
+    if (!name || !source || !in->whole)
+        return NULL;
+    g_autoptr(RhCost) cost = rh_cost_new(name, value_s, source);
+    for (guint i = 0; i < count; i++) {
+        RhCost *child = rh_cost_unpack(in);
+        if (!child)
+            return NULL;
+        g_ptr_array_add(cost->children, child);
+    }
+    return g_steal_pointer(&cost);
+}
+
 bool rh_cost_check(const RhCost *root, double tolerance_frac)
 {
     double sum = 0;

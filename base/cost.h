@@ -4,6 +4,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
+#include "base/pack.h"
+
 typedef struct RhCost RhCost;
 struct RhCost {
     const char *name; /* interned, e.g. "tensor-parallel, exposed" */
@@ -21,6 +23,9 @@ const RhCost *rh_cost_find(const RhCost *root,
 RhCost *rh_cost_copy(const RhCost *root);
 RhCost *rh_cost_scaled(const RhCost *root,
                        double factor); /* a copy, every value times the factor */
+/* To cross to another process, and there: caller's; NULL when bytes are missing. */
+void rh_cost_pack(GByteArray *out, const RhCost *root);
+RhCost *rh_cost_unpack(RhUnpack *in);
 /* True when every inner node equals the sum of its children within `tolerance_frac`. */
 bool rh_cost_check(const RhCost *root, double tolerance_frac);
 void rh_cost_free(RhCost *root);

@@ -132,21 +132,7 @@ static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32
     return in;
 }
 
-static bool fill_cell(Asking *q, const char *platform, int32_t asked, RhInputs *in, GError **error)
-{
-    RhCapacityCell cell;
-    RhCapacityGoal goal = q->goal;
-    goal.timeout_s = q->a->timeout_s > 0 ? rh_terminal_left_s(q->a->timeout_s) : 0;
-    goal.progress = rh_terminal_progress;
-    if (!rh_capacity_plan(&in->c, &goal, &cell, error))
-        return false;
-    cell.platform = platform;
-    cell.asked = asked;
-    g_array_append_val(q->cells, cell);
-    return true;
-}
-
-static bool fill_platform(Asking *q, const char *name, GError **error)
+static bool load_platform(Asking *q, const char *name, GError **error)
 {
     int64_t last = 0;
     g_autoptr(RhPlatform) bare = rh_platform_load(name, error);
@@ -161,11 +147,32 @@ static bool fill_platform(Asking *q, const char *name, GError **error)
         RhInputs *in = load(q, name, size, bare->gpus_per_node, error);
         if (!in)
             return false;
+        RhCapacityCell cell = {.platform = name, .asked = (int32_t)asked};
         g_ptr_array_add(q->inputs, in);
-        if (!fill_cell(q, name, (int32_t)asked, in, error))
-            return false;
+        g_array_append_val(q->cells, cell);
     }
     return true;
+}
+
+static bool plan_cells(Asking *q, GError **error)
+{
+    guint count = q->inputs->len;
+    RhCapacityGoal goal = q->goal;
+    goal.timeout_s = q->a->timeout_s > 0 ? rh_terminal_left_s(q->a->timeout_s) : 0;
+    goal.progress = rh_terminal_progress;
+    g_autofree const RhCase **cases = g_new(const RhCase *, count);
+    g_autofree RhCapacityCell *found = g_new(RhCapacityCell, count);
+    for (guint i = 0; i < count; i++)
+        cases[i] = &((const RhInputs *)q->inputs->pdata[i])->c;
+    bool fine = rh_capacity_plan_all(cases, (int32_t)count, &goal, found, error);
+    rh_terminal_progress_end();
+    for (guint i = 0; i < count && fine; i++) {
+        RhCapacityCell *cell = &g_array_index(q->cells, RhCapacityCell, i);
+        found[i].platform = cell->platform;
+        found[i].asked = cell->asked;
+        *cell = found[i];
+    }
+    return fine;
 }
 
 static bool check_budget(const Asking *q, GError **error)
@@ -247,12 +254,11 @@ static int answer(Asking *q, GError **error)
         !rh_prices_check(q->a->prices, q->names, error))
         return 2;
     for (guint i = 0; i < q->names->len; i++)
-        if (!fill_platform(q, g_ptr_array_index(q->names, i), error)) {
-            rh_terminal_progress_end();
+        if (!load_platform(q, g_ptr_array_index(q->names, i), error))
             return 3;
-        }
-    rh_terminal_progress_end();
-    return check_budget(q, error) ? show(q, error) : 2;
+    if (!check_budget(q, error))
+        return 2;
+    return plan_cells(q, error) ? show(q, error) : 3;
 }
 
 static int run(const RhArguments *a, GError **error)

@@ -1,5 +1,9 @@
 /* Capacity: whole runs from steps, by hand; and who is best. */
+#include <string.h>
+
+#include "base/error.h"
 #include "report/capacity.h"
+#include "sim/run.h"
 #include "strategies/search/capacity.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -143,6 +147,111 @@ static void a_run_is_its_steps(void)
     rh_capacity_cell_clear(&found);
 }
 
+static bool same_costs(const RhCost *a, const RhCost *b)
+{
+    bool same = strcmp(a->name, b->name) == 0 && strcmp(a->source, b->source) == 0 &&
+                a->value_s == b->value_s && a->children->len == b->children->len;
+    for (guint i = 0; same && i < a->children->len; i++)
+        same = same_costs(a->children->pdata[i], b->children->pdata[i]);
+    return same;
+}
+
+static bool same_links(const GArray *a, const GArray *b)
+{
+    bool same = a->len == b->len;
+    for (guint i = 0; same && i < a->len; i++) {
+        const RhLinkUse *x = &g_array_index(a, RhLinkUse, i), *y = &g_array_index(b, RhLinkUse, i);
+        same =
+            strcmp(x->name, y->name) == 0 && x->busy_frac == y->busy_frac && x->bytes == y->bytes;
+    }
+    return same;
+}
+
+static void check_same(const RhCapacityCell *a, const RhCapacityCell *b)
+{
+    CU_ASSERT_EQUAL(a->c.job.global_batch, b->c.job.global_batch);
+    CU_ASSERT_PTR_EQUAL(a->c.platform, b->c.platform);
+    CU_ASSERT_EQUAL(a->seconds, b->seconds);
+    CU_ASSERT_EQUAL(a->energy_j, b->energy_j);
+    CU_ASSERT_EQUAL(a->proved, b->proved);
+    CU_ASSERT_EQUAL(g_strcmp0(a->why, b->why), 0);
+    CU_ASSERT_EQUAL_FATAL(!a->r, !b->r);
+    if (!a->r)
+        return;
+    CU_ASSERT_TRUE(rh_layout_equal(&a->r->layout, &b->r->layout));
+    CU_ASSERT_EQUAL(a->r->memory.peak_bytes, b->r->memory.peak_bytes);
+    CU_ASSERT_PTR_EQUAL(a->r->bar, b->r->bar);
+    CU_ASSERT_PTR_EQUAL(a->r->band, b->r->band);
+    CU_ASSERT_TRUE(same_costs(a->r->costs, b->r->costs));
+    CU_ASSERT_TRUE(same_links(a->r->links, b->r->links));
+}
+
+/* Planned in processes of their own, one or several at once, cells are what they are when planned here. */
+static void cells_planned_together_are_those_planned_alone(void)
+{
+    g_auto(TrainKit) small = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    g_auto(TrainKit) large = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
+    g_auto(TrainKit) none = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
+    const RhCase *const cases[] = {&small.c, &none.c, &large.c};
+    RhCapacityGoal goal = {
+        .tokens = 1e12, .batch_least = 32, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    for (goal.jobs = 1; goal.jobs <= 5; goal.jobs += 2) {
+        RhCapacityCell found[3], alone;
+        CU_ASSERT_TRUE_FATAL(rh_capacity_plan_all(cases, 3, &goal, found, NULL));
+        for (int i = 0; i < 3; i++) {
+            CU_ASSERT_TRUE_FATAL(rh_capacity_plan(cases[i], &goal, &alone, NULL));
+            check_same(&found[i], &alone);
+            rh_capacity_cell_clear(&found[i]);
+            rh_capacity_cell_clear(&alone);
+        }
+        CU_ASSERT_PTR_NULL(found[1].r);
+    }
+}
+
+/* What the others found is freed, and nothing is left to free. */
+static void one_cell_that_fails_fails_all(void)
+{
+    g_auto(TrainKit) good = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    g_auto(TrainKit) none = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
+    const RhCase *const cases[] = {&good.c, &none.c};
+    RhCapacityGoal goal = {.tokens = 1e12,
+                           .batch_least = 32,
+                           .batch_most = 32,
+                           .gap_frac = 0.01,
+                           .risk_frac = 0.05,
+                           .jobs = 2};
+    RhCapacityCell found[2];
+    g_autoptr(GError) error = NULL;
+    none.c.platform = NULL; /* its worker crashes */
+    CU_ASSERT_FALSE(rh_capacity_plan_all(cases, 2, &goal, found, &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INTERNAL));
+    CU_ASSERT_PTR_NULL(found[0].r);
+    CU_ASSERT_PTR_NULL(found[1].r);
+}
+
+/* A rehearsal of which bytes are missing is none. */
+static void half_a_rehearsal_is_none(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    RhCapacityGoal goal = {
+        .tokens = 1e12, .batch_least = 32, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityCell found;
+    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, NULL));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
+    g_autoptr(GByteArray) bytes = g_byte_array_new();
+    rh_rehearsal_pack(bytes, found.r);
+    for (guint length = 0; length < bytes->len; length += 61) {
+        RhUnpack in = {bytes->data, bytes->data + length, true};
+        CU_ASSERT_PTR_NULL(rh_rehearsal_unpack(&in, &k.c));
+    }
+    RhUnpack in = {bytes->data, bytes->data + bytes->len, true};
+    g_autoptr(RhRehearsal) whole = rh_rehearsal_unpack(&in, &k.c);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(whole);
+    CU_ASSERT_TRUE(in.at == in.end);
+    CU_ASSERT_EQUAL(whole->step_time_s, found.r->step_time_s);
+    rh_capacity_cell_clear(&found);
+}
+
 static void a_model_too_large_says_why(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
@@ -181,6 +290,10 @@ int main(void)
             {"without_prices_gpu_hours_stand_for_money", without_prices_gpu_hours_stand_for_money},
             {"what_does_not_fit_is_nobodys_answer", what_does_not_fit_is_nobodys_answer},
             {"a_run_is_its_steps", a_run_is_its_steps},
+            {"cells_planned_together_are_those_planned_alone",
+             cells_planned_together_are_those_planned_alone},
+            {"one_cell_that_fails_fails_all", one_cell_that_fails_fails_all},
+            {"half_a_rehearsal_is_none", half_a_rehearsal_is_none},
             {"a_model_too_large_says_why", a_model_too_large_says_why},
             {"a_price_ages_by_its_platforms_figures", a_price_ages_by_its_platforms_figures},
             {0}});

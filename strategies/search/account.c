@@ -13,8 +13,7 @@ double rh_straggler_factor(const RhCase *c)
     return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
 }
 
-/* What came of runs like this one. */
-static void fill_record(const RhCase *c, RhRehearsal *r)
+void rh_account_record(const RhCase *c, RhRehearsal *r)
 {
     const RhRecord *record = rh_record_shipped();
     RhLikeness like = rh_likeness_of(c);
@@ -34,7 +33,7 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
     r->memory_capacity_bytes = rh_train_stage_capacity(c, layout, r->memory.stage);
     r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes &&
               rh_train_host_holds(c, r->memory.host_bytes);
-    fill_record(c, r);
+    rh_account_record(c, r);
     return r;
 }
 

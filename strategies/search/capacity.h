@@ -16,7 +16,7 @@ typedef struct {
     int64_t batch_least, batch_most;
     double gap_frac, risk_frac; /* of the planner */
     int32_t jobs;
-    double timeout_s; /* of a cell; 0: none */
+    double timeout_s; /* of the call; 0: none */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
 } RhCapacityGoal;
 
@@ -45,6 +45,10 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
  * mends. */
 bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,
                       GError **error);
+/* The same of many cases, in processes of their own, as many at once as `jobs` (0: all cores), which changes
+ * no result; the goal's timeout is of all together. `out` has room for `count`. False: none is left there. */
+bool rh_capacity_plan_all(const RhCase *const *cases, int32_t count, const RhCapacityGoal *goal,
+                          RhCapacityCell *out, GError **error);
 void rh_capacity_cell_clear(RhCapacityCell *cell);
 
 /* Fills in what cells are to each other (RhCapacityCell, those of one platform by ascending size):

@@ -39,6 +39,11 @@ typedef struct {
 void rh_rehearsal_free(RhRehearsal *r);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsal, rh_rehearsal_free)
 
+/* To cross to another process of the same program, and there, of the same case; caller's, NULL when bytes
+ * are missing. */
+void rh_rehearsal_pack(GByteArray *out, const RhRehearsal *rehearsal);
+RhRehearsal *rh_rehearsal_unpack(RhUnpack *in, const RhCase *c);
+
 /* Builds, rehearses, accounts. `run_out` (may be NULL) receives the raw run (timeline), caller
  * frees. */
 RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
