@@ -23,6 +23,8 @@ typedef struct {
     const char *stack;      /* interned, as all of these; NULL: not known */
     const char *generation; /* of the device, "hopper" */
     const char *kind;       /* of the model: dense, mixture, hybrid */
+    const char *device;     /* of that generation */
+    const char *dtype;      /* of the linear layers: what the peak of an MFU is of */
     const char *kernels;    /* that decide what is kept: "flash attention, fused norms" */
     int32_t gpus;
     double params; /* of the model */
@@ -41,10 +43,11 @@ typedef struct {
                            there are none */
     const char *metric; /* static: what was measured, "ttft"; NULL: the time of a step */
     RhStanding standing;
-    bool fitted;                       /* a constant was fitted to this very row */
-    bool failed;                       /* ran out of memory; then measured_s is 0 */
-    double measured_s, predicted_s;    /* of a step, or of the metric (throughput: tokens a
+    bool fitted;                    /* a constant was fitted to this very row */
+    bool failed;                    /* ran out of memory; then measured_s is 0 */
+    double measured_s, predicted_s; /* of a step, or of the metric (throughput: tokens a
                                            second); predicted 0: none */
+    double measured_mfu_frac;       /* of a step: the model's arithmetic over the peak; 0: none */
     double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
     RhLikeness like;
     double bar_frac; /* its error bar, were there no run of its own table; 0: none */

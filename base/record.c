@@ -17,6 +17,7 @@ RhRecord *rh_record_new(void)
     record->made_on = g_strdup("");
     record->bars = g_array_new(FALSE, TRUE, sizeof(RhErrorBar));
     record->odds = g_ptr_array_new_with_free_func(odds_free);
+    record->usual = g_array_new(FALSE, TRUE, sizeof(RhUsualMfu));
     return record;
 }
 
@@ -27,6 +28,7 @@ void rh_record_free(RhRecord *record)
     g_free(record->made_on);
     g_array_unref(record->bars);
     g_ptr_array_unref(record->odds);
+    g_array_unref(record->usual);
     g_free(record);
 }
 
@@ -98,6 +100,18 @@ const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like)
         const RhOdds *odds = g_ptr_array_index(record->odds, i);
         if (agrees(odds->stack, like->stack) && agrees(odds->kernels, like->kernels))
             return odds;
+    }
+    return NULL;
+}
+
+const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like)
+{
+    for (guint i = 0; i < record->usual->len; i++) {
+        const RhUsualMfu *usual = &g_array_index(record->usual, RhUsualMfu, i);
+        if (usual->device == like->device && usual->kind == like->kind &&
+            usual->dtype == like->dtype && like->params >= usual->params_least &&
+            like->params <= usual->params_most)
+            return usual;
     }
     return NULL;
 }

@@ -37,6 +37,15 @@ typedef struct {
     GArray *bands;               /* RhOddsBand; the share that failed grows from one to the next */
 } RhOdds;
 
+/* What MFU steps on a device have, by kind of model and format of the linear layers: RH_RECORD_SHARE of
+ * the steps, each group of them counting the same, lie between the two, as many below as above. */
+typedef struct {
+    const char *device, *kind, *dtype; /* interned */
+    double params_least, params_most;  /* of the models that were measured */
+    double low_frac, high_frac;
+    int32_t steps, groups;
+} RhUsualMfu;
+
 typedef struct {
     char *made_on;                /* owned: "2026-11-22" */
     int32_t steps, failed;        /* runs it was made from: with a time, out of memory */
@@ -44,13 +53,14 @@ typedef struct {
                                      have none, where a bar is of other sources' runs alone */
     GArray *bars;                 /* RhErrorBar */
     GPtrArray *odds;              /* RhOdds*, owned */
+    GArray *usual;                /* RhUsualMfu */
 } RhRecord;
 
 RhRecord *rh_record_new(void);
 void rh_record_free(RhRecord *record);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
 
-/* From the runs that count as measurements. Bars need at least 8 steps of 3 groups. Odds are of
+/* From the runs that count as measurements. Bars and usual MFUs need at least 8 steps of 3 groups. Odds are of
  * tables that tell of runs that failed: of a stack with at least 20 that ran and 20 that failed, of
  * kernels, and of all; bands begin at multiples of 5 %, and neighbours are told apart by their
  * runs (95 %). */
@@ -72,6 +82,8 @@ bool rh_error_bar_spans(const RhErrorBar *bar, double params);
  * for this kind of model. */
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
+/* NULL: no such steps were measured on the device, or only of smaller or only of larger models. */
+const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like);
 const RhOddsBand *rh_odds_band(const RhOdds *odds, double share);
 double rh_odds_from_frac(const RhOdds *odds, const RhOddsBand *band); /* where it begins */
 /* The largest share of the memory at which at most `risk` of the runs failed; 0: none, INFINITY:

@@ -51,11 +51,26 @@ static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
     read_bands(doc, rh_json_array(doc, node, "bands"), odds->bands);
 }
 
+static void read_usual(RhJson *doc, const RhJsonNode *node, GArray *list)
+{
+    RhUsualMfu usual = {.device = rh_json_string(doc, node, "device"),
+                        .kind = rh_json_string(doc, node, "kind"),
+                        .dtype = rh_json_string(doc, node, "dtype"),
+                        .params_least = rh_json_number(doc, node, "params_least", 0, 1e18),
+                        .params_most = rh_json_number(doc, node, "params_most", 0, 1e18),
+                        .low_frac = rh_json_number(doc, node, "low_frac", 0, 1),
+                        .high_frac = rh_json_number(doc, node, "high_frac", 0, 1),
+                        .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
+                        .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
+    g_array_append_val(list, usual);
+}
+
 static RhRecord *read_record(RhJson *doc, GError **error)
 {
     g_autoptr(RhRecord) record = rh_record_new();
     const RhJsonNode *root = rh_json_root(doc), *bars = rh_json_array(doc, root, "bars"),
-                     *odds = rh_json_array(doc, root, "odds");
+                     *odds = rh_json_array(doc, root, "odds"),
+                     *usual = rh_json_array(doc, root, "usual_mfu");
     const char *schema = rh_json_string(doc, root, "schema");
     if (g_strcmp0(schema, RH_RECORD_SCHEMA) != 0)
         rh_json_problem(doc, root, NULL, "\"schema\" is not \"" RH_RECORD_SCHEMA "\"");
@@ -71,6 +86,8 @@ static RhRecord *read_record(RhJson *doc, GError **error)
         read_bar(doc, n, record->bars);
     for (const RhJsonNode *n = odds ? rh_json_first(odds) : NULL; n; n = rh_json_next(n))
         read_odds(doc, n, record->odds);
+    for (const RhJsonNode *n = usual ? rh_json_first(usual) : NULL; n; n = rh_json_next(n))
+        read_usual(doc, n, record->usual);
     return rh_json_finish(doc, error) ? g_steal_pointer(&record) : NULL;
 }
 
@@ -125,6 +142,21 @@ static void put_odds(RhJsonWriter *w, const RhOdds *odds)
     rh_json_end_object(w);
 }
 
+static void put_usual(RhJsonWriter *w, const RhUsualMfu *usual)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "device", usual->device);
+    rh_json_put_string(w, "kind", usual->kind);
+    rh_json_put_string(w, "dtype", usual->dtype);
+    rh_json_put_number(w, "params_least", usual->params_least);
+    rh_json_put_number(w, "params_most", usual->params_most);
+    rh_json_put_number(w, "low_frac", usual->low_frac);
+    rh_json_put_number(w, "high_frac", usual->high_frac);
+    rh_json_put_int(w, "steps", usual->steps);
+    rh_json_put_int(w, "groups", usual->groups);
+    rh_json_end_object(w);
+}
+
 char *rh_record_json(const RhRecord *record, const char *made_by)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -144,6 +176,10 @@ char *rh_record_json(const RhRecord *record, const char *made_by)
     rh_json_begin_array(w, "odds");
     for (guint i = 0; i < record->odds->len; i++)
         put_odds(w, g_ptr_array_index(record->odds, i));
+    rh_json_end_array(w);
+    rh_json_begin_array(w, "usual_mfu");
+    for (guint i = 0; i < record->usual->len; i++)
+        put_usual(w, &g_array_index(record->usual, RhUsualMfu, i));
     rh_json_end_array(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

@@ -74,47 +74,68 @@ static void runs_clear(Runs *runs)
 }
 
 typedef struct {
-    double error_frac, weight;
-} Error;
+    double value, weight;
+} Weighed;
 
 static int smaller(const void *a, const void *b)
 {
-    const Error *x = a, *y = b;
-    return x->error_frac < y->error_frac ? -1 : x->error_frac > y->error_frac;
+    const Weighed *x = a, *y = b;
+    return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* The least error that RH_RECORD_SHARE of the weight does not exceed. */
-static double quantile(GArray *errors)
+/* The least value that a share of the weight does not exceed. */
+static double quantile(GArray *values, double share)
 {
     double sum = 0, so_far = 0;
-    g_array_sort(errors, smaller);
-    for (guint i = 0; i < errors->len; i++)
-        sum += g_array_index(errors, Error, i).weight;
-    for (guint i = 0; i < errors->len; i++) {
-        const Error *e = &g_array_index(errors, Error, i);
-        so_far += e->weight;
-        if (so_far >= RH_RECORD_SHARE * sum * (1 - 1e-12))
-            return e->error_frac;
+    g_array_sort(values, smaller);
+    for (guint i = 0; i < values->len; i++)
+        sum += g_array_index(values, Weighed, i).weight;
+    for (guint i = 0; i < values->len; i++) {
+        const Weighed *w = &g_array_index(values, Weighed, i);
+        so_far += w->weight;
+        if (so_far >= share * sum * (1 - 1e-12))
+            return w->value;
     }
     return (double)NAN;
 }
 
-/* Each group counts the same. Returns how many there are. */
-static int32_t weigh(const Runs *runs, const GArray *rows, GArray *errors)
+static double error_of(const RhJudgedRow *row)
+{
+    return fabs(row->measured_s / row->predicted_s - 1);
+}
+
+static double mfu_of(const RhJudgedRow *row)
+{
+    return row->measured_mfu_frac;
+}
+
+/* What `value` says of each of the rows; each group counts the same. Returns how many there are. */
+static int32_t weigh(const Runs *runs, const GArray *rows, double (*value)(const RhJudgedRow *),
+                     GArray *values)
 {
     int32_t groups = 0;
     for (guint i = 0; i < rows->len; i++)
         groups += runs->counts[runs->groups[g_array_index(rows, guint, i)]]++ == 0;
     for (guint i = 0; i < rows->len; i++) {
         guint at = g_array_index(rows, guint, i);
-        const RhJudgedRow *row = row_at(runs->judged, at);
-        Error e = {fabs(row->measured_s / row->predicted_s - 1),
-                   1.0 / runs->counts[runs->groups[at]]};
-        g_array_append_val(errors, e);
+        Weighed w = {value(row_at(runs->judged, at)), 1.0 / runs->counts[runs->groups[at]]};
+        g_array_append_val(values, w);
     }
     for (guint i = 0; i < rows->len; i++)
         runs->counts[runs->groups[g_array_index(rows, guint, i)]] = 0;
     return groups;
+}
+
+/* Of the models of the rows. */
+static void span(const Runs *runs, const GArray *rows, double *params_least, double *params_most)
+{
+    *params_least = (double)INFINITY;
+    *params_most = 0;
+    for (guint i = 0; i < rows->len; i++) {
+        double params = row_at(runs->judged, g_array_index(rows, guint, i))->like.params;
+        *params_least = fmin(*params_least, params);
+        *params_most = fmax(*params_most, params);
+    }
 }
 
 /* What the bar of jobs like this one names. */
@@ -140,25 +161,19 @@ static bool bar_of(const Runs *runs, const RhLikeness *like, Like level, const c
                    RhErrorBar *bar)
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
-    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Error));
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
     for (guint i = 0; i < runs->judged->rows->len; i++) {
         const RhJudgedRow *row = row_at(runs->judged, i);
         if (is_step(row) && (!without || row->table != without) && alike(&row->like, like, level))
             g_array_append_val(rows, i);
     }
     *bar = named(like, level);
-    bar->params_least = (double)INFINITY;
-    bar->params_most = 0;
-    for (guint i = 0; i < rows->len; i++) {
-        double params = row_at(runs->judged, g_array_index(rows, guint, i))->like.params;
-        bar->params_least = fmin(bar->params_least, params);
-        bar->params_most = fmax(bar->params_most, params);
-    }
+    span(runs, rows, &bar->params_least, &bar->params_most);
     bar->steps = (int32_t)rows->len;
-    bar->groups = weigh(runs, rows, errors);
+    bar->groups = weigh(runs, rows, error_of, errors);
     if (bar->steps < STEPS_LEAST || bar->groups < GROUPS_LEAST)
         return false;
-    bar->error_frac = quantile(errors);
+    bar->error_frac = quantile(errors, RH_RECORD_SHARE);
     return true;
 }
 
@@ -203,6 +218,49 @@ void rh_record_hold_out(RhJudged *judged)
             if (spans)
                 break;
         }
+    }
+    runs_clear(&runs);
+}
+
+/* --- usual MFUs --- */
+
+static bool same_usual(const RhLikeness *a, const RhLikeness *b)
+{
+    return a->device == b->device && a->kind == b->kind && a->dtype == b->dtype;
+}
+
+/* Of steps on the device of `like`; false where too few are. */
+static bool usual_of(const Runs *runs, const RhLikeness *like, RhUsualMfu *usual)
+{
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(Weighed));
+    for (guint i = 0; i < runs->judged->rows->len; i++) {
+        const RhJudgedRow *row = row_at(runs->judged, i);
+        if (is_step(row) && row->measured_mfu_frac > 0 && same_usual(&row->like, like))
+            g_array_append_val(rows, i);
+    }
+    *usual = (RhUsualMfu){.device = like->device,
+                          .kind = like->kind,
+                          .dtype = like->dtype,
+                          .steps = (int32_t)rows->len,
+                          .groups = weigh(runs, rows, mfu_of, values)};
+    if (usual->steps < STEPS_LEAST || usual->groups < GROUPS_LEAST)
+        return false;
+    span(runs, rows, &usual->params_least, &usual->params_most);
+    usual->low_frac = quantile(values, (1 - RH_RECORD_SHARE) / 2);
+    usual->high_frac = quantile(values, (1 + RH_RECORD_SHARE) / 2);
+    return true;
+}
+
+static void make_usual(const RhJudged *judged, RhRecord *record)
+{
+    Runs runs = runs_of(judged);
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhLikeness *like = &row_at(judged, i)->like;
+        RhUsualMfu usual;
+        if (is_step(row_at(judged, i)) && like->device && !rh_record_usual(record, like) &&
+            usual_of(&runs, like, &usual))
+            g_array_append_val(record->usual, usual);
     }
     runs_clear(&runs);
 }
@@ -349,5 +407,6 @@ RhRecord *rh_record_make(const RhJudged *judged)
     record->bare = record->steps - record->barred;
     make_bars(judged, record->bars);
     make_odds(judged, record->odds);
+    make_usual(judged, record);
     return record;
 }

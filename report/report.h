@@ -52,6 +52,9 @@ void rh_report_trust(GString *out, const RhRehearsal *r);
 char *rh_report_change(const RhSmallestChange *change);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
+/* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
+ * error bar allows. */
+void rh_report_watch_mfu(GString *out, const RhRehearsal *r);
 /* Top terms of a tree, with the rank that waits longest for each; `run` may be NULL. */
 void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run);
 /* "busiest links: ...", RhLinkUse; nothing where there are none. */

@@ -118,6 +118,18 @@ void rh_report_watch_positions(GString *out, const RhCase *c)
     rh_text_wrap(out, line, 7, 79);
 }
 
+void rh_report_watch_mfu(GString *out, const RhRehearsal *r)
+{
+    const RhUsualMfu *u = r->usual;
+    if (!u || r->mfu_frac * (1 + rh_report_error_frac(r)) >= u->low_frac)
+        return;
+    g_autofree char *line = g_strdup_printf(
+        "watch: %.1f %% MFU; %.0f %% of %d measured steps on %s have %.0f to %.0f %% (%s models, %s)",
+        100 * r->mfu_frac, 100 * RH_RECORD_SHARE, u->steps, u->device, 100 * u->low_frac,
+        100 * u->high_frac, u->kind, u->dtype);
+    rh_text_wrap(out, line, 7, 79);
+}
+
 /* --- trees --- */
 
 typedef struct {

@@ -117,6 +117,36 @@ static void add_run(RhJudged *judged, double share, bool failed)
     row->predicted_s = 1;
 }
 
+/* Of 10 groups with MFUs of 10 to 100 %, a tenth has 10 and nine tenths at most 90 %. */
+static void usual_mfus_are_of_steps_on_the_device(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+    for (int i = 0; i < 30; i++) {
+        add_step(judged, "t", models[i % 10], 0.01);
+        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
+        row->like.device = g_intern_string("chip");
+        row->like.dtype = g_intern_string("bf16");
+        row->measured_mfu_frac = 0.1 * (i % 10 + 1);
+    }
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
+    const RhUsualMfu *usual = rh_record_usual(record, &like);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(usual);
+    CU_ASSERT_EQUAL(record->usual->len, 1);
+    CU_ASSERT_EQUAL(usual->steps, 30);
+    CU_ASSERT_EQUAL(usual->groups, 10);
+    RH_CHECK_CLOSE(usual->low_frac, 0.1, 1e-12);
+    RH_CHECK_CLOSE(usual->high_frac, 0.9, 1e-12);
+    other.device = g_intern_string("another");
+    CU_ASSERT_PTR_NULL(rh_record_usual(record, &other));
+    other = like;
+    other.dtype = g_intern_string("fp8");
+    CU_ASSERT_PTR_NULL(rh_record_usual(record, &other));
+    like.params *= 2; /* larger than any that was measured */
+    CU_ASSERT_PTR_NULL(rh_record_usual(record, &like));
+}
+
 /* 60 ran at half; of 40 near 90 % half failed, the fuller ones less often; all of 40 above failed. */
 static void odds_grow_and_are_told_apart(void)
 {
@@ -151,7 +181,7 @@ static void the_shipped_record_reads_back(void)
 {
     const RhRecord *record = rh_record_shipped();
     CU_ASSERT_TRUE(record->steps >= 400 && record->failed >= 400);
-    CU_ASSERT_TRUE(record->bars->len > 0 && record->odds->len > 0);
+    CU_ASSERT_TRUE(record->bars->len > 0 && record->odds->len > 0 && record->usual->len > 0);
     double within = (double)record->within / record->barred;
     CU_ASSERT_TRUE(within >= 0.75 && within <= 0.85);
     g_autofree char *text = rh_record_json(record, "rehearse validate --record FILE");
@@ -173,6 +203,7 @@ int main(void)
         {"of_assumed_constants_the_bar_is_wider", of_assumed_constants_the_bar_is_wider},
         {"a_bar_that_is_judged_knows_nothing_of_its_own_table",
          a_bar_that_is_judged_knows_nothing_of_its_own_table},
+        {"usual_mfus_are_of_steps_on_the_device", usual_mfus_are_of_steps_on_the_device},
         {"odds_grow_and_are_told_apart", odds_grow_and_are_told_apart},
         {"the_shipped_record_reads_back", the_shipped_record_reads_back},
         {0}};

@@ -23,6 +23,7 @@ void rh_account_record(const RhCase *c, RhRehearsal *r)
     r->odds = rh_record_odds(record, &like);
     r->band =
         r->odds ? rh_odds_band(r->odds, r->memory.peak_bytes / r->memory_capacity_bytes) : NULL;
+    r->usual = rh_record_usual(record, &like);
 }
 
 RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
@@ -55,18 +56,35 @@ static double mean_peak(const RhCase *c)
     return sum / c->job.gpus;
 }
 
-/* `flops`: of the kernels that the mean rank runs. */
-static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
+/* Of a GPU, in a step of `step_s`. */
+static double tokens_per_s(const RhCase *c, double step_s)
 {
     double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
     double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
+    return tokens / step_s / c->job.gpus;
+}
+
+static double model_flops_per_s(const RhCase *c, double step_s)
+{
+    return tokens_per_s(c, step_s) * rh_model_documents_flops_per_token(c->model, c->job.sequence,
+                                                                        &c->job.lora,
+                                                                        &c->job.documents);
+}
+
+double rh_mfu_frac(const RhCase *c, double step_s)
+{
+    double peak = mean_peak(c);
+    return peak > 0 ? model_flops_per_s(c, step_s) / peak : 0;
+}
+
+/* `flops`: of the kernels that the mean rank runs. */
+static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
+{
     double peak = mean_peak(c);
     r->pictures = rh_model_sees_pictures(c->model);
-    r->tokens_per_s_per_gpu = tokens / r->step_time_s / c->job.gpus;
-    r->model_flops_per_s_per_gpu =
-        r->tokens_per_s_per_gpu * rh_model_documents_flops_per_token(
-                                      c->model, c->job.sequence, &c->job.lora, &c->job.documents);
-    r->mfu_frac = peak > 0 ? r->model_flops_per_s_per_gpu / peak : 0;
+    r->tokens_per_s_per_gpu = tokens_per_s(c, r->step_time_s);
+    r->model_flops_per_s_per_gpu = model_flops_per_s(c, r->step_time_s);
+    r->mfu_frac = rh_mfu_frac(c, r->step_time_s);
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }

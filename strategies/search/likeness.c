@@ -25,7 +25,8 @@ RhLikeness rh_likeness_of(const RhCase *c)
     bool measurable = stack->kernel_gap_s.value > 0 &&
                       rh_platform_devices_count(c->platform) == 1 &&
                       c->platform->messages.sender == RH_SHARING_NONE;
-    const char *generation = measurable ? c->platform->device->generation : NULL;
+    const char *generation = measurable ? c->platform->device->generation : NULL,
+               *device = measurable ? c->platform->device->name : NULL;
     g_autofree char *kernels = rh_model_sees_pictures(c->model)
                                    ? g_strdup("convolutions")
                                    : g_strdup_printf("%s attention, %s norms",
@@ -34,6 +35,8 @@ RhLikeness rh_likeness_of(const RhCase *c)
     return (RhLikeness){.stack = g_intern_string(stack->name),
                         .generation = g_intern_string(generation),
                         .kind = g_intern_string(kind_of(c->model)),
+                        .device = g_intern_string(device),
+                        .dtype = g_intern_string(rh_dtype_name(c->job.recipe->linear)),
                         .kernels = g_intern_string(kernels),
                         .gpus = c->job.gpus,
                         .assumed = is_assumed(c->platform->device),
