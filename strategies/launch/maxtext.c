@@ -102,7 +102,7 @@ static void say_batch(RhLaunchText *t, int64_t samples, int32_t devices)
     char text[G_ASCII_DTOSTR_BUF_SIZE], format[8];
     double share = (double)samples / devices;
     for (int digits = 1; digits <= 18; digits++) {
-        double value = digits <= 17 ? share : nextafter(share, INFINITY);
+        double value = digits <= 17 ? share : nextafter(share, (double)INFINITY);
         g_snprintf(format, sizeof format, "%%.%dg", MIN(digits, 17));
         g_ascii_formatd(text, sizeof text, format, value);
         if ((int64_t)(devices * g_ascii_strtod(text, NULL)) == samples)
