@@ -79,6 +79,8 @@ static bool check_once(Planning *p, GError **error)
 {
     if (rh_model_makes_tokens(p->in->model))
         return true;
+    if (!rh_asked_levels_fit(p->in->model, &p->asked->slos, error))
+        return false;
     if (!p->a->strategy || !strstr(p->a->strategy, "server="))
         p->given.server = "triton";
     if (p->a->emit)

@@ -296,6 +296,16 @@ RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)
     return settle(a, asked, rate_open, error) ? g_steal_pointer(&asked) : NULL;
 }
 
+bool rh_asked_levels_fit(const RhModel *model, const RhSlos *slos, GError **error)
+{
+    for (int32_t k = 0; !rh_model_makes_tokens(model) && k < slos->count; k++)
+        if (slos->list[k].metric != RH_METRIC_E2E)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--%s: %s makes no tokens\nhelp: --e2e is the time to the answer",
+                           rh_metric_name(slos->list[k].metric), model->name);
+    return true;
+}
+
 void rh_asked_free(RhAsked *asked)
 {
     if (!asked)

@@ -70,17 +70,6 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *
     return o.slos_kept ? 0 : 1;
 }
 
-/* There is one time to judge where a pass answers. */
-static bool check_levels(const RhModel *model, const RhSlos *slos, GError **error)
-{
-    for (int32_t k = 0; !rh_model_makes_tokens(model) && k < slos->count; k++)
-        if (slos->list[k].metric != RH_METRIC_E2E)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "--%s: %s makes no tokens\nhelp: --e2e is the time to the answer",
-                           rh_metric_name(slos->list[k].metric), model->name);
-    return true;
-}
-
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_TRACE,
@@ -92,7 +81,7 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
     g_autoptr(RhAsked) asked = in ? rh_asked_of(a, false, error) : NULL;
     g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
-    if (!server || !check_levels(in->model, &asked->slos, error))
+    if (!server || !rh_asked_levels_fit(in->model, &asked->slos, error))
         return 3;
     RhServing serving = {.model = in->model,
                          .recipe = in->c.job.recipe,

@@ -352,6 +352,8 @@ static bool run(Search *s, GError **error)
 RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
                            const RhServePlanOptions *options, GError **error)
 {
+    if (!rh_service_takes(serving->model, requests, error))
+        return NULL;
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
     g_autoptr(RhServePlan) plan = g_new0(RhServePlan, 1);
     g_autoptr(GArray) space = rh_serve_space(serving, server, options);

@@ -491,7 +491,7 @@ static bool check_size(const RhModel *model, const RhRequest *q, guint i, GError
     return true;
 }
 
-static bool check_requests(const RhModel *model, const RhRequests *requests, GError **error)
+bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError **error)
 {
     bool tokens = rh_model_makes_tokens(model);
     if (requests->list->len == 0)
@@ -510,7 +510,7 @@ static bool check_requests(const RhModel *model, const RhRequests *requests, GEr
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error)
 {
-    if (!check_requests(service->serving.model, requests, error))
+    if (!rh_service_takes(service->serving.model, requests, error))
         return NULL;
     RhServiceResult *result = g_new0(RhServiceResult, 1);
     result->once = !rh_model_makes_tokens(service->serving.model);

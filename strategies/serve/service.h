@@ -31,8 +31,11 @@ RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployme
 void rh_service_free(RhService *service);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
 
+/* Whether the model can be asked these at all. RH_ERROR_INPUT: there are none, they ask for tokens that it
+ * does not make, or say none that it makes, or are no pictures of its size. */
+bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError **error);
 /* All requests, from an empty service until the last has ended. Caller frees. RH_ERROR_NO_ANSWER: not
- * within the client's timeout. */
+ * within the client's timeout. RH_ERROR_INPUT: rh_service_takes(). */
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error);
 

@@ -28,3 +28,11 @@ rehearse serve-plan -w bert-large -p dgx-a100:1 --dtype fp16 --lengths in=128 --
 echo "exit $?"
 rehearse serve-plan -w bert-base -p dgx-a100:1 --lengths in=128 --find-rate --e2e 'p99<20ms' --mode disagg 2>&1
 echo "exit $?"
+# What such a model is not asked, and levels that it does not know; a model that makes tokens, asked for none.
+plan=(serve-plan -p dgx-a100:1 --count 2000 --rate 100/s -q)
+rehearse "${plan[@]}" -w bert-base --lengths in=128,out=5 --e2e 'p99<20ms' 2>&1
+echo "exit $?"
+rehearse "${plan[@]}" -w bert-base --lengths in=128 --tpot 'p99<20ms' 2>&1
+echo "exit $?"
+rehearse "${plan[@]}" -w llama-3.1-8b --lengths in=128 --e2e 'p99<20s' 2>&1
+echo "exit $?"
