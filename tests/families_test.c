@@ -197,6 +197,9 @@ static void pictures_are_cut_into_patches(void)
     RhFlops out = rh_block_flops(m, NULL, RH_BLOCK_HEAD, &shard);
     CU_ASSERT_EQUAL(in.weights, 2.0 * 4 * 197 * 768 * 768);
     CU_ASSERT_EQUAL(out.weights, 2.0 * 4 * 768 * 1000);
+    check_refused("{'model_type': 'vit', 'num_hidden_layers': 12, 'hidden_size': 768, "
+                  "'num_attention_heads': 12, 'intermediate_size': 3072, 'image_size': 15}",
+                  "image_size 15 is less than patch_size 16");
 }
 
 /* --- Layers --- */

@@ -97,6 +97,19 @@ static void check_experts(const Check *check)
         check_groups(check);
 }
 
+/* A picture has one patch at least. */
+static void check_patches(const Check *check)
+{
+    const RhConfig *c = check->config;
+    size_t image = offsetof(RhConfig, image), patch = offsetof(RhConfig, patch);
+    if (c->patch > 0 && c->image < c->patch)
+        add_problem(check, image,
+                    g_strdup_printf("%s %" G_GINT64_FORMAT " is less than %s %" G_GINT64_FORMAT,
+                                    name_of(check, image), c->image, name_of(check, patch),
+                                    c->patch),
+                    g_strdup("a picture is cut into squares, of one at least"));
+}
+
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)
 {
     GArray *problems = g_array_new(FALSE, FALSE, sizeof(RhShapeProblem));
@@ -106,6 +119,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         family->mixer->resolve(c);
     if (family->settle != NULL)
         family->settle(c);
+    check_patches(&check);
     if (c->kv_heads == 0)
         c->kv_heads = c->heads;
     if (c->ffn == 0)
