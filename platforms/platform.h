@@ -203,6 +203,11 @@ typedef struct {
     RhLink first, ample_end, end;
 } RhSwitchLinks;
 RhSwitchLinks rh_platform_switch_links(const RhPlatform *p);
+/* Is this a link that holds nobody back? */
+static inline bool rh_switch_link_is_ample(const RhSwitchLinks *links, RhLink link)
+{
+    return link >= links->first && link < links->ample_end;
+}
 /* Before what-ifs of single links: datasheet x efficiency. */
 double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link);
 /* Effective capacity: the same x what-if scale. */

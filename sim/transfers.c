@@ -6,6 +6,7 @@ typedef struct {
     int32_t who, links_count;
     RhLink links[RH_ROUTE_MAX];
     double left, rate;
+    bool anew; /* its rate is sought again */
 } Flow;
 
 /* A link that some flow is on. */
@@ -17,11 +18,14 @@ typedef struct {
 
 struct RhTransfers {
     const RhPlatform *platform;
-    GArray *flows;  /* Flow */
-    GArray *used;   /* Used */
-    int32_t *place; /* by link: its place in used, from 1; 0: no flow is on it */
+    GArray *flows;       /* Flow */
+    GArray *used;        /* Used */
+    int32_t *place;      /* by link: its place in used, from 1; 0: no flow is on it */
+    double *bytes_per_s; /* by link; 0: not asked yet */
+    RhSwitchLinks switches;
     double t_s;
-    bool stale; /* flows began or ended since rates were settled, which nobody asked for yet */
+    GArray *changed;  /* RhLink: flows began or ended on them since rates were settled */
+    uint8_t *touched; /* by link: is it one of these, or on a way of flows of theirs? */
 };
 
 #define NO_BYTES 1e-6 /* what is left of a flow that is there, but for rounding */
@@ -33,6 +37,10 @@ RhTransfers *rh_transfers_new(const RhPlatform *platform)
     f->flows = g_array_new(FALSE, FALSE, sizeof(Flow));
     f->used = g_array_new(FALSE, FALSE, sizeof(Used));
     f->place = g_new0(int32_t, rh_platform_links_count(platform) + 1);
+    f->bytes_per_s = g_new0(double, rh_platform_links_count(platform) + 1);
+    f->changed = g_array_new(FALSE, FALSE, sizeof(RhLink));
+    f->touched = g_new0(uint8_t, rh_platform_links_count(platform) + 1);
+    f->switches = rh_platform_switch_links(platform);
     return f;
 }
 
@@ -42,7 +50,10 @@ void rh_transfers_free(RhTransfers *f)
         return;
     g_array_unref(f->flows);
     g_array_unref(f->used);
+    g_array_unref(f->changed);
+    g_free(f->touched);
     g_free(f->place);
+    g_free(f->bytes_per_s);
     g_free(f);
 }
 
@@ -56,6 +67,50 @@ static Used *used_at(const RhTransfers *f, RhLink link)
     return &g_array_index(f->used, Used, f->place[link] - 1);
 }
 
+static double room_of(RhTransfers *f, RhLink link)
+{
+    if (f->bytes_per_s[link] <= 0)
+        f->bytes_per_s[link] = rh_platform_link_bytes_per_s(f->platform, link);
+    return f->bytes_per_s[link];
+}
+
+static void touch(RhTransfers *f, const Flow *flow)
+{
+    for (int32_t l = 0; l < flow->links_count; l++) {
+        if (!f->touched[flow->links[l]])
+            g_array_append_val(f->changed, flow->links[l]);
+        f->touched[flow->links[l]] = 1;
+    }
+}
+
+static bool is_touched(const RhTransfers *f, const Flow *flow)
+{
+    for (int32_t l = 0; l < flow->links_count; l++)
+        if (f->touched[flow->links[l]])
+            return true;
+    return false;
+}
+
+/* Flows on links that changed, and on links of theirs: rates of all others stay. */
+static void find_concerned(RhTransfers *f)
+{
+    for (guint i = 0; i < f->flows->len; i++)
+        flow_at(f, i)->anew = false;
+    for (bool grown = true; grown;) {
+        grown = false;
+        for (guint i = 0; i < f->flows->len; i++) {
+            Flow *flow = flow_at(f, i);
+            if (flow->anew || !is_touched(f, flow))
+                continue;
+            flow->anew = grown = true;
+            touch(f, flow);
+        }
+    }
+    for (guint i = 0; i < f->changed->len; i++)
+        f->touched[g_array_index(f->changed, RhLink, i)] = 0;
+    g_array_set_size(f->changed, 0);
+}
+
 static void list_links(RhTransfers *f)
 {
     for (guint i = 0; i < f->used->len; i++)
@@ -63,11 +118,13 @@ static void list_links(RhTransfers *f)
     g_array_set_size(f->used, 0);
     for (guint i = 0; i < f->flows->len; i++) {
         Flow *flow = flow_at(f, i);
+        if (!flow->anew)
+            continue;
         flow->rate = -1; /* not settled */
         for (int32_t l = 0; l < flow->links_count; l++) {
             RhLink link = flow->links[l];
             if (f->place[link] == 0) {
-                Used used = {link, rh_platform_link_bytes_per_s(f->platform, link), 0};
+                Used used = {link, room_of(f, link), 0};
                 g_array_append_val(f->used, used);
                 f->place[link] = (int32_t)f->used->len;
             }
@@ -91,6 +148,7 @@ static const Used *tightest(const RhTransfers *f)
  * Gallager 1992, section 6.5.2). */
 static void share(RhTransfers *f)
 {
+    find_concerned(f);
     list_links(f);
     for (const Used *u; (u = tightest(f)) != NULL;) {
         double rate = u->room / u->asking;
@@ -98,9 +156,11 @@ static void share(RhTransfers *f)
         for (guint i = 0; i < f->flows->len; i++) {
             Flow *flow = flow_at(f, i);
             bool crosses = false;
+            if (flow->rate >= 0)
+                continue;
             for (int32_t l = 0; l < flow->links_count; l++)
                 crosses |= flow->links[l] == link;
-            if (flow->rate >= 0 || !crosses)
+            if (!crosses)
                 continue;
             flow->rate = rate;
             for (int32_t l = 0; l < flow->links_count; l++) {
@@ -114,9 +174,8 @@ static void share(RhTransfers *f)
 
 static void settle(RhTransfers *f)
 {
-    if (f->stale)
+    if (f->changed->len > 0)
         share(f);
-    f->stale = false;
 }
 
 static void advance(RhTransfers *f, double t_s)
@@ -135,10 +194,14 @@ void rh_transfers_start(RhTransfers *f, double t_s, int32_t src, int32_t dst, do
                         int32_t who)
 {
     Flow flow = {.who = who, .left = bytes};
-    flow.links_count = rh_platform_route(f->platform, src, dst, flow.links);
+    RhLink route[RH_ROUTE_MAX];
+    int count = rh_platform_route(f->platform, src, dst, route);
+    for (int l = 0; l < count; l++)
+        if (!rh_switch_link_is_ample(&f->switches, route[l]))
+            flow.links[flow.links_count++] = route[l];
     advance(f, t_s);
     g_array_append_val(f->flows, flow);
-    f->stale = true;
+    touch(f, &flow);
 }
 
 /* Those that are there need no rates: many begin and end together. */
@@ -180,7 +243,7 @@ int32_t rh_transfers_end(RhTransfers *f)
     guint i = first_to_end(f, &t_s);
     int32_t who = flow_at(f, i)->who;
     advance(f, t_s);
+    touch(f, flow_at(f, i));
     g_array_remove_index(f->flows, i);
-    f->stale = true;
     return who;
 }

@@ -152,6 +152,24 @@ static void links_apart_change_nothing(void)
     close_setting(&inside);
 }
 
+/* Stages of two servers hand on to GPUs of another rail, by way of one pair of switches: they meet where these carry
+ * less than the NICs below send, and then only. */
+static void who_shares_ample_links_does_not_meet(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:4", "tp4,pp4,replicas=2");
+    for (int half = 0; half < 2; half++) {
+        if (half)
+            s.platform->tiers[0].oversubscription.value = 2;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        g_autoptr(RhWires) first = rh_wires_new(it, 0), second = rh_wires_new(it, 16);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(second);
+        CU_ASSERT_EQUAL(rh_wires_meet(first, second), half);
+        CU_ASSERT_TRUE(rh_wires_meet(first, first));
+    }
+    close_setting(&s);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -159,6 +177,7 @@ int main(void)
         {"sums have half of a link", sums_have_half_of_a_link},
         {"a message waits for the bytes that it meets", a_message_waits_for_the_bytes_it_meets},
         {"links apart change nothing", links_apart_change_nothing},
+        {"who shares ample links does not meet", who_shares_ample_links_does_not_meet},
         {0}};
     return rh_test_main("wires", tests);
 }

@@ -34,7 +34,7 @@ struct RhWires {
     GPtrArray *shapes; /* Shape */
     const Shape *chosen[LEVELS][2][RH_OP_LAST];
     GArray *ways;      /* RhWireFlow */
-    GArray *links;     /* RhLink: on them, each once */
+    GArray *links;     /* RhLink: on them, each once, but for those that hold nobody back */
     uint8_t *crossed;  /* by link: is it one of these? */
     GHashTable *known; /* tokens << 32 | sequences -> Known */
     GArray *exchanges; /* RhServedExchange: work space */
@@ -283,6 +283,7 @@ void rh_wires_list(RhWires *w, double iteration_s, int32_t tokens, int32_t seque
 static void add_ways(RhWires *w)
 {
     RhLink links[RH_ROUTE_MAX];
+    RhSwitchLinks switches = rh_platform_switch_links(w->platform);
     for (guint s = 0; s < w->shapes->len; s++)
         for (int part = 0; part < RH_WIRE_PARTS; part++) {
             const GArray *flows = ((const Shape *)g_ptr_array_index(w->shapes, s))->flows[part];
@@ -295,6 +296,8 @@ static void add_ways(RhWires *w)
         const RhWireFlow *f = &g_array_index(w->ways, RhWireFlow, i);
         int count = rh_platform_route(w->platform, f->src, f->dst, links);
         for (int l = 0; l < count; l++) {
+            if (rh_switch_link_is_ample(&switches, links[l]))
+                continue;
             if (!w->crossed[links[l]])
                 g_array_append_val(w->links, links[l]);
             w->crossed[links[l]] = 1;

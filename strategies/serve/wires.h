@@ -24,9 +24,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhWires, rh_wires_free)
 
 /* RhWireFlow of zero bytes: every way that its flows take. Borrowed. */
 const GArray *rh_wires_ways(const RhWires *wires);
-/* Is this one of the links on these ways? */
+/* Is this one of the links on these ways, and can it hold them up? */
 bool rh_wires_cross(const RhWires *wires, RhLink link);
-/* Is a link on ways of both? */
+/* Is such a link on ways of both? Those between switches that carry all that the NICs below send are none. */
 bool rh_wires_meet(const RhWires *a, const RhWires *b);
 /* Seconds that each part's flows take, alone, in an iteration that lasts so long and goes through so many tokens, of
  * which `sequences` get a logit (of all its groups): appended flows of `part` are these times of its bytes. */
