@@ -238,6 +238,24 @@ static bool changes_size(const GPtrArray *sets)
     return size && !gpus;
 }
 
+/* "stack=torchtitan": another name in the question's place, which is loaded anew. False: no such word. */
+static bool change_name(RhResult *question, const char *text)
+{
+    const struct {
+        const char *key;
+        char **name;
+    } names[] = {{"stack=", &question->stack},
+                 {"platform=", &question->platform},
+                 {"workload=", &question->workload}};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (g_str_has_prefix(text, names[i].key)) {
+            g_free(*names[i].name);
+            *names[i].name = g_strdup(text + strlen(names[i].key));
+            return true;
+        }
+    return false;
+}
+
 /* What wins now; with --replan it takes the place of the changed layout. */
 static bool find_winner(Explanation *e, const RhInputs *in, GError **error)
 {
@@ -275,21 +293,25 @@ static bool find_instead(Explanation *e, const RhInputs *in, const char *why, GE
     return true;
 }
 
-/* Each change is a key of a layout, or of an input. */
+/* Each change is a name or a key of an input, or a key of a layout. */
 static bool find_what_if(Explanation *e, GError **error)
 {
     g_autoptr(GPtrArray) sets = g_ptr_array_new();
+    bool named = false, moved = false;
     e->layout = e->r->layout;
     for (guint i = 0; i < e->a->what_ifs->len; i++) {
         char *text = g_ptr_array_index(e->a->what_ifs, i);
-        if (!is_layout_key(text))
+        if (change_name(e->result, text)) {
+            named = true;
+            moved |= g_str_has_prefix(text, "platform=");
+        } else if (!is_layout_key(text))
             g_ptr_array_add(sets, text);
         else if (!rh_train_change(&e->in->c, &e->layout, text, error))
             return false;
     }
     /* A job over the whole platform stays one when the platform grows. */
     bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
-    if (whole && changes_size(sets))
+    if (whole && (moved || changes_size(sets)))
         e->result->gpus = 0;
     g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
     if (!in)
@@ -298,7 +320,7 @@ static bool find_what_if(Explanation *e, GError **error)
         e->layout.dp = 0;
     g_autoptr(GError) illegal = NULL;
     if (!rh_inputs_settle_layout(in, &e->layout, &illegal)) {
-        if (sets->len > 0)
+        if (sets->len > 0 || named)
             return find_instead(e, in, illegal->message, error);
         g_propagate_error(error, g_steal_pointer(&illegal));
         return false;
@@ -308,7 +330,7 @@ static bool find_what_if(Explanation *e, GError **error)
     e->other_safe = e->other && e->other->fits &&
                     e->other->memory.peak_bytes <= rh_explain_room(e->result, &in->c).ranked_bytes;
     /* The winner of the question as it was is the first of its plan. */
-    bool known = sets->len == 0 && e->result->is_plan && !e->a->replanned;
+    bool known = sets->len == 0 && !named && e->result->is_plan && !e->a->replanned;
     return e->other && (known || find_winner(e, in, error));
 }
 

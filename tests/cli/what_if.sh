@@ -14,6 +14,8 @@ ask --what-if nodes=4 --what-if global_batch=256
 ask --what-if sequence=2048
 ask --what-if device.power=350W
 ask --what-if layers=16
+ask --what-if stack=torchtitan --what-if workload=llama-3.2-1b
+ask --what-if platform=h100-sxm:1x4
 ask --what-if tp2
 ask --what-if shard=4
 ask --what-if device.hbm=12GiB
