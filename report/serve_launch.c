@@ -8,6 +8,11 @@ typedef struct {
     const char *server, *command;
     const char *tp, *pp, *dp, *ep; /* followed by the degree; NULL: it cannot be said */
     const char *ep_switch;         /* in place of a degree */
+    /* Groups of attention inside the tensor degree, which counts all their ranks, as batch and chunk count what
+     * all do. Of servers without this word they are of one group. */
+    const char *dp_switch;
+    const char *dp_line; /* of a configuration file: each tensor rank is a group */
+    const char *config;  /* followed by that file */
     const char *batch, *chunk;
     const char *cache_fp8, *forgets, *longest_prefix; /* switches; NULL: it cannot be said */
     const char *blocks;
@@ -31,7 +36,9 @@ static const Words all[] = {
      .command = "python -m sglang.launch_server --model-path",
      .tp = "--tp-size",
      .pp = "--pp-size",
+     .dp = "--dp-size",
      .ep = "--ep-size",
+     .dp_switch = "--enable-dp-attention",
      .batch = "--max-running-requests",
      .chunk = "--chunked-prefill-size",
      .cache_fp8 = "--kv-cache-dtype fp8_e4m3",
@@ -44,6 +51,8 @@ static const Words all[] = {
      .tp = "--tp_size",
      .pp = "--pp_size",
      .ep = "--ep_size",
+     .dp_line = "enable_attention_dp: true",
+     .config = "--config",
      .batch = "--max_batch_size",
      .chunk = "--max_num_tokens",
      .memory = "--free_gpu_memory_fraction"},
@@ -61,16 +70,29 @@ static void add_switch(GString *out, const char *word, bool on)
         g_string_append_printf(out, " \\\n    %s", word);
 }
 
+/* Does a configuration file say the groups of attention? */
+static bool is_configured(const Words *w, const RhPool *pool)
+{
+    return pool->dp > 1 && pool->tp == 1 && w->dp_line;
+}
+
 static void append_pool(GString *out, const Words *w, const char *model, const RhPool *pool)
 {
+    bool configured = is_configured(w, pool), switched = pool->dp > 1 && w->dp_switch;
+    int32_t apart = switched ? 1 : pool->dp;
+    if (configured)
+        g_string_append_printf(out, "cat >attention-dp.yaml <<'END'\n%s\nEND\n", w->dp_line);
     g_string_append_printf(out, "%s %s", w->command, model);
-    add_number(out, w->tp, pool->tp, 1);
+    if (configured)
+        g_string_append_printf(out, " \\\n    %s attention-dp.yaml", w->config);
+    add_number(out, w->tp, pool->tp * (switched || configured ? pool->dp : 1), 1);
     add_number(out, w->pp, pool->pp, 1);
     add_number(out, w->dp, pool->dp, 1);
+    add_switch(out, w->dp_switch, switched);
     add_number(out, w->ep, pool->ep, 1);
     add_switch(out, w->ep_switch, pool->ep > 1);
-    add_number(out, w->batch, pool->batch, 0);
-    add_number(out, w->chunk, pool->chunk, 0);
+    add_number(out, w->batch, (pool->batch + apart - 1) / apart, 0);
+    add_number(out, w->chunk, (pool->chunk + apart - 1) / apart, 0);
     add_switch(out, w->cache_fp8, pool->cache == RH_CACHE_FP8);
     add_switch(out, w->forgets, pool->prefix == RH_PREFIX_OFF);
     add_switch(out, w->longest_prefix, pool->order == RH_WAITING_LPM);
@@ -85,8 +107,8 @@ static void append_pool(GString *out, const Words *w, const char *model, const R
 static const char *unsaid(const Words *w, const RhDeployment *d)
 {
     for (int32_t p = 0; p < d->pools_count; p++) {
-        if (d->pools[p].dp > 1 && !w->dp)
-            return "attention data parallelism: see the server's own documentation";
+        if (d->pools[p].dp > 1 && !w->dp && !is_configured(w, &d->pools[p]))
+            return "groups of attention of several tensor ranks each cannot be said to this server";
         if (d->pools[p].cache == RH_CACHE_FP8 && !w->cache_fp8)
             return "the cache's format goes into the server's configuration file";
         if (d->pools[p].scale > 0)

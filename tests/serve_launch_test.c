@@ -48,6 +48,8 @@ static void every_word_is_of_its_parser(void)
         {"server=vllm,tp1,dp8,ep8,batch=64", 3},
         {"server=sglang,tp8,pp2,batch=64,chunk=2048,kv=fp8,prefix=off,blocks=1000,memory=85", 9},
         {"server=sglang,tp8,ep8,order=lpm", 4},
+        {"server=sglang,tp2,dp4,ep8,batch=64", 5},
+        {"server=trtllm,tp1,dp8,ep8,batch=64", 4},
         {"server=trtllm,tp8,pp2,ep8,batch=64,chunk=2048,memory=85", 6}};
     g_autofree char *known = flags();
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -58,6 +60,36 @@ static void every_word_is_of_its_parser(void)
         CU_ASSERT_TRUE(check_words(known, d.server, text) >= rows[i].words);
     }
     CU_ASSERT_FALSE(is_known(known, "vllm", "--tp-size"));
+}
+
+static char *launch(const char *deployment)
+{
+    RhDeployment d = rh_deployment_default();
+    CU_ASSERT_TRUE_FATAL(rh_deployment_parse(deployment, &d, NULL));
+    return rh_report_serve_launch(&d, "model");
+}
+
+/* A deployment's batch and chunk are of all groups of attention, as SGLang's are, whose tensor degree counts all
+ * ranks, too; TensorRT-LLM makes a group of each tensor rank, and counts its requests; vLLM those of one group. */
+static void groups_of_attention_are_counted_as_the_server_does(void)
+{
+    g_autofree char *sglang = launch("server=sglang,tp2,dp4,ep8,batch=64,chunk=2048");
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--tp-size 8 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--dp-size 4 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--enable-dp-attention "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--max-running-requests 64 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(sglang, "--chunked-prefill-size 2048\n"));
+    g_autofree char *trtllm = launch("server=trtllm,tp1,dp8,ep8,batch=64");
+    CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "enable_attention_dp: true\nEND\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--config attention-dp.yaml "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--tp_size 8 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(trtllm, "--max_batch_size 8\n"));
+    g_autofree char *unsaid = launch("server=trtllm,tp2,dp4,ep8");
+    CU_ASSERT_PTR_NULL(strstr(unsaid, "enable_attention_dp"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(unsaid, "# groups of attention of several"));
+    g_autofree char *vllm = launch("server=vllm,tp2,dp4,batch=64");
+    CU_ASSERT_PTR_NOT_NULL(strstr(vllm, "--tensor-parallel-size 2 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(vllm, "--max-num-seqs 16\n"));
 }
 
 /* The table names a project, a commit and a file for each server. */
@@ -78,6 +110,8 @@ static void each_server_names_its_source(void)
 int main(void)
 {
     static const RhTest tests[] = {{"every word is of its parser", every_word_is_of_its_parser},
+                                   {"groups of attention are counted as the server does",
+                                    groups_of_attention_are_counted_as_the_server_does},
                                    {"each server names its source", each_server_names_its_source},
                                    {0}};
     return rh_test_main("serve_launch", tests);
