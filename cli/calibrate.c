@@ -116,6 +116,13 @@ static int run_from(const RhArguments *a, GError **error)
             return 3;
         kinds[kind]++;
     }
+    if (a->server && kinds[RH_CALIBRATE_SERVED] != paths->len) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "%s: no table of serving runs, which --server is fitted to\nhelp: one with columns "
+                "isl and osl, as validate --cases reads (docs/model-serving.md)",
+                (const char *)g_ptr_array_index(paths, 0));
+        return 3;
+    }
     if (kinds[RH_CALIBRATE_KERNELS] == paths->len)
         return rh_calibrate_kernels(a, paths, error);
     if (kinds[RH_CALIBRATE_LINKS] == paths->len)
