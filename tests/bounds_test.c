@@ -220,23 +220,6 @@ static void with_nothing_shared_the_graph_is_the_rehearsal(void)
     }
 }
 
-/* Tokens on their way to experts beside gathers and sums of gradients on one NIC: of what each takes alone the
- * graph was at 0.84 of the rehearsal. */
-static void what_a_rank_sends_goes_one_byte_after_another(void)
-{
-    static const char *const sets[][2] = {
-        {"layers", "16"}, {"n_group", "4"}, {"experts", "64"}, {"topk_group", "2"}};
-    g_auto(TrainKit) k = train_kit("deepseek-v3", "h100-sxm:8x8,nvlink:450GB/s,ib:100Gb/s,nics:8",
-                                   "megatron", 64, 2048);
-    for (size_t i = 0; i < G_N_ELEMENTS(sets); i++)
-        g_assert(rh_model_set(k.model, sets[i][0], sets[i][1], NULL));
-    train_kit_runs_all(&k);
-    RhLayout l =
-        train_layout(&k, "tp2,pp2,dp16,ep16,etp1,dispatch=deepep,vpp8,mb1,zero1,order=tp-dp-pp");
-    Ratio ratio = check(&k.c, "experts beside gradients", &l);
-    CU_ASSERT_TRUE(ratio.segment > 0.86);
-}
-
 /* --- drawn questions --- */
 
 static int32_t draw(gsl_rng *rng, int32_t count)
@@ -607,8 +590,6 @@ int main(void)
             {"the_closed_form_follows_the_longest_path", the_closed_form_follows_the_longest_path},
             {"with_nothing_shared_the_graph_is_the_rehearsal",
              with_nothing_shared_the_graph_is_the_rehearsal},
-            {"what_a_rank_sends_goes_one_byte_after_another",
-             what_a_rank_sends_goes_one_byte_after_another},
             {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
             {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
              a_knob_is_in_every_key_unless_its_row_says_otherwise},
