@@ -31,6 +31,17 @@ static const char *key_of_word(const char *word)
     return word;
 }
 
+/* Those that begin so, as "lora.rank" below "lora."; NULL: none. The caller frees. */
+static char *names_below(const char *prefix, const char *const *names)
+{
+    g_autoptr(GPtrArray) found = g_ptr_array_new();
+    for (; *names; names++)
+        if (g_str_has_prefix(*names, prefix))
+            g_ptr_array_add(found, (void *)*names);
+    g_ptr_array_add(found, NULL);
+    return found->len > 1 ? g_strjoinv(", ", (char **)found->pdata) : NULL;
+}
+
 /* A key of nobody's: what is near among the fields of all. */
 static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknown, GError **error)
 {
@@ -43,7 +54,10 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
     for (char **name = platform; *name; name++)
         g_ptr_array_add(names, *name);
     g_ptr_array_add(names, NULL);
-    g_autofree char *near = rh_names_similar(key, (const char *const *)names->pdata);
+    const char *const *known = (const char *const *)names->pdata;
+    g_autofree char *below = g_strconcat(key, ".", NULL), *near = names_below(below, known);
+    if (!near)
+        near = rh_names_similar(key, known);
     if (!near || strstr(unknown->message, "\nhelp: ")) {
         g_propagate_error(error, unknown);
         return false;

@@ -50,7 +50,7 @@ static void parameters_equal_the_published_counts(void)
          "'intermediate_size': 5120, 'state_size': 16, 'time_step_rank': 160, 'vocab_size': 50280}",
          2768345600},
         {"{'model_type': 'falcon_mamba', 'num_hidden_layers': 64, 'hidden_size': 4096, 'expand': "
-         "16, 'intermediate_size': 8192, 'state_size': 16, 'time_step_rank': 256, 'vocab_size': "
+         "16, 'intermediate_size': 8192, 'state_size': 16, 'time_step_rank': 'auto', 'vocab_size': "
          "65024, 'tie_word_embeddings': false}",
          7272665088},
         {"{" SHAPE("kimi_linear", 27, 2304, 32, 32, 9216,

@@ -51,6 +51,13 @@ static bool says_null(const RhJsonNode *object, const char *key)
     return node != NULL && rh_json_kind(node) == RH_JSON_NULL;
 }
 
+/* "auto": as the family's code would have it where the file said nothing. */
+static bool says_auto(RhJson *doc, const RhJsonNode *node)
+{
+    bool text = node != NULL && rh_json_kind(node) == RH_JSON_TEXT;
+    return text && g_str_equal(rh_json_node_string(doc, node), "auto");
+}
+
 /* A list says the size layer by layer (layer_lists.c); of the whole model it is the first one's. */
 static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
 {
@@ -63,6 +70,8 @@ static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
     }
     if (node != NULL && rh_json_kind(node) == RH_JSON_ARRAY && rh_json_count(node) > 0)
         return rh_json_node_int(doc, rh_json_first(node), f->low, f->high);
+    if (f->otherwise != RH_FIELD_REQUIRED && says_auto(doc, node))
+        return f->otherwise;
     return f->otherwise == RH_FIELD_REQUIRED
                ? rh_json_int(doc, within, name, f->low, f->high)
                : rh_json_int_or(doc, within, name, f->low, f->high, f->otherwise);

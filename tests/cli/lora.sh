@@ -8,6 +8,7 @@ try() {
 try -s tp2,dp4
 try -s tp2,dp4 --set lora.rank=16
 try -s tp2,dp4 --set lora.modules=linear_qkv+linear_proj
+try -s tp2,dp4 --set lora=16
 try -s tp2,dp4 --set lora.rank=some
 try -s tp2,dp4 --set lora.modules=linear_router
 try -s dp8,zero3 --set lora.rank=16
