@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "report/boxes.h"
 #include "report/svg.h"
 
 #define LEFT     190.0
@@ -13,8 +14,11 @@
 #define BAR      16.0
 #define BELOW    44.0
 #define UNITS    100000 /* across the plot: positions are whole numbers, and zoom has room */
+#define COARSE   20000  /* where neighbours are drawn together, and zoom would show nothing more */
 #define ROWS_MAX 64
 #define LEGEND   165.0 /* pixels of an entry */
+/* Characters of paths: then neighbours are drawn together, a 16th of a pixel, an 8th, ... */
+#define LONG 1200000
 
 /* What is drawn in one colour. Waits that nothing waited for are left out of the legend. */
 enum {
@@ -93,37 +97,77 @@ static int ink_of_piece(const RhCoursePiece *piece)
     }
 }
 
-/* Pieces of a row in one colour: a path, and whose micro-batches its boxes are. */
+/* Passes stand a bar high, waits half of it. */
+enum { PASS, WAIT, HEIGHTS };
+
+/* Neighbours too narrow to be seen: how long each colour is in all. */
 typedef struct {
-    GString *passes, *waits, *batches;
-} Strokes;
+    bool filled;
+    double t_start_s, t_end_s;
+    double sum_s[INKS][HEIGHTS];
+} Cell;
 
 typedef struct {
     double span_s;
+    double cell_s; /* what is shorter is drawn together with its neighbours; 0 = nothing is */
+    int units;     /* across the plot */
     bool used[INKS];
-    Strokes strokes[INKS];
+    RhBoxes *boxes[INKS][HEIGHTS];
+    Cell cell;
 } Row;
 
 static int64_t at(const Row *row, double t_s)
 {
-    return (int64_t)llround(UNITS * t_s / row->span_s);
+    return (int64_t)llround(row->units * t_s / row->span_s);
 }
 
-static void add_box(GString *path, int64_t from, int64_t to, bool whole)
+static void draw_cell(Row *row)
 {
-    g_string_append_printf(
-        path, "M%" G_GINT64_FORMAT " %dh%" G_GINT64_FORMAT "v%dH%" G_GINT64_FORMAT "z", from,
-        whole ? 0 : (int)(BAR / 2), MAX(to - from, 1), whole ? (int)BAR : (int)(BAR / 2), from);
+    Cell *cell = &row->cell;
+    double t_s = cell->t_start_s;
+    for (int k = 0; cell->filled && k < INKS * HEIGHTS; k++) {
+        int height = k / INKS, ink = k % INKS;
+        double next_s = t_s + cell->sum_s[ink][height];
+        int64_t from = at(row, t_s), to = at(row, next_s);
+        t_s = next_s;
+        if (to == from)
+            continue;
+        rh_boxes_add(row->boxes[ink][height], from, to, RH_BOXES_NO_LABEL);
+        row->used[ink] = true;
+    }
+    *cell = (Cell){0};
+}
+
+static void gather(Cell *cell, int ink, int height, double from_s, double to_s)
+{
+    if (!cell->filled)
+        cell->t_start_s = from_s;
+    cell->filled = true;
+    cell->t_end_s = to_s;
+    cell->sum_s[ink][height] += to_s - from_s;
+}
+
+/* In order of time. */
+static void add_box(Row *row, int ink, int height, double from_s, double to_s, int32_t microbatch)
+{
+    Cell *cell = &row->cell;
+    bool narrow = to_s - from_s < row->cell_s;
+    int64_t from = at(row, from_s), to = at(row, to_s);
+    if (!narrow || cell->t_end_s - cell->t_start_s >= row->cell_s)
+        draw_cell(row);
+    if (narrow) {
+        gather(cell, ink, height, from_s, to_s);
+    } else if (height == PASS || to > from) {
+        rh_boxes_add(row->boxes[ink][height], from, to, microbatch);
+        row->used[ink] = true;
+    }
 }
 
 static void add_wait(Row *row, int ink, double *t_s, double duration_s)
 {
-    int64_t from = at(row, *t_s), to = at(row, *t_s + duration_s);
+    if (duration_s > 0)
+        add_box(row, ink, WAIT, *t_s, *t_s + duration_s, RH_BOXES_NO_LABEL);
     *t_s += duration_s;
-    if (to == from)
-        return;
-    add_box(row->strokes[ink].waits, from, to, false);
-    row->used[ink] = true;
 }
 
 /* Kernels first, then what the pass stood still for: together as long as the pass. */
@@ -132,11 +176,8 @@ static void add_pass(Row *row, const RhCoursePiece *piece)
     double waited_s = 0;
     for (int w = 0; w < RH_WAIT_LAST; w++)
         waited_s += piece->wait_s[w];
-    Strokes *own = &row->strokes[ink_of_piece(piece)];
     double t_s = piece->t_end_s - waited_s;
-    add_box(own->passes, at(row, piece->t_start_s), at(row, t_s), true);
-    g_string_append_printf(own->batches, "%s%d", own->batches->len ? " " : "", piece->microbatch);
-    row->used[ink_of_piece(piece)] = true;
+    add_box(row, ink_of_piece(piece), PASS, piece->t_start_s, t_s, piece->microbatch);
     double late_s =
         piece->late_s; /* of the first wait that has so much: nearly always its only one */
     for (int w = 0; w < RH_WAIT_LAST; w++) {
@@ -149,31 +190,30 @@ static void add_pass(Row *row, const RhCoursePiece *piece)
 
 static void add_piece(Row *row, const RhCoursePiece *piece)
 {
-    int64_t from = at(row, piece->t_start_s), to = at(row, piece->t_end_s);
-    if (piece->kind != RH_PIECE_IDLE) {
+    double t_s = piece->t_start_s;
+    if (piece->kind != RH_PIECE_IDLE)
         add_pass(row, piece);
-    } else if (to > from) {
-        add_box(row->strokes[ink_of_piece(piece)].waits, from, to, false);
-        row->used[ink_of_piece(piece)] = true;
-    }
+    else
+        add_wait(row, ink_of_piece(piece), &t_s, piece->t_end_s - t_s);
 }
 
+/* Heights are of this transform: a path knows 1, its foot, and 0, its head. */
 static void append_paths(GString *out, Row *row)
 {
-    for (int i = 0; i < INKS; i++) {
-        const Strokes *s = &row->strokes[i];
-        if (s->waits->len)
-            g_string_append_printf(
-                out, "<path class=\"c%d\" fill=\"%s\" data-name=\"%s\" d=\"%s\"/>\n", inks[i].color,
-                rh_svg_color(inks[i].color), inks[i].name, s->waits->str);
-        if (s->passes->len)
-            g_string_append_printf(
-                out, "<path class=\"c%d\" fill=\"%s\" data-name=\"%s\" data-m=\"%s\" d=\"%s\"/>\n",
-                inks[i].color, rh_svg_color(inks[i].color), inks[i].name, s->batches->str,
-                s->passes->str);
-        g_string_truncate(s->waits, 0);
-        g_string_truncate(s->passes, 0);
-        g_string_truncate(s->batches, 0);
+    for (int k = 0; k < INKS * HEIGHTS; k++) {
+        int i = k / HEIGHTS, height = (k + 1) % HEIGHTS;
+        g_autoptr(GString) labels = g_string_new(NULL);
+        g_autoptr(GString) path = g_string_new(NULL);
+        rh_boxes_take(row->boxes[i][height], labels, path);
+        if (path->len == 0)
+            continue;
+        g_string_append_printf(out, "<path class=\"c%d\" fill=\"%s\" data-name=\"%s\"",
+                               inks[i].color, rh_svg_color(inks[i].color), inks[i].name);
+        if (height == PASS && row->cell_s <= 0)
+            g_string_append_printf(out, " data-m=\"%s\"", labels->str);
+        double high = height == PASS ? BAR : BAR / 2;
+        g_string_append_printf(out, " transform=\"matrix(1 0 0 %.0f 0 %.0f)\" d=\"%s\"/>\n", high,
+                               BAR - high, path->str);
     }
 }
 
@@ -194,18 +234,34 @@ static double row_y(int32_t row)
 
 static void draw_rows(GString *out, const RhCourse *course, int32_t rows, Row *row)
 {
+    char scale[G_ASCII_DTOSTR_BUF_SIZE];
     g_string_append_printf(out,
                            "<clipPath id=\"gantt-clip\"><rect x=\"%.0f\" y=\"0\" width=\"%.0f\" "
                            "height=\"%.0f\"/></clipPath>\n<g clip-path=\"url(#gantt-clip)\">\n"
-                           "<g class=\"zoom\" transform=\"translate(%.0f 0) scale(0.01 1)\">\n",
-                           LEFT, WIDTH, row_y(rows) + 8, LEFT);
+                           "<g class=\"zoom\" transform=\"translate(%.0f 0) scale(%s 1)\">\n",
+                           LEFT, WIDTH, row_y(rows) + 8, LEFT,
+                           g_ascii_formatd(scale, sizeof scale, "%g", WIDTH / row->units));
     for (int32_t i = 0; i < rows; i++) {
         const GArray *pieces = g_ptr_array_index(course->passes, i);
         g_string_append_printf(out, "<g transform=\"translate(0 %.0f)\">\n", row_y(i));
         for (guint n = 0; n < pieces->len; n++)
             add_piece(row, &g_array_index(pieces, RhCoursePiece, n));
+        draw_cell(row);
         append_paths(out, row);
         g_string_append(out, "</g>\n");
+    }
+}
+
+/* As finely as fits into a file that others open. */
+static void draw_rows_short(GString *out, const RhCourse *course, int32_t rows, Row *row)
+{
+    gsize before = out->len;
+    draw_rows(out, course, rows, row);
+    for (double cell = row->span_s / WIDTH / 16; out->len - before > LONG; cell *= 2) {
+        g_string_truncate(out, before);
+        row->cell_s = cell;
+        row->units = COARSE;
+        draw_rows(out, course, rows, row);
     }
 }
 
@@ -267,6 +323,23 @@ static void draw_legend(GString *out, const bool *used)
         "<path class=\"chain\" fill=\"none\" stroke=\"#222222\" stroke-width=\"2\" d=\"M%.0f %.0fh14\"/>\n",
         x, y + 7);
     rh_svg_text(out, RH_SVG_TEXT, "start", x + 19, y + 11, "critical path");
+}
+
+/* What is not drawn, and what not as it was. */
+static void draw_remarks(GString *out, const RhCourse *course, const Row *row, double y)
+{
+    g_autoptr(GString) said = g_string_new(NULL);
+    if (course->passes->len > ROWS_MAX)
+        g_string_append_printf(said, "the first %d of %u kinds of GPU", ROWS_MAX,
+                               course->passes->len);
+    if (row->cell_s > 0) {
+        g_autofree char *cell = rh_quantity_format(row->cell_s, RH_QUANTITY_S, 3);
+        g_string_append_printf(said,
+                               "%swhat is shorter than %s is drawn together with its neighbours",
+                               said->len ? "; " : "", cell);
+    }
+    if (said->len)
+        rh_svg_text(out, RH_SVG_SOFT, "start", LEFT, y, said->str);
 }
 
 /* --- figures --- */
@@ -352,34 +425,29 @@ static char *description_of(const RhCourse *course, int32_t rows)
 char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course)
 {
     int32_t rows = (int32_t)MIN(course->passes->len, ROWS_MAX);
-    Row row = {.span_s = span_of(spans)};
-    for (int i = 0; i < INKS; i++)
-        row.strokes[i] = (Strokes){g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
+    Row row = {.span_s = span_of(spans), .units = UNITS};
+    g_autoptr(GString) body = g_string_new(NULL);
+    for (int k = 0; k < INKS * HEIGHTS; k++)
+        row.boxes[k / HEIGHTS][k % HEIGHTS] = rh_boxes_new();
+    draw_rows_short(body, course, rows, &row);
+    draw_chain(body, course, rows, &row);
     double foot = row_y(rows) + 6;
     char span[G_ASCII_DTOSTR_BUF_SIZE];
     g_autofree char *about = description_of(course, rows);
     g_autofree char *data = g_strdup_printf(
         "data-left=\"%.0f\" data-width=\"%.0f\" data-units=\"%d\" data-span=\"%s\" data-foot=\"%.0f\"",
-        LEFT, WIDTH, UNITS, g_ascii_formatd(span, sizeof span, "%.9g", row.span_s), foot);
+        LEFT, WIDTH, row.units, g_ascii_formatd(span, sizeof span, "%.9g", row.span_s), foot);
     GString *out =
         rh_svg_new("gantt", LEFT + WIDTH + 20, foot + BELOW, data, "What each GPU did when", about);
-    draw_rows(out, course, rows, &row);
-    draw_chain(out, course, rows, &row);
+    g_string_append_len(out, body->str, (gssize)body->len);
     for (int32_t i = 0; i < rows; i++) {
         g_autofree char *name = row_name(spans, i);
         rh_svg_text(out, RH_SVG_TEXT, "end", LEFT - 8, row_y(i) + BAR - 4, name);
     }
     draw_axis(out, row.span_s, foot);
     draw_legend(out, row.used);
-    if (course->passes->len > ROWS_MAX) {
-        g_autofree char *more =
-            g_strdup_printf("the first %d of %u kinds of GPU", ROWS_MAX, course->passes->len);
-        rh_svg_text(out, RH_SVG_SOFT, "start", LEFT, foot + 36, more);
-    }
-    for (int i = 0; i < INKS; i++) {
-        g_string_free(row.strokes[i].passes, TRUE);
-        g_string_free(row.strokes[i].waits, TRUE);
-        g_string_free(row.strokes[i].batches, TRUE);
-    }
+    draw_remarks(out, course, &row, foot + 36);
+    for (int k = 0; k < INKS * HEIGHTS; k++)
+        rh_boxes_free(row.boxes[k / HEIGHTS][k % HEIGHTS]);
     return rh_svg_finish(out);
 }

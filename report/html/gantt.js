@@ -19,9 +19,23 @@ function ganttAxis(svg, from, shown) {
   return nodes;
 }
 
-/* Boxes of a path, [from, to] in units, in the order of its data-m. */
+/* Boxes of a path, [from, to, label] in units: it runs along its foot (1) and stands at its head (0) where a box is. */
 function boxesOf(path) {
-  if (!path.boxes) path.boxes = [...path.getAttribute("d").matchAll(/M(\d+) \d+h(\d+)/g)].map(([, x, w]) => [Number(x), Number(x) + Number(w)]);
+  if (path.boxes) return path.boxes;
+  const labels = (path.dataset.m || "").split(" ").flatMap((word) => {
+    const [, first, last] = word.match(/^(\d+)-(\d+)$/) || [];
+    return first === undefined ? [word] : Array.from({ length: last - first + 1 }, (_, i) => String(Number(first) + i));
+  });
+  let x = 0, head = false;
+  path.boxes = [];
+  for (const [, what, number] of path.getAttribute("d").matchAll(/([MVh])(\d+)/g)) {
+    if (what === "V") head = number === "0";
+    else if (what === "M") x = Number(number);
+    else {
+      if (head) path.boxes.push([x, x + Number(number), labels[path.boxes.length]]);
+      x += Number(number);
+    }
+  }
   return path.boxes;
 }
 
@@ -50,9 +64,9 @@ function ganttTools(svg) {
     const path = event.target.closest("path[data-name]");
     if (!path) return;
     const unit = (from + place(event) * shown) * units, slack = (units * shown) / width;
-    const i = boxesOf(path).findIndex(([a, b]) => unit >= a - slack && unit <= b + slack);
-    if (i < 0) return;
-    const [a, b] = boxesOf(path)[i].map((u) => (u / units) * span), batch = path.dataset.m ? path.dataset.m.split(" ")[i] : "-1";
+    const box = boxesOf(path).find(([a, b]) => unit >= a && unit <= b) || boxesOf(path).find(([a, b]) => unit >= a - slack && unit <= b + slack);
+    if (!box) return;
+    const [a, b] = box.slice(0, 2).map((u) => (u / units) * span), batch = path.dataset.m ? box[2] : "-1";
     const row = [...group.children].indexOf(path.parentNode);
     said.textContent = `${names[row]}: ${path.dataset.name}${batch === "-1" ? "" : ` of micro-batch ${batch}`}, ${seconds(a)} to ${seconds(b)} (${seconds(b - a)})`;
   }
