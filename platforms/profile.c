@@ -14,7 +14,38 @@
 #define KERNELS    "device.kernels"
 #define PEERS      "device.peer_reduce"
 
-static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node, RhPlatform *p)
+/* What a profile says: of its facts those that the platform which it was read for has. */
+typedef struct {
+    const char *device;           /* interned; "": of none */
+    GArray *facts;                /* Said */
+    GPtrArray *surfaces;          /* RhSurface; NULL: it lists no kernels. Never changed in place */
+    RhPeerReduce *peers;          /* NULL: not said */
+    RhGemmCorrection *correction; /* likewise */
+    char *hash;
+    const char *note; /* "h200.json: raw.csv: NVIDIA H200, ...": what reports say of it; interned */
+} Profile;
+
+typedef struct {
+    const char *key; /* interned */
+    RhFact fact;
+} Said;
+
+static void profile_free(Profile *f)
+{
+    g_array_unref(f->facts);
+    if (f->surfaces)
+        g_ptr_array_unref(f->surfaces);
+    g_free(f->peers);
+    g_free(f->correction);
+    g_free(f->hash);
+    g_free(f);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Profile, profile_free)
+
+/* --- Reading --- */
+
+static void read_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *node,
+                      const RhPlatform *p, Profile *f)
 {
     RhFactRow row;
     const char *key = rh_json_key(node);
@@ -27,37 +58,34 @@ static void apply_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n
         rh_json_consume_all(doc, node);
         return;
     }
-    *rh_facts_at(p, &row) = rh_json_fact_within(doc, facts, key, row.kind, row.range);
+    Said said = {g_intern_string(key), rh_json_fact_within(doc, facts, key, row.kind, row.range)};
+    g_array_append_val(f->facts, said);
 }
 
-/* Another profile's are replaced. */
-static void apply_kernels(RhJson *doc, const RhJsonNode *facts, RhDevice *d)
+static void read_kernels(RhJson *doc, const RhJsonNode *facts, Profile *f)
 {
     const RhJsonNode *list = rh_json_array(doc, facts, KERNELS);
     if (!list)
         return;
-    if (d->surfaces)
-        g_ptr_array_unref(d->surfaces);
-    d->surfaces = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
-    d->used = (RhSurfacesUsed){0};
+    f->surfaces = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
     for (const RhJsonNode *n = rh_json_first(list); n; n = rh_json_next(n)) {
         RhSurface *surface = rh_surface_read(doc, n);
         if (surface)
-            g_ptr_array_add(d->surfaces, surface);
+            g_ptr_array_add(f->surfaces, surface);
     }
 }
 
-static void apply_facts(RhJson *doc, const RhJsonNode *facts, RhPlatform *p)
+static void read_facts(RhJson *doc, const RhJsonNode *facts, const RhPlatform *p, Profile *f)
 {
     for (const RhJsonNode *n = rh_json_first(facts); n; n = rh_json_next(n)) {
         if (strcmp(rh_json_key(n), KERNELS) == 0)
-            apply_kernels(doc, facts, p->device);
+            read_kernels(doc, facts, f);
         else if (strcmp(rh_json_key(n), PEERS) == 0 && rh_json_object(doc, facts, PEERS))
-            rh_peer_reduce_read(doc, n, &p->device->peers);
+            rh_peer_reduce_read(doc, n, f->peers = g_new0(RhPeerReduce, 1));
         else if (strcmp(rh_json_key(n), CORRECTION) != 0)
-            apply_fact(doc, facts, n, p);
+            read_fact(doc, facts, n, p, f);
         else if (rh_json_object(doc, facts, CORRECTION))
-            rh_gemm_correction_read(doc, n, &p->device->correction);
+            rh_gemm_correction_read(doc, n, f->correction = g_new0(RhGemmCorrection, 1));
     }
 }
 
@@ -90,25 +118,7 @@ const char *rh_profile_device(RhJson *doc)
     return rh_json_string_or(doc, rh_json_root(doc), "device", "");
 }
 
-bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
-{
-    bool file = rh_catalogue_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
-    g_autofree char *path = file ? g_strdup(name) : rh_catalogue_path("profiles", name);
-    if (!file && !g_file_test(path, G_FILE_TEST_EXISTS))
-        return rh_catalogue_fail_unknown("profile", name, rh_profile_names(), error);
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
-    return doc && rh_platform_apply_profile_json(p, doc, error);
-}
-
-/* "h200.json: raw.csv: NVIDIA H200, ...": what reports say of it. */
-static void note_profile(RhPlatform *p, const RhJson *doc, const char *about)
-{
-    g_autofree char *file = g_path_get_basename(rh_json_name(doc));
-    g_autofree char *text = g_strconcat(file, *about ? ": " : "", about, NULL);
-    p->profile = g_intern_string(text);
-}
-
-bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)
+static Profile *read_profile(RhJson *doc, const RhPlatform *p, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
     if (strcmp(rh_json_string(doc, root, "schema"), SCHEMA) != 0)
@@ -119,14 +129,93 @@ bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)
     if (quality)
         rh_json_consume_all(doc, quality);
     const RhJsonNode *facts = rh_json_object(doc, root, "facts");
+    g_autoptr(Profile) f = g_new0(Profile, 1);
+    f->facts = g_array_new(FALSE, FALSE, sizeof(Said));
+    f->device = rh_profile_device(doc);
+    f->hash = g_strdup(rh_json_hash(doc));
+    g_autofree char *file = g_path_get_basename(rh_json_name(doc));
+    g_autofree char *note = g_strconcat(file, *about ? ": " : "", about, NULL);
+    f->note = g_intern_string(note);
     if (facts) {
         check_device(doc, root, facts, p);
-        apply_facts(doc, facts, p);
+        read_facts(doc, facts, p, f);
     }
-    if (!rh_json_finish(doc, error))
+    return rh_json_finish(doc, error) ? g_steal_pointer(&f) : NULL;
+}
+
+/* --- Laying over a platform --- */
+
+/* Was it read for a platform that has the same facts? */
+static bool fits(const Profile *f, const RhPlatform *p)
+{
+    RhFactRow row;
+    for (guint i = 0; i < f->facts->len; i++)
+        if (!rh_facts_find(p, g_array_index(f->facts, Said, i).key, &row))
+            return false;
+    return strcmp(f->device, p->device->name) == 0;
+}
+
+/* Surfaces of another profile are replaced. */
+static void lay(const Profile *f, RhPlatform *p)
+{
+    RhFactRow row;
+    RhDevice *d = p->device;
+    for (guint i = 0; i < f->facts->len; i++) {
+        const Said *said = &g_array_index(f->facts, Said, i);
+        if (rh_facts_find(p, said->key, &row))
+            *rh_facts_at(p, &row) = said->fact;
+    }
+    if (f->surfaces) {
+        if (d->surfaces)
+            g_ptr_array_unref(d->surfaces);
+        d->surfaces = g_ptr_array_ref(f->surfaces);
+        d->used = (RhSurfacesUsed){0};
+    }
+    if (f->peers)
+        d->peers = *f->peers;
+    if (f->correction)
+        d->correction = *f->correction;
+    rh_platform_hash_add(p, "profile", f->hash);
+    p->profile = f->note;
+    rh_device_refresh(d);
+}
+
+/* Profiles of the catalogue by their paths, read once: thousands of deployments of a plan name the same one. Files that
+ * users name may have changed since. */
+static GHashTable *known_profiles(void)
+{
+    static GHashTable *known;
+    if (!known)
+        known =
+            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)profile_free);
+    return known;
+}
+
+bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
+{
+    bool file = rh_catalogue_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
+    g_autofree char *path = file ? g_strdup(name) : rh_catalogue_path("profiles", name);
+    const Profile *known = file ? NULL : g_hash_table_lookup(known_profiles(), path);
+    if (known && fits(known, p)) {
+        lay(known, p);
+        return true;
+    }
+    if (!file && !g_file_test(path, G_FILE_TEST_EXISTS))
+        return rh_catalogue_fail_unknown("profile", name, rh_profile_names(), error);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(Profile) f = doc ? read_profile(doc, p, error) : NULL;
+    if (!f)
         return false;
-    rh_platform_hash_add(p, "profile", rh_json_hash(doc));
-    note_profile(p, doc, about);
-    rh_device_refresh(p->device);
+    lay(f, p);
+    if (!file)
+        g_hash_table_insert(known_profiles(), g_steal_pointer(&path), g_steal_pointer(&f));
     return true;
+}
+
+bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)
+{
+    g_autoptr(Profile) f = read_profile(doc, p, error);
+    if (f)
+        lay(f, p);
+    return f != NULL;
 }

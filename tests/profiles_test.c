@@ -2,6 +2,7 @@
 #include "platforms/profile.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/data.h"
 #include "base/error.h"
@@ -146,6 +147,53 @@ static void a_profile_moves_gemms_and_nothing_turns_absurd(void)
     }
 }
 
+/* What was read once does not differ from what a file says, shares its surfaces, and is of its device alone. */
+static void a_profile_of_the_catalogue_is_read_once(void)
+{
+    for (const char *const *name = rh_profile_names(); *name; name++) {
+        g_autoptr(RhJson) doc = load(*name);
+        g_autoptr(RhPlatform) anew = platform_of(*name), first = platform_of(*name),
+                              again = platform_of(*name);
+        CU_ASSERT_TRUE_FATAL(doc && rh_platform_apply_profile_json(anew, doc, NULL));
+        CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(first, *name, NULL));
+        CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(again, *name, NULL));
+        CU_ASSERT_PTR_EQUAL(first->device->surfaces, again->device->surfaces);
+        CU_ASSERT_PTR_NOT_EQUAL(anew->device->surfaces, again->device->surfaces);
+        CU_ASSERT_STRING_EQUAL(anew->profile, again->profile);
+        CU_ASSERT_STRING_EQUAL(anew->hash, again->hash);
+        RhKernel k = {.cls = RH_KERNEL_GEMM, .dtype = RH_DTYPE_BF16, .batch = 1, .m = 96};
+        k.n = k.k = 4096;
+        k.bytes = 2.0 * (double)(2 * k.m * k.k + k.k * k.n);
+        rh_device_use_surfaces(anew->device, "bf16");
+        rh_device_use_surfaces(again->device, "bf16");
+        CU_ASSERT_EQUAL(rh_kernel_time_s(anew->device, &k), rh_kernel_time_s(again->device, &k));
+        CU_ASSERT_EQUAL(rh_peer_reduce_of_s(&anew->device->peers, 2, 1 << 20),
+                        rh_peer_reduce_of_s(&again->device->peers, 2, 1 << 20));
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhPlatform) other = rh_platform_load("rtx-4090:1x1", NULL);
+        CU_ASSERT_FALSE(rh_platform_apply_profile(other, *name, &error));
+        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    }
+}
+
+static void a_file_of_the_users_is_read_each_time(void)
+{
+    g_autofree char *path = NULL;
+    close(g_file_open_tmp("rehearse-profile-XXXXXX.json", &path, NULL));
+    for (int us = 3; us < 5; us++) {
+        g_autofree char *text =
+            g_strdup_printf("{\"schema\": \"rehearse.profile/1\", \"platform\": \"x\", \"facts\": {"
+                            "\"nic.latency\": {\"value\": \"%dus\", \"tag\": \"measured\", "
+                            "\"source\": \"a test\", \"date\": \"2026-11\"}}}",
+                            us);
+        CU_ASSERT_TRUE_FATAL(rh_file_write(path, text, strlen(text), NULL));
+        g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
+        CU_ASSERT_TRUE(rh_platform_apply_profile(p, path, NULL));
+        CU_ASSERT_DOUBLE_EQUAL(p->nic_latency_s.value, us * 1e-6, 1e-12);
+    }
+    CU_ASSERT_EQUAL(unlink(path), 0);
+}
+
 static void an_unknown_profile_is_refused_by_name(void)
 {
     g_autoptr(GError) error = NULL;
@@ -163,6 +211,8 @@ int main(void)
         {"serving times are such as hardware allows", serving_times_are_such_as_hardware_allows},
         {"a profile moves GEMMs and nothing turns absurd",
          a_profile_moves_gemms_and_nothing_turns_absurd},
+        {"a profile of the catalogue is read once", a_profile_of_the_catalogue_is_read_once},
+        {"a file of the user's is read each time", a_file_of_the_users_is_read_each_time},
         {"an unknown profile is refused by name", an_unknown_profile_is_refused_by_name},
         {NULL, NULL}};
     return rh_test_main("profiles", tests);
