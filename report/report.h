@@ -52,6 +52,8 @@ void rh_report_trust(GString *out, const RhRehearsal *r);
 char *rh_report_change(const RhSmallestChange *change);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
+/* Linear layers in a 16-bit format that the device has no units for, and the other one has. */
+void rh_report_watch_format(GString *out, const RhCase *c);
 /* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
  * error bar allows. */
 void rh_report_watch_mfu(GString *out, const RhRehearsal *r);

@@ -205,6 +205,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
         append_servers(out, r);
     append_scaling(out, r);
     append_energy(out, o);
+    rh_report_watch_format(out, q->q->c);
     g_string_append(out,
                     "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
     if (!style->saved_as)

@@ -208,6 +208,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
                            once ? "answer" : "token");
     append_binding(out, plan, &o->slos, top);
+    rh_report_watch_format(out, q->q->c);
     append_counts(out, q, plan);
     g_string_append(out,
                     "levels are kept at the bad end of 95 % intervals of chance; the model of the\n"

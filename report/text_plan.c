@@ -564,6 +564,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_fuller(out, plan);
     append_unsafe(out, plan, options);
     rh_report_watch_positions(out, q->c);
+    rh_report_watch_format(out, q->c);
     rh_report_watch_mfu(out, g_ptr_array_index(plan->entries, 0));
     append_waiting(out, q->c, g_ptr_array_index(plan->entries, 0));
     append_approximate(out, plan);

@@ -151,6 +151,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     append_energy(out, q, r);
     rh_report_trust(out, r);
     rh_report_watch_positions(out, q->c);
+    rh_report_watch_format(out, q->c);
     rh_report_watch_mfu(out, r);
     rh_report_links(out, r->links);
     g_string_append_c(out, '\n');
