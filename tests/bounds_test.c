@@ -68,6 +68,7 @@ static const struct {
 } known[] = {
     /* pipelines that share NICs */
     {"gpt3-175b", "dgx-h100:7", "megatron", 16, 128, 0, "tp1,pp14,dp4,zero0,sp=off,order=tp-dp-pp"},
+    {"gpt3-175b", "dgx-h100:7", "megatron", 16, 128, 0, "tp1,pp14,dp4,zero0,sp=off,order=tp-pp-dp"},
     {"llama-2-13b", "llama3-roce:16", "megatron", 32, 1, 0,
      "tp1,pp32,dp4,mb1,zero2,recompute=selective,sp=off,schedule=gpipe"},
     /* tensor groups across nodes, NVLink slower than the NIC */

@@ -168,7 +168,7 @@ typedef struct {
     double latency_s, s_per_byte;
 } RhHop;
 
-/* What a message of a member of the tensor group does to the group's next collective: it may not start, as
+/* What a message of a member of a block does to the block's next collective: it may not start, as
  * it were, before the message's bytes are through its link, `most_s` at most, `fixed_s` less. */
 typedef struct {
     double s_per_byte, most_s, fixed_s;

@@ -1,6 +1,6 @@
 /* The busiest link. Whatever a step sends over a link goes one byte after another, so no step is
  * shorter than the sum over all collectives and messages of their bytes on one link, over its
- * capacity. Where replicas lie alike the graph's own sums say as much (bound.c); where tensor groups
+ * capacity. Where replicas lie alike the graph's own sums say as much (bound.c); where blocks of ranks
  * straddle nodes, their collectives share NICs with the gathers and reductions of other replicas.
  * Behind the last byte comes a stage's end, of which no byte is counted, and its optimizer: every
  * collective and every message is waited for by a kernel of its stage or of the one that receives.

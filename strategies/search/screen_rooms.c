@@ -104,7 +104,7 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
         return false;
     const RhShape *shape = rh_screen_shape(s, l);
     RhStagePeak *peaks = peaks_of(s, rooms, shape);
-    g_autofree double *host = l->offload > 0 ? g_new(double, l->pp) : NULL;
+    g_autofree double *host = rh_train_copies(l) ? g_new(double, l->pp) : NULL;
     RhStageMemory fixed = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (!peaks[stage].known)

@@ -1,5 +1,5 @@
-/* Messages beside collectives. Where a tensor group straddles nodes, a message that one of its members sends
- * may cross a link that the group's next collective crosses, too. The message begins when the collective
+/* Messages beside collectives. Where a block of ranks straddles nodes, a message that one of its members sends
+ * may cross a link that the block's next collective crosses, too. The message begins when the collective
  * before has ended, so the next one begins no sooner than that, and the link is shared.
  *
  * What is claimed: let the collective put b seconds of bytes on the link, one flow at a time, and the message
@@ -285,9 +285,9 @@ static bool is_claimed(RhScreen *s, const RhLayout *l, const RhNet *net)
 {
     const RhPlatform *p = s->c->platform;
     return s->c->job.gpus <= GPUS_MAX && l->pp > 1 && net->block > 1 && !net->uniform &&
-           l->offload <= 0 && p->messages.sender == RH_SHARING_NONE && p->link_changes->len == 0 &&
-           !p->outside && p->mesh.gpus == 0 && !rh_deadline_passed(s->deadline) &&
-           !rh_screen_may_merge(s, l);
+           !rh_train_copies(l) && p->messages.sender == RH_SHARING_NONE &&
+           p->link_changes->len == 0 && !p->outside && p->mesh.gpus == 0 &&
+           !rh_deadline_passed(s->deadline) && !rh_screen_may_merge(s, l);
 }
 
 /* Are parameters gathered at the step's beginning alone, and gradients summed behind the last micro-batch's
@@ -301,7 +301,7 @@ static bool has_calm(const RhLayout *l, RhFlows *const *flows)
             if (begins || f->every.lane_s[lane] > 0 || f->first.lane_s[lane] > 0)
                 return false;
         }
-    return l->shard == 0 && l->hpz == 0;
+    return !rh_train_shares_in_groups(l);
 }
 
 static void fill(Links *links, uint32_t lanes, RhShare *shares)

@@ -295,7 +295,7 @@ const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
     RhShardCost *shard = rh_screen_shard(screen, l);
     const RhFlowSet *set = rh_screen_flow_set(screen, l);
     void *found = NULL;
-    if (l->pp == 1 || l->offload > 0 || /* copies too tell ranks apart */
+    if (l->pp == 1 || rh_train_copies(l) || /* copies too tell ranks apart */
         rh_deadline_passed(screen->deadline) ||
         screen->c->platform->messages.sender != RH_SHARING_NONE ||
         g_hash_table_lookup_extended(shard->messages, set, NULL, &found))

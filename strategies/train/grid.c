@@ -126,6 +126,16 @@ bool rh_train_spreads_experts(const RhLayout *layout)
     return layout->ep > 1 || rh_train_expert_tensor(layout) != layout->tp;
 }
 
+bool rh_train_shares_in_groups(const RhLayout *layout)
+{
+    return layout->shard > 0 || layout->hpz > 0;
+}
+
+bool rh_train_copies(const RhLayout *layout)
+{
+    return layout->offload > 0;
+}
+
 bool rh_grid_divides(const RhLayout *l, int32_t value)
 {
     int64_t low = 1, extents[] = {l->tp, l->cp, l->dp}; /* as `digits` */

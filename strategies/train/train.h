@@ -72,5 +72,9 @@ int32_t rh_train_replicas(const RhLayout *layout);
  * their part of everything else, so that tokens travel? */
 int32_t rh_train_expert_tensor(const RhLayout *layout);
 bool rh_train_spreads_experts(const RhLayout *layout);
+/* Do ranks that hold the same parameters share them out in several groups, each for itself? */
+bool rh_train_shares_in_groups(const RhLayout *layout);
+/* Do steps copy between tiers of memory? */
+bool rh_train_copies(const RhLayout *layout);
 /* Micro-batches per pipeline and step. */
 int64_t rh_train_microbatches(const RhCase *c, const RhLayout *layout);

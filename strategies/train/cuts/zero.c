@@ -170,7 +170,7 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return false;
     if (l->hpz > 0 && !group_legal(l, "hpz", l->hpz, l->shard > 0 ? l->shard : replicas, error))
         return false;
-    if ((l->shard > 0 || l->hpz > 0) && rh_train_spreads_experts(l))
+    if (rh_train_shares_in_groups(l) && rh_train_spreads_experts(l))
         return rh_fail(error, RH_ERROR_USAGE, "%s=%d with ep=%d is not in this version",
                        l->shard > 0 ? "shard" : "hpz", l->shard > 0 ? l->shard : l->hpz, l->ep);
     if (l->hpz > 0 && !c->stack->second_shards)
