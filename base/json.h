@@ -109,6 +109,8 @@ void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, cons
 /* The same, underlining the member's key rather than its value. */
 void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *member, const char *help,
                             const char *format, ...) G_GNUC_PRINTF(4, 5);
+/* How many there are by now: has what was just read made one? */
+guint rh_json_problems_count(const RhJson *doc);
 /* Fails with RH_ERROR_INPUT, all problems rendered, when there was any or when keys were left over.
  */
 bool rh_json_finish(RhJson *doc, GError **error);

@@ -118,18 +118,37 @@ void rh_json_problem_free(void *data)
     g_free(p);
 }
 
+/* Who reads a value twice, for one thing and for another, tells of it once. */
+static bool is_told(const RhJson *doc, const RhJsonProblem *problem)
+{
+    for (guint i = 0; i < doc->problems->len; i++) {
+        const RhJsonProblem *p = doc->problems->pdata[i];
+        if (p->node == problem->node && p->at_key == problem->at_key &&
+            g_str_equal(p->message, problem->message))
+            return true;
+    }
+    return false;
+}
+
 static void add(RhJson *doc, const RhJsonNode *node, bool at_key, const char *help,
                 const char *format, va_list args) G_GNUC_PRINTF(5, 0);
 static void add(RhJson *doc, const RhJsonNode *node, bool at_key, const char *help,
                 const char *format, va_list args)
 {
-    if (doc->problems_count++ >= PROBLEMS_KEPT)
+    if (doc->problems->len >= PROBLEMS_KEPT) {
+        doc->problems_count++;
         return;
+    }
     RhJsonProblem *p = g_new0(RhJsonProblem, 1);
     *p = (RhJsonProblem){.node = node ? node : doc->root,
                          .at_key = at_key,
                          .message = clean(g_strdup_vprintf(format, args)),
                          .help = clean(g_strdup(help))};
+    if (is_told(doc, p)) {
+        rh_json_problem_free(p);
+        return;
+    }
+    doc->problems_count++;
     g_ptr_array_add(doc->problems, p);
 }
 
@@ -197,6 +216,11 @@ static void find_leftovers(RhJson *doc, const cJSON *node, const Frame *outer)
 }
 
 /* --- all problems --- */
+
+guint rh_json_problems_count(const RhJson *doc)
+{
+    return doc->problems_count;
+}
 
 /* In the order of the text, whatever order they were found in. */
 static gint by_position(const void *a, const void *b)

@@ -1,6 +1,10 @@
 #include "cli/besides.h"
 
 #include "base/error.h"
+#include "base/units.h"
+#include "cli/terminal.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/train.h"
 
 /* The nodes of the job on the command line: --on, or the first ones. */
 bool rh_besides_own_nodes(const RhArguments *a, const RhInputs *in, int32_t **nodes, int32_t *count,
@@ -104,11 +108,31 @@ void rh_besides_clear(RhBesides *b)
     rh_service_file_free(b->service);
 }
 
+/* It is rehearsed all the same: what it would cost the others is told. */
+static void warn_of_memory(const RhJobFile *job)
+{
+    RhTrainMemory memory = rh_train_memory(&job->c, &job->layout);
+    double least_bytes = rh_train_memory_capacity(&job->c);
+    g_autofree char *needs = rh_quantity_format(memory.peak_bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *has = rh_quantity_format(least_bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *line = NULL;
+    if (memory.peak_bytes > least_bytes)
+        line = g_strdup_printf("warning: %s would not run: its layout needs %s, a GPU has %s",
+                               job->name, needs, has);
+    else if (!rh_train_host_holds(&job->c, memory.host_bytes))
+        line = g_strdup_printf(
+            "warning: %s would not run: its layout needs more memory than a host has", job->name);
+    if (line)
+        rh_terminal_hint(line);
+}
+
 bool rh_besides_load(const RhArguments *a, const RhInputs *in, RhBesides *b, GError **error)
 {
     for (guint i = 0; i < a->besides->len; i++)
         if (!load_file(g_ptr_array_index(a->besides, i), a, in, b, error))
             return false;
+    for (guint i = 0; i < b->files->len; i++)
+        warn_of_memory(g_ptr_array_index(b->files, i));
     return true;
 }
 

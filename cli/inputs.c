@@ -9,6 +9,7 @@
 #include "cli/result.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
+#include "platforms/power.h"
 #include "platforms/profile.h"
 #include "strategies/stack_file.h"
 #include "strategies/train/least.h"
@@ -275,6 +276,10 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     for (char **set = in->sets; *set; set++)
         if (!apply_set(in, *set, error))
             return NULL;
+    if (!rh_power_of_host_agrees(in->hardware, error)) {
+        g_prefix_error(error, "--set: ");
+        return NULL;
+    }
     if (in->model && rh_model_sees_pictures(in->model) && in->c.job.sequence != 1) {
         rh_fail(error, RH_ERROR_USAGE, "--set sequence: a sample of %s is one picture",
                 in->model->name);

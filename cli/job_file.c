@@ -106,7 +106,7 @@ static void settle_sequence(RhJson *doc, RhJobFile *job)
     job->c.job.sequence = MAX(job->c.job.sequence, 1);
 }
 
-/* Model and layout: what needs the rest of the file. */
+/* Model and layout: what needs the rest of the file. `layout`: NULL where that is wrong. */
 static void settle(RhJson *doc, const char *layout, RhJobFile *job)
 {
     GError *local = NULL;
@@ -118,12 +118,27 @@ static void settle(RhJson *doc, const char *layout, RhJobFile *job)
     }
     job->c.model = job->model;
     RhInputs in = {.c = job->c};
-    if (job->nodes && !rh_inputs_layout(&in, layout, &job->layout, &local))
+    if (layout && job->nodes && !rh_inputs_layout(&in, layout, &job->layout, &local))
         rh_job_file_say(doc, "layout", local);
 }
 
-char *rh_job_file_name(const char *path)
+RhJson *rh_job_file_open(const char *path, GError **error)
 {
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (doc && rh_json_kind(rh_json_root(doc)) != RH_JSON_OBJECT) {
+        rh_json_problem(doc, rh_json_root(doc), "one file for each",
+                        "a job or service is an object of keys: {\"workload\": ...}");
+        rh_json_consume_all(doc, rh_json_root(doc));
+        rh_json_finish(doc, error);
+        return NULL;
+    }
+    return g_steal_pointer(&doc);
+}
+
+char *rh_job_file_name(RhJson *doc, const char *path)
+{
+    if (rh_json_has(rh_json_root(doc), "name"))
+        return g_strdup(rh_json_word(doc, rh_json_root(doc), "name"));
     g_autofree char *base = g_path_get_basename(path);
     if (g_str_has_suffix(base, ".json"))
         base[strlen(base) - strlen(".json")] = '\0';
@@ -132,16 +147,17 @@ char *rh_job_file_name(const char *path)
 
 RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **error)
 {
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhJson) doc = rh_job_file_open(path, error);
     if (!doc)
         return NULL;
     g_autoptr(RhJobFile) job = g_new0(RhJobFile, 1);
     const RhJsonNode *root = rh_json_root(doc);
-    g_autofree char *name = rh_job_file_name(path);
     job->c = fabric->c;
-    job->name = g_strdup(rh_json_string_or(doc, root, "name", name));
+    job->name = rh_job_file_name(doc, path);
     job->workload = g_strdup(rh_json_word(doc, root, "workload"));
+    guint told = rh_json_problems_count(doc);
     job->c.job.global_batch = rh_json_int(doc, root, "global_batch", 1, 1 << 28);
+    bool batch = told == rh_json_problems_count(doc);
     job->c.job.sequence = rh_json_int_or(doc, root, "sequence", 1, 1 << 28, 0);
     job->t_start_s = rh_job_file_start_s(doc);
     job->steps = (int32_t)rh_json_int_or(doc, root, "steps", 1, STEPS_MAX, 1);
@@ -149,7 +165,7 @@ RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **e
     read_nodes(doc, rh_json_word(doc, root, "nodes"), fabric->c.platform, job);
     const char *layout = rh_json_word(doc, root, "layout");
     if (*job->workload && *layout)
-        settle(doc, layout, job);
+        settle(doc, batch ? layout : NULL, job);
     else
         settle_sequence(doc, job);
     return rh_json_finish(doc, error) ? g_steal_pointer(&job) : NULL;

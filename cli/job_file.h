@@ -30,9 +30,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJobFile, rh_job_file_free)
 bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int32_t *count,
                     GError **error);
 
-/* A problem of the value of a key at the top; frees the error. */
+/* For files of services, too. Fails with RH_ERROR_INPUT where it holds no object. */
+RhJson *rh_job_file_open(const char *path, GError **error);
 /* When the job or service begins; a problem beyond a day. */
 double rh_job_file_start_s(RhJson *doc);
+/* A problem of the value of a key at the top; frees the error. */
 void rh_job_file_say(RhJson *doc, const char *key, GError *error);
-/* Of a job that says none: its file's, without .json; caller frees. */
-char *rh_job_file_name(const char *path);
+/* "name", or where there is none the file's, without .json; caller frees. */
+char *rh_job_file_name(RhJson *doc, const char *path);

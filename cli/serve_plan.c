@@ -77,10 +77,10 @@ static bool check_question(const RhArguments *a, GError **error)
 /* Models that are asked once have a server of their own, and levels of answers as a whole. */
 static bool check_once(Planning *p, GError **error)
 {
+    if (!rh_asked_fits(p->asked, p->in->model, p->a->lengths, error))
+        return false;
     if (rh_model_makes_tokens(p->in->model))
         return true;
-    if (!rh_asked_levels_fit(p->in->model, &p->asked->slos, error))
-        return false;
     if (!p->a->strategy || !strstr(p->a->strategy, "server="))
         p->given.server = "triton";
     if (p->a->emit)

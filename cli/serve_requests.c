@@ -296,14 +296,17 @@ RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)
     return settle(a, asked, rate_open, error) ? g_steal_pointer(&asked) : NULL;
 }
 
-bool rh_asked_levels_fit(const RhModel *model, const RhSlos *slos, GError **error)
+bool rh_asked_fits(const RhAsked *asked, const RhModel *model, const char *lengths, GError **error)
 {
-    for (int32_t k = 0; !rh_model_makes_tokens(model) && k < slos->count; k++)
-        if (slos->list[k].metric != RH_METRIC_E2E)
+    g_autoptr(GError) local = NULL;
+    for (int32_t k = 0; !rh_model_makes_tokens(model) && k < asked->slos.count; k++)
+        if (asked->slos.list[k].metric != RH_METRIC_E2E)
             return rh_fail(error, RH_ERROR_USAGE,
                            "--%s: %s makes no tokens\nhelp: --e2e is the time to the answer",
-                           rh_metric_name(slos->list[k].metric), model->name);
-    return true;
+                           rh_metric_name(asked->slos.list[k].metric), model->name);
+    if (!lengths || rh_service_takes(model, asked->list, &local))
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "--lengths \"%s\": %s", lengths, local->message);
 }
 
 void rh_asked_free(RhAsked *asked)

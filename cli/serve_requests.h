@@ -17,8 +17,9 @@ typedef struct {
 /* Reads or draws the requests. RH_ERROR_USAGE, RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. With
  * `rate_open` a rate is not needed: arrivals are one a second. */
 RhAsked *rh_asked_of(const RhArguments *arguments, bool rate_open, GError **error);
-/* There is one time to judge where a pass answers. RH_ERROR_USAGE: levels of tokens, of a model that makes none. */
-bool rh_asked_levels_fit(const RhModel *model, const RhSlos *slos, GError **error);
+/* RH_ERROR_USAGE: levels of tokens, of a model that makes none; --lengths (NULL: requests of a file) that are
+ * none of its requests. */
+bool rh_asked_fits(const RhAsked *asked, const RhModel *model, const char *lengths, GError **error);
 void rh_asked_free(RhAsked *asked);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAsked, rh_asked_free)
 /* The same requests at another rate. */

@@ -81,7 +81,7 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
     g_autoptr(RhAsked) asked = in ? rh_asked_of(a, false, error) : NULL;
     g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
-    if (!server || !rh_asked_levels_fit(in->model, &asked->slos, error))
+    if (!server || !rh_asked_fits(asked, in->model, a->lengths, error))
         return 3;
     RhServing serving = {.model = in->model,
                          .recipe = in->c.job.recipe,

@@ -100,13 +100,12 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
 RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, int64_t seed,
                                     GError **error)
 {
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhJson) doc = rh_job_file_open(path, error);
     if (!doc)
         return NULL;
     g_autoptr(RhServiceFile) f = g_new0(RhServiceFile, 1);
     const RhJsonNode *root = rh_json_root(doc);
-    g_autofree char *name = rh_job_file_name(path);
-    f->name = g_strdup(rh_json_string_or(doc, root, "name", name));
+    f->name = rh_job_file_name(doc, path);
     read_deployment(doc, rh_json_word(doc, root, "deployment"), f);
     read_rest(doc, fabric, f);
     read_load(doc, f);

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/show_machine.h"
 #include "cli/show_workload.h"
+#include "platforms/power.h"
 #include "report/draw_platform.h"
 #include "report/format.h"
 #include "report/json_show.h"
@@ -79,6 +80,8 @@ static bool show_platform(const RhArguments *a, const char *name, GError **error
         if (!rh_inputs_set_platform(p, parts[0], parts[1], error))
             return false;
     }
+    if (!rh_power_of_host_agrees(p, error))
+        return false;
     g_autofree char *svg = rh_platform_svg(p);
     for (guint i = 0; i < a->outputs->len; i++)
         if (!rh_output_write(g_ptr_array_index(a->outputs, i), svg, error))

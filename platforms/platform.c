@@ -7,6 +7,7 @@
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
+#include "platforms/power.h"
 
 #define NODES_MAX (1 << 20)
 
@@ -201,6 +202,20 @@ static int32_t read_count(RhJson *doc, const RhJsonNode *root, const char *key, 
                                : rh_json_int(doc, root, key, 1, most));
 }
 
+/* At the fact that the file itself gives. */
+static void check_host(RhJson *doc, const RhJsonNode *root, const RhPlatform *p)
+{
+    g_autoptr(GError) local = NULL;
+    if (rh_power_of_host_agrees(p, &local))
+        return;
+    const RhJsonNode *host = rh_json_object_or_null(doc, root, "host");
+    const RhJsonNode *at = host ? rh_json_first(host) : NULL;
+    const char *key = host && rh_json_has(host, "idle_power") ? "idle_power" : "power";
+    while (at && g_strcmp0(rh_json_key(at), key) != 0)
+        at = rh_json_next(at);
+    rh_json_problem(doc, at ? at : root, NULL, "%s", local->message);
+}
+
 static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     bool derived = p->device != NULL;
@@ -215,6 +230,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     rh_platform_read_wirings(doc, root, p);
     read_tiers(doc, root, p);
     read_messages(doc, root, p);
+    check_host(doc, root, p);
     if (p->nics_per_node > p->gpus_per_node)
         rh_json_problem(doc, root, NULL, "%d NICs for %d GPUs: at most one NIC per GPU",
                         p->nics_per_node, p->gpus_per_node);

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+#include "base/error.h"
+#include "base/units.h"
+
 static const char *const state_names[RH_POWER_LAST] = {"compute", "memory", "communication",
                                                        "idle"};
 
@@ -38,12 +41,26 @@ static double nodes_of(const RhPlatform *p, int32_t gpus)
 static double host_w(const RhPlatform *p, int32_t gpus, double devices_w)
 {
     double full_w = p->host_power_w.value, idle_w = p->host_idle_power_w.value;
+    bool known = p->host_idle_power_w.tag != RH_TAG_NONE;
     double least_w = gpus * mean_state_w(p, gpus, RH_POWER_IDLE);
     double most_w = gpus * mean_state_w(p, gpus, RH_POWER_COMPUTE);
-    if (idle_w <= 0 || idle_w >= full_w || most_w <= least_w)
+    if (!known || idle_w >= full_w || most_w <= least_w)
         return full_w;
     double share = (devices_w - least_w) / (most_w - least_w);
     return idle_w + (full_w - idle_w) * fmin(fmax(share, 0), 1);
+}
+
+bool rh_power_of_host_agrees(const RhPlatform *p, GError **error)
+{
+    const RhFact *full = &p->host_power_w, *idle = &p->host_idle_power_w;
+    if (idle->tag == RH_TAG_NONE || full->tag == RH_TAG_NONE || idle->value <= full->value)
+        return true;
+    g_autofree char *rests = rh_quantity_format(idle->value, RH_QUANTITY_W, 3);
+    g_autofree char *works = rh_quantity_format(full->value, RH_QUANTITY_W, 3);
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "host.idle_power is %s, host.power %s: a host at rest draws no more than at work", rests,
+        works);
 }
 
 RhEnergy rh_energy_of(const RhPlatform *p, int32_t gpus, const RhPowerTimes *mean)

@@ -5,7 +5,7 @@
  * kernel hides draws nothing besides. Each state is a share of the device's power, and none passes
  * its power limit. A host draws more the more its devices do, between two figures where both are known. NICs and
  * switches draw the same whatever happens; `pue` multiplies all.
- * What is not known (a fact of 0) counts nothing. Formula and sources: docs/model-kernels.md. */
+ * What is not known (a fact of 0, or of no tag: a host's at rest may be 0) counts nothing. Formula and sources: docs/model-kernels.md. */
 #include <stdbool.h>
 
 #include "platforms/platform.h"
@@ -27,6 +27,8 @@ const char *rh_power_state_name(RhPowerState state);
 /* Watts that a device draws in a state; 0: its power is unknown. Where the state's share is unknown, all
  * of its power. */
 double rh_device_state_w(const RhDevice *device, RhPowerState state);
+/* Does a host at rest draw no more than at work? RH_ERROR_USAGE says both. */
+bool rh_power_of_host_agrees(const RhPlatform *platform, GError **error);
 /* Joules of the first `gpus` GPUs of the platform, and of their nodes, each in the states of `mean`. */
 RhEnergy rh_energy_of(const RhPlatform *platform, int32_t gpus, const RhPowerTimes *mean);
 /* Watts of a node with what it has in it, switches and building left out: its mean over `seconds`. */

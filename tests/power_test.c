@@ -46,13 +46,15 @@ static void a_sum_over_states_and_machines(void)
 static void a_host_draws_more_the_more_its_devices_do(void)
 {
     g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s");
-    p->host_idle_power_w.value = 400;
+    p->host_idle_power_w = (RhFact){.value = 400}; /* of no tag: nobody said it */
+    RH_CHECK_CLOSE(rh_energy_of(p, 8, &mixed).host_j, 2 * 1000 * 20.0, 1e-12);
+    p->host_idle_power_w.tag = RH_TAG_ASSUMED;
     double share = (170.0 - 50) / (500 - 50);
     RH_CHECK_CLOSE(rh_energy_of(p, 8, &mixed).host_j, 2 * (400 + 600 * share) * 20, 1e-12);
     RH_CHECK_CLOSE(rh_energy_of(p, 8, &(RhPowerTimes){{2, 0, 0, 0}}).host_j, 2 * 1000 * 2, 1e-12);
     RH_CHECK_CLOSE(rh_energy_of(p, 8, &(RhPowerTimes){{0, 0, 0, 2}}).host_j, 2 * 400 * 2, 1e-12);
-    p->host_idle_power_w.value = 1200; /* above its power: not believed */
-    RH_CHECK_CLOSE(rh_energy_of(p, 8, &mixed).host_j, 2 * 1000 * 20.0, 1e-12);
+    p->host_idle_power_w.value = 0;
+    RH_CHECK_CLOSE(rh_energy_of(p, 8, &mixed).host_j, 2 * 1000 * share * 20, 1e-12);
 }
 
 static void the_building_multiplies_all(void)

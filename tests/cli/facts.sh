@@ -33,3 +33,19 @@ warned -p lab-star --gpus 1 --set messages.noise=1us --stack lab
 rehearse simulate "${job[@]}" -p dgx-h200 --gpus 2 -o two.program.json >/dev/null
 sed 's/"ranks":2,/"ranks":2,"gpu_of_rank":[3,3],/' two.program.json >one.program.json
 rehearse check one.program.json 2>&1 | sed -n 1,2p
+# A host at rest: 0 W said is 0 W; more than at work is a mistake, wherever it is said.
+node() {
+    rehearse simulate "${job[@]}" -p dgx-h100 --gpus 8 --set host.power=1kW "$@" 2>&1 |
+        sed -n 's/.* \([0-9.]* kW\) a node.*/\1 a node/p; /^error:/p'
+}
+node
+node --set host.idle_power=1kW
+node --set host.idle_power=0W
+echo '{"derives": "dgx-h100", "name": "low",
+ "host": {"power": {"value": "1kW", "tag": "assumed", "source": "a test"}}}' >low.json
+rehearse check low.json 2>&1
+echo "exit $?"
+# What is read for two purposes is wrong once.
+sed 's/"intermediate_size": [0-9]*/"intermediate_size": ["x"]/; s/"num_hidden_layers": [0-9]*/"num_hidden_layers": 1/' \
+    "$CASES/inputs/tiny-llama.json" >list.json
+rehearse check list.json 2>&1 | grep -c '^error: value'

@@ -27,3 +27,16 @@ rehearse simulate "${job[@]}" --beside bad.json 2>&1
 echo "exit $?"
 rehearse simulate "${job[@]}" --beside other.json -o other.json 2>&1
 echo "exit $?"
+# Neighbours that are wrong in one thing are told of that thing; one that would not run is rehearsed, and said.
+wrong='{"name": "NAME", "workload": "llama-3.1-8b", "layout": "tp8,dp4", "nodes": "4-7", "global_batch": 0, "sequence": 4096}'
+echo "${wrong/NAME/other}" >bad.json
+rehearse simulate "${job[@]}" --beside bad.json 2>&1
+echo "exit $?"
+sed 's/"global_batch": 0/"global_batch": 32/; s/"other"/""/' bad.json >empty.json
+rehearse simulate "${job[@]}" --beside empty.json 2>&1
+echo "exit $?"
+echo '[]' >bad.json
+rehearse simulate "${job[@]}" --beside bad.json 2>&1
+echo "exit $?"
+echo '{"workload": "llama-3.1-70b", "layout": "tp8,dp4,zero0", "nodes": "4-7", "global_batch": 32, "sequence": 4096}' >large.json
+rehearse simulate "${job[@]}" --beside large.json 2>&1 | sed -n 1,2p
