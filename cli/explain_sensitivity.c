@@ -202,8 +202,21 @@ static void constant_clear(void *data)
     g_free(((Constant *)data)->set);
 }
 
+/* What a switch of a tier adds to a message, and how many share what leaves it. */
+static void add_tiers(GArray *constants, const RhPlatform *p)
+{
+    for (int32_t t = 0; t < p->tiers_count; t++) {
+        g_autofree char *hop = g_strconcat(p->tiers[t].name, ".hop_latency", NULL);
+        g_autofree char *shared = g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
+        add_constant(constants, "platform.", hop, RH_QUANTITY_S, &rh_range_hop_s,
+                     &p->tiers[t].hop_latency_s);
+        add_constant(constants, "platform.", shared, RH_QUANTITY_COUNT, &rh_range_oversubscription,
+                     &p->tiers[t].oversubscription);
+    }
+}
+
 /* All that a step could depend on: of the platform and its device, as the stack has them; GEMM tiles;
- * of the stack. Constant; caller unrefs. */
+ * tiers of its network; of the stack. Constant; caller unrefs. */
 static GArray *constants_of(const RhInputs *in)
 {
     GArray *out = g_array_new(FALSE, TRUE, sizeof(Constant));
@@ -220,6 +233,7 @@ static GArray *constants_of(const RhInputs *in)
         g_autofree char *key = g_strdup_printf("device.gemm.tile.%dx%d", t->m, t->n);
         add_constant(out, "platform.", key, RH_QUANTITY_FRAC, &rh_range_tile, &t->rate_frac);
     }
+    add_tiers(out, in->platform);
     const RhStackFact *facts = rh_stack_facts(&count);
     for (size_t i = 0; i < count; i++)
         add_constant(out, "stack.", facts[i].key, facts[i].kind, &facts[i].range,
@@ -434,7 +448,7 @@ void rh_explain_append_sensitivity(GString *out, const GArray *effects, const GA
         turning += e->less_wins || e->more_wins;
     }
     g_string_append_printf(out,
-                           "%u of %u constants that move the step change who wins "
+                           "%u of %u constants that move the step change which plan is quickest "
                            "at +-10 %%\n",
                            turning, effects->len);
     append_table(out, effects);

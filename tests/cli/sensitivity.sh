@@ -27,3 +27,8 @@ echo 'two plans that tie:'
 first=$(grep -m 1 -oE '"step_time_s": [0-9.]+' plan.json)
 awk -v first="$first" '/"step_time_s"/ { n++; if (n > 1 && n < 5) sub(/"step_time_s": [0-9.]+/, first) } { print }' plan.json >tie.json
 rehearse explain tie.json --sensitivity 2>/dev/null | grep -E 'constants|#'
+# What leaves a switch is shared by four: a constant like any other, and the same by --what-if.
+rehearse simulate -w tiny-llama.json -p 'h100-sxm:8x8,nvlink:450GB/s,ib:200Gb/s,leaf:2,oversub:4' --global-batch 128 --seq 1024 \
+    --stack bare -s 'dp64,mb2' -q -o shared.json >/dev/null
+rehearse explain shared.json --sensitivity | grep -E 'oversub|hop_latency'
+rehearse explain shared.json --what-if leaf.oversubscription=4.4 | head -n 1
