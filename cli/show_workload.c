@@ -165,6 +165,20 @@ static void append_experts(GString *out, const RhModel *m)
     g_string_append_c(out, '\n');
 }
 
+/* Nothing for a model without. */
+static void append_encoder(GString *out, const RhModel *m, int64_t sequence)
+{
+    int32_t layers = 0;
+    for (int32_t i = 0; i < m->layers_count; i++)
+        layers += m->kinds[m->kind_of_layer[i]].encodes;
+    if (m->encoder)
+        g_string_append_printf(out,
+                               "%d of them an encoder's, on %" G_GINT64_FORMAT
+                               " tokens; two for each of a decoder's %d\n",
+                               layers, rh_model_encoder_tokens(m, sequence),
+                               (m->layers_count - layers) / 2);
+}
+
 /* A multiply-add is 2 FLOP here and 1 in most tables of such nets: both are told. */
 static void show_pictures(const RhModel *m)
 {
@@ -211,6 +225,7 @@ static bool show_workload(const RhArguments *a, const char *name, GError **error
         g_string_append_printf(out, ", ffn %" G_GINT64_FORMAT "%s", ffn->ffn_width,
                                ffn->ffn_gated ? " gated" : "");
     g_string_append_c(out, '\n');
+    append_encoder(out, m, sequence);
     append_experts(out, m);
     g_string_append_printf(out, "vocabulary %s, embeddings %s\n", vocab,
                            m->tied_embeddings ? "tied" : "not tied");

@@ -342,6 +342,25 @@ static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
     return m;
 }
 
+/* An encoder of more or fewer tokens than the decoder has, or as many. */
+static RhModel *draw_crossed(gsl_rng *rng, int32_t layers, int32_t heads)
+{
+    RhModel *m = rh_model_load("flan-t5-xxl", NULL);
+    const struct {
+        const char *key;
+        int32_t value;
+    } sizes[] = {{"layers", layers},
+                 {"encoder_layers", MIN(layers, 4)},
+                 {"hidden", 64 * heads},
+                 {"heads", heads},
+                 {"encoder_tokens", DRAW(rng, 0, 48, 1536)}};
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        g_autofree char *value = g_strdup_printf("%d", sizes[i].value);
+        g_assert(rh_model_set(m, sizes[i].key, value, NULL));
+    }
+    return m;
+}
+
 static bool takes_adapters(const RhModel *m)
 {
     return rh_kind_takes_adapters(&m->kinds[m->kinds_count - 1]) &&
@@ -349,7 +368,8 @@ static bool takes_adapters(const RhModel *m)
 }
 
 /* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
-static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *spread)
+static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), GArray *closed,
+                   GArray *segment, int32_t *spread)
 {
     static const char *const stacks[] = {"megatron", "megatron-2021", "bare",
                                          "lab",      "aleph-eager",   "llm-foundry"};
@@ -360,7 +380,7 @@ static int32_t ask(gsl_rng *rng, GArray *closed, GArray *segment, int32_t *sprea
     int64_t batch = (int64_t)gpus * DRAW(rng, 1, 2, 3, 8), sequence = 48 << draw(rng, 7);
     g_auto(TrainKit) k = train_kit("gpt2", platform, stack, batch, sequence);
     rh_model_free(k.model);
-    k.model = draw_model(rng, layers, heads);
+    k.model = make(rng, layers, heads);
     k.model->tied_embeddings = draw(rng, 2);
     k.c.model = k.model;
     train_kit_runs_all(&k);
@@ -417,7 +437,7 @@ static void drawn_layouts_hold(void)
     g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
     gsl_rng_set(rng, more ? seed_by_hand() : 20261122);
     while (seen < wanted || (spread <= wanted / 20 && seen < 4 * wanted))
-        seen += ask(rng, closed, segment, &spread);
+        seen += ask(rng, draw_model, closed, segment, &spread);
     gsl_rng_free(rng);
     g_array_sort(closed, ascending);
     g_array_sort(segment, ascending);
@@ -428,6 +448,20 @@ static void drawn_layouts_hold(void)
         printf(
             "  %d layouts, %d with spread experts: closed form %.3f, segment graph %.3f of the rehearsal in the median\n",
             seen, spread, g_array_index(closed, double, closed->len / 2), median);
+}
+
+static void drawn_encoders_and_decoders_hold(void)
+{
+    int32_t wanted = RH_TRIES(60, 20), seen = 0, spread = 0;
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    g_autoptr(GArray) closed = g_array_new(FALSE, FALSE, sizeof(double));
+    g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
+    gsl_rng_set(rng, 20261123);
+    while (seen < wanted)
+        seen += ask(rng, draw_crossed, closed, segment, &spread);
+    gsl_rng_free(rng);
+    g_array_sort(segment, ascending);
+    CU_ASSERT_TRUE(g_array_index(segment, double, segment->len / 2) > 0.9);
 }
 
 /* --- one screen for many layouts --- */
@@ -595,5 +629,6 @@ int main(void)
             {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
              a_knob_is_in_every_key_unless_its_row_says_otherwise},
             {"drawn_layouts_hold", drawn_layouts_hold},
+            {"drawn_encoders_and_decoders_hold", drawn_encoders_and_decoders_hold},
             {0}});
 }

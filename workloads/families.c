@@ -7,7 +7,8 @@
 #include "workloads/fields.h"
 
 static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_encoders,
-                                         rh_families_experts, rh_families_mixed};
+                                         rh_families_experts, rh_families_mixed,
+                                         rh_families_crossed};
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),
@@ -22,6 +23,8 @@ const RhField rh_set_fields[] = {
     COUNT("experts", experts, EXPERTS_MAX, 0),
     COUNT("experts_per_token", experts_per_token, EXPERTS_MAX, 0),
     COUNT("predict_layers", predict_layers, 8, 0),
+    COUNT("encoder_layers", encoder_layers, LAYERS_MAX, 0),
+    COUNT("encoder_tokens", encoder_tokens, TOKENS_MAX, 0),
     FLAG("tied", tied, 0),
     RATE("hidden_dropout", hidden_dropout, 0),
     RATE("attention_dropout", attention_dropout, 0),

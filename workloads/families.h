@@ -70,6 +70,14 @@ typedef struct RhConfig {
     int64_t picture_height, picture_width;            /* of one that layers take whole */
     int64_t sparse_block, sparse_near, sparse_stride; /* tokens of a block; blocks that a query sees
                                                         * around it, and of the rest one in so many */
+    /* Of an encoder whose output a decoder looks at; `crosses`: there is one. Its layers, heads and width,
+     * 0: the decoder's; how many tokens it has, 0: as many as the sample; rows of its learned positions;
+     * rows of a spectrum, where it listens; has it a norm behind its last layer? */
+    int64_t crosses, encoder_layers, encoder_heads, encoder_ffn, encoder_tokens, encoder_positions;
+    int64_t sound_rows, encoder_norm;
+    int64_t distances,
+        distances_each; /* rows of a table of biases of scores, by distance, with a column
+                                        * for each head; is there one in each layer, or in each stack? */
     int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its settle() */
 } RhConfig;
 
@@ -78,6 +86,7 @@ typedef enum {
     RH_FIELD_SIZE,     /* integer in [low, high]; a list of them says it layer by layer */
     RH_FIELD_FLAG,     /* true or false */
     RH_FIELD_RATE,     /* fraction; the field is 1 when it is above 0 */
+    RH_FIELD_WORD,     /* a text; the field is 1 when it begins with `word` */
     RH_FIELD_COUNT,    /* how many members a list or object has */
     RH_FIELD_CONSTANT, /* no key: a fact of the family, `otherwise` */
 } RhFieldType;
@@ -91,6 +100,7 @@ typedef struct {
     int64_t low, high;
     int64_t otherwise; /* when the key is missing or null; RH_FIELD_REQUIRED: then an error */
     bool null_is_none; /* a null is 0, not the default */
+    const char *word;  /* of RH_FIELD_WORD */
 } RhField;
 
 /* What follows a layer's mixer. */
@@ -127,7 +137,7 @@ typedef struct {
 
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_encoders[], rh_families_experts[],
-    rh_families_mixed[];
+    rh_families_mixed[], rh_families_crossed[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */

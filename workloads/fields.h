@@ -15,37 +15,42 @@
 #define AT(field) offsetof(RhConfig, field)
 #define SIZE(key, field, high, otherwise)                                                          \
     {                                                                                              \
-        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise, false                                   \
+        key, AT(field), RH_FIELD_SIZE, 1, high, otherwise, false, NULL                             \
     }
 /* A size that may be 0: none. */
 #define COUNT(key, field, high, otherwise)                                                         \
     {                                                                                              \
-        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, false                                   \
+        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, false, NULL                             \
     }
 /* How many tokens attention looks back; a file's null is none, whatever the default. */
 #define WINDOW(otherwise)                                                                          \
     {                                                                                              \
-        "sliding_window", AT(window), RH_FIELD_SIZE, 1, TOKENS_MAX, otherwise, true                \
+        "sliding_window", AT(window), RH_FIELD_SIZE, 1, TOKENS_MAX, otherwise, true, NULL          \
     }
 #define FLAG(key, field, otherwise)                                                                \
     {                                                                                              \
-        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise, false                                      \
+        key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise, false, NULL                                \
     }
 #define RATE(key, field, otherwise)                                                                \
     {                                                                                              \
-        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise, false                                      \
+        key, AT(field), RH_FIELD_RATE, 0, 1, otherwise, false, NULL                                \
     }
 #define MEMBERS(key, field, high)                                                                  \
     {                                                                                              \
-        key, AT(field), RH_FIELD_COUNT, 1, high, 0, false                                          \
+        key, AT(field), RH_FIELD_COUNT, 1, high, 0, false, NULL                                    \
+    }
+/* A text that begins with this word. */
+#define BEGINS(key, field, word, otherwise)                                                        \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_WORD, 0, 1, otherwise, false, word                                \
     }
 #define CONSTANT(field, value)                                                                     \
     {                                                                                              \
-        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value, false                                     \
+        NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value, false, NULL                               \
     }
 #define END                                                                                        \
     {                                                                                              \
-        NULL, 0, RH_FIELD_NONE, 0, 0, 0, false                                                     \
+        NULL, 0, RH_FIELD_NONE, 0, 0, 0, false, NULL                                               \
     }
 
 /* What all decoders say, by transformers' newer names; older ones are aliases (keys.c). */

@@ -130,11 +130,12 @@ static const struct {
     {"linear_num_value_heads", "linear attention", AT(state_size)},
     {"hidden_size_per_layer_input", "one with an embedding for every layer", SETTLED_BY_NONE},
     {"num_kv_shared_layers", "one whose layers share keys and values", SETTLED_BY_NONE},
-    {"is_encoder_decoder", "an encoder and a decoder", SETTLED_BY_NONE},
+    {"is_encoder_decoder", "an encoder and a decoder", AT(crosses)},
 };
 
 static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_encoders,
-                                         rh_families_experts, rh_families_mixed};
+                                         rh_families_experts, rh_families_mixed,
+                                         rh_families_crossed};
 
 const char *const *rh_key_aliases(const char *key)
 {

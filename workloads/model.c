@@ -1,10 +1,9 @@
-/* The shape of a model: from a configuration to layers, and what a word KEY=VALUE changes of it. */
+/* The shape of a model: from a configuration to layers. */
 #include "workloads/model.h"
 
 #include <string.h>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 
@@ -110,6 +109,25 @@ static void check_patches(const Check *check)
                     g_strdup("a picture is cut into squares, of one at least"));
 }
 
+/* An encoder is as large as the decoder where the file does not say. */
+static void resolve_encoder(const Check *check, RhConfig *c)
+{
+    size_t tokens = offsetof(RhConfig, encoder_tokens);
+    if (c->encoder_layers == 0)
+        c->encoder_layers = c->layers;
+    if (c->encoder_heads == 0)
+        c->encoder_heads = c->heads;
+    if (c->encoder_ffn == 0)
+        c->encoder_ffn = c->ffn;
+    if (c->encoder_positions > 0 && c->encoder_tokens > c->encoder_positions)
+        add_problem(check, tokens,
+                    g_strdup_printf("%s %" G_GINT64_FORMAT
+                                    " is more than the encoder's %" G_GINT64_FORMAT " positions",
+                                    name_of(check, tokens), c->encoder_tokens,
+                                    c->encoder_positions),
+                    g_strdup("as many at most"));
+}
+
 GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)
 {
     GArray *problems = g_array_new(FALSE, FALSE, sizeof(RhShapeProblem));
@@ -130,6 +148,10 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
         c->head_size = MAX(c->hidden / c->heads, 1);
     }
+    if (c->crosses)
+        resolve_encoder(&check, c);
+    else
+        c->encoder_layers = c->encoder_tokens = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
     if (c->scan_groups > 0)
         check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
@@ -273,7 +295,8 @@ static bool shape_steps(RhModel *m, const RhStepList *list, RhLayerKind *kind, R
 static void begin_layers(RhModel *m, const RhConfig *c)
 {
     g_free(m->kind_of_layer);
-    m->layers_count = (int32_t)(c->layers + c->predict_layers);
+    m->layers_count =
+        (int32_t)(c->crosses ? c->encoder_layers + 2 * c->layers : c->layers + c->predict_layers);
     m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
     g_clear_pointer(&m->shaped_steps, g_ptr_array_unref);
@@ -308,8 +331,49 @@ static void complete_kind(const RhModel *m, const RhFamily *family, const RhConf
     }
 }
 
+/* Adds a layer of this kind; false when there are too many kinds. */
+static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
+{
+    int found = find_kind(m, kind);
+    m->kind_of_layer[layer] = (uint8_t)MAX(found, 0);
+    return found >= 0;
+}
+
+/* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
+ * looks at the encoder's, with the network behind it. They are five kinds at most. */
+static void shape_two_stacks(RhModel *m, const RhConfig *c)
+{
+    const RhFamily *family = rh_family_by_name(m->family);
+    static const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways},
+                             own = {.ffn = RH_FFN_ABSENT}, other = {.mixer = &rh_cross_attention};
+    RhConfig encoder = *c;
+    encoder.heads = encoder.kv_heads = c->encoder_heads;
+    encoder.ffn = c->encoder_ffn;
+    encoder.both_ways = 1;
+    int32_t first = (int32_t)c->encoder_layers;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        bool encodes = i < first;
+        RhLayerKind kind;
+        shape_kind(family, encodes ? &encoder : c, i,
+                   encodes           ? &both_ways
+                   : (i - first) % 2 ? &other
+                                     : &own,
+                   &kind);
+        kind.encodes = encodes;
+        if (i + 1 == first)
+            rh_encoder_end_wrap(&kind, c->encoder_norm != 0);
+        bool added = add_layer(m, i, &kind);
+        g_assert(added);
+    }
+}
+
 static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem)
 {
+    if (c->crosses) {
+        begin_layers(m, c);
+        shape_two_stacks(m, c);
+        return true;
+    }
     const RhFamily *family = rh_family_by_name(m->family);
     RhLayerOutput hands = {.count = 1, .tensors = {{.size = m->picture}}};
     begin_layers(m, c);
@@ -326,9 +390,7 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
             complete_kind(m, family, c, &kind);
         if (i >= c->layers)
             rh_predict_wrap(&kind);
-        int found = find_kind(m, &kind);
-        m->kind_of_layer[i] = (uint8_t)MAX(found, 0);
-        if (found >= 0)
+        if (add_layer(m, i, &kind))
             continue;
         *problem = (RhLayersProblem){
             -1, g_strdup_printf("layers of more than %d kinds", RH_LAYER_KINDS_MAX)};
@@ -351,7 +413,32 @@ bool rh_model_set_layers(RhModel *m, const RhConfig *c, RhLayerPlan *plans, int3
     return shape_layers(m, c, problem);
 }
 
-static void set_sizes(RhModel *m, const RhConfig *c)
+/* Widths are the model's; tokens come from the same table, or from sounds. */
+static void set_encoder(RhModel *m, const RhConfig *c)
+{
+    rh_model_free(m->encoder);
+    m->encoder = NULL;
+    m->encoder_tokens = c->encoder_tokens;
+    m->distances = c->distances * c->heads * (c->distances_each ? c->layers : 1);
+    if (!c->crosses)
+        return;
+    RhModel *e = m->encoder = g_new0(RhModel, 1);
+    e->name = m->name;
+    e->family = m->family;
+    e->norm = m->norm;
+    e->position = m->position;
+    e->hidden = m->hidden;
+    e->vocab = m->vocab;
+    e->positions = c->encoder_positions;
+    e->embedding_norm = m->embedding_norm;
+    e->hidden_dropout = m->hidden_dropout;
+    e->attention_dropout = m->attention_dropout;
+    e->looks_up_alike = c->sound_rows == 0;
+    e->sound_rows = (int32_t)c->sound_rows;
+    e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
+}
+
+void rh_model_set_sizes(RhModel *m, const RhConfig *c)
 {
     *m->config = *c;
     m->config->window_used = 1; /* resolved: a window that is not used is 0 */
@@ -369,6 +456,7 @@ static void set_sizes(RhModel *m, const RhConfig *c)
             (RhTensor){(int32_t)c->picture_height, (int32_t)c->picture_width, (int32_t)c->channels};
     m->hidden_dropout = c->hidden_dropout != 0;
     m->attention_dropout = c->attention_dropout != 0;
+    set_encoder(m, c);
 }
 
 RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *c)
@@ -379,7 +467,7 @@ RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *
     m->norm = family->norm;
     m->position = family->position;
     m->config = g_new(RhConfig, 1);
-    set_sizes(m, c);
+    rh_model_set_sizes(m, c);
     RhLayersProblem none = {0};
     rh_model_set_layers(m, c, NULL, 0, &none);
     g_free(none.text);
@@ -413,7 +501,8 @@ const RhLayerKind *rh_model_attention_kind(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, NULL);
     for (int i = 0; i < m->kinds_count; i++)
-        if (m->kinds[i].head_size > 0 && m->kinds[i].state_size == 0 && m->kinds[i].conv_size == 0)
+        if (m->kinds[i].head_size > 0 && m->kinds[i].state_size == 0 &&
+            m->kinds[i].conv_size == 0 && !m->kinds[i].encodes)
             return &m->kinds[i];
     return &m->kinds[0];
 }
@@ -422,7 +511,7 @@ const RhLayerKind *rh_model_ffn_kind(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, NULL);
     for (int i = 0; i < m->kinds_count; i++)
-        if (m->kinds[i].ffn_width > 0 && m->kinds[i].experts == 0)
+        if (m->kinds[i].ffn_width > 0 && m->kinds[i].experts == 0 && !m->kinds[i].encodes)
             return &m->kinds[i];
     return &m->kinds[0];
 }
@@ -444,6 +533,12 @@ const RhLayerKind *rh_model_kind_with(const RhModel *m, const RhOperator *ffn)
     return NULL;
 }
 
+int64_t rh_model_encoder_tokens(const RhModel *m, int64_t sequence)
+{
+    g_return_val_if_fail(m != NULL, 0);
+    return m->encoder == NULL ? 0 : m->encoder_tokens > 0 ? m->encoder_tokens : sequence;
+}
+
 bool rh_model_makes_tokens(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, false);
@@ -455,6 +550,7 @@ void rh_model_free(RhModel *model)
 {
     if (model == NULL)
         return;
+    rh_model_free(model->encoder);
     g_free(model->kind_of_layer);
     g_free(model->plans);
     g_clear_pointer(&model->read_steps, g_ptr_array_unref);
@@ -462,135 +558,4 @@ void rh_model_free(RhModel *model)
     g_free(model->config);
     g_free(model->hash);
     g_free(model);
-}
-
-/* --- Set --- */
-
-static const RhField *find_key(const RhField *fields, const char *key)
-{
-    for (const RhField *f = fields; f->type != RH_FIELD_NONE; f++)
-        if (f->key != NULL && g_str_equal(f->key, key))
-            return f;
-    return NULL;
-}
-
-static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
-{
-    g_autoptr(GPtrArray) keys = g_ptr_array_new();
-    bool pictures = rh_model_sees_pictures(m);
-    const RhField *known = pictures ? rh_family_by_name(m->family)->fields : rh_set_fields;
-    if (pictures)
-        g_ptr_array_add(keys, (void *)"layers");
-    for (const RhField *f = known; f->type != RH_FIELD_NONE; f++)
-        if (f->key != NULL)
-            g_ptr_array_add(keys, (void *)f->key);
-    g_ptr_array_add(keys, NULL);
-    g_autofree char *all = g_strjoinv(", ", (char **)keys->pdata);
-    const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
-    g_autofree char *help =
-        near == NULL ? NULL : g_strdup_printf("\nhelp: a similar key exists: %s", near);
-    return rh_fail(error, RH_ERROR_USAGE, "unknown key \"%s\" of model %s\nnote: known: %s%s", key,
-                   m->name, all, help != NULL ? help : "");
-}
-
-static bool parse_value(const RhField *field, const char *key, const char *text, int64_t *value,
-                        GError **error)
-{
-    bool yes = g_str_equal(text, "true") || g_str_equal(text, "on");
-    bool no = g_str_equal(text, "false") || g_str_equal(text, "off");
-    if (field->type != RH_FIELD_SIZE && (yes || no)) {
-        *value = yes;
-        return true;
-    }
-    double rate;
-    if (field->type == RH_FIELD_RATE && rh_quantity_parse(text, RH_QUANTITY_FRAC, &rate, NULL)) {
-        *value = rate > 0;
-        return true;
-    }
-    if (field->type == RH_FIELD_SIZE &&
-        rh_integer_parse(text, field->low, field->high, value, NULL))
-        return true;
-    if (field->type == RH_FIELD_SIZE)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s=%s: not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
-                       key, text, field->low, field->high);
-    return rh_fail(error, RH_ERROR_USAGE, "%s=%s: neither on nor off", key, text);
-}
-
-/* Sizes that are derived unless said otherwise follow the size they are derived from. */
-static void forget_derived(size_t changed, RhConfig *c)
-{
-    bool of_hidden = changed == offsetof(RhConfig, hidden);
-    bool of_heads = changed == offsetof(RhConfig, heads);
-    bool derived_head = c->heads * c->head_size == c->hidden;
-    bool derived_ffn = !c->ffn_gated && c->ffn == 4 * c->hidden;
-    if (derived_head && (of_hidden || of_heads))
-        c->head_size = 0;
-    if (c->kv_heads == c->heads && of_heads)
-        c->kv_heads = 0;
-    if (derived_ffn && of_hidden)
-        c->ffn = 0;
-}
-
-static void add_to_hash(RhModel *m, const char *key, const char *value)
-{
-    g_autofree char *old = m->hash;
-    g_autofree char *text = g_strdup_printf("%s\n%s=%s", old != NULL ? old : "", key, value);
-    m->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
-}
-
-static bool is_said_by_layer(const RhModel *m, size_t offset)
-{
-    for (int32_t i = 0; i < m->plans_count; i++)
-        for (int32_t j = 0; j < m->plans[i].figures_count; j++)
-            if (m->plans[i].figures[j].offset == offset)
-                return true;
-    return false;
-}
-
-bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
-{
-    g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
-    const RhFamily *family = rh_family_by_name(m->family);
-    bool common = !rh_model_sees_pictures(m) || g_str_equal(key, "layers");
-    const RhField *field = common ? find_key(rh_set_fields, key) : NULL;
-    if (field == NULL)
-        field = find_key(family->fields, key);
-    if (field == NULL)
-        return fail_unknown_key(m, key, error);
-    if (is_said_by_layer(m, field->offset))
-        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the file of %s says it layer by layer", key,
-                       value, m->name);
-    RhConfig c = *m->config;
-    forget_derived(field->offset, &c);
-    int64_t said;
-    if (!parse_value(field, key, value, &said, error))
-        return false;
-    *rh_config_field(&c, field) = said;
-    if (m->config->window == 0 && field->offset == offsetof(RhConfig, window))
-        c.window_from = 0; /* a first window: every layer slides */
-    g_autoptr(GArray) problems = rh_config_resolve(family, &c, rh_set_fields);
-    if (problems->len > 0) {
-        const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
-        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s\nhelp: %s", key, value, p->text, p->help);
-    }
-    if (*rh_config_field(&c, field) != said)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "%s=%s: in the family %s it follows from other figures, as %" G_GINT64_FORMAT, key,
-            value, m->family, *rh_config_field(&c, field));
-    RhConfig before = *m->config;
-    set_sizes(m, &c);
-    RhLayersProblem problem = {0};
-    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count, &problem)) {
-        g_autofree char *why = problem.text;
-        RhLayersProblem none = {0};
-        set_sizes(m, &before);
-        rh_model_set_layers(m, &before, m->plans, m->plans_count, &none);
-        return problem.layer < 0 ? rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, why)
-                                 : rh_fail(error, RH_ERROR_USAGE, "%s=%s: layer %d, %s", key, value,
-                                           problem.layer + 1, why);
-    }
-    add_to_hash(m, key, value);
-    return true;
 }

@@ -47,6 +47,9 @@ typedef struct {
     int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
+    bool encodes;             /* works on the encoder's tokens, in the encoder's sizes */
+    bool end_norm;            /* of the encoder's last layer: a norm behind it */
+    int64_t cross_width; /* columns of what a layer looks at beside its own tokens; 0: nothing */
     /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
      * hidden state */
     int64_t input, output;
@@ -55,7 +58,7 @@ typedef struct {
 
 #define RH_LAYER_KINDS_MAX 16
 
-typedef struct {
+typedef struct RhModel {
     const char *name;   /* interned */
     const char *family; /* model_type, interned */
     int64_t hidden;
@@ -70,7 +73,14 @@ typedef struct {
     int32_t token_types; /* rows of a table of token types */
     int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
-    RhTensor picture;    /* a sample, where layers are steps on pictures: it counts as one token */
+    RhTensor picture; /* a sample, where layers are steps on pictures: it counts as one token */
+    /* An encoder whose output the decoder's layers look at: its sizes alone, its layers are the first of
+     * this model's; NULL: none; owned. Its tokens in each sample; 0: as many as the decoder has. */
+    struct RhModel *encoder;
+    int64_t encoder_tokens;
+    int64_t distances;   /* entries of tables of biases of scores, by distance; one stack's */
+    bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
+    int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
     int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
@@ -110,6 +120,9 @@ static inline bool rh_model_sees_pictures(const RhModel *model)
 {
     return model->picture.height > 0;
 }
+
+/* Tokens that the encoder has of a sample whose decoder has so many; 0 without one. */
+int64_t rh_model_encoder_tokens(const RhModel *model, int64_t sequence);
 
 /* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked
  * once: a pass answers. */

@@ -92,6 +92,10 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
     case RH_FIELD_RATE:
         *value = rh_json_number_or(doc, within, name, 0, 1, (double)f->otherwise) > 0;
         break;
+    case RH_FIELD_WORD:
+        *value = node != NULL ? g_str_has_prefix(rh_json_string(doc, within, name), f->word)
+                              : f->otherwise;
+        break;
     case RH_FIELD_COUNT:
         *value = node != NULL ? rh_json_count(node) : f->otherwise;
         break;

@@ -31,6 +31,8 @@ typedef struct RhLayerPlan {
     } figures[RH_LAYER_FIGURES_MAX]; /* the layer's own */
 } RhLayerPlan;
 
+/* The model's sizes from a resolved shape, its encoder's too; not its layers. */
+void rh_model_set_sizes(RhModel *model, const RhConfig *config);
 /* A model of the resolved shape, its layers by the family's rule. */
 RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *config);
 /* Why layers cannot be. */

@@ -42,6 +42,10 @@ static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock 
         pair[1] = &rh_patches;
     if (model->patch_entries > 0 && pair[1] == &rh_head)
         pair[1] = &rh_classes;
+    if (model->looks_up_alike && pair[1] == &rh_embedding)
+        pair[1] = &rh_look_up_alike;
+    if (model->sound_rows > 0 && pair[1] == &rh_embedding)
+        pair[1] = &rh_sounds;
     if (rh_model_sees_pictures(model) && pair[1] == &rh_embedding)
         pair[1] = &rh_pictures;
     if (rh_model_sees_pictures(model) && pair[1] == &rh_head)
@@ -88,10 +92,37 @@ int64_t rh_shard_tokens(const RhShard *shard)
     return shard->microbatch * (shard->sequence / MAX(shard->cp, 1));
 }
 
+/* Of the encoder's tokens; context ranks do not cut them (cuts/context.c). */
+static RhOps encoder_ops(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
+{
+    int64_t each = rh_model_encoder_tokens(model, shard->sequence);
+    int64_t tokens = shard->microbatch * each;
+    int32_t parts = shard->sequence_parallel ? MAX(shard->tp, 1) : 1;
+    return (RhOps){.model = model->encoder,
+                   .kind = kind,
+                   .shard = shard,
+                   .sequences = shard->microbatch,
+                   .queries = each,
+                   .keys = each,
+                   .tokens = tokens,
+                   .sequence_rows = (double)tokens / parts,
+                   .element_bytes = rh_dtype_bytes(shard->dtype),
+                   .vocab_multiple = VOCAB_MULTIPLE};
+}
+
+/* The first block has both ends at which tokens come in. */
+static bool begins_encoder(const RhModel *model, RhBlock block)
+{
+    return block == RH_BLOCK_EMBEDDING && model->encoder != NULL;
+}
+
 static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard,
                     RhPass pass)
 {
-    bool decoding = pass == RH_PASS_DECODE;
+    bool decoding = pass == RH_PASS_DECODE, encodes = kind != NULL && kind->encodes;
+    int64_t others = rh_model_encoder_tokens(model, shard->sequence);
+    if (encodes)
+        return encoder_ops(model, kind, shard);
     int64_t own = rh_shard_tokens(shard), queries = decoding ? 1 : own / MAX(shard->microbatch, 1);
     int64_t tokens = decoding ? shard->microbatch : own;
     return (RhOps){.model = model,
@@ -102,6 +133,7 @@ static RhOps ops_of(const RhModel *model, const RhLayerKind *kind, const RhShard
                    .queries = queries,
                    .keys = shard->sequence + (pass == RH_PASS_PREFILL ? shard->cached : 0),
                    .tokens = tokens,
+                   .others = others,
                    .sequence_rows =
                        (double)tokens / (shard->sequence_parallel ? MAX(shard->tp, 1) : 1),
                    .element_bytes = rh_dtype_bytes(shard->dtype),
@@ -124,6 +156,13 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
     ops.in_steps = shard->tensor_overlap && op != NULL && op->in_steps;
+    if (begins_encoder(model, block)) {
+        RhOps front = encoder_ops(model, NULL, shard);
+        const RhOperator *ends[2];
+        front.out = out;
+        operators_of(front.model, NULL, block, ends);
+        ends[part == RH_PART_SEQUENCE ? 0 : 1]->kernels(&front, pass);
+    }
     bool frozen = shard->lora.rank > 0, weights = pass == RH_PASS_BACKWARD_WEIGHT;
     if (op != NULL && !(frozen && weights))
         op->kernels(&ops, pass);
@@ -153,6 +192,12 @@ static RhParams params_of(const RhOps *ops, RhBlock block)
         sum.sharded += p.sharded;
         sum.replicated += p.replicated;
         sum.experts += p.experts;
+    }
+    if (begins_encoder(ops->model, block)) {
+        RhOps front = encoder_ops(ops->model, NULL, ops->shard);
+        RhParams p = params_of(&front, block);
+        sum.sharded += p.sharded;
+        sum.replicated += p.replicated;
     }
     return sum;
 }
@@ -187,6 +232,7 @@ bool rh_kind_takes_adapters(const RhLayerKind *kind)
     return all;
 }
 
+/* Of the encoder's end there is none that counts, as there is none of patches. */
 static RhFlops flops_of(const RhOps *ops, RhBlock block)
 {
     const RhOperator *pair[2];
@@ -213,7 +259,11 @@ static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes 
         return all->kept - all->dropped;
     bool first = block == RH_BLOCK_MIXER || ops->kind->mixer == NULL;
     double input = ops->sequence_rows * (double)ops->kind->input;
-    return first && all->kept > 0 ? ops->element_bytes * input : 0;
+    /* the encoder's output, at which all layers of the decoder look */
+    bool end = block == RH_BLOCK_FFN && ops->kind->ffn == &rh_encoder_end;
+    return first && all->kept > 0 ? ops->element_bytes * input
+           : end                  ? ops->element_bytes * rh_ops_sequence_elements(ops)
+                                  : 0;
 }
 
 /* Of the block's input as its linear layers read it, what other ranks have of it, too. */
@@ -225,6 +275,25 @@ static double kept_of_others(const RhOps *ops, RhBlock block, const RhOperator *
     return ops->element_bytes * (rh_ops_hidden_elements(ops) - rh_ops_sequence_elements(ops));
 }
 
+static void add_bytes(RhOperatorBytes *sum, RhOperatorBytes b)
+{
+    sum->kept += b.kept;
+    sum->dropped += b.dropped;
+    sum->forward += b.forward;
+    sum->backward += b.backward;
+}
+
+static RhOperatorBytes bytes_of(const RhOps *ops, const RhOperator *const pair[2])
+{
+    RhOperatorBytes sum = {0};
+    for (int i = 0; i < 2; i++) {
+        if (pair[i] != NULL)
+            add_bytes(&sum, pair[i]->bytes(ops));
+        sum.kept += rh_adapters_kept_bytes(ops, pair[i]);
+    }
+    return sum;
+}
+
 RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                        const RhShard *shard)
 {
@@ -233,14 +302,12 @@ RhActivation rh_block_activation_bytes(const RhModel *model, const RhLayerKind *
     const RhOperator *pair[2];
     operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
-    RhOperatorBytes sum = {0};
-    for (int i = 0; i < 2; i++) {
-        RhOperatorBytes b = pair[i] != NULL ? pair[i]->bytes(&ops) : (RhOperatorBytes){0};
-        sum.kept += b.kept;
-        sum.dropped += b.dropped;
-        sum.forward += b.forward;
-        sum.backward += b.backward;
-        sum.kept += rh_adapters_kept_bytes(&ops, pair[i]);
+    RhOperatorBytes sum = bytes_of(&ops, pair);
+    if (begins_encoder(model, block)) {
+        RhOps front = encoder_ops(model, NULL, shard);
+        const RhOperator *ends[2];
+        operators_of(front.model, NULL, block, ends);
+        add_bytes(&sum, bytes_of(&front, ends));
     }
     sum.kept += kept_of_others(&ops, block, pair[1]);
     double left = left_bytes(&ops, block, &sum), again = sum.kept - left;
@@ -251,6 +318,29 @@ double rh_boundary_bytes(const RhModel *model, const RhShard *shard)
 {
     g_return_val_if_fail(model != NULL && shard != NULL, 0);
     return (double)rh_shard_tokens(shard) * (double)model->hidden * rh_dtype_bytes(shard->dtype);
+}
+
+double rh_block_boundary_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    double encoded = (double)shard->microbatch * (double)model->hidden *
+                     rh_dtype_bytes(shard->dtype) *
+                     (double)rh_model_encoder_tokens(model, shard->sequence);
+    if (kind != NULL && kind->encodes)
+        return encoded;
+    bool both = begins_encoder(model, block) && model->encoder->looks_up_alike;
+    return rh_boundary_bytes(model, shard) + (both ? encoded : 0);
+}
+
+double rh_block_other_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                            const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    if (block != RH_BLOCK_MIXER || kind->cross_width == 0)
+        return 0;
+    return (double)shard->microbatch * (double)kind->cross_width * rh_dtype_bytes(shard->dtype) *
+           (double)rh_model_encoder_tokens(model, shard->sequence);
 }
 
 double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
@@ -279,7 +369,8 @@ double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, Rh
     if (in_layer(block) && kind != NULL)
         operators_of(model, kind, block, pair);
     bool narrow = shard->recipe != NULL && pair[1] != NULL && pair[1]->gathers_operands;
-    double wide = rh_boundary_bytes(model, shard);
+    double wide = rh_block_boundary_bytes(model, kind, block, shard) +
+                  rh_block_other_bytes(model, kind, block, shard);
     return narrow ? wide / rh_dtype_bytes(shard->dtype) * shard->recipe->operand_bytes : wide;
 }
 
@@ -349,7 +440,8 @@ double rh_model_documents_flops_per_token(const RhModel *m, int64_t s, const RhL
 bool rh_kind_takes_documents(const RhLayerKind *kind)
 {
     g_return_val_if_fail(kind != NULL, false);
-    return kind->index_heads == 0 && kind->compress == 0;
+    return kind->index_heads == 0 && kind->compress == 0 && !kind->encodes &&
+           kind->cross_width == 0;
 }
 
 double rh_model_flops_per_token(const RhModel *m, int64_t s)

@@ -227,6 +227,13 @@ RhCacheBytes rh_block_cache_bytes(const RhModel *model, const RhLayerKind *kind,
 /* Bytes of what one tensor-parallel collective moves (the full b*s*h tensor in `dtype`; a
  * sequence-parallel rank holds 1/t of it). */
 double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
+/* The same of a block, whose tokens may be the encoder's, or of both. */
+double rh_block_boundary_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard);
+/* Of what a block looks at besides: the encoder's output, as above. Its gradient is summed with that of
+ * the block's input, and it is part of what is gathered (rh_block_gathered_bytes). */
+double rh_block_other_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
+                            const RhShard *shard);
 /* Bytes of what crosses a stage boundary behind a layer of this kind, or, NULL, before the first layer:
  * whole, as above. */
 double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard);

@@ -132,6 +132,10 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
                 gpus, most, gpus / most * most);
         return NULL;
     }
+    if (c->model->encoder) {
+        rh_launch_fail_model(f, c, "an encoder and a decoder", error);
+        return NULL;
+    }
     RhLaunchText t = {
         c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
     bool fine = say_all(&t, f, error);

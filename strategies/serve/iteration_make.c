@@ -270,9 +270,18 @@ static bool check_load(const RhServing *s, GError **error)
     return rh_expert_load_fits(s->load, s->model, error);
 }
 
+static bool check_encoder(const RhServing *s, GError **error)
+{
+    return !s->model->encoder ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "%s is an encoder and a decoder, which are not served here\n"
+                   "help: plan and simulate train it",
+                   s->model->name);
+}
+
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (!check_once(s, pool, error) || !check_pool(s, pool, error) ||
+    if (!check_encoder(s, error) || !check_once(s, pool, error) || !check_pool(s, pool, error) ||
         !check_experts(s, pool, error) || !check_weights(s, pool, error) || !check_load(s, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);

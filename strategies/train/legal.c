@@ -176,6 +176,12 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int64_t m = rh_train_microbatches(c, l);
     int64_t chunks = (int64_t)l->pp * l->vpp;
+    if (l->pp > 1 && c->model->encoder)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "pp=%d: %s is an encoder and a decoder, which are not cut into stages here: "
+                       "what the encoder puts out would go to every stage of the decoder\n"
+                       "note: legal pp: 1",
+                       l->pp, c->model->name);
     if (chunks > c->model->layers_count && chunks != c->model->layers_count + 2)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -430,7 +436,8 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
     for (int k = 0; parted && k < c->model->kinds_count; k++)
         if (!rh_kind_takes_documents(&c->model->kinds[k]))
             return rh_fail(error, RH_ERROR_USAGE,
-                           "documents: %s of %s looks at chosen tokens of the whole sample\n"
+                           "documents: %s of %s looks at chosen tokens of the whole sample, or "
+                           "at those of an encoder\n"
                            "help: leave documents out, or pad samples (packing=off)",
                            rh_operator_name(c->model->kinds[k].mixer), c->model->name);
     for (int k = 0; c->job.lora.rank > 0 && k < c->model->kinds_count; k++)

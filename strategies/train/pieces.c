@@ -143,7 +143,8 @@ static RhBlockPieces block_sized(const BlockOf *of)
         .whole_params = params.replicated,
         .bytes = rh_block_activation_bytes(model, kind, block, of->shard),
         .gathered_bytes = whole ? rh_block_gathered_bytes(model, kind, block, of->shard) : 0,
-        .boundary_bytes = whole ? rh_boundary_bytes(model, of->shard) : 0,
+        .boundary_bytes = whole ? rh_block_boundary_bytes(model, kind, block, of->shard) : 0,
+        .other_bytes = whole ? rh_block_other_bytes(model, kind, block, of->shard) : 0,
     };
 }
 

@@ -39,6 +39,7 @@ typedef struct {
     RhActivation bytes;  /* kept and transient, for one micro-batch */
     /* What tensor-parallel collectives gather before its tensor part, and sum behind it; 0: nothing */
     double gathered_bytes, boundary_bytes;
+    double other_bytes; /* of the encoder's output, whose gradient is summed with the input's */
 } RhBlockPieces;
 
 /* Layers as items: by their kind, and those of each kind once more of which nothing is recomputed,

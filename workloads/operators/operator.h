@@ -20,6 +20,7 @@ typedef struct {
     int64_t queries;        /* tokens of each sequence that this rank computes */
     int64_t keys;           /* tokens of each sequence that attention may look at */
     int64_t tokens;         /* sequences x queries */
+    int64_t others;         /* tokens of each sequence that the encoder has; 0: there is none */
     double sequence_rows;   /* tokens of the SEQUENCE part: all, or 1/t of them */
     double element_bytes;   /* of an activation or weight */
     bool in_steps;          /* tensor collectives go in steps beside its linear layers */
@@ -80,12 +81,15 @@ extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_atten
 extern const RhOperator rh_compressed_attention;
 extern const RhOperator rh_mamba, rh_delta_net, rh_lightning, rh_short_convolution,
     rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
-extern const RhOperator rh_steps, rh_pictures;               /* on pictures; the first of them */
-extern const RhOperator rh_parallel;                         /* a mixer and an ffn in one */
-extern const RhOperator rh_ffn, rh_mixture;                  /* what follows a mixer */
+extern const RhOperator rh_steps, rh_pictures; /* on pictures; the first of them */
+extern const RhOperator rh_cross_attention;    /* of a decoder, to what its encoder puts out */
+extern const RhOperator rh_encoder_end;        /* the ffn of the encoder's last layer */
+extern const RhOperator rh_parallel;           /* a mixer and an ffn in one */
+extern const RhOperator rh_ffn, rh_mixture;    /* what follows a mixer */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
+extern const RhOperator rh_look_up_alike, rh_sounds;         /* ... of an encoder */
 extern const RhOperator rh_patches, rh_classes;              /* ... of pictures */
 extern const RhOperator *const rh_operators[];               /* all, NULL-ended */
 
@@ -204,6 +208,8 @@ double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op);
  * where the norm runs again. */
 double rh_ops_normed_input_bytes(const RhOps *ops);
 
+/* Makes a layer the encoder's last, with a norm behind it or none (encoder.c). */
+void rh_encoder_end_wrap(RhLayerKind *kind, bool norm);
 /* Makes a layer one that predicts a further token (predict.c). */
 void rh_predict_wrap(RhLayerKind *kind);
 /* Copies of the hidden state between blocks (hyper.c): parameters, kernels and kept bytes of a block's

@@ -14,6 +14,12 @@ static double table_entries(const RhOps *ops)
     return learned ? (double)ops->model->positions * (double)ops->model->hidden : 0;
 }
 
+/* Biases of scores, which attention adds in registers: as ALiBi, nothing more is read. */
+static double distance_entries(const RhOps *ops)
+{
+    return (double)ops->model->distances;
+}
+
 static double types_entries(const RhOps *ops)
 {
     return (double)ops->model->token_types * (double)ops->model->hidden;
@@ -22,6 +28,7 @@ static double types_entries(const RhOps *ops)
 static RhParams params(const RhOps *ops)
 {
     return (RhParams){.replicated = table_entries(ops) + types_entries(ops) +
+                                    distance_entries(ops) +
                                     (ops->model->embedding_norm ? rh_ops_norm_params(ops) : 0)};
 }
 

@@ -38,7 +38,7 @@ double rh_ops_visible_pairs(const RhOps *ops)
                                   ops->kind->both_ways) /
                MAX(ops->shard->cp, 1);
     if (ops->kind->both_ways && !ops->decoding)
-        return s * w / MAX(ops->shard->cp, 1);
+        return (double)ops->queries * w;
     if (ops->shard->cached > 0 && !ops->decoding && ops->keys > ops->queries)
         return chunk_pairs((double)ops->queries, (double)ops->shard->cached, w);
     /* Context parallel: every rank has a half from the front and one from the back of the sequence,

@@ -23,16 +23,25 @@ static int32_t collective(RhWeave *w, RhOp op, double bytes, const char *label)
     return rh_weave_collective(w, RH_LANE_TP, RH_GROUP_TENSOR, op, bytes, label);
 }
 
-/* Sums partial outputs: reduce-scatter along the sequence, or all-reduce. */
-static int32_t sum_out(RhWeave *w, const char *label)
+/* Sums partial outputs, or gradients: reduce-scatter along the sequence, or all-reduce. */
+static int32_t sum_out(RhWeave *w, double bytes, const char *label)
 {
-    return collective(w, sequence(w) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
-                      w->at->boundary_bytes, label);
+    return collective(w, sequence(w) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes, label);
 }
 
 static int32_t gather(RhWeave *w, const char *label)
 {
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->gathered_bytes, label) : -1;
+}
+
+/* An output's gradient has nothing of what the block looks at besides its input. */
+static int32_t gather_gradients(RhWeave *w)
+{
+    double whole = w->at->boundary_bytes + w->at->other_bytes;
+    double own = whole > 0 ? w->at->boundary_bytes / whole : 1;
+    return sequence(w) ? collective(w, RH_OP_ALL_GATHER, own * w->at->gathered_bytes,
+                                    "all-gather gradients")
+                       : -1;
 }
 
 /* For the gradients of weights. */
@@ -103,7 +112,8 @@ static void forward_out(RhWeave *w)
         share_logits(w);
     else
         rh_weave_continue_after(
-            w, sum_out(w, w->block == RH_BLOCK_EMBEDDING ? "sum embeddings" : "sum activations"));
+            w, sum_out(w, w->at->boundary_bytes,
+                       w->block == RH_BLOCK_EMBEDDING ? "sum embeddings" : "sum activations"));
 }
 
 /* The head's output gradient is each rank's own; the embedding hands no gradient on. */
@@ -114,7 +124,7 @@ static void backward_in(RhWeave *w)
         return;
     if (in_steps(&w->at->data, RH_EXCHANGE_ROWS_IN))
         return;
-    int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather(w, "all-gather gradients");
+    int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather_gradients(w);
     if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING && weights)
         w->before_weight = gather_again(w);
     rh_weave_continue_after(w, gradient);
@@ -137,7 +147,8 @@ static void seam(RhWeave *w, RhSeam at)
         break;
     case RH_SEAM_BACKWARD_OUT:
         if (w->block != RH_BLOCK_EMBEDDING)
-            w->before_sequence = sum_out(w, "sum input gradients");
+            w->before_sequence =
+                sum_out(w, w->at->boundary_bytes + w->at->other_bytes, "sum input gradients");
         break;
     case RH_SEAM_WEIGHT_IN:
     default:
@@ -200,6 +211,12 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
                        c->job.sequence, l->tp);
+    int64_t encoded = rh_model_encoder_tokens(c->model, c->job.sequence);
+    if (l->sequence_parallel && l->tp > 1 && encoded % l->tp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "sp=on needs an encoder's tokens divisible by tp: %" G_GINT64_FORMAT
+                       " tokens, tp=%d",
+                       encoded, l->tp);
     return true;
 }
 

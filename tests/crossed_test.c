@@ -1,0 +1,266 @@
+/* Encoders and decoders: parameters against published weights, FLOPs, kernels and bytes by hand, what tensor
+ * ranks exchange, and what is refused. */
+#include <string.h>
+
+#include "strategies/launch/launch.h"
+#include "strategies/train/pieces.h"
+#include "tests/model_counts.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+#include "workloads/operators/operator.h"
+
+#define T5(width, layers, heads, size, ffn, rest)                                                  \
+    "{'model_type': 't5', 'is_encoder_decoder': true, 'd_model': " #width                          \
+    ", 'num_layers': " #layers ", 'num_heads': " #heads ", 'd_kv': " #size ", 'd_ff': " #ffn       \
+    ", 'vocab_size': 32128" rest "}"
+#define GATED ", 'feed_forward_proj': 'gated-gelu', 'tie_word_embeddings': false"
+#define BART(type, width, layers, heads, ffn, vocab, positions)                                    \
+    "{'model_type': '" type "', 'd_model': " #width ", 'encoder_layers': " #layers                 \
+    ", 'decoder_layers': " #layers ", 'num_hidden_layers': " #layers                               \
+    ", 'encoder_attention_heads': " #heads ", 'decoder_attention_heads': " #heads                  \
+    ", 'encoder_ffn_dim': " #ffn ", 'decoder_ffn_dim': " #ffn ", 'vocab_size': " #vocab            \
+    ", 'max_position_embeddings': " #positions "}"
+#define WHISPER(width, layers, decoder, heads, ffn, mels, vocab)                                   \
+    "{'model_type': 'whisper', 'd_model': " #width ", 'encoder_layers': " #layers                  \
+    ", 'decoder_layers': " #decoder ", 'encoder_attention_heads': " #heads                         \
+    ", 'decoder_attention_heads': " #heads ", 'encoder_ffn_dim': " #ffn                            \
+    ", 'decoder_ffn_dim': " #ffn ", 'vocab_size': " #vocab ", 'num_mel_bins': " #mels "}"
+
+/* Totals of published weights, typed as remembered, as in families_test.c; t5-large, flan-t5-large and
+ * whisper-large-v3 as their cards show them (737.67 M: github.com/KwangryeolPark/Model.Summary; 783 M,
+ * 11.1 B, 1.54 B: huggingface.co, copies of the weights). */
+static void parameters_equal_the_published_counts(void)
+{
+    static const ExactCount rows[] = {
+        {T5(1024, 24, 16, 64, 4096, ""), 737668096},
+        {T5(1024, 24, 32, 128, 16384, ""), 2851598336},
+        {T5(1024, 24, 128, 128, 65536, ""), 11307321344},
+        {T5(1024, 24, 16, 64, 2816, GATED), 783150080},
+        {T5(4096, 24, 64, 64, 10240, GATED), 11135332352},
+        {BART("m2m_100", 1024, 12, 16, 4096, 128112, 1024), 483905536},
+        {BART("m2m_100", 1024, 12, 16, 4096, 256206, 1024), 615073792},
+        {BART("pegasus", 1024, 16, 16, 4096, 96103, 1024), 570797056},
+        /* two rows of positions more in each stack, and no norm before the head */
+        {BART("bart", 1024, 12, 16, 4096, 50265, 1024), 406291456 - 4 * 1024 + 2 * 1024},
+        {BART("bart", 768, 6, 12, 3072, 50265, 1024), 139420416 - 4 * 768 + 2 * 768},
+        {BART("mbart", 1024, 12, 16, 4096, 250027, 1024), 610851840 - 4 * 1024},
+        /* keys have no bias */
+        {WHISPER(1280, 32, 32, 20, 5120, 128, 51866), 1543490560 + 3 * 32 * 1280},
+        {WHISPER(1280, 32, 4, 20, 5120, 128, 51866), 808878080 + (32 + 2 * 4) * 1280},
+        {WHISPER(768, 12, 12, 12, 3072, 80, 51865), 241734912 + 3 * 12 * 768},
+        {WHISPER(384, 4, 4, 6, 1536, 80, 51865), 37760640 + 3 * 4 * 384},
+    };
+    check_exact(rows, G_N_ELEMENTS(rows));
+}
+
+/* Tables of biases by distance in every layer (UMT5); MT5 is gated and not tied where the file says nothing. */
+static void what_a_file_leaves_out_is_the_types_own(void)
+{
+#define PLAIN                                                                                      \
+    ", 'd_model': 512, 'num_layers': 8, 'num_decoder_layers': 6, 'num_heads': 6, 'd_ff': 1024, "   \
+    "'vocab_size': 1000}"
+    g_autoptr(RhModel) t5 = model_load("{'model_type': 't5'" PLAIN);
+    g_autoptr(RhModel) mt5 = model_load("{'model_type': 'mt5'" PLAIN);
+    g_autoptr(RhModel) umt5 = model_load("{'model_type': 'umt5'" PLAIN);
+    CU_ASSERT_TRUE(t5->tied_embeddings && !mt5->tied_embeddings && umt5->tied_embeddings);
+    CU_ASSERT_EQUAL(rh_model_params(mt5) - rh_model_params(t5), 1000 * 512 + 14 * 512 * 1024);
+    CU_ASSERT_EQUAL(rh_model_params(umt5) - rh_model_params(t5),
+                    14 * 512 * 1024 + (7 + 5) * 32 * 6);
+    CU_ASSERT_EQUAL(t5->layers_count, 8 + 2 * 6);
+    CU_ASSERT_EQUAL(rh_model_encoder_tokens(t5, 512), 512);
+    CU_ASSERT_TRUE(rh_model_set(t5, "encoder_tokens", "2048", NULL));
+    CU_ASSERT_EQUAL(rh_model_encoder_tokens(t5, 512), 2048);
+    CU_ASSERT_TRUE(rh_model_set(t5, "encoder_layers", "2", NULL));
+    CU_ASSERT_EQUAL(t5->layers_count, 2 + 2 * 6);
+    CU_ASSERT_TRUE(rh_model_makes_tokens(t5));
+}
+
+/* Multiply-adds: of each token the matrices, of each pair two products; the encoder's tokens once more for
+ * keys and values in every layer of the decoder. */
+static void flops_are_those_counted_by_hand(void)
+{
+    const double h = 1024, inner = 32 * 128, f = 16384, V = 32128, E = 2048, S = 512, L = 24;
+    g_autoptr(RhModel) m = model_load(T5(1024, 24, 32, 128, 16384, ""));
+    CU_ASSERT_TRUE(rh_model_set(m, "encoder_tokens", "2048", NULL));
+    double attention = 4 * h * inner, ffn = 2 * h * f;
+    double encoder = L * (E * (attention + ffn) + E * E * 2 * inner);
+    double decoder = L * (S * (attention + 2 * h * inner + ffn) + E * 2 * h * inner +
+                          S * S / 2 * 2 * inner + S * E * 2 * inner);
+    RH_CHECK_CLOSE(rh_model_flops_per_token(m, 512) * S, 6 * (encoder + decoder + S * h * V),
+                   1e-14);
+}
+
+/* Of every kind of layer and of both ends, however it is cut: kernels do what the rows count, three products
+ * with keys and two with values backward; the cut shares sum to the whole. */
+static void kernels_do_the_flops_of_their_rows(void)
+{
+    static const char *const models[] = {"flan-t5-xxl", "whisper-large-v3"};
+    for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
+        g_autoptr(RhModel) m = rh_model_load(models[i], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        CU_ASSERT_EQUAL(m->kinds_count, 4);
+        for (int32_t c = 0; c < 4 * m->kinds_count; c++) {
+            const RhLayerKind *kind = &m->kinds[c / 4];
+            RhBlock block = c % 2 ? RH_BLOCK_FFN : RH_BLOCK_MIXER;
+            RhShard shard = {.tp = c / 2 % 2 ? 4 : 1,
+                             .sequence = 448,
+                             .microbatch = 3,
+                             .dtype = RH_DTYPE_BF16,
+                             .flash = true};
+            static const RhPass passes[] = {RH_PASS_FORWARD, RH_PASS_BACKWARD_DATA,
+                                            RH_PASS_BACKWARD_WEIGHT};
+            double done[3] = {0};
+            RhShard whole = shard;
+            whole.tp = 1;
+            RhFlops cut = rh_block_flops(m, kind, block, &shard);
+            RhFlops all = rh_block_flops(m, kind, block, &whole);
+            for (int p = 0; p < 3; p++) {
+                g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+                rh_block_kernels(m, kind, block, RH_PART_TENSOR, passes[p], &shard, out);
+                for (guint k = 0; k < out->len; k++)
+                    done[p] += g_array_index(out, RhKernel, k).flops;
+            }
+            RH_CHECK_CLOSE(done[0], cut.weights + cut.pairs, 1e-14);
+            RH_CHECK_CLOSE(done[1], cut.weights + 2.5 * cut.pairs, 1e-14);
+            RH_CHECK_CLOSE(done[2], cut.weights, 1e-14);
+            RH_CHECK_CLOSE(shard.tp * (cut.weights + cut.pairs), all.weights + all.pairs, 1e-14);
+        }
+    }
+}
+
+static double kept_of(const RhModel *m, const RhLayerKind *kind, RhBlock block,
+                      RhRecompute recompute)
+{
+    RhShard shard = {.tp = 1,
+                     .sequence = 448,
+                     .microbatch = 2,
+                     .dtype = RH_DTYPE_BF16,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true,
+                     .recompute = recompute};
+    return rh_block_activation_bytes(m, kind, block, &shard).kept;
+}
+
+/* Cross attention keeps its input and the norm's output, queries, keys, values and output, and a number a
+ * query and head. The encoder's output stays once, whatever is run again. */
+static void kept_bytes_are_those_counted_by_hand(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("whisper-large-v3", NULL);
+    const double n = 2 * 448, encoded = 2 * 1500, h = 1280;
+    const RhLayerKind *cross = &m->kinds[3], *last = &m->kinds[1];
+    CU_ASSERT_STRING_EQUAL(rh_operator_name(cross->mixer), "cross attention");
+    CU_ASSERT_TRUE(last->encodes && last->end_norm && !m->kinds[0].end_norm);
+    RH_CHECK_CLOSE(kept_of(m, cross, RH_BLOCK_MIXER, RH_RECOMPUTE_NONE),
+                   2 * (2 * n * h + 2 * n * h + 2 * encoded * h) + 4 * n * 20, 1e-14);
+    RH_CHECK_CLOSE(kept_of(m, cross, RH_BLOCK_MIXER, RH_RECOMPUTE_SELECTIVE),
+                   2 * (2 * n * h + 2 * n * h + 2 * encoded * h), 1e-14);
+    RH_CHECK_CLOSE(kept_of(m, cross, RH_BLOCK_MIXER, RH_RECOMPUTE_FULL), 2 * n * h, 1e-14);
+    RH_CHECK_CLOSE(kept_of(m, last, RH_BLOCK_FFN, RH_RECOMPUTE_NONE) -
+                       kept_of(m, &m->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_NONE),
+                   2 * 2 * encoded * h, 1e-12);
+    CU_ASSERT_EQUAL(kept_of(m, &m->kinds[0], RH_BLOCK_FFN, RH_RECOMPUTE_FULL), 0);
+    RH_CHECK_CLOSE(kept_of(m, last, RH_BLOCK_FFN, RH_RECOMPUTE_FULL), 2 * encoded * h, 1e-14);
+}
+
+/* The spectrum, 3,000 frames of 128 rows, through three taps each, the second in steps of two. */
+static void sounds_become_tokens_by_two_convolutions(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("whisper-large-v3", NULL);
+    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    RhShard shard = {.tp = 1, .sequence = 448, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+    double flops = 0;
+    rh_block_kernels(m, NULL, RH_BLOCK_EMBEDDING, RH_PART_TENSOR, RH_PASS_FORWARD, &shard, out);
+    for (guint i = 0; i < out->len; i++)
+        flops += g_array_index(out, RhKernel, i).flops;
+    RH_CHECK_CLOSE(flops, 2 * (3000.0 * 3 * 128 * 1280 + 1500.0 * 3 * 1280 * 1280), 1e-14);
+    RhParams p = rh_block_params(m, NULL, RH_BLOCK_EMBEDDING, &shard);
+    RH_CHECK_CLOSE(p.replicated, 3.0 * 1280 * (128 + 1280) + 2 * 1280 + (1500 + 448) * 1280.0,
+                   1e-14);
+}
+
+/* A sum behind each block is of its own tokens; before cross attention's, gradients of both sides are summed,
+ * and with sequence parallelism both are gathered. */
+static void tensor_ranks_exchange_both_sides(void)
+{
+    g_auto(TrainKit) k = train_kit("whisper-large-v3", "dgx-h100:1", "bare", 16, 448);
+    RhLayout l = train_layout(&k, "tp4,dp2,mb2,sp=on");
+    g_autoptr(RhPieces) p = rh_pieces_sized_new(&k.c, &l);
+    double own = 2.0 * 2 * 448 * 1280, encoded = 2.0 * 2 * 1500 * 1280;
+    CU_ASSERT_EQUAL(p->mixer[0].boundary_bytes, encoded);
+    CU_ASSERT_EQUAL(p->mixer[2].boundary_bytes, own);
+    CU_ASSERT_EQUAL(p->mixer[2].other_bytes, 0);
+    CU_ASSERT_EQUAL(p->mixer[3].boundary_bytes, own);
+    CU_ASSERT_EQUAL(p->mixer[3].other_bytes, encoded);
+    CU_ASSERT_EQUAL(p->mixer[3].gathered_bytes, own + encoded);
+    CU_ASSERT_EQUAL(p->ffn[3].gathered_bytes, own);
+    CU_ASSERT_EQUAL(p->embedding.boundary_bytes, own); /* its ranks have all sounds */
+    g_auto(TrainKit) t5 = train_kit("flan-t5-xxl", "dgx-h100:1", "bare", 16, 512);
+    l = train_layout(&t5, "tp4,dp2,mb2");
+    g_autoptr(RhPieces) q = rh_pieces_sized_new(&t5.c, &l);
+    CU_ASSERT_EQUAL(q->embedding.boundary_bytes, 2 * 2.0 * 2 * 512 * 4096);
+}
+
+static void what_is_not_known_of_them_is_refused(void)
+{
+    static const struct {
+        const char *layout, *says;
+    } rows[] = {{"tp2,dp4", NULL},
+                {"dp8,zero3", NULL},
+                {"pp2,dp4", "not cut into stages here"},
+                {"cp2,dp4", "not cut along the sequence"},
+                {"tp8,sp=on", "heads"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("whisper-large-v3", "dgx-h100:1", "bare", 16, 448);
+        RhLayout l = rh_train_default(&k.c);
+        g_autoptr(GError) error = NULL;
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(rows[i].layout, &l, NULL));
+        CU_ASSERT_EQUAL(rh_train_legal(&k.c, &l, &error), rows[i].says == NULL);
+        CU_ASSERT_TRUE(rows[i].says == NULL || strstr(error->message, rows[i].says));
+    }
+    g_auto(TrainKit) k = train_kit("flan-t5-xxl", "dgx-h100:1", "megatron", 16, 512);
+    RhLayout l = train_layout(&k, "tp2,dp4,sp=on");
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(rh_launch_new("megatron", &k.c, &l, &error));
+    CU_ASSERT_TRUE(error && strstr(error->message, "an encoder and a decoder"));
+    CU_ASSERT_TRUE(rh_model_set(k.model, "encoder_tokens", "1021", NULL));
+    CU_ASSERT_FALSE(
+        rh_train_legal(&k.c, &l, NULL)); /* tensor ranks share out an encoder's tokens */
+    k.c.job.lora = (RhLora){16, 0};
+    CU_ASSERT_FALSE(rh_train_job_legal(&k.c, NULL));
+    k.c.job.lora = (RhLora){0};
+    CU_ASSERT_TRUE(rh_train_job_legal(&k.c, NULL));
+    CU_ASSERT_TRUE(rh_documents_parse("100", &k.c.job.documents, NULL));
+    CU_ASSERT_FALSE(rh_train_job_legal(&k.c, NULL));
+}
+
+/* A model without an encoder has none of its sizes; one with learned positions no more tokens than these. */
+static void sizes_of_an_encoder_are_checked(void)
+{
+    g_autoptr(RhModel) llama = rh_model_load("llama-3.2-1b", NULL);
+    g_autoptr(RhModel) bart = model_load(BART("bart", 768, 6, 12, 3072, 50265, 1024));
+    g_autoptr(GError) error = NULL, other = NULL;
+    CU_ASSERT_FALSE(rh_model_set(llama, "encoder_tokens", "100", &error));
+    CU_ASSERT_TRUE(strstr(error->message, "encoder_tokens") != NULL);
+    CU_ASSERT_FALSE(rh_model_set(bart, "encoder_tokens", "1025", &other));
+    CU_ASSERT_TRUE(strstr(other->message, "1024 positions") != NULL);
+    CU_ASSERT_TRUE(rh_model_set(bart, "encoder_tokens", "1024", NULL));
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "crossed",
+        (RhTest[]){
+            {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
+            {"what_a_file_leaves_out_is_the_types_own", what_a_file_leaves_out_is_the_types_own},
+            {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
+            {"kernels_do_the_flops_of_their_rows", kernels_do_the_flops_of_their_rows},
+            {"kept_bytes_are_those_counted_by_hand", kept_bytes_are_those_counted_by_hand},
+            {"sounds_become_tokens_by_two_convolutions", sounds_become_tokens_by_two_convolutions},
+            {"tensor_ranks_exchange_both_sides", tensor_ranks_exchange_both_sides},
+            {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
+            {"sizes_of_an_encoder_are_checked", sizes_of_an_encoder_are_checked},
+            {0}});
+}

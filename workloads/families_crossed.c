@@ -1,0 +1,102 @@
+/* Families of an encoder and a decoder, whose layers look at what the encoder puts out, too. Keys and
+ * defaults as in families_dense.c. `layers` are the decoder's. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+#include "workloads/operators/operator.h"
+
+/* T5 (arXiv 1910.10683), and its first version's successors with gated networks (arXiv 2002.05202): no biases but
+ * of scores, by distance, one table a stack; UMT5 (arXiv 2304.09151) has one a layer. */
+#define T5_SIZES                                                                                   \
+    SIZE("num_decoder_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                             \
+        SIZE("num_layers", encoder_layers, LAYERS_MAX, 0),                                         \
+        SIZE("d_model", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                     \
+        SIZE("num_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                                    \
+        SIZE("d_kv", head_size, HEAD_SIZE_MAX, 64),                                                \
+        SIZE("d_ff", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                                           \
+        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
+        SIZE("n_positions", positions, TOKENS_MAX, 512),                                           \
+        SIZE("relative_attention_num_buckets", distances, TOKENS_MAX, 32),                         \
+        RATE("dropout_rate", hidden_dropout, 1), RATE("dropout_rate", attention_dropout, 1),       \
+        CONSTANT(crosses, 1), CONSTANT(encoder_norm, 1)
+
+static const RhField T5[] = {
+    T5_SIZES,
+    BEGINS("feed_forward_proj", ffn_gated, "gated", 0),
+    FLAG("tie_word_embeddings", tied, 1),
+    END,
+};
+
+static const RhField MT5[] = {
+    T5_SIZES,
+    BEGINS("feed_forward_proj", ffn_gated, "gated", 1),
+    FLAG("tie_word_embeddings", tied, 0),
+    END,
+};
+
+static const RhField UMT5[] = {
+    T5_SIZES,
+    BEGINS("feed_forward_proj", ffn_gated, "gated", 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(distances_each, 1),
+    END,
+};
+
+/* BART (arXiv 1910.13461) and what was built like it. */
+#define BART_SIZES(dropout_otherwise)                                                              \
+    SIZE("decoder_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("encoder_layers", encoder_layers, LAYERS_MAX, 0),                                     \
+        SIZE("d_model", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                     \
+        SIZE("decoder_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                      \
+        SIZE("encoder_attention_heads", encoder_heads, HEADS_MAX, 0),                              \
+        SIZE("decoder_ffn_dim", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                                \
+        SIZE("encoder_ffn_dim", encoder_ffn, WIDTH_MAX, 0),                                        \
+        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
+        FLAG("tie_word_embeddings", tied, 1), RATE("dropout", hidden_dropout, dropout_otherwise),  \
+        RATE("attention_dropout", attention_dropout, 0), CONSTANT(crosses, 1), ALL_BIASED
+#define BOTH_POSITIONS                                                                             \
+    POSITIONS(1024), SIZE("max_position_embeddings", encoder_positions, TOKENS_MAX, 1024)
+
+/* No norms behind the stacks: its norms stand behind blocks, which costs the same. */
+static const RhField BART[] = {BART_SIZES(1), BOTH_POSITIONS, CONSTANT(embedding_norm, 1), END};
+
+static const RhField MBART[] = {
+    BART_SIZES(1), BOTH_POSITIONS, CONSTANT(embedding_norm, 1), CONSTANT(encoder_norm, 1), END,
+};
+
+/* PEGASUS (arXiv 1912.08777), Blenderbot (arXiv 2004.13637), M2M-100 and NLLB (arXiv 2010.11125, 2207.04672),
+ * whose positions nobody trains. */
+static const RhField PEGASUS[] = {BART_SIZES(1), BOTH_POSITIONS, CONSTANT(encoder_norm, 1), END};
+static const RhField MARIAN[] = {BART_SIZES(1), BOTH_POSITIONS, END};
+
+/* Whisper (arXiv 2212.04356): the encoder listens to 30 s, in 1,500 tokens. Its keys have no bias, which are
+ * counted; its positions are not trained. */
+static const RhField WHISPER[] = {
+    BART_SIZES(0),
+    SIZE("max_target_positions", positions, TOKENS_MAX, 448),
+    SIZE("max_source_positions", encoder_positions, TOKENS_MAX, 1500),
+    SIZE("max_source_positions", encoder_tokens, TOKENS_MAX, 1500),
+    SIZE("num_mel_bins", sound_rows, WIDTH_MAX, 80),
+    CONSTANT(encoder_norm, 1),
+    END,
+};
+
+#define CROSSED(name, norm, position, fields)                                                      \
+    {                                                                                              \
+        name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
+            "sliding_attention", NULL                                                              \
+    }
+
+const RhFamily rh_families_crossed[] = {
+    CROSSED("bart", LAYER, LEARNED, BART),
+    CROSSED("blenderbot", LAYER, LEARNED, PEGASUS),
+    CROSSED("m2m_100", LAYER, NONE, PEGASUS),
+    CROSSED("marian", LAYER, LEARNED, MARIAN),
+    CROSSED("mbart", LAYER, LEARNED, MBART),
+    CROSSED("mt5", RMS, NONE, MT5),
+    CROSSED("pegasus", LAYER, LEARNED, PEGASUS),
+    CROSSED("t5", RMS, NONE, T5),
+    CROSSED("umt5", RMS, NONE, UMT5),
+    CROSSED("whisper", LAYER, LEARNED, WHISPER),
+    {0},
+};

@@ -1,0 +1,135 @@
+/* What a word KEY=VALUE changes of a model. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "workloads/model_private.h"
+
+static const RhField *find_key(const RhField *fields, const char *key)
+{
+    for (const RhField *f = fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL && g_str_equal(f->key, key))
+            return f;
+    return NULL;
+}
+
+static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    bool pictures = rh_model_sees_pictures(m);
+    const RhField *known = pictures ? rh_family_by_name(m->family)->fields : rh_set_fields;
+    if (pictures)
+        g_ptr_array_add(keys, (void *)"layers");
+    for (const RhField *f = known; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL)
+            g_ptr_array_add(keys, (void *)f->key);
+    g_ptr_array_add(keys, NULL);
+    g_autofree char *all = g_strjoinv(", ", (char **)keys->pdata);
+    const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
+    g_autofree char *help =
+        near == NULL ? NULL : g_strdup_printf("\nhelp: a similar key exists: %s", near);
+    return rh_fail(error, RH_ERROR_USAGE, "unknown key \"%s\" of model %s\nnote: known: %s%s", key,
+                   m->name, all, help != NULL ? help : "");
+}
+
+static bool parse_value(const RhField *field, const char *key, const char *text, int64_t *value,
+                        GError **error)
+{
+    bool yes = g_str_equal(text, "true") || g_str_equal(text, "on");
+    bool no = g_str_equal(text, "false") || g_str_equal(text, "off");
+    if (field->type != RH_FIELD_SIZE && (yes || no)) {
+        *value = yes;
+        return true;
+    }
+    double rate;
+    if (field->type == RH_FIELD_RATE && rh_quantity_parse(text, RH_QUANTITY_FRAC, &rate, NULL)) {
+        *value = rate > 0;
+        return true;
+    }
+    if (field->type == RH_FIELD_SIZE &&
+        rh_integer_parse(text, field->low, field->high, value, NULL))
+        return true;
+    if (field->type == RH_FIELD_SIZE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s=%s: not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                       key, text, field->low, field->high);
+    return rh_fail(error, RH_ERROR_USAGE, "%s=%s: neither on nor off", key, text);
+}
+
+/* Sizes that are derived unless said otherwise follow the size they are derived from. */
+static void forget_derived(size_t changed, RhConfig *c)
+{
+    bool of_hidden = changed == offsetof(RhConfig, hidden);
+    bool of_heads = changed == offsetof(RhConfig, heads);
+    bool derived_head = c->heads * c->head_size == c->hidden;
+    bool derived_ffn = !c->ffn_gated && c->ffn == 4 * c->hidden;
+    if (derived_head && (of_hidden || of_heads))
+        c->head_size = 0;
+    if (c->kv_heads == c->heads && of_heads)
+        c->kv_heads = 0;
+    if (derived_ffn && of_hidden)
+        c->ffn = 0;
+}
+
+static void add_to_hash(RhModel *m, const char *key, const char *value)
+{
+    g_autofree char *old = m->hash;
+    g_autofree char *text = g_strdup_printf("%s\n%s=%s", old != NULL ? old : "", key, value);
+    m->hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1);
+}
+
+static bool is_said_by_layer(const RhModel *m, size_t offset)
+{
+    for (int32_t i = 0; i < m->plans_count; i++)
+        for (int32_t j = 0; j < m->plans[i].figures_count; j++)
+            if (m->plans[i].figures[j].offset == offset)
+                return true;
+    return false;
+}
+
+bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
+{
+    g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
+    const RhFamily *family = rh_family_by_name(m->family);
+    bool common = !rh_model_sees_pictures(m) || g_str_equal(key, "layers");
+    const RhField *field = common ? find_key(rh_set_fields, key) : NULL;
+    if (field == NULL)
+        field = find_key(family->fields, key);
+    if (field == NULL)
+        return fail_unknown_key(m, key, error);
+    if (is_said_by_layer(m, field->offset))
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the file of %s says it layer by layer", key,
+                       value, m->name);
+    RhConfig c = *m->config;
+    forget_derived(field->offset, &c);
+    int64_t said;
+    if (!parse_value(field, key, value, &said, error))
+        return false;
+    *rh_config_field(&c, field) = said;
+    if (m->config->window == 0 && field->offset == offsetof(RhConfig, window))
+        c.window_from = 0; /* a first window: every layer slides */
+    g_autoptr(GArray) problems = rh_config_resolve(family, &c, rh_set_fields);
+    if (problems->len > 0) {
+        const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s\nhelp: %s", key, value, p->text, p->help);
+    }
+    if (*rh_config_field(&c, field) != said)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s=%s: in the family %s it follows from other figures, as %" G_GINT64_FORMAT, key,
+            value, m->family, *rh_config_field(&c, field));
+    RhConfig before = *m->config;
+    rh_model_set_sizes(m, &c);
+    RhLayersProblem problem = {0};
+    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count, &problem)) {
+        g_autofree char *why = problem.text;
+        RhLayersProblem none = {0};
+        rh_model_set_sizes(m, &before);
+        rh_model_set_layers(m, &before, m->plans, m->plans_count, &none);
+        return problem.layer < 0 ? rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, why)
+                                 : rh_fail(error, RH_ERROR_USAGE, "%s=%s: layer %d, %s", key, value,
+                                           problem.layer + 1, why);
+    }
+    add_to_hash(m, key, value);
+    return true;
+}

@@ -1,0 +1,144 @@
+/* The two ends of an encoder in front of a decoder. Its tokens are looked up in the decoder's table (T5, arXiv
+ * 1910.10683; BART, arXiv 1910.13461), or made of a spectrum by two convolutions over time (Whisper, arXiv
+ * 2212.04356, section 2.2: three taps each, the second in steps of two, GELU behind both), which every
+ * tensor-parallel rank has whole. Behind its last layer stands a norm, or none; what comes out is kept, once
+ * for all layers of the decoder that look at it. */
+#include <math.h>
+
+#include "workloads/operators/operator.h"
+
+/* --- Tokens from the decoder's table --- */
+
+/* Rows are added to the gradient that the decoder's look-up has made. */
+static void look_up_kernels(RhOps *ops, RhPass pass)
+{
+    double moved = ops->element_bytes * rh_ops_hidden_elements(ops);
+    if (rh_pass_is_forward(pass))
+        rh_ops_stream(ops, RH_KERNEL_EMBEDDING, 2 * moved, 1);
+    else if (pass == RH_PASS_BACKWARD_WEIGHT)
+        rh_ops_stream(ops, RH_KERNEL_EMBEDDING, moved * (1 + 2.0 / MAX(ops->shard->tp, 1)), 1);
+}
+
+static RhOperatorBytes look_up_bytes(const RhOps *ops)
+{
+    double output = ops->element_bytes * rh_ops_hidden_elements(ops);
+    return (RhOperatorBytes){.forward = output, .backward = output};
+}
+
+const RhOperator rh_look_up_alike = {
+    .name = "look-up in the decoder's table", .kernels = look_up_kernels, .bytes = look_up_bytes};
+
+/* --- Tokens from sounds --- */
+
+#define TAPS   3
+#define STRIDE 2
+
+/* GELU reads and writes; backward reads two and writes one. */
+static const RhStream GELU = {RH_READ + RH_WRITE, 2 * RH_READ + RH_WRITE, RH_READ + RH_WRITE,
+                              2 * RH_READ + RH_WRITE, 1};
+
+/* Frames of the spectrum, h columns each behind the first convolution. */
+static int64_t frames_of(const RhOps *ops)
+{
+    return STRIDE * ops->tokens;
+}
+
+static RhParams sounds_params(const RhOps *ops)
+{
+    double h = (double)ops->model->hidden, rows = (double)ops->model->sound_rows;
+    return (RhParams){.replicated = TAPS * h * (rows + h) + 2 * h};
+}
+
+static void activate(RhOps *ops, int64_t rows, bool backward)
+{
+    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GELU, (double)rows * (double)ops->model->hidden,
+                       backward);
+}
+
+static void sounds_kernels(RhOps *ops, RhPass pass)
+{
+    int64_t h = ops->model->hidden, rows = ops->model->sound_rows, frames = frames_of(ops);
+    RhOps first = *ops;
+    first.tokens = frames;
+    if (rh_pass_is_forward(pass)) {
+        rh_ops_gemm(ops, 1, frames, h, TAPS * rows);
+        activate(ops, frames, false);
+        rh_ops_gemm(ops, 1, ops->tokens, h, TAPS * h);
+        activate(ops, ops->tokens, false);
+    } else if (pass == RH_PASS_BACKWARD_DATA) {
+        activate(ops, ops->tokens, true);
+        rh_ops_gemm(ops, 1, ops->tokens, TAPS * h, h);
+        activate(ops, frames, true);
+    } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
+        rh_ops_weight_gradient(&first, TAPS * rows, h);
+        rh_ops_bias_gradient(&first, h);
+        rh_ops_weight_gradient(ops, TAPS * h, h);
+        rh_ops_bias_gradient(ops, h);
+    }
+}
+
+/* Kept: the spectrum, and in and out of both activations but what the first layer keeps. */
+static RhOperatorBytes sounds_bytes(const RhOps *ops)
+{
+    double e = ops->element_bytes, h = (double)ops->model->hidden, tokens = (double)ops->tokens;
+    double frames = (double)frames_of(ops), rows = (double)ops->model->sound_rows;
+    return (RhOperatorBytes){.kept = e * (frames * (rows + 2 * h) + tokens * h),
+                             .forward = e * tokens * h,
+                             .backward = e * (tokens + 2 * frames) * h};
+}
+
+const RhOperator rh_sounds = {
+    .name = "sounds", .params = sounds_params, .kernels = sounds_kernels, .bytes = sounds_bytes};
+
+/* --- The last layer's network --- */
+
+static double end_norm(const RhOps *ops)
+{
+    return ops->kind->end_norm ? rh_ops_norm_params(ops) : 0;
+}
+
+static RhParams end_params(const RhOps *ops)
+{
+    RhParams p = ops->kind->inner_ffn->params(ops);
+    p.replicated += end_norm(ops);
+    return p;
+}
+
+static RhFlops end_flops(const RhOps *ops)
+{
+    return ops->kind->inner_ffn->flops(ops);
+}
+
+static void end_kernels(RhOps *ops, RhPass pass)
+{
+    bool again = pass == RH_PASS_RECOMPUTE_FULL, norm = ops->kind->end_norm;
+    double elements = rh_ops_sequence_elements(ops);
+    if (norm && pass == RH_PASS_BACKWARD_DATA)
+        rh_ops_norm(ops, elements, true);
+    ops->kind->inner_ffn->kernels(ops, pass);
+    if (norm && (again || rh_pass_is_forward(pass)))
+        rh_ops_norm(ops, elements, false);
+}
+
+/* What decoders look at stays, whatever is run again; with a norm its input, too. */
+static RhOperatorBytes end_bytes(const RhOps *ops)
+{
+    RhOperatorBytes b = ops->kind->inner_ffn->bytes(ops);
+    double input = ops->kind->end_norm ? ops->element_bytes + rh_ops_norm_copies(ops) : 0;
+    b.kept += (ops->element_bytes + input) * rh_ops_sequence_elements(ops);
+    return b;
+}
+
+void rh_encoder_end_wrap(RhLayerKind *kind, bool norm)
+{
+    kind->inner_ffn = kind->ffn;
+    kind->ffn = &rh_encoder_end;
+    kind->end_norm = norm;
+}
+
+const RhOperator rh_encoder_end = {.name = "ffn, then the encoder's output",
+                                   .params = end_params,
+                                   .flops = end_flops,
+                                   .kernels = end_kernels,
+                                   .bytes = end_bytes,
+                                   .gathers_operands = true};
