@@ -220,7 +220,7 @@ static const RhOption own[] = {
               .quantity = RH_QUANTITY_FRAC, .otherwise = "20%"),
     RH_OPTION(budget, "budget", 0, RH_OPTION_TEXT, "5m", "time for --run on a GPU"),
     {0}};
-static const RhOption *const tables[] = {own, rh_options_shared, NULL};
+static const RhOption *const tables[] = {own, rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_calibrate = {
     .name = "calibrate",

@@ -301,7 +301,8 @@ static const RhOption own[] = {
               "how many of measured runs as full as a layout may have run out of memory",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     {0}};
-static const RhOption *const tables[] = {rh_options_clusters, own, rh_options_shared, NULL};
+static const RhOption *const tables[] = {rh_options_clusters, own, rh_options_shared,
+                                         rh_options_help, NULL};
 
 const RhCommand rh_command_capacity = {
     .name = "capacity",

@@ -262,11 +262,8 @@ static const RhOption own[] = {
               .neutral = true),
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
-    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
-    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
-              .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, NULL};
+static const RhOption *const tables[] = {own, rh_options_help, NULL};
 
 const RhCommand rh_command_check = {
     .name = "check",

@@ -78,21 +78,20 @@ const RhOption rh_options_shared[] = {
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
     RH_OPTION(progress_disabled, "no-progress", 0, RH_OPTION_FLAG, NULL, "no progress on stderr",
               .neutral = true),
+    {0}};
+
+const RhOption rh_options_help[] = {
     RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
     RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
               .neutral = true),
     {0}};
 
-const RhCommand *const rh_commands[] = {&rh_command_plan,       &rh_command_simulate,
-                                        &rh_command_serve_plan, &rh_command_serve_simulate,
-                                        &rh_command_capacity,   &rh_command_explain,
-                                        &rh_command_check,      &rh_command_show,
-                                        &rh_command_compare,    &rh_command_calibrate,
-                                        &rh_command_validate,   &rh_command_completions,
-                                        &rh_command_help,       NULL};
-
-/* Named in the plan of this program, not in this version. */
-static const char *const later_names[] = {"report", NULL};
+const RhCommand *const rh_commands[] = {
+    &rh_command_plan,           &rh_command_simulate,  &rh_command_serve_plan,
+    &rh_command_serve_simulate, &rh_command_capacity,  &rh_command_explain,
+    &rh_command_check,          &rh_command_show,      &rh_command_compare,
+    &rh_command_report,         &rh_command_calibrate, &rh_command_validate,
+    &rh_command_completions,    &rh_command_help,      NULL};
 
 const RhCommand *rh_command_by_name(const char *name)
 {
@@ -104,9 +103,6 @@ const RhCommand *rh_command_by_name(const char *name)
 
 bool rh_command_fail_unknown(const char *name, GError **error)
 {
-    if (g_strv_contains(later_names, name))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s is not in this version\nhelp: `rehearse help` lists what is", name);
     const char *names[G_N_ELEMENTS(rh_commands)] = {NULL};
     for (size_t i = 0; rh_commands[i]; i++)
         names[i] = rh_commands[i]->name;

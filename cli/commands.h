@@ -5,14 +5,15 @@
 #include "cli/options.h"
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
+extern const RhOption rh_options_help[];     /* -h and --help: of every command, the last */
 extern const RhOption rh_options_clusters[]; /* inputs of several clusters */
 extern const RhOption rh_options_served[];   /* inputs of a service */
 extern const RhOption rh_options_requests[]; /* serve_requests.c */
 
 extern const RhCommand rh_command_plan, rh_command_simulate, rh_command_serve_plan,
     rh_command_serve_simulate, rh_command_explain, rh_command_check, rh_command_show,
-    rh_command_compare, rh_command_capacity, rh_command_calibrate, rh_command_validate,
-    rh_command_completions, rh_command_help;
+    rh_command_compare, rh_command_report, rh_command_capacity, rh_command_calibrate,
+    rh_command_validate, rh_command_completions, rh_command_help;
 
 /* All of them in the order of the help, NULL-ended. */
 extern const RhCommand *const rh_commands[];
@@ -21,5 +22,5 @@ const RhCommand *rh_command_by_name(const char *name); /* NULL when unknown */
 extern const char rh_help_inputs[];
 /* `rehearse help`. */
 void rh_help_commands(FILE *to);
-/* RH_ERROR_USAGE: says what is near, or that the command is for a later version. */
+/* RH_ERROR_USAGE: says what is near. */
 bool rh_command_fail_unknown(const char *name, GError **error);

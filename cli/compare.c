@@ -243,11 +243,8 @@ static const RhOption own[] = {
               "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
-    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
-    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
-              .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, NULL};
+static const RhOption *const tables[] = {own, rh_options_help, NULL};
 
 const RhCommand rh_command_compare = {
     .name = "compare",

@@ -242,12 +242,7 @@ static int run(const RhArguments *a, GError **error)
     return 2;
 }
 
-static const RhOption own[] = {
-    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
-    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
-              .neutral = true),
-    {0}};
-static const RhOption *const tables[] = {own, NULL};
+static const RhOption *const tables[] = {rh_options_help, NULL};
 
 static const RhTopic topics[] = {{"bash", NULL}, {"zsh", NULL}, {"fish", NULL}, {0}};
 

@@ -49,17 +49,6 @@ typedef struct {
     GString *out;
 } Explanation;
 
-/* Settles the layout first: a result is a file, and anybody may have edited it. */
-static RhRehearsal *rehearse(const RhInputs *in, const RhLayout *layout, int64_t seed,
-                             RhProgram **program, RhRun **run, GError **error)
-{
-    RhEngineOptions options = {.seed = (uint64_t)seed, .timeline = run != NULL};
-    RhLayout settled = *layout;
-    if (!rh_inputs_settle_layout(in, &settled, error))
-        return NULL;
-    return rh_rehearse(&in->c, &settled, &options, program, run, error);
-}
-
 static bool open_result(Explanation *e, GError **error)
 {
     g_autofree char *path = NULL;
@@ -75,8 +64,8 @@ static bool open_result(Explanation *e, GError **error)
         return false;
     if (changed)
         rh_terminal_hint("warning: an input changed since this result was written");
-    e->r = rehearse(e->in, &e->plan->r.layout, e->result->seed, &e->program,
-                    rh_pictures_need_timeline(e->a->outputs) ? &e->run : NULL, error);
+    e->r = rh_result_rehearse(e->in, &e->plan->r.layout, e->result->seed, &e->program,
+                              rh_pictures_need_timeline(e->a->outputs) ? &e->run : NULL, error);
     if (!e->r)
         return false;
     if (fabs(e->r->step_time_s - e->plan->r.step_time_s) > 1e-6 * e->r->step_time_s) {
@@ -150,7 +139,7 @@ static bool find_rank(Explanation *e, GError **error)
     if (!plan)
         return false;
     e->layout = plan->r.layout;
-    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
+    e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -193,7 +182,7 @@ static bool find_why_not(Explanation *e, GError **error)
         return true;
     }
     e->refused = framework_refusal(&e->in->c, &e->layout);
-    e->other = rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
+    e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -325,7 +314,7 @@ static bool find_what_if(Explanation *e, GError **error)
         g_propagate_error(error, g_steal_pointer(&illegal));
         return false;
     }
-    e->other = rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
+    e->other = rh_result_rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
     e->other_gpus = in->c.job.gpus;
     e->other_safe = e->other && e->other->fits &&
                     e->other->memory.peak_bytes <= rh_explain_room(e->result, &in->c).ranked_bytes;
@@ -547,11 +536,8 @@ static const RhOption own[] = {
     RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no hints", .neutral = true),
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
-    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
-    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
-              .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, NULL};
+static const RhOption *const tables[] = {own, rh_options_help, NULL};
 
 const RhCommand rh_command_explain = {
     .name = "explain",

@@ -55,11 +55,8 @@ static const RhOption own[] = {
     RH_OPTION(manual, "man", 0, RH_OPTION_FLAG, NULL,
               "the whole manual, rehearse(1), as roff: rehearse help --man | man -l -",
               .neutral = true),
-    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
-    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
-              .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, NULL};
+static const RhOption *const tables[] = {own, rh_options_help, NULL};
 
 const RhCommand rh_command_help = {
     .name = "help",

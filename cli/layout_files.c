@@ -19,13 +19,7 @@ bool rh_layout_files_wanted(const GPtrArray *paths)
 bool rh_layout_files_trace(const char *path, const RhProgram *program, const RhRun *run,
                            GError **error)
 {
-    sigset_t blocked, before;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGHUP);
-    sigaddset(&blocked, SIGALRM);
-    sigprocmask(SIG_BLOCK, &blocked, &before);
+    sigset_t before = rh_output_hold_signals();
     bool fine = rh_timeline_write(program, run, path, error);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fine;

@@ -88,7 +88,7 @@ static void append_command(GString *out, const RhCommand *c)
     for (const RhOption *const *table = c->tables; *table; table++) {
         if (*table == rh_options_shared)
             shared = true;
-        else
+        else if (*table != rh_options_help)
             append_table(out, *table);
     }
     if (shared)
@@ -114,6 +114,7 @@ char *rh_manual(void)
         append_command(out, *c);
     g_string_append(out, ".SH SHARED OPTIONS\n");
     append_table(out, rh_options_shared);
+    append_table(out, rh_options_help);
     g_string_append(out, ".SH EXIT STATUS\n");
     append_lines(out, rh_help_exit_status, true);
     g_string_append(

@@ -1,7 +1,7 @@
 /* The two helps of a command, from its option tables. */
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/commands.h"
 
 #define HELP_COLUMN 30
 
@@ -96,7 +96,7 @@ static void append_usage(GString *out, const RhCommand *c)
 static void append_options(GString *out, const RhCommand *c)
 {
     for (const RhOption *const *table = c->tables; *table; table++) {
-        if ((*table)->name)
+        if ((*table)->name && (*table != rh_options_help || table == c->tables))
             g_string_append_c(out, '\n');
         for (const RhOption *o = *table; o->name; o++)
             append_option(out, o);

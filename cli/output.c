@@ -149,6 +149,17 @@ const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind)
     return NULL;
 }
 
+sigset_t rh_output_hold_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+    sigset_t blocked, before;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < G_N_ELEMENTS(ends); i++)
+        sigaddset(&blocked, ends[i]);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    return before;
+}
+
 bool rh_output_write(const char *path, const char *text, GError **error)
 {
     struct stat there;
@@ -158,13 +169,7 @@ bool rh_output_write(const char *path, const char *text, GError **error)
     const void *data = g_bytes_get_data(bytes, &length);
     if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) /* a pipe may wait for its reader */
         return rh_file_write(path, data, length, error);
-    sigset_t blocked, before;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    sigaddset(&blocked, SIGHUP);
-    sigaddset(&blocked, SIGALRM);
-    sigprocmask(SIG_BLOCK, &blocked, &before);
+    sigset_t before = rh_output_hold_signals();
     bool fine = rh_file_write(path, data, length, error);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return fine;

@@ -1,6 +1,7 @@
 #pragma once
 /* `-o FILE`: the ending decides. Every file is written whole or not at all. */
 #include <glib.h>
+#include <signal.h>
 #include <stdbool.h>
 
 #include "cli/arguments.h"
@@ -33,6 +34,8 @@ bool rh_outputs_spare_inputs(const RhArguments *arguments, GError **error);
 RhOutput rh_output_kind(const char *path);
 /* The first path of that kind; NULL when there is none. */
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
+/* Signals that end the program wait until the mask that this returns is set again: while a file is written. */
+sigset_t rh_output_hold_signals(void);
 /* Writes `text`, packed where the path ends in .gz; signals wait until the file is whole. */
 bool rh_output_write(const char *path, const char *text, GError **error);
 /* To every path the page, or where it does not end in .html the JSON behind it. */

@@ -357,8 +357,8 @@ static const RhOption own[] = {
         "print what starts the best; NAME+slurm: a script for sbatch; slurm: one of the stack's own framework",
         .choices = RH_FRAMEWORK_CHOICES),
     {0}};
-static const RhOption *const tables[] = {rh_options_inputs, rh_options_job, own, rh_options_shared,
-                                         NULL};
+static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own,
+                                         rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_plan = {
     .name = "plan",

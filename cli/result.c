@@ -197,6 +197,16 @@ RhResult *rh_result_load(const char *path, GError **error)
     return rh_json_finish(doc, error) ? g_steal_pointer(&r) : NULL;
 }
 
+RhRehearsal *rh_result_rehearse(const RhInputs *in, const RhLayout *layout, int64_t seed,
+                                RhProgram **program, RhRun **run, GError **error)
+{
+    RhEngineOptions options = {.seed = (uint64_t)seed, .timeline = run != NULL};
+    RhLayout settled = *layout;
+    if (!rh_inputs_settle_layout(in, &settled, error))
+        return NULL;
+    return rh_rehearse(&in->c, &settled, &options, program, run, error);
+}
+
 void rh_result_free(RhResult *r)
 {
     if (!r)

@@ -33,3 +33,7 @@ bool rh_result_layout(const char *spec, RhLayout *out, GError **error);
  * a warning, told through *changed. */
 RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, bool *changed,
                            GError **error);
+/* Performs a layout of a result, with its timeline where `run` is asked for. Settles it first: a result is a
+ * file, and anybody may have edited it. */
+RhRehearsal *rh_result_rehearse(const RhInputs *inputs, const RhLayout *layout, int64_t seed,
+                                RhProgram **program, RhRun **run, GError **error);

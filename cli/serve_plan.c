@@ -355,8 +355,8 @@ static const RhOption own[] = {
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
               .high = 100),
     {0}};
-static const RhOption *const tables[] = {rh_options_served, own, rh_options_requests,
-                                         rh_options_shared, NULL};
+static const RhOption *const tables[] = {
+    rh_options_served, own, rh_options_requests, rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_serve_plan = {
     .name = "serve-plan",

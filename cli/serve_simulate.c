@@ -113,8 +113,8 @@ static const RhOption own[] = {
               "how it is served, like tp4,replicas=2,batch=256 or server=sglang,tp8",
               .required = true),
     {0}};
-static const RhOption *const tables[] = {rh_options_served, own, rh_options_requests,
-                                         rh_options_shared, NULL};
+static const RhOption *const tables[] = {
+    rh_options_served, own, rh_options_requests, rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_serve_simulate = {
     .name = "serve-simulate",

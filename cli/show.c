@@ -404,11 +404,8 @@ static const RhOption own[] = {
               .neutral = true),
     RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "every number's source",
               .neutral = true),
-    RH_OPTION(help_short, "h", 'h', RH_OPTION_FLAG, NULL, "these options", .neutral = true),
-    RH_OPTION(help_long, "help", 0, RH_OPTION_FLAG, NULL, "explanation and examples",
-              .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, NULL};
+static const RhOption *const tables[] = {own, rh_options_help, NULL};
 
 static const RhTopic words[] = {{"platforms", rh_platform_names},
                                 {"devices", rh_device_names},

@@ -214,7 +214,7 @@ static const RhOption own[] = {
     RH_OPTION(lab, "lab", 0, RH_OPTION_TEXT, "PLATFORM",
               "print the network that the lab builds for a platform, and end"),
     {0}};
-static const RhOption *const tables[] = {own, rh_options_shared, NULL};
+static const RhOption *const tables[] = {own, rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_validate = {
     .name = "validate",
