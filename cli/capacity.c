@@ -283,7 +283,7 @@ static const RhOption own[] = {
               .quantity = RH_QUANTITY_TOKENS, .positive = true, .high = TOKENS_MAX,
               .required = true),
     RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d", "the run may take so long",
-              .quantity = RH_QUANTITY_S, .positive = true),
+              .also = "deadline", .quantity = RH_QUANTITY_S, .positive = true),
     RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "the run may cost so much",
               .quantity = RH_QUANTITY_USD, .positive = true),
     RH_OPTION(sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",

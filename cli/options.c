@@ -7,11 +7,16 @@
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))
 
+static bool is_name(const char *known, const char *name, size_t length)
+{
+    return known && strlen(known) == length && strncmp(known, name, length) == 0;
+}
+
 const RhOption *rh_options_find(const RhCommand *command, const char *name, size_t length)
 {
     for (const RhOption *const *table = command->tables; *table; table++)
         for (const RhOption *o = *table; o->name; o++)
-            if (strlen(o->name) == length && strncmp(o->name, name, length) == 0)
+            if (is_name(o->name, name, length) || is_name(o->also, name, length))
                 return o;
     return NULL;
 }

@@ -26,6 +26,7 @@ typedef enum {
 
 typedef struct {
     const char *name; /* without the dashes; NULL ends a table */
+    const char *also; /* another name that is understood, and nowhere listed; NULL: none */
     char letter;      /* 0: none */
     RhOptionKind kind;
     size_t offset;         /* of the field in RhArguments */

@@ -19,6 +19,8 @@ head -3 answer.md
 rehearse capacity "${both[@]}" "${prices[@]}" --json -j 1 >again.json
 cmp answer.json again.json && echo 'the same bytes'
 rehearse capacity "${both[@]}" "${prices[@]}" --by 1s | head -3
+rehearse capacity "${both[@]}" "${prices[@]}" --by 1s --json >by.json
+rehearse capacity "${both[@]/#-p/--platforms}" "${prices[@]}" --deadline 1s --json | cmp - by.json && echo 'by other names'
 echo "exit ${PIPESTATUS[0]}"
 rehearse capacity "${both[@]}" --budget 100USD 2>&1 | tail -2
 echo "exit ${PIPESTATUS[0]}"
