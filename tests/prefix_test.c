@@ -71,6 +71,19 @@ static void what_is_found_is_not_read(void)
     close_setting(&s);
 }
 
+/* Groups of attention have caches of their own, and get the requests in turn. */
+static void a_group_finds_what_it_read_itself(void)
+{
+    static const char *const prompts[] = {"abcd", "abcd", "abce", "abcd", "abxd", "abcd"};
+    static const int32_t found[] = {0, 0, 3, 3, 2, 3}; /* blocks; one token is always read */
+    Setting s = setting_of("qwen3-30b-a3b", "h100-sxm:2x1", "tp1,dp2,ep2");
+    g_autoptr(RhRequests) requests = far_apart(prompts, G_N_ELEMENTS(prompts), 0);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    for (guint i = 0; i < G_N_ELEMENTS(found); i++)
+        CU_ASSERT_EQUAL(at(r, i)->found_tokens, found[i] * BLOCK);
+    close_setting(&s);
+}
+
 /* --- A cache that is too small --- */
 
 typedef struct {
@@ -265,6 +278,7 @@ static void most_found_goes_first(void)
 static const RhTest tests[] = {
     {"beginnings are found", beginnings_are_found},
     {"what is found is not read", what_is_found_is_not_read},
+    {"a group finds what it read itself", a_group_finds_what_it_read_itself},
     {"the oldest goes", the_oldest_goes},
     {"turns go on", turns_go_on},
     {"tokens are counted", tokens_are_counted},

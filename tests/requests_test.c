@@ -73,6 +73,27 @@ static const struct {
      true},
 };
 
+/* Tokens themselves are hashes of blocks of one. */
+static void prompts_of_tokens_tell_what_is_alike(void)
+{
+    g_autoptr(RhRequests) r =
+        parse("{\"input_toks\": 3, \"output_toks\": 1, \"arrival_time_ns\": 0, "
+              "\"input_tok_ids\": [5, 6, 7], \"output_tok_ids\": [9]}\n"
+              "{\"input_toks\": 4, \"output_toks\": 1, \"arrival_time_ns\": 8, "
+              "\"input_tok_ids\": [5, 6, 9, 7]}\n",
+              false);
+    CU_ASSERT_EQUAL(r->block_tokens, 1);
+    CU_ASSERT_EQUAL_FATAL(r->blocks->len, 7);
+    const RhRequest *q = &g_array_index(r->list, RhRequest, 1);
+    CU_ASSERT_TRUE(q->blocks_first == 3 && q->blocks_count == 4);
+    CU_ASSERT_EQUAL(g_array_index(r->blocks, uint64_t, 5), 9);
+    g_autoptr(GError) error = NULL;
+    static const char more[] = "{\"input_toks\": 1, \"output_toks\": 1, \"arrival_time_ns\": 0, "
+                               "\"input_tok_ids\": [5, 6]}\n";
+    CU_ASSERT_PTR_NULL(rh_requests_parse("t", more, strlen(more), false, &error));
+    CU_ASSERT_TRUE(error && strstr(error->message, "input_tok_ids") != NULL);
+}
+
 static void traces_are_told_by_their_columns(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(traces); i++) {
@@ -186,7 +207,7 @@ static const struct {
      "t:1:22: a second \"input_tokens\"", true},
     {"{\"timestamp\":0,\"input_length\":512,\"output_length\":1,\"hash_ids\":[1,2]}\n"
      "{\"timestamp\":0,\"input_length\":512,\"output_length\":1,\"hash_ids\":[1]}\n",
-     "t:1:64: more hashes than the prompt has blocks of 512 tokens", true},
+     "t:1:64: more of \"hash_ids\" than the prompt has blocks of 512 tokens", true},
     {"{\"timestamp\":0,\"input_length\":512,\"output_length\":1,\"hash_ids\":[-1]}\n"
      "{\"timestamp\":0,\"input_length\":512,\"output_length\":1,\"hash_ids\":[1]}\n",
      "t:1:64: \"hash_ids\" is not a list of whole numbers", true},
@@ -359,6 +380,7 @@ static void time_is_stretched_to_a_rate(void)
 }
 
 static const RhTest tests[] = {
+    {"prompts of tokens tell what is alike", prompts_of_tokens_tell_what_is_alike},
     {"traces are told by their columns", traces_are_told_by_their_columns},
     {"answers may be left out", answers_may_be_left_out},
     {"hashes stand behind one another", hashes_stand_behind_one_another},

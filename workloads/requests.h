@@ -45,7 +45,7 @@ typedef struct {
  *   burstgpt       Timestamp [s],[Session ID,]...,Request tokens,Response tokens,...
  *   vidur          [arrived_at [s],]num_prefill_tokens,num_decode_tokens (ShareGPT and others as lengths)
  *   splitwise-sim  ...,arrival_timestamp [s],...,prompt_size,token_size
- *   llmservingsim  JSON lines: input_toks, output_toks, arrival_time [s] or arrival_time_ns
+ *   llmservingsim  JSON lines: input_toks, output_toks, arrival_time [s] or arrival_time_ns[, input_tok_ids]
  * Lines that are empty or begin with '#' are passed over. Without `skip_bad` the first malformed line
  * is RH_ERROR_INPUT as file:line:col, with a help; with it they are left out and counted. Malformed is
  * also what no server would take: no token of prompt or of answer, more than RH_REQUEST_TOKENS_MAX.

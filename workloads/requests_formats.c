@@ -62,15 +62,15 @@ static const RhRequestFormat formats[] = {
     {"llmservingsim",
      true,
      false,
-     {"input_toks", "output_toks", "arrival_time", NULL, NULL, NULL, NULL},
+     {"input_toks", "output_toks", "arrival_time", NULL, NULL, "input_tok_ids", NULL},
      RH_CLOCK_S,
-     0},
+     1},
     {"llmservingsim",
      true,
      false,
-     {"input_toks", "output_toks", "arrival_time_ns", NULL, NULL, NULL, NULL},
+     {"input_toks", "output_toks", "arrival_time_ns", NULL, NULL, "input_tok_ids", NULL},
      RH_CLOCK_NS,
-     0},
+     1},
 };
 
 static int32_t known(const RhRequestFormat *format, const char *const *names)

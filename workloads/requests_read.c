@@ -185,12 +185,17 @@ static bool read_hashes(Reader *r, RhCell cell, RhRequest *q, RhFlaw *flaw)
     int64_t tokens = (int64_t)(blocks->len - first) * r->format->block_tokens;
     if (!fine || tokens - r->format->block_tokens >= q->input_tokens) {
         g_array_set_size(blocks, first);
-        return rh_flaw(flaw, cell.column,
-                       fine ? "more hashes than the prompt has blocks of %d tokens\nhelp: write "
-                              "one for each block of the prompt"
-                            : "\"hash_ids\" is not a list of whole numbers, one for each block of "
-                              "%d tokens\nhelp: write [0, 1, 14]",
-                       r->format->block_tokens);
+        const char *name = r->format->columns[RH_FIELD_HASHES];
+        int32_t each = r->format->block_tokens;
+        return fine
+                   ? rh_flaw(flaw, cell.column,
+                             "more of \"%s\" than the prompt has blocks of %d token%s\nhelp: write "
+                             "one for each block of the prompt",
+                             name, each, each == 1 ? "" : "s")
+                   : rh_flaw(flaw, cell.column,
+                             "\"%s\" is not a list of whole numbers, one for each block of %d "
+                             "token%s\nhelp: write [0, 1, 14]",
+                             name, each, each == 1 ? "" : "s");
     }
     q->blocks_first = (int32_t)first;
     q->blocks_count = (int32_t)(blocks->len - first);

@@ -8,16 +8,18 @@ typedef struct {
 
 struct RhPrefixes {
     const RhPrompts *prompts;
-    RhTiers *tiers;    /* NULL: none */
+    RhTiers *tiers; /* NULL: none */
+    uint64_t groups;
     GHashTable *units; /* name -> Unit */
     GQueue idle;       /* the first goes first */
     int64_t version;
 };
 
-RhPrefixes *rh_prefixes_new(const RhPrompts *prompts, RhTiers *tiers)
+RhPrefixes *rh_prefixes_new(const RhPrompts *prompts, int32_t groups, RhTiers *tiers)
 {
     RhPrefixes *p = g_new0(RhPrefixes, 1);
     p->prompts = prompts;
+    p->groups = (uint64_t)groups;
     p->tiers = tiers;
     p->units = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     g_queue_init(&p->idle);
@@ -32,9 +34,15 @@ void rh_prefixes_free(RhPrefixes *p)
     g_free(p);
 }
 
+uint64_t rh_prefixes_name(const RhPrefixes *p, int32_t request, int32_t unit)
+{
+    uint64_t group = (uint64_t)request % p->groups;
+    return rh_prompts_name(p->prompts, request, unit) + group * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 static Unit *find(const RhPrefixes *p, int32_t request, int32_t unit)
 {
-    uint64_t name = rh_prompts_name(p->prompts, request, unit);
+    uint64_t name = rh_prefixes_name(p, request, unit);
     return g_hash_table_lookup(p->units, &name);
 }
 
@@ -72,7 +80,7 @@ bool rh_prefixes_add(RhPrefixes *p, int32_t request, int32_t i, GPtrArray *units
     Unit *unit = find(p, request, i);
     if (!unit) {
         unit = g_new0(Unit, 1);
-        unit->name = rh_prompts_name(p->prompts, request, i);
+        unit->name = rh_prefixes_name(p, request, i);
         g_hash_table_insert(p->units, &unit->name, unit);
         if (p->tiers)
             rh_tiers_take(p->tiers, unit->name);

@@ -8,11 +8,14 @@
 
 typedef struct RhPrefixes RhPrefixes;
 
-/* Borrows both. What is forgotten goes to `tiers`; NULL: nowhere. */
-RhPrefixes *rh_prefixes_new(const RhPrompts *prompts, RhTiers *tiers);
+/* Borrows both. What is forgotten goes to `tiers`; NULL: nowhere. Each of the groups of attention finds what its own
+ * requests left alone; they get the requests in turn (assumed). */
+RhPrefixes *rh_prefixes_new(const RhPrompts *prompts, int32_t groups, RhTiers *tiers);
 void rh_prefixes_free(RhPrefixes *prefixes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPrefixes, rh_prefixes_free)
 
+/* A unit's name in the cache of the request's group. */
+uint64_t rh_prefixes_name(const RhPrefixes *prefixes, int32_t request, int32_t unit);
 /* Of the first `most` units of a request, those that are here from the first one on, as `units`; *idle: how
  * many of them nobody holds. They are there until the version is another. */
 void rh_prefixes_find(const RhPrefixes *prefixes, int32_t request, int32_t most, GPtrArray *units,

@@ -10,7 +10,8 @@ void rh_replica_begin_memory(RhReplica *r)
         all += units[i] = (int64_t)(r->spec.tier_tokens[i] / r->unit_tokens);
     if (all > 0)
         r->tiers = rh_tiers_new(units);
-    r->prefixes = rh_prefixes_new(r->spec.prompts, r->tiers);
+    int32_t groups = MAX(rh_iterations_pool(r->spec.iterations)->dp, 1);
+    r->prefixes = rh_prefixes_new(r->spec.prompts, groups, r->tiers);
 }
 
 /* Units of a prompt that may be found: one token at least is always read, for the next one follows from it. */
@@ -52,7 +53,7 @@ static void find_loads(const RhReplica *r, int32_t request, int32_t most, guint 
     bool drives = false;
     loads[RH_CACHE_TIER_HOST] = loads[RH_CACHE_TIER_NVME] = 0;
     for (int32_t i = (int32_t)units; r->tiers && i < most; i++) {
-        RhCacheTier tier = rh_tiers_find(r->tiers, rh_prompts_name(r->spec.prompts, request, i));
+        RhCacheTier tier = rh_tiers_find(r->tiers, rh_prefixes_name(r->prefixes, request, i));
         if (tier == RH_CACHE_TIER_LAST)
             break;
         drives |= tier == RH_CACHE_TIER_NVME;
