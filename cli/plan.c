@@ -214,8 +214,10 @@ static void print_script(const RhArguments *a, const RhLaunch *launch, guint row
                              : launch->nodes > 1
                                  ? g_strdup_printf("on each of %d nodes", launch->nodes)
                                  : g_strdup("on its node");
-    printf("\n# launch #%u with %s %s, %s:\n%s", row + 1, launch->title, launch->version, where,
-           script);
+    /* sbatch takes no file whose first line is another. */
+    const char *rest = slurm && g_str_has_prefix(script, "#!") ? strchr(script, '\n') + 1 : script;
+    printf("\n%.*s# launch #%u with %s %s, %s:\n%s", (int)(rest - script), script, row + 1,
+           launch->title, launch->version, where, rest);
     if (!slurm && launch->nodes > 1)
         printf("# note: NODE_RANK is 0 to %d, MASTER_ADDR the name of node 0\n", launch->nodes - 1);
 }

@@ -11,9 +11,9 @@ echo exit $?
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --top 1 --json |
     sed -n '/"launch/,/}/p'
 # Files beside, and a script for sbatch.
-rehearse plan "${job[@]}" --fix dp=8 --fix zero=3 --fix recompute=none --stack bare --emit torchtitan+slurm | sed -n '/^# launch #1/,$p'
+rehearse plan "${job[@]}" --fix dp=8 --fix zero=3 --fix recompute=none --stack bare --emit torchtitan+slurm | sed -n '/^#!/,$p'
 rehearse plan "${job[@]}" --fix dp=8 --fix zero=3 --fix recompute=none --stack bare --emit deepspeed | sed -n '/^# launch #1/,$p'
-rehearse plan "${job[@]}" --fix tp=2 --stack megatron-bridge --emit slurm | sed -n '/^# launch #/,$p'
+rehearse plan "${job[@]}" --fix tp=2 --stack megatron-bridge --emit slurm | sed -n '/^#!/,$p'
 # What the stack cannot run is not planned at all, nor simulated.
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 >/dev/null
 echo exit $?
