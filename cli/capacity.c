@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "report/capacity.h"
 #include "report/capacity_picture.h"
+#include "report/json_facts.h"
 #include "report/page.h"
 
 #define SIZES_MAX 64
@@ -191,8 +192,25 @@ static bool check_budget(const Asking *q, GError **error)
 
 /* --- the answer --- */
 
+/* Of each platform once: its sizes differ in nodes alone. */
+static char *facts_of(const RhCapacityAnswer *answer)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autoptr(GPtrArray) questions = g_ptr_array_new();
+    for (guint i = 0; i < answer->cells->len; i++) {
+        const char *name = g_array_index(answer->cells, RhCapacityCell, i).platform;
+        if (g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+            continue;
+        g_ptr_array_add(names, (void *)name);
+        g_ptr_array_add(questions, (void *)answer->questions[i]);
+    }
+    return rh_report_facts_of_json((const RhQuestion *const *)questions->pdata,
+                                   (const char *const *)names->pdata, names->len);
+}
+
 static char *page_of(const RhCapacityAnswer *answer)
 {
+    g_autofree char *facts = facts_of(answer);
     RhReportStyle plain = {.timeless = true};
     g_autofree char *text = rh_report_capacity_text(answer, &plain);
     g_autofree char *json = rh_report_capacity_json(answer);
@@ -207,6 +225,7 @@ static char *page_of(const RhCapacityAnswer *answer)
     RhPage page = {.command = "capacity",
                    .answer = text,
                    .json = json,
+                   .facts = facts,
                    .pictures = &picture,
                    .pictures_count = svg ? 1 : 0};
     return rh_report_page(&page);

@@ -10,6 +10,7 @@
 #include "cli/result.h"
 #include "report/answers.h"
 #include "report/format.h"
+#include "report/json_facts.h"
 #include "report/overlay.h"
 #include "report/page.h"
 #include "report/report.h"
@@ -200,10 +201,27 @@ static char *comparison_json(const RhArguments *arguments, const Side *a, const 
     return rh_report_compare_json(RH_VERSION, (const char *const *)argv, &x, &y);
 }
 
-static bool write_files(const RhArguments *arguments, const char *json, const char *text,
-                        GError **error)
+/* Of the inputs as they are; NULL where they are no more, as figures stand without them. */
+static char *facts_of(const Side *a, const Side *b)
 {
-    RhPage page = {.command = "compare", .answer = text, .json = json};
+    static const char *const names[] = {"A", "B"};
+    g_autoptr(RhInputs) x = rh_result_inputs(a->result, NULL, NULL, NULL);
+    g_autoptr(RhInputs) y = x ? rh_result_inputs(b->result, NULL, NULL, NULL) : NULL;
+    if (!y)
+        return NULL;
+    const RhQuestion *questions[] = {&x->question, &y->question};
+    g_autofree char *first = rh_report_facts_json(questions[0]);
+    g_autofree char *second = rh_report_facts_json(questions[1]);
+    return g_str_equal(first, second) ? g_steal_pointer(&first)
+                                      : rh_report_facts_of_json(questions, names, 2);
+}
+
+static bool write_files(const RhArguments *arguments, const char *json, const char *text,
+                        const Side *a, const Side *b, GError **error)
+{
+    bool wanted = rh_outputs_find(arguments->outputs, RH_OUTPUT_HTML) != NULL;
+    g_autofree char *facts = wanted ? facts_of(a, b) : NULL;
+    RhPage page = {.command = "compare", .answer = text, .json = json, .facts = facts};
     return rh_outputs_write_page(arguments->outputs, &page, error);
 }
 
@@ -229,7 +247,7 @@ static int run(const RhArguments *arguments, GError **error)
     if (fine) {
         g_autofree char *json = comparison_json(arguments, &a, &b);
         g_autofree char *text = comparison(&a, &b);
-        fine = write_files(arguments, json, text, error);
+        fine = write_files(arguments, json, text, &a, &b, error);
         if (fine)
             fputs(arguments->json ? json : text, stdout);
     }

@@ -15,7 +15,7 @@
 #include "cli/terminal.h"
 #include "report/answers.h"
 #include "report/format.h"
-#include "report/json_show.h"
+#include "report/json_facts.h"
 #include "report/report.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"

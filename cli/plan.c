@@ -13,7 +13,7 @@
 #include "cli/plan_beside.h"
 #include "cli/terminal.h"
 #include "report/format.h"
-#include "report/json_show.h"
+#include "report/json_facts.h"
 #include "report/pareto.h"
 #include "report/report.h"
 #include "strategies/launch/launch.h"

@@ -12,7 +12,7 @@
 #include "cli/result.h"
 #include "cli/terminal.h"
 #include "report/format.h"
-#include "report/json_show.h"
+#include "report/json_facts.h"
 #include "report/report.h"
 
 #define SCHEMA "rehearse."

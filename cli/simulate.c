@@ -11,7 +11,7 @@
 #include "cli/pictures.h"
 #include "cli/program_run.h"
 #include "cli/terminal.h"
-#include "report/json_show.h"
+#include "report/json_facts.h"
 #include "report/report.h"
 #include "strategies/search/room.h"
 

@@ -240,23 +240,3 @@ char *rh_report_show_json(const RhShown *shown)
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
-
-char *rh_report_facts_json(const RhQuestion *q)
-{
-    const RhShown shown = {.version = q->version, .argv = q->argv};
-    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    rh_json_begin_object(w, NULL);
-    rh_json_begin_object(w, "platform");
-    put_platform(w, &shown, q->hardware);
-    rh_json_end_object(w);
-    rh_json_begin_object(w, "device");
-    put_device(w, &shown, q->hardware->device);
-    rh_json_end_object(w);
-    if (q->c->stack) {
-        rh_json_begin_object(w, "stack");
-        put_stack(w, &shown, q->c->stack);
-        rh_json_end_object(w);
-    }
-    rh_json_end_object(w);
-    return rh_json_writer_steal(w);
-}

@@ -20,5 +20,3 @@ typedef struct {
 } RhShown;
 
 char *rh_report_show_json(const RhShown *shown);
-/* Every constant behind an answer: of the platform, its device and the stack, as `show` has them. */
-char *rh_report_facts_json(const RhQuestion *question);

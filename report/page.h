@@ -16,7 +16,7 @@ typedef struct {
     const char *command; /* "plan" */
     const char *answer;  /* as the terminal shows it; its first line is the heading */
     const char *json;    /* what --json prints */
-    const char *facts;   /* rh_report_facts_json(), or NULL */
+    const char *facts;   /* rh_report_facts_json() and the like, or NULL */
     const char *course;  /* rh_report_course_json(), or NULL */
     const RhPagePicture *pictures;
     int pictures_count;

@@ -72,10 +72,10 @@ function factsOf(node, path, out) {
 
 function sourcesPart(facts) {
   const rows = factsOf(facts, [], []);
-  return sortableTable("sources", "Every constant that may have gone into these figures, in SI units", [
-    { title: "constant", value: (r) => r.path, text: (r) => r.path.replace(/ facts /, " ").replace(/_/g, " ") },
-    { title: "value", number: true, value: (r) => r.value, text: (r) => shown(r.key, r.value) },
+  return sortableTable("sources", "Every constant that may have gone into these figures", [
+    { title: "constant", value: (r) => r.path, text: (r) => r.path.replace(/_/g, " ") },
+    { title: "value", number: true, value: (r) => r.value, text: (r) => r.text },
     { title: "kind", value: (r) => r.tag, text: (r) => r.tag, node: (r) => make("span", { class: `tag ${r.tag}` }, r.tag) },
-    { title: "source", value: (r) => r.source, text: (r) => r.source },
+    { title: "source", value: (r) => r.source, text: (r) => (r.date ? `${r.source}; ${r.date}` : r.source) },
   ], rows);
 }

@@ -26,6 +26,18 @@ for page in plan run explain compare validate serve serve-plan capacity; do
     sed -n 's/^<h1 [^>]*>\(.*\)<.h1>.*/\1/p' "$page.html"
     head -n 1 "$page.txt"
 done
+# Sources: of every constant, of each side and platform where they differ, and no name twice.
+rehearse capacity -w llama-3.2-1b -p dgx-h100,dgx-b200 --tokens 20B --seq 1024 --gpus 8 --global-batch 64 --price 2USD@2026-11 \
+    -q -o two.html >two.txt
+rehearse compare plan.json#1 plan.json#2 -o alike.html >alike.txt
+for page in plan run explain compare alike capacity two; do
+    sed -n '/id="facts"/,/<\/script>/p' "$page.html" >facts
+    echo "$page: sources of $(grep -c '"source":' facts) constants"
+    for key in nvlink.efficiency nic.efficiency collective.launch hbm gemm.tile.128x128 reserve; do
+        grep -q "\"$key\": {" facts || echo "$page: no $key"
+    done
+done
+sed -n '/id="facts"/,/<\/script>/p' two.html | grep -A 5 '"price_per' | head -n 6
 sed -n '/<script type="application\/json" id="data">/,/<\/script>/p' plan.html |
     sed 's/^<script[^>]*>//; s/<\/script>//; s/\\u003c/</g' | sed '$d' >data.json
 cmp data.json plan.json && echo 'what -o plan.json holds'

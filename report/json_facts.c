@@ -1,0 +1,99 @@
+#include "report/json_facts.h"
+
+#include "base/json.h"
+#include "base/units.h"
+#include "platforms/facts.h"
+#include "strategies/stack_file.h"
+
+/* As figures are in results, and as people read it. */
+static void put_fact(RhJsonWriter *w, const char *key, RhQuantity kind, const RhFact *fact)
+{
+    if (fact->tag == RH_TAG_NONE)
+        return;
+    g_autofree char *text = rh_quantity_format(fact->value, kind, 3);
+    rh_json_begin_object(w, key);
+    rh_json_put_number(w, "value", fact->value);
+    rh_json_put_string(w, "text", text);
+    rh_json_put_string(w, "tag", rh_tag_name(fact->tag));
+    rh_json_put_string(w, "source", fact->source);
+    if (*fact->date)
+        rh_json_put_string(w, "date", fact->date);
+    rh_json_end_object(w);
+}
+
+static void put_rows(RhJsonWriter *w, const void *base, bool device)
+{
+    size_t count = 0;
+    const RhFactRow *rows = rh_facts(&count);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].device == device)
+            put_fact(w, device ? rows[i].place : rows[i].key, rows[i].kind,
+                     (const RhFact *)(const void *)((const char *)base + rows[i].offset));
+}
+
+static void put_platform(RhJsonWriter *w, const RhPlatform *p)
+{
+    rh_json_begin_object(w, "platform");
+    put_rows(w, p, false);
+    for (int32_t t = 0; t < p->tiers_count; t++) {
+        g_autofree char *hop = g_strconcat(p->tiers[t].name, ".hop_latency", NULL);
+        g_autofree char *shared = g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
+        put_fact(w, hop, RH_QUANTITY_S, &p->tiers[t].hop_latency_s);
+        if (t + 1 < p->tiers_count) /* the root joins all nodes and has no uplink */
+            put_fact(w, shared, RH_QUANTITY_COUNT, &p->tiers[t].oversubscription);
+    }
+    rh_json_end_object(w);
+}
+
+static void put_device(RhJsonWriter *w, const RhDevice *d)
+{
+    rh_json_begin_object(w, d->name);
+    put_rows(w, d, true);
+    for (int i = 0; i < d->curves.tiles_count; i++) {
+        const RhGemmTile *t = &d->curves.tiles[i];
+        g_autofree char *key = g_strdup_printf("gemm.tile.%dx%d", t->m, t->n);
+        put_fact(w, key, RH_QUANTITY_FRAC, &t->rate_frac);
+    }
+    rh_json_end_object(w);
+}
+
+static void put_stack(RhJsonWriter *w, const RhStack *s)
+{
+    size_t count = 0;
+    const RhStackFact *rows = rh_stack_facts(&count);
+    g_autofree char *name = g_strconcat("stack ", s->name, NULL);
+    rh_json_begin_object(w, name);
+    for (size_t i = 0; i < count; i++)
+        put_fact(w, rows[i].key, rows[i].kind, rh_stack_fact(s, &rows[i]));
+    rh_json_end_object(w);
+}
+
+static void put_question(RhJsonWriter *w, const RhQuestion *q)
+{
+    put_platform(w, q->hardware);
+    for (int32_t i = 0; i < rh_platform_devices_count(q->hardware); i++)
+        put_device(w, rh_platform_device(q->hardware, i));
+    if (q->c->stack)
+        put_stack(w, q->c->stack);
+}
+
+char *rh_report_facts_json(const RhQuestion *question)
+{
+    return rh_report_facts_of_json(&question, NULL, 1);
+}
+
+char *rh_report_facts_of_json(const RhQuestion *const *questions, const char *const *names,
+                              guint count)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    for (guint i = 0; i < count; i++) {
+        if (names)
+            rh_json_begin_object(w, names[i]);
+        put_question(w, questions[i]);
+        if (names)
+            rh_json_end_object(w);
+    }
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
