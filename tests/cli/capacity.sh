@@ -19,10 +19,9 @@ head -3 answer.md
 rehearse capacity "${both[@]}" "${prices[@]}" --json -j 1 >again.json
 cmp answer.json again.json && echo 'the same bytes'
 rehearse capacity "${both[@]}" "${prices[@]}" --by 1s | head -3
-echo "exit $?"
+echo "exit ${PIPESTATUS[0]}"
 rehearse capacity "${both[@]}" "${prices[@]}" --by 1s --json >by.json
 rehearse capacity "${both[@]/#-p/--platforms}" "${prices[@]}" --deadline 1s --json | cmp - by.json && echo 'by other names'
-echo "exit ${PIPESTATUS[0]}"
 rehearse capacity "${both[@]}" --budget 100USD 2>&1 | tail -2
 echo "exit ${PIPESTATUS[0]}"
 for wrong in '--gpus 16..4' '--gpus many' '--gpus 8 --global-batch 0' '--gpus 8 --price 2' \
@@ -32,6 +31,7 @@ for wrong in '--gpus 16..4' '--gpus many' '--gpus 8 --global-batch 0' '--gpus 8 
     try -p two-nodes.json $wrong
 done
 rehearse capacity -w tiny-llama.json -p two-nodes.json --gpus 8 --seq 1024 --tokens 5X 2>&1
+echo "exit $?"
 # Nothing is a goal too, no list may be empty, and inputs stay what they are.
 echo '{}' >own.json
 for wrong in '--gpus=' '--gpus 8 --by 0d' '--gpus 8 --budget 0USD' \
