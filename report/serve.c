@@ -176,14 +176,20 @@ static void append_cost(GString *out, const RhServeQuestion *q, const RhOutcome 
                                dated ? price->date : "", dated ? ")" : "");
 }
 
+/* "4,092"; "0.326" */
+static char *per_second(double rate)
+{
+    return rate < 10 ? rh_text_number(rate, 3) : rh_text_count(llround(rate));
+}
+
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
                            const RhReportStyle *style)
 {
     GString *out = g_string_new(NULL);
     const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
     g_autofree char *rate = rh_text_number(o->request_rate_per_s, 3),
-                    *tokens = rh_text_count(llround(o->tokens_per_s)),
-                    *each = rh_text_count(llround(o->tokens_per_s_per_gpu)),
+                    *tokens = per_second(o->tokens_per_s),
+                    *each = per_second(o->tokens_per_s_per_gpu),
                     *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
     if (o->once)
         g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);

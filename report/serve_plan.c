@@ -239,6 +239,29 @@ static void put_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, const 
     rh_json_end_object(w);
 }
 
+/* Where nothing keeps the levels: the deployment that comes nearest, and which level it misses: at the rate found broken,
+ * or however few requests come (least_s is above its limit). */
+static void put_nearest(RhJsonWriter *w, const RhServePlan *plan, const RhSlos *slos)
+{
+    const RhServeEntry *e = &plan->nearest;
+    const RhServeUnkept *u = &plan->unkept;
+    bool bounded = e->bound_per_s > 0, unkept = !bounded && u->least_s > 0;
+    if (plan->entries->len > 0 || (!bounded && !unkept)) {
+        rh_json_put_null(w, "nearest");
+        return;
+    }
+    int32_t level = unkept ? u->level : e->broken_per_s > 0 ? e->binding : -1;
+    g_autofree char *text = rh_deployment_format(bounded ? &e->deployment : &u->deployment),
+                    *binds = level >= 0 ? rh_slo_text(&slos->list[level]) : NULL;
+    rh_json_begin_object(w, "nearest");
+    rh_json_put_string(w, "deployment", text);
+    rh_put_known(w, "bound_per_s", e->bound_per_s);
+    rh_put_known(w, "rate_broken_per_s", e->broken_per_s);
+    rh_json_put_string(w, "binds", binds);
+    rh_put_known(w, "least_s", unkept ? u->least_s : 0);
+    rh_json_end_object(w);
+}
+
 char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *plan,
                                 const RhServePlanOptions *o, int32_t top)
 {
@@ -257,6 +280,7 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++)
         put_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
     rh_json_end_array(w);
+    put_nearest(w, plan, &o->slos);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

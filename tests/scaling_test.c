@@ -43,6 +43,21 @@ static void what_is_added_is_paid(void)
     close_setting(&s);
 }
 
+/* A burst that ends between two looks: what would begin to start at the second is not there. */
+static void nobody_looks_behind_the_end(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1",
+                           "tp1,replicas=4,scale=ongoing,least=1,target=2,batch=4");
+    g_autoptr(RhRequests) requests = burst(16, 1000);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    double last_s = end_of(r);
+    CU_ASSERT_TRUE(last_s > UP_S - 10 && last_s < UP_S);
+    CU_ASSERT_EQUAL(r->starts, 0);
+    CU_ASSERT_EQUAL(r->replicas_most, 1);
+    RH_CHECK_CLOSE(r->gpu_s, last_s, 1e-9);
+    close_setting(&s);
+}
+
 /* Nobody is sent to a replica before it has its weights. */
 static void replicas_start_before_they_serve(void)
 {
@@ -140,6 +155,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"what is added is paid", what_is_added_is_paid},
+        {"nobody looks behind the end", nobody_looks_behind_the_end},
         {"replicas start before they serve", replicas_start_before_they_serve},
         {"what is not wanted goes", what_is_not_wanted_goes},
         {"nothing changes where nothing scales", nothing_changes_where_nothing_scales},

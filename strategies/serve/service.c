@@ -313,14 +313,15 @@ static void on_wakes(RhServiceClock *c, int32_t number, double t_s)
 static void look_at_loads(RhServiceClock *c, int32_t pool, double t_s)
 {
     RhServiceStage *stage = &c->service->stages[pool];
+    if (c->over >= c->requests->list->len) /* nobody is left to look for */
+        return;
     g_array_set_size(c->ended, 0);
     rh_scaling_look(stage->scaling, t_s, c->ended);
     for (guint i = 0; i < c->ended->len; i++)
         rh_events_add(c->events, t_s + stage->room.start_s, RH_SERVICE_STARTS,
                       g_array_index(c->ended, int32_t, i) +
                           (pool > 0 ? c->service->stages[0].pool.replicas : 0));
-    if (c->over < c->requests->list->len)
-        rh_events_add(c->events, t_s + rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
+    rh_events_add(c->events, t_s + rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
 
 static void on_started(RhServiceClock *c, int32_t number)

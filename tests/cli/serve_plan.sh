@@ -13,6 +13,8 @@ rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 3000/s --ttft 'p99<1s' -q -s
 echo "exit $?"
 rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate --tpot 'p99<1ms' -q
 echo "exit $?"
+rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate --tpot 'p99<1ms' -q --json | sed -n '/"plans"/,$p'
+rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 3000/s --ttft 'p99<1s' -q -s tp4 --json | sed -n '/"plans"/,$p'
 for server in vllm sglang trtllm; do
     rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 60/s -s "server=$server,tp2,pp1,batch=128,chunk=8192" --ttft 'p99<2s' -q --emit "$server" |
         sed -n '/^#/,$p'
