@@ -342,18 +342,20 @@ static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
     return m;
 }
 
-/* An encoder of more or fewer tokens than the decoder has, or as many. */
+/* An encoder of more or fewer tokens than the decoder has, or as many; or pictures beside layers. */
 static RhModel *draw_crossed(gsl_rng *rng, int32_t layers, int32_t heads)
 {
-    RhModel *m = rh_model_load("flan-t5-xxl", NULL);
+    bool pictures = draw(rng, 2);
+    RhModel *m = rh_model_load(pictures ? "llama-3.2-11b-vision" : "flan-t5-xxl", NULL);
     const struct {
         const char *key;
         int32_t value;
-    } sizes[] = {{"layers", layers},
-                 {"encoder_layers", MIN(layers, 4)},
+    } sizes[] = {{"kv_heads", 2},
+                 {"layers", layers},
                  {"hidden", 64 * heads},
                  {"heads", heads},
-                 {"encoder_tokens", DRAW(rng, 0, 48, 1536)}};
+                 {"encoder_tokens", DRAW(rng, 12, 48, 1536)},
+                 {pictures ? "ffn" : "encoder_layers", pictures ? 3072 : MIN(layers, 4)}};
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         g_autofree char *value = g_strdup_printf("%d", sizes[i].value);
         g_assert(rh_model_set(m, sizes[i].key, value, NULL));

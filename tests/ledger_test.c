@@ -260,7 +260,8 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {16, 0}},
         {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}},
         {"flan-t5-xxl", "dgx-h100:4", "megatron", 64, 512, &rh_recipe_mxfp8, {0}},
-        {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}}};
+        {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}},
+        {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}}};
     int32_t rings = 0, pairs = 0, offloads = 0, again = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);

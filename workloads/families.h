@@ -75,6 +75,8 @@ typedef struct RhConfig {
      * rows of a spectrum, where it listens; has it a norm behind its last layer? */
     int64_t crosses, encoder_layers, encoder_heads, encoder_ffn, encoder_tokens, encoder_positions;
     int64_t sound_rows, encoder_norm;
+    int64_t beside_pictures; /* some layers look at tokens of pictures, which come from outside */
+    int64_t cross_norms;     /* ... and norm their queries and keys */
     int64_t distances,
         distances_each; /* rows of a table of biases of scores, by distance, with a column
                                         * for each head; is there one in each layer, or in each stack? */

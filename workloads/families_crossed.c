@@ -81,6 +81,33 @@ static const RhField WHISPER[] = {
     END,
 };
 
+/* Llama 3.2 Vision (arXiv 2407.21783, section 7.1): a llama some of whose layers look at a picture's tokens in
+ * place of its own, four tiles of (560 / 14)^2 and one. What makes these tokens is left out, and eight rows of
+ * the table, and scales of such layers' outputs. */
+static const RhField MLLAMA[] = {
+    LLAMA_SIZES,
+    HEADS(8, 0),
+    POSITIONS(131072),
+    CONSTANT(beside_pictures, 1),
+    CONSTANT(cross_norms, 1),
+    CONSTANT(encoder_tokens, 6404),
+    END,
+};
+
+static const RhLayerWord MLLAMA_WORDS[] = {
+    ATTENTION_WORDS,
+    {.word = "cross_attention",
+     .mixer = &rh_cross_attention,
+     .figures = {{AT(qk_norm), AT(cross_norms)}}},
+    {0},
+};
+
+#define MLLAMA_ROW(name)                                                                           \
+    {                                                                                              \
+        name, RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MLLAMA, MLLAMA_WORDS,       \
+            "sliding_attention", NULL                                                              \
+    }
+
 #define CROSSED(name, norm, position, fields)                                                      \
     {                                                                                              \
         name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
@@ -93,6 +120,8 @@ const RhFamily rh_families_crossed[] = {
     CROSSED("m2m_100", LAYER, NONE, PEGASUS),
     CROSSED("marian", LAYER, LEARNED, MARIAN),
     CROSSED("mbart", LAYER, LEARNED, MBART),
+    MLLAMA_ROW("mllama"),
+    MLLAMA_ROW("mllama_text_model"),
     CROSSED("mt5", RMS, NONE, MT5),
     CROSSED("pegasus", LAYER, LEARNED, PEGASUS),
     CROSSED("t5", RMS, NONE, T5),

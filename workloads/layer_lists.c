@@ -179,6 +179,16 @@ static void read_numbers(Lists *l)
                   rh_json_node_int(l->doc, attention, from, last + from) - from);
 }
 
+/* Those that look at pictures. */
+static void read_crossing(Lists *l)
+{
+    const char *key = "cross_attention_layers";
+    const RhLayerWord *word = rh_family_word(l->family, "cross_attention");
+    const RhJsonNode *list = word != NULL ? rh_json_array(l->doc, l->root, key) : NULL;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n))
+        take_word(l, n, key, word, rh_json_node_int(l->doc, n, 0, l->config->layers - 1));
+}
+
 /* The same as one text: "4,5,6". */
 static void read_text_of_numbers(Lists *l)
 {
@@ -288,5 +298,6 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
         read_text_of_numbers(&l);
     }
     read_numbers(&l);
+    read_crossing(&l);
     return l.said ? g_steal_pointer(&plans) : NULL;
 }

@@ -150,8 +150,10 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
     }
     if (c->crosses)
         resolve_encoder(&check, c);
-    else
-        c->encoder_layers = c->encoder_tokens = 0;
+    else if (!c->beside_pictures)
+        c->encoder_tokens = 0;
+    if (!c->crosses)
+        c->encoder_layers = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
     if (c->scan_groups > 0)
         check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
@@ -536,7 +538,15 @@ const RhLayerKind *rh_model_kind_with(const RhModel *m, const RhOperator *ffn)
 int64_t rh_model_encoder_tokens(const RhModel *m, int64_t sequence)
 {
     g_return_val_if_fail(m != NULL, 0);
-    return m->encoder == NULL ? 0 : m->encoder_tokens > 0 ? m->encoder_tokens : sequence;
+    return m->encoder_tokens > 0 ? m->encoder_tokens : m->encoder != NULL ? sequence : 0;
+}
+
+bool rh_model_crosses(const RhModel *m)
+{
+    bool some = false;
+    for (int i = 0; i < m->kinds_count; i++)
+        some |= m->kinds[i].cross_width > 0;
+    return some;
 }
 
 bool rh_model_makes_tokens(const RhModel *m)

@@ -75,7 +75,8 @@ typedef struct RhModel {
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
     RhTensor picture; /* a sample, where layers are steps on pictures: it counts as one token */
     /* An encoder whose output the decoder's layers look at: its sizes alone, its layers are the first of
-     * this model's; NULL: none; owned. Its tokens in each sample; 0: as many as the decoder has. */
+     * this model's; NULL: none; owned. Its tokens in each sample, or those of pictures, which come from
+     * outside; 0: as many as the decoder has. */
     struct RhModel *encoder;
     int64_t encoder_tokens;
     int64_t distances;   /* entries of tables of biases of scores, by distance; one stack's */
@@ -121,8 +122,10 @@ static inline bool rh_model_sees_pictures(const RhModel *model)
     return model->picture.height > 0;
 }
 
-/* Tokens that the encoder has of a sample whose decoder has so many; 0 without one. */
+/* Tokens that the encoder, or pictures, have of a sample whose decoder has so many; 0 without. */
 int64_t rh_model_encoder_tokens(const RhModel *model, int64_t sequence);
+/* Do some layers look at these? */
+bool rh_model_crosses(const RhModel *model);
 
 /* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked
  * once: a pass answers. */

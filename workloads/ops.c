@@ -369,8 +369,9 @@ double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, Rh
     if (in_layer(block) && kind != NULL)
         operators_of(model, kind, block, pair);
     bool narrow = shard->recipe != NULL && pair[1] != NULL && pair[1]->gathers_operands;
+    /* ranks have pictures' tokens whole, an encoder's as their own */
     double wide = rh_block_boundary_bytes(model, kind, block, shard) +
-                  rh_block_other_bytes(model, kind, block, shard);
+                  (model->encoder != NULL ? rh_block_other_bytes(model, kind, block, shard) : 0);
     return narrow ? wide / rh_dtype_bytes(shard->dtype) * shard->recipe->operand_bytes : wide;
 }
 

@@ -231,7 +231,7 @@ double rh_boundary_bytes(const RhModel *model, const RhShard *shard);
 double rh_block_boundary_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                                const RhShard *shard);
 /* Of what a block looks at besides: the encoder's output, as above. Its gradient is summed with that of
- * the block's input, and it is part of what is gathered (rh_block_gathered_bytes). */
+ * the block's input, and, of an encoder, it is part of what is gathered (rh_block_gathered_bytes). */
 double rh_block_other_bytes(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                             const RhShard *shard);
 /* Bytes of what crosses a stage boundary behind a layer of this kind, or, NULL, before the first layer:

@@ -132,8 +132,8 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
                 gpus, most, gpus / most * most);
         return NULL;
     }
-    if (c->model->encoder) {
-        rh_launch_fail_model(f, c, "an encoder and a decoder", error);
+    if (rh_model_crosses(c->model)) {
+        rh_launch_fail_model(f, c, "layers that look at an encoder's tokens", error);
         return NULL;
     }
     RhLaunchText t = {

@@ -272,9 +272,9 @@ static bool check_load(const RhServing *s, GError **error)
 
 static bool check_encoder(const RhServing *s, GError **error)
 {
-    return !s->model->encoder ||
+    return !rh_model_crosses(s->model) ||
            rh_fail(error, RH_ERROR_USAGE,
-                   "%s is an encoder and a decoder, which are not served here\n"
+                   "%s has layers that look at an encoder's tokens, which are not served here\n"
                    "help: plan and simulate train it",
                    s->model->name);
 }

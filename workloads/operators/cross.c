@@ -156,7 +156,7 @@ static void kernels(RhOps *ops, RhPass pass)
 static double gathered_others(const RhOps *ops, const Widths *w)
 {
     double whole = ops->element_bytes * (double)w->rows * (double)ops->kind->cross_width;
-    return ops->shard->sequence_parallel ? whole : 0;
+    return ops->shard->sequence_parallel && ops->model->encoder != NULL ? whole : 0;
 }
 
 /* Kept: queries, keys and values, the output. Backward: the largest of the moments, as of any attention;

@@ -37,7 +37,8 @@ static int32_t gather(RhWeave *w, const char *label)
 /* An output's gradient has nothing of what the block looks at besides its input. */
 static int32_t gather_gradients(RhWeave *w)
 {
-    double whole = w->at->boundary_bytes + w->at->other_bytes;
+    bool both = w->pieces->c->model->encoder;
+    double whole = w->at->boundary_bytes + (both ? w->at->other_bytes : 0);
     double own = whole > 0 ? w->at->boundary_bytes / whole : 1;
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, own * w->at->gathered_bytes,
                                     "all-gather gradients")
@@ -212,7 +213,7 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
                        "sp=on needs a sequence divisible by tp: %" G_GINT64_FORMAT " tokens, tp=%d",
                        c->job.sequence, l->tp);
     int64_t encoded = rh_model_encoder_tokens(c->model, c->job.sequence);
-    if (l->sequence_parallel && l->tp > 1 && encoded % l->tp != 0)
+    if (l->sequence_parallel && l->tp > 1 && c->model->encoder && encoded % l->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "sp=on needs an encoder's tokens divisible by tp: %" G_GINT64_FORMAT
                        " tokens, tp=%d",
