@@ -73,8 +73,9 @@ static void replicas_start_before_they_serve(void)
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
     double start_s = rh_service_room(service, 0).start_s, rate;
-    rate = fmin(s.platform->host_bytes_per_s.value * s.serving.server->stream_nvme_frac.value,
-                s.platform->nvme_bytes_per_s.value / 4);
+    rate =
+        1 / (4 / s.platform->nvme_bytes_per_s.value +
+             1 / (s.platform->host_bytes_per_s.value * s.serving.server->stream_nvme_frac.value));
     RH_CHECK_CLOSE(start_s,
                    s.serving.server->start_s.value +
                        rh_iterations_weight_bytes(rh_service_iterations(service, 0)) / rate,

@@ -58,15 +58,18 @@ static void sum_memory(RhIterations *it)
 /* Of the layer that is computed and the one that comes meanwhile, of those that do not stay. */
 #define LAYERS_AT_ONCE 2
 
-/* A stream reaches a part of its link; streams on one link share it, and those of a node its drives. */
+/* Of a rank. A stream reaches a part of its link, which streams on it share. What comes from drives is read into host
+ * memory first, at the rank's part of the node's drives, and then copied, one after the other: published rows of one,
+ * two and four GPUs on the same drives say so (docs/model-serving.md). */
 static double weights_rate(const RhIterations *it, bool drives)
 {
     const RhPlatform *p = it->platform;
+    const RhServer *s = it->server;
     int32_t on_node = MIN(rh_pool_gpus(&it->pool), p->gpus_per_node);
     double link = p->host_bytes_per_s.value, sharers = fmax(p->host_gpus_per_link.value, 1);
-    double frac = drives ? it->server->stream_nvme_frac.value : it->server->stream_host_frac.value;
-    double rate = fmin(link * frac, link / fmin(sharers, on_node));
-    return drives ? fmin(rate, p->nvme_bytes_per_s.value / on_node) : rate;
+    double copied_s = 1 / (link * (drives ? s->stream_nvme_frac : s->stream_host_frac).value),
+           read_s = drives ? on_node / p->nvme_bytes_per_s.value : 0;
+    return fmin(1 / (read_s + copied_s), link / fmin(sharers, on_node));
 }
 
 static void stream_weights(RhIterations *it)

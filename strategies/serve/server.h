@@ -36,7 +36,8 @@ typedef struct {
     RhFact rank_reserve_bytes;
     /* of the rate of the link to the host's memory, what streamed weights reach */
     RhFact stream_host_frac;
-    RhFact stream_nvme_frac; /* the same of weights that come from drives through it */
+    RhFact
+        stream_nvme_frac; /* the same while weights from drives, which are in host memory by then, are copied */
     RhFact start_s;        /* until it serves, weights aside: processes, compiled kernels, graphs */
     RhFact logit_bytes;    /* of a word and a sequence, while a token is drawn */
     RhMemoryOf memory_of;  /* what memory_frac is a fraction of */
