@@ -177,7 +177,16 @@ static void say_weights(GString *out, const Stage *s, double bytes)
 static void say_gradients(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
-    add_states(out, s, rh_gradient_bytes(s->c), 2);
+    if (s->c->stack->frees_gradients)
+        g_string_append_printf(out, "%.3g B a parameter, of chunks from their first backward on%s",
+                               rh_gradient_bytes(s->c),
+                               rh_stack_reduces_each(s->c->stack, s->l->zero, s->l->pp)
+                                   ? ", shared out"
+                               : s->l->zero >= 1 ? ", shared out once they are reduced"
+                                                 : "");
+    else
+        add_states(out, s, rh_gradient_bytes(s->c),
+                   rh_stack_reduces_each(s->c->stack, s->l->zero, s->l->pp) ? 2 : 4);
 }
 
 static void say_optimizer(GString *out, const Stage *s, double bytes)

@@ -12,25 +12,27 @@ static int by_time(gconstpointer a, gconstpointer b)
     return x->t_s < y->t_s ? -1 : x->t_s > y->t_s ? 1 : x->order - y->order;
 }
 
-/* What a step allocates again; the rest lies there from the first. */
-static bool is_of_step(RhMemoryUse use)
+/* What a step allocates again; the rest lies there from the first, before its first task. */
+static bool is_of_step(RhMemoryUse use, int32_t local)
 {
-    return use == RH_MEMORY_ACTIVATIONS || use == RH_MEMORY_RECOMPUTE || use == RH_MEMORY_LOGITS ||
-           use == RH_MEMORY_COMMUNICATION;
+    return local > 0 || use == RH_MEMORY_ACTIVATIONS || use == RH_MEMORY_RECOMPUTE ||
+           use == RH_MEMORY_LOGITS || use == RH_MEMORY_COMMUNICATION;
 }
 
-/* When the step's span of the event's task begins; the end of it all behind the last task. */
+/* When the step's span of the event's task begins; behind the last task, when that ends. */
 static void add_changes(GArray *changes, const RhSpanIndex *x, int32_t performer,
                         const RhMemoryEvent *event)
 {
     const RhRole *role = rh_spans_role(x, performer);
     int32_t local = event->at_task - role->tasks_first;
-    int32_t span = local < role->tasks_count ? x->first[performer][local] : -1;
+    bool behind = local == role->tasks_count;
+    int32_t span = role->tasks_count > 0 ? x->first[performer][behind ? local - 1 : local] : -1;
     for (; span >= 0; span = x->next[span]) {
-        Change change = {rh_spans_at(x, span)->t_start_s, event->bytes, (int32_t)changes->len,
+        const RhSpanOfTime *at = rh_spans_at(x, span);
+        Change change = {behind ? at->t_end_s : at->t_start_s, event->bytes, (int32_t)changes->len,
                          event->use};
         g_array_append_val(changes, change);
-        if (!is_of_step((RhMemoryUse)event->use))
+        if (!is_of_step((RhMemoryUse)event->use, local))
             break;
     }
 }

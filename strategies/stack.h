@@ -49,6 +49,12 @@ typedef struct {
     /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
      * out is gathered before the next step begins: neither runs beside anything */
     bool late_exchange;
+    /* a chunk's gradients are there from its first backward on, whole until they are reduced and a
+     * share from then on (ZeRO-1 and what else reduces once a step), and gone behind the optimizer;
+     * each item is reduced by itself. Else buffers hold them from step to step */
+    bool frees_gradients;
+    bool reduces_once; /* with pipeline stages ZeRO-2 and 3 sum gradients whole over a step's
+                          micro-batches and reduce them once, as ZeRO-1 does */
     /* What it recomputes besides nothing, attention's core and whole layers, for the search to try:
      * sums of modules, 0 behind the last. */
     RhRecompute recomputes[RH_STACK_RECOMPUTES];
@@ -81,6 +87,11 @@ static inline bool rh_stack_runs(const RhStack *stack, RhPipelineKind kind)
 static inline bool rh_stack_shards(const RhStack *stack, int32_t zero, int32_t pp)
 {
     return pp == 1 || (stack->zero_unstaged >> zero & 1) == 0;
+}
+/* Whether gradients are reduced in every micro-batch, so that nobody holds them whole. */
+static inline bool rh_stack_reduces_each(const RhStack *stack, int32_t zero, int32_t pp)
+{
+    return zero >= 2 && !(stack->reduces_once && pp > 1);
 }
 const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */
 const char *const *rh_stack_names(void);           /* NULL-ended */

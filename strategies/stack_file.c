@@ -52,6 +52,8 @@ static const struct {
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
     {"even_stages", offsetof(RhStack, even_stages)},
     {"late_exchange", offsetof(RhStack, late_exchange)},
+    {"frees_gradients", offsetof(RhStack, frees_gradients)},
+    {"reduces_once", offsetof(RhStack, reduces_once)},
     {"stops_early", offsetof(RhStack, stops_early)},
     {"second_shards", offsetof(RhStack, second_shards)},
 };

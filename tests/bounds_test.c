@@ -398,6 +398,8 @@ static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), 
     if (draw(rng, 4) == 0)
         g_assert(rh_expert_load_parse("power-law:0.5", &k.c.job.load, NULL));
     k.stack->prefetch_layers = draw(rng, 5);
+    k.stack->frees_gradients = k.stack->prefetch_layers % 2;
+    k.stack->reduces_once = k.stack->prefetch_layers > 2;
     k.c.job.narrow_weights = k.c.job.recipe->weight_copy_bytes > 0 && k.stack->prefetch_layers % 2;
     question =
         g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT

@@ -165,7 +165,8 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
         g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
         RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
         RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
-        g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_schedule(RH_PIPELINE_ZB_H1), p, 1, m);
+        g_autoptr(RhShape) shape =
+            rh_shape_new(rh_pipeline_schedule(RH_PIPELINE_ZB_H1), p, 1, m, false);
         for (guint f = 0; f < shape->runs->len; f++)
             CU_ASSERT_TRUE(g_array_index(shape->runs, RhKeptRun, f).kept <= p);
     }
@@ -174,7 +175,7 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
 /* Most micro-batches of chunks that a stage keeps. */
 static int32_t kept_most(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
-    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_schedule(kind), p, v, m);
+    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_schedule(kind), p, v, m, false);
     int32_t most = 0;
     for (guint f = 0, begin = 0, sum = 0; f < shape->runs->len; f++) {
         RhKeptRun run = g_array_index(shape->runs, RhKeptRun, f);

@@ -19,17 +19,22 @@ typedef struct {
     RhCourse *course;
 } Fixture;
 
-static Fixture fixture(const char *layout_text, int32_t batch)
+static Fixture fixture_of(const char *stack, const char *layout_text, int32_t batch, int32_t steps)
 {
-    Fixture f = {.k = train_kit("llama-3.2-1b", "h100-sxm:4x2", "megatron", batch, 1024)};
+    Fixture f = {.k = train_kit("llama-3.2-1b", "h100-sxm:4x2", stack, batch, 1024)};
     RhLayout layout = train_layout(&f.k, layout_text);
-    RhEngineOptions options = {.timeline = true};
+    RhEngineOptions options = {.timeline = true, .steps = steps};
     GError *error = NULL;
     f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, &error);
     g_assert_no_error(error);
     f.spans = rh_spans_new(f.program, f.run);
     f.course = rh_course_new(f.spans);
     return f;
+}
+
+static Fixture fixture(const char *layout_text, int32_t batch)
+{
+    return fixture_of("megatron", layout_text, batch, 1);
 }
 
 static void clear(Fixture *f)
@@ -204,6 +209,30 @@ static void memory_over_time_peaks_where_the_ledger_does(void)
     clear(&f);
 }
 
+/* Of two steps, too: the second begins without what the first had made. */
+static void gradients_that_come_and_go_are_gone_behind_the_optimizer(void)
+{
+    for (int32_t steps = 1; steps <= 2; steps++) {
+        Fixture f = fixture_of("llama3", "tp2,pp2,dp2,mb1,zero1", 16, steps);
+        for (guint i = 0; i < f.run->performers->len; i++) {
+            g_autoptr(GArray) held = rh_moments_new(f.spans, (int32_t)i);
+            const RhMoment *begin = &g_array_index(held, RhMoment, 0),
+                           *end = &g_array_index(held, RhMoment, held->len - 1);
+            double most = 0, least_later = (double)INFINITY;
+            for (guint n = 0; n < held->len; n++) {
+                const RhMoment *now = &g_array_index(held, RhMoment, n);
+                most = fmax(most, now->bytes[RH_MEMORY_GRADIENTS]);
+                if (now->t_s >= 0.99 * f.run->step_time_s)
+                    least_later = fmin(least_later, now->bytes[RH_MEMORY_GRADIENTS]);
+            }
+            CU_ASSERT_EQUAL(begin->bytes[RH_MEMORY_GRADIENTS], 0);
+            CU_ASSERT_TRUE(most > 1e9 && fabs(end->bytes[RH_MEMORY_GRADIENTS]) < 1);
+            CU_ASSERT_TRUE(fabs(least_later) < 1);
+        }
+        clear(&f);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -216,5 +245,7 @@ int main(void)
                    {"a_receiver_that_waits_is_no_transfer", a_receiver_that_waits_is_no_transfer},
                    {"memory_over_time_peaks_where_the_ledger_does",
                     memory_over_time_peaks_where_the_ledger_does},
+                   {"gradients_that_come_and_go_are_gone_behind_the_optimizer",
+                    gradients_that_come_and_go_are_gone_behind_the_optimizer},
                    {0}});
 }

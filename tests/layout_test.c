@@ -312,7 +312,7 @@ static void the_shape_of_a_long_schedule_is_whole(void)
             int32_t m = cases[i][2] / p * p;
             const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
             int64_t total = rh_pipeline_slots_count(schedule, v, m), at = 0;
-            g_autoptr(RhShape) shape = rh_shape_new(schedule, p, v, m);
+            g_autoptr(RhShape) shape = rh_shape_new(schedule, p, v, m, false);
             g_autofree RhSlot *slots = g_new(RhSlot, total);
             g_autofree int32_t *done = g_new0(int32_t, (gsize)v * RH_SLOT_PASSES);
             int32_t inflight = 0, most = 0, claimed = 0, counted = 0;

@@ -136,7 +136,7 @@ static double sum_of(const double bytes[RH_MEMORY_LAST])
 }
 
 /* What is freed was held, and at the end of the step only what outlives it is left. */
-static void check_balance(const RhProgram *p, int32_t role)
+static void check_balance(const RhProgram *p, int32_t role, bool frees)
 {
     const RhRole *r = rh_program_role(p, role);
     double held[RH_MEMORY_LAST] = {0}, most = 0;
@@ -149,9 +149,11 @@ static void check_balance(const RhProgram *p, int32_t role)
     CU_ASSERT_TRUE(fabs(held[RH_MEMORY_ACTIVATIONS]) <= TOLERANCE * most);
     CU_ASSERT_TRUE(fabs(held[RH_MEMORY_RECOMPUTE]) <= TOLERANCE * most);
     CU_ASSERT_TRUE(fabs(held[RH_MEMORY_LOGITS]) <= TOLERANCE * most);
+    CU_ASSERT_TRUE(!frees || fabs(held[RH_MEMORY_GRADIENTS]) <= TOLERANCE * most);
 }
 
-static void check_stage(const RhProgram *p, const RhTrainMemory *closed, const char *layout)
+static void check_stage(const RhProgram *p, const RhTrainMemory *closed, bool frees,
+                        const char *layout)
 {
     for (int tier = 0; tier < RH_MEMORY_TIER_LAST; tier++) {
         RhLedger l = rh_ledger_walk(p, closed->stage, (RhMemoryTier)tier);
@@ -165,7 +167,7 @@ static void check_stage(const RhProgram *p, const RhTrainMemory *closed, const c
                     closed->tier_peak_bytes[tier], l.peak_bytes);
     }
     RH_CHECK_CLOSE(sum_of(closed->at_peak_bytes), closed->peak_bytes, TOLERANCE);
-    check_balance(p, closed->stage);
+    check_balance(p, closed->stage, frees);
 }
 
 /* Every stage and tier. */
@@ -176,16 +178,18 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     g_autoptr(RhProgram) p = rh_train_build(&k->c, layout, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, layout);
-    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
-                                            (int32_t)rh_train_microbatches(&k->c, layout));
+    g_autoptr(RhShape) shape =
+        rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
+                     (int32_t)rh_train_microbatches(&k->c, layout), k->c.stack->frees_gradients);
+    RhGradientBytes gradients = rh_gradients_each(&k->c, layout);
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
     double peak = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhInFlight in_flight = rh_stage_peak(pieces, each, shape, stage);
+        RhInFlight in_flight = rh_stage_peak(pieces, each, shape, &gradients, stage);
         RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &in_flight, layout, stage);
-        check_stage(p, &m, text);
+        check_stage(p, &m, k->c.stack->frees_gradients, text);
         peak = fmax(peak, m.peak_bytes);
     }
     RhTrainMemory worst = rh_train_memory(&k->c, layout);
@@ -261,7 +265,12 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}},
         {"flan-t5-xxl", "dgx-h100:4", "megatron", 64, 512, &rh_recipe_mxfp8, {0}},
         {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}},
-        {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}}};
+        {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
+        {"llama-3.1-8b", "dgx-h100:4", "llama3", 64, 8192, &rh_recipe_bf16, {0}},
+        {"llama-3.2-1b", "dgx-h100:2", "llama3", 32, 2048, &rh_recipe_bf16, {0}}, /* tied */
+        {"qwen3-30b-a3b", "dgx-h100:4", "llama3", 64, 4096, &rh_recipe_bf16, {0}},
+        {"llama-3.1-8b", "dgx-h100:2", "torchtitan", 64, 8192, &rh_recipe_bf16, {0}},
+        {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}}};
     int32_t rings = 0, pairs = 0, offloads = 0, again = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);
@@ -326,6 +335,61 @@ static void gathered_tables_need_their_buffers(void)
                    TOLERANCE);
 }
 
+/* Two chunks of a stage, and both micro-batches in flight of both before the first backward: then the
+ * second chunk alone has gradients, whole. A stack that holds buffers has both chunks' all the time. What
+ * is reduced apart from them leaves through a buffer for the largest item. */
+static void gradients_come_with_a_chunks_first_backward(void)
+{
+    static const char *const stacks[] = {"megatron", "llama3"};
+    double peaks[2], first_bytes = 0, largest_bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", stacks[i], 8, 8192);
+        RhLayout l = train_layout(&k, "tp1,pp2,dp4,vpp2,mb1,zero1");
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, &l);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        RhLedger ledger = rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM);
+        peaks[i] = ledger.peak_bytes;
+        double second_bytes = 4 * rh_held_sum(&chunks[2].states.params);
+        first_bytes = 4 * rh_held_sum(&chunks[0].states.params);
+        largest_bytes = 4 * rh_held_sum(&chunks[0].largest_params); /* the embedding */
+        RH_CHECK_CLOSE(ledger.at_peak_bytes[RH_MEMORY_GRADIENTS],
+                       second_bytes + (i == 0 ? first_bytes : 0), TOLERANCE);
+        RH_CHECK_CLOSE(rh_stage_memory(pieces, &l, 0).fixed_bytes[RH_MEMORY_GRADIENTS],
+                       i == 0 ? first_bytes + second_bytes : 0, TOLERANCE);
+    }
+    RH_CHECK_CLOSE(peaks[0] - peaks[1], first_bytes - largest_bytes, TOLERANCE);
+}
+
+static double gradient_wire_bytes(const RhProgram *p)
+{
+    double bytes = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *task = rh_program_task(p, (int32_t)i);
+        bytes += task->lane == RH_LANE_DP ? task->bytes : 0;
+    }
+    return bytes;
+}
+
+/* PyTorch's stages reduce once a step, in main gradients' width; without stages every micro-batch does. */
+static void stages_of_fsdp_reduce_once(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "torchtitan", 32, 8192);
+    static const char *const texts[] = {"tp1,pp2,dp4,mb1,zero2", "tp1,pp2,dp4,mb1,zero3",
+                                        "tp1,dp8,mb1,zero2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        RhLayout l = train_layout(&k, texts[i]);
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        double params = 0, m = (double)rh_train_microbatches(&k.c, &l);
+        for (int32_t stage = 0; stage < l.pp; stage++) {
+            RhStageMemory held = rh_stage_memory(pieces, &l, stage);
+            params += rh_held_sum(&held.params);
+        }
+        RH_CHECK_CLOSE(gradient_wire_bytes(p), l.pp > 1 ? 4 * params : 2 * m * params, TOLERANCE);
+    }
+}
+
 /* A tied head on the embedding's stage owns its norm and no matrix. */
 static void a_tied_head_owns_its_norm(void)
 {
@@ -371,6 +435,9 @@ int main(void)
             {"the_last_stage_frees_its_logits_before_the_layers_backward",
              the_last_stage_frees_its_logits_before_the_layers_backward},
             {"gathered_tables_need_their_buffers", gathered_tables_need_their_buffers},
+            {"gradients_come_with_a_chunks_first_backward",
+             gradients_come_with_a_chunks_first_backward},
+            {"stages_of_fsdp_reduce_once", stages_of_fsdp_reduce_once},
             {"a_tied_head_owns_its_norm", a_tied_head_owns_its_norm},
             {"uneven_stages_have_the_closed_form_too", uneven_stages_have_the_closed_form_too},
             {0}});

@@ -11,7 +11,8 @@ static void every_stack_says_what_it_is(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
         CU_ASSERT_STRING_EQUAL(s->name, *name);
         CU_ASSERT_TRUE(*s->about != 0);
-        CU_ASSERT_PTR_EQUAL(rh_stack_by_name(*name), s); /* kept */
+        CU_ASSERT_FALSE(s->late_exchange && s->frees_gradients); /* whole to the end */
+        CU_ASSERT_PTR_EQUAL(rh_stack_by_name(*name), s);         /* kept */
     }
     CU_ASSERT_PTR_NULL(rh_stack_by_name("nobody"));
 }

@@ -275,7 +275,9 @@ static const RhShape *shape_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
     int32_t m = key->v[RH_SCREEN_KEY_GIVEN] = (int32_t)rh_train_microbatches(s->c, l);
     void *found = memo_get(&s->shapes, key);
     return found ? found
-                 : memo_add(&s->shapes, key, rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, m));
+                 : memo_add(&s->shapes, key,
+                            rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, m,
+                                         s->c->stack->frees_gradients));
 }
 
 const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)

@@ -86,9 +86,11 @@ typedef struct {
     bool known; /* it was asked for */
 } RhStagePeak;
 
-/* Under one shape. A stage's chunks are under few: as many as there are schedules. */
+/* Under one shape, with gradients shared out in one way. A stage's chunks are under few: as many as there
+ * are schedules, and where the stack frees gradients degrees of ZeRO and numbers of replicas. */
 typedef struct RhStagePeaks {
     const RhShape *shape;
+    RhGradientBytes gradients;
     struct RhStagePeaks *next;
     RhStagePeak of_stage[];
 } RhStagePeaks;

@@ -51,18 +51,21 @@ static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
 }
 
 /* Per stage, of which some may be known. */
-static RhStagePeak *peaks_of(RhScreen *s, RhRooms *rooms, const RhShape *shape)
+static RhStagePeaks *peaks_of(RhScreen *s, RhRooms *rooms, const RhShape *shape,
+                              const RhGradientBytes *gradients)
 {
     RhStagePeaks *peaks = rooms->peaks;
-    while (peaks && peaks->shape != shape)
+    while (peaks &&
+           (peaks->shape != shape || memcmp(&peaks->gradients, gradients, sizeof *gradients) != 0))
         peaks = peaks->next;
     if (!peaks) {
         peaks = rh_arena_take(s->rooms, sizeof *peaks + (gsize)shape->p * sizeof *peaks->of_stage);
         peaks->shape = shape;
+        peaks->gradients = *gradients;
         peaks->next = rooms->peaks;
         rooms->peaks = peaks;
     }
-    return peaks->of_stage;
+    return peaks;
 }
 
 /* What a stage's device has, over what the first one has. */
@@ -103,12 +106,15 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
     if (isfinite(most_bytes) && !holds_within(pieces, rooms, l, most_bytes))
         return false;
     const RhShape *shape = rh_screen_shape(s, l);
-    RhStagePeak *peaks = peaks_of(s, rooms, shape);
+    RhGradientBytes gradients = rh_gradients_each(pieces->c, l);
+    RhStagePeaks *under = peaks_of(s, rooms, shape, &gradients);
+    RhStagePeak *peaks = under->of_stage;
     g_autofree double *host = rh_train_copies(l) ? g_new(double, l->pp) : NULL;
     RhStageMemory fixed = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (!peaks[stage].known)
-            peaks[stage] = (RhStagePeak){rh_stage_peak(pieces, rooms->chunks, shape, stage), true};
+            peaks[stage] = (RhStagePeak){
+                rh_stage_peak(pieces, rooms->chunks, shape, &under->gradients, stage), true};
         if (!rooms->as_before[stage])
             fixed = rh_stage_memory_of(pieces, &rooms->held[stage], l);
         RhTrainMemory m = rh_stage_memory_with(&fixed, &peaks[stage].in_flight, stage);

@@ -124,15 +124,16 @@ static void hold_states(RhBuild *b)
     const RhStack *stack = b->c->stack;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = b->script->states.params.of[cls];
-        RhShares shares = rh_cut_shares(b->layout, (RhParamsClass)cls);
+        RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
         if (params <= 0)
             continue;
         double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->script->states, cls);
         rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.weights);
         if (shares.again > 0)
             rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
-        rh_build_memory(b, RH_MEMORY_GRADIENTS,
-                        rh_gradient_bytes(b->c) * params / shares.gradients);
+        if (!stack->frees_gradients)
+            rh_build_memory(b, RH_MEMORY_GRADIENTS,
+                            rh_gradient_bytes(b->c) * params / shares.gradients);
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
                         rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
@@ -166,14 +167,17 @@ static void end_step(RhBuild *b)
     rh_build_steps(b, b->script->end);
     RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->states);
     rh_build_kernel(b, &kernel, "optimizer");
+    rh_build_gradients_free(b);
 }
 
 static void run_stage(RhBuild *b, int32_t stage)
 {
     g_autoptr(RhScript) script = rh_script_new(b->pieces, b->layout, stage);
     g_autofree int32_t *copies = g_new(int32_t, script->items->len * (guint)b->microbatches);
+    g_autofree double *gradients = g_new0(double, b->layout->vpp);
     b->script = script;
     b->copies = copies;
+    b->gradients = gradients;
     rh_grid_begin_stage(&b->grid, b->program, stage);
     hold_states(b);
     begin_step(b);

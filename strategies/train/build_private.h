@@ -47,8 +47,9 @@ typedef struct {
     GArray *sent[RH_LANE_LAST];   /* int32_t: `last` when each communication was sent for */
     int32_t latest[RH_LANE_LAST]; /* latest communication or copy, -1 */
     int32_t before[RH_LANE_LAST]; /* the copy before that, -1 */
-    int32_t *copies; /* of items of the stage at hand, out: [item * microbatches + microbatch] */
-    GArray *begin;   /* int32_t: communications of the step's beginning */
+    int32_t *copies;   /* of items of the stage at hand, out: [item * microbatches + microbatch] */
+    double *gradients; /* bytes of each of the stage's chunks, where the stack frees them */
+    GArray *begin;     /* int32_t: communications of the step's beginning */
 } RhBuild;
 
 /* build_items.c: everything here is added to the stage at hand, in the half `now`. */
@@ -72,3 +73,5 @@ void rh_build_steps(RhBuild *b, RhSteps steps);
 /* build_slots.c */
 void rh_build_slots(RhBuild *b); /* of the stage at hand */
 void rh_build_match(RhBuild *b); /* messages of all stages */
+/* Those of the stage at hand are gone, where the stack frees them. */
+void rh_build_gradients_free(RhBuild *b);

@@ -1,5 +1,6 @@
 /* The slots of a stage in the schedule's order, and the messages between them. */
 #include "strategies/train/build_private.h"
+#include "strategies/train/cuts/cut.h"
 
 /* --- messages between stages --- */
 
@@ -215,6 +216,42 @@ static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
         rh_build_wait_for(b, b->half[1].pending[i]);
 }
 
+/* --- gradients that come and go --- */
+
+static void hold_gradients(RhBuild *b, int32_t chunk, double bytes)
+{
+    rh_build_memory(b, RH_MEMORY_GRADIENTS, bytes - b->gradients[chunk]);
+    b->gradients[chunk] = bytes;
+}
+
+/* Of a chunk, on this rank: while micro-batches are summed, or once they are reduced. */
+static double gradient_bytes(const RhBuild *b, int32_t chunk, bool reduced)
+{
+    double bytes = 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
+        RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
+        double params = 0;
+        for (int32_t i = b->script->chunk_items[chunk]; i < b->script->chunk_items[chunk + 1]; i++)
+            params += rh_script_item(b->script, i)->params.of[cls];
+        bytes += rh_gradient_bytes(b->c) * params / (reduced ? shares.reduced : shares.gradients);
+    }
+    return bytes;
+}
+
+/* Before the slots that run at once, or behind them. */
+static void settle_gradients(RhBuild *b, const RhSlotKind *kinds, int32_t count, bool behind)
+{
+    for (int32_t k = 0; k < count && b->c->stack->frees_gradients; k++)
+        if (rh_slot_ends(kinds[k].pass) && (behind ? kinds[k].last : kinds[k].first))
+            hold_gradients(b, kinds[k].chunk, gradient_bytes(b, kinds[k].chunk, behind));
+}
+
+void rh_build_gradients_free(RhBuild *b)
+{
+    for (int32_t chunk = 0; chunk < b->layout->vpp; chunk++)
+        hold_gradients(b, chunk, 0);
+}
+
 void rh_build_slots(RhBuild *b)
 {
     const RhLayout *l = b->layout;
@@ -227,6 +264,8 @@ void rh_build_slots(RhBuild *b)
         RhSlotKind kinds[3];
         for (int32_t k = 0; k <= slots[i].beside; k++)
             kinds[k] = rh_slot_kind_next(&slots[i + k], b->microbatches, done);
+        settle_gradients(b, kinds, 1 + slots[i].beside, false);
         (slots[i].beside ? run_pair : run_slot)(b, &slots[i], kinds);
+        settle_gradients(b, kinds, 1 + slots[i].beside, true);
     }
 }

@@ -12,6 +12,7 @@ typedef struct {
     RhChunkMemory *chunks;      /* per model chunk, at first with all layers recomputed */
     const RhChunkMemory **each; /* where they are */
     double most_bytes;          /* of the first device */
+    RhGradientBytes gradients;
 } Least;
 
 /* The chunks of a stage with so many of their layers recomputed. */
@@ -30,7 +31,7 @@ static bool fits(const Least *a, int32_t stage, int32_t again)
     const RhCase *c = a->pieces->c;
     recompute(a, stage, again);
     g_autofree RhStageHeld *held = rh_stage_held_new(a->each, a->l);
-    RhInFlight peak = rh_stage_peak(a->pieces, a->each, a->shape, stage);
+    RhInFlight peak = rh_stage_peak(a->pieces, a->each, a->shape, &a->gradients, stage);
     RhTrainMemory m = rh_train_memory_of_stage(a->pieces, held, &peak, a->l, stage);
     double room = rh_train_stage_capacity(c, a->l, stage) / rh_train_memory_capacity(c);
     return m.peak_bytes <= a->most_bytes * room;
@@ -72,7 +73,7 @@ void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double mos
         return;
     g_autofree RhChunkMemory *all = rh_chunk_memory_new(pieces, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(all, l);
-    Least a = {pieces, shape, l, all, each, most_bytes};
+    Least a = {pieces, shape, l, all, each, most_bytes, rh_gradients_each(pieces->c, l)};
     for (int32_t stage = 0; stage < l->pp; stage++)
         settle_stage(&a, stage);
     memset(l->again_layers, 0, sizeof l->again_layers);
@@ -92,6 +93,7 @@ void rh_train_settle(const RhCase *c, RhLayout *l)
         return;
     g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, l);
     g_autoptr(RhShape) shape =
-        rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, (int32_t)rh_train_microbatches(c, l));
+        rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, (int32_t)rh_train_microbatches(c, l),
+                     c->stack->frees_gradients);
     rh_recompute_least(pieces, shape, rh_train_memory_capacity(c), l);
 }

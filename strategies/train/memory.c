@@ -14,7 +14,7 @@
 
 static double in_flight_bytes(const RhInFlight *f)
 {
-    return f->activations + f->logits + f->working;
+    return f->activations + f->logits + f->working + f->gradients;
 }
 
 static void keep_fuller(RhInFlight *fullest, const RhInFlight *kept, double working)
@@ -216,10 +216,39 @@ static RhInFlight *kept_before(const RhChunkMemory *const *chunks, const RhShape
     return before;
 }
 
+RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *l)
+{
+    RhGradientBytes each = {0};
+    for (int cls = 0; c->stack->frees_gradients && cls < RH_PARAMS_LAST; cls++) {
+        int32_t shards = rh_params_shards(l, (RhParamsClass)cls);
+        bool always = rh_stack_reduces_each(c->stack, l->zero, l->pp);
+        each.summed[cls] = rh_gradient_bytes(c) / (always ? shards : 1);
+        each.reduced[cls] = rh_gradient_bytes(c) / (l->zero >= 1 ? shards : 1);
+    }
+    return each;
+}
+
+/* At a moment of the stage, of all its chunks. */
+static double gradients_at(const RhChunkMemory *const *chunks, const RhShape *shape,
+                           const RhGradientBytes *gradients, int32_t stage,
+                           const RhFullMoment *moment)
+{
+    double sum = 0;
+    for (int32_t c = 0; shape->gradients && c < shape->v; c++) {
+        uint8_t have = g_array_index(shape->gradients, uint8_t, moment->gradients_first + c);
+        const double *each = have == RH_GRADIENTS_SUMMED ? gradients->summed : gradients->reduced;
+        const RhHeld *params =
+            &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)]->states.params;
+        for (int cls = 0; have != RH_GRADIENTS_NONE && cls < RH_PARAMS_LAST; cls++)
+            sum += each[cls] * params->of[cls];
+    }
+    return sum;
+}
+
 /* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
  * each. */
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
-                         const RhShape *shape, int32_t stage)
+                         const RhShape *shape, const RhGradientBytes *gradients, int32_t stage)
 {
     RhInFlight peak = {0};
     double host = 0;
@@ -242,6 +271,7 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
             add(&now, &before[runs[r].end], runs[r].kept);
             add(&now, &before[begin], -runs[r].kept);
         }
+        now.gradients = gradients_at(chunks, shape, gradients, stage, moment);
         host = larger(host, now.host);
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
@@ -258,33 +288,38 @@ static int32_t sharding_of(const RhLayout *l, RhParamsClass cls)
     return rh_params_replicas(l, cls) > 1 ? l->zero : 0;
 }
 
-/* Sharded gradients leave through a buffer for the largest item, sharded weights arrive in as many
- * as are gathered ahead, and one more: for each class of parameters. Activations on their way to the
+/* Gradients that are not reduced where they lie leave through a buffer for the largest item, sharded
+ * weights arrive in as many as are gathered ahead, and one more: for each class of parameters. Activations on their way to the
  * host, and back, are a layer's each. */
 static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhStageHeld *held)
 {
     const RhHeld *largest = &held->largest_params;
+    const RhStack *stack = pieces->c->stack;
+    bool each = rh_stack_reduces_each(stack, l->zero, l->pp);
+    double width = each ? rh_weight_bytes(pieces->c) : rh_gradient_bytes(pieces->c);
     double scattered = 0, gathered = 0; /* of the largest items */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = sharding_of(l, (RhParamsClass)cls);
-        scattered += zero >= 2 ? largest->of[cls] : 0;
+        scattered += zero >= 2 || (zero == 1 && stack->frees_gradients) ? largest->of[cls] : 0;
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }
-    double items = scattered + (pieces->c->stack->prefetch_layers + 1) * gathered;
-    return 2 * held->message_bytes + rh_weight_bytes(pieces->c) * items +
+    return 2 * held->message_bytes + width * scattered +
+           rh_weight_bytes(pieces->c) * (stack->prefetch_layers + 1) * gathered +
            2 * held->largest_away_bytes;
 }
 
 RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l)
 {
     RhStageMemory m = {.params = held->states.params};
+    const RhStack *stack = pieces->c->stack;
+    bool each = rh_stack_reduces_each(stack, l->zero, l->pp);
+    double gradient_bytes = stack->frees_gradients ? 0 : rh_gradient_bytes(pieces->c);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
         double weights = rh_weight_bytes(pieces->c) *
                          rh_states_wide(pieces->c, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += weights / (l->zero >= 3 ? shards : 1);
-        m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
-            rh_gradient_bytes(pieces->c) * params / (l->zero >= 2 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_GRADIENTS] += gradient_bytes * params / (each ? shards : 1);
         m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
             rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? weights / l->hpz : 0;
@@ -313,6 +348,7 @@ RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight 
     m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peak->activations;
     m.at_peak_bytes[RH_MEMORY_LOGITS] += peak->logits;
     m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
+    m.at_peak_bytes[RH_MEMORY_GRADIENTS] += peak->gradients;
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.peak_bytes += m.at_peak_bytes[use];
     m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes;
@@ -330,8 +366,10 @@ RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
 {
     g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, layout);
-    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
-                                            (int32_t)rh_train_microbatches(c, layout));
+    g_autoptr(RhShape) shape =
+        rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
+                     (int32_t)rh_train_microbatches(c, layout), c->stack->frees_gradients);
+    RhGradientBytes gradients = rh_gradients_each(c, layout);
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
@@ -339,7 +377,7 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     RhTrainMemory worst = {0};
     double fullest = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhInFlight peak = rh_stage_peak(pieces, each, shape, stage);
+        RhInFlight peak = rh_stage_peak(pieces, each, shape, &gradients, stage);
         RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &peak, layout, stage);
         host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
         double full = m.peak_bytes / rh_train_stage_capacity(c, layout, stage);

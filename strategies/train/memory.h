@@ -11,6 +11,7 @@
 /* Bytes of micro-batches in flight, and of what works on one of them. */
 typedef struct {
     double activations, logits, working;
+    double gradients; /* of a peak, where the stack frees them */
     double host; /* besides, in the host's memory; of a peak: the most there, whenever that is */
 } RhInFlight;
 
@@ -58,9 +59,15 @@ const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout
 /* Per stage, of chunks wherever they are: into `out`, which is all 0; or caller frees. */
 void rh_stage_held(const RhChunkMemory *const *chunks, const RhLayout *layout, RhStageHeld *out);
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *layout);
-/* In flight when the stage is fullest; `chunks` per model chunk. */
+/* Bytes of gradients for each parameter of a class, as long as micro-batches are summed and once they are
+ * reduced, where the stack frees them; else 0. */
+typedef struct {
+    double summed[RH_PARAMS_LAST], reduced[RH_PARAMS_LAST];
+} RhGradientBytes;
+RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *layout);
+/* In flight when the stage is fullest; `chunks` per model chunk, `gradients` the layout's. */
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
-                         const RhShape *shape, int32_t stage);
+                         const RhShape *shape, const RhGradientBytes *gradients, int32_t stage);
 /* What a stage holds from step to step. */
 typedef struct {
     RhHeld params; /* of this rank */

@@ -70,7 +70,7 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates 
     const RhRecipe *recipe = c->job.recipe;
     double share = 0, all = rh_held_sum(params), cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        share += params->of[cls] / rh_cut_shares(l, (RhParamsClass)cls).optimizer;
+        share += params->of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
     if (c->job.narrow_weights && all > 0) /* its share; the second layout of all, once gathered */
         cast = cast * share / all + recipe->weight_copy_bytes * states->linear;
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,

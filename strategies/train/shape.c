@@ -47,60 +47,100 @@ static bool covers(const RhKeptRun *a, const RhKeptRun *b, int32_t v)
     return true;
 }
 
-static void keep_runs(RhShape *s, RhFullMoment *moment, const GArray *runs)
+/* Has `a` at least as much of every chunk's gradients? */
+static bool covers_gradients(const RhShape *s, int32_t a, const uint8_t *b)
 {
-    moment->runs_first = (int32_t)s->runs->len;
-    moment->runs_count = (int32_t)runs->len;
-    g_array_append_vals(s->runs, runs->data, runs->len);
+    for (int32_t c = 0; s->gradients && c < s->v; c++)
+        if (g_array_index(s->gradients, uint8_t, a + c) < b[c])
+            return false;
+    return true;
 }
 
-/* Keeps the moment unless another of its kind has at least as many of every chunk. *first is the first
- * one of the chunk and pass. */
-static void note_moment(RhShape *s, int32_t *first, const RhSlot *slot, int32_t beside,
-                        const GArray *runs)
+static bool covered_gradients(const RhShape *s, int32_t a, const uint8_t *b)
 {
-    const RhKeptRun *kept = &g_array_index(runs, RhKeptRun, 0);
-    int32_t *at = first;
+    for (int32_t c = 0; s->gradients && c < s->v; c++)
+        if (g_array_index(s->gradients, uint8_t, a + c) > b[c])
+            return false;
+    return true;
+}
+
+/* Where a stage is while its memory is noted. */
+typedef struct {
+    GArray *runs;       /* RhKeptRun */
+    uint8_t *gradients; /* RhGradients of its chunks */
+    int32_t *first;     /* moments: the first one of each chunk and pass, or -1 */
+} Now;
+
+static void keep_now(RhShape *s, RhFullMoment *moment, const Now *now)
+{
+    moment->runs_first = (int32_t)s->runs->len;
+    moment->runs_count = (int32_t)now->runs->len;
+    g_array_append_vals(s->runs, now->runs->data, now->runs->len);
+    if (!s->gradients)
+        return;
+    moment->gradients_first = (int32_t)s->gradients->len;
+    g_array_append_vals(s->gradients, now->gradients, (guint)s->v);
+}
+
+/* Keeps the moment unless another of its kind has at least as much of every chunk. */
+static void note_moment(RhShape *s, const RhSlot *slot, int32_t beside, const Now *now)
+{
+    const RhKeptRun *kept = &g_array_index(now->runs, RhKeptRun, 0);
+    int32_t *at = &now->first[slot->chunk * RH_SLOT_PASSES + (int32_t)slot->pass];
     while (*at >= 0) {
         RhFullMoment *have = &g_array_index(s->moments, RhFullMoment, *at);
         const RhKeptRun *old = &g_array_index(s->runs, RhKeptRun, have->runs_first);
         at = &have->next;
         if (have->beside != beside)
             continue;
-        if (covers(old, kept, s->v))
+        if (covers(old, kept, s->v) && covers_gradients(s, have->gradients_first, now->gradients))
             return;
-        if (covers(kept, old, s->v)) {
-            keep_runs(s, have, runs);
+        if (covers(kept, old, s->v) &&
+            covered_gradients(s, have->gradients_first, now->gradients)) {
+            keep_now(s, have, now);
             return;
         }
     }
     RhFullMoment moment = {.chunk = slot->chunk, .pass = slot->pass, .beside = beside, .next = -1};
-    keep_runs(s, &moment, runs);
+    keep_now(s, &moment, now);
     *at = (int32_t)s->moments->len;
     g_array_append_val(s->moments, moment);
 }
 
+/* The slots of a stage that run at once, and what they do to gradients. */
+static void note_slots(RhShape *s, const RhSlot *slots, int32_t count, int32_t *done, Now *now)
+{
+    RhSlotKind kinds[3];
+    for (int32_t k = 0; k < count; k++) {
+        kinds[k] = rh_slot_kind_next(&slots[k], s->m, done);
+        if (kinds[k].first && rh_slot_ends(kinds[k].pass))
+            now->gradients[kinds[k].chunk] = RH_GRADIENTS_SUMMED;
+    }
+    for (int32_t k = 0; k < count; k++) {
+        if (slots[k].pass == RH_SLOT_FORWARD)
+            change_kept(now->runs, slots[k].chunk, 1);
+        if (k == 0) /* what runs beside a forward has its moment with that */
+            note_moment(s, slots, slots->beside ? slots[1].chunk : -1, now);
+        if (rh_slot_ends(slots[k].pass))
+            change_kept(now->runs, slots[k].chunk, -1);
+    }
+    for (int32_t k = 0; k < count; k++)
+        if (kinds[k].last && rh_slot_ends(kinds[k].pass))
+            now->gradients[kinds[k].chunk] = RH_GRADIENTS_REDUCED;
+}
+
 static void note_stage_memory(RhShape *s, const RhSlot *slots)
 {
-    g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(RhKeptRun));
-    RhKeptRun nothing = {s->v, 0};
-    g_array_append_val(runs, nothing);
     size_t kinds = (size_t)s->v * RH_SLOT_PASSES;
-    g_autofree int32_t *first = g_new(int32_t, kinds);
+    g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(RhKeptRun));
+    g_autofree uint8_t *gradients = g_new0(uint8_t, s->v);
+    g_autofree int32_t *first = g_new(int32_t, kinds), *done = g_new0(int32_t, kinds);
+    RhKeptRun nothing = {s->v, 0};
+    Now now = {runs, gradients, first};
+    g_array_append_val(runs, nothing);
     memset(first, -1, kinds * sizeof *first);
-    int64_t pair_end = 0; /* what runs beside a forward has its moment with that */
-    for (int64_t i = 0; i < s->slots_count; i++) {
-        int32_t kind = slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass;
-        if (slots[i].pass == RH_SLOT_FORWARD)
-            change_kept(runs, slots[i].chunk, 1);
-        if (i >= pair_end)
-            note_moment(s, &first[kind], &slots[i], slots[i].beside ? slots[i + 1].chunk : -1,
-                        runs);
-        if (slots[i].beside)
-            pair_end = i + 1 + slots[i].beside;
-        if (rh_slot_ends(slots[i].pass))
-            change_kept(runs, slots[i].chunk, -1);
-    }
+    for (int64_t i = 0; i < s->slots_count; i += 1 + slots[i].beside)
+        note_slots(s, &slots[i], 1 + slots[i].beside, done, &now);
 }
 
 /* --- what runs before the first gradients are whole --- */
@@ -181,10 +221,13 @@ static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32
     return s;
 }
 
-RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
+RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
+                      bool frees)
 {
     RhShape *s = shape_alloc(schedule, p, v, walked(schedule, p, v, m));
     s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
+    if (frees)
+        s->gradients = g_array_new(FALSE, FALSE, sizeof(uint8_t));
     if (schedule->pairs && s->m == m) {
         s->alone = g_new0(int32_t, (gsize)p * (gsize)v * RH_SLOT_PASSES);
         s->pairs = g_new0(int32_t, (gsize)p * (gsize)v * (gsize)v);
@@ -211,6 +254,7 @@ void rh_shape_free(RhShape *s)
         return;
     g_array_unref(s->moments);
     g_array_unref(s->runs);
+    g_clear_pointer(&s->gradients, g_array_unref);
     g_free(s->moments_first);
     g_free(s->before_last);
     g_free(s->behind_back);

@@ -17,9 +17,13 @@ typedef struct {
     int32_t chunk;
     RhSlotPass pass;
     int32_t runs_first, runs_count; /* into runs */
+    int32_t gradients_first;        /* into gradients, one for each of the stage's chunks */
     int32_t beside; /* of a pair: the chunk that runs backward; -1: the slot runs alone */
     int32_t next;   /* the stage's next moment of the same chunk and pass; -1: none */
 } RhFullMoment;
+
+/* What a stage has of a chunk's gradients: the more, the more bytes. */
+typedef enum { RH_GRADIENTS_NONE, RH_GRADIENTS_REDUCED, RH_GRADIENTS_SUMMED } RhGradients;
 
 typedef struct {
     const RhPipelineSchedule *schedule;
@@ -28,6 +32,7 @@ typedef struct {
     /* Memory */
     GArray *moments;        /* RhFullMoment */
     GArray *runs;           /* RhKeptRun */
+    GArray *gradients;      /* uint8_t: RhGradients of chunks; NULL: they are there all the time */
     int32_t *moments_first; /* p + 1 entries, into moments */
     /* How many slots of each chunk and pass a stage runs, [(stage * v + chunk) * RH_SLOT_PASSES +
      * pass]: before the first one that is its chunk's last of backward, and behind the last one
@@ -39,6 +44,8 @@ typedef struct {
     int32_t *alone, *pairs;
 } RhShape;
 
-RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m);
+/* `frees`: a chunk's gradients come with its first backward and are reduced behind its last. */
+RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
+                      bool frees);
 void rh_shape_free(RhShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhShape, rh_shape_free)

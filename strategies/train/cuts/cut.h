@@ -17,7 +17,8 @@ typedef enum {
 /* Ranks that share out a state of training; 1: everyone has all of it. */
 typedef struct {
     int32_t weights, gradients, optimizer;
-    int32_t again; /* weights once more, shared out among so many; 0: not */
+    int32_t reduced; /* gradients, once a step's are reduced */
+    int32_t again;   /* weights once more, shared out among so many; 0: not */
 } RhShares;
 
 typedef struct {
@@ -33,7 +34,7 @@ typedef struct {
      * is not. May be NULL. */
     bool (*exchange)(RhWeave *w, const char *label, const RhPiece *part);
     /* What of parameters of a class; may be NULL: shares out nothing. */
-    void (*share)(const RhLayout *layout, RhParamsClass cls, RhShares *shares);
+    void (*share)(const RhCase *c, const RhLayout *layout, RhParamsClass cls, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
     void (*begin)(RhScriptWriter *w);
     void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
@@ -44,7 +45,7 @@ typedef struct {
 } RhCut;
 
 /* Of all cuts together. */
-RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls);
+RhShares rh_cut_shares(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
 
 /* For what is legal: "1, 2, 4, 8", the divisors of n up to `limit`; caller frees. */
 char *rh_divisors_text(int64_t n, int64_t limit);

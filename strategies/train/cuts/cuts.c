@@ -4,11 +4,11 @@ const RhCut *const rh_cuts[] = {&rh_cut_tensor, &rh_cut_context, &rh_cut_expert,
                                 &rh_cut_data,   &rh_cut_zero,    &rh_cut_tied,
                                 &rh_cut_norm,   &rh_cut_offload, NULL};
 
-RhShares rh_cut_shares(const RhLayout *layout, RhParamsClass cls)
+RhShares rh_cut_shares(const RhCase *c, const RhLayout *layout, RhParamsClass cls)
 {
-    RhShares shares = {1, 1, 1, 0};
+    RhShares shares = {1, 1, 1, 1, 0};
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->share)
-            rh_cuts[i]->share(layout, cls, &shares);
+            rh_cuts[i]->share(c, layout, cls, &shares);
     return shares;
 }

@@ -11,7 +11,8 @@ static RhKernel squares(const RhScript *s)
 {
     double share = 0; /* gradients, on this rank */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        share += s->states.params.of[cls] / rh_cut_shares(s->layout, (RhParamsClass)cls).optimizer;
+        share += s->states.params.of[cls] /
+                 rh_cut_shares(s->pieces->c, s->layout, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_REDUCE,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = rh_gradient_bytes(s->pieces->c) * share,

@@ -2,7 +2,8 @@
  * scores them, and each holds it, with its gradients and its optimizer's state. Once a step both add
  * up what they learnt about it, behind the replicas' sums and before the optimizer (Megatron-LM's
  * finalize_model_grads): an all-reduce over the two of all that a rank holds of these gradients, in
- * the width in which it holds them. Replicas that share out the optimizer alone hold them whole. */
+ * the width in which it holds them. Replicas that share out the optimizer alone hold them whole, unless
+ * the stack lets go of all but a share. */
 #include "strategies/train/cuts/cut.h"
 
 static void end(RhScriptWriter *w)
@@ -12,8 +13,8 @@ static void end(RhScriptWriter *w)
     bool holds_it = rh_tied_params(s->pieces, l) > 0 && (s->stage == 0 || s->stage == l->pp - 1);
     if (!holds_it)
         return;
-    RhShares shares = rh_cut_shares(l, RH_PARAMS_COMMON);
-    double params = rh_tied_params(s->pieces, l) / shares.gradients;
+    RhShares shares = rh_cut_shares(s->pieces->c, l, RH_PARAMS_COMMON);
+    double params = rh_tied_params(s->pieces, l) / shares.reduced;
     rh_script_communicate(w, (RhStep){.lane = RH_LANE_TIED,
                                       .group = RH_GROUP_TIED,
                                       .op = RH_OP_ALL_REDUCE,

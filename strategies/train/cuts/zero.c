@@ -3,10 +3,10 @@
  * ZeRO-1: gradients are reduce-scattered instead of all-reduced, and the updated parameters
  * all-gathered at the start of the next step, bucket by bucket ahead of the first forward. ZeRO-2:
  * gradients are reduce-scattered layer by layer in every micro-batch, since no rank keeps them
- * whole. ZeRO-3 / FSDP: besides, every layer's parameters are gathered before its forward and again
+ * whole; where the stack reduces once, item by item behind a chunk's last backward. ZeRO-3 / FSDP: besides, every layer's parameters are gathered before its forward and again
  * before its backward, `prefetch_layers` ahead (Rajbhandari et al. 2020, arXiv 1910.02054, section
- * 7; Zhao et al. 2023, arXiv 2304.11277). Gradients travel in the stack's main width for ZeRO-1, in
- * the parameters' 2 bytes for ZeRO-2/3; parameters in 2 bytes.
+ * 7; Zhao et al. 2023, arXiv 2304.11277). Gradients that are reduced once a step travel in the stack's
+ * main width, those of every micro-batch in the parameters' 2 bytes; parameters in 2 bytes.
  *
  * Shares may go over some replicas and be the same in all groups of so many: then the gradients of a
  * share are all-reduced once a step among those who have it (FSDP's hybrid sharding, section 3.2.2;
@@ -36,11 +36,13 @@ static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t a
                                       .buffers = (int16_t)buffers});
 }
 
-static void share(const RhLayout *l, RhParamsClass cls, RhShares *shares)
+static void share(const RhCase *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
 {
+    bool each = rh_stack_reduces_each(c->stack, l->zero, l->pp);
     int32_t ranks = rh_params_shards(l, cls);
     shares->optimizer *= l->zero >= 1 ? ranks : 1;
-    shares->gradients *= l->zero >= 2 ? ranks : 1;
+    shares->gradients *= each ? ranks : 1;
+    shares->reduced *= each || (l->zero >= 1 && c->stack->frees_gradients) ? ranks : 1;
     shares->weights *= l->zero >= 3 ? ranks : 1;
     shares->again = l->hpz;
 }
@@ -121,32 +123,44 @@ static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
         rh_script_wait_begin(w, w->begin_of_item[item]);
 }
 
+/* Buckets are for gradients that are held whole to the end of the step. */
+static bool is_bucketed(const RhScriptWriter *w, int cls)
+{
+    return stage_of_sharding(w, cls) == 1 && !w->script->pieces->c->stack->frees_gradients;
+}
+
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
+    const RhCase *c = w->script->pieces->c;
     const RhHeld *params = &rh_script_item(w->script, item)->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = stage_of_sharding(w, cls);
-        if (zero >= 2 && rh_slot_ends(slot->pass)) {
-            rh_gradients_reduce(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER,
-                                rh_weight_bytes(w->script->pieces->c) * params->of[cls], 1);
-            if (slot->last)
-                rh_gradients_sum_shares(w, (RhParamsClass)cls, params->of[cls]);
-        } else if (zero == 1 && slot->last && rh_slot_ends(slot->pass))
+        bool each = rh_stack_reduces_each(c->stack, zero, w->script->layout->pp);
+        if (zero == 0 || !rh_slot_ends(slot->pass) || !(each || slot->last))
+            continue;
+        if (is_bucketed(w, cls)) {
             rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_REDUCE_SCATTER);
+            continue;
+        }
+        double width = each ? rh_weight_bytes(c) : rh_gradient_bytes(c);
+        rh_gradients_reduce(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER, width * params->of[cls],
+                            1);
+        if (slot->last)
+            rh_gradients_sum_shares(w, (RhParamsClass)cls, params->of[cls]);
     }
 }
 
 static void close(RhScriptWriter *w, const RhSlotKind *slot)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        if (stage_of_sharding(w, cls) == 1 && slot->last && rh_slot_ends(slot->pass))
+        if (is_bucketed(w, cls) && slot->last && rh_slot_ends(slot->pass))
             rh_gradients_close(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
 }
 
 static void end(RhScriptWriter *w)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        if (stage_of_sharding(w, cls) == 1 && rh_gradients_end(w, (RhParamsClass)cls))
+        if (is_bucketed(w, cls) && rh_gradients_end(w, (RhParamsClass)cls))
             rh_script_wait(w, RH_LANE_DP);
 }
 
