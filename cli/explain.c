@@ -111,6 +111,25 @@ static void append_tree(Explanation *e)
         e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);
 }
 
+static void append_beyond(GString *out, const char *verb, double a, double b, const char *what)
+{
+    if (a > 0 && b > 0 && fabs(a / b - 1) >= 0.0005)
+        g_string_append_printf(out, ", %s %.1f %% %s%s", verb, 100 * fabs(a / b - 1),
+                               a > b ? "more" : "less", what);
+}
+
+/* Prices and powers change no step, and are what was asked for then. */
+static void append_as_long(Explanation *e, const char *name_a, const RhRehearsal *a,
+                           const char *name_b, const RhRehearsal *b)
+{
+    bool exactly = fabs(a->step_time_s - b->step_time_s) < 1e-9 * b->step_time_s;
+    g_string_append_printf(e->out, "%s takes %sas long as %s", name_a, exactly ? "exactly " : "",
+                           name_b);
+    append_beyond(e->out, "costs", a->cost_usd, b->cost_usd, "");
+    append_beyond(e->out, "takes", a->energy.total_j, b->energy.total_j, " energy");
+    g_string_append_c(e->out, '\n');
+}
+
 /* "#1 against X: 3.4 s (5.1 %) faster", then the table of terms. */
 static void append_versus(Explanation *e, const char *name_a, const RhRehearsal *a,
                           const char *name_b, const RhRehearsal *b)
@@ -118,8 +137,7 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
     double less_s = b->step_time_s - a->step_time_s;
     g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
     if (fabs(less_s) < SAME_FRAC * b->step_time_s)
-        g_string_append_printf(e->out, "%s takes %sas long as %s\n", name_a,
-                               fabs(less_s) < 1e-9 * b->step_time_s ? "exactly " : "", name_b);
+        append_as_long(e, name_a, a, name_b, b);
     else
         g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
                                100 * fabs(less_s) / b->step_time_s,
