@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "strategies/search/screen_sums.h"
+
 /* --- memos --- */
 
 static guint key_hash(const void *data)
@@ -119,6 +121,7 @@ static void shard_free(void *data)
     g_clear_pointer(&s->messages, g_hash_table_destroy);
     g_clear_pointer(&s->sent, g_hash_table_destroy);
     g_clear_pointer(&s->shares, g_hash_table_destroy);
+    g_clear_pointer(&s->sums, g_hash_table_destroy);
     g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->rooms);
     rh_items_free(s->items_);
@@ -172,6 +175,7 @@ static void add_tables(RhShardCost *s)
     s->messages = g_hash_table_new(g_direct_hash, g_direct_equal);
     s->sent = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     s->shares = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+    s->sums = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, rh_sums_free);
 }
 
 static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)

@@ -75,6 +75,7 @@ typedef struct {
     GHashTable *messages;    /* flows of all stages -> rh_screen_messages, borrowed */
     GHashTable *sent;        /* placement -> RhItemSent of all items and passes, owned */
     GHashTable *shares;      /* flows of all stages -> RhShare[]; owned */
+    GHashTable *sums;        /* likewise -> RhSums: screen_sums.c; owned */
     /* Of every shard. */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
     GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
@@ -196,7 +197,7 @@ typedef struct {
     double *crossed; /* per rank: the more, the more often its groups cross nodes */
 } RhPlacement;
 
-typedef struct {
+typedef struct RhNet {
     int32_t id;
     RhProgram *skeleton; /* groups and roles without tasks */
     int32_t groups[RH_GROUP_LAST];
@@ -210,6 +211,10 @@ typedef struct {
     int32_t block;    /* ranks of one (grid.h) */
     int32_t followed; /* which block of each stage the bounds follow */
     bool uniform;     /* all blocks of a stage lie alike: what they do, they do at one time */
+    /* Where they do not: the same of blocks that lie otherwise, of small jobs; owned, but for what they share
+     * with this one: all besides placement, its key, messages and `followed`. */
+    struct RhNet *others;
+    int32_t others_count;
 } RhNet;
 
 /* What lists of steps communicate. */
@@ -438,6 +443,8 @@ bool rh_screen_may_merge(RhScreen *screen, const RhLayout *layout);
 /* screen_share.c: [2 stage + back], of messages to the next stage (the last wraps to 0) and to the one
  * before; of all stages for each RhCalm. 0 where nothing is claimed, NULL where nothing is claimed of any. */
 const RhShare *rh_screen_shares(RhScreen *screen, const RhLayout *layout);
+int32_t
+rh_shares_count(const RhLayout *layout); /* of the net; those of its others follow, one by one */
 /* How long behind a message's beginning the next collective may not begin, as it were; below 0: at once. */
 double rh_share_s(const RhShare *share, double bytes);
 /* Behind the stage's slot `at`; no slots: not known. */

@@ -15,8 +15,16 @@
 typedef struct {
     const RhPlatform *platform;
     RhMap64 *place_of_link;
-    GArray *loads; /* RhLinkLoad */
+    GArray *loads;  /* RhLinkLoad */
+    GArray *counts; /* Count, of each */
+    int32_t call, phase;
 } Loads;
+
+/* Flows of a link at one time: those of a call's fullest phase, of all calls together. */
+typedef struct {
+    int32_t before, most, now; /* of calls before; of this one, in a phase; in its latest */
+    int32_t call, phase;
+} Count;
 
 typedef struct {
     RhScreen *screen;
@@ -30,13 +38,30 @@ typedef struct {
 
 static Loads loads_begin(const RhScreen *s)
 {
-    return (Loads){s->c->platform, rh_map64_new(), g_array_new(FALSE, FALSE, sizeof(RhLinkLoad))};
+    return (Loads){s->c->platform,
+                   rh_map64_new(),
+                   g_array_new(FALSE, FALSE, sizeof(RhLinkLoad)),
+                   g_array_new(FALSE, FALSE, sizeof(Count)),
+                   0,
+                   0};
 }
 
 static GArray *loads_end(Loads *loads)
 {
     rh_map64_free(loads->place_of_link);
+    g_array_unref(loads->counts);
     return loads->loads;
+}
+
+static int32_t count(const Loads *loads, int32_t at)
+{
+    Count *c = &g_array_index(loads->counts, Count, at);
+    if (c->call != loads->call)
+        *c = (Count){.before = c->before + c->most, .call = loads->call, .phase = -1};
+    c->now = c->phase == loads->phase ? c->now + 1 : 1;
+    c->phase = loads->phase;
+    c->most = MAX(c->most, c->now);
+    return c->before + c->most;
 }
 
 static void add_flow(Loads *loads, int32_t src_gpu, int32_t dst_gpu, double bytes)
@@ -46,17 +71,21 @@ static void add_flow(Loads *loads, int32_t src_gpu, int32_t dst_gpu, double byte
     for (int k = 0; k < n; k++) {
         int32_t fresh = (int32_t)loads->loads->len;
         int32_t at = *rh_map64_at(loads->place_of_link, (uint64_t)links[k] + 1, fresh);
-        if (at == fresh)
+        if (at == fresh) {
             g_array_append_val(loads->loads, ((RhLinkLoad){links[k], 0, 0}));
+            g_array_append_val(loads->counts, ((Count){.call = -1}));
+        }
         RhLinkLoad *load = &g_array_index(loads->loads, RhLinkLoad, at);
         load->busy_s += bytes / rh_platform_link_bytes_per_s(loads->platform, links[k]);
-        load->flows++;
+        load->flows = count(loads, at);
     }
 }
 
 static void add_schedule(Loads *loads, const RhSchedule *schedule, const int32_t *gpus)
 {
+    loads->call++;
     for (guint i = 0; i < schedule->phases->len; i++) {
+        loads->phase = (int32_t)i;
         const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
         for (int32_t f = 0; f < phase->flows_count; f++) {
             const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);

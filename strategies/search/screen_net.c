@@ -1,11 +1,16 @@
 /* Nets: groups, where blocks lie, and messages between stages. */
 #include <math.h>
+#include <string.h>
 
 #include "sim/blocks.h"
 #include "strategies/search/screen.h"
 
 /* Blocks looked at for the one whose ranks lie worst. */
 #define BLOCKS_MAX 64
+/* Those followed besides, of so many GPUs at most; their keys, as there are fewer nets. */
+#define OTHERS_MAX      7
+#define OTHERS_GPUS_MAX 512
+#define OTHERS_STRIDE   (1 << 20)
 
 /* Messages looked at, of all stages together and in one direction. */
 #define LOOKS_MAX 16384
@@ -202,16 +207,22 @@ static int32_t worst_place(const RhNet *n)
     return worst;
 }
 
-static void place(RhScreen *s, RhNet *n)
+/* `key`: where stages differ. */
+static void follow(RhScreen *s, RhNet *n, int32_t block, int32_t key)
 {
-    n->uniform = blocks_lie_alike(s->c, &n->grid);
     n->placement = g_new(const RhPlacement *, n->grid.extent[RH_DIM_PP]);
-    n->followed = n->uniform ? 0 : worst_block(s->c->platform, &n->grid);
+    n->followed = block;
     bool same = place_ranks(s, n, n->followed, 0);
     int32_t rank = worst_place(n);
     if (rank > 0)
         same = place_ranks(s, n, n->followed, rank);
-    n->placement_key = same ? n->placement[0]->id : ~n->id;
+    n->placement_key = same ? n->placement[0]->id : key;
+}
+
+static void place(RhScreen *s, RhNet *n)
+{
+    n->uniform = blocks_lie_alike(s->c, &n->grid);
+    follow(s, n, n->uniform ? 0 : worst_block(s->c->platform, &n->grid), ~n->id);
 }
 
 /* --- stages that stand alike --- */
@@ -351,6 +362,54 @@ static void list_hops(const RhCase *c, const RhGrid *g, RhNet *n)
     n->back[0] = luckiest(c->platform, c->job.gpus, (pp - 1) * stride);
 }
 
+/* --- blocks that lie otherwise --- */
+
+static bool lies_as(const RhNet *a, const RhNet *b)
+{
+    size_t stages = (size_t)a->grid.extent[RH_DIM_PP];
+    return memcmp(a->placement, b->placement, stages * sizeof(const RhPlacement *)) == 0;
+}
+
+static bool is_known(const RhNet *n, const RhNet *other)
+{
+    bool known = lies_as(n, other);
+    for (int32_t i = 0; i < n->others_count; i++)
+        known = known || lies_as(&n->others[i], other);
+    return known;
+}
+
+/* The messages of the rank that is followed. */
+static void own_hops(const RhPlatform *p, RhNet *n)
+{
+    int32_t pp = n->grid.extent[RH_DIM_PP], place = n->followed * n->block + n->placement[0]->rank;
+    for (int32_t s = 0; pp > 1 && s < pp; s++) {
+        int32_t here = rh_grid_rank(&n->grid, s, place);
+        n->next[s] = rh_hop(p, here, rh_grid_rank(&n->grid, (s + 1) % pp, place));
+        n->back[s] = rh_hop(p, here, rh_grid_rank(&n->grid, (s + pp - 1) % pp, place));
+    }
+}
+
+/* Each is a chain of its own until replicas meet. */
+static void list_others(RhScreen *s, RhNet *n)
+{
+    int32_t count = rh_grid_stage_ranks(&n->grid) / n->block, pp = n->grid.extent[RH_DIM_PP];
+    n->others = g_new0(RhNet, OTHERS_MAX);
+    for (int32_t block = 0; block < count && n->others_count < OTHERS_MAX; block++) {
+        RhNet other = *n;
+        follow(s, &other, block, ~(n->id + OTHERS_STRIDE * (n->others_count + 1)));
+        if (is_known(n, &other)) {
+            g_free(other.placement);
+            continue;
+        }
+        other.others = NULL;
+        other.others_count = 0;
+        other.next = g_new0(RhHop, pp);
+        other.back = g_new0(RhHop, pp);
+        own_hops(s->c->platform, &other);
+        n->others[n->others_count++] = other;
+    }
+}
+
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
 {
     RhNet *n = g_new0(RhNet, 1);
@@ -361,12 +420,22 @@ RhNet *rh_net_new(RhScreen *screen, const RhLayout *l)
     place(screen, n);
     find_alike(screen->c->platform, n);
     list_hops(screen->c, &n->grid, n);
+    if (!n->uniform && screen->c->job.gpus <= OTHERS_GPUS_MAX) {
+        own_hops(screen->c->platform, n);
+        list_others(screen, n);
+    }
     return n;
 }
 
 void rh_net_free(void *data)
 {
     RhNet *n = data;
+    for (int32_t i = 0; i < n->others_count; i++) {
+        g_free(n->others[i].placement);
+        g_free(n->others[i].next);
+        g_free(n->others[i].back);
+    }
+    g_free(n->others);
     rh_program_free(n->skeleton);
     g_free(n->placement);
     g_free(n->alike);

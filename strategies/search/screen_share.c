@@ -13,217 +13,13 @@
  * Held against rehearsals that perform every link; blocks that lie alike are left to screen_time.c. */
 #include <math.h>
 
-#include "sim/collective/collective.h"
-#include "strategies/search/screen.h"
-
-#define LANE(lane) (UINT32_C(1) << (lane))
-#define GPUS_MAX   512 /* their pairs are looked at */
-
-typedef struct {
-    RhScreen *screen;
-    const RhLayout *l;
-    const RhNet *net;
-    RhShardCost *shard;
-    RhFlows *const *flows;
-    int32_t *crowd; /* per link: flows at one time, at most */
-    uint32_t lanes; /* that may be busy */
-} Links;
-
-/* --- how many flows a link has --- */
-
-typedef struct {
-    const Links *links;
-    int32_t stage, *most; /* of the calls of one lane, per link */
-} LaneCrowd;
-
-static void crowd_call(LaneCrowd *c, const RhCollectiveKey *key)
-{
-    const GArray *loads = rh_screen_loads(c->links->screen, c->links->net, key);
-    for (guint i = 0; loads && i < loads->len; i++) {
-        const RhLinkLoad *load = &g_array_index(loads, RhLinkLoad, i);
-        c->most[load->link] = MAX(c->most[load->link], load->flows);
-    }
-}
-
-static void crowd_items(LaneCrowd *c, int lane)
-{
-    const RhItems *items = rh_screen_items(c->links->shard);
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
-        const GArray *tasks = items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES].tasks;
-        for (guint k = 0; tasks && k < tasks->len; k++) {
-            const RhItemTask *task = &g_array_index(tasks, RhItemTask, k);
-            RhCollectiveKey key = {c->links->net->id, c->stage,    (int32_t)task->group,
-                                   (int32_t)task->op, task->bytes, task->routing};
-            if ((int)task->lane == lane)
-                crowd_call(c, &key);
-        }
-    }
-}
-
-static void crowd_steps(LaneCrowd *c, int lane)
-{
-    const GArray *steps = c->links->flows[c->stage]->script->steps;
-    for (guint i = 0; i < steps->len; i++) {
-        const RhStep *step = &g_array_index(steps, RhStep, i);
-        RhCollectiveKey key = {c->links->net->id, c->stage,    step->group,
-                               step->op,          step->bytes, {0}};
-        if (step->kind == RH_STEP_COMMUNICATE && step->lane == lane)
-            crowd_call(c, &key);
-    }
-}
-
-/* A lane has one collective at a time. */
-static void crowd_stage(const Links *links, int32_t stage, int32_t *most)
-{
-    int32_t count = rh_platform_links_count(links->screen->c->platform);
-    for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++) {
-        if (!(links->lanes & LANE(lane)))
-            continue;
-        LaneCrowd c = {links, stage, most};
-        crowd_items(&c, lane);
-        crowd_steps(&c, lane);
-        for (int32_t i = 0; i < count; i++) {
-            links->crowd[i] += most[i];
-            most[i] = 0;
-        }
-    }
-}
-
-static int32_t delta_of(const Links *links, int32_t stage, bool back)
-{
-    int32_t pp = links->l->pp, to = (stage + (back ? pp - 1 : 1)) % pp;
-    return (to - stage) * links->net->grid.stride[RH_DIM_PP];
-}
-
-static int route_of(const Links *links, int32_t rank, int32_t delta, RhLink out[RH_ROUTE_MAX])
-{
-    const RhProgram *p = links->net->skeleton;
-    return rh_platform_route(links->screen->c->platform, rh_program_gpu(p, rank),
-                             rh_program_gpu(p, rank + delta), out);
-}
-
-/* One message of every rank to either side. */
-static void crowd_messages(const Links *links, int32_t stage)
-{
-    const RhRole *role = rh_program_role(links->net->skeleton, stage);
-    for (int back = 0; back < 2; back++)
-        for (int32_t i = 0; i < role->ranks_count; i++) {
-            RhLink route[RH_ROUTE_MAX];
-            int n = route_of(links, rh_role_rank(role, i), delta_of(links, stage, back), route);
-            for (int k = 0; k < n; k++)
-                links->crowd[route[k]]++;
-        }
-}
-
-/* --- links that slow nobody down --- */
-
-/* Of routes that cross each link, the capacity of their first links, or last. */
-typedef struct {
-    GHashTable *seen; /* pairs of links */
-    double *bytes_per_s;
-} Ends;
-
-static void ends_add(const RhPlatform *p, Ends *ends, RhLink link, RhLink end)
-{
-    gint64 pair = (gint64)link << 32 | (gint64)end;
-    if (g_hash_table_contains(ends->seen, &pair))
-        return;
-    g_hash_table_add(ends->seen, g_memdup2(&pair, sizeof pair));
-    ends->bytes_per_s[link] += rh_platform_link_bytes_per_s(p, end);
-}
-
-static void ends_add_routes(const RhPlatform *p, int32_t gpus, Ends *first, Ends *last)
-{
-    for (int32_t src = 0; src < gpus; src++)
-        for (int32_t dst = 0; dst < gpus; dst++) {
-            RhLink route[RH_ROUTE_MAX];
-            int n = src == dst ? 0 : rh_platform_route(p, src, dst, route);
-            for (int k = 1; k + 1 < n; k++) {
-                ends_add(p, first, route[k], route[0]);
-                ends_add(p, last, route[k], route[n - 1]);
-            }
-        }
-}
-
-/* A link that carries all that may come to it, or that may leave it, changes no fair share: with a little
- * more it would never be full, and fair shares do not jump as capacities grow. */
-static bool *ample_new(const RhPlatform *p, int32_t gpus)
-{
-    int32_t count = rh_platform_links_count(p);
-    bool *ample = g_new0(bool, count + 1);
-    g_autofree double *in = g_new0(double, count + 1), *out = g_new0(double, count + 1);
-    Ends first = {g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL), in};
-    Ends last = {g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL), out};
-    ends_add_routes(p, gpus, &first, &last);
-    for (int32_t i = 0; i < count; i++) {
-        double least = in[i] < out[i] ? in[i] : out[i];
-        ample[i] = least > 0 && rh_platform_link_bytes_per_s(p, i) >= least * (1 - 1e-9);
-    }
-    g_hash_table_destroy(first.seen);
-    g_hash_table_destroy(last.seen);
-    return ample;
-}
+#include "strategies/search/screen_crowd.h"
 
 /* --- what a message does to the next collective --- */
 
-/* The part of the link that the message has at least; 0: it does not cross the link. */
-static double least_part(const Links *links, const RhLink *route, int count, RhLink link)
-{
-    const RhPlatform *p = links->screen->c->platform;
-    double capacity = rh_platform_link_bytes_per_s(p, link), part = 0.5;
-    bool crosses = false;
-    for (int k = 0; k < count; k++) {
-        double other = rh_platform_link_bytes_per_s(p, route[k]);
-        crosses = crosses || route[k] == link;
-        if (route[k] != link && !links->screen->ample[route[k]])
-            part = rh_earlier(part, other / MAX(1, links->crowd[route[k]]) / capacity);
-    }
-    return crosses ? part : 0;
-}
-
-static bool is_crossed(const RhPlatform *p, int32_t src_gpu, int32_t dst_gpu, RhLink link)
-{
-    RhLink route[RH_ROUTE_MAX];
-    int n = rh_platform_route(p, src_gpu, dst_gpu, route);
-    for (int k = 0; k < n; k++)
-        if (route[k] == link)
-            return true;
-    return false;
-}
-
-/* Bytes that the task's collective over these GPUs puts on the link, in seconds. NAN: none, or flows of one
- * phase share the link with one another. */
-static double on_link_s(const Links *links, const RhItemTask *task, const int32_t *gpus,
-                        int32_t size, RhLink link)
-{
-    const RhPlatform *p = links->screen->c->platform;
-    if (rh_grid_group_size(&links->net->grid, task->group) != size ||
-        task->bytes <= RH_LATENCY_BYTES)
-        return (double)NAN;
-    RhAlgo algo = rh_screen_algorithm(links->screen, links->net, links->net->groups[task->group],
-                                      task->op, task->bytes, &task->routing);
-    g_autoptr(RhSchedule) schedule =
-        rh_schedule_on(task->op, algo, size, p, gpus, task->bytes, NULL, NULL);
-    double bytes = 0;
-    for (guint i = 0; schedule && i < schedule->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
-        int32_t crossing = 0;
-        for (int32_t f = 0; f < phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);
-            if (is_crossed(p, gpus[flow->src], gpus[flow->dst], link)) {
-                bytes += phase->repeat * flow->bytes;
-                crossing++;
-            }
-        }
-        if (crossing > 1)
-            return (double)NAN;
-    }
-    return bytes > 0 ? bytes / rh_platform_link_bytes_per_s(p, link) : (double)NAN;
-}
-
 /* Of all collectives that may come next. False: of one of them nothing is known. */
-static bool take_tasks(const Links *links, int32_t stage, const int32_t *gpus, int32_t size,
-                       RhLink link, double part, RhShare *share)
+static bool take_tasks(const RhCrowdedLinks *links, int32_t stage, const int32_t *gpus,
+                       int32_t size, RhLink link, double part, RhShare *share)
 {
     const RhItems *items = rh_screen_items(links->shard);
     for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
@@ -235,7 +31,7 @@ static bool take_tasks(const Links *links, int32_t stage, const int32_t *gpus, i
             const RhItemTask *task = &g_array_index(tasks, RhItemTask, k);
             if (task->lane != RH_LANE_TP)
                 continue;
-            double moving_s = on_link_s(links, task, gpus, size, link);
+            double moving_s = rh_crowd_on_link_s(links, task, gpus, size, link);
             if (isnan(moving_s))
                 return false;
             double alone_s =
@@ -247,13 +43,13 @@ static bool take_tasks(const Links *links, int32_t stage, const int32_t *gpus, i
     return share->most_s < (double)INFINITY;
 }
 
-static double worth_s(const Links *links, const RhShare *share)
+static double worth_s(const RhCrowdedLinks *links, const RhShare *share)
 {
     return rh_share_s(share, links->shard->pieces->least_message_bytes);
 }
 
 /* Of the messages of all members and of the links of each the one that keeps the group back longest. */
-static RhShare share_of(const Links *links, int32_t stage, bool back)
+static RhShare share_of(const RhCrowdedLinks *links, int32_t stage, bool back)
 {
     const RhPlatform *p = links->screen->c->platform;
     int32_t size = links->net->block;
@@ -263,12 +59,12 @@ static RhShare share_of(const Links *links, int32_t stage, bool back)
         gpus[i] = rh_grid_rank(&links->net->grid, stage, links->net->followed * size + i);
     for (int32_t i = 0; i < size; i++) {
         RhLink route[RH_ROUTE_MAX];
-        int32_t to = gpus[i] + delta_of(links, stage, back);
+        int32_t to = gpus[i] + rh_crowd_delta(links, stage, back);
         int n = rh_platform_route(p, gpus[i], to, route);
         double latency_s = rh_platform_route_latency_s(p, gpus[i], to);
         for (int k = 0; k < n; k++) {
             RhShare share = {1 / rh_platform_link_bytes_per_s(p, route[k]), (double)INFINITY, 0};
-            double part = least_part(links, route, n, route[k]);
+            double part = rh_crowd_least_part(links, route, n, route[k]);
             if (!take_tasks(links, stage, gpus, size, route[k], part, &share))
                 continue;
             share.fixed_s += 2 * latency_s;
@@ -281,39 +77,13 @@ static RhShare share_of(const Links *links, int32_t stage, bool back)
 
 /* --- all stages --- */
 
-static bool is_claimed(RhScreen *s, const RhLayout *l, const RhNet *net)
+int32_t rh_shares_count(const RhLayout *l)
 {
-    const RhPlatform *p = s->c->platform;
-    return s->c->job.gpus <= GPUS_MAX && l->pp > 1 && net->block > 1 && !net->uniform &&
-           !rh_train_copies(l) && p->messages.sender == RH_SHARING_NONE &&
-           p->link_changes->len == 0 && !p->outside && p->mesh.gpus == 0 &&
-           !rh_deadline_passed(s->deadline) && !rh_screen_may_merge(s, l);
+    return RH_CALM_LAST * 2 * l->pp;
 }
 
-/* Are parameters gathered at the step's beginning alone, and gradients summed behind the last micro-batch's
- * passes alone, by all replicas together? */
-static bool has_calm(const RhLayout *l, RhFlows *const *flows)
+static void fill(const RhCrowdedLinks *links, RhShare *shares)
 {
-    for (int32_t stage = 0; stage < l->pp; stage++)
-        for (int lane = RH_LANE_DP; lane < RH_LANE_SEND_NEXT; lane++) {
-            const RhFlows *f = flows[stage];
-            bool begins = lane != RH_LANE_GATHER && f->begin.lane_s[lane] > 0;
-            if (begins || f->every.lane_s[lane] > 0 || f->first.lane_s[lane] > 0)
-                return false;
-        }
-    return !rh_train_shares_in_groups(l);
-}
-
-static void fill(Links *links, uint32_t lanes, RhShare *shares)
-{
-    int32_t count = rh_platform_links_count(links->screen->c->platform);
-    g_autofree int32_t *crowd = g_new0(int32_t, count + 1), *most = g_new0(int32_t, count + 1);
-    links->crowd = crowd;
-    links->lanes = lanes;
-    for (int32_t stage = 0; stage < links->l->pp; stage++) {
-        crowd_stage(links, stage, most);
-        crowd_messages(links, stage);
-    }
     for (int32_t i = 0; i < 2 * links->l->pp; i++)
         shares[i] = share_of(links, i / 2, i % 2);
 }
@@ -321,15 +91,23 @@ static void fill(Links *links, uint32_t lanes, RhShare *shares)
 static RhShare *shares_new(RhScreen *screen, const RhLayout *l, const RhNet *net,
                            RhShardCost *shard)
 {
-    Links links = {screen, l, net, shard, rh_screen_flows(screen, l), NULL, 0};
-    RhShare *shares = g_new(RhShare, RH_CALM_LAST * 2 * l->pp);
-    uint32_t all = LANE(RH_LANE_LAST) - 1, calm = LANE(RH_LANE_DP) - 1;
-    bool known = has_calm(l, links.flows);
-    if (!screen->ample)
-        screen->ample = ample_new(screen->c->platform, screen->c->job.gpus);
-    fill(&links, all, shares);
-    fill(&links, known ? calm | LANE(RH_LANE_GATHER) : all, shares + RH_CALM_GATHERS * 2 * l->pp);
-    fill(&links, known ? calm : all, shares + RH_CALM * 2 * l->pp);
+    RhCrowdedLinks links = rh_crowd_new(screen, l, net, shard);
+    int32_t each = rh_shares_count(l);
+    RhShare *shares = g_new(RhShare, (net->others_count + 1) * each);
+    bool known = rh_crowd_is_calm(l, links.flows);
+    uint32_t calm = known ? RH_LANES_OF_ITEMS : RH_LANES_ALL;
+    uint32_t lanes[RH_CALM_LAST] = {[RH_CALM_NOT] = RH_LANES_ALL,
+                                    [RH_CALM_GATHERS] = calm | RH_LANE_BIT(RH_LANE_GATHER),
+                                    [RH_CALM] = calm};
+    for (int i = 0; i < RH_CALM_LAST; i++) {
+        rh_crowd_fill(&links, lanes[i]);
+        for (int32_t n = 0; n <= net->others_count; n++) {
+            links.net = n == 0 ? net : &net->others[n - 1];
+            fill(&links, shares + n * each + i * 2 * l->pp);
+        }
+        links.net = net;
+    }
+    g_free(links.crowd);
     return shares;
 }
 
@@ -354,7 +132,7 @@ double rh_share_s(const RhShare *with, double bytes)
 const RhShare *rh_screen_shares(RhScreen *screen, const RhLayout *l)
 {
     const RhNet *net = rh_screen_net(screen, l);
-    if (!is_claimed(screen, l, net))
+    if (l->pp == 1 || !rh_crowd_is_claimed(screen, l, net))
         return NULL;
     RhShardCost *shard = rh_screen_shard(screen, l);
     const RhFlowSet *set = rh_screen_flow_set(screen, l);

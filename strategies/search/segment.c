@@ -93,6 +93,8 @@ static void communicate(RhSegmentStage *s, const RhStep *step, double seconds)
         s->sent_s[s->sent_count++ % ring] = s->compute_s;
     }
     s->lane_s[step->lane] = rh_later(s->lane_s[step->lane], ready) + seconds;
+    if (s->called && s->begun && !s->over && step->lane == RH_LANE_DP)
+        g_array_append_val(s->called, ((RhSumCalled){s->compute_s, ready, seconds}));
     if (!s->begun)
         s->begin_s[s->begin_count++] = s->lane_s[step->lane];
 }
@@ -166,6 +168,11 @@ static double keep(const RhSegmentGraph *g, RhSegmentStage *s)
     return out;
 }
 
+static double hop_s(const RhHop *hop, double bytes)
+{
+    return hop->latency_s + hop->s_per_byte * bytes;
+}
+
 /* What the slot hands on, to model chunk `to`: when it is there. */
 double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t stage,
                           const RhSlot *slot, int32_t to)
@@ -174,10 +181,11 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
         return keep(g, s);
     bool down = rh_slot_goes_down(g->schedule, slot);
     const RhHop *alone = down ? g->net->back : g->net->next;
-    const RhHop *hop = g->messages ? &g->messages[2 * stage + down] : &alone[stage];
     double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
     double bytes = g->messages_bytes[rh_slot_goes_back(slot->pass) ? to : to - 1];
-    double message_s = hop->latency_s + hop->s_per_byte * bytes;
+    double message_s = hop_s(&alone[stage], bytes);
+    if (g->messages)
+        message_s = rh_later(message_s, hop_s(&g->messages[2 * stage + down], bytes));
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
     if (g->shares && s->meets_last) {
         const RhShare *with = g->shares + 2 * g->l->pp * rh_share_calm(s->slots, s->next, g->total);
@@ -330,6 +338,7 @@ static void stage_init(RhSegmentGraph *g, int32_t stage, RhShardCost *shard, con
     g->schedule->order(g->l->pp, g->l->vpp, g->m, stage, slots);
     rh_segment_run_steps(g, s, flows->script->begin);
     s->begun = true;
+    s->called = g->sums ? g_array_new(FALSE, FALSE, sizeof(RhSumCalled)) : NULL;
 }
 
 /* Runs the stage's end until it meets others. Returns in which kind of group; RH_GROUP_LAST: it is at
@@ -369,6 +378,7 @@ static double ends_s(RhSegmentGraph *g)
     for (int32_t i = 0; i < g->l->pp; i++) {
         RhSegmentStage *s = &g->stages[i];
         g_assert(s->next == g->total);
+        s->over = true;
         s->pending_s =
             rh_later(s->pending_s, s->flows->step.moving_s + g->m * s->flows->step_each.moving_s);
     }
@@ -393,31 +403,93 @@ static void graph_run(RhSegmentGraph *g)
     }
 }
 
-static double path_s(RhSegmentGraph *g, RhShardCost *shard, RhFlows *const *flows)
+/* For one block of each stage; `slots` and `done` have room for all stages, and are filled anew. */
+static void graph_init(RhSegmentGraph *g, RhSegmentStage *stages, RhSlot *slots, int32_t *done,
+                       RhSent *sent)
 {
-    size_t pp = (size_t)g->l->pp, cells = (size_t)g->chunks * (size_t)g->m;
-    g_autofree RhSegmentStage *stages = g_new(RhSegmentStage, pp);
-    g_autofree RhSlot *slots = g_new(RhSlot, pp * (size_t)g->total);
-    g_autofree int32_t *done = g_new0(int32_t, pp * (size_t)g->l->vpp * RH_SLOT_PASSES);
-    g_autoptr(RhSent) sent = rh_sent_new(g->screen, g->l, g->spans);
-    g_autofree double *arrivals = g_new(double, 2 * cells),
-                      *ends = rh_turns_room(rh_screen_items(shard));
+    size_t cells = (size_t)g->chunks * (size_t)g->m;
+    RhFlows *const *flows = rh_screen_flows(g->screen, g->l);
+    g->arrival[0] = g_new(double, 2 * cells);
+    g->arrival[1] = g->arrival[0] + cells;
     for (size_t i = 0; i < 2 * cells; i++)
-        arrivals[i] = i < (size_t)g->m ? 0 : (double)NAN;
+        g->arrival[0][i] = i < (size_t)g->m ? 0 : (double)NAN;
     g->stages = stages;
-    g->ends_s = ends;
-    g->arrival[0] = arrivals;
-    g->arrival[1] = arrivals + cells;
+    memset(done, 0, (size_t)g->l->pp * (size_t)g->l->vpp * RH_SLOT_PASSES * sizeof *done);
     for (int32_t s = 0; s < g->l->pp; s++) {
-        stage_init(g, s, shard, flows[s], slots + s * g->total,
+        stage_init(g, s, g->shard, flows[s], slots + s * g->total,
                    done + (size_t)s * (size_t)g->l->vpp * RH_SLOT_PASSES);
         stages[s].sent = sent ? rh_sent_stage(sent, s, slots + s * g->total, g->total) : NULL;
     }
-    graph_run(g);
-    double end = rh_later(ends_s(g), sent ? rh_sent_s(sent) : 0);
-    for (int32_t s = 0; s < g->l->pp; s++)
-        g_free(stages[s].begin_s);
-    return end;
+}
+
+/* The same graph for another block of each stage. */
+static RhSegmentGraph graph_beside(const RhSegmentGraph *g, int32_t other)
+{
+    RhSegmentGraph beside = *g;
+    beside.net = &g->net->others[other];
+    beside.spans =
+        rh_screen_spans(g->screen, g->shard, rh_screen_split(g->screen, g->l), beside.net);
+    beside.shares = g->shares ? g->shares + (other + 1) * rh_shares_count(g->l) : NULL;
+    beside.sums_first = (other + 1) * g->l->pp;
+    return beside;
+}
+
+/* Gradients are summed when the last of these replicas has them. */
+static double summed_s(const RhSegmentGraph *graphs, int32_t count, int32_t stage)
+{
+    double lane_s = 0;
+    const GArray *first = graphs[0].stages[stage].called;
+    for (guint k = 0; k < first->len; k++) {
+        double ready_s = lane_s;
+        for (int32_t i = 0; i < count; i++)
+            ready_s = rh_later(
+                ready_s, g_array_index(graphs[i].stages[stage].called, RhSumCalled, k).ready_s);
+        lane_s = ready_s + g_array_index(first, RhSumCalled, k).seconds;
+    }
+    return lane_s;
+}
+
+static void meet_replicas(RhSegmentGraph *graphs, int32_t count, int32_t stage)
+{
+    bool meet = graphs[0].sums->replicas_meet;
+    double all_s = meet ? summed_s(graphs, count, stage) : 0;
+    for (int32_t i = 0; i < count; i++) {
+        const RhSegmentGraph *g = &graphs[i];
+        double summed = meet ? all_s : summed_s(g, 1, stage);
+        RhSegmentStage *s = &g->stages[stage];
+        double own = rh_sums_stage_s(g->sums->stages[g->sums_first + stage], g->screen, s->flows,
+                                     s->slots, g->total, s->called);
+        s->pending_s = rh_later(s->pending_s, rh_later(summed, own));
+    }
+}
+
+static double path_s(RhSegmentGraph *g)
+{
+    int32_t pp = g->l->pp, count = g->sums ? g->net->others_count + 1 : 1;
+    g_autofree RhSegmentGraph *graphs = g_new(RhSegmentGraph, count);
+    g_autofree RhSegmentStage *stages = g_new(RhSegmentStage, pp * count);
+    g_autofree RhSlot *slots = g_new(RhSlot, pp * g->total);
+    g_autofree int32_t *done = g_new(int32_t, pp * g->l->vpp * RH_SLOT_PASSES);
+    g_autoptr(RhSent) sent = rh_sent_new(g->screen, g->l, g->spans);
+    g_autofree double *ends = rh_turns_room(rh_screen_items(g->shard));
+    double end = 0;
+    g->ends_s = ends;
+    for (int32_t i = 0; i < count; i++) {
+        graphs[i] = i == 0 ? *g : graph_beside(g, i - 1);
+        graph_init(&graphs[i], stages + i * pp, slots, done, sent);
+        graph_run(&graphs[i]);
+    }
+    for (int32_t s = 0; g->sums && s < pp; s++)
+        meet_replicas(graphs, count, s);
+    for (int32_t i = 0; i < count; i++) {
+        end = rh_later(end, ends_s(&graphs[i]));
+        g_free(graphs[i].arrival[0]);
+    }
+    for (int32_t i = 0; i < pp * count; i++) {
+        g_free(stages[i].begin_s);
+        g_clear_pointer(&stages[i].called, g_array_unref);
+    }
+    return rh_later(end, sent ? rh_sent_s(sent) : 0);
 }
 
 RhSegmentGraph rh_segment_graph_of(RhScreen *screen, const RhLayout *l)
@@ -442,7 +514,8 @@ static double longest_s(RhScreen *screen, const RhLayout *l, bool links_shared)
 {
     RhSegmentGraph g = rh_segment_graph_of(screen, l);
     g.messages = links_shared ? rh_screen_messages(screen, l) : NULL;
-    double path = path_s(&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l));
+    g.sums = rh_screen_sums(screen, l);
+    double path = path_s(&g);
     g_free(g.messages_bytes);
     return rh_later(path, rh_screen_bound_s(screen, l));
 }

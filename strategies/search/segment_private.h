@@ -1,6 +1,6 @@
 #pragma once
 /* The segment graph, for segment.c and segment_path.c. */
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_sums.h"
 
 /* A stage that runs its slots: seconds since the step began, as far as it has come. */
 typedef struct {
@@ -27,6 +27,8 @@ typedef struct {
     bool begun;
     int32_t ended;     /* steps of the end that were run */
     RhSentStage *sent; /* NULL: nothing is claimed of what it sends */
+    GArray *called;    /* RhSumCalled, of slots; NULL: not asked for; owned */
+    bool over;         /* all slots are run */
 } RhSegmentStage;
 
 typedef struct {
@@ -38,6 +40,8 @@ typedef struct {
     const RhNet *net;
     double *ends_s; /* room for the ends of a pair's tasks */
     const RhShare *shares;
+    const RhSums *sums;
+    int32_t sums_first;     /* of its stages */
     const RhHop *messages;  /* of ranks in step; NULL: the luckiest rank's alone */
     double *messages_bytes; /* of one behind each model chunk; owned */
     int32_t m, chunks;
