@@ -76,6 +76,7 @@ GByteArray *rh_run_pack(const RhRun *run)
 {
     GByteArray *out = g_byte_array_new();
     rh_pack(out, &run->step_time_s, sizeof run->step_time_s);
+    rh_pack(out, &run->left, sizeof run->left);
     rh_pack(out, &run->jitter_correction_s, sizeof run->jitter_correction_s);
     rh_pack(out, &run->events_count, sizeof run->events_count);
     rh_pack(out, &run->bytes_total, sizeof run->bytes_total);
@@ -100,6 +101,7 @@ RhRun *rh_run_unpack(const uint8_t *bytes, size_t length)
     g_autoptr(RhRun) run = rh_run_new();
     RhUnpack in = {bytes, bytes + length, true};
     rh_unpack(&in, &run->step_time_s, sizeof run->step_time_s);
+    rh_unpack(&in, &run->left, sizeof run->left);
     rh_unpack(&in, &run->jitter_correction_s, sizeof run->jitter_correction_s);
     rh_unpack(&in, &run->events_count, sizeof run->events_count);
     rh_unpack(&in, &run->bytes_total, sizeof run->bytes_total);

@@ -51,7 +51,8 @@ typedef struct {
 #define RH_LINK_BINS   120
 
 typedef struct {
-    double step_time_s;         /* mean over steps */
+    double step_time_s; /* mean over steps */
+    bool left;          /* before its end: it takes step_time_s at least, and no more is told */
     double jitter_correction_s; /* included in step_time_s */
     int64_t events_count;
     double bytes_total; /* put on links by collectives and messages (payload of flows, each once) */

@@ -11,7 +11,12 @@ static RhRun *perform(RhSession *s, int32_t job, int32_t steps, GError **error)
     RhSessionEvent event;
     if (!rh_session_submit(s, what, error) || !rh_session_run(s, HUGE_VAL, &event, error))
         return NULL;
-    return rh_session_report(s, job);
+    if (event.kind != RH_EVENT_ENOUGH)
+        return rh_session_report(s, job);
+    RhRun *run = rh_run_new();
+    run->left = true;
+    run->step_time_s = rh_session_least_s(s);
+    return run;
 }
 
 RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEngineOptions *options,

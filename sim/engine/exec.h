@@ -43,6 +43,8 @@ bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event, GError **erro
 /* Starts the counts anew; from now on folded kernels spread by the jitter of the options. */
 void rh_exec_begin_jitter(RhExec *x);
 
+/* What the step takes at least, where that was enough to know (RhEngineOptions.enough_s); else 0. */
+double rh_exec_least_s(const RhExec *x);
 int32_t rh_exec_steps_done(const RhExec *x, int32_t job);
 /* Since its counts began; ranks, roles and tasks of the joined program. Caller frees. */
 RhRun *rh_exec_report(RhExec *x, int32_t job);

@@ -222,18 +222,11 @@ static void arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
                          x->traffic->kind_of_task[a->role->tasks_first + task]);
 }
 
-/* The colour at the other end; -1 when there is none. */
-static int32_t peer_actor(const RhExec *x, const RhActor *actor, const RhTask *task)
-{
-    int32_t rank = actor->rank + task->peer_delta;
-    return rank >= 0 && rank < x->program->ranks_count ? x->fold->colour_of_rank[rank] : NONE;
-}
-
 static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
 {
     const RhActor *a = &x->actors[actor];
     const RhTask *t = rh_actor_task(x, a, task);
-    int32_t other = peer_actor(x, a, t);
+    int32_t other = rh_exec_peer(x, a, t);
     if (other < 0)
         return;
     const RhRoleTable *role = x->actors[other].role;

@@ -90,6 +90,11 @@ double rh_exec_clock_s(const RhExec *x)
     return x->t_s;
 }
 
+double rh_exec_least_s(const RhExec *x)
+{
+    return x->least_s;
+}
+
 bool rh_exec_is_under_way(const RhExec *x, int32_t job)
 {
     return x->jobs[job].under_way;

@@ -47,6 +47,7 @@ typedef struct {
     int32_t tasks_left;
     uint16_t *waiting;   /* predecessors left, per task */
     uint8_t *state;      /* RhTaskState, per task */
+    double *rest_s;      /* per task: from its start to the end of the step, at least; or NULL */
     RhRunning *running;  /* per lane */
     uint32_t stretching; /* lanes, as bits: where a kernel runs that others' SMs stretch */
     int32_t holders;     /* communications that hold SMs */
@@ -174,9 +175,10 @@ struct RhExec {
     const RhQuotient *quotient;
     const RhEngineOptions *options;
     double t_s, t_alarm_s;
-    bool ahead;    /* of SimGrid's clock; flows that start now wait in `sends` for it */
-    bool stops;    /* when this instant is over */
-    GArray *sends; /* RhSend */
+    bool ahead;     /* of SimGrid's clock; flows that start now wait in `sends` for it */
+    bool stops;     /* when this instant is over */
+    double least_s; /* what the step takes at least, where that was enough; else 0 */
+    GArray *sends;  /* RhSend */
     RhExecJob *jobs;
     int32_t jobs_count, jobs_slot, stop_slot; /* timers: beginnings of jobs; the end of a run */
     GArray *settled;                          /* int32_t: jobs whose tasks are all done */
@@ -216,6 +218,13 @@ static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor,
     return rh_program_task(x->program, actor->role->tasks_first + task);
 }
 
+/* The colour at the other end of a message; -1 when there is none. */
+static inline int32_t rh_exec_peer(const RhExec *x, const RhActor *actor, const RhTask *task)
+{
+    int32_t rank = actor->rank + task->peer_delta;
+    return rank >= 0 && rank < x->program->ranks_count ? x->fold->colour_of_rank[rank] : -1;
+}
+
 static inline void rh_exec_make_ready(RhExec *x, RhReady ready)
 {
     RhReadyQueue *queue = &x->ready;
@@ -231,6 +240,11 @@ void rh_exec_begin_job(RhExec *x, int32_t job);
 /* Something to tell: the run stops when this instant is over. */
 void rh_exec_tell(RhExec *x, RhEventKind kind, int32_t job, int32_t who);
 void rh_exec_settle(RhExec *x); /* the steps of jobs whose tasks are all done */
+/* exec_start.c */
+uint16_t **rh_exec_new_arrivals(const RhExec *x); /* none, per meeting and ordinal */
+/* exec_rest.c */
+/* Actors' rest_s. */
+void rh_exec_find_rests(RhExec *x);
 /* exec.c */
 void rh_exec_start_ready(RhExec *x);
 void rh_exec_drain(RhExec *x); /* what is due by now */

@@ -60,9 +60,9 @@ static void add_jobs(RhExec *x, const RhJoined *joined)
     }
 }
 
-static void add_arrivals(RhExec *x)
+uint16_t **rh_exec_new_arrivals(const RhExec *x)
 {
-    x->arrived = g_new0(uint16_t *, x->quotient->meetings->len + 1);
+    uint16_t **arrived = g_new0(uint16_t *, x->quotient->meetings->len + 1);
     for (uint32_t m = 0; m < x->quotient->meetings->len; m++) {
         const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
         int32_t most = 0;
@@ -71,8 +71,9 @@ static void add_arrivals(RhExec *x)
             const int32_t *calls = x->actors[colour].role->calls_first + meeting->group;
             most = MAX(most, calls[1] - calls[0]);
         }
-        x->arrived[m] = g_new0(uint16_t, most + 1);
+        arrived[m] = g_new0(uint16_t, most + 1);
     }
+    return arrived;
 }
 
 static void add_room(RhExec *x)
@@ -84,7 +85,7 @@ static void add_room(RhExec *x)
     x->settled = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->events = g_array_new(FALSE, FALSE, sizeof(RhSessionEvent));
     x->sends = g_array_new(FALSE, FALSE, sizeof(RhSend));
-    add_arrivals(x);
+    x->arrived = rh_exec_new_arrivals(x);
     x->transport->open(x);
 }
 
@@ -176,6 +177,8 @@ RhExec *rh_exec_new(const RhExecInput *input, GError **error)
     add_jobs(x, input->jobs);
     add_room(x);
     x->units_per_byte = units_per_byte(x);
+    if (x->options->enough_s > 0 && x->transport == &rh_transport_fluid && x->jobs_count == 1)
+        rh_exec_find_rests(x);
     const char *failure = start_bridge(x);
     if (!failure)
         return x;
@@ -193,6 +196,7 @@ void rh_exec_free(RhExec *x)
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(x->actors[i].waiting);
         g_free(x->actors[i].state);
+        g_free(x->actors[i].rest_s);
         g_free(x->actors[i].running);
         if (x->actors[i].rng)
             gsl_rng_free(x->actors[i].rng);

@@ -287,6 +287,11 @@ RhRun *rh_session_report(RhSession *s, int32_t job)
     return run;
 }
 
+double rh_session_least_s(const RhSession *s)
+{
+    return s->exec ? rh_exec_least_s(s->exec) : 0;
+}
+
 static double bytes_of_job(const RhSession *s, uint32_t index, int32_t gpu)
 {
     const Job *job = AT(s->jobs, Job, index);

@@ -19,9 +19,10 @@ typedef struct RhSession RhSession;
 
 typedef enum {
     RH_EVENT_NONE,
-    RH_EVENT_STEP,  /* a step of the job has ended, and another has begun */
-    RH_EVENT_ENDED, /* its last one has */
-    RH_EVENT_SENT,  /* a parcel has arrived */
+    RH_EVENT_STEP,   /* a step of the job has ended, and another has begun */
+    RH_EVENT_ENDED,  /* its last one has */
+    RH_EVENT_SENT,   /* a parcel has arrived */
+    RH_EVENT_ENOUGH, /* the step is known to take longer than options.enough_s */
 } RhEventKind;
 
 typedef struct {
@@ -69,6 +70,8 @@ double rh_session_clock_s(const RhSession *session);
 /* What the job did since it was admitted, in numbers of its own program; its steps that have ended
  * count, events are those of the whole session. Caller frees; NULL before the first step has. */
 RhRun *rh_session_report(RhSession *session, int32_t job);
+/* What the step under way takes at least, where that is more than options.enough_s; else 0. */
+double rh_session_least_s(const RhSession *session);
 /* Bytes that the programs on a GPU keep there now: the peak of one under way, afterwards what it
  * leaves; nothing once it is cancelled. */
 double rh_session_gpu_bytes(const RhSession *session, int32_t gpu);

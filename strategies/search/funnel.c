@@ -166,6 +166,39 @@ void rh_funnel_keep(RhFunnel *f, RhRehearsal *r)
         leave(f, g_ptr_array_steal_index(best, best->len - 1));
 }
 
+/* The least step of the layout's family that was rehearsed; INFINITY: none was. */
+static double least_of_family(const RhFunnel *f, const RhLayout *l)
+{
+    const GPtrArray *known[] = {f->main.entries, f->behind};
+    const char *family = rh_layout_family(l);
+    double least_s = (double)INFINITY;
+    for (size_t k = 0; k < G_N_ELEMENTS(known); k++)
+        for (guint i = 0; i < known[k]->len; i++) {
+            const RhRehearsal *r = known[k]->pdata[i];
+            if (r->step_time_s < least_s && strcmp(rh_layout_family(&r->layout), family) == 0)
+                least_s = r->step_time_s;
+        }
+    return least_s;
+}
+
+double rh_funnel_in_vain_from_s(const RhFunnel *f, const RhLayout *l)
+{
+    const GPtrArray *best = f->race->entries;
+    if (f->o->exhaustive || f->o->seen || f->o->variants || rh_funnel_by_memory(f) ||
+        rh_funnel_by_energy(f) || rh_funnel_by_estimate(f) || (int32_t)best->len < f->race->top)
+        return (double)INFINITY;
+    double from_s = f->race == &f->main ? least_of_family(f, l) : 0;
+    int32_t same = rh_funnel_entry_of_kind(f, l);
+    if (same >= 0)
+        return fmax(from_s, score(f, best->pdata[same]) / rh_funnel_handicap(f, l));
+    for (guint i = 0; i < best->len; i++) {
+        const RhRehearsal *there = best->pdata[i];
+        if (folds(f, l, &there->layout, there->memory.peak_bytes))
+            return (double)INFINITY;
+    }
+    return fmax(from_s, ((const RhRehearsal *)best->pdata[best->len - 1])->step_time_s);
+}
+
 void rh_funnel_sort(const RhFunnel *f)
 {
     void **entries = f->race->entries->pdata;

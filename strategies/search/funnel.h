@@ -56,6 +56,9 @@ int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l);
 /* Takes `r` into the entries where it is among the best, or frees it. An entry goes that would save
  * time, and lose less than 1 % of the memory, if it ran no more again than another. */
 void rh_funnel_keep(RhFunnel *f, RhRehearsal *r);
+/* A rehearsal of the layout that takes longer than this becomes no entry, takes no other's place and is not the
+ * best of its family; INFINITY where all are kept. */
+double rh_funnel_in_vain_from_s(const RhFunnel *f, const RhLayout *l);
 /* Can the candidate do no better than the entry of its kind, or than one that runs less again and holds no more?
  * Variants whose chunks are not alike must gain 1 % on others of the kind. */
 bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c);

@@ -58,10 +58,40 @@ static bool is_lost(RhFunnel *f, const GError *error, double bound_s)
     return true;
 }
 
+/* What is left of the search's time, for one call of the engine. */
+static double rehearsal_timeout_s(const RhFunnel *f)
+{
+    return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
+}
+
+static RhEngineOptions rehearsal_options(const RhFunnel *f, double enough_s)
+{
+    return (RhEngineOptions){.timeout_s = rehearsal_timeout_s(f),
+                             .enough_s = isfinite(enough_s) ? enough_s : 0};
+}
+
+/* Is it known that the layout was rehearsed in vain? One that was left too early is rehearsed to its end: what was
+ * in vain when the batch began need not be any more. */
+static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
+{
+    if (!*run || !(*run)->left)
+        return false;
+    if ((*run)->step_time_s * rh_straggler_factor(f->c) >= rh_funnel_in_vain_from_s(f, l))
+        return true;
+    RhEngineOptions whole = rehearsal_options(f, 0);
+    g_clear_pointer(run, rh_run_free);
+    rh_apart_run(f->apart, 1, 1, l, &whole, run, error, NULL, NULL);
+    return false;
+}
+
 static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
 {
     for (guint i = 0; i < f->batch->len; i++) {
         RhLayout l = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
+        if (in_vain(f, &l, &runs[i], &errors[i])) {
+            f->plan->rehearsed_count++;
+            continue;
+        }
         if (!runs[i] && rh_funnel_out_of_time(f))
             continue; /* cut short: not rehearsed */
         if (!runs[i] && is_lost(f, errors[i], g_array_index(f->bounds, double, i)))
@@ -88,12 +118,6 @@ static int32_t jobs_of(const RhFunnel *f)
     return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
 }
 
-/* What is left of the search's time, for one call of the engine. */
-static double rehearsal_timeout_s(const RhFunnel *f)
-{
-    return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
-}
-
 static void report_item(int32_t done, void *user)
 {
     const RhFunnel *f = user;
@@ -107,10 +131,14 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
     g_autofree RhLayout *layouts = g_new(RhLayout, n);
-    for (guint i = 0; i < n; i++)
+    g_autofree RhEngineOptions *options = g_new(RhEngineOptions, n);
+    for (guint i = 0; i < n; i++) {
         layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
-    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
-    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, report_item, f);
+        double vain_s = rh_funnel_in_vain_from_s(f, &layouts[i]);
+        options[i] = rehearsal_options(f, vain_s / rh_straggler_factor(f->c));
+    }
+    rh_apart_run_each(f->apart, (int32_t)n, jobs_of(f), layouts, options, runs, errors, report_item,
+                      f);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);
