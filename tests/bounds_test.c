@@ -10,6 +10,7 @@
 #include "strategies/knobs.h"
 #include "strategies/partition.h"
 #include "strategies/search/screen.h"
+#include "tests/drawn_models.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -223,15 +224,6 @@ static void with_nothing_shared_the_graph_is_the_rehearsal(void)
 
 /* --- drawn questions --- */
 
-static int32_t draw(gsl_rng *rng, int32_t count)
-{
-    return (int32_t)gsl_rng_uniform_int(rng, (unsigned long)count);
-}
-
-#define DRAW(rng, ...)                                                                             \
-    ((const int32_t[]){                                                                            \
-        __VA_ARGS__}[draw(rng, (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))])
-
 static char *draw_platform(gsl_rng *rng, int32_t *gpus)
 {
     int32_t each = DRAW(rng, 1, 2, 4, 8, 8, 8, 6);
@@ -320,47 +312,6 @@ static gint ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
-}
-
-/* A model of so many layers: dense, or with experts in every layer, or shared ones too and a first
- * layer without. */
-static RhModel *draw_model(gsl_rng *rng, int32_t layers, int32_t heads)
-{
-    static const char *const mixtures[] = {"mixtral-8x7b", "deepseek-v3"};
-    int32_t mixture = draw(rng, 4);
-    if (mixture >= (int32_t)G_N_ELEMENTS(mixtures))
-        return rh_model_gpt("drawn", layers, 64 * heads, heads, 0, 32000, 8192);
-    RhModel *m = rh_model_load(mixtures[mixture], NULL);
-    g_autofree char *count = g_strdup_printf("%d", MAX(layers, 4));
-    g_autofree char *experts = g_strdup_printf("%d", DRAW(rng, 8, 12, 64));
-    bool groups = mixture == 1; /* 8 experts of a token are in half of the groups, or all */
-    g_assert(rh_model_set(m, "layers", count, NULL));
-    g_assert(!groups || rh_model_set(m, "n_group", "1", NULL));
-    g_assert(rh_model_set(m, "experts", experts, NULL));
-    g_assert(!groups || rh_model_set(m, "topk_group", experts[0] == '6' ? "2" : "4", NULL));
-    g_assert(!groups || rh_model_set(m, "n_group", "4", NULL));
-    return m;
-}
-
-/* An encoder of more or fewer tokens than the decoder has, or as many; or pictures beside layers. */
-static RhModel *draw_crossed(gsl_rng *rng, int32_t layers, int32_t heads)
-{
-    bool pictures = draw(rng, 2);
-    RhModel *m = rh_model_load(pictures ? "llama-3.2-11b-vision" : "flan-t5-xxl", NULL);
-    const struct {
-        const char *key;
-        int32_t value;
-    } sizes[] = {{"kv_heads", 2},
-                 {"layers", layers},
-                 {"hidden", 64 * heads},
-                 {"heads", heads},
-                 {"encoder_tokens", DRAW(rng, 12, 48, 1536)},
-                 {pictures ? "ffn" : "encoder_layers", pictures ? 3072 : MIN(layers, 4)}};
-    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
-        g_autofree char *value = g_strdup_printf("%d", sizes[i].value);
-        g_assert(rh_model_set(m, sizes[i].key, value, NULL));
-    }
-    return m;
 }
 
 static bool takes_adapters(const RhModel *m)

@@ -270,7 +270,8 @@ static void the_closed_form_is_the_ledgers_peak(void)
         {"llama-3.2-1b", "dgx-h100:2", "llama3", 32, 2048, &rh_recipe_bf16, {0}}, /* tied */
         {"qwen3-30b-a3b", "dgx-h100:4", "llama3", 64, 4096, &rh_recipe_bf16, {0}},
         {"llama-3.1-8b", "dgx-h100:2", "torchtitan", 64, 8192, &rh_recipe_bf16, {0}},
-        {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}}};
+        {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}},
+        {"albert-xxlarge-v2", "dgx-h100:2", "bare", 256, 512, &rh_recipe_bf16, {0}}};
     int32_t rings = 0, pairs = 0, offloads = 0, again = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);

@@ -4,6 +4,7 @@
 
 #include "tests/model_counts.h"
 #include "tests/testkit.h"
+#include "tests/train_kit.h"
 #include "workloads/families.h"
 #include "workloads/ops.h"
 
@@ -28,6 +29,15 @@ static void parameters_equal_the_published_counts(void)
          "'num_attention_heads': 32, 'intermediate_size': 22016, 'vocab_size': 151936, "
          "'kv_channels': 128, 'no_bias': true, 'seq_length': 8192}",
          7721324544},
+        /* without their poolers, with what makes a head's input as narrow as the table, and a norm before */
+        {"{" SHAPE("albert", 12, 768, 12, 12, 3072, 30000) "}",
+         11683584 - (768 * 768 + 768) + (768 * 128 + 128) + 2 * 768},
+        {"{" SHAPE("albert", 12, 4096, 64, 64, 16384, 30000) "}",
+         222595584 - (4096 * 4096 + 4096) + (4096 * 128 + 128) + 2 * 4096},
+        {"{" SHAPE("electra", 12, 256, 4, 4, 1024, 30522) ", 'embedding_size': 128}",
+         13483008 + (256 * 128 + 128) + 2 * 256},
+        {"{" SHAPE("electra", 24, 1024, 16, 16, 4096, 30522) ", 'embedding_size': 1024}",
+         334092288 + 2 * 1024},
         {"{" SHAPE("vaultgemma", 26, 1152, 4, 4, 6912, 256000) "}", 1038741120},
         /* a norm behind the last block, which has one already */
         {"{'model_type': 'distilbert', 'n_layers': 6, 'dim': 768, 'n_heads': 12, 'hidden_dim': "
@@ -260,11 +270,40 @@ static void a_window_both_ways_is_a_band(void)
     CU_ASSERT_EQUAL(band, 4 * 64 * 4096.0 * 128);
 }
 
+/* Parameters once, FLOPs in every layer; of two groups the first of each has them. */
+static void layers_may_be_one_and_the_same(void)
+{
+    const double h = 512, f = 2048, s = 256, w = 128, V = 1000;
+    g_autoptr(RhModel) m = model_load("{" SHAPE("albert", 8, 512, 8, 8, 2048, 1000) "}");
+    g_autoptr(RhModel) two =
+        model_load("{" SHAPE("albert", 8, 512, 8, 8, 2048, 1000) ", 'num_hidden_groups': 2}");
+    const double layer = 4 * h * (h + 1) + 2 * h * f + f + h + 4 * h;
+    CU_ASSERT_EQUAL((double)(rh_model_params(two) - rh_model_params(m)), layer);
+    RH_CHECK_CLOSE(rh_model_flops_per_token(m, 256),
+                   6 * (8 * (4 * h * h + 2 * h * f + s * 2 * h) + h * w + w * V), 1e-14);
+    CU_ASSERT_EQUAL(rh_model_flops_per_token(m, 256), rh_model_flops_per_token(two, 256));
+    CU_ASSERT_TRUE(rh_model_shares_layers(m));
+    CU_ASSERT_EQUAL(two->kind_of_layer[0], two->kind_of_layer[4]);
+    CU_ASSERT_NOT_EQUAL(two->kind_of_layer[0], two->kind_of_layer[3]);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_PTR_NULL(model_parse(
+        "{" SHAPE("albert", 8, 512, 8, 8, 2048, 1000) ", 'num_hidden_groups': 3}", &error));
+    CU_ASSERT_TRUE(error && strstr(error->message, "num_hidden_groups"));
+    static const char *const layouts[] = {"dp8,zero2", "tp2,dp4", "pp2,dp4", "dp8,zero3"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        g_auto(TrainKit) k = train_kit("albert-xxlarge-v2", "dgx-h100:1", "bare", 16, 512);
+        RhLayout l = rh_train_default(&k.c);
+        CU_ASSERT_TRUE_FATAL(rh_layout_parse(layouts[i], &l, NULL));
+        CU_ASSERT_EQUAL(rh_train_legal(&k.c, &l, NULL), i < 2);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
         "types",
         (RhTest[]){
+            {"layers_may_be_one_and_the_same", layers_may_be_one_and_the_same},
             {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
             {"parameters_are_near_the_claim", parameters_are_near_the_claim},
             {"mixers_are_in_the_order_that_is_said", mixers_are_in_the_order_that_is_said},

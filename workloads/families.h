@@ -77,6 +77,10 @@ typedef struct RhConfig {
     int64_t sound_rows, encoder_norm;
     int64_t beside_pictures; /* some layers look at tokens of pictures, which come from outside */
     int64_t cross_norms;     /* ... and norm their queries and keys */
+    int64_t embedding;       /* columns of the table of tokens; 0: as many as the hidden state */
+    int64_t
+        layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
+    int64_t inner_layers; /* ... of so many each; 1 */
     int64_t distances,
         distances_each; /* rows of a table of biases of scores, by distance, with a column
                                         * for each head; is there one in each layer, or in each stack? */

@@ -21,6 +21,40 @@ static const RhField BERT[] = {
     END,
 };
 
+/* ELECTRA (arXiv 2003.10555): BERT, whose table of tokens may be narrower. What stands before its head is left
+ * out. ALBERT (arXiv 1909.11942): all layers of a group are one and the same. */
+static const RhField ELECTRA[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(512),
+    SIZE("embedding_size", embedding, WIDTH_MAX, 128),
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+static const RhField ALBERT[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    POSITIONS(512),
+    SIZE("embedding_size", embedding, WIDTH_MAX, 128),
+    SIZE("num_hidden_groups", layer_groups, LAYERS_MAX, 1),
+    SIZE("inner_group_num", inner_layers, 1, 1),
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 0),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
 /* DistilBERT (arXiv 1910.01108): BERT without types of tokens, under other names. */
 static const RhField DISTILBERT[] = {
     LLAMA_SIZES,
@@ -148,12 +182,14 @@ static void settle_vit(RhConfig *c)
     }
 
 const RhFamily rh_families_encoders[] = {
+    ENCODER("albert", LAYER, LEARNED, ALBERT, NULL),
     ENCODER("bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
     ENCODER("clip_vision_model", LAYER, LEARNED, CLIP_VISION, settle_vit),
     ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
     ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
+    ENCODER("electra", LAYER, LEARNED, ELECTRA, NULL),
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
     ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),

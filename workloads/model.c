@@ -148,6 +148,8 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
         c->head_size = MAX(c->hidden / c->heads, 1);
     }
+    if (c->layer_groups > 0)
+        check_divides(&check, offsetof(RhConfig, layer_groups), offsetof(RhConfig, layers));
     if (c->crosses)
         resolve_encoder(&check, c);
     else if (!c->beside_pictures)
@@ -392,6 +394,7 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
             complete_kind(m, family, c, &kind);
         if (i >= c->layers)
             rh_predict_wrap(&kind);
+        kind.borrows = c->layer_groups > 0 && i % MAX(c->layers / c->layer_groups, 1) != 0;
         if (add_layer(m, i, &kind))
             continue;
         *problem = (RhLayersProblem){
@@ -450,6 +453,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->rotary_base = c->rotary_base;
     m->tied_embeddings = c->tied != 0;
     m->embedding_norm = c->embedding_norm != 0;
+    m->embedding = c->embedding != c->hidden ? c->embedding : 0;
     m->token_types = (int32_t)c->token_types;
     m->streams = (int32_t)c->streams;
     m->patch_entries = c->patch * c->patch * c->channels;
@@ -539,6 +543,14 @@ int64_t rh_model_encoder_tokens(const RhModel *m, int64_t sequence)
 {
     g_return_val_if_fail(m != NULL, 0);
     return m->encoder_tokens > 0 ? m->encoder_tokens : m->encoder != NULL ? sequence : 0;
+}
+
+bool rh_model_shares_layers(const RhModel *m)
+{
+    bool some = false;
+    for (int i = 0; i < m->kinds_count; i++)
+        some |= m->kinds[i].borrows;
+    return some;
 }
 
 bool rh_model_crosses(const RhModel *m)

@@ -47,6 +47,7 @@ typedef struct {
     int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
+    bool borrows;             /* its parameters are those of a layer before it */
     bool encodes;             /* works on the encoder's tokens, in the encoder's sizes */
     bool end_norm;            /* of the encoder's last layer: a norm behind it */
     int64_t cross_width; /* columns of what a layer looks at beside its own tokens; 0: nothing */
@@ -70,6 +71,8 @@ typedef struct RhModel {
     RhNorm norm;
     RhPosition position;
     bool embedding_norm; /* a norm behind the embedding */
+    int64_t
+        embedding; /* columns of the table of tokens, where a matrix makes them hidden; 0: none does */
     int32_t token_types; /* rows of a table of token types */
     int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
@@ -126,6 +129,9 @@ static inline bool rh_model_sees_pictures(const RhModel *model)
 int64_t rh_model_encoder_tokens(const RhModel *model, int64_t sequence);
 /* Do some layers look at these? */
 bool rh_model_crosses(const RhModel *model);
+
+/* Do layers have their parameters of layers before them? */
+bool rh_model_shares_layers(const RhModel *model);
 
 /* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked
  * once: a pass answers. */

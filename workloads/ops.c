@@ -185,6 +185,8 @@ static RhParams params_of(const RhOps *ops, RhBlock block)
 {
     const RhOperator *pair[2];
     RhParams sum = {0};
+    if (ops->kind != NULL && ops->kind->borrows)
+        return sum;
     operators_of(ops->model, ops->kind, block, pair);
     for (int i = 0; i < 2; i++) {
         RhParams p =
@@ -226,7 +228,7 @@ bool rh_kind_takes_adapters(const RhLayerKind *kind)
 {
     g_return_val_if_fail(kind != NULL, false);
     const RhOperator *pair[] = {kind->mixer, kind->ffn};
-    bool all = true;
+    bool all = !kind->borrows;
     for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
         all &= pair[i] == NULL || pair[i]->linears != NULL;
     return all;
@@ -396,7 +398,7 @@ int64_t rh_model_params(const RhModel *m)
     g_return_val_if_fail(m != NULL, 0);
     static const RhShard one = {.tp = 1};
     RhOps edge = whole_of(m, NULL, &one);
-    int64_t tied = m->tied_embeddings ? m->vocab * m->hidden : 0;
+    int64_t tied = m->tied_embeddings ? m->vocab * rh_ops_embedding_width(&edge) : 0;
     int64_t total = whole_params(&edge, RH_BLOCK_EMBEDDING) + whole_params(&edge, RH_BLOCK_HEAD);
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], &one);

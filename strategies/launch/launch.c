@@ -136,6 +136,10 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
         rh_launch_fail_model(f, c, "layers that look at an encoder's tokens", error);
         return NULL;
     }
+    if (c->model->embedding > 0 || rh_model_shares_layers(c->model)) {
+        rh_launch_fail_model(f, c, "narrow tables, and of layers that share parameters", error);
+        return NULL;
+    }
     RhLaunchText t = {
         c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
     bool fine = say_all(&t, f, error);

@@ -169,6 +169,11 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "help: the stack bare runs all of them",
                        zero, l->pp, c->stack->name, legal);
     }
+    if (zero == 3 && rh_model_shares_layers(c->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "zero=3: layers of %s share parameters, which would be gathered again for "
+                       "each of them, which is not known here\nnote: legal zero: 0, 1, 2",
+                       c->model->name);
     return true;
 }
 
@@ -181,6 +186,11 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "pp=%d: %s is an encoder and a decoder, which are not cut into stages here: "
                        "what the encoder puts out would go to every stage of the decoder\n"
                        "note: legal pp: 1",
+                       l->pp, c->model->name);
+    if (l->pp > 1 && rh_model_shares_layers(c->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "pp=%d: layers of %s share parameters, whose gradients would be summed over "
+                       "stages, which is not known here\nnote: legal pp: 1",
                        l->pp, c->model->name);
     if (chunks > c->model->layers_count && chunks != c->model->layers_count + 2)
         return rh_fail(

@@ -14,13 +14,21 @@ static double logit_bytes(const RhOps *ops, bool backward)
 
 static double matrix_entries(const RhOps *ops)
 {
-    return (double)rh_ops_vocab(ops) * (double)ops->model->hidden;
+    return (double)rh_ops_vocab(ops) * (double)rh_ops_embedding_width(ops);
+}
+
+/* A matrix before it, where the table of tokens is narrower than the hidden state; every rank has it. */
+static double narrowing_entries(const RhOps *ops)
+{
+    double h = (double)ops->model->hidden, w = (double)rh_ops_embedding_width(ops);
+    return ops->model->embedding > 0 ? h * w : 0;
 }
 
 /* Its matrix also when tied: who places stages decides about tying. */
 static RhParams params(const RhOps *ops)
 {
-    return (RhParams){.sharded = matrix_entries(ops)};
+    double bias = ops->model->embedding > 0 ? (double)ops->model->embedding : 0;
+    return (RhParams){.sharded = matrix_entries(ops), .replicated = narrowing_entries(ops) + bias};
 }
 
 /* Of which this rank has the loss. */
@@ -32,23 +40,32 @@ static double loss_logits(const RhOps *ops)
 
 static RhFlops flops(const RhOps *ops)
 {
-    return (RhFlops){.weights = 2 * (double)ops->tokens * matrix_entries(ops)};
+    return (RhFlops){.weights =
+                         2 * (double)ops->tokens * (matrix_entries(ops) + narrowing_entries(ops))};
 }
 
 static void kernels(RhOps *ops, RhPass pass)
 {
-    int64_t h = ops->model->hidden, v = rh_ops_vocab(ops);
+    int64_t h = ops->model->hidden, v = rh_ops_vocab(ops), w = rh_ops_embedding_width(ops);
+    int64_t rows = rh_pass_trains(pass) ? ops->tokens : ops->sequences;
+    bool narrows = w != h;
     double logits = loss_logits(ops);
+    if (narrows && rh_pass_is_forward(pass))
+        rh_ops_gemm(ops, 1, rows, w, h);
     if (!rh_pass_trains(pass)) { /* of each sequence the last token alone; sampling is left out */
-        rh_ops_gemm(ops, 1, ops->sequences, v, h);
+        rh_ops_gemm(ops, 1, rows, v, w);
     } else if (pass == RH_PASS_FORWARD) {
-        rh_ops_gemm(ops, 1, ops->tokens, v, h);
+        rh_ops_gemm(ops, 1, rows, v, w);
         rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, logit_bytes(ops, false) * logits, 1);
     } else if (pass == RH_PASS_BACKWARD_DATA) {
         rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, logit_bytes(ops, true) * logits, 1);
-        rh_ops_gemm(ops, 1, ops->tokens, h, v);
+        rh_ops_gemm(ops, 1, rows, w, v);
+        if (narrows)
+            rh_ops_gemm(ops, 1, rows, h, w);
     } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
-        rh_ops_weight_gradient(ops, v, h);
+        rh_ops_weight_gradient(ops, v, w);
+        if (narrows)
+            rh_ops_weight_gradient(ops, w, h);
     }
 }
 
@@ -94,8 +111,11 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double logits = loss_logits(ops);
     double input_gradient =
         ops->element_bytes * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops);
-    return (ops->shard->whole_logits ? of_whole_logits : of_cut_logits)(ops, logits,
-                                                                        input_gradient);
+    RhOperatorBytes b =
+        (ops->shard->whole_logits ? of_whole_logits : of_cut_logits)(ops, logits, input_gradient);
+    if (ops->model->embedding > 0)
+        b.kept += ops->element_bytes * (double)(ops->tokens * ops->model->embedding);
+    return b;
 }
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])

@@ -115,6 +115,8 @@ bool rh_pass_is_forward(RhPass pass);
 bool rh_pass_trains(RhPass pass);
 /* b s h elements of this rank, and those of them in the SEQUENCE part. */
 double rh_ops_hidden_elements(const RhOps *ops);
+/* Columns of the table of tokens. */
+int64_t rh_ops_embedding_width(const RhOps *ops);
 double rh_ops_sequence_elements(const RhOps *ops);
 /* The block's input as a whole tensor: the bytes that sequence parallelism gathers for a GEMM, and does
  * not keep. */

@@ -8,10 +8,16 @@ static const RhStream POSITIONS = {SUM, 0, SUM, 0, 1};
 #define MASKED (RH_READ + RH_WRITE + RH_MASK)
 static const RhStream DROPOUT = {MASKED, MASKED, MASKED, MASKED, 1};
 
+/* Columns of the table of tokens for each of the hidden state. */
+static double narrowed(const RhOps *ops)
+{
+    return (double)rh_ops_embedding_width(ops) / (double)ops->model->hidden;
+}
+
 static double table_entries(const RhOps *ops)
 {
     bool learned = ops->model->position == RH_POSITION_LEARNED;
-    return learned ? (double)ops->model->positions * (double)ops->model->hidden : 0;
+    return learned ? (double)ops->model->positions * (double)rh_ops_embedding_width(ops) : 0;
 }
 
 /* Biases of scores, which attention adds in registers: as ALiBi, nothing more is read. */
@@ -22,19 +28,19 @@ static double distance_entries(const RhOps *ops)
 
 static double types_entries(const RhOps *ops)
 {
-    return (double)ops->model->token_types * (double)ops->model->hidden;
+    return (double)ops->model->token_types * (double)rh_ops_embedding_width(ops);
 }
 
 static RhParams params(const RhOps *ops)
 {
-    return (RhParams){.replicated = table_entries(ops) + types_entries(ops) +
-                                    distance_entries(ops) +
-                                    (ops->model->embedding_norm ? rh_ops_norm_params(ops) : 0)};
+    return (RhParams){
+        .replicated = table_entries(ops) + types_entries(ops) + distance_entries(ops) +
+                      (ops->model->embedding_norm ? narrowed(ops) * rh_ops_norm_params(ops) : 0)};
 }
 
 static void kernels(RhOps *ops, RhPass pass)
 {
-    double elements = rh_ops_sequence_elements(ops), table = table_entries(ops);
+    double elements = narrowed(ops) * rh_ops_sequence_elements(ops), table = table_entries(ops);
     if (rh_pass_is_forward(pass) && table > 0)
         rh_ops_elementwise(ops, RH_KERNEL_ADD, &POSITIONS, elements, false);
     if (rh_pass_is_forward(pass) && ops->model->token_types > 0)
@@ -53,7 +59,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
 {
     double mask = ops->model->hidden_dropout ? 1 : 0;
     double input = ops->model->embedding_norm ? ops->element_bytes + rh_ops_norm_copies(ops) : 0;
-    return (RhOperatorBytes){.kept = (mask + input) * rh_ops_sequence_elements(ops)};
+    return (RhOperatorBytes){.kept =
+                                 (mask + input) * narrowed(ops) * rh_ops_sequence_elements(ops)};
 }
 
 const RhOperator rh_positions = {

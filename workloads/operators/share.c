@@ -84,6 +84,11 @@ bool rh_pass_trains(RhPass pass)
     return pass != RH_PASS_PREFILL && pass != RH_PASS_DECODE;
 }
 
+int64_t rh_ops_embedding_width(const RhOps *ops)
+{
+    return ops->model->embedding > 0 ? ops->model->embedding : ops->model->hidden;
+}
+
 double rh_ops_hidden_elements(const RhOps *ops)
 {
     return (double)ops->tokens * (double)ops->model->hidden;
