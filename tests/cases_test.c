@@ -231,6 +231,32 @@ static void sizes_of_a_source_are_the_models(void)
     rh_translated_clear(&other);
 }
 
+/* What was timed as rounds is asked of a round, of a stack of the same name; where memory ran out nobody
+ * knows what was asked. */
+static void a_step_of_rounds_is_asked_of_one(void)
+{
+    static const char cells[] = "Aleph Alpha layouts,llama-13b,40,5120,40,40,13824,128000,2048,"
+                                "A100-80GB,64,1,2,32,1,1,1,8,2048,full,0,1,bf16,";
+    g_autoptr(RhTranslator) t = rh_translator_new(NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+    g_autofree char *ran = g_strconcat(cells, "72.8,,kernel=flash_attention2; x", NULL);
+    g_autofree char *died = g_strconcat(cells, ",,kernel=flash_attention2; x", NULL);
+    g_autofree char *old = g_strconcat(cells, "44.7,,kernel=flash_attentionv1.0.8; x", NULL);
+    RhTranslated out, oom, whole;
+    g_autofree char *why = translate(ran, t, &out), *why_oom = translate(died, t, &oom),
+                    *why_old = translate(old, t, &whole);
+    CU_ASSERT_TRUE(!why && !why_oom && !why_old);
+    CU_ASSERT_TRUE(out.rounds == 8 && out.c.job.global_batch == 256 && out.c.stack->accumulates);
+    CU_ASSERT_EQUAL(out.measured_s, 72.8);
+    CU_ASSERT_TRUE(oom.rounds == 1 && oom.c.job.global_batch == 2048);
+    CU_ASSERT_TRUE(whole.rounds == 1 && !whole.c.stack->accumulates);
+    CU_ASSERT_STRING_EQUAL(out.c.stack->name, oom.c.stack->name);
+    CU_ASSERT_STRING_NOT_EQUAL(out.key, oom.key);
+    rh_translated_clear(&out);
+    rh_translated_clear(&oom);
+    rh_translated_clear(&whole);
+}
+
 /* Experts are cut by tensor ranks where a recipe says nothing else, whatever the note of a table has it. */
 static void experts_are_cut_as_their_recipe_says(void)
 {
@@ -387,6 +413,7 @@ int main(void)
             {"bad_tables_say_where", bad_tables_say_where},
             {"a_row_is_said_with_its_sizes_and_layout", a_row_is_said_with_its_sizes_and_layout},
             {"sizes_of_a_source_are_the_models", sizes_of_a_source_are_the_models},
+            {"a_step_of_rounds_is_asked_of_one", a_step_of_rounds_is_asked_of_one},
             {"experts_are_cut_as_their_recipe_says", experts_are_cut_as_their_recipe_says},
             {"further_tokens_are_predicted_where_a_recipe_does",
              further_tokens_are_predicted_where_a_recipe_does},

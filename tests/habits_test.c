@@ -76,6 +76,25 @@ static void a_late_exchange_is_borne_whole(void)
     }
 }
 
+/* Of one stage a step that only adds gradients up is a late exchange shorter. */
+static void what_only_accumulates_exchanges_nothing(void)
+{
+    static const char *const layouts[] = {"dp16,zero0,mb2", "dp16,zero1,mb2"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:2", "bare", 64, 1024);
+        train_kit_runs_all(&k);
+        k.stack->late_exchange = true;
+        RhLayout l = train_layout(&k, layouts[i]);
+        g_autoptr(RhProgram) whole = rh_train_build(&k.c, &l, NULL);
+        double sent = 0, brought = 0, whole_s = step_s(&k, &l, false);
+        double exchange_s = exchanges_s(&k, whole, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent);
+        exchange_s += exchanges_s(&k, whole, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
+        CU_ASSERT_TRUE(exchange_s > 0);
+        k.stack->accumulates = true;
+        RH_CHECK_CLOSE(whole_s - step_s(&k, &l, false), exchange_s, 1e-6);
+    }
+}
+
 /* Modules are dealt out as they stand: the embedding, layers, the norm, the head. */
 static void uniform_chunks_count_the_ends(void)
 {
@@ -302,6 +321,7 @@ int main(void)
             {"gates_may_be_kept_narrow", gates_may_be_kept_narrow},
             {"gradients_of_narrow_layers_are_told", gradients_of_narrow_layers_are_told},
             {"a_late_exchange_is_borne_whole", a_late_exchange_is_borne_whole},
+            {"what_only_accumulates_exchanges_nothing", what_only_accumulates_exchanges_nothing},
             {"uniform_chunks_count_the_ends", uniform_chunks_count_the_ends},
             {"recomputation_may_stop_early", recomputation_may_stop_early},
             {"losses_keep_what_their_kernels_need", losses_keep_what_their_kernels_need},

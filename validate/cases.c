@@ -216,7 +216,7 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char 
     r.like = rh_likeness_of(&t->c);
     r.measured_s = t->measured_s;
     r.failed = t->measured_s <= 0;
-    r.measured_mfu_frac = r.failed ? 0 : rh_mfu_frac(&t->c, t->measured_s);
+    r.measured_mfu_frac = r.failed ? 0 : rh_mfu_frac(&t->c, t->measured_s / t->rounds);
     r.stands_in = g_strdup(t->stands_in);
     return r;
 }
@@ -240,7 +240,7 @@ static void fill(const Batch *b, RhJudged *judged)
         guint item = GPOINTER_TO_UINT(g_hash_table_lookup(b->item_of, t->key)) - 1;
         const Answer *a = &g_array_index(b->answers, Answer, item);
         row->skipped = g_strdup(b->whys->pdata[item]);
-        row->predicted_s = a->step_s;
+        row->predicted_s = t->rounds * a->step_s;
         row->peak_bytes = a->peak_bytes;
         row->capacity_bytes = a->capacity_bytes;
         row->took_s = a->took_s;

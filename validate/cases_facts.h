@@ -30,6 +30,9 @@
     ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
     ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */         \
     ROW(ZERO, "zero")                                                                              \
+    ROW(ROUNDS,                                                                                    \
+        "rounds") /* "8": a step ran as so many, each of its share of the batch and with   \
+                             no exchange among replicas */       \
     ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
     ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \
     ROW(SERVER, "server")         /* a name of strategies/serve/servers */                         \

@@ -9,6 +9,7 @@ struct RhTranslator {
     RhCaseFacts *facts;
     GHashTable *models;    /* text -> RhModel*, both owned */
     GHashTable *platforms; /* text -> RhPlatform* (a stack's view), both owned */
+    GHashTable *stacks;    /* const RhStack* -> RhStack* that exchanges nothing, owned */
     GStringChunk *keys;
 };
 
@@ -32,6 +33,7 @@ RhTranslator *rh_translator_new(GError **error)
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_model_free);
     t->platforms =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_platform_free);
+    t->stacks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     return t;
 }
 
@@ -43,6 +45,7 @@ void rh_translator_free(RhTranslator *t)
     g_string_chunk_free(t->keys);
     g_hash_table_destroy(t->models);
     g_hash_table_destroy(t->platforms);
+    g_hash_table_destroy(t->stacks);
     g_free(t);
 }
 
@@ -241,15 +244,41 @@ static bool say_platform(Way *w)
     return true;
 }
 
+/* Of the same name, and exchanging nothing; the translator's. */
+static const RhStack *accumulating(RhTranslator *t, const RhStack *stack)
+{
+    RhStack *other = g_hash_table_lookup(t->stacks, stack);
+    if (!other) {
+        other = g_memdup2(stack, sizeof *stack);
+        other->accumulates = true;
+        g_hash_table_insert(t->stacks, (void *)stack, other);
+    }
+    return other;
+}
+
 static bool say_stack(Way *w)
 {
     const char *name = rh_case_says(&w->way, RH_CASE_SAYS_STACK);
     w->out->c.stack = name ? rh_stack_by_name(name) : NULL;
+    if (w->out->c.stack && w->out->rounds > 1)
+        w->out->c.stack = accumulating(w->t, w->out->c.stack);
     return w->out->c.stack || rh_case_give_up(&w->way, "no stack is known for it%s%s",
                                               name ? ": " : "", name ? name : "");
 }
 
 /* --- the job and its layout --- */
+
+/* Of rows with a time: where memory ran out nobody knows what was asked of it. */
+static bool say_rounds(Way *w)
+{
+    const char *said = rh_case_says(&w->way, RH_CASE_SAYS_ROUNDS);
+    RhJob *job = &w->out->c.job;
+    w->out->rounds = said && w->way.row->step_s > 0 ? (int32_t)g_ascii_strtoll(said, NULL, 10) : 1;
+    if (w->out->rounds < 1 || job->global_batch % w->out->rounds != 0)
+        return rh_case_give_up(&w->way, "rounds %s: no divisor of the batch", said);
+    job->global_batch /= w->out->rounds;
+    return true;
+}
 
 static bool say_job(Way *w)
 {
@@ -262,6 +291,8 @@ static bool say_job(Way *w)
     job->gpus = (int32_t)w->way.row->whole[RH_CASE_GPUS];
     job->sequence = w->way.row->whole[RH_CASE_SEQ];
     job->global_batch = w->way.row->whole[RH_CASE_GLOBAL_BATCH];
+    if (!say_rounds(w))
+        return false;
     job->recipe = rh_recipe_by_name(recipe ? recipe : rh_case_cell(&w->way, RH_CASE_PRECISION));
     const char *lora = rh_case_says(&w->way, RH_CASE_SAYS_LORA);
     const char *gradients = rh_case_says(&w->way, RH_CASE_SAYS_GRADIENTS);
@@ -425,10 +456,10 @@ static void say_key(Way *w)
     RhTranslated *o = w->out;
     g_autofree char *layout = rh_layout_format(&o->layout);
     g_autofree char *key = g_strdup_printf(
-        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%d:%u|%d|%s%s", w->model_key,
+        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%d:%u|%d|%d|%s%s", w->model_key,
         o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
         o->c.job.sequence, o->c.job.recipe->name, o->c.job.lora.rank, o->c.job.lora.modules,
-        o->c.job.gradient_bytes, layout, o->measured_s > 0 ? "" : "|oom");
+        o->c.job.gradient_bytes, o->rounds, layout, o->measured_s > 0 ? "" : "|oom");
     o->key = g_string_chunk_insert_const(w->t->keys, key);
     o->strategy = g_intern_string(layout);
     o->tasks =

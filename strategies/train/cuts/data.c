@@ -9,7 +9,8 @@
 static bool acts(const RhScriptWriter *w, int cls)
 {
     const RhLayout *l = w->script->layout;
-    return rh_params_replicas(l, (RhParamsClass)cls) > 1 && l->zero == 0;
+    bool sums = !w->script->pieces->c->stack->accumulates;
+    return sums && rh_params_replicas(l, (RhParamsClass)cls) > 1 && l->zero == 0;
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
