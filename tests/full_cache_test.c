@@ -113,6 +113,47 @@ static void places_are_free_when_the_plan_knows(void)
     close_setting(&s);
 }
 
+/* Of answers that ended, of those put out and begun again, of shared beginnings, of caches that were handed over. */
+static void all_blocks_return(void)
+{
+    static const char *const texts[] = {"server=vllm,tp1,batch=64,blocks=400",
+                                        "server=sglang,tp1,batch=64,blocks=6400",
+                                        "server=trtllm,tp1,batch=64,blocks=400",
+                                        "server=orca,tp1,batch=64,blocks=400",
+                                        "server=static,tp1,batch=8,blocks=400",
+                                        "server=vllm,tp1,batch=64,blocks=400,prefix=off",
+                                        "server=vllm,tp1,batch=64,blocks=400,host=4",
+                                        "tp1,replicas=2,blocks=400/tp1,replicas=2,blocks=400",
+                                        "server=vllm,tp1,batch=64,blocks=400,draft=3,accept=60"};
+    int64_t put_out = 0, found = 0;
+    for (int32_t turns = 0; turns < 6; turns += 3)
+        for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+            Setting s = setting_of("llama-3.2-1b", "h100-sxm:4x1", texts[i]);
+            RhRequestsPlan plan = {.arrival = RH_ARRIVAL_POISSON,
+                                   .rate_per_s = 200,
+                                   .count = 300,
+                                   .input = {20, 400},
+                                   .output = {1, 300},
+                                   .turns = turns,
+                                   .seed = 4};
+            g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+            g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+            int64_t in = 0, out = 0;
+            for (guint k = 0; k < r->served->len; k++) {
+                CU_ASSERT_EQUAL(at(r, k)->outcome, RH_SERVED_DONE);
+                in += at(r, k)->input_tokens;
+                out += at(r, k)->output_tokens;
+                put_out += at(r, k)->preempted_count;
+            }
+            found += r->tokens_found;
+            CU_ASSERT_EQUAL(r->blocks_left, 0);
+            CU_ASSERT_EQUAL(r->tokens_out, out);
+            CU_ASSERT_TRUE(r->tokens_in + r->tokens_found >= in); /* who was put out reads again */
+            close_setting(&s);
+        }
+    CU_ASSERT_TRUE(put_out > 100 && found > 10000);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -121,6 +162,7 @@ int main(void)
         {"what is left is found again", what_is_left_is_found_again},
         {"prompts come in whole", prompts_come_in_whole},
         {"places are free when the plan knows", places_are_free_when_the_plan_knows},
+        {"all blocks return", all_blocks_return},
         {0}};
     return rh_test_main("full_cache", tests);
 }

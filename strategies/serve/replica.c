@@ -116,8 +116,7 @@ static int32_t output_of(const RhReplica *r, const RhServed *served)
     return r->spec.prompts_only ? 1 : served->output_tokens;
 }
 
-/* Of a request, when it is whole: more than all there are, where it is longer than the model can read. */
-static int64_t whole_blocks(const RhReplica *r, int32_t request)
+int64_t rh_replica_whole_blocks(const RhReplica *r, int32_t request)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
     int64_t tokens = (int64_t)served->input_tokens + output_of(r, served) + r->spec.pool.draft;
@@ -167,14 +166,14 @@ void rh_replica_order_waiting(RhReplica *r)
 void rh_replica_expect(RhReplica *r, int32_t request)
 {
     r->coming++;
-    r->promised += whole_blocks(r, request);
+    r->promised += rh_replica_whole_blocks(r, request);
 }
 
 bool rh_replica_take(RhReplica *r, int32_t request, bool read, double t_s)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
     int32_t output = output_of(r, served);
-    int64_t blocks = whole_blocks(r, request);
+    int64_t blocks = rh_replica_whole_blocks(r, request);
     RhSequence s = {.request = request,
                     .t_taken_s = t_s,
                     .input = served->input_tokens,

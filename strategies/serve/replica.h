@@ -72,7 +72,8 @@ typedef struct {
     int64_t tokens_loaded[RH_CACHE_TIER_LAST]; /* of these, from tiers */
     double load_s;                             /* links were busy with these */
     double busy_s, kv_peak_frac;
-    double reading_s; /* of busy_s: iterations that read prompts */
+    double reading_s;                     /* of busy_s: iterations that read prompts */
+    int64_t blocks_held, blocks_promised; /* now; none when all requests have ended */
 } RhReplicaCounts;
 RhReplicaCounts rh_replica_counts(const RhReplica *replica);
 

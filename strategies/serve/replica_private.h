@@ -125,6 +125,8 @@ void rh_replica_leave(RhReplica *r, int32_t sequence, int32_t blocks);
 int32_t rh_replica_given(const RhReplica *r, int32_t iterations);
 /* Blocks that continued sequences begin in the next iteration. */
 int32_t rh_replica_next_blocks(const RhReplica *r);
+/* Of a request, when it is whole, guesses included: more than all there are, where it is longer than the model can read. */
+int64_t rh_replica_whole_blocks(const RhReplica *r, int32_t request);
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
 void rh_replica_begin_memory(RhReplica *r);
 /* Of a sequence that waits, and of one that comes in (replica_memory.c). */

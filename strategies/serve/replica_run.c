@@ -220,7 +220,7 @@ static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *
     }
     rh_replica_leave(r, i, blocks);
     rh_replica_let_go(r, RH_FREED_NOBODY, blocks, 0);
-    r->promised -= rh_replica_blocks_of(r, s->input + s->output);
+    r->promised -= rh_replica_whole_blocks(r, s->request);
     g_array_append_val(ended, s->request);
     served->replica = r->spec.number;
     if (r->spec.prompts_only && served->output_tokens > 1)
@@ -373,5 +373,7 @@ RhReplicaCounts rh_replica_counts(const RhReplica *r)
 {
     RhReplicaCounts counts = r->counts;
     counts.kv_peak_frac = r->spec.blocks > 0 ? (double)r->peak_blocks / r->spec.blocks : 0;
+    counts.blocks_held = r->used_blocks;
+    counts.blocks_promised = r->promised;
     return counts;
 }

@@ -64,10 +64,11 @@ typedef struct {
     bool tiers;     /* there is such memory */
     bool remembers; /* there are prompts that begin alike, and caches that know */
     double kv_peak_frac,
-        busy_frac; /* of blocks, of the fullest replica; of time, of the mean one */
-    int32_t gpus;  /* at most */
-    double gpu_s;  /* that GPUs were there */
-    bool scales;   /* replicas came and went: */
+        busy_frac;       /* of blocks, of the fullest replica; of time, of the mean one */
+    int64_t blocks_left; /* that ended requests would still hold or be promised: none */
+    int32_t gpus;        /* at most */
+    double gpu_s;        /* that GPUs were there */
+    bool scales;         /* replicas came and went: */
     int32_t replicas_most, starts;
     double start_s;  /* of a replica, the slowest pool's */
     double energy_j; /* of these GPUs and what belongs to them; 0: unknown */

@@ -70,6 +70,7 @@ static void close_replicas(RhServiceClock *c)
             result->tiers |= stage->pool.host > 0 || stage->pool.nvme > 0;
             result->remembers |= rh_service_remembers(c, stage);
             result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
+            result->blocks_left += llabs(counts.blocks_held) + llabs(counts.blocks_promised);
             busy_s += counts.busy_s;
             busy_gpu_s += counts.busy_s * rh_pool_gpus(&stage->pool);
             reading_gpu_s += counts.reading_s * rh_pool_gpus(&stage->pool);
