@@ -407,7 +407,7 @@ static void the_samples_tell_their_device(void)
                  {"NVIDIA A100-PCIE-40GB", "a100-pcie-40", 42e9},
                  {"NVIDIA H100 PCIe", "h100-pcie", 85e9},
                  {"NVIDIA H100 NVL", "h100-nvl", 99e9},
-                 {"NVIDIA H200 NVL", NULL, 150e9},
+                 {"NVIDIA H200 NVL", "h200-nvl", 150e9},
                  {"NVIDIA B200", "b200-sxm", 0},
                  {"NVIDIA GB200", "gb200", 0},
                  {"NVIDIA GH200 480GB", "gh200-96", 101e9},
