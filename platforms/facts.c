@@ -13,7 +13,7 @@ static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
                      packets = {64, 1e9, false}, headers = {0, 1e6, true},
                      memories = {1 << 20, 1LL << 50, false}, watts = {0, 1e6, true},
                      prices = {0, 1e6, true}, sizes_or_none = {0, 1e18, true},
-                     sharers = {1, 1024, false}, overheads = {1, 10, false};
+                     sharers = {1, 1024, false}, held = {0, 4096, true}, overheads = {1, 10, false};
 const RhRange rh_range_tile = {1e-3, 1, false}, rh_range_hop_s = {0, 100, true},
               rh_range_oversubscription = {1, 1e4, false}, rh_range_link_scale = {1e-6, 1e3, false};
 
@@ -53,6 +53,7 @@ static const RhFactRow rows[] = {
     P("torus.bandwidth", WITH_SECTION, BYTES_PER_S, rates, torus_bytes_per_s),
     P("dragonfly.bandwidth", WITH_SECTION, BYTES_PER_S, rates, dragonfly_bytes_per_s),
     P("collective.launch", NEEDED, S, times, collective_launch_s),
+    P("collective.sms", NEEDED, COUNT, held, collective_sms),
     M("packet", WITH_SECTION, BYTES, packets, packet_bytes),
     M("header", WITH_SECTION, BYTES, headers, header_bytes),
     M("reaction", WITH_SECTION, S, times, reaction_s),

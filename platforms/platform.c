@@ -74,17 +74,6 @@ static void read_tiers(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
         rh_json_problem(doc, root, NULL, "%d nodes but no tiers to join them", p->nodes_count);
 }
 
-/* A whole number, though it is written as a fact. */
-static void read_collective(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
-{
-    static const RhRange sms = {0, 4096, true};
-    const RhJsonNode *collective = rh_json_object_or_null(doc, root, "collective");
-    if (collective == NULL || (p->device && !rh_json_has(collective, "sms")))
-        return;
-    double value = rh_json_fact_within(doc, collective, "sms", RH_QUANTITY_COUNT, &sms).value;
-    p->collective_sms = (int32_t)CLAMP(value, 0, 4096);
-}
-
 static RhSharing read_sharing(RhJson *doc, const RhJsonNode *node, const char *key)
 {
     const char *name = rh_json_string(doc, node, key);
@@ -225,7 +214,6 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     p->nodes_count = read_count(doc, root, "nodes", NODES_MAX, derived ? p->nodes_count : 1);
     p->nics_per_node = read_count(doc, root, "nics_per_node", 1024, p->nics_per_node);
     rh_facts_read(doc, root, false, derived, p);
-    read_collective(doc, root, p);
     rh_platform_read_devices(doc, root, p);
     rh_platform_read_wirings(doc, root, p);
     read_tiers(doc, root, p);
@@ -255,9 +243,10 @@ static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **e
         g_prefix_error(error, "%s: ", rh_json_name(doc));
         return false;
     }
-    if (p->collective_sms >= p->device->sms_count)
-        return rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %d, but %s has %d SMs",
-                       rh_json_name(doc), p->collective_sms, p->device->name, p->device->sms_count);
+    if (p->collective_sms.value >= p->device->sms_count)
+        return rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %g, but %s has %d SMs",
+                       rh_json_name(doc), p->collective_sms.value, p->device->name,
+                       p->device->sms_count);
     return true;
 }
 

@@ -105,7 +105,7 @@ typedef struct {
     int32_t dragonfly_nodes;                  /* of a group */
     RhFact dragonfly_bytes_per_s;             /* from a group to another one */
     RhFact collective_launch_s;               /* once per collective call */
-    int32_t collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
+    RhFact collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
     RhFact host_power_w;      /* of a node, its GPUs and NICs aside; 0: unknown */
     RhFact host_idle_power_w; /* the same while its GPUs idle; 0: unknown, as host_power_w */

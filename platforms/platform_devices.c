@@ -76,9 +76,9 @@ void rh_platform_read_devices(RhJson *doc, const RhJsonNode *root, RhPlatform *p
         RhDevice *device = *name != 0 ? read_device(doc, n, name) : NULL;
         RhOtherDevice other = {(int32_t)MIN(nodes, INT32_MAX), device};
         nodes += here;
-        if (device != NULL && p->collective_sms >= device->sms_count)
-            rh_json_problem(doc, n, NULL, "collective.sms is %d, but %s has %d SMs",
-                            p->collective_sms, device->name, device->sms_count);
+        if (device != NULL && p->collective_sms.value >= device->sms_count)
+            rh_json_problem(doc, n, NULL, "collective.sms is %g, but %s has %d SMs",
+                            p->collective_sms.value, device->name, device->sms_count);
         if (device != NULL && other.first_node > 0) {
             g_array_append_val(p->others, other);
         } else if (device != NULL) {

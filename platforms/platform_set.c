@@ -7,8 +7,7 @@
 #include "platforms/platform_private.h"
 
 #define TILE_KEY "device.gemm.tile."
-static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node",
-                                         "collective.sms", NULL};
+static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node", NULL};
 #define COUNT_KEYS_COUNT (G_N_ELEMENTS(COUNT_KEYS) - 1)
 
 static bool parse_within(const char *key, const char *value, RhQuantity kind, const RhRange *range,
@@ -39,6 +38,9 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
     double parsed = 0;
     if (!parse_within(row->key, value, row->kind, row->range, &parsed, error))
         return false;
+    if (rh_facts_at(p, row) == &p->collective_sms && parsed >= p->device->sms_count)
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the device has %d SMs", row->key, value,
+                       p->device->sms_count);
     *rh_facts_at(p, row) = fact_set_by_user(parsed);
     if (row->device)
         rh_device_refresh(p->device);
@@ -48,7 +50,7 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
 static bool set_count(RhPlatform *p, guint which, const char *value, GError **error)
 {
     const char *key = COUNT_KEYS[which];
-    int64_t number = 0, low = which == 3 ? 0 : 1, high = which == 0 ? 1 << 20 : 1024;
+    int64_t number = 0, low = 1, high = which == 0 ? 1 << 20 : 1024;
     g_autoptr(GError) inner = NULL;
     if (!rh_integer_parse(value, low, high, &number, &inner))
         return rh_fail(error, RH_ERROR_USAGE, "%s: %s", key, inner->message);
@@ -57,13 +59,10 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
     if (nics > gpus)
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %d NICs for %d GPUs: at most one NIC per GPU",
                        key, value, (int)nics, (int)gpus);
-    if (which != 3 && p->link_changes->len + p->gpu_speeds->len > 0)
+    if (p->link_changes->len + p->gpu_speeds->len > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s must come before changes of single links and GPUs, which it renumbers",
                        key);
-    if (which == 3 && number >= p->device->sms_count)
-        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the device has %d SMs", key, value,
-                       p->device->sms_count);
     if (which == 0 && !rh_platform_set_nodes(p, number, &inner))
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, inner->message);
     if (which == 0)
@@ -73,7 +72,7 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
                        RH_PLATFORM_GPUS_MAX);
     if (which == 1 && !rh_platform_wirings_allow(p, p->nodes_count, number, &inner))
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, inner->message);
-    int32_t *fields[] = {NULL, &p->gpus_per_node, &p->nics_per_node, &p->collective_sms};
+    int32_t *fields[] = {NULL, &p->gpus_per_node, &p->nics_per_node};
     *fields[which] = (int32_t)number;
     if (which == 1)
         rh_platform_settle_inside(p);

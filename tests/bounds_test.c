@@ -214,7 +214,7 @@ static void with_nothing_shared_the_graph_is_the_rehearsal(void)
     static const char *const layouts[] = {"tp8,pp2,vpp20,sp=on", "tp8,pp2,vpp10,sp=on",
                                           "tp8,pp2,vpp20,sp=off", "tp8,pp2,sp=on"};
     g_auto(TrainKit) k = train_kit("llama-2-13b", "dgx-h100:2", "megatron", 16, 4096);
-    k.platform->collective_sms = 0;
+    k.platform->collective_sms.value = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
         Ratio ratio = check(&k.c, "nothing shared", &l);

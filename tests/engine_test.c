@@ -84,7 +84,7 @@ static void communication_slows_the_kernel_it_runs_beside(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
     platform->device->sms_count = 100;
-    platform->collective_sms = 15;
+    platform->collective_sms.value = 15;
     g_autoptr(RhProgram) probe = kit_messages(16, 1, 8, 1e9);
     double alpha_s = latency_s(platform, 0, 8);
     double bytes_per_s = 1e9 / (kit_time_s(probe, platform, plain) - alpha_s);

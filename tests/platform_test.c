@@ -100,7 +100,8 @@ static void the_catalogue_is_what_the_makers_say(void)
         bool gpus = p->messages.sender == RH_SHARING_NONE &&
                     !g_str_has_prefix(p->name, "frontera") && !g_str_has_prefix(p->name, "tpu") &&
                     !g_str_has_prefix(p->name, "gaudi");
-        CU_ASSERT_TRUE(p->collective_sms >= gpus && p->collective_sms < p->device->sms_count);
+        CU_ASSERT_TRUE(p->collective_sms.value >= gpus &&
+                       p->collective_sms.value < p->device->sms_count);
     }
     int count = 0;
     for (const char *const *name = rh_platform_names(); *name != NULL; name++, count++)
@@ -395,7 +396,7 @@ static void counts_can_be_set_before_links_are_scaled(void)
     set(p, "nics_per_node", "2");
     set(p, "collective.sms", "20");
     CU_ASSERT_EQUAL(rh_platform_gpus(p), 24);
-    CU_ASSERT_EQUAL(p->collective_sms, 20);
+    CU_ASSERT_EQUAL(p->collective_sms.value, 20);
     set(p, "link.nic/node0/0/tx", "0.5");
     CU_ASSERT_FALSE(rh_platform_set(p, "nodes", "4", NULL));
 }

@@ -154,7 +154,7 @@ static RhExec *exec_of(const RhExecInput *input)
         .options = input->options,
         .jobs_count = input->jobs_count,
         .t_alarm_s = HUGE_VAL,
-        .sms_held = platform->collective_sms,
+        .sms_held = platform->collective_sms.value,
     };
     x->lanes = rh_program_lanes(x->program);
     x->roles_on = g_new0(RhRoleTable *, rh_platform_devices_count(platform));

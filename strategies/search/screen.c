@@ -552,7 +552,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->tables = rh_arena_new();
     s->rooms = rh_arena_new();
     s->held_frac =
-        CLAMP((double)c->platform->collective_sms / c->platform->device->sms_count, 0.0, 0.9);
+        CLAMP(c->platform->collective_sms.value / c->platform->device->sms_count, 0.0, 0.9);
     memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
     memo_init(&s->splits, RH_COMMON_SPLIT, split_free);
     memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_shape_free);
