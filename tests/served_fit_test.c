@@ -27,8 +27,8 @@ static RhCaseTable *table_of(const double *ttft_ms, const double *tpot_ms)
                                "bench,meta-llama/Llama-3.1-8B,h100_sxm,%d,%d,1,1,1,bf16,%d,%d,%d,,,"
                                "%.9f,%.9f,agg; vllm,x\n",
                                runs[i].tp, runs[i].tp, runs[i].isl, runs[i].osl, runs[i].at_once,
-                               ttft_ms ? ttft_ms[i] : 100.0 + (double)i,
-                               tpot_ms ? tpot_ms[i] : 10.0);
+                               ttft_ms ? ttft_ms[i] : 1000.0 + (double)i,
+                               tpot_ms ? tpot_ms[i] : 100.0);
     RhCaseTable *table = rh_case_table_parse("t.csv", text->str, &error);
     if (error)
         printf("\n%s\n", error->message);

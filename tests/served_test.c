@@ -101,6 +101,10 @@ static void reasons_are_told(void)
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "agg; lmdeploy"), "no server is known");
     check_skipped(ROW("h200_sxm", "3", "1024", "8", "fp8", "agg; vllm"), "tp3 does not divide");
     check_skipped(ROW("h100_sxm", "1", "1024", "8", "bf16", "agg; vllm"), "leaves no room");
+    check_skipped(
+        SILICON
+        ",Qwen/Qwen3-32B,h200_sxm,2,2,1,1,1,fp8,15000,500,416,,,719.2757,13.6562,agg; vllm,x\n",
+        "multiply at most");
     check_skipped(ROW("h200_sxm", "8", "1024", "8", "fp8", "agg; vllm")
                       ROW("h200_sxm", "4", "1024", "8", "fp8", "agg; vllm")
                           ROW("h200_sxm", "16", "1024", "8", "fp8", "agg; vllm"),

@@ -5,7 +5,8 @@
 #include <time.h>
 
 #include "base/deadline.h"
-#include "validate/served_translate.h"
+
+#define PASSES 3 /* forward, and twice as much backward: what a training FLOP count has */
 
 typedef struct {
     double ttft_s, tpot_s, tokens_per_s;
@@ -112,6 +113,31 @@ char *rh_served_repeats(GHashTable *first, const RhCaseRow *row)
                                              original->line);
 }
 
+static double mean_of(RhLengthRange range)
+{
+    return 0.5 * ((double)range.low + (double)range.high);
+}
+
+/* Requests end at the rate of those under way over the time of one (Little 1961), and each parameter that a token
+ * meets is multiplied once for it, caches of prompts aside, which drawn prompts do not hit. */
+char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row)
+{
+    const RhServing *s = &c->serving;
+    double peak = s->platform->device->peak_flops_per_s[s->recipe->linear].value *
+                  rh_deployment_gpus(&c->deployment);
+    if (row->ttft_s <= 0 || row->tpot_s <= 0 || c->client.at_once <= 0 || peak <= 0)
+        return NULL;
+    double input = mean_of(c->plan.input), output = mean_of(c->plan.output);
+    double request_s = row->ttft_s + (output - 1) * row->tpot_s;
+    double forward = rh_model_flops_per_token(s->model, 1) / PASSES;
+    double rate = c->client.at_once / request_s * (input + output) * forward;
+    if (rate <= peak)
+        return NULL;
+    return g_strdup_printf(
+        "its times at so many at once are %.2g times what %d GPUs multiply at most", rate / peak,
+        rh_deployment_gpus(&c->deployment));
+}
+
 /* Runs of one model, one server and one device, by what was measured. */
 static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
 {
@@ -174,6 +200,8 @@ static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow 
     g_autofree char *why = rh_served_translate(t, row, &c);
     if (!why)
         why = rh_served_repeats(first, row);
+    if (!why)
+        why = rh_served_outruns(&c, row);
     if (!why && rh_deadline_passed(deadline))
         why = g_strdup("not within --timeout");
     if (!why && !predict(&c, &p, &error)) {

@@ -4,6 +4,7 @@
  * first token, the mean time of a token after it, tokens made in a second. */
 #include "strategies/serve/served.h"
 #include "validate/cases.h"
+#include "validate/served_translate.h"
 
 /* Mean times of the requests that are done: to the first token, and of each further one; 0: there are none. */
 void rh_served_means(const RhServiceResult *result, double *ttft_s, double *tpot_s);
@@ -11,6 +12,10 @@ void rh_served_means(const RhServiceResult *result, double *ttft_s, double *tpot
  * that is another's, NULL of one that is its own. Caller frees both. */
 GHashTable *rh_served_originals(const RhCaseTable *table);
 char *rh_served_repeats(GHashTable *originals, const RhCaseRow *row);
+/* Why a client cannot have lived through what a row says: of these GPUs none multiplies so much. NULL: it can, or
+ * nothing tells. Caller frees. */
+char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row);
 /* As rh_cases_judge, of a table of serving runs: a row of it is as many rows of the result as it gives
- * figures. A row that repeats another's figures to the last digit counts once. */
+ * figures. A row that repeats another's figures to the last digit counts once; one that outruns its GPUs not at
+ * all. */
 RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error);

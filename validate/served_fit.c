@@ -131,6 +131,8 @@ static bool add_row(Fit *f, RhServedTranslator *t, const RhCaseRow *row, GError 
 {
     Row r = {.ttft_s = row->ttft_s, .tpot_s = row->tpot_s};
     g_autofree char *why = rh_served_translate(t, row, &r.c);
+    if (!why)
+        why = rh_served_outruns(&r.c, row);
     const char *name = why ? NULL : r.c.serving.server->name, *wanted = f->options->server;
     bool skipped = why || r.tpot_s <= 0 || r.ttft_s <= 0 || r.c.standing != RH_STANDING_MEASURED ||
                    (wanted && !g_str_equal(wanted, name)) || is_repeat(f, row);
