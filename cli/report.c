@@ -151,6 +151,18 @@ static bool is_step(const Kept *k)
            g_str_equal(k->schema, "rehearse.simulate/1");
 }
 
+/* Pictures are of steps. */
+static bool check_pictures(const RhArguments *a, const Kept *k, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len && !is_step(k); i++)
+        if (rh_output_kind(g_ptr_array_index(a->outputs, i)) != RH_OUTPUT_HTML)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s: a picture of a step, and %s is an answer of `rehearse %s`\n"
+                           "help: -o x.html",
+                           (const char *)g_ptr_array_index(a->outputs, i), k->path, k->command);
+    return true;
+}
+
 static bool write_page(const RhArguments *a, const Kept *k, const Again *g, int64_t rank,
                        GError **error)
 {
@@ -166,10 +178,7 @@ static bool write_page(const RhArguments *a, const Kept *k, const Again *g, int6
         g_autofree char *whole = kind == RH_OUTPUT_HTML ? rh_pictures_page(&pictures, page)
                                                         : g_strdup(rh_pictures_of(&pictures, kind));
         if (!whole)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "%s: a picture of a step, and %s is an answer of `rehearse %s`\n"
-                           "help: -o x.html",
-                           path, k->path, k->command);
+            return rh_fail(error, RH_ERROR_INTERNAL, "%s: there is no such picture", path);
         if (!rh_output_write(path, whole, error))
             return false;
     }
@@ -190,7 +199,7 @@ static int run(const RhArguments *a, GError **error)
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !rh_result_split(g_ptr_array_index(a->operands, 0), &kept.path, &rank, error))
         return 2;
-    bool fine = load_kept(&kept, error) &&
+    bool fine = load_kept(&kept, error) && check_pictures(a, &kept, error) &&
                 (!is_step(&kept) || perform_again(&again, &kept, rank, error)) &&
                 write_page(a, &kept, &again, rank, error);
     return fine ? 0 : 3;

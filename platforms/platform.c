@@ -243,7 +243,7 @@ static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **e
         g_prefix_error(error, "%s: ", rh_json_name(doc));
         return false;
     }
-    if (p->collective_sms.value >= p->device->sms_count)
+    if (!rh_platform_can_hold(p->device, p->collective_sms.value))
         return rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %g, but %s has %d SMs",
                        rh_json_name(doc), p->collective_sms.value, p->device->name,
                        p->device->sms_count);

@@ -108,7 +108,7 @@ typedef struct {
     RhFact collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
     RhFact host_power_w;      /* of a node, its GPUs and NICs aside; 0: unknown */
-    RhFact host_idle_power_w; /* the same while its GPUs idle; 0: unknown, as host_power_w */
+    RhFact host_idle_power_w; /* the same while its GPUs idle; no tag: unknown */
     RhFact nic_power_w;       /* of a NIC; 0: unknown */
     RhFact switches_power_w;  /* of switches and optics, for each NIC; 0: unknown */
     RhFact pue; /* power of the building over that of the machines in it; 0: unknown */

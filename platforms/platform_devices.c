@@ -76,7 +76,7 @@ void rh_platform_read_devices(RhJson *doc, const RhJsonNode *root, RhPlatform *p
         RhDevice *device = *name != 0 ? read_device(doc, n, name) : NULL;
         RhOtherDevice other = {(int32_t)MIN(nodes, INT32_MAX), device};
         nodes += here;
-        if (device != NULL && p->collective_sms.value >= device->sms_count)
+        if (device != NULL && !rh_platform_can_hold(device, p->collective_sms.value))
             rh_json_problem(doc, n, NULL, "collective.sms is %g, but %s has %d SMs",
                             p->collective_sms.value, device->name, device->sms_count);
         if (device != NULL && other.first_node > 0) {

@@ -23,3 +23,8 @@ void rh_platform_settle_inside(RhPlatform *p);
 /* Can the platform have so many? RH_ERROR_INPUT. */
 bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_per_node,
                                GError **error);
+/* Kernels need an SM beside those that a collective holds. */
+static inline bool rh_platform_can_hold(const RhDevice *device, double sms)
+{
+    return sms < device->sms_count;
+}

@@ -38,7 +38,7 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
     double parsed = 0;
     if (!parse_within(row->key, value, row->kind, row->range, &parsed, error))
         return false;
-    if (rh_facts_at(p, row) == &p->collective_sms && parsed >= p->device->sms_count)
+    if (rh_facts_at(p, row) == &p->collective_sms && !rh_platform_can_hold(p->device, parsed))
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the device has %d SMs", row->key, value,
                        p->device->sms_count);
     *rh_facts_at(p, row) = fact_set_by_user(parsed);

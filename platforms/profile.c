@@ -59,6 +59,9 @@ static void read_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *no
         return;
     }
     Said said = {g_intern_string(key), rh_json_fact_within(doc, facts, key, row.kind, row.range)};
+    if (strcmp(key, "collective.sms") == 0 && !rh_platform_can_hold(p->device, said.fact.value))
+        rh_json_problem(doc, node, NULL, "collective.sms is %g, but %s has %d SMs", said.fact.value,
+                        p->device->name, p->device->sms_count);
     g_array_append_val(f->facts, said);
 }
 

@@ -259,6 +259,7 @@ static void draw_rows_short(GString *out, const RhCourse *course, int32_t rows, 
     draw_rows(out, course, rows, row);
     for (double cell = row->span_s / WIDTH / 16; out->len - before > LONG; cell *= 2) {
         g_string_truncate(out, before);
+        memset(row->used, 0, sizeof row->used);
         row->cell_s = cell;
         row->units = COARSE;
         draw_rows(out, course, rows, row);

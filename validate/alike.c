@@ -81,11 +81,14 @@ static bool name_blocks(RhRequests *requests, const int32_t *places, const Known
             like >= 0 ? &g_array_index(requests->list, RhRequest, like) : NULL;
         q->blocks_first = (int32_t)requests->blocks->len;
         q->blocks_count = q->input_tokens / tokens;
-        if (earlier && begins[p].blocks > MIN(q->blocks_count, earlier->blocks_count))
+        if (earlier && begins[p].blocks > MIN(q->blocks_count, earlier->blocks_count)) {
+            bool later = q->blocks_count < earlier->blocks_count;
             return rh_fail(
                 error, RH_ERROR_INPUT,
-                "request %d has %d tokens, and the file that meta.json names %d at least", p + 1,
-                q->input_tokens, begins[p].blocks * tokens);
+                "request %d has %d tokens, and %d at least in the file of prompts that meta.json names",
+                (later ? p : begins[p].like) + 1, (later ? q : earlier)->input_tokens,
+                begins[p].blocks * tokens);
+        }
         for (int32_t k = 0; k < q->blocks_count; k++) {
             uint64_t name = (uint64_t)q->blocks_first + (uint64_t)k;
             if (earlier && k < begins[p].blocks)

@@ -273,9 +273,12 @@ static bool say_rounds(Way *w)
 {
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_ROUNDS);
     RhJob *job = &w->out->c.job;
-    w->out->rounds = said && w->way.row->step_s > 0 ? (int32_t)g_ascii_strtoll(said, NULL, 10) : 1;
-    if (w->out->rounds < 1 || job->global_batch % w->out->rounds != 0)
+    int64_t rounds = 1;
+    if (said && w->way.row->step_s > 0 && !rh_integer_parse(said, 1, 1 << 20, &rounds, NULL))
+        return rh_case_give_up(&w->way, "rounds %s: not a number of them", said);
+    if (job->global_batch % rounds != 0)
         return rh_case_give_up(&w->way, "rounds %s: no divisor of the batch", said);
+    w->out->rounds = (int32_t)rounds;
     job->global_batch /= w->out->rounds;
     return true;
 }

@@ -119,7 +119,8 @@ static double mean_of(RhLengthRange range)
 }
 
 /* Requests end at the rate of those under way over the time of one (Little 1961), and each parameter that a token
- * meets is multiplied once for it, caches of prompts aside, which drawn prompts do not hit. */
+ * meets is multiplied once for it, the head's for tokens that are made; caches of prompts aside, which drawn
+ * prompts do not hit. */
 char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row)
 {
     const RhServing *s = &c->serving;
@@ -129,8 +130,10 @@ char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row)
         return NULL;
     double input = mean_of(c->plan.input), output = mean_of(c->plan.output);
     double request_s = row->ttft_s + (output - 1) * row->tpot_s;
+    double head = 2 * (double)s->model->hidden * (double)s->model->vocab;
     double forward = rh_model_flops_per_token(s->model, 1) / PASSES;
-    double rate = c->client.at_once / request_s * (input + output) * forward;
+    double flops = (input + output) * forward - input * head;
+    double rate = MIN(c->client.at_once, c->plan.count) / request_s * flops;
     if (rate <= peak)
         return NULL;
     return g_strdup_printf(

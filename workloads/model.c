@@ -154,6 +154,10 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         resolve_encoder(&check, c);
     else if (!c->beside_pictures)
         c->encoder_tokens = 0;
+    else if (c->encoder_tokens == 0)
+        add_problem(&check, offsetof(RhConfig, encoder_tokens),
+                    g_strdup("layers look at the tokens of a picture: one at least"),
+                    g_strdup("6,404 are those of four tiles"));
     if (!c->crosses)
         c->encoder_layers = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));

@@ -32,8 +32,8 @@ typedef struct {
      * (docs/model-engine.md). */
     double nudge_frac;
     uint64_t seed;
-    /* A step that is sure to take longer than this is left there (RhRun.left); 0: none is. Of one job and one
-     * step, without jitter, on links that are shared. */
+    /* A step that is sure to take longer than this is left there (RhRun.left); 0: none is. Heeded of one job and
+     * one step, without jitter and nudge, on links that are shared as a fluid. */
     double enough_s;
     int32_t steps;       /* how many times to run the program back to back; 0 means 1 */
     double timeout_s;    /* wall clock of the whole call, kept by apart.h; 0 = none */

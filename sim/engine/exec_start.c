@@ -164,6 +164,16 @@ static RhExec *exec_of(const RhExecInput *input)
     return x;
 }
 
+/* Is what a task takes on idle links the least that it takes here? Weights of shared links that were rounded may
+ * be smaller than they are, kernels that jitter shorter. */
+static bool rests_are_bounds(const RhExec *x)
+{
+    const RhEngineOptions *o = x->options;
+    return o->enough_s > 0 && x->transport == &rh_transport_fluid && x->jobs_count == 1 &&
+           o->steps <= 1 && o->jitter_frac == 0 && o->nudge_frac >= 0 &&
+           !x->quotient->weights_rounded;
+}
+
 RhExec *rh_exec_new(const RhExecInput *input, GError **error)
 {
     if (rh_bridge_started()) {
@@ -177,7 +187,7 @@ RhExec *rh_exec_new(const RhExecInput *input, GError **error)
     add_jobs(x, input->jobs);
     add_room(x);
     x->units_per_byte = units_per_byte(x);
-    if (x->options->enough_s > 0 && x->transport == &rh_transport_fluid && x->jobs_count == 1)
+    if (rests_are_bounds(x))
         rh_exec_find_rests(x);
     const char *failure = start_bridge(x);
     if (!failure)

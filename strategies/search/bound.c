@@ -160,7 +160,7 @@ static double hop_s(const RhHop *hop, double bytes)
     return hop->latency_s + hop->s_per_byte * bytes;
 }
 
-/* Of the path's messages, each the luckiest of its stage. */
+/* Of the path's messages, each as the net has it for its stage (RhNet.next). */
 static double messages_s(const Terms *t, const RhPath *path)
 {
     double sum = 0;

@@ -201,7 +201,8 @@ typedef struct RhNet {
     int32_t id;
     RhProgram *skeleton; /* groups and roles without tasks */
     int32_t groups[RH_GROUP_LAST];
-    /* Per stage, its luckiest rank's message: to s+1 (the last wraps to 0), to s-1. */
+    /* Per stage, the message of its luckiest rank, or of the rank that the bound follows where replicas lie otherwise:
+     * to s+1 (the last wraps to 0), to s-1. */
     RhHop *next, *back;
     RhHop least_next, least_back;  /* of all stages, but for the wraps */
     const RhPlacement **placement; /* per stage, of the block that the bounds follow; borrowed */

@@ -266,7 +266,7 @@ static bool fill_paths(const Ask *a, RhSumsStage *s)
 
 /* --- which link --- */
 
-/* Some collective of the items crosses it. */
+/* The first collective of the items crosses it. */
 static bool meets_on(const Ask *a)
 {
     const RhItems *items = rh_screen_items(a->links.shard);

@@ -42,7 +42,7 @@ typedef struct {
     const RhShare *shares;
     const RhSums *sums;
     int32_t sums_first;     /* of its stages */
-    const RhHop *messages;  /* of ranks in step; NULL: the luckiest rank's alone */
+    const RhHop *messages;  /* of ranks in step; NULL: the net's alone */
     double *messages_bytes; /* of one behind each model chunk; owned */
     int32_t m, chunks;
     int64_t total;

@@ -171,6 +171,11 @@ int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
     return interval_of(layout, rh_params_group(cls)).size;
 }
 
+bool rh_params_exchanged(const RhStack *stack, const RhLayout *l, RhParamsClass cls)
+{
+    return !stack->accumulates && rh_params_replicas(l, cls) > 1;
+}
+
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls)
 {
     bool apart = layout->shard > 0 && cls == RH_PARAMS_COMMON;

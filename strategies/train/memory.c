@@ -282,12 +282,6 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
 
 /* --- stages --- */
 
-/* The degree of ZeRO that parameters of a class know: none without replicas. */
-static int32_t sharding_of(const RhLayout *l, RhParamsClass cls)
-{
-    return rh_params_replicas(l, cls) > 1 ? l->zero : 0;
-}
-
 /* Gradients that are not reduced where they lie leave through a buffer for the largest item, sharded
  * weights arrive in as many as are gathered ahead, and one more: for each class of parameters. Activations on their way to the
  * host, and back, are a layer's each. */
@@ -299,7 +293,7 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
     double width = each ? rh_weight_bytes(pieces->c) : rh_gradient_bytes(pieces->c);
     double scattered = 0, gathered = 0; /* of the largest items */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        int32_t zero = sharding_of(l, (RhParamsClass)cls);
+        int32_t zero = rh_params_exchanged(stack, l, (RhParamsClass)cls) ? l->zero : 0;
         scattered += zero >= 2 || (zero == 1 && stack->frees_gradients) ? largest->of[cls] : 0;
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }

@@ -25,7 +25,8 @@ try() {
     "$REHEARSE" report "$@" 2>&1
     echo "exit $?"
 }
-try capacity.json -o gantt.svg
+try capacity.json -o first.html -o gantt.svg
+[ -e first.html ] || echo 'no file before that is known'
 try plan.json#9 -o x.html
 try tiny-llama.json -o x.html
 try plan.json

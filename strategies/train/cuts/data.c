@@ -9,8 +9,7 @@
 static bool acts(const RhScriptWriter *w, int cls)
 {
     const RhLayout *l = w->script->layout;
-    bool sums = !w->script->pieces->c->stack->accumulates;
-    return sums && rh_params_replicas(l, (RhParamsClass)cls) > 1 && l->zero == 0;
+    return rh_params_exchanged(w->script->pieces->c->stack, l, (RhParamsClass)cls) && l->zero == 0;
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)

@@ -20,8 +20,7 @@
 static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
 {
     const RhLayout *l = w->script->layout;
-    bool exchanges = !w->script->pieces->c->stack->accumulates;
-    return exchanges && rh_params_replicas(l, (RhParamsClass)cls) > 1 ? l->zero : 0;
+    return rh_params_exchanged(w->script->pieces->c->stack, l, (RhParamsClass)cls) ? l->zero : 0;
 }
 
 static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t ahead,
