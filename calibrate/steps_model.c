@@ -40,7 +40,8 @@ static bool append_sizes(GString *json, char **words, bool gpt, GError **error)
     for (char **word = words; *word; word++) {
         g_auto(GStrv) parts = g_strsplit(*word, "=", 2);
         guint64 size = 0;
-        const char *key = parts[1] ? key_of(parts[0], gpt) : NULL;
+        /* of an empty word there is no part at all */
+        const char *key = parts[0] && parts[1] ? key_of(parts[0], gpt) : NULL;
         if (!key || !g_ascii_string_to_unsigned(parts[1], 10, 1, 1 << 24, &size, NULL))
             return rh_fail(error, RH_ERROR_INPUT,
                            "\"%s\" is not a size\nnote: layers=, hidden=, heads=, ffn=, vocab=, "

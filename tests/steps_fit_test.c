@@ -305,6 +305,20 @@ static void rows_that_determine_no_constants_are_refused(void)
     refused(dead->str, "no row depends");
 }
 
+/* Between two spaces stands a word of no letters. */
+static void a_size_without_a_name_is_refused(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GString) text = g_string_new(HEAD);
+    g_string_replace(text, "layers=16 ", "layers=16  ", 1);
+    g_string_append(text,
+                    "one,made,small,dgx-a100:4,32,128,2048,bf16,tp2 pp2 mb1,flash,fused,,1,\n");
+    g_autoptr(RhMeasuredSteps) steps = rh_steps_parse("made.csv", text->str, &error);
+    CU_ASSERT_PTR_NULL(steps);
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "\"\" is not a size") : NULL);
+}
+
 /* Runs that die where the account and 6 GB more pass the capacity: the reserve is found again. */
 static void a_reserve_is_found_from_runs_that_died(void)
 {
@@ -442,6 +456,7 @@ int main(void)
          a_table_may_have_a_network_and_a_source_habits},
         {"rows that determine no constants are refused",
          rows_that_determine_no_constants_are_refused},
+        {"a size without a name is refused", a_size_without_a_name_is_refused},
         {"the record of the memory is what the table says",
          the_record_of_the_memory_is_what_the_table_says},
         {"a reserve is found from runs that died", a_reserve_is_found_from_runs_that_died},
