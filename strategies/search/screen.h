@@ -360,6 +360,8 @@ const RhItems *rh_screen_items(RhShardCost *shard);
 const RhSplit *rh_screen_split(RhScreen *screen, const RhLayout *layout);
 const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);
 const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
+/* What a shard is asked beyond its memory is kept in tables, which most shards never need. */
+void rh_shard_add_tables(RhShardCost *shard);
 RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net);
 RhPrices *rh_screen_prices(RhScreen *screen, RhSpans *spans, const RhShape *shape);
