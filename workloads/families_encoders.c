@@ -5,67 +5,54 @@
 #include "workloads/fields.h"
 #include "workloads/operators/operator.h"
 
+/* What BERT's kind has in common: how large it is, which words it knows, and how it looks at them. */
+#define BERT_SIZES LLAMA_SIZES, CONSTANT(ffn_gated, 0), POSITIONS(512)
+#define BERT_WORDS                                                                                 \
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2), FLAG("tie_word_embeddings", tied, 1)
+#define BERT_REST CONSTANT(embedding_norm, 1), CONSTANT(both_ways, 1), ALL_BIASED
+
 /* BERT (arXiv 1810.04805): queries see all tokens. Its pooler and the transform before its head are
  * left out; norms stand behind the blocks, which costs the same. */
 static const RhField BERT[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(512),
-    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
-    FLAG("tie_word_embeddings", tied, 1),
+    BERT_SIZES,
+    BERT_WORDS,
     RATE("hidden_dropout_prob", hidden_dropout, 1),
     RATE("attention_probs_dropout_prob", attention_dropout, 1),
-    CONSTANT(embedding_norm, 1),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
+    BERT_REST,
     END,
 };
 
 /* ELECTRA (arXiv 2003.10555): BERT, whose table of tokens may be narrower. What stands before its head is left
  * out. ALBERT (arXiv 1909.11942): all layers of a group are one and the same. */
 static const RhField ELECTRA[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(512),
+    BERT_SIZES,
     SIZE("embedding_size", embedding, WIDTH_MAX, 128),
-    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
-    FLAG("tie_word_embeddings", tied, 1),
+    BERT_WORDS,
     RATE("hidden_dropout_prob", hidden_dropout, 1),
     RATE("attention_probs_dropout_prob", attention_dropout, 1),
-    CONSTANT(embedding_norm, 1),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
+    BERT_REST,
     END,
 };
 
 static const RhField ALBERT[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(512),
+    BERT_SIZES,
     SIZE("embedding_size", embedding, WIDTH_MAX, 128),
     SIZE("num_hidden_groups", layer_groups, LAYERS_MAX, 1),
     SIZE("inner_group_num", inner_layers, 1, 1),
-    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
-    FLAG("tie_word_embeddings", tied, 1),
+    BERT_WORDS,
     RATE("hidden_dropout_prob", hidden_dropout, 0),
     RATE("attention_probs_dropout_prob", attention_dropout, 0),
-    CONSTANT(embedding_norm, 1),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
+    BERT_REST,
     END,
 };
 
 /* DistilBERT (arXiv 1910.01108): BERT without types of tokens, under other names. */
 static const RhField DISTILBERT[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(512),
+    BERT_SIZES,
     FLAG("tie_word_embeddings", tied, 1),
     RATE("dropout", hidden_dropout, 1),
     RATE("attention_dropout", attention_dropout, 1),
-    CONSTANT(embedding_norm, 1),
-    CONSTANT(both_ways, 1),
-    ALL_BIASED,
+    BERT_REST,
     END,
 };
 
