@@ -52,30 +52,17 @@ typedef struct {
 static bool open_result(Explanation *e, GError **error)
 {
     g_autofree char *path = NULL;
-    bool changed = false;
-    if (!rh_result_split(g_ptr_array_index(e->a->operands, 0), &path, &e->rank, error))
-        return false;
-    e->result = rh_result_load(path, error);
-    e->plan = e->result ? rh_result_plan(e->result, e->rank, error) : NULL;
-    if (!e->plan)
-        return false;
-    e->in = rh_result_inputs(e->result, NULL, &changed, error);
-    if (!e->in)
-        return false;
-    if (changed)
-        rh_terminal_hint("warning: an input changed since this result was written");
-    e->r = rh_result_rehearse(e->in, &e->plan->r.layout, e->result->seed, &e->program,
-                              rh_pictures_need_timeline(e->a->outputs) ? &e->run : NULL, error);
-    if (!e->r)
-        return false;
-    if (fabs(e->r->step_time_s - e->plan->r.step_time_s) > 1e-6 * e->r->step_time_s) {
-        g_autofree char *line =
-            g_strdup_printf("note: recorded %.6g s, performed now %.6g s (--quick, --jitter or "
-                            "another version)",
-                            e->plan->r.step_time_s, e->r->step_time_s);
-        rh_terminal_hint(line);
-    }
-    return true;
+    RhPerformed again = {0};
+    bool fine =
+        rh_result_split(g_ptr_array_index(e->a->operands, 0), &path, &e->rank, error) &&
+        rh_result_perform(path, e->rank, rh_pictures_need_timeline(e->a->outputs), &again, error);
+    e->result = again.result;
+    e->plan = again.plan;
+    e->in = again.in;
+    e->program = again.program;
+    e->run = again.run;
+    e->r = again.r;
+    return fine;
 }
 
 static void close_result(Explanation *e)

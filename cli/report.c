@@ -1,5 +1,4 @@
 /* rehearse report: an answer that was kept as JSON, as a page or as pictures. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,14 +9,11 @@
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/result.h"
-#include "cli/terminal.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 #include "report/report.h"
 
 #define SCHEMA "rehearse."
-#define LATER_S                                                                                    \
-    1e-6 /* of a step, by which one performed now may differ: the file has nine digits */
 
 /* An answer as its file has it. */
 typedef struct {
@@ -87,45 +83,7 @@ static void append_ranks(GString *out, const RhResult *result, int64_t shown)
     g_string_append_c(out, '\n');
 }
 
-/* What a step that is performed now, of the recorded inputs, adds to a file. */
-typedef struct {
-    RhResult *result;
-    RhInputs *in;
-    RhProgram *program;
-    RhRun *run;
-    RhRehearsal *r;
-} Again;
-
-static void clear_again(Again *g)
-{
-    rh_rehearsal_free(g->r);
-    rh_run_free(g->run);
-    rh_program_free(g->program);
-    rh_inputs_free(g->in);
-    rh_result_free(g->result);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Again, clear_again)
-
-static bool perform_again(Again *g, const Kept *k, int64_t rank, GError **error)
-{
-    bool changed = false;
-    g->result = rh_result_load(k->path, error);
-    const RhResultPlan *plan = g->result ? rh_result_plan(g->result, rank, error) : NULL;
-    if (!plan || !(g->in = rh_result_inputs(g->result, NULL, &changed, error)))
-        return false;
-    g->r = rh_result_rehearse(g->in, &plan->r.layout, g->result->seed, &g->program, &g->run, error);
-    if (!g->r)
-        return false;
-    if (changed || fabs(g->r->step_time_s - plan->r.step_time_s) > LATER_S * g->r->step_time_s)
-        rh_terminal_hint(
-            changed ? "warning: an input changed since this answer was written: its text and "
-                      "pictures are of today's"
-                    : "note: the step that is drawn is not quite the recorded one (--quick, "
-                      "--steps, --jitter or another version)");
-    return true;
-}
-
-static char *text_of_run(const Again *g, int64_t rank)
+static char *text_of_run(const RhPerformed *g, int64_t rank)
 {
     GString *out = g_string_new(NULL);
     RhReportStyle plain = {.steps = 1};
@@ -163,7 +121,7 @@ static bool check_pictures(const RhArguments *a, const Kept *k, GError **error)
     return true;
 }
 
-static bool write_page(const RhArguments *a, const Kept *k, const Again *g, int64_t rank,
+static bool write_page(const RhArguments *a, const Kept *k, const RhPerformed *g, int64_t rank,
                        GError **error)
 {
     g_auto(RhPictures) pictures = {0};
@@ -190,7 +148,7 @@ static int run(const RhArguments *a, GError **error)
     static const RhOutput kinds[] = {RH_OUTPUT_HTML, RH_OUTPUT_GANTT, RH_OUTPUT_MEMORY,
                                      RH_OUTPUT_NONE};
     g_auto(Kept) kept = {0};
-    g_auto(Again) again = {0};
+    g_auto(RhPerformed) again = {0};
     int64_t rank = 1;
     if (a->outputs->len == 0) {
         rh_fail(error, RH_ERROR_USAGE, "report: nothing says where to\nhelp: -o x.html");
@@ -200,7 +158,7 @@ static int run(const RhArguments *a, GError **error)
         !rh_result_split(g_ptr_array_index(a->operands, 0), &kept.path, &rank, error))
         return 2;
     bool fine = load_kept(&kept, error) && check_pictures(a, &kept, error) &&
-                (!is_step(&kept) || perform_again(&again, &kept, rank, error)) &&
+                (!is_step(&kept) || rh_result_perform(kept.path, rank, true, &again, error)) &&
                 write_page(a, &kept, &again, rank, error);
     return fine ? 0 : 3;
 }

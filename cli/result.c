@@ -1,11 +1,15 @@
 #include "cli/result.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/terminal.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
+
+#define DIGITS_FRAC 1e-6 /* of a step: the file has nine digits */
 
 /* "15-16-15", caller frees. */
 static char *stage_layers_text(RhJson *doc, const RhJsonNode *list)
@@ -298,4 +302,38 @@ RhInputs *rh_result_inputs(const RhResult *r, const GPtrArray *more_sets, bool *
         *changed = g_strcmp0(in->model->hash, r->workload_hash) != 0 ||
                    g_strcmp0(in->hardware->hash, r->platform_hash) != 0;
     return in;
+}
+
+bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhPerformed *out, GError **error)
+{
+    bool changed = false;
+    out->result = rh_result_load(path, error);
+    out->plan = out->result ? rh_result_plan(out->result, rank, error) : NULL;
+    out->in = out->plan ? rh_result_inputs(out->result, NULL, &changed, error) : NULL;
+    if (!out->in)
+        return false;
+    if (changed)
+        rh_terminal_hint("warning: an input changed since this result was written");
+    out->r = rh_result_rehearse(out->in, &out->plan->r.layout, out->result->seed, &out->program,
+                                drawn ? &out->run : NULL, error);
+    if (!out->r)
+        return false;
+    double recorded_s = out->plan->r.step_time_s, now_s = out->r->step_time_s;
+    if (fabs(now_s - recorded_s) > DIGITS_FRAC * now_s) {
+        g_autofree char *line =
+            g_strdup_printf("note: recorded %.6g s, performed now %.6g s (--quick, --jitter or "
+                            "another version)",
+                            recorded_s, now_s);
+        rh_terminal_hint(line);
+    }
+    return true;
+}
+
+void rh_performed_clear(RhPerformed *performed)
+{
+    rh_rehearsal_free(performed->r);
+    rh_run_free(performed->run);
+    rh_program_free(performed->program);
+    rh_inputs_free(performed->in);
+    rh_result_free(performed->result);
 }

@@ -37,3 +37,19 @@ RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, b
  * file, and anybody may have edited it. */
 RhRehearsal *rh_result_rehearse(const RhInputs *inputs, const RhLayout *layout, int64_t seed,
                                 RhProgram **program, RhRun **run, GError **error);
+
+/* A plan of a result, performed again from its recorded inputs; owned. */
+typedef struct {
+    RhResult *result;
+    const RhResultPlan *plan;
+    RhInputs *in;
+    RhProgram *program;
+    RhRun *run; /* with its timeline; NULL where it is not to be drawn */
+    RhRehearsal *r;
+} RhPerformed;
+
+/* Tells where an input changed since, or the step is not the recorded one. Clear in either case. */
+bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhPerformed *out,
+                       GError **error);
+void rh_performed_clear(RhPerformed *performed);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhPerformed, rh_performed_clear)
