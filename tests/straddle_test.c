@@ -52,6 +52,7 @@ static void replicas_that_lie_otherwise_meet(void)
         {"megatron", "tp3,pp4,dp2,mb2,vpp2,zero1,sp=off", 0.89},
         {"bare", "tp3,pp4,dp2,mb2,zero1,sp=on", 0.93},
     };
+    int rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:3", rows[i].stack, 48, 1536);
         rh_model_free(k.model);
@@ -63,7 +64,9 @@ static void replicas_that_lie_otherwise_meet(void)
         CU_ASSERT_TRUE(isnan(ratio.segment) || ratio.segment > rows[i].least);
         if (ratio.segment <= rows[i].least)
             g_printerr("  %s: %.4f\n", rows[i].layout, ratio.segment);
+        rehearsed += !isnan(ratio.segment);
     }
+    CU_ASSERT_TRUE(rehearsed > 0); /* on a slow machine some take too long, not all */
 }
 
 /* --- drawn --- */
