@@ -52,7 +52,7 @@ typedef struct {
 static bool open_result(Explanation *e, GError **error)
 {
     g_autofree char *path = NULL;
-    RhPerformed again = {0};
+    RhAgain again = {0};
     bool fine =
         rh_result_split(g_ptr_array_index(e->a->operands, 0), &path, &e->rank, error) &&
         rh_result_perform(path, e->rank, rh_pictures_need_timeline(e->a->outputs), &again, error);

@@ -83,7 +83,7 @@ static void append_ranks(GString *out, const RhResult *result, int64_t shown)
     g_string_append_c(out, '\n');
 }
 
-static char *text_of_run(const RhPerformed *g, int64_t rank)
+static char *text_of_run(const RhAgain *g, int64_t rank)
 {
     GString *out = g_string_new(NULL);
     RhReportStyle plain = {.steps = 1};
@@ -121,7 +121,7 @@ static bool check_pictures(const RhArguments *a, const Kept *k, GError **error)
     return true;
 }
 
-static bool write_page(const RhArguments *a, const Kept *k, const RhPerformed *g, int64_t rank,
+static bool write_page(const RhArguments *a, const Kept *k, const RhAgain *g, int64_t rank,
                        GError **error)
 {
     g_auto(RhPictures) pictures = {0};
@@ -148,7 +148,7 @@ static int run(const RhArguments *a, GError **error)
     static const RhOutput kinds[] = {RH_OUTPUT_HTML, RH_OUTPUT_GANTT, RH_OUTPUT_MEMORY,
                                      RH_OUTPUT_NONE};
     g_auto(Kept) kept = {0};
-    g_auto(RhPerformed) again = {0};
+    g_auto(RhAgain) again = {0};
     int64_t rank = 1;
     if (a->outputs->len == 0) {
         rh_fail(error, RH_ERROR_USAGE, "report: nothing says where to\nhelp: -o x.html");

@@ -304,7 +304,7 @@ RhInputs *rh_result_inputs(const RhResult *r, const GPtrArray *more_sets, bool *
     return in;
 }
 
-bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhPerformed *out, GError **error)
+bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhAgain *out, GError **error)
 {
     bool changed = false;
     out->result = rh_result_load(path, error);
@@ -329,11 +329,11 @@ bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhPerformed *
     return true;
 }
 
-void rh_performed_clear(RhPerformed *performed)
+void rh_again_clear(RhAgain *again)
 {
-    rh_rehearsal_free(performed->r);
-    rh_run_free(performed->run);
-    rh_program_free(performed->program);
-    rh_inputs_free(performed->in);
-    rh_result_free(performed->result);
+    rh_rehearsal_free(again->r);
+    rh_run_free(again->run);
+    rh_program_free(again->program);
+    rh_inputs_free(again->in);
+    rh_result_free(again->result);
 }

@@ -46,10 +46,9 @@ typedef struct {
     RhProgram *program;
     RhRun *run; /* with its timeline; NULL where it is not to be drawn */
     RhRehearsal *r;
-} RhPerformed;
+} RhAgain;
 
 /* Tells where an input changed since, or the step is not the recorded one. Clear in either case. */
-bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhPerformed *out,
-                       GError **error);
-void rh_performed_clear(RhPerformed *performed);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhPerformed, rh_performed_clear)
+bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhAgain *out, GError **error);
+void rh_again_clear(RhAgain *again);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhAgain, rh_again_clear)
