@@ -67,6 +67,7 @@ typedef struct RhConfig {
     int64_t predict_layers;         /* further ones, which predict further tokens */
     int64_t rotary_base;            /* of rotary positions; numerics alone, for launch flags */
     int64_t image, patch, channels; /* of a picture, cut into patches */
+    int64_t registers;              /* further tokens beside these */
     int64_t picture_height, picture_width;            /* of one that layers take whole */
     int64_t sparse_block, sparse_near, sparse_stride; /* tokens of a block; blocks that a query sees
                                                         * around it, and of the rest one in so many */
@@ -142,8 +143,8 @@ typedef struct {
 } RhFamily;
 
 /* The rows, by kind of model; ended by a row without name. */
-extern const RhFamily rh_families_dense[], rh_families_encoders[], rh_families_experts[],
-    rh_families_mixed[], rh_families_crossed[];
+extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
+    rh_families_experts[], rh_families_mixed[], rh_families_crossed[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */
@@ -151,6 +152,10 @@ bool rh_family_is_own(const RhFamily *family);
 /* The family of an architecture's class, as "Qwen3ForCausalLM"; NULL when unknown. */
 const RhFamily *rh_family_by_class(const char *name);
 const char *const *rh_family_names(void); /* sorted, NULL-ended */
+/* What a part of a larger model has where its file does not say this field's size; 0: nothing is assumed. */
+int64_t rh_family_usual_size(const RhFamily *family, size_t offset);
+/* The type of the decoder of such a model of several parts; NULL when unknown. */
+const char *rh_family_of_whole(const char *type);
 /* The word that layers of this family are called by; NULL when unknown. */
 const RhLayerWord *rh_family_word(const RhFamily *family, const char *word);
 const RhLayerWord *rh_family_letter(const RhFamily *family, char letter);

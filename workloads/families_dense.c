@@ -232,169 +232,27 @@ static const RhField GLM4[] = {
     END,
 };
 
-/* 0 for n_inner: four times n_embd. */
-#define GPT_SIZES                                                                                  \
-    SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                                        \
-        SIZE("n_embd", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                      \
-        SIZE("n_head", heads, HEADS_MAX, RH_FIELD_REQUIRED), SIZE("n_inner", ffn, WIDTH_MAX, 0),   \
-        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
-        RATE("resid_pdrop", hidden_dropout, 1), RATE("attn_pdrop", attention_dropout, 1)
-
-static const RhField GPT2[] = {
-    GPT_SIZES,
-    SIZE("n_positions", positions, TOKENS_MAX, 1024),
+/* Ettin's decoders (arXiv 2507.11412): ModernBERT under a causal mask. */
+static const RhField MODERNBERT_DECODER[] = {
+    LLAMA_SIZES,
+    POSITIONS(8192),
     FLAG("tie_word_embeddings", tied, 1),
-    ALL_BIASED,
-    END,
-};
-
-/* GPT-Neo (EleutherAI, 2021): every second layer looks at a window; no biases of q, k and v. */
-static const RhField GPT_NEO[] = {
-    STACK_SIZES,
-    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
-    POSITIONS(2048),
-    SIZE("window_size", window, TOKENS_MAX, 256),
+    SIZE("global_attn_every_n_layers", full_every, LAYERS_MAX, 3),
+    CONSTANT(full_at, 1),
+    WINDOW(128),
     CONSTANT(window_used, 1),
-    CONSTANT(full_every, 2),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("resid_dropout", hidden_dropout, 0),
-    RATE("attention_dropout", attention_dropout, 0),
-    CONSTANT(out_bias, 1),
-    CONSTANT(ffn_bias, 1),
-    END,
-};
-
-static const RhField GPT_BIGCODE[] = {
-    GPT_SIZES,
-    SIZE("n_positions", positions, TOKENS_MAX, 1024),
-    FLAG("tie_word_embeddings", tied, 1),
-    FLAG("multi_query", one_kv_head, 1),
-    ALL_BIASED,
-    END,
-};
-
-/* GPT-J: attention and ffn side by side behind one norm, attention without biases; its head's own bias
- * of V entries is left out. */
-static const RhField GPTJ[] = {
-    GPT_SIZES,
-    SIZE("n_positions", positions, TOKENS_MAX, 2048),
-    SIZE("rotary_base", rotary_base, BASE_MAX, 10000),
-    FLAG("tie_word_embeddings", tied, 0),
-    CONSTANT(ffn_bias, 1),
-    CONSTANT(parallel, 1),
-    END,
-};
-
-/* GPT-NeoX (arXiv 2204.06745): side by side behind a norm each. */
-static const RhField GPT_NEOX[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(2048),
-    RATE("hidden_dropout", hidden_dropout, 0),
-    FLAG("use_parallel_residual", parallel, 1),
-    ALL_BIASED,
-    END,
-};
-
-static const RhField PHI[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
-    POSITIONS(2048),
-    RATE("resid_pdrop", hidden_dropout, 0),
-    FLAG("qk_layernorm", qk_norm, 0),
-    CONSTANT(parallel, 1),
-    ALL_BIASED,
-    END,
-};
-
-/* Persimmon (Adept, 2023): squared ReLU, norms of queries and keys. */
-static const RhField PERSIMMON[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(16384),
-    FLAG("qk_layernorm", qk_norm, 1),
-    RATE("hidden_dropout", hidden_dropout, 0),
-    ALL_BIASED,
-    END,
-};
-
-/* OPT (arXiv 2205.01068). Two rows of its positions that no token uses are left out. */
-static const RhField OPT[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("dropout", hidden_dropout, 1),
-    FLAG("enable_bias", qkv_bias, 1),
-    FLAG("enable_bias", out_bias, 1),
-    FLAG("enable_bias", ffn_bias, 1),
-    END,
-};
-
-/* XGLM (arXiv 2112.10668): the same, with positions that are not trained. */
-static const RhField XGLM[] = {
-    LLAMA_SIZES,
-    CONSTANT(ffn_gated, 0),
-    POSITIONS(2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("dropout", hidden_dropout, 1),
-    ALL_BIASED,
-    END,
-};
-
-/* BLOOM (arXiv 2211.05100): ALiBi, a norm behind the embedding. */
-static const RhField BLOOM[] = {
-    STACK_SIZES,
-    SIZE("n_inner", ffn, WIDTH_MAX, 0),
-    POSITIONS(2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("hidden_dropout", hidden_dropout, 0),
-    RATE("attention_dropout", attention_dropout, 0),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
     CONSTANT(embedding_norm, 1),
-    ALL_BIASED,
     END,
 };
 
-/* Falcon (arXiv 2311.16867): side by side, behind a norm each in the newer form. */
-static const RhField FALCON[] = {
-    STACK_SIZES,
-    SIZE("ffn_hidden_size", ffn, WIDTH_MAX, 0),
-    SIZE("num_kv_heads", kv_heads, HEADS_MAX, 0),
-    POSITIONS(2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("hidden_dropout", hidden_dropout, 0),
-    RATE("attention_dropout", attention_dropout, 0),
-    FLAG("multi_query", one_kv_head, 1),
-    FLAG("new_decoder_architecture", many_kv_heads, 0),
-    FLAG("parallel_attn", parallel, 1),
-    FLAG("bias", qkv_bias, 0),
-    FLAG("bias", out_bias, 0),
-    FLAG("bias", ffn_bias, 0),
-    FLAG("alibi", alibi, 0),
-    END,
-};
-
-/* MPT: ALiBi, four times as wide, no biases. Its expansion_ratio is 4 in all that was published. */
-static const RhField MPT[] = {
-    SIZE("n_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
-    SIZE("d_model", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("n_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("attn_config.kv_n_heads", kv_heads, HEADS_MAX, 0),
-    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
-    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
-    SIZE("max_seq_len", positions, TOKENS_MAX, 2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    END,
-};
-
-/* Jais (arXiv 2308.16149): GPT-2 with ALiBi and a gated network. */
-static const RhField JAIS[] = {
-    GPT_SIZES,
-    SIZE("n_positions", positions, TOKENS_MAX, 2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    CONSTANT(ffn_gated, 1),
-    ALL_BIASED,
+/* DeciLM (Deci, 2023): a llama whose layers have key-value heads of their own number. */
+static const RhField DECI[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads_per_layer", kv_heads, HEADS_MAX, 0),
+    POSITIONS(4096),
+    ATTENTION_BIAS(0),
     END,
 };
 
@@ -423,12 +281,6 @@ static void settle_phi3small(RhConfig *c)
     c->window = near + (c->positions - near) / MAX(c->sparse_stride, 1);
 }
 
-/* Norms of attention and ffn side by side are two; one behind the other each has its own anyway. */
-static void settle_neox(RhConfig *c)
-{
-    c->extra_norms = c->parallel;
-}
-
 static void settle_chatglm(RhConfig *c)
 {
     if (!c->many_kv_heads)
@@ -445,18 +297,6 @@ static void settle_minicpm3(RhConfig *c)
 {
     if (c->value_size == 0)
         c->value_size = c->hidden / MAX(c->heads, 1);
-}
-
-static void settle_bigcode(RhConfig *c)
-{
-    c->kv_heads = c->one_kv_head ? 1 : c->heads;
-}
-
-static void settle_falcon(RhConfig *c)
-{
-    if (!c->many_kv_heads)
-        c->kv_heads = c->one_kv_head ? 1 : c->heads;
-    c->extra_norms = c->many_kv_heads && c->parallel;
 }
 
 #define DECODER(name, norm, position, fields)                                                      \
@@ -476,16 +316,15 @@ const RhFamily rh_families_dense[] = {
     DECODER("arcee", RMS, ROTARY, NEMOTRON),
     DECODER("baichuan", RMS, ROTARY, LLAMA),
     DECODER("bitnet", RMS, ROTARY, BITNET),
-    DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
     DECODER_OF("chatglm", RMS, ROTARY, rh_attention, CHATGLM, settle_chatglm),
-    DECODER("codegen", LAYER, ROTARY, GPTJ),
+    DECODER("code_llama", RMS, ROTARY, LLAMA),
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE),
     DECODER("cwm", RMS, ROTARY, PHI3),
+    DECODER("deci", RMS, ROTARY, DECI),
     DECODER("ernie4_5", RMS, ROTARY, LLAMA),
     DECODER("exaone", RMS, ROTARY, LLAMA),
     DECODER("exaone4", RMS, ROTARY, EXAONE4),
-    DECODER_OF("falcon", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
     DECODER("gemma", RMS, ROTARY, GEMMA),
     DECODER("gemma2", RMS, ROTARY, GEMMA2),
     DECODER("gemma3", RMS, ROTARY, GEMMA3),
@@ -493,11 +332,6 @@ const RhFamily rh_families_dense[] = {
     DECODER("glm", RMS, ROTARY, QWEN2),
     DECODER("glm4", RMS, ROTARY, GLM4),
     DECODER("glm4v_text", RMS, ROTARY, GLM4),
-    DECODER("gpt2", LAYER, LEARNED, GPT2),
-    DECODER_OF("gpt_bigcode", LAYER, LEARNED, rh_attention, GPT_BIGCODE, settle_bigcode),
-    DECODER("gpt_neo", LAYER, LEARNED, GPT_NEO),
-    DECODER_OF("gpt_neox", LAYER, ROTARY, rh_attention, GPT_NEOX, settle_neox),
-    DECODER("gptj", LAYER, ROTARY, GPTJ),
     DECODER("granite", RMS, ROTARY, LLAMA),
     DECODER("helium", RMS, ROTARY, LLAMA),
     DECODER("hunyuan_v1_dense", RMS, ROTARY, HUNYUAN),
@@ -505,8 +339,10 @@ const RhFamily rh_families_dense[] = {
     DECODER("internlm", RMS, ROTARY, INTERNLM),
     DECODER("internlm2", RMS, ROTARY, LLAMA),
     DECODER("internlm3", RMS, ROTARY, INTERNLM3),
-    DECODER_OF("jais", LAYER, NONE, rh_attention_alibi, JAIS, NULL),
     DECODER("llama", RMS, ROTARY, LLAMA),
+    DECODER("llava_llama", RMS, ROTARY, LLAMA),
+    DECODER("llava_mistral", RMS, ROTARY, MISTRAL),
+    DECODER("llava_qwen", RMS, ROTARY, QWEN2),
     DECODER("mimo", RMS, ROTARY, QWEN2),
     DECODER("minicpm", RMS, ROTARY, LLAMA),
     DECODER_OF("minicpm3", RMS, ROTARY, rh_latent_attention, MINICPM3, settle_minicpm3),
@@ -514,17 +350,15 @@ const RhFamily rh_families_dense[] = {
     DECODER("ministral3", RMS, ROTARY, MISTRAL),
     DECODER("mistral", RMS, ROTARY, MISTRAL),
     DECODER("mistral3", RMS, ROTARY, MISTRAL),
-    DECODER_OF("mpt", LAYER, NONE, rh_attention_alibi, MPT, NULL),
+    DECODER("modernbert-decoder", LAYER, ROTARY, MODERNBERT_DECODER),
     DECODER("nanochat", RMS, ROTARY, NANOCHAT),
     DECODER("nemotron", LAYER, ROTARY, NEMOTRON),
     DECODER("olmo", LAYER, ROTARY, LLAMA),
     DECODER("olmo2", RMS, ROTARY, OLMO2),
     DECODER("olmo3", RMS, ROTARY, OLMO2),
-    DECODER("opt", LAYER, LEARNED, OPT),
     DECODER("orion", LAYER, ROTARY, LLAMA),
-    DECODER("persimmon", LAYER, ROTARY, PERSIMMON),
-    DECODER("phi", LAYER, ROTARY, PHI),
     DECODER("phi3", RMS, ROTARY, PHI3),
+    DECODER("phi3_v", RMS, ROTARY, PHI3),
     DECODER_OF("phi3small", LAYER, ROTARY, rh_attention, PHI3SMALL, settle_phi3small),
     DECODER("phi4_multimodal", RMS, ROTARY, PHI3),
     DECODER("phi4mm", RMS, ROTARY, PHI3),
@@ -541,7 +375,6 @@ const RhFamily rh_families_dense[] = {
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
     DECODER("vaultgemma", RMS, ROTARY, VAULTGEMMA),
-    DECODER("xglm", LAYER, NONE, XGLM),
     DECODER("xverse", RMS, ROTARY, LLAMA),
     {0},
 };

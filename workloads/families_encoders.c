@@ -74,6 +74,87 @@ static const RhField MODERNBERT[] = {
     END,
 };
 
+/* MPNet (arXiv 2004.09297): BERT without types of tokens; biases of scores by distance, one table for all layers. */
+static const RhField MPNET[] = {
+    BERT_SIZES,
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("relative_attention_num_buckets", distances, TOKENS_MAX, 32),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
+/* RoFormer (arXiv 2104.09864): BERT with rotation; its table of tokens may be narrower. */
+static const RhField ROFORMER[] = {
+    BERT_SIZES,
+    SIZE("embedding_size", embedding, WIDTH_MAX, 0),
+    BERT_WORDS,
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
+/* BigBird (arXiv 2007.14062): a query sees blocks: its own and one on either side, the first and the last, and some
+ * by chance; taken as a window of as many tokens. */
+static const RhField BIG_BIRD[] = {
+    BERT_SIZES,
+    BERT_WORDS,
+    BEGINS("attention_type", sparse_near, "block_sparse", 1),
+    SIZE("block_size", sparse_block, TOKENS_MAX, 64),
+    SIZE("num_random_blocks", sparse_stride, TOKENS_MAX, 3),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
+/* Nomic BERT (arXiv 2402.01613) and GTE (arXiv 2407.19669): BERT with rotation and a gated network; Nomic's has no
+ * biases, of GTE's matrices into the network they are counted and are none. */
+static const RhField NOMIC_BERT[] = {
+    SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_embd", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_head", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_inner", ffn, WIDTH_MAX, 0),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_positions", positions, TOKENS_MAX, 8192),
+    SIZE("rotary_emb_base", rotary_base, BASE_MAX, 10000),
+    BERT_WORDS,
+    FLAG("qkv_proj_bias", qkv_bias, 0),
+    FLAG("qkv_proj_bias", out_bias, 0),
+    FLAG("mlp_fc1_bias", ffn_bias, 0),
+    RATE("resid_pdrop", hidden_dropout, 0),
+    RATE("attn_pdrop", attention_dropout, 0),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(embedding_norm, 1),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
+static const RhField GTE[] = {
+    LLAMA_SIZES,
+    POSITIONS(8192),
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 0),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    BERT_REST,
+    END,
+};
+
+/* EuroBERT (arXiv 2503.05500): a llama that sees later tokens, too. */
+static const RhField EUROBERT[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 0),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
 /* ESM-2 (Lin et al. 2023, doi 10.1126/science.ade2574): BERT of proteins with rotation and norms before
  * blocks. Its head for contacts is left out. */
 static const RhField ESM[] = {
@@ -140,13 +221,56 @@ static const RhField DINOV2[] = {
     END,
 };
 
+/* With registers (arXiv 2309.16588), which are further tokens. DINOv3 (arXiv 2508.10104) has rotation in place of
+ * positions. */
+static const RhField DINOV2_REGISTERS[] = {
+    TOWER_SIZES,
+    SIZE("mlp_ratio", ffn_multiple, 64, 4),
+    FLAG("use_swiglu_ffn", ffn_gated, 0),
+    COUNT("num_register_tokens", registers, TOKENS_MAX, 4),
+    CONSTANT(vocab, 2),
+    END,
+};
+
+static const RhField DINOV3[] = {
+    TOWER_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    FLAG("use_gated_mlp", ffn_gated, 0),
+    COUNT("num_register_tokens", registers, TOKENS_MAX, 0),
+    CONSTANT(vocab, 2),
+    END,
+};
+
+/* Pixtral's tower (arXiv 2410.07073): a llama on patches, without biases. */
+static const RhField PIXTRAL[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("image_size", image, TOKENS_MAX, 1024),
+    SIZE("patch_size", patch, TOKENS_MAX, 16),
+    SIZE("num_channels", channels, WIDTH_MAX, 3),
+    SIZE("rope_theta", rotary_base, BASE_MAX, 10000),
+    RATE("attention_dropout", attention_dropout, 0),
+    CONSTANT(both_ways, 1),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(vocab, 2),
+    END,
+};
+
 static void settle_dinov2(RhConfig *c)
 {
     int64_t width = c->ffn_multiple * c->hidden;
     int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
     if (c->ffn == 0)
         c->ffn = c->ffn_gated ? (2 * width / 3 + 7) / 8 * 8 : width;
-    c->positions = side * side + 1;
+    c->positions = side * side + 1 + c->registers;
+}
+
+static void settle_big_bird(RhConfig *c)
+{
+    c->window_used = c->sparse_near;
+    c->window = MIN((c->sparse_stride + 5) * c->sparse_block, c->positions);
 }
 
 static void settle_siglip(RhConfig *c)
@@ -158,7 +282,7 @@ static void settle_siglip(RhConfig *c)
 static void settle_vit(RhConfig *c)
 {
     int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
-    c->positions = side * side + 1;
+    c->positions = side * side + 1 + c->registers;
     c->vocab = MAX(c->vocab, 2); /* as transformers, where no classes are named */
 }
 
@@ -171,18 +295,34 @@ static void settle_vit(RhConfig *c)
 const RhFamily rh_families_encoders[] = {
     ENCODER("albert", LAYER, LEARNED, ALBERT, NULL),
     ENCODER("bert", LAYER, LEARNED, BERT, NULL),
+    ENCODER("bert-generation", LAYER, LEARNED, DISTILBERT, NULL),
+    ENCODER("big_bird", LAYER, LEARNED, BIG_BIRD, settle_big_bird),
     ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
     ENCODER("clip_vision_model", LAYER, LEARNED, CLIP_VISION, settle_vit),
+    ENCODER("data2vec-text", LAYER, LEARNED, BERT, NULL),
     ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
+    ENCODER("dinov2_with_registers", LAYER, LEARNED, DINOV2_REGISTERS, settle_dinov2),
+    ENCODER("dinov3_vit", LAYER, ROTARY, DINOV3, settle_vit),
     ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
     ENCODER("electra", LAYER, LEARNED, ELECTRA, NULL),
+    ENCODER("ernie", LAYER, LEARNED, BERT, NULL),
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
+    ENCODER("eurobert", RMS, ROTARY, EUROBERT, NULL),
     ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),
+    ENCODER("mpnet", LAYER, LEARNED, MPNET, NULL),
+    ENCODER("new", LAYER, ROTARY, GTE, NULL),
+    ENCODER("nomic_bert", LAYER, ROTARY, NOMIC_BERT, NULL),
+    ENCODER("pixtral", RMS, ROTARY, PIXTRAL, settle_siglip),
     ENCODER("roberta", LAYER, LEARNED, BERT, NULL),
+    ENCODER("roberta-prelayernorm", LAYER, LEARNED, BERT, NULL),
+    ENCODER("roformer", LAYER, ROTARY, ROFORMER, NULL),
     ENCODER("siglip_vision_model", LAYER, LEARNED, SIGLIP_VISION, settle_siglip),
+    ENCODER("splinter", LAYER, LEARNED, BERT, NULL),
     ENCODER("vit", LAYER, LEARNED, VIT, settle_vit),
+    ENCODER("vit_msn", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),
+    ENCODER("xlm-roberta-xl", LAYER, LEARNED, BERT, NULL),
     {0},
 };

@@ -309,6 +309,18 @@ static const RhField LLAMA4[] = {
     END,
 };
 
+/* Aria's decoder (arXiv 2410.05993): intermediate_size is an expert's width, also of a shared one. */
+static const RhField ARIA[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(65536),
+    ATTENTION_BIAS(0),
+    SIZE("moe_num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("moe_topk", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    COUNT("moe_num_shared_experts", shared_experts, EXPERTS_MAX, 2),
+    END,
+};
+
 /* Step3 (arXiv 2507.19427): layers with experts are a text of numbers (layer_lists.c). */
 static const RhField STEP3[] = {
     LLAMA_SIZES,
@@ -350,6 +362,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("afmoe", rh_attention_gated, AFMOE),
     {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
      "sliding_attention", settle_arctic},
+    DECODER("aria_text", rh_attention, ARIA),
     DECODER("bailing_moe", rh_attention, BAILING_MOE),
     DECODER("bailing_moe_v2", rh_attention, BAILING_MOE_V2),
     {"dbrx", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, DBRX, NULL,

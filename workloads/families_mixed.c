@@ -32,6 +32,36 @@ static const RhField QWEN3_5[] = {
 };
 static const RhField QWEN3_5_MOE[] = {DELTA_SIZES, DELTA_EXPERTS, END};
 
+/* OLMo Hybrid (Ai2, 2026): DeltaNet between OLMo's attention, both with as many heads unless said; keys of three
+ * quarters of a head, values twice as wide. */
+static const RhField OLMO_HYBRID[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(65536),
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(full_every, 4),
+    SIZE("linear_num_value_heads", scan_heads, HEADS_MAX, 0),
+    SIZE("linear_value_head_dim", scan_head_size, HEAD_SIZE_MAX, 0),
+    SIZE("linear_num_key_heads", scan_groups, HEADS_MAX, 0),
+    SIZE("linear_key_head_dim", state_size, HEAD_SIZE_MAX, 0),
+    SIZE("linear_conv_kernel_dim", conv_size, HEAD_SIZE_MAX, 4),
+    CONSTANT(chunk, 64),
+    END,
+};
+
+static void settle_olmo_hybrid(RhConfig *c)
+{
+    if (c->scan_heads == 0)
+        c->scan_heads = c->heads;
+    if (c->scan_groups == 0)
+        c->scan_groups = c->heads;
+    if (c->state_size == 0)
+        c->state_size = MAX(3 * c->hidden / (4 * MAX(c->scan_groups, 1)), 1);
+    if (c->scan_head_size == 0)
+        c->scan_head_size = 2 * c->state_size;
+}
+
 static const RhLayerWord DELTA_WORDS[] = {
     ATTENTION_WORDS,
     {.word = "linear_attention", .mixer = &rh_delta_net},
@@ -472,6 +502,8 @@ const RhFamily rh_families_mixed[] = {
           NULL),
     MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
+    MIXED("olmo_hybrid", ROTARY, rh_attention, OLMO_HYBRID, DELTA_WORDS, "linear_attention",
+          settle_olmo_hybrid),
     MIXED("qwen3_5_moe_text", ROTARY, rh_attention_gated, QWEN3_5_MOE, DELTA_WORDS,
           "linear_attention", NULL),
     MIXED("qwen3_5_text", ROTARY, rh_attention_gated, QWEN3_5, DELTA_WORDS, "linear_attention",

@@ -133,9 +133,9 @@ static const struct {
     {"is_encoder_decoder", "an encoder and a decoder", AT(crosses)},
 };
 
-static const RhFamily *const TABLES[] = {rh_families_dense, rh_families_encoders,
-                                         rh_families_experts, rh_families_mixed,
-                                         rh_families_crossed};
+static const RhFamily *const TABLES[] = {rh_families_dense,    rh_families_gpt,
+                                         rh_families_encoders, rh_families_experts,
+                                         rh_families_mixed,    rh_families_crossed};
 
 const char *const *rh_key_aliases(const char *key)
 {

@@ -181,7 +181,8 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
                      *typed = rh_json_has(root, "model_type") ? root : whole;
     const char *type = rh_json_string_or(doc, typed, "model_type", "");
     g_autofree char *part = g_strconcat(type, "_text", NULL);
-    const RhFamily *family = rh_family_by_name(type);
+    const char *decoder = typed != root ? rh_family_of_whole(type) : NULL;
+    const RhFamily *family = rh_family_by_name(decoder != NULL ? decoder : type);
     if (family == NULL)
         family = rh_family_by_name(part);
     const RhJsonNode *classes =
@@ -239,13 +240,29 @@ static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
         c->tied = rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tied != 0);
 }
 
+/* The family's fields; of a part of a larger model no size is required that it usually has. The caller frees. */
+static RhField *fields_of(const RhFamily *family, bool is_part)
+{
+    size_t count = 1;
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        count++;
+    RhField *fields = g_memdup2(family->fields, count * sizeof *fields);
+    for (size_t i = 0; is_part && i + 1 < count; i++) {
+        int64_t usual = rh_family_usual_size(family, fields[i].offset);
+        if (fields[i].type == RH_FIELD_SIZE && usual > 0)
+            fields[i].otherwise = usual;
+    }
+    return fields;
+}
+
 /* Missing and broken sizes came back as the low bound of their range, so the shape is always
  * computable. */
 static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                            const char *name)
 {
     RhConfig c = {0};
-    rh_fields_read(doc, root, family->fields, &c);
+    g_autofree RhField *fields = fields_of(family, root != rh_json_root(doc));
+    rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
     check_other_keys(doc, root, family);
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);

@@ -1,0 +1,111 @@
+/* What transformers assumes of a decoder inside a model of several parts. It writes a part without the sizes that
+ * are its class's defaults (PreTrainedConfig.to_diff_dict), so real files leave them out: google/gemma-3-4b-it
+ * its heads and vocabulary, llava-hf/llava-1.5-7b-hf all sizes but one. At the top of a file every size is
+ * written, and a missing one is an error. Defaults as in configuration_TYPE.py. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+
+/* 0: the table of the family says it, or it has none. */
+typedef struct {
+    const char *family;
+    int64_t layers, hidden, heads, kv_heads, ffn, vocab;
+    int64_t experts, experts_per_token, expert_ffn, dense_ffn;
+} UsualSizes;
+
+static const UsualSizes USUAL[] = {
+    {"cohere", 40, 8192, 64, 0, 22528, 256000, 0, 0, 0, 0},
+    {"cohere2", 40, 8192, 64, 0, 22528, 256000, 0, 0, 0, 0},
+    {"gemma", 28, 3072, 16, 16, 24576, 256000, 0, 0, 0, 0},
+    {"gemma2", 26, 2304, 8, 4, 9216, 256000, 0, 0, 0, 0},
+    {"gemma3", 26, 2304, 8, 4, 9216, 262208, 0, 0, 0, 0},
+    {"gemma3_text", 26, 2304, 8, 4, 9216, 262208, 0, 0, 0, 0},
+    {"glm4v_text", 40, 4096, 32, 2, 13696, 151552, 0, 0, 0, 0},
+    {"granite", 32, 4096, 32, 0, 11008, 32000, 0, 0, 0, 0},
+    {"llama", 32, 4096, 32, 0, 11008, 32000, 0, 0, 0, 0},
+    {"llama4_text", 48, 5120, 40, 8, 8192, 202048, 16, 1, 0, 16384},
+    {"mistral", 32, 4096, 32, 8, 14336, 32000, 0, 0, 0, 0},
+    {"mixtral", 32, 4096, 32, 8, 14336, 32000, 8, 2, 0, 0},
+    {"mllama_text_model", 40, 4096, 32, 8, 14336, 128256, 0, 0, 0, 0},
+    {"opt", 12, 768, 12, 0, 3072, 50272, 0, 0, 0, 0},
+    {"persimmon", 36, 4096, 64, 0, 16384, 262144, 0, 0, 0, 0},
+    {"phi3", 32, 3072, 32, 0, 8192, 32064, 0, 0, 0, 0},
+    {"qwen2", 32, 4096, 32, 32, 22016, 151936, 0, 0, 0, 0},
+    {"qwen2_5_vl_text", 80, 8192, 64, 8, 29568, 152064, 0, 0, 0, 0},
+    {"qwen2_vl_text", 80, 8192, 64, 8, 29568, 152064, 0, 0, 0, 0},
+    {"qwen3", 32, 4096, 32, 32, 22016, 151936, 0, 0, 0, 0},
+    {"qwen3_vl_moe_text", 24, 2048, 16, 16, 5632, 151936, 60, 4, 1408, 0},
+    {"qwen3_vl_text", 32, 4096, 32, 32, 22016, 151936, 0, 0, 0, 0},
+};
+
+static const struct {
+    size_t field, size; /* offsets of RhConfig, of UsualSizes */
+} OFFSETS[] = {
+    {AT(layers), offsetof(UsualSizes, layers)},
+    {AT(hidden), offsetof(UsualSizes, hidden)},
+    {AT(heads), offsetof(UsualSizes, heads)},
+    {AT(kv_heads), offsetof(UsualSizes, kv_heads)},
+    {AT(ffn), offsetof(UsualSizes, ffn)},
+    {AT(vocab), offsetof(UsualSizes, vocab)},
+    {AT(experts), offsetof(UsualSizes, experts)},
+    {AT(experts_per_token), offsetof(UsualSizes, experts_per_token)},
+    {AT(expert_ffn), offsetof(UsualSizes, expert_ffn)},
+    {AT(dense_ffn), offsetof(UsualSizes, dense_ffn)},
+};
+
+int64_t rh_family_usual_size(const RhFamily *family, size_t offset)
+{
+    const UsualSizes *usual = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(USUAL) && usual == NULL; i++)
+        if (g_str_equal(USUAL[i].family, family->name))
+            usual = &USUAL[i];
+    for (size_t i = 0; i < G_N_ELEMENTS(OFFSETS) && usual != NULL; i++)
+        if (OFFSETS[i].field == offset)
+            return *(const int64_t *)(const void *)((const char *)usual + OFFSETS[i].size);
+    return 0;
+}
+
+/* Models of several parts, and the type of their decoder where it does not say its own. */
+static const struct {
+    const char *whole, *decoder;
+} WHOLES[] = {
+    {"aria", "aria_text"},
+    {"audioflamingo3", "qwen2"},
+    {"aya_vision", "cohere2"},
+    {"blip-2", "opt"},
+    {"cohere2_vision", "cohere2"},
+    {"deepseek_vl", "llama"},
+    {"deepseek_vl_hybrid", "llama"},
+    {"fuyu", "persimmon"},
+    {"gemma3", "gemma3_text"},
+    {"got_ocr2", "qwen2"},
+    {"granite_speech", "granite"},
+    {"idefics2", "mistral"},
+    {"idefics3", "llama"},
+    {"instructblip", "opt"},
+    {"internvl", "qwen2"},
+    {"janus", "llama"},
+    {"lfm2_vl", "lfm2"},
+    {"llava", "llama"},
+    {"llava_next", "llama"},
+    {"llava_next_video", "llama"},
+    {"llava_onevision", "qwen2"},
+    {"mistral3", "mistral"},
+    {"ovis2", "qwen2"},
+    {"paligemma", "gemma"},
+    {"perception_lm", "llama"},
+    {"qwen2_audio", "qwen2"},
+    {"smolvlm", "llama"},
+    {"video_llama_3", "qwen2"},
+    {"video_llava", "llama"},
+    {"vipllava", "llama"},
+    {"voxtral", "llama"},
+};
+
+const char *rh_family_of_whole(const char *type)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(WHOLES); i++)
+        if (g_str_equal(WHOLES[i].whole, type))
+            return WHOLES[i].decoder;
+    return NULL;
+}
