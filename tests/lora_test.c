@@ -6,6 +6,7 @@
 #include "strategies/train/memory.h"
 #include "strategies/train/pieces.h"
 #include "strategies/train/script.h"
+#include "tests/model_counts.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -72,16 +73,21 @@ static void the_benchmark_of_mlperf_trains_44_million(void)
     CU_ASSERT_EQUAL(80 * layer, 44564480);
 }
 
-static double flops_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+static double flops_of_kind(const RhModel *m, const RhLayerKind *kind, RhBlock block, RhPass pass,
+                            const RhShard *shard)
 {
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    const RhLayerKind *kind = block == RH_BLOCK_HEAD ? NULL : &m->kinds[0];
     double sum = 0;
     for (RhPart part = RH_PART_SEQUENCE; part <= RH_PART_TENSOR; part++)
         rh_block_kernels(m, kind, block, part, pass, shard, out);
     for (guint i = 0; i < out->len; i++)
         sum += g_array_index(out, RhKernel, i).flops;
     return sum;
+}
+
+static double flops_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
+{
+    return flops_of_kind(m, block == RH_BLOCK_HEAD ? NULL : &m->kinds[0], block, pass, shard);
 }
 
 /* Forward and data do the frozen layer's products and the adapter's, weights the adapter's alone. */
@@ -275,6 +281,105 @@ static void gradients_of_adapters_alone_are_exchanged(void)
     RH_CHECK_CLOSE(bytes, 16 * 4 * 8 * (2048.0 + 3072), 1e-14);
 }
 
+/* whisper-large-v3: of 448 tokens the decoder has queries, of 1,500 of the encoder's keys and values. What those
+ * read the encoder keeps anyway. Of the encoder's last layer, with a norm behind it, those of a network. */
+static void adapters_look_at_an_encoder_too(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("whisper-large-v3", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    const double h = 1280, n = 448, others = 1500;
+    const RhLayerKind *last = &m->kinds[1], *cross = &m->kinds[3];
+    RhShard tuned = shard_of(1, (RhLora){16, 0}), full = shard_of(1, (RhLora){0});
+    RhShard proj = shard_of(1, (RhLora){16, RH_LINEAR_PROJ});
+    tuned.sequence = full.sequence = proj.sequence = 448;
+    RH_CHECK_CLOSE(params_of(m, cross, RH_BLOCK_MIXER, &tuned), R * (2 * h + 3 * h + 2 * h), 1e-14);
+    RH_CHECK_CLOSE(params_of(m, last, RH_BLOCK_FFN, &tuned), R * 2 * (h + 4 * h), 1e-14);
+    double more = 2 * R * (n * 4 * h + others * 3 * h);
+    for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_DATA; pass++)
+        RH_CHECK_CLOSE(flops_of_kind(m, cross, RH_BLOCK_MIXER, pass, &tuned),
+                       flops_of_kind(m, cross, RH_BLOCK_MIXER, pass, &full) + more, 1e-14);
+    RH_CHECK_CLOSE(flops_of_kind(m, cross, RH_BLOCK_MIXER, RH_PASS_BACKWARD_WEIGHT, &tuned), more,
+                   1e-14);
+    RH_CHECK_CLOSE(flops_of_kind(m, NULL, RH_BLOCK_EMBEDDING, RH_PASS_BACKWARD_WEIGHT, &tuned), 0,
+                   1e-14);
+    double fewer = rh_block_activation_bytes(m, cross, RH_BLOCK_MIXER, &full).kept -
+                   rh_block_activation_bytes(m, cross, RH_BLOCK_MIXER, &proj).kept;
+    RH_CHECK_CLOSE(fewer, n * 2 * (h - R), 1e-12); /* the norm's output */
+}
+
+/* Matrices in and out of scans and of short convolutions, by hand: h, columns in, values. */
+static void linear_mixers_have_adapters(void)
+{
+    static const struct {
+        const char *model;
+        double h, in, values;
+        double norm; /* columns kept for the second matrix' gradient alone */
+    } rows[] = {
+        {"nemotron-h-56b", 8192, 2 * 256 * 64 + 2 * 8 * 256 + 256, 256 * 64, 0},
+        {"qwen3.5-27b", 5120, 2 * 2048 + 2 * 6144 + 2 * 48, 6144, 6144},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m = rh_model_load(rows[i].model, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        const RhLayerKind *kind = &m->kinds[0];
+        RhShard all = shard_of(1, (RhLora){16, 0}), none = shard_of(1, (RhLora){16, RH_LINEAR_FC1});
+        RhShard full = shard_of(1, (RhLora){0});
+        double entries = R * (rows[i].h + rows[i].in) + R * (rows[i].values + rows[i].h), n = 1024;
+        RH_CHECK_CLOSE(params_of(m, kind, RH_BLOCK_MIXER, &all), entries, 1e-14);
+        CU_ASSERT_EQUAL(params_of(m, kind, RH_BLOCK_MIXER, &none), 0);
+        RH_CHECK_CLOSE(flops_of_kind(m, kind, RH_BLOCK_MIXER, RH_PASS_BACKWARD_WEIGHT, &all),
+                       2 * n * entries, 1e-14);
+        double fewer = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &full).kept -
+                       rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &none).kept;
+        RH_CHECK_CLOSE(fewer, n * 2 * (rows[i].h + rows[i].norm), 1e-12);
+    }
+}
+
+/* Falcon-40B's, side by side: both read one normed input, which is kept where either has an adapter. */
+static void side_by_side_one_input_is_kept(void)
+{
+    static const struct {
+        uint32_t modules;
+        double dropped; /* columns */
+    } rows[] = {{RH_LINEAR_QKV, 4 * 8192},
+                {RH_LINEAR_FC1, 4 * 8192},
+                {RH_LINEAR_QKV | RH_LINEAR_FC1, 4 * 8192},
+                {RH_LINEAR_FC2, 8192},
+                {RH_LINEAR_PROJ, 5 * 8192}};
+    g_autoptr(RhModel) m =
+        model_load("{'model_type': 'falcon', 'num_hidden_layers': 60, 'hidden_size': 8192, "
+                   "'num_attention_heads': 128, 'num_kv_heads': 8, 'vocab_size': 65024, "
+                   "'new_decoder_architecture': true, 'bias': false}");
+    const RhLayerKind *kind = &m->kinds[0];
+    RhShard full = shard_of(1, (RhLora){0});
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhShard tuned = shard_of(1, (RhLora){16, rows[i].modules});
+        double adapters = rows[i].modules == (RH_LINEAR_QKV | RH_LINEAR_FC1) ? 2 : 1;
+        double fewer = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &full).kept -
+                       rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &tuned).kept;
+        RH_CHECK_CLOSE(fewer, 1024 * 2 * (rows[i].dropped - adapters * R), 1e-12);
+    }
+}
+
+/* albert-xxlarge-v2: twelve layers, one set of adapters, which work in each. */
+static void layers_that_are_one_have_one_adapter(void)
+{
+    g_auto(TrainKit) k = train_kit("albert-xxlarge-v2", "dgx-h100:1", "bare", 16, 512);
+    k.c.job.lora = (RhLora){16, 0};
+    RhLayout l = train_layout(&k, "tp1,dp8,zero1");
+    CU_ASSERT_TRUE(rh_train_job_legal(&k.c, NULL));
+    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    const double h = 4096, f = 16384;
+    RH_CHECK_CLOSE(rh_held_sum(&m.params), R * (h + 3 * h + 2 * h + 2 * (h + f)), 1e-14);
+    RhShard shard = shard_of(1, k.c.job.lora);
+    shard.sequence = 512;
+    for (int i = 0; i < k.model->kinds_count; i++)
+        RH_CHECK_CLOSE(flops_of_kind(k.model, &k.model->kinds[i], RH_BLOCK_FFN,
+                                     RH_PASS_BACKWARD_WEIGHT, &shard),
+                       2 * 512 * R * 2 * (h + f), 1e-14);
+}
+
 static void texts_are_read_and_wrong_ones_refused(void)
 {
     static const char *const wrong[] = {"x",
@@ -351,6 +456,10 @@ int main(void)
             {"states_are_those_of_adapters", states_are_those_of_adapters},
             {"gradients_of_adapters_alone_are_exchanged",
              gradients_of_adapters_alone_are_exchanged},
+            {"adapters_look_at_an_encoder_too", adapters_look_at_an_encoder_too},
+            {"linear_mixers_have_adapters", linear_mixers_have_adapters},
+            {"side_by_side_one_input_is_kept", side_by_side_one_input_is_kept},
+            {"layers_that_are_one_have_one_adapter", layers_that_are_one_have_one_adapter},
             {"texts_are_read_and_wrong_ones_refused", texts_are_read_and_wrong_ones_refused},
             {"what_adapters_do_not_go_with_is_refused", what_adapters_do_not_go_with_is_refused},
             {0}});

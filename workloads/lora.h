@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Linear layers that may have one, as Megatron-Bridge names them (peft/lora.py, target_modules); the last
- * five are latent attention's. ROW(constant, bit, name) */
+/* Linear layers that may have one, as Megatron-Bridge names them (peft/lora.py, target_modules); the five from
+ * linear_q_proj on are latent attention's, the last two linear mixers' (scans and short convolutions). ROW(constant, bit, name) */
 #define RH_LINEARS(ROW)                                                                            \
     ROW(QKV, 0, "linear_qkv")                                                                      \
     ROW(PROJ, 1, "linear_proj")                                                                    \
@@ -18,12 +18,14 @@
     ROW(Q_DOWN, 5, "linear_q_down_proj")                                                           \
     ROW(Q_UP, 6, "linear_q_up_proj")                                                               \
     ROW(KV_DOWN, 7, "linear_kv_down_proj")                                                         \
-    ROW(KV_UP, 8, "linear_kv_up_proj")
+    ROW(KV_UP, 8, "linear_kv_up_proj")                                                             \
+    ROW(IN, 9, "in_proj")                                                                          \
+    ROW(OUT, 10, "out_proj")
 
 #define RH_LINEAR_BIT(constant, bit, name) RH_LINEAR_##constant = 1 << (bit),
 typedef enum {
     RH_LINEAR_NONE,
-    RH_LINEARS(RH_LINEAR_BIT) RH_LINEAR_ALL = (1 << 9) - 1
+    RH_LINEARS(RH_LINEAR_BIT) RH_LINEAR_ALL = (1 << 11) - 1
 } RhLinearName;
 #undef RH_LINEAR_BIT
 

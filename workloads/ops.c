@@ -156,14 +156,15 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                            : part == RH_PART_TENSOR ? pair[1]
                                                     : NULL;
     ops.in_steps = shard->tensor_overlap && op != NULL && op->in_steps;
+    bool frozen = shard->lora.rank > 0, weights = pass == RH_PASS_BACKWARD_WEIGHT;
     if (begins_encoder(model, block)) {
         RhOps front = encoder_ops(model, NULL, shard);
         const RhOperator *ends[2];
         front.out = out;
         operators_of(front.model, NULL, block, ends);
-        ends[part == RH_PART_SEQUENCE ? 0 : 1]->kernels(&front, pass);
+        if (!(frozen && weights))
+            ends[part == RH_PART_SEQUENCE ? 0 : 1]->kernels(&front, pass);
     }
-    bool frozen = shard->lora.rank > 0, weights = pass == RH_PASS_BACKWARD_WEIGHT;
     if (op != NULL && !(frozen && weights))
         op->kernels(&ops, pass);
     if (frozen)
@@ -219,6 +220,8 @@ RhParams rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, 
     g_return_val_if_fail(model != NULL && shard != NULL, (RhParams){0});
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhParams){0});
     const RhOperator *pair[2];
+    if (in_layer(block) && kind->borrows)
+        return (RhParams){0}; /* adapters stand beside the weights it borrows */
     operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     return rh_adapters_params(&ops, pair[1]);
@@ -228,7 +231,7 @@ bool rh_kind_takes_adapters(const RhLayerKind *kind)
 {
     g_return_val_if_fail(kind != NULL, false);
     const RhOperator *pair[] = {kind->mixer, kind->ffn};
-    bool all = !kind->borrows;
+    bool all = true;
     for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
         all &= pair[i] == NULL || pair[i]->linears != NULL;
     return all;

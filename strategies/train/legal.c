@@ -455,7 +455,7 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
             return rh_fail(
                 error, RH_ERROR_USAGE,
                 "lora: %s has layers of %s and %s, whose adapters are not known here\n"
-                "note: attention without an indexer, dense networks and experts have them",
+                "note: attention without an indexer, linear mixers, dense networks and experts have them",
                 c->model->name, rh_operator_name(c->model->kinds[k].mixer),
                 rh_operator_name(c->model->kinds[k].ffn));
     if (c->model->position == RH_POSITION_LEARNED && c->job.sequence > c->model->positions)

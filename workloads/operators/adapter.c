@@ -41,7 +41,7 @@ static bool is_adapted(const RhOps *ops, const RhLinear *l)
 
 static int64_t tokens_of(const RhOps *ops, const RhLinear *l)
 {
-    return l->experts > 0 ? l->tokens : ops->tokens;
+    return l->experts > 0 ? l->tokens : l->others > 0 ? l->others : ops->tokens;
 }
 
 /* Experts that are spread over ranks hold theirs as they hold their weights. */
@@ -69,7 +69,7 @@ RhParams rh_adapters_params(const RhOps *ops, const RhOperator *op)
 static void multiply(RhOps *ops, const RhLinear *l, int64_t n, int64_t k)
 {
     if (l->experts == 0) {
-        rh_ops_gemm(ops, 1, ops->tokens, n, k);
+        rh_ops_gemm(ops, 1, tokens_of(ops, l), n, k);
         return;
     }
     double tokens = (double)l->tokens, entries = (double)n * (double)k;
@@ -91,7 +91,9 @@ static void multiply(RhOps *ops, const RhLinear *l, int64_t n, int64_t k)
 static void weight_gradient(RhOps *ops, const RhLinear *l, int64_t columns, int64_t rows)
 {
     if (l->experts == 0) {
-        rh_ops_weight_gradient(ops, columns, rows);
+        RhOps own = *ops;
+        own.tokens = tokens_of(ops, l);
+        rh_ops_weight_gradient(&own, columns, rows);
         return;
     }
     double tokens = (double)l->tokens, entries = (double)rows * (double)columns;

@@ -91,6 +91,19 @@ static RhCacheBytes cache(const RhOps *ops)
     return (RhCacheBytes){.token = a.token + s.token, .sequence = a.sequence + s.sequence};
 }
 
+/* Both read one normed input, as in parallel.c. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    RhLayerKind kind = scan_kind(ops->kind);
+    RhOps scan = scan_ops(ops, &kind);
+    int first = rh_attention.linears(ops, list);
+    int count = first + rh_mamba.linears(&scan, list + first);
+    if (rh_lora_adapts(&ops->shard->lora, list[first].name))
+        list[0].kept = 0;
+    list[first].kept = 0;
+    return count;
+}
+
 const RhOperator rh_attention_beside_mamba = {.name = "attention and mamba",
                                               .shape = shape,
                                               .params = params,
@@ -98,4 +111,5 @@ const RhOperator rh_attention_beside_mamba = {.name = "attention and mamba",
                                               .kernels = kernels,
                                               .bytes = bytes,
                                               .cache = cache,
+                                              .linears = linears,
                                               .modules = RH_RECOMPUTE_CORE};

@@ -190,6 +190,26 @@ static RhCacheBytes cache(const RhOps *ops)
     return (RhCacheBytes){.sequence = e * (double)w.kv * (double)ops->others};
 }
 
+/* One matrix for queries, one for keys and values, both under one name. What the second reads, the encoder keeps. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Widths w = widths_of(ops);
+    int64_t h = ops->model->hidden;
+    double narrow = (double)ops->tokens * rh_ops_kept_copy_bytes(ops) * (double)w.q;
+    list[0] = (RhLinear){.name = RH_LINEAR_QKV,
+                         .in = h,
+                         .out = w.q,
+                         .by_columns = true,
+                         .kept = rh_ops_normed_input_bytes(ops)};
+    list[1] = (RhLinear){.name = RH_LINEAR_QKV,
+                         .in = ops->kind->cross_width,
+                         .out = w.kv,
+                         .by_columns = true,
+                         .others = w.rows};
+    list[2] = (RhLinear){.name = RH_LINEAR_PROJ, .in = w.q, .out = h, .kept = narrow};
+    return 3;
+}
+
 const RhOperator rh_cross_attention = {.name = "cross attention",
                                        .shape = shape,
                                        .params = params,
@@ -197,5 +217,6 @@ const RhOperator rh_cross_attention = {.name = "cross attention",
                                        .kernels = kernels,
                                        .bytes = bytes,
                                        .cache = cache,
+                                       .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
                                        .gathers_operands = true};

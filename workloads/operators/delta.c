@@ -202,6 +202,15 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_scan_cache(ops, &w.scan, (double)w.channels);
 }
 
+/* Those of latents are never adapted. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Widths w = widths_of(ops);
+    bool again = rh_ops_replays(ops, RH_RECOMPUTE_SCAN_NORM);
+    double normed = (double)ops->tokens * ops->element_bytes * (double)w.values;
+    return rh_scan_linears(ops, w.in, w.values, again ? 0 : normed, list);
+}
+
 const RhOperator rh_delta_net = {.name = "gated DeltaNet",
                                  .shape = shape,
                                  .params = params,
@@ -209,6 +218,7 @@ const RhOperator rh_delta_net = {.name = "gated DeltaNet",
                                  .kernels = kernels,
                                  .bytes = bytes,
                                  .cache = cache,
+                                 .linears = linears,
                                  .modules = RH_RECOMPUTE_SCAN_NORM};
 
 const RhOperator rh_kimi_delta = {.name = "Kimi delta attention",
@@ -218,4 +228,5 @@ const RhOperator rh_kimi_delta = {.name = "Kimi delta attention",
                                   .kernels = kernels,
                                   .bytes = bytes,
                                   .cache = cache,
+                                  .linears = linears,
                                   .modules = RH_RECOMPUTE_SCAN_NORM};

@@ -129,6 +129,11 @@ static RhOperatorBytes end_bytes(const RhOps *ops)
     return b;
 }
 
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    return ops->kind->inner_ffn->linears(ops, list);
+}
+
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm)
 {
     kind->inner_ffn = kind->ffn;
@@ -141,4 +146,5 @@ const RhOperator rh_encoder_end = {.name = "ffn, then the encoder's output",
                                    .flops = end_flops,
                                    .kernels = end_kernels,
                                    .bytes = end_bytes,
+                                   .linears = linears,
                                    .gathers_operands = true};

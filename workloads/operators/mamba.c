@@ -166,13 +166,22 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_scan_cache(ops, &w.scan, (double)w.channels);
 }
 
+/* The norm's output is kept by eager frameworks alone. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Widths w = widths_of(ops);
+    double normed = (double)ops->tokens * ops->element_bytes * (double)w.values;
+    return rh_scan_linears(ops, w.in, w.values, ops->shard->fused_elementwise ? 0 : normed, list);
+}
+
 const RhOperator rh_mamba = {.name = "mamba",
                              .shape = shape,
                              .params = params,
                              .flops = flops,
                              .kernels = kernels,
                              .bytes = bytes,
-                             .cache = cache};
+                             .cache = cache,
+                             .linears = linears};
 
 /* Lightning attention (Qin et al. 2024, arXiv 2405.17381; MiniMax-01, arXiv 2501.08313): the same without
  * a convolution and with decays that are not trained. Its activation stands where the convolution's
@@ -190,4 +199,5 @@ const RhOperator rh_lightning = {.name = "lightning attention",
                                  .flops = flops,
                                  .kernels = kernels,
                                  .bytes = bytes,
-                                 .cache = cache};
+                                 .cache = cache,
+                                 .linears = linears};

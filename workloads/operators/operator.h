@@ -46,6 +46,7 @@ typedef struct {
     bool whole; /* on every tensor rank */
     double kept;
     RhRecompute again; /* modules whose replay runs it */
+    int64_t others;    /* it reads so many tokens of the encoder; 0: the rank's own */
     /* Of experts: how many of them this rank has, and in how many parts; those that have tokens, how many
      * tokens each of these has, and all together. No experts: the rank's tokens. */
     int64_t experts, parts, busy, rows, tokens;

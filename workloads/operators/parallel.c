@@ -52,6 +52,17 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_attention.cache(ops);
 }
 
+/* Both read one normed input, which is kept for both: it is of the first where the network has no adapter. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    int first = rh_attention.linears(ops, list);
+    int count = first + rh_ffn.linears(ops, list + first);
+    if (rh_lora_adapts(&ops->shard->lora, list[first].name))
+        list[0].kept = 0;
+    list[first].kept = 0;
+    return count;
+}
+
 const RhOperator rh_parallel = {.name = "attention and ffn",
                                 .shape = shape,
                                 .params = params,
@@ -59,4 +70,5 @@ const RhOperator rh_parallel = {.name = "attention and ffn",
                                 .kernels = kernels,
                                 .bytes = bytes,
                                 .cache = cache,
+                                .linears = linears,
                                 .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_FFN};

@@ -88,3 +88,16 @@ void rh_scan_gated_norm(RhOps *ops, double elements, bool backward)
     rh_ops_norm(ops, elements, backward);
     rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE, elements, backward);
 }
+
+int rh_scan_linears(const RhOps *ops, int64_t in, int64_t values, double kept,
+                    RhLinear list[RH_LINEARS_MAX])
+{
+    int64_t h = ops->model->hidden;
+    list[0] = (RhLinear){.name = RH_LINEAR_IN,
+                         .in = h,
+                         .out = in,
+                         .by_columns = true,
+                         .kept = rh_ops_normed_input_bytes(ops)};
+    list[1] = (RhLinear){.name = RH_LINEAR_OUT, .in = values, .out = h, .kept = kept};
+    return 2;
+}

@@ -32,3 +32,7 @@ double rh_scan_convolution_params(const RhOps *ops, double channels);
 void rh_scan_gated_norm(RhOps *ops, double elements, bool backward);
 /* Bytes a token of the states between chunks, once. */
 double rh_scan_state_bytes(const RhScan *scan);
+/* Linear layers of such a mixer: one matrix in, one out of `values` columns; bytes kept of the second's input for
+ * its own gradient alone. Returns how many. */
+int rh_scan_linears(const RhOps *ops, int64_t in, int64_t values, double kept,
+                    RhLinear list[RH_LINEARS_MAX]);

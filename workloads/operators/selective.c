@@ -175,10 +175,18 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_scan_cache(ops, &w.scan, (double)w.wide);
 }
 
+/* Those that tell steps are never adapted; what the last one reads is made again backward. */
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    Widths w = widths_of(ops);
+    return rh_scan_linears(ops, 2 * w.wide, w.wide, 0, list);
+}
+
 const RhOperator rh_selective_scan = {.name = "selective scan",
                                       .shape = shape,
                                       .params = params,
                                       .flops = flops,
                                       .kernels = kernels,
                                       .bytes = bytes,
-                                      .cache = cache};
+                                      .cache = cache,
+                                      .linears = linears};

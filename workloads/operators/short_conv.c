@@ -103,10 +103,18 @@ static RhCacheBytes cache(const RhOps *ops)
                                       (double)(columns_of(ops) * ops->kind->conv_size)};
 }
 
+static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
+{
+    int64_t w = columns_of(ops);
+    double input = (double)(ops->tokens * w) * rh_ops_kept_bytes(ops);
+    return rh_scan_linears(ops, 3 * w, w, input, list);
+}
+
 const RhOperator rh_short_convolution = {.name = "short convolution",
                                          .shape = shape,
                                          .params = params,
                                          .flops = flops,
                                          .kernels = kernels,
                                          .bytes = bytes,
-                                         .cache = cache};
+                                         .cache = cache,
+                                         .linears = linears};
