@@ -39,23 +39,26 @@ static void append_constants(GString *out, const RhServedFit *fit)
     rh_table_append(table, out, "");
 }
 
+/* Cells of what rows give; of what none does there are none. */
 static void append_errors(GString *out, const RhServedFit *fit)
 {
     static const char *const parts[] = {"fitted to", "held out"};
-    g_autoptr(RhTable) table = rh_table_new("<>>>>>");
-    rh_table_rowf(table, "error in %%, median/mean|rows|TPOT now|fitted|TTFT now|fitted");
+    g_autoptr(RhTable) table = rh_table_new("<<>>>");
+    rh_table_rowf(table, "error in %%, median/mean||rows|now|fitted");
     for (int i = 0; i < 2; i++) {
-        const RhFigures *f[] = {&fit->tpot[i].before, &fit->tpot[i].fitted, &fit->ttft[i].before,
-                                &fit->ttft[i].fitted};
-        char *cells[G_N_ELEMENTS(f)];
-        for (size_t k = 0; k < G_N_ELEMENTS(f); k++)
-            cells[k] = g_strdup_printf("%.1f/%.1f", 100 * f[k]->median_abs_error_frac,
-                                       100 * f[k]->mape_frac);
-        if (f[0]->count > 0)
-            rh_table_rowf(table, "  %s|%d|%s|%s|%s|%s", parts[i], f[0]->count, cells[0], cells[1],
-                          cells[2], cells[3]);
-        for (size_t k = 0; k < G_N_ELEMENTS(f); k++)
-            g_free(cells[k]);
+        const struct {
+            const char *name;
+            const RhServedErrors *e;
+        } rows[] = {{"time per token", &fit->tpot[i]},
+                    {"time to the first token", &fit->ttft[i]},
+                    {"tokens a second", &fit->throughput[i]}};
+        for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
+            const RhFigures *now = &rows[k].e->before, *fitted = &rows[k].e->fitted;
+            if (now->count > 0)
+                rh_table_rowf(table, "  %s|%s|%d|%.1f/%.1f|%.1f/%.1f", parts[i], rows[k].name,
+                              now->count, 100 * now->median_abs_error_frac, 100 * now->mape_frac,
+                              100 * fitted->median_abs_error_frac, 100 * fitted->mape_frac);
+        }
     }
     rh_table_append(table, out, "");
 }
@@ -114,6 +117,8 @@ static char *json_of(const RhServedFit *fit)
     put_errors(w, "tpot_held_out_rows", &fit->tpot[1]);
     put_errors(w, "ttft_fitted_rows", &fit->ttft[0]);
     put_errors(w, "ttft_held_out_rows", &fit->ttft[1]);
+    put_errors(w, "throughput_fitted_rows", &fit->throughput[0]);
+    put_errors(w, "throughput_held_out_rows", &fit->throughput[1]);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

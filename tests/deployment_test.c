@@ -111,12 +111,24 @@ static void activations_are_counted(void)
     CU_ASSERT_EQUAL(more.tokens, (int64_t)more.blocks * 16);
 }
 
+/* Where tokens are drawn there is room for every sequence, though an iteration's tokens were fewer. */
+static void logits_lie_where_tokens_are_drawn(void)
+{
+    RhServiceRoom few = room_on("server=trtllm-0.14,batch=2048,chunk=1024"),
+                  most = room_on("server=trtllm-0.14,batch=4096,chunk=1024"),
+                  filled = room_on("batch=1024,chunk=1024"),
+                  fuller = room_on("batch=2048,chunk=1024");
+    RH_CHECK_CLOSE(most.activation_bytes - few.activation_bytes, 24.0 * 2048 * 128256, 1e-12);
+    CU_ASSERT_EQUAL(fuller.activation_bytes, filled.activation_bytes);
+}
+
 static const RhTest tests[] = {
     {"deployments are text", deployments_are_text},
     {"every server is read", every_server_is_read},
     {"profiles are whole", profiles_are_whole},
     {"memory is of what it says", memory_is_of_what_it_says},
     {"activations are counted", activations_are_counted},
+    {"logits lie where tokens are drawn", logits_lie_where_tokens_are_drawn},
     {NULL, NULL},
 };
 

@@ -88,6 +88,34 @@ static void what_was_put_in_is_found(void)
     CU_ASSERT_TRUE(fit->tpot[1].fitted.mape_frac < 0.01);
 }
 
+/* Of a slow server's rows that give tokens a second alone. */
+static void tokens_a_second_tell_constants_too(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(GString) text = g_string_new(HEADER);
+    static const double rates[] = {100, 350, 500, 120, 70, 1000, 800, 200};
+    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++)
+        g_string_append_printf(text,
+                               "bench,meta-llama/Llama-3.1-8B,h100_sxm,%d,%d,1,1,1,bf16,%d,%d,%d,,"
+                               "%g,,,agg; vllm,x\n",
+                               runs[i].tp, runs[i].tp, runs[i].isl, runs[i].osl, runs[i].at_once,
+                               rates[i]);
+    g_autoptr(RhCaseTable) table = rh_case_table_parse("t.csv", text->str, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(table);
+    RhServedFitOptions options = {.holdout_frac = 0.5};
+    g_autoptr(RhServedFit) fit = rh_served_fit(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    CU_ASSERT_EQUAL(fit->fitted_count, 4);
+    CU_ASSERT_EQUAL(fit->throughput[0].fitted.count, 4);
+    CU_ASSERT_EQUAL(fit->throughput[1].before.count, 4);
+    CU_ASSERT_EQUAL(fit->tpot[0].fitted.count + fit->ttft[1].fitted.count, 0);
+    CU_ASSERT_TRUE(constant(fit, "step")->determined);
+    CU_ASSERT_FALSE(constant(fit, "first")->determined);
+    CU_ASSERT_FALSE(constant(fit, "admit")->determined);
+    CU_ASSERT_TRUE(fit->throughput[0].fitted.mape_frac < fit->throughput[0].before.mape_frac);
+    CU_ASSERT_TRUE(fit->throughput[1].fitted.mape_frac < fit->throughput[1].before.mape_frac);
+}
+
 static void expect_refusal(const RhServedFitOptions *options, int code)
 {
     g_autoptr(GError) error = NULL;
@@ -107,6 +135,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"what was put in is found", what_was_put_in_is_found},
+        {"tokens a second tell constants too", tokens_a_second_tell_constants_too},
         {"what cannot be fitted is refused", what_cannot_be_fitted_is_refused},
         {0}};
     return rh_test_main("served_fit", tests);

@@ -51,10 +51,9 @@ void rh_served_means(const RhServiceResult *result, double *ttft_mean_s, double 
     *tpot_mean_s = longer ? tpot_s / longer : 0;
 }
 
-static void mean_times(const RhServiceResult *result, Prediction *p)
+double rh_served_tokens_per_s(const RhServiceResult *result)
 {
-    rh_served_means(result, &p->ttft_s, &p->tpot_s);
-    p->tokens_per_s = result->duration_s > 0 ? (double)result->tokens_out / result->duration_s : 0;
+    return result->duration_s > 0 ? (double)result->tokens_out / result->duration_s : 0;
 }
 
 static bool predict(const RhServedCase *c, Prediction *p, GError **error)
@@ -67,7 +66,8 @@ static bool predict(const RhServedCase *c, Prediction *p, GError **error)
     if (!result)
         return false;
     RhServiceRoom room = rh_service_room(service, 0);
-    mean_times(result, p);
+    rh_served_means(result, &p->ttft_s, &p->tpot_s);
+    p->tokens_per_s = rh_served_tokens_per_s(result);
     p->capacity_bytes = room.capacity_bytes;
     p->peak_bytes = room.weight_bytes + room.activation_bytes + room.reserve_bytes +
                     room.state_bytes + result->kv_peak_frac * room.cache_bytes;

@@ -8,6 +8,8 @@
 
 /* Mean times of the requests that are done: to the first token, and of each further one; 0: there are none. */
 void rh_served_means(const RhServiceResult *result, double *ttft_s, double *tpot_s);
+/* Tokens that were made, over the time from the first request to the last token; 0: none were. */
+double rh_served_tokens_per_s(const RhServiceResult *result);
 /* Of rows with the same figures, the one that they are of (borrowed RhCaseRow, by figures); and what is wrong with a row
  * that is another's, NULL of one that is its own. Caller frees both. */
 GHashTable *rh_served_originals(const RhCaseTable *table);

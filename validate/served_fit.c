@@ -19,22 +19,32 @@ static const struct {
     const char *key;
     size_t offset; /* of an RhFact */
     double low, high, begin;
-    bool fraction, ranks, if_any; /* of tensor ranks; only where the server has some */
-} kinds[] = {{"step", offsetof(RhServer, step_s), 1e-6, 0.05, 1e-4, false, false, false},
-             {"rank_step", offsetof(RhServer, rank_step_s), 1e-6, 0.02, 1e-4, false, true, false},
-             {"sequence", offsetof(RhServer, sequence_s), 1e-7, 1e-3, 1e-5, false, false, false},
-             {"prompt_rate", offsetof(RhServer, prompt_frac), 0.2, 1.5, 1, true, false, false},
-             {"first", offsetof(RhServer, first_s), 1e-4, 0.5, 1e-2, false, false, false},
-             {"admit", offsetof(RhServer, admit_s), 1e-4, 0.2, 1e-3, false, false, false},
-             {"launch", offsetof(RhServer, launch_s), 1e-6, 5e-3, 1e-4, false, false, true}};
+    bool fraction;
+    enum {
+        TOLD_BY_ALL,
+        TOLD_BY_RANKS,
+        TOLD_BY_TTFT,
+        TOLD_IF_ANY
+    } told; /* by rows of several tensor ranks; that give
+                                                              times to the first token; where the server has it */
+} kinds[] = {{"step", offsetof(RhServer, step_s), 1e-6, 0.05, 1e-4, false, TOLD_BY_ALL},
+             {"rank_step", offsetof(RhServer, rank_step_s), 1e-6, 0.02, 1e-4, false, TOLD_BY_RANKS},
+             {"sequence", offsetof(RhServer, sequence_s), 1e-7, 1e-3, 1e-5, false, TOLD_BY_ALL},
+             {"prompt_rate", offsetof(RhServer, prompt_frac), 0.2, 1.5, 1, true, TOLD_BY_ALL},
+             {"first", offsetof(RhServer, first_s), 1e-4, 0.5, 1e-2, false, TOLD_BY_TTFT},
+             {"admit", offsetof(RhServer, admit_s), 1e-4, 0.2, 1e-3, false, TOLD_BY_TTFT},
+             {"launch", offsetof(RhServer, launch_s), 1e-6, 5e-3, 1e-4, false, TOLD_IF_ANY}};
+
+/* What a row gives;. */
+typedef enum { FIGURE_TPOT, FIGURE_TTFT, FIGURE_RATE, FIGURES } Figure;
 
 /* A row that is served again and again; its service keeps what kernels take. */
 typedef struct {
     RhServedCase c;
     RhService *service;
     RhRequests *requests;
-    double ttft_s, tpot_s; /* measured; 0: not */
-    double p_ttft_s, p_tpot_s;
+    double measured[FIGURES]; /* s, s, tokens/s; 0: not given */
+    double predicted[FIGURES];
     bool held_out;
 } Row;
 
@@ -76,13 +86,22 @@ static bool serve(Row *row)
         rh_service_run(row->service, row->requests, &row->c.client, NULL);
     if (!result)
         return false;
-    rh_served_means(result, &row->p_ttft_s, &row->p_tpot_s);
+    rh_served_means(result, &row->predicted[FIGURE_TTFT], &row->predicted[FIGURE_TPOT]);
+    row->predicted[FIGURE_RATE] = rh_served_tokens_per_s(result);
     return true;
 }
 
-static double off(double predicted, double measured)
+static double off(const Row *row, Figure f)
 {
+    double predicted = row->predicted[f], measured = row->measured[f];
     return measured > 0 && predicted > 0 ? fabs(log(predicted / measured)) : 0;
+}
+
+/* Of times per token and tokens a second, which say the same, the former counts. */
+static double row_loss(const Row *row)
+{
+    return off(row, row->measured[FIGURE_TPOT] > 0 ? FIGURE_TPOT : FIGURE_RATE) +
+           off(row, FIGURE_TTFT) / 2;
 }
 
 static void set_constants(Fit *f, const RhDescentKnob *knobs)
@@ -104,7 +123,7 @@ static double loss(const RhDescentKnob *knobs, void *user)
             continue;
         if (!serve(row))
             return LATE;
-        sum += off(row->p_tpot_s, row->tpot_s) + off(row->p_ttft_s, row->ttft_s) / 2;
+        sum += row_loss(row);
     }
     f->fit->runs_count += f->fit->fitted_count;
     if (f->options->progress)
@@ -129,13 +148,15 @@ static bool is_repeat(const Fit *f, const RhCaseRow *row)
 /* False: another server's than those before it, and none was named. */
 static bool add_row(Fit *f, RhServedTranslator *t, const RhCaseRow *row, GError **error)
 {
-    Row r = {.ttft_s = row->ttft_s, .tpot_s = row->tpot_s};
+    Row r = {.measured = {row->tpot_s, row->ttft_s, row->tokens_per_s}};
     g_autofree char *why = rh_served_translate(t, row, &r.c);
     if (!why)
         why = rh_served_outruns(&r.c, row);
     const char *name = why ? NULL : r.c.serving.server->name, *wanted = f->options->server;
-    bool skipped = why || r.tpot_s <= 0 || r.ttft_s <= 0 || r.c.standing != RH_STANDING_MEASURED ||
-                   (wanted && !g_str_equal(wanted, name)) || is_repeat(f, row);
+    bool times = row->tpot_s > 0 && row->ttft_s > 0;
+    bool skipped = why || !(times || row->tokens_per_s > 0) ||
+                   r.c.standing != RH_STANDING_MEASURED || (wanted && !g_str_equal(wanted, name)) ||
+                   is_repeat(f, row);
     if (!skipped && f->rows->len > 0 && !g_str_equal(f->server.name, name))
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -177,12 +198,24 @@ static bool read_rows(Fit *f, RhServedTranslator *t, const RhCaseTable *table, G
 
 /* --- constants --- */
 
-static bool has_ranks(const Fit *f)
+static bool is_told(const Fit *f, size_t kind, double value)
 {
-    for (guint i = 0; i < f->rows->len; i++)
-        if (row_at(f, i)->c.deployment.pools[0].tp > 1)
-            return true;
-    return false;
+    bool ranks = false, ttft = false;
+    for (guint i = 0; i < f->rows->len; i++) {
+        ranks |= row_at(f, i)->c.deployment.pools[0].tp > 1;
+        ttft |= row_at(f, i)->measured[FIGURE_TTFT] > 0;
+    }
+    switch (kinds[kind].told) {
+    case TOLD_BY_RANKS:
+        return ranks;
+    case TOLD_BY_TTFT:
+        return ttft;
+    case TOLD_IF_ANY:
+        return value > 0;
+    case TOLD_BY_ALL:
+        break;
+    }
+    return true;
 }
 
 static void list_knobs(Fit *f)
@@ -192,7 +225,7 @@ static void list_knobs(Fit *f)
         RhServedConstant *c = &f->fit->constants[f->fit->constants_count++];
         *c = (RhServedConstant){
             .key = kinds[k].key, .fraction = kinds[k].fraction, .before = value, .value = value};
-        c->determined = (!kinds[k].ranks || has_ranks(f)) && (!kinds[k].if_any || value > 0);
+        c->determined = is_told(f, k, value);
         if (!c->determined)
             continue;
         f->kind_of[f->knobs_count] = k;
@@ -230,33 +263,39 @@ static void find_intervals(Fit *f, double least)
 
 /* --- errors --- */
 
-static void judge(Fit *f, bool held_out, bool fitted)
+static RhFigures figures_of(const Fit *f, Figure figure, bool held_out)
 {
-    g_autoptr(GArray) tpot = g_array_new(FALSE, FALSE, sizeof(double)),
-                      ttft = g_array_new(FALSE, FALSE, sizeof(double)),
-                      tpot_p = g_array_new(FALSE, FALSE, sizeof(double)),
-                      ttft_p = g_array_new(FALSE, FALSE, sizeof(double));
+    g_autofree double *measured = g_new(double, f->rows->len),
+                      *predicted = g_new(double, f->rows->len);
+    size_t count = 0;
     for (guint i = 0; i < f->rows->len; i++) {
-        Row *row = row_at(f, i);
-        if (row->held_out != held_out || !serve(row))
+        const Row *row = row_at(f, i);
+        if (row->held_out != held_out || row->measured[figure] <= 0 || row->predicted[figure] <= 0)
             continue;
-        g_array_append_val(tpot, row->tpot_s);
-        g_array_append_val(ttft, row->ttft_s);
-        g_array_append_val(tpot_p, row->p_tpot_s);
-        g_array_append_val(ttft_p, row->p_ttft_s);
+        measured[count] = row->measured[figure];
+        predicted[count++] = row->predicted[figure];
     }
-    const double *a[] = {(const double *)(void *)tpot->data, (const double *)(void *)tpot_p->data,
-                         (const double *)(void *)ttft->data, (const double *)(void *)ttft_p->data};
-    RhServedErrors *by_token = &f->fit->tpot[held_out], *first = &f->fit->ttft[held_out];
-    *(fitted ? &by_token->fitted : &by_token->before) = rh_figures(a[0], a[1], tpot->len);
-    *(fitted ? &first->fitted : &first->before) = rh_figures(a[2], a[3], ttft->len);
+    return count > 0 ? rh_figures(measured, predicted, count) : (RhFigures){0};
+}
+
+static void judge(Fit *f, bool fitted)
+{
+    RhServedErrors *errors[] = {f->fit->tpot, f->fit->ttft, f->fit->throughput};
+    for (guint i = 0; i < f->rows->len; i++)
+        if (!serve(row_at(f, i)))
+            row_at(f, i)->predicted[FIGURE_TPOT] = row_at(f, i)->predicted[FIGURE_TTFT] =
+                row_at(f, i)->predicted[FIGURE_RATE] = 0;
+    for (Figure figure = 0; figure < FIGURES; figure++)
+        for (int held_out = 0; held_out < 2; held_out++) {
+            RhServedErrors *e = &errors[figure][held_out];
+            *(fitted ? &e->fitted : &e->before) = figures_of(f, figure, held_out);
+        }
 }
 
 static bool fit_all(Fit *f, GError **error)
 {
     list_knobs(f);
-    for (int held_out = 0; held_out < 2; held_out++)
-        judge(f, held_out, false);
+    judge(f, false);
     double least = rh_descend(f->knobs, f->knobs_count, MOVES, loss, f);
     if (!rh_deadline_passed(f->deadline))
         find_intervals(f, least);
@@ -265,8 +304,7 @@ static bool fit_all(Fit *f, GError **error)
                        "the constants of %s were not found in the time that was allowed",
                        f->server.name);
     set_constants(f, f->knobs);
-    for (int held_out = 0; held_out < 2; held_out++)
-        judge(f, held_out, true);
+    judge(f, true);
     return true;
 }
 

@@ -2,8 +2,8 @@
 /* The constants of a server (its host's and clients' share of an iteration) from published serving runs.
  *
  * Rows of the table that this server ran are served as for validation, over and over while constants change
- * (validate/descent.h): the mean of |ln(predicted / measured)| of times per token, and half of that of times to the first
- * token, is to be least. A share of the rows takes no part in it, every second one or every fifth, and is what the fit is
+ * (validate/descent.h): the mean of |ln(predicted / measured)| of times per token or, where a row gives none, of tokens a
+ * second, and half of that of times to the first token, is to be least. A share of the rows takes no part in it, every second one or every fifth, and is what the fit is
  * judged by. Deterministic.
  *
  * Intervals: where errors' logarithms are Laplace's, the likelihood of n rows whose mean error is m goes with m^-n; a
@@ -30,7 +30,7 @@ typedef struct {
     int32_t fitted_count, held_out_count, skipped_count, runs_count; /* rows; services played */
     int32_t constants_count;
     RhServedConstant constants[RH_SERVED_CONSTANTS_MAX];
-    RhServedErrors tpot[2], ttft[2]; /* of rows fitted to; of those held out */
+    RhServedErrors tpot[2], ttft[2], throughput[2]; /* of rows fitted to; of those held out */
 } RhServedFit;
 
 typedef struct {
