@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/error.h"
+
 static bool holds_data(const char *dir)
 {
     g_autofree char *platforms = g_build_filename(dir, "platforms", "data", NULL);
@@ -65,10 +67,36 @@ char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name)
     return g_build_filename(rh_data_dir(), shelf->folder, file, NULL);
 }
 
-const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name)
+/* Files of this thread that wait for one that they derive from, the first of them last. */
+typedef struct Chain Chain;
+struct Chain {
+    const RhDataShelf *shelf;
+    const char *name;
+    const Chain *outer;
+};
+static _Thread_local const Chain *waiting;
+
+static void *load(const RhDataShelf *shelf, const char *name, GError **error)
 {
-    if (!g_strv_contains(rh_data_shelf_names(shelf), name))
+    for (const Chain *c = waiting; c; c = c->outer)
+        if (c->shelf == shelf && strcmp(c->name, name) == 0) {
+            rh_fail(error, RH_ERROR_INPUT, "%s derives from itself", name);
+            return NULL;
+        }
+    Chain here = {shelf, name, waiting};
+    waiting = &here;
+    void *loaded = shelf->load(name, error);
+    waiting = here.outer;
+    return loaded;
+}
+
+const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **error)
+{
+    const char *const *names = rh_data_shelf_names(shelf);
+    if (!g_strv_contains(names, name)) {
+        rh_fail_unknown(error, shelf->noun, name, names);
         return NULL;
+    }
     g_mutex_lock(&shelf->lock);
     if (!shelf->read)
         shelf->read = g_hash_table_new(g_str_hash, g_str_equal);
@@ -76,7 +104,7 @@ const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name)
     g_mutex_unlock(&shelf->lock);
     if (found)
         return found;
-    found = shelf->load(name, NULL); /* unlocked: it may ask for one that it derives from */
+    found = load(shelf, name, error); /* unlocked: it may ask for one that it derives from */
     g_mutex_lock(&shelf->lock);
     if (found)
         g_hash_table_insert(shelf->read, (void *)g_intern_string(name), found);

@@ -76,3 +76,13 @@ const char *rh_nearest_name(const char *word, const char *const *names)
     }
     return best;
 }
+
+bool rh_fail_unknown(GError **error, const char *noun, const char *name, const char *const *names)
+{
+    const char *near = rh_nearest_name(name, names);
+    g_autofree char *list = g_strjoinv(", ", (char **)names);
+    g_autofree char *help =
+        near ? g_strdup_printf("\nhelp: a %s with a similar name exists: %s", noun, near) : NULL;
+    return rh_fail(error, RH_ERROR_USAGE, "there is no %s \"%s\"\nnote: %ss: %s%s", noun, name,
+                   noun, list, help ? help : "");
+}

@@ -40,3 +40,6 @@ int rh_name_edits(const char *a, const char *b);
 /* The name in `names` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near
  * enough to be a typing error. Borrowed from `names`. */
 const char *rh_nearest_name(const char *word, const char *const *names);
+
+/* `there is no NOUN "NAME"`, the `names` there are (NULL-ended), and the nearest. RH_ERROR_USAGE; false. */
+bool rh_fail_unknown(GError **error, const char *noun, const char *name, const char *const *names);

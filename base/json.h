@@ -106,6 +106,8 @@ void rh_json_consume(RhJson *doc, const RhJsonNode *object, const char *key);
 /* Records a problem at `node`; `help` may be NULL. */
 void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
+/* The same at the object's member of that key (at the object, where it has none): what `why` says, which is freed. */
+void rh_json_problem_of(RhJson *doc, const RhJsonNode *object, const char *key, GError *why);
 /* The same, underlining the member's key rather than its value. */
 void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *member, const char *help,
                             const char *format, ...) G_GNUC_PRINTF(4, 5);

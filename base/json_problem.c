@@ -160,6 +160,15 @@ void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, cons
     va_end(args);
 }
 
+void rh_json_problem_of(RhJson *doc, const RhJsonNode *object, const char *key, GError *why)
+{
+    const RhJsonNode *member = rh_json_first(object);
+    while (member && g_strcmp0(rh_json_key(member), key) != 0)
+        member = rh_json_next(member);
+    rh_json_problem(doc, member ? member : object, NULL, "%s: %s", key, why->message);
+    g_error_free(why);
+}
+
 void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *node, const char *help,
                             const char *format, ...)
 {

@@ -18,7 +18,7 @@ static inline BenchJob bench_job(const char *model, const char *platform, int64_
     BenchJob j = {.model = rh_model_load(model, &error)};
     j.bare = j.model ? rh_platform_load(platform, &error) : NULL;
     g_assert_no_error(error);
-    const RhStack *stack = rh_stack_by_name("megatron");
+    const RhStack *stack = rh_stack_by_name("megatron", NULL);
     j.platform = rh_stack_platform(stack, j.bare);
     j.c = (RhCase){j.model,
                    j.platform,

@@ -44,7 +44,7 @@ static double segments_per_s(RhScreen *screen, GArray *space)
 static void count_layouts(BenchJob job)
 {
     g_autoptr(GArray) legal = rh_space_list(&job.c, NULL, 0);
-    job.c.stack = rh_stack_by_name("bare");
+    job.c.stack = rh_stack_by_name("bare", NULL);
     g_autoptr(GArray) bare = rh_space_list(&job.c, NULL, 0);
     bench_line("canonical legal layouts, 405B on 16,384 GPUs", legal->len, "", "");
     bench_line("  without what Megatron-LM has not", bare->len, "", ">= 10,000");

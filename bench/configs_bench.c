@@ -40,7 +40,7 @@ static char *ask(const char *path)
     g_autoptr(RhPlatform) bare = model ? rh_platform_load("dgx-h100:32", &error) : NULL;
     if (!bare)
         return g_strdup(error->message);
-    const RhStack *stack = rh_stack_by_name("megatron");
+    const RhStack *stack = rh_stack_by_name("megatron", NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, bare);
     RhJob job = {.global_batch = 256, .sequence = 4096, .gpus = 256, .recipe = &rh_recipe_bf16};
     RhCase c = {model, platform, stack, job};

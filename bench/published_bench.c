@@ -108,7 +108,7 @@ static bool run_row(const Row *row, double *error_frac)
         printf("%s: %s\n", row->model, error->message);
         return false;
     }
-    const RhStack *stack = rh_stack_by_name(row->stack);
+    const RhStack *stack = rh_stack_by_name(row->stack, NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, bare);
     RhCase c = {model,
                 platform,

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
     g_autoptr(RhRequests) requests = requests_of(argc > 1 ? argv[1] : NULL);
     g_autoptr(RhModel) model = rh_model_load("llama-2-70b", NULL);
     g_autoptr(RhPlatform) platform = rh_platform_load("dgx-h100:8", NULL);
-    RhServing serving = {model, &rh_recipe_bf16, platform, rh_server_by_name("vllm"), NULL};
+    RhServing serving = {model, &rh_recipe_bf16, platform, rh_server_by_name("vllm", NULL), NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
         int64_t iterations;
         double runs = rate_of(&serving, deployments[i], requests, false, &iterations);

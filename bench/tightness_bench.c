@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(RhModel) model = rh_model_gpt("wide", 24, 6144, 48, 0, 51200, 2048);
         g_autoptr(RhPlatform) bare = rh_platform_load(rows[i].platform, NULL);
-        const RhStack *stack = rh_stack_by_name(rows[i].stack);
+        const RhStack *stack = rh_stack_by_name(rows[i].stack, NULL);
         g_autoptr(RhPlatform) platform = rh_stack_platform(stack, bare);
         RhJob job = {.global_batch = 48,
                      .sequence = 1536,

@@ -165,7 +165,7 @@ static bool read_measured(const Reading *r, char **cells, RhMeasuredStep *step)
 static bool settle_layout(const Reading *r, RhMeasuredStep *step)
 {
     GError *local = NULL;
-    RhStack stack = *rh_stack_by_name("bare");
+    RhStack stack = *rh_stack_by_name("bare", NULL);
     stack.flash_attention = step->flash_attention;
     stack.fused_norms = step->fused_norms;
     RhCase c = {step->model, step->platform, &stack, step->job};
@@ -211,11 +211,11 @@ static bool read_row(const Reading *r, const char *text)
 
 static bool read_habits(const Reading *r, const char *source, const char *stack)
 {
-    const RhStack *known = rh_stack_by_name(stack);
+    g_autoptr(GError) why = NULL;
+    const RhStack *known = rh_stack_by_name(stack, &why);
     if (!known)
-        return rh_fail(r->error, RH_ERROR_INPUT,
-                       "%s:%d: there is no stack \"%s\"\nhelp: rehearse show stacks",
-                       r->steps->name, r->line, stack);
+        return rh_fail(r->error, RH_ERROR_INPUT, "%s:%d: %s", r->steps->name, r->line,
+                       why->message);
     g_hash_table_insert(r->steps->habits, (void *)g_intern_string(source), (void *)known);
     return true;
 }

@@ -86,12 +86,9 @@ static int32_t network_of(const RhStepModel *model, const RhMeasuredStep *step)
 
 RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack, GError **error)
 {
-    const RhStack *known = rh_stack_by_name(stack);
-    if (!known) {
-        g_autofree char *names = g_strjoinv(", ", (char **)rh_stack_names());
-        rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s", stack, names);
+    const RhStack *known = rh_stack_by_name(stack, error);
+    if (!known)
         return NULL;
-    }
     g_autoptr(RhStepModel) model = g_new0(RhStepModel, 1);
     model->steps = steps;
     model->stack = *known;

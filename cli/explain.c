@@ -168,7 +168,7 @@ static bool is_layout_key(const char *text)
  * run, or nobody knows. Caller frees. */
 static char *framework_refusal(const RhCase *c, const RhLayout *layout)
 {
-    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework);
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
     const RhFrameworkRule *rule = rh_framework_refusal(rules, c, layout);
     return rule ? g_strdup_printf("%s %s (%s of %s)", rules->title, rule->why, rule->where,
                                   rules->project)

@@ -173,14 +173,8 @@ static const char *default_stack(const RhPlatform *platform)
 
 static bool load_stack(RhInputs *in, const char *name, GError **error)
 {
-    in->c.stack = rh_stack_by_name(name);
-    if (in->c.stack)
-        return true;
-    const char *near = rh_nearest_name(name, rh_stack_names());
-    g_autofree char *list = g_strjoinv(", ", (char **)rh_stack_names());
-    return rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s%s%s", name,
-                   list, near ? "\nhelp: a stack with a similar name exists: " : "",
-                   near ? near : "");
+    in->c.stack = rh_stack_by_name(name, error);
+    return in->c.stack != NULL;
 }
 
 /* A catalogue name without ":NODES" grows to the GPUs that are asked for. */

@@ -55,20 +55,12 @@ double rh_job_file_start_s(RhJson *doc)
 {
     double start_s = rh_json_quantity_or(doc, rh_json_root(doc), "start", RH_QUANTITY_S, 0);
     if (start_s > START_MAX_S)
-        rh_job_file_say(doc, "start",
-                        g_error_new(RH_ERROR, RH_ERROR_INPUT,
-                                    "more than a day later: until then the first job is rehearsed "
-                                    "step by step"));
+        rh_json_problem_of(
+            doc, rh_json_root(doc), "start",
+            g_error_new(RH_ERROR, RH_ERROR_INPUT,
+                        "more than a day later: until then the first job is rehearsed "
+                        "step by step"));
     return fmin(start_s, START_MAX_S);
-}
-
-void rh_job_file_say(RhJson *doc, const char *key, GError *local)
-{
-    const RhJsonNode *root = rh_json_root(doc), *member = rh_json_first(root);
-    while (member && g_strcmp0(rh_json_key(member), key) != 0)
-        member = rh_json_next(member);
-    rh_json_problem(doc, member ? member : root, NULL, "%s: %s", key, local->message);
-    g_error_free(local);
 }
 
 static void read_nodes(RhJson *doc, const char *text, const RhPlatform *platform, RhJobFile *job)
@@ -77,7 +69,7 @@ static void read_nodes(RhJson *doc, const char *text, const RhPlatform *platform
     if (!*text)
         return; /* missing: told already */
     if (!rh_nodes_parse(text, platform->nodes_count, &job->nodes, &job->nodes_count, &local))
-        rh_job_file_say(doc, "nodes", local);
+        rh_json_problem_of(doc, rh_json_root(doc), "nodes", local);
     job->c.job.gpus = job->nodes_count * platform->gpus_per_node;
 }
 
@@ -87,8 +79,8 @@ static void read_dtype(RhJson *doc, const char *name, RhJobFile *job)
     if (recipe)
         job->c.job.recipe = recipe; /* else the job's beside it: a layout is read with some */
     else
-        rh_job_file_say(
-            doc, "dtype",
+        rh_json_problem_of(
+            doc, rh_json_root(doc), "dtype",
             g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", name, RH_RECIPE_CHOICES));
 }
 
@@ -97,10 +89,10 @@ static void settle_sequence(RhJson *doc, RhJobFile *job)
 {
     bool pictures = job->model && rh_model_sees_pictures(job->model);
     if (pictures && job->c.job.sequence > 1)
-        rh_job_file_say(doc, "sequence",
-                        g_error_new(RH_ERROR, RH_ERROR_INPUT,
-                                    "a sample of %s is one picture, leave it out",
-                                    job->model->name));
+        rh_json_problem_of(doc, rh_json_root(doc), "sequence",
+                           g_error_new(RH_ERROR, RH_ERROR_INPUT,
+                                       "a sample of %s is one picture, leave it out",
+                                       job->model->name));
     if (!pictures && job->c.job.sequence == 0)
         rh_json_int(doc, rh_json_root(doc), "sequence", 1, 1 << 28); /* says that it is missing */
     job->c.job.sequence = MAX(job->c.job.sequence, 1);
@@ -113,13 +105,13 @@ static void settle(RhJson *doc, const char *layout, RhJobFile *job)
     job->model = rh_names_model(job->workload, &local);
     settle_sequence(doc, job);
     if (!job->model) {
-        rh_job_file_say(doc, "workload", local);
+        rh_json_problem_of(doc, rh_json_root(doc), "workload", local);
         return;
     }
     job->c.model = job->model;
     RhInputs in = {.c = job->c};
     if (layout && job->nodes && !rh_inputs_layout(&in, layout, &job->layout, &local))
-        rh_job_file_say(doc, "layout", local);
+        rh_json_problem_of(doc, rh_json_root(doc), "layout", local);
 }
 
 RhJson *rh_job_file_open(const char *path, GError **error)

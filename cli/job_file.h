@@ -34,7 +34,5 @@ bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int3
 RhJson *rh_job_file_open(const char *path, GError **error);
 /* When the job or service begins; a problem beyond a day. */
 double rh_job_file_start_s(RhJson *doc);
-/* A problem of the value of a key at the top; frees the error. */
-void rh_job_file_say(RhJson *doc, const char *key, GError *error);
 /* "name", or where there is none the file's, without .json; caller frees. */
 char *rh_job_file_name(RhJson *doc, const char *path);

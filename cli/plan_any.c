@@ -99,9 +99,10 @@ bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GAr
     for (const char *const *name = rh_stack_names(); *name; name++) {
         Answer a = {0};
         g_autoptr(GError) why = NULL;
-        if (!rh_stack_by_name(*name) || !rh_stack_by_name(*name)->framework)
+        const RhStack *stack = rh_stack_by_name(*name, &why);
+        if (stack && !stack->framework)
             continue;
-        if (ask(arguments, options, *name, &a, &why)) {
+        if (stack && ask(arguments, options, *name, &a, &why)) {
             take(&best, &a, others, options->objective);
             continue;
         }
@@ -112,7 +113,7 @@ bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GAr
             return false;
         }
         RhPlanOther o = {*name,
-                         rh_stack_by_name(*name)->framework,
+                         stack->framework,
                          g_strndup(why->message, strcspn(why->message, "\n")),
                          {0},
                          0,

@@ -47,7 +47,7 @@ static void read_asked(RhJson *doc, int64_t seed, RhServiceFile *f)
             "requests come from a trace (\"requests\") or are drawn (\"lengths\"): one of "
             "both is needed");
     else if (!(f->asked = rh_asked_of(&a, false, &local)))
-        rh_job_file_say(doc, a.requests ? "requests" : "lengths", local);
+        rh_json_problem_of(doc, rh_json_root(doc), a.requests ? "requests" : "lengths", local);
 }
 
 static void read_deployment(RhJson *doc, const char *text, RhServiceFile *f)
@@ -58,7 +58,7 @@ static void read_deployment(RhJson *doc, const char *text, RhServiceFile *f)
     if (!*text)
         return; /* missing: told already */
     if (!rh_deployment_parse(text, d, &local) || !(f->server = rh_server_load(d->server, &local))) {
-        rh_job_file_say(doc, "deployment", local);
+        rh_json_problem_of(doc, rh_json_root(doc), "deployment", local);
         return;
     }
     f->deployment = rh_deployment_format(d);
@@ -69,7 +69,7 @@ static void read_load(RhJson *doc, RhServiceFile *f)
     GError *local = NULL;
     const char *load = rh_json_string_or(doc, rh_json_root(doc), "experts_load", "balanced");
     if (!rh_expert_load_parse(load, &f->load, &local))
-        rh_job_file_say(doc, "experts_load", local);
+        rh_json_problem_of(doc, rh_json_root(doc), "experts_load", local);
 }
 
 static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
@@ -78,13 +78,13 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
     GError *local = NULL;
     f->workload = g_strdup(rh_json_word(doc, root, "workload"));
     if (*f->workload && !(f->model = rh_names_model(f->workload, &local)))
-        rh_job_file_say(doc, "workload", local);
+        rh_json_problem_of(doc, rh_json_root(doc), "workload", local);
     f->guest.t_start_s = rh_job_file_start_s(doc);
     const char *nodes = rh_json_word(doc, root, "nodes");
     GError *wrong = NULL;
     if (*nodes && !rh_nodes_parse(nodes, fabric->c.platform->nodes_count, &f->nodes,
                                   &f->guest.nodes_count, &wrong))
-        rh_job_file_say(doc, "nodes", wrong);
+        rh_json_problem_of(doc, rh_json_root(doc), "nodes", wrong);
     const char *dtype = rh_json_string_or(doc, root, "dtype", "bf16");
     f->guest.serving = (RhServing){.model = f->model,
                                    .recipe = rh_recipe_by_name(dtype),
@@ -92,9 +92,9 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
                                    .server = f->server,
                                    .load = &f->load};
     if (!f->guest.serving.recipe)
-        rh_job_file_say(doc, "dtype",
-                        g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", dtype,
-                                    RH_RECIPE_CHOICES));
+        rh_json_problem_of(doc, rh_json_root(doc), "dtype",
+                           g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", dtype,
+                                       RH_RECIPE_CHOICES));
 }
 
 RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, int64_t seed,

@@ -191,12 +191,9 @@ static void append_fact(GString *out, const char *name, const RhFact *fact, RhQu
 
 static bool show_stack(const RhArguments *a, const char *name, GError **error)
 {
-    const RhStack *s = rh_stack_by_name(name);
-    if (!s) {
-        g_autofree char *list = g_strjoinv(", ", (char **)rh_stack_names());
-        return rh_fail(error, RH_ERROR_USAGE, "there is no stack \"%s\"\nnote: stacks: %s", name,
-                       list);
-    }
+    const RhStack *s = rh_stack_by_name(name, error);
+    if (!s)
+        return false;
     if (a->json) {
         g_autoptr(GPtrArray) items = g_ptr_array_new();
         g_ptr_array_add(items, (void *)s);
@@ -223,20 +220,24 @@ static bool stacks(const RhArguments *a, const char *name, GError **error)
 {
     if (name)
         return show_stack(a, name, error);
+    g_autoptr(GPtrArray) items = g_ptr_array_new();
+    int width = 0;
+    for (const char *const *n = rh_stack_names(); *n; n++) {
+        const RhStack *s = rh_stack_by_name(*n, error);
+        if (!s)
+            return false;
+        g_ptr_array_add(items, (void *)s);
+        width = MAX(width, (int)strlen(*n));
+    }
     if (a->json) {
-        g_autoptr(GPtrArray) items = g_ptr_array_new();
-        for (const char *const *n = rh_stack_names(); *n; n++)
-            g_ptr_array_add(items, (void *)rh_stack_by_name(*n));
         print_json(a, RH_SHOW_STACKS, items);
         return true;
     }
-    int width = 0;
     g_autoptr(GString) out = g_string_new(NULL);
-    for (const char *const *n = rh_stack_names(); *n; n++)
-        width = MAX(width, (int)strlen(*n));
-    for (const char *const *n = rh_stack_names(); *n; n++) {
-        g_string_append_printf(out, "%-*s  ", width, *n);
-        rh_text_wrap(out, rh_stack_by_name(*n)->about, width + 2, 79);
+    for (guint i = 0; i < items->len; i++) {
+        const RhStack *s = g_ptr_array_index(items, i);
+        g_string_append_printf(out, "%-*s  ", width, s->name);
+        rh_text_wrap(out, s->about, width + 2, 79);
     }
     fputs(out->str, stdout);
     puts("next: rehearse show stacks megatron");

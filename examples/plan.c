@@ -15,7 +15,8 @@ int main(void)
         fprintf(stderr, "error: %s\n", error->message);
         return 1;
     }
-    const RhStack *stack = rh_stack_by_name("megatron"); /* what its software makes of the links */
+    const RhStack *stack =
+        rh_stack_by_name("megatron", NULL); /* what its software makes of the links */
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
     RhCase question = {
         model,

@@ -18,7 +18,7 @@ int main(void)
     bool fine = platform && rh_layout_parse("tp8,dp2", &layout, &error);
     RhCase job = {model,
                   platform,
-                  rh_stack_by_name("bare"),
+                  rh_stack_by_name("bare", NULL),
                   {.global_batch = 2, .sequence = 4096, .gpus = 16, .recipe = &rh_recipe_bf16}};
     g_autoptr(RhProgram) program = fine ? rh_train_build(&job, &layout, &error) : NULL;
     RhEngineOptions options = {0};

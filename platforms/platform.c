@@ -234,14 +234,15 @@ char *rh_platform_path_of_device(const RhJson *doc, const char *name)
 
 static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **error)
 {
+    GError *why = NULL;
     if (name) {
         g_autofree char *path = rh_platform_path_of_device(doc, name);
         g_clear_pointer(&p->device, rh_device_free);
-        p->device = rh_device_load(path, error);
+        p->device = rh_device_load(path, &why);
     }
-    if (p->device == NULL) {
-        g_prefix_error(error, "%s: ", rh_json_name(doc));
-        return false;
+    if (why) {
+        rh_json_problem_of(doc, rh_json_root(doc), "device", why);
+        return rh_json_finish(doc, error);
     }
     if (!rh_platform_can_hold(p->device, p->collective_sms.value))
         return rh_fail(error, RH_ERROR_INPUT, "%s: collective.sms is %g, but %s has %d SMs",

@@ -53,7 +53,7 @@ double rh_exchanger_s(const RhExchanger *x, const RhExchangerPart *part, const R
 /* --- Files --- */
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.folder = "strategies/exchangers", .load = load};
+static RhDataShelf shelf = {.noun = "exchanger", .folder = "strategies/exchangers", .load = load};
 
 static const struct {
     const char *key;
@@ -107,9 +107,9 @@ static void *load(const char *name, GError **error)
     return rh_exchanger_load(name, error);
 }
 
-const RhExchanger *rh_exchanger_by_name(const char *name)
+const RhExchanger *rh_exchanger_by_name(const char *name, GError **error)
 {
-    return rh_data_shelf_get(&shelf, name);
+    return rh_data_shelf_get(&shelf, name, error);
 }
 
 const char *const *rh_exchanger_names(void)

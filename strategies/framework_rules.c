@@ -95,7 +95,7 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
 }
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.folder = "strategies/frameworks", .load = load};
+static RhDataShelf shelf = {.noun = "framework", .folder = "strategies/frameworks", .load = load};
 
 void rh_framework_rules_free(RhFrameworkRules *rules)
 {
@@ -136,9 +136,9 @@ const char *const *rh_framework_rules_names(void)
     return rh_data_shelf_names(&shelf);
 }
 
-const RhFrameworkRules *rh_framework_rules(const char *name)
+const RhFrameworkRules *rh_framework_rules(const char *name, GError **error)
 {
-    return name ? rh_data_shelf_get(&shelf, name) : NULL;
+    return name ? rh_data_shelf_get(&shelf, name, error) : NULL;
 }
 
 /* --- asking --- */

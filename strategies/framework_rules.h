@@ -22,8 +22,9 @@ typedef struct {
 RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error);
 void rh_framework_rules_free(RhFrameworkRules *rules);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFrameworkRules, rh_framework_rules_free)
-/* NULL where the name is NULL, or no such file is there, or it cannot be read. */
-const RhFrameworkRules *rh_framework_rules(const char *name);
+/* Borrowed, for ever. NULL without an error: the name is NULL. RH_ERROR_USAGE: there is none of that name; else as
+ * rh_framework_rules_load(). A stack's are known to be right since it was read. */
+const RhFrameworkRules *rh_framework_rules(const char *name, GError **error);
 const char *const *rh_framework_rules_names(void);
 
 /* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */

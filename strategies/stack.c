@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "strategies/stack_file.h"
 
 /* `rehearse calibrate --stack megatron --from calibrate/data/published-steps.csv` on 2026-11-22, again on the 23rd:
@@ -147,12 +148,15 @@ static const RhStack stacks[] = {
     },
 };
 
-const RhStack *rh_stack_by_name(const char *name)
+const RhStack *rh_stack_by_name(const char *name, GError **error)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++)
         if (strcmp(stacks[i].name, name) == 0)
             return &stacks[i];
-    return rh_stack_file(name);
+    if (g_strv_contains(rh_stack_file_names(), name))
+        return rh_stack_file(name, error);
+    rh_fail_unknown(error, "stack", name, rh_stack_names());
+    return NULL;
 }
 
 static const char *const *all_names(void)

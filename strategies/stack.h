@@ -94,8 +94,9 @@ static inline bool rh_stack_reduces_each(const RhStack *stack, int32_t zero, int
 {
     return zero >= 2 && !(stack->reduces_once && pp > 1);
 }
-const RhStack *rh_stack_by_name(const char *name); /* NULL when unknown */
-const char *const *rh_stack_names(void);           /* NULL-ended */
+/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT, RH_ERROR_IO: its file is wrong. */
+const RhStack *rh_stack_by_name(const char *name, GError **error);
+const char *const *rh_stack_names(void); /* NULL-ended */
 /* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.
  * Interned. */
 const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, const char *key);

@@ -9,7 +9,7 @@
 #include "strategies/knobs.h"
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.folder = "strategies/stacks", .load = load};
+static RhDataShelf shelf = {.noun = "stack", .folder = "strategies/stacks", .load = load};
 
 #define FACT(key, kind, field, low, high)                                                          \
     {                                                                                              \
@@ -128,17 +128,19 @@ static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error
 {
     const RhJsonNode *root = rh_json_root(doc);
     const char *base = rh_json_string(doc, root, "derives");
-    const RhStack *known = strcmp(base, name) != 0 ? rh_stack_by_name(base) : NULL;
+    GError *why = NULL;
+    const RhStack *known = *base ? rh_stack_by_name(base, &why) : NULL;
     if (known)
         *s = *known;
-    else
-        rh_json_problem(doc, root, NULL, "there is no stack \"%s\" to derive from", base);
+    else if (why) /* else it is missing: told already */
+        rh_json_problem_of(doc, root, "derives", why);
     s->name = rh_json_string(doc, root, "name");
     s->about = rh_json_string(doc, root, "about");
     s->framework =
         rh_json_string_or(doc, root, "framework", NULL); /* a habit that is not inherited */
-    if (s->framework && !rh_framework_rules(s->framework))
-        rh_json_problem(doc, root, NULL, "there is no framework \"%s\"", s->framework);
+    GError *unruled = NULL;
+    if (s->framework && !rh_framework_rules(s->framework, &unruled))
+        rh_json_problem_of(doc, root, "framework", unruled);
     if (strcmp(s->name, name) != 0)
         rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
     read_facts(doc, root, s);
@@ -159,9 +161,9 @@ static void *load(const char *name, GError **error)
     return rh_stack_file_load(name, error);
 }
 
-const RhStack *rh_stack_file(const char *name)
+const RhStack *rh_stack_file(const char *name, GError **error)
 {
-    return rh_data_shelf_get(&shelf, name);
+    return rh_data_shelf_get(&shelf, name, error);
 }
 
 const char *const *rh_stack_file_names(void)

@@ -8,8 +8,8 @@
 #include "base/units.h"
 #include "strategies/stack.h"
 
-/* Of the folder; NULL when there is none of that name or its file is wrong. Kept for ever. */
-const RhStack *rh_stack_file(const char *name);
+/* Of the folder, kept for ever. RH_ERROR_USAGE: there is none of that name; else as rh_stack_file_load(). */
+const RhStack *rh_stack_file(const char *name, GError **error);
 /* Its file with all that is wrong with it. RH_ERROR_INPUT, RH_ERROR_IO; caller g_frees. */
 RhStack *rh_stack_file_load(const char *name, GError **error);
 /* Sorted, NULL-ended, kept for ever. */

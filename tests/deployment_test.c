@@ -52,7 +52,7 @@ static void every_server_is_read(void)
 static void profiles_are_whole(void)
 {
     for (const char *const *name = rh_server_names(); *name; name++) {
-        const RhServer *server = rh_server_by_name(*name);
+        const RhServer *server = rh_server_by_name(*name, NULL);
         for (int32_t i = 0; i < server->profiles_count; i++) {
             g_autofree char *spec = g_strdup_printf("%s:8x1", server->profiles[i].device);
             g_autoptr(GError) error = NULL;

@@ -6,8 +6,8 @@
 static void exchanges_are_counted(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
-    const RhExchanger *each = rh_exchanger_by_name("deepep-low-latency"),
-                      *once = rh_exchanger_by_name("deepep");
+    const RhExchanger *each = rh_exchanger_by_name("deepep-low-latency", NULL),
+                      *once = rh_exchanger_by_name("deepep", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_PTR_NOT_NULL_FATAL(each);
     CU_ASSERT_PTR_NOT_NULL_FATAL(once);
@@ -27,7 +27,7 @@ static void exchanges_are_counted(void)
     load.ranks = 1;
     CU_ASSERT_EQUAL(rh_exchanger_s(once, &once->dispatch, p, &load), 0);
     for (const char *const *name = rh_exchanger_names(); *name; name++)
-        CU_ASSERT_PTR_NOT_NULL(rh_exchanger_by_name(*name));
+        CU_ASSERT_PTR_NOT_NULL(rh_exchanger_by_name(*name, NULL));
 }
 
 /* Both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16 ms of an iteration. */

@@ -25,7 +25,8 @@ static const char *refusal_of(const char *framework, const char *model, const ch
 {
     g_auto(TrainKit) k = train_kit(model, "dgx-h100:2", "bare", 64, 4096);
     RhLayout l = train_layout(&k, layout);
-    const RhFrameworkRule *rule = rh_framework_refusal(rh_framework_rules(framework), &k.c, &l);
+    const RhFrameworkRule *rule =
+        rh_framework_refusal(rh_framework_rules(framework, NULL), &k.c, &l);
     return rule ? rule->where : NULL;
 }
 
@@ -75,7 +76,7 @@ static void terms_mean_what_they_say(void)
 static void the_search_proposes_what_they_run(void)
 {
     for (const char *const *name = rh_stack_names(); *name; name++) {
-        const RhStack *stack = rh_stack_by_name(*name);
+        const RhStack *stack = rh_stack_by_name(*name, NULL);
         if (!stack->framework)
             continue;
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", *name, 64, 4096);
@@ -84,10 +85,11 @@ static void the_search_proposes_what_they_run(void)
         int refused = 0;
         for (guint i = 0; i < space->len; i++) {
             const RhLayout *l = &g_array_index(space, RhLayout, i);
-            refused += rh_framework_refusal(rh_framework_rules(stack->framework), &k.c, l) != NULL;
+            refused +=
+                rh_framework_refusal(rh_framework_rules(stack->framework, NULL), &k.c, l) != NULL;
         }
         CU_ASSERT_EQUAL(refused, 0);
-        k.c.stack = rh_stack_by_name("bare");
+        k.c.stack = rh_stack_by_name("bare", NULL);
         g_autoptr(GArray) all = rh_space_list(&k.c, NULL, 0);
         CU_ASSERT_TRUE(all->len > space->len);
     }

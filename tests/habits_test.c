@@ -241,7 +241,7 @@ static void rotation_leaves_what_it_read(void)
 static void a_librarys_rate_is_the_stacks(void)
 {
     g_autoptr(RhPlatform) bare = rh_platform_load("dgx-h100", NULL);
-    const RhStack *old = rh_stack_by_name("llm-foundry-h100");
+    const RhStack *old = rh_stack_by_name("llm-foundry-h100", NULL);
     CU_ASSERT_TRUE(old->gemm_frac.value > 0 && old->gemm_frac.value < 1);
     g_autoptr(RhPlatform) seen = rh_stack_platform(old, bare);
     const RhFact *is = seen->device->curves.gemm_peak_frac,
@@ -255,7 +255,7 @@ static void a_librarys_rate_is_the_stacks(void)
 static void narrow_products_may_be_the_stacks_own(void)
 {
     g_autoptr(RhPlatform) bare = rh_platform_load("hgx-h800", NULL);
-    const RhStack *own = rh_stack_by_name("hai-llm");
+    const RhStack *own = rh_stack_by_name("hai-llm", NULL);
     g_autoptr(RhPlatform) seen = rh_stack_platform(own, bare);
     const RhDeviceCurves *is = &seen->device->curves, *was = &bare->device->curves;
     CU_ASSERT_TRUE(own->gemm_fp8_frac.value < 1 && own->gemm_gradient_frac.value < 1);

@@ -17,7 +17,7 @@ static void building_ends_with_the_time_given(void)
     g_autoptr(RhModel) model = rh_model_load("llama-3.1-405b", &error);
     g_autoptr(RhPlatform) hardware = rh_platform_load("llama3-roce:128", &error);
     g_assert_no_error(error);
-    const RhStack *stack = rh_stack_by_name("bare");
+    const RhStack *stack = rh_stack_by_name("bare", NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
     RhCase c = {
         model, platform, stack, {8192, 1024, 1024, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
@@ -41,7 +41,7 @@ static void in_time_the_answer_is_the_same(void)
     g_autoptr(RhModel) model = rh_model_load("llama-3.2-1b", &error);
     g_autoptr(RhPlatform) hardware = rh_platform_load("dgx-h100:2", &error);
     g_assert_no_error(error);
-    const RhStack *stack = rh_stack_by_name("megatron");
+    const RhStack *stack = rh_stack_by_name("megatron", NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
     RhCase c = {
         model, platform, stack, {16, 2048, 16, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};

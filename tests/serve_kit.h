@@ -22,7 +22,7 @@ static inline Setting setting_of(const char *model, const char *platform, const 
     CU_ASSERT_PTR_NOT_NULL_FATAL(s.platform);
     CU_ASSERT_TRUE_FATAL(rh_deployment_parse(deployment, &s.deployment, NULL));
     s.serving = (RhServing){s.model, &rh_recipe_bf16, s.platform,
-                            rh_server_by_name(s.deployment.server), NULL};
+                            rh_server_by_name(s.deployment.server, NULL), NULL};
     return s;
 }
 

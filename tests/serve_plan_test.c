@@ -27,7 +27,7 @@ static Kit kit_new(const char *server, RhLengthRange input, RhLengthRange output
     k.serving = (RhServing){.model = k.model,
                             .recipe = rh_recipe_by_name("bf16"),
                             .platform = k.platform,
-                            .server = rh_server_by_name(server)};
+                            .server = rh_server_by_name(server, NULL)};
     CU_ASSERT_PTR_NOT_NULL_FATAL(k.model);
     CU_ASSERT_PTR_NOT_NULL_FATAL(k.platform);
     CU_ASSERT_PTR_NOT_NULL_FATAL(k.serving.server);
@@ -198,8 +198,8 @@ static void models_asked_once_have_batches_and_windows(void)
                            .once = true,
                            .seed = 3};
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
-    RhServing serving = {model, rh_recipe_by_name("fp16"), platform, rh_server_by_name("triton"),
-                         NULL};
+    RhServing serving = {model, rh_recipe_by_name("fp16"), platform,
+                         rh_server_by_name("triton", NULL), NULL};
     RhServePlanOptions o = {.gpus = 1, .mode = RH_SERVE_COLOCATED, .span_s = 5, .jobs = 2};
     CU_ASSERT_TRUE(rh_slos_parse(&o.slos, RH_METRIC_E2E, "p99<20ms", NULL));
     g_autoptr(RhServePlan) found =

@@ -308,7 +308,7 @@ static void too_long_is_refused(void)
         g_array_append_val(requests->list, request);
     }
     for (size_t k = 0; k < G_N_ELEMENTS(servers); k++) {
-        s.serving.server = rh_server_by_name(servers[k]);
+        s.serving.server = rh_server_by_name(servers[k], NULL);
         g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.at_once = 1});
         for (guint i = 0; i < r->served->len; i++)
             CU_ASSERT_EQUAL(at(r, i)->outcome, lengths[i][0] == 100 && lengths[i][1] == 10

@@ -7,14 +7,14 @@
 static void every_stack_says_what_it_is(void)
 {
     for (const char *const *name = rh_stack_names(); *name; name++) {
-        const RhStack *s = rh_stack_by_name(*name);
+        const RhStack *s = rh_stack_by_name(*name, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(s);
         CU_ASSERT_STRING_EQUAL(s->name, *name);
         CU_ASSERT_TRUE(*s->about != 0);
         CU_ASSERT_FALSE(s->late_exchange && s->frees_gradients); /* whole to the end */
-        CU_ASSERT_PTR_EQUAL(rh_stack_by_name(*name), s);         /* kept */
+        CU_ASSERT_PTR_EQUAL(rh_stack_by_name(*name, NULL), s);   /* kept */
     }
-    CU_ASSERT_PTR_NULL(rh_stack_by_name("nobody"));
+    CU_ASSERT_PTR_NULL(rh_stack_by_name("nobody", NULL));
 }
 
 static void every_file_is_right(void)
@@ -30,13 +30,14 @@ static void every_file_is_right(void)
 
 static void a_file_says_what_differs(void)
 {
-    const RhStack *base = rh_stack_by_name("megatron"), *old = rh_stack_by_name("aleph-flash1");
+    const RhStack *base = rh_stack_by_name("megatron", NULL),
+                  *old = rh_stack_by_name("aleph-flash1", NULL);
     CU_ASSERT_FALSE(old->fused_norms); /* of the one between */
     CU_ASSERT_TRUE(old->flash_attention);
     CU_ASSERT_EQUAL(old->nic_training_frac.value,
-                    rh_stack_by_name("aleph")->nic_training_frac.value);
+                    rh_stack_by_name("aleph", NULL)->nic_training_frac.value);
     CU_ASSERT_EQUAL(old->kernel_gap_s.value, base->kernel_gap_s.value);
-    CU_ASSERT_EQUAL(rh_stack_by_name("llama3")->zero_unstaged, 0);
+    CU_ASSERT_EQUAL(rh_stack_by_name("llama3", NULL)->zero_unstaged, 0);
     CU_ASSERT_NOT_EQUAL(base->zero_unstaged, 0);
 }
 
@@ -44,7 +45,8 @@ static void a_file_says_what_differs(void)
 static void attention_is_the_stacks(void)
 {
     g_autoptr(RhPlatform) bare = rh_platform_load("dgx-a100", NULL);
-    const RhStack *old = rh_stack_by_name("aleph-flash1"), *today = rh_stack_by_name("aleph-eager");
+    const RhStack *old = rh_stack_by_name("aleph-flash1", NULL),
+                  *today = rh_stack_by_name("aleph-eager", NULL);
     g_autoptr(RhPlatform) slow = rh_stack_platform(old, bare);
     g_autoptr(RhPlatform) fast = rh_stack_platform(today, bare);
     const RhDeviceRates *a = &slow->device->rates, *b = &fast->device->rates;

@@ -18,7 +18,7 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
 {
     TrainKit k = {.model = rh_model_load(model, NULL), .bare = rh_platform_load(platform, NULL)};
     g_assert(k.model && k.bare);
-    const RhStack *s = rh_stack_by_name(stack);
+    const RhStack *s = rh_stack_by_name(stack, NULL);
     k.platform = rh_stack_platform(s, k.bare);
     k.c = (RhCase){k.model,
                    k.platform,

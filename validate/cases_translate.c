@@ -259,11 +259,12 @@ static const RhStack *accumulating(RhTranslator *t, const RhStack *stack)
 static bool say_stack(Way *w)
 {
     const char *name = rh_case_says(&w->way, RH_CASE_SAYS_STACK);
-    w->out->c.stack = name ? rh_stack_by_name(name) : NULL;
+    g_autoptr(GError) why = NULL;
+    w->out->c.stack = name ? rh_stack_by_name(name, &why) : NULL;
     if (w->out->c.stack && w->out->rounds > 1)
         w->out->c.stack = accumulating(w->t, w->out->c.stack);
-    return w->out->c.stack || rh_case_give_up(&w->way, "no stack is known for it%s%s",
-                                              name ? ": " : "", name ? name : "");
+    return w->out->c.stack ||
+           rh_case_give_up(&w->way, "%s", why ? why->message : "no stack is known for it");
 }
 
 /* --- the job and its layout --- */

@@ -73,7 +73,7 @@ static bool translate(Case *c)
 {
     const char *name = rh_case_says(&c->way, RH_CASE_SAYS_EXCHANGER);
     const RhCaseRow *row = c->way.row;
-    c->exchanger = name ? rh_exchanger_by_name(name) : NULL;
+    c->exchanger = name ? rh_exchanger_by_name(name, NULL) : NULL;
     if (!c->exchanger)
         return rh_case_give_up(&c->way, "no kernels are known for %s %s",
                                row->text[RH_CASE_LIBRARY], row->text[RH_CASE_MODE]);

@@ -109,7 +109,7 @@ static bool add_training(GArray *list, const Training *t, GError **error)
     g_autoptr(RhPlatform) platform = model ? rh_platform_load(spec, error) : NULL;
     if (!platform)
         return false;
-    RhStack stack = *rh_stack_by_name("megatron");
+    RhStack stack = *rh_stack_by_name("megatron", NULL);
     stack.gradient_norm = false; /* forward, backward and Adam */
     RhCase c = {
         .model = model,

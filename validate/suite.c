@@ -212,8 +212,7 @@ static const RhSuite *suite_by_name(const char *name, GError **error)
     for (const RhSuite *suite = rh_suites; suite->name; suite++)
         if (strcmp(suite->name, name) == 0)
             return suite;
-    g_autofree char *list = g_strjoinv(", ", (char **)rh_suite_names());
-    rh_fail(error, RH_ERROR_USAGE, "there is no suite \"%s\"\nnote: suites: %s", name, list);
+    rh_fail_unknown(error, "suite", name, rh_suite_names());
     return NULL;
 }
 
@@ -244,7 +243,7 @@ RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GErr
     RhSuiteRun s = {.suite = suite_by_name(name, error), .options = options};
     if (!s.suite || !(s.folder = folder_of(options, error)))
         return NULL;
-    s.stack = rh_stack_by_name("lab");
+    s.stack = rh_stack_by_name("lab", NULL);
     s.model = load_model(options, "lab-gpt.json", error);
     s.mixture = s.model ? load_model(options, "lab-mixture.json", error) : NULL;
     s.v = rh_validation_new(name);

@@ -310,7 +310,7 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
 
 /* --- Catalogue and paths --- */
 
-static RhDataShelf shelf = {.folder = "workloads/data"};
+static RhDataShelf shelf = {.noun = "model", .folder = "workloads/data"};
 
 const char *const *rh_model_names(void)
 {

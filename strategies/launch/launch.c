@@ -87,7 +87,9 @@ static bool say_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, 
 
 static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
 {
-    const RhFrameworkRules *rules = rh_framework_rules(f->name);
+    const RhFrameworkRules *rules = rh_framework_rules(f->name, error);
+    if (!rules)
+        return false;
     const RhFrameworkRule *broken = rh_framework_refusal(rules, t->c, t->layout);
     if (broken)
         return rh_fail(error, RH_ERROR_USAGE, "%s %s\nnote: %s: %s\nhelp: plan with %s", f->title,

@@ -161,7 +161,7 @@ void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t cou
                    RhDeadline deadline, RhSpaceVisit visit, void *user)
 {
     Walk w = {.c = c,
-              .framework = rh_framework_rules(c->stack->framework),
+              .framework = rh_framework_rules(c->stack->framework, NULL),
               .constraints = constraints,
               .constraints_count = count,
               .deadline = deadline,

@@ -139,11 +139,8 @@ static bool read_word(const char *key, const char *text, RhDeployment *d, bool *
     if (!*taken)
         return true;
     const char *const *names = server ? rh_server_names() : rh_router_names();
-    if (!g_strv_contains(names, text)) {
-        g_autofree char *legal = g_strjoinv(", ", (char **)names);
-        return rh_fail(error, RH_ERROR_USAGE, "there is no %s \"%s\"\nhelp: one of %s", key, text,
-                       legal);
-    }
+    if (!g_strv_contains(names, text))
+        return rh_fail_unknown(error, key, text, names);
     *(server ? &d->server : &d->router) = g_intern_string(text);
     return true;
 }

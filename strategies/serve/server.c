@@ -8,7 +8,7 @@
 #include "strategies/serve/scheduler.h"
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.folder = "strategies/serve/servers", .load = load};
+static RhDataShelf shelf = {.noun = "server", .folder = "strategies/serve/servers", .load = load};
 
 static const struct {
     const char *key;
@@ -157,9 +157,10 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
 static const RhExchanger *exchanger(RhJson *doc, const RhJsonNode *node, const char *key)
 {
     const char *name = rh_json_string(doc, node, key);
-    const RhExchanger *known = rh_exchanger_by_name(name);
+    GError *why = NULL;
+    const RhExchanger *known = rh_exchanger_by_name(name, &why);
     if (!known)
-        rh_json_problem(doc, node, NULL, "%s: there are no kernels \"%s\"", key, name);
+        rh_json_problem_of(doc, node, key, why);
     return known;
 }
 
@@ -194,11 +195,12 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
 {
     const RhJsonNode *root = rh_json_root(doc);
     const char *base = rh_json_string_or(doc, root, "derives", NULL);
-    const RhServer *known = base && strcmp(base, name) != 0 ? rh_server_by_name(base) : NULL;
+    GError *why = NULL;
+    const RhServer *known = base ? rh_server_by_name(base, &why) : NULL;
     if (known)
         *s = *known;
-    else if (base)
-        rh_json_problem(doc, root, NULL, "there is no server \"%s\" to derive from", base);
+    else if (why)
+        rh_json_problem_of(doc, root, "derives", why);
     s->name = rh_json_string(doc, root, "name");
     s->about = rh_json_string(doc, root, "about");
     if (strcmp(s->name, name) != 0)
@@ -229,9 +231,9 @@ static void *load(const char *name, GError **error)
     return rh_server_load(name, error);
 }
 
-const RhServer *rh_server_by_name(const char *name)
+const RhServer *rh_server_by_name(const char *name, GError **error)
 {
-    return rh_data_shelf_get(&shelf, name);
+    return rh_data_shelf_get(&shelf, name, error);
 }
 
 const char *const *rh_server_names(void)

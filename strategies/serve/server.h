@@ -72,8 +72,8 @@ typedef struct {
     } profiles[RH_SERVER_PROFILES_MAX];
 } RhServer;
 
-/* NULL when unknown, or when its file is not well formed. Owned by the module. */
-const RhServer *rh_server_by_name(const char *name);
+/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */
+const RhServer *rh_server_by_name(const char *name, GError **error);
 /* The same with what is wrong: RH_ERROR_INPUT with positions. */
 RhServer *rh_server_load(const char *name, GError **error);
 const char *const *rh_server_names(void); /* sorted, NULL-ended */

@@ -1,6 +1,7 @@
 /* Which layouts are legal, and their canonical form. */
 #include "base/error.h"
 #include "strategies/exchanger.h"
+#include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/partition.h"
 #include "strategies/train/cuts/cut.h"
@@ -397,10 +398,7 @@ static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
 static bool kernels_known(const RhCase *c, GError **error)
 {
     bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;
-    if (!may || rh_exchanger_by_name(RH_EXCHANGER_ONCE))
-        return true;
-    g_autofree RhExchanger *read = rh_exchanger_load(RH_EXCHANGER_ONCE, error);
-    return read != NULL;
+    return !may || rh_exchanger_by_name(RH_EXCHANGER_ONCE, error) != NULL;
 }
 
 /* Names a type of 16 bits that the device does have units for. */
@@ -419,7 +417,8 @@ static bool no_units(const RhRecipe *recipe, const RhDevice *device, GError **er
 
 bool rh_train_job_legal(const RhCase *c, GError **error)
 {
-    if (!kernels_known(c, error))
+    const char *framework = c->stack->framework;
+    if (!kernels_known(c, error) || (framework && !rh_framework_rules(framework, error)))
         return false;
     if (c->job.gpus > rh_platform_gpus(c->platform))
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,

@@ -205,7 +205,8 @@ double *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t
  * known is not legal (legal.c). */
 static void set_pace(RhShard *shard)
 {
-    const RhExchanger *kernels = shard->sends_once ? rh_exchanger_by_name(RH_EXCHANGER_ONCE) : NULL;
+    const RhExchanger *kernels =
+        shard->sends_once ? rh_exchanger_by_name(RH_EXCHANGER_ONCE, NULL) : NULL;
     if (!kernels)
         return;
     shard->once_nvlink_frac = kernels->dispatch.peer_frac.value;
