@@ -363,10 +363,12 @@ static void append_instead(Explanation *e)
 static void append_first(const Explanation *e)
 {
     const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);
-    g_autofree char *step = rh_quantity_format(first->r.step_time_s, RH_QUANTITY_S, 4);
-    bool quicker = e->other_safe && e->other->step_time_s < first->r.step_time_s;
-    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s/step\n", first->rank,
-                           quicker ? "is slower than that" : "wins as before", step);
+    RhObjective o = e->result->objective;
+    g_autofree char *worth = rh_report_worth(o, &first->r);
+    bool better =
+        e->other_safe && rh_objective_value(o, e->other) < rh_objective_value(o, &first->r);
+    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank,
+                           better ? "is behind that" : "wins as before", worth);
 }
 
 static void append_winner(const Explanation *e)
@@ -379,17 +381,18 @@ static void append_winner(const Explanation *e)
             append_first(e);
         return;
     }
-    double gain = 1 - w->step_time_s / e->other->step_time_s;
+    RhObjective o = e->result->objective;
+    double gain = 1 - rh_objective_value(o, w) / rh_objective_value(o, e->other);
     bool same = rh_layout_equal(&w->layout, &e->other->layout);
     if (e->other->fits && (same || (e->other_safe && gain < WIN_LEAST_FRAC))) {
         g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
         return;
     }
     g_autofree char *title = rh_layout_title(&w->layout);
-    g_autofree char *step = rh_quantity_format(w->step_time_s, RH_QUANTITY_S, 4);
-    g_autofree char *line = g_strdup_printf(
-        "now wins: %s: %s/step, %.1f %% %s (a quick search; --replan searches in full)", title,
-        step, 100 * fabs(gain), gain >= 0 ? "less" : "more");
+    g_autofree char *worth = rh_report_worth(o, w);
+    g_autofree char *line =
+        g_strdup_printf("now wins: %s: %s, %.1f %% %s (a quick search; --replan searches in full)",
+                        title, worth, 100 * fabs(gain), gain >= 0 ? "less" : "more");
     rh_text_wrap(e->out, line, 4, 79);
 }
 
@@ -449,7 +452,7 @@ static void append_answer(Explanation *e)
     else if (a->what_ifs->len > 0)
         append_what_if(e);
     else if (a->sensitivity)
-        rh_explain_append_sensitivity(e->out, e->effects, e->rivals);
+        rh_explain_append_sensitivity(e->out, e->in, e->result->objective, e->effects, e->rivals);
     else
         append_tree(e);
 }
@@ -471,6 +474,7 @@ static char *answer_json(const Explanation *e)
                        .changes = (const char *const *)changes,
                        .winner = e->winner,
                        .effects = e->effects,
+                       .objective = e->result->objective,
                        .rivals = e->rivals,
                        .replanned = e->replanned,
                        .illegal = e->illegal,

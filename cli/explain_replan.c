@@ -37,6 +37,7 @@ static bool search(const RhInputs *in, const RhResult *result, RhPlanOptions opt
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     g_autoptr(GError) inner = NULL;
     read_bounds(result, constraints, &options);
+    options.objective = result->objective;
     options.constraints = (const RhConstraint *)(const void *)constraints->data;
     options.constraints_count = (int32_t)constraints->len;
     *plan = rh_plan(&in->c, &options, &inner);

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "cli/explain_constants.h"
 #include "cli/explain_replan.h"
-#include "platforms/facts.h"
 #include "report/format.h"
-#include "strategies/search/account.h"
-#include "strategies/stack_file.h"
+#include "strategies/search/moved.h"
 
 #define CHANGE_FRAC 0.1
 #define LEAST_FRAC  5e-5  /* less is no effect */
@@ -16,59 +15,15 @@
 #define TURN_FRAC   0.01  /* how exactly is told from where on another plan wins */
 #define ROWS_MAX    16
 
-/* A constant of the platform, its device or the stack. */
-typedef struct {
-    char *set; /* its path in --set; owned */
-    RhQuantity kind;
-    const RhRange *range;
-    RhFact fact; /* as it counts now */
-} Constant;
-
 typedef struct {
     const RhResult *result;
     GArray *plans; /* RhResultPlan: of the file, and rivals behind them */
     int64_t asked; /* the rank studied */
     const RhInputs *in;
-    RhLayout *layouts; /* of every plan, settled; tp 0: not legal any more */
-    double *base_s;    /* bound of every plan, nothing changed */
-    RhRoom room;       /* nothing changed */
-    int64_t first;     /* the rank that wins then */
+    RhBefore *before; /* every plan, nothing changed */
+    RhRoom room;      /* nothing changed */
+    int64_t first;    /* the rank that wins then */
 } Study;
-
-/* The case with one constant changed, and what it is made of. */
-typedef struct {
-    RhPlatform *hardware, *seen;
-    RhStack stack;
-    RhCase c;
-} Changed;
-
-static void changed_clear(Changed *changed)
-{
-    rh_platform_free(changed->hardware);
-    rh_platform_free(changed->seen);
-}
-
-/* False where the constant may not be so. */
-static bool change(const Study *s, const Constant *k, double value, Changed *out)
-{
-    static const char stack[] = "stack.", platform[] = "platform.";
-    g_autofree char *text = rh_quantity_format(value, k->kind, 12);
-    *out = (Changed){.stack = *s->in->c.stack, .c = s->in->c};
-    out->hardware = rh_platform_copy(s->in->hardware);
-    bool fine = g_str_has_prefix(k->set, stack)
-                    ? rh_stack_set(&out->stack, k->set + strlen(stack), text, NULL)
-                    : rh_platform_set(out->hardware, k->set + strlen(platform), text, NULL);
-    out->seen = rh_stack_platform(&out->stack, out->hardware);
-    out->c.platform = out->seen;
-    out->c.stack = &out->stack;
-    return fine;
-}
-
-static double bound_s(const RhCase *c, const RhLayout *layout)
-{
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
-    return rh_screen_segment_s(screen, layout) * rh_straggler_factor(c);
-}
 
 static const RhResultPlan *plan_at(const Study *s, guint i)
 {
@@ -83,61 +38,60 @@ static bool outgrows(const Study *s, const RhCase *c, const RhRoom *room, guint 
         return false;
     double before = plan_at(s, i)->r.memory.peak_bytes;
     double limit = before <= s->room.ranked_bytes ? room->ranked_bytes : room->most_bytes;
-    return before <= s->room.most_bytes && rh_train_memory(c, &s->layouts[i]).peak_bytes > limit;
+    return before <= s->room.most_bytes &&
+           rh_train_memory(c, &s->before[i].layout).peak_bytes > limit;
 }
 
-/* What a change of a constant does. */
+/* What a change of a constant does to what the objective has least of. */
 typedef struct {
-    int64_t rank; /* the plan that wins: the quickest by more than a tie than that which won */
-    double change_frac; /* of the studied plan's step; NAN: the constant may not be so */
-    double most_frac;   /* of any plan's */
+    int64_t rank;       /* the plan that wins: better by more than a tie than that which won */
+    double change_frac; /* of the studied plan; NAN: the constant may not be so */
+    double most_frac;   /* of any plan */
 } Effect;
 
-/* Every plan as it is recorded, times what its bound does. */
 static Effect effect_of(const Study *s, const RhCase *c)
 {
     RhRoom room = rh_explain_room(s->result, c);
     Effect e = {.rank = s->first};
-    double best_s = HUGE_VAL, first_s = HUGE_VAL;
+    double best = HUGE_VAL, first = HUGE_VAL;
     for (guint i = 0; i < s->plans->len; i++) {
         const RhResultPlan *p = plan_at(s, i);
-        double bound = s->base_s[i] > 0 ? bound_s(c, &s->layouts[i]) : 0;
-        if (bound <= 0)
+        double value = s->before[i].bound_s > 0 ? rh_moved_value(&s->before[i], c) : (double)NAN;
+        if (isnan(value))
             continue;
-        double change_frac = bound / s->base_s[i] - 1,
-               step_s = p->r.step_time_s * (1 + change_frac);
+        double change_frac = value / s->before[i].value - 1;
         if (p->rank == s->asked)
             e.change_frac = change_frac;
         e.most_frac = fmax(e.most_frac, fabs(change_frac));
         if (outgrows(s, c, &room, i))
             continue;
-        first_s = p->rank == s->first ? step_s : first_s;
-        if (step_s < best_s) {
-            best_s = step_s;
+        first = p->rank == s->first ? value : first;
+        if (value < best) {
+            best = value;
             e.rank = p->rank;
         }
     }
-    if (best_s >= (1 - WIN_FRAC) * first_s)
+    if (best >= (1 - WIN_FRAC) * first)
         e.rank = s->first;
     return e;
 }
 
-static Effect study(const Study *s, const Constant *k, double value)
+static Effect study(const Study *s, const RhConstant *k, double value)
 {
     Effect e = {.rank = s->first, .change_frac = (double)NAN};
-    Changed changed = {0};
+    RhChangedCase changed = {0};
     if (!rh_range_holds(k->range, value))
         return e;
-    if (change(s, k, value, &changed))
+    if (rh_explain_change(s->in, k, value, &changed))
         e = effect_of(s, &changed.c);
-    changed_clear(&changed);
+    rh_changed_case_clear(&changed);
     return e;
 }
 
 /* --- from which value on another plan wins --- */
 
 /* Outwards until another one wins, then in between to a hundredth. */
-static bool turning_point(const Study *s, const Constant *k, bool more, double *value,
+static bool turning_point(const Study *s, const RhConstant *k, bool more, double *value,
                           int64_t *rank)
 {
     static const double far[] = {1.1, 1.5, 2, 4, 10};
@@ -178,67 +132,12 @@ static int by_size(gconstpointer x, gconstpointer y)
     return sa > sb ? -1 : sa < sb ? 1 : strcmp(a->key, b->key);
 }
 
-static int64_t quickest(const GArray *plans)
+static int64_t first_of(const Study *s)
 {
-    const RhResultPlan *best = &g_array_index(plans, RhResultPlan, 0);
-    for (guint i = 1; i < plans->len; i++) {
-        const RhResultPlan *p = &g_array_index(plans, RhResultPlan, i);
-        best = p->r.step_time_s < best->r.step_time_s ? p : best;
-    }
-    return best->rank;
-}
-
-static void add_constant(GArray *constants, const char *owner, const char *key, RhQuantity kind,
-                         const RhRange *range, const RhFact *fact)
-{
-    if (fact->tag == RH_TAG_NONE || fact->value <= 0)
-        return;
-    Constant k = {g_strconcat(owner, key, NULL), kind, range, *fact};
-    g_array_append_val(constants, k);
-}
-
-static void constant_clear(void *data)
-{
-    g_free(((Constant *)data)->set);
-}
-
-/* What a switch of a tier adds to a message, and how many share what leaves it. */
-static void add_tiers(GArray *constants, const RhPlatform *p)
-{
-    for (int32_t t = 0; t < p->tiers_count; t++) {
-        g_autofree char *hop = g_strconcat(p->tiers[t].name, ".hop_latency", NULL);
-        g_autofree char *shared = g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
-        add_constant(constants, "platform.", hop, RH_QUANTITY_S, &rh_range_hop_s,
-                     &p->tiers[t].hop_latency_s);
-        add_constant(constants, "platform.", shared, RH_QUANTITY_COUNT, &rh_range_oversubscription,
-                     &p->tiers[t].oversubscription);
-    }
-}
-
-/* All that a step could depend on: of the platform and its device, as the stack has them; GEMM tiles;
- * tiers of its network; of the stack. Constant; caller unrefs. */
-static GArray *constants_of(const RhInputs *in)
-{
-    GArray *out = g_array_new(FALSE, TRUE, sizeof(Constant));
-    size_t count = 0;
-    g_array_set_clear_func(out, constant_clear);
-    const RhFactRow *rows = rh_facts(&count);
-    for (size_t i = 0; i < count; i++)
-        if (!rh_stack_ignores(in->c.stack, in->hardware, rows[i].key))
-            add_constant(out, "platform.", rows[i].key, rows[i].kind, rows[i].range,
-                         rh_facts_seen(in->platform, &rows[i]));
-    const RhDeviceCurves *curves = &in->platform->device->curves;
-    for (int i = 0; i < curves->tiles_count; i++) {
-        const RhGemmTile *t = &curves->tiles[i];
-        g_autofree char *key = g_strdup_printf("device.gemm.tile.%dx%d", t->m, t->n);
-        add_constant(out, "platform.", key, RH_QUANTITY_FRAC, &rh_range_tile, &t->rate_frac);
-    }
-    add_tiers(out, in->platform);
-    const RhStackFact *facts = rh_stack_facts(&count);
-    for (size_t i = 0; i < count; i++)
-        add_constant(out, "stack.", facts[i].key, facts[i].kind, &facts[i].range,
-                     rh_stack_fact(in->c.stack, &facts[i]));
-    return out;
+    guint best = 0;
+    for (guint i = 1; i < s->plans->len; i++)
+        best = s->before[i].value < s->before[best].value ? i : best;
+    return plan_at(s, best)->rank;
 }
 
 /* "platform.nic.latency" is read without its owner too. */
@@ -247,12 +146,11 @@ static const char *short_key(const char *set)
     return g_intern_string(g_str_has_prefix(set, "platform.") ? set + strlen("platform.") : set);
 }
 
-static void add_effect(const Study *s, const Constant *k, GArray *effects)
+static void add_effect(const Study *s, const RhConstant *k, GArray *effects)
 {
     Effect less = study(s, k, k->fact.value * (1 - CHANGE_FRAC));
     Effect more = study(s, k, k->fact.value * (1 + CHANGE_FRAC));
-    bool capacity =
-        strcmp(k->set, "platform.device.hbm") == 0 || strcmp(k->set, "stack.reserve") == 0;
+    bool capacity = g_str_has_suffix(k->set, ".hbm") || strcmp(k->set, "stack.reserve") == 0;
     if (!capacity && fmax(less.most_frac, more.most_frac) < LEAST_FRAC)
         return;
     RhSensitivity e = {.key = short_key(k->set),
@@ -272,15 +170,26 @@ static void add_effect(const Study *s, const Constant *k, GArray *effects)
 }
 
 /* Layouts as they stand on today's inputs, and their bounds. */
-static void begin(Study *s, const RhInputs *in)
+static bool begin(Study *s, GError **error)
 {
     for (guint i = 0; i < s->plans->len; i++) {
-        s->layouts[i] = plan_at(s, i)->r.layout;
-        bool legal = rh_inputs_settle_layout(in, &s->layouts[i], NULL);
-        s->base_s[i] = legal ? bound_s(&in->c, &s->layouts[i]) : 0;
+        const RhRehearsal *r = &plan_at(s, i)->r;
+        RhLayout layout = r->layout;
+        s->before[i].value = HUGE_VAL;
+        if (rh_inputs_settle_layout(s->in, &layout, NULL) &&
+            !rh_before(&s->in->c, s->result->objective, &layout, r->step_time_s, &r->energy,
+                       &s->before[i], error))
+            return false;
     }
-    s->room = rh_explain_room(s->result, &in->c);
-    s->first = quickest(s->plans);
+    s->room = rh_explain_room(s->result, &s->in->c);
+    s->first = first_of(s);
+    return true;
+}
+
+static void end(Study *s)
+{
+    for (guint i = 0; i < s->plans->len; i++)
+        rh_before_clear(&s->before[i]);
 }
 
 static bool is_of_file(const RhResult *result, const RhLayout *layout)
@@ -302,7 +211,7 @@ GArray *rh_explain_rivals(const RhInputs *in, const RhResult *result, GError **e
         last = MAX(last, g_array_index(result->plans, RhResultPlan, i).rank);
     for (guint i = 0; i < found->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(found, i);
-        RhRival rival = {last + 1, r->layout, r->step_time_s};
+        RhRival rival = {last + 1, r->layout, r->step_time_s, r->energy, r->memory.peak_bytes};
         if (is_of_file(result, &r->layout))
             continue;
         g_array_append_val(out, rival);
@@ -321,6 +230,7 @@ static GArray *all_plans(const RhResult *result, const RhCase *c, const GArray *
         RhResultPlan plan = {.rank = rival->rank,
                              .r = {.layout = rival->layout,
                                    .step_time_s = rival->step_time_s,
+                                   .energy = rival->energy,
                                    .memory = rh_train_memory(c, &rival->layout)}};
         g_array_append_val(out, plan);
     }
@@ -334,29 +244,40 @@ GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan,
     if (!in)
         return NULL;
     g_autoptr(GArray) plans = all_plans(result, &in->c, rivals);
-    g_autofree double *base_s = g_new0(double, plans->len + 1);
-    g_autofree RhLayout *layouts = g_new0(RhLayout, plans->len + 1);
-    Study s = {.result = result,
-               .plans = plans,
-               .asked = plan->rank,
-               .in = in,
-               .layouts = layouts,
-               .base_s = base_s};
-    g_autoptr(GArray) constants = constants_of(in);
-    GArray *effects = g_array_new(FALSE, TRUE, sizeof(RhSensitivity));
-    begin(&s, in);
-    for (guint i = 0; i < constants->len; i++)
-        add_effect(&s, &g_array_index(constants, Constant, i), effects);
+    g_autofree RhBefore *before = g_new0(RhBefore, plans->len + 1);
+    Study s = {.result = result, .plans = plans, .asked = plan->rank, .in = in, .before = before};
+    g_autoptr(GArray) constants = rh_explain_constants(in);
+    g_autoptr(GArray) effects = g_array_new(FALSE, TRUE, sizeof(RhSensitivity));
+    bool fine = begin(&s, error);
+    for (guint i = 0; fine && i < constants->len; i++)
+        add_effect(&s, &g_array_index(constants, RhConstant, i), effects);
+    end(&s);
     g_array_sort(effects, by_size);
-    return effects;
+    return fine ? g_steal_pointer(&effects) : NULL;
 }
+
+/* What is told, by the objective. */
+typedef struct {
+    const char *moved, *wins, *change;
+} Words;
+
+static const Words words_of[RH_OBJECTIVE_LAST] = {
+    [RH_OBJECTIVE_TIME] = {"the step", "is quickest",
+                           "the step by its lower bound (segment graph)"},
+    [RH_OBJECTIVE_COST] = {"the cost", "is cheapest",
+                           "what a step costs, by its lower bound (segment graph)"},
+    [RH_OBJECTIVE_MEMORY] = {"the memory", "needs least", "what the fullest GPU needs"},
+    [RH_OBJECTIVE_ENERGY] = {"the energy", "takes least",
+                             "the energy of a step, by its lower bound (segment graph)"},
+};
 
 static char *effect_text(double frac)
 {
     return isnan(frac) ? g_strdup("-") : g_strdup_printf("%+.2f %%", 100 * frac);
 }
 
-static void append_table(GString *out, const GArray *effects)
+static void append_table(GString *out, const RhInputs *in, const Words *words,
+                         const GArray *effects)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     guint shown = 0;
@@ -373,9 +294,13 @@ static void append_table(GString *out, const GArray *effects)
     rh_table_append(table, out, "  ");
     if (shown < effects->len)
         g_string_append_printf(out, "  and %u that move it less\n", effects->len - shown);
-    g_string_append(out,
-                    "  change of the step by its lower bound (segment graph); - : the constant "
-                    "may not\n  be so\n");
+    g_autofree char *note = g_strdup_printf(
+        "change of %s%s; - : the constant may not be so", words->change,
+        rh_platform_devices_count(in->hardware) > 1
+            ? ", of kernels by rehearsals with each device's GPUs 10 % quicker and slower"
+            : "");
+    g_string_append(out, "  ");
+    rh_text_wrap(out, note, 2, 79);
 }
 
 /* "#2 below 212 GB/s (-53 %)" */
@@ -424,34 +349,38 @@ static bool is_told(const GArray *effects, int64_t rank)
 }
 
 /* Layouts that the file does not name. */
-static void append_rivals(GString *out, const GArray *effects, const GArray *rivals)
+static void append_rivals(GString *out, RhObjective objective, const GArray *effects,
+                          const GArray *rivals)
 {
     for (guint i = 0; i < rivals->len; i++) {
         const RhRival *rival = &g_array_index(rivals, RhRival, i);
         if (!is_told(effects, rival->rank))
             continue;
         g_autofree char *title = rh_layout_title(&rival->layout);
-        g_autofree char *step = rh_quantity_format(rival->step_time_s, RH_QUANTITY_S, 4);
-        g_autofree char *line = g_strdup_printf("#%" G_GINT64_FORMAT
-                                                ", not of the file, of a quick search: %s: %s/step",
-                                                rival->rank, title, step);
+        RhRehearsal r = {.step_time_s = rival->step_time_s,
+                         .energy = rival->energy,
+                         .memory.peak_bytes = rival->peak_bytes};
+        g_autofree char *worth = rh_report_worth(objective, &r);
+        g_autofree char *line =
+            g_strdup_printf("#%" G_GINT64_FORMAT ", not of the file, of a quick search: %s: %s",
+                            rival->rank, title, worth);
         g_string_append(out, "  ");
         rh_text_wrap(out, line, 4, 77);
     }
 }
 
-void rh_explain_append_sensitivity(GString *out, const GArray *effects, const GArray *rivals)
+void rh_explain_append_sensitivity(GString *out, const RhInputs *in, RhObjective objective,
+                                   const GArray *effects, const GArray *rivals)
 {
+    const Words *words = &words_of[objective];
     guint turning = 0;
     for (guint i = 0; i < effects->len; i++) {
         const RhSensitivity *e = &g_array_index(effects, RhSensitivity, i);
         turning += e->less_wins || e->more_wins;
     }
-    g_string_append_printf(out,
-                           "%u of %u constants that move the step change which plan is quickest "
-                           "at +-10 %%\n",
-                           turning, effects->len);
-    append_table(out, effects);
+    g_string_append_printf(out, "%u of %u constants that move %s change which plan %s at +-10 %%\n",
+                           turning, effects->len, words->moved, words->wins);
+    append_table(out, in, words, effects);
     append_turns(out, effects);
-    append_rivals(out, effects, rivals);
+    append_rivals(out, objective, effects, rivals);
 }

@@ -41,10 +41,9 @@ static bool add_constraints(const GPtrArray *words, bool is_limit, GArray *out, 
 
 static RhObjective objective_of(const char *name)
 {
-    for (int o = 0; o < RH_OBJECTIVE_LAST; o++)
-        if (strcmp(rh_objective_name((RhObjective)o), name) == 0)
-            return (RhObjective)o;
-    return RH_OBJECTIVE_TIME;
+    RhObjective objective = RH_OBJECTIVE_TIME;
+    rh_objective_by_name(name, &objective); /* one of the option's choices */
+    return objective;
 }
 
 static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
@@ -69,11 +68,14 @@ static bool check_objective(const RhInputs *in, RhObjective objective, GError **
                        "--objective cost: the price of %s is not known\nhelp: --set "
                        "price_per_gpu_hour=2USD, or what you pay",
                        in->platform_spec);
-    if (objective == RH_OBJECTIVE_ENERGY && rh_device_power_w(in->hardware->device) == 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "--objective energy: the power of %s is not known\nhelp: --set "
-                       "device.power=700W, or what its data sheet says",
-                       in->hardware->device->name);
+    for (int32_t i = 0; i < rh_platform_devices_count(in->hardware); i++) {
+        const RhDevice *device = rh_platform_device(in->hardware, i);
+        if (objective == RH_OBJECTIVE_ENERGY && rh_device_power_w(device) == 0)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--objective energy: the power of %s is not known\nhelp: --set "
+                           "device.%s%spower=700W, or what its data sheet says",
+                           device->name, i > 0 ? device->name : "", i > 0 ? "." : "");
+    }
     return true;
 }
 

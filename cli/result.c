@@ -106,6 +106,26 @@ static RhCost *read_cost(RhJson *doc, const RhJsonNode *node, RhCost *parent)
     return term;
 }
 
+/* What the GPUs took of it, by what they did; null where nothing is known of power. */
+static void read_energy(RhJson *doc, const RhJsonNode *node, RhEnergy *e)
+{
+    const RhJsonNode *parts = rh_json_object_or_null(doc, node, "energy");
+    for (int state = 0; parts && state < RH_POWER_LAST; state++) {
+        g_autofree char *key =
+            g_strdup_printf("gpu_%s_j", rh_power_state_name((RhPowerState)state));
+        /* A hair below 0 stands in files of before. */
+        e->device_j[state] = fmax(rh_json_number_or(doc, parts, key, -1, 1e18, 0), 0);
+    }
+}
+
+static void read_objective(RhJson *doc, const RhJsonNode *root, RhResult *r)
+{
+    const char *name = rh_json_string_or(doc, root, "objective", "time");
+    if (!rh_objective_by_name(name, &r->objective))
+        rh_json_problem(doc, member_of(root, "objective"), "time, cost, memory or energy",
+                        "no objective is called \"%s\"", name);
+}
+
 static void read_plan(RhJson *doc, const RhJsonNode *node, RhResult *r)
 {
     RhResultPlan plan = {.rank = rh_json_int_or(doc, node, "rank", 1, 1 << 20, 1)};
@@ -120,6 +140,7 @@ static void read_plan(RhJson *doc, const RhJsonNode *node, RhResult *r)
     plan.r.tokens_per_s_per_gpu =
         rh_json_number(doc, node, rh_report_rate_key(plan.r.pictures), 0, 1e12);
     plan.r.energy.total_j = rh_json_number_or(doc, node, "energy_j", 0, 1e18, 0);
+    read_energy(doc, node, &plan.r.energy);
     plan.r.cost_usd = rh_json_number_or(doc, node, "cost_usd", 0, 1e18, 0);
     plan.r.mfu_frac = rh_json_number(doc, node, "mfu_frac", 0, 100);
     plan.r.memory.peak_bytes = rh_json_number(doc, node, "memory_peak_bytes", 0, 1e18);
@@ -171,6 +192,7 @@ static void read_result(RhJson *doc, const RhJsonNode *root, RhResult *r)
         read_plan(doc, root, r);
         return;
     }
+    read_objective(doc, root, r);
     const RhJsonNode *plans = rh_json_array(doc, root, "plans");
     for (const RhJsonNode *n = plans ? rh_json_first(plans) : NULL; n; n = rh_json_next(n))
         read_plan(doc, n, r);

@@ -2,6 +2,7 @@
 /* A result written by `plan` or `simulate`, read again: what was asked and which layouts it holds.
  */
 #include "cli/inputs.h"
+#include "strategies/search/plan.h"
 
 typedef struct {
     int64_t rank;
@@ -10,7 +11,8 @@ typedef struct {
 
 typedef struct {
     char *path;
-    bool is_plan; /* else: simulate */
+    bool is_plan;          /* else: simulate */
+    RhObjective objective; /* of the plan; of a run: time */
     char *workload, *platform, *stack, *dtype;
     char *workload_hash, *platform_hash;
     int64_t global_batch, sequence, gpus, seed;

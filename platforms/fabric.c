@@ -447,7 +447,7 @@ double rh_platform_gpu_speed(const RhPlatform *p, int32_t gpu)
 
 void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed)
 {
-    g_return_if_fail(gpu >= 0 && gpu < rh_platform_gpus(p) && speed > 0 && speed <= 1);
+    g_return_if_fail(gpu >= 0 && gpu < rh_platform_gpus(p) && speed > 0);
     for (guint i = 0; i < p->gpu_speeds->len; i++)
         if (g_array_index(p->gpu_speeds, RhGpuSpeed, i).gpu == gpu) {
             g_array_index(p->gpu_speeds, RhGpuSpeed, i).speed = speed;

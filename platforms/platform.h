@@ -129,8 +129,8 @@ typedef struct {
     double t_dies_s; /* nothing passes from then on; infinite: never */
 } RhLinkChange;
 
-/* A what-if of one GPU: its kernels take 1 / speed as long, memory-bound or not. At most 1: what is
- * bounded without it is bounded with it. */
+/* A what-if of one GPU: its kernels take 1 / speed as long, memory-bound or not. Where bounds are to hold, at most
+ * 1: what is bounded without it is bounded with it. */
 typedef struct {
     int32_t gpu;
     double speed;
@@ -157,6 +157,9 @@ int32_t rh_platform_gpus(const RhPlatform *p);
 int32_t rh_platform_devices_count(const RhPlatform *p);
 RhDevice *rh_platform_device(const RhPlatform *p, int32_t device);
 int32_t rh_platform_device_of(const RhPlatform *p, int32_t gpu);
+/* A copy with the devices of another, which has as many; with one of its own alone. Caller frees. */
+RhPlatform *rh_platform_with_devices(const RhPlatform *p, const RhPlatform *of);
+RhPlatform *rh_platform_of_device(const RhPlatform *p, int32_t device);
 /* On the device that is quickest at it. */
 double rh_platform_least_kernel_s(const RhPlatform *p, const RhKernel *kernel);
 /* "h100-sxm; of a100-sxm-80 from node 2 on". Caller frees. */

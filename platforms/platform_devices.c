@@ -41,6 +41,26 @@ int32_t rh_platform_device_of(const RhPlatform *p, int32_t gpu)
     return device;
 }
 
+RhPlatform *rh_platform_with_devices(const RhPlatform *p, const RhPlatform *of)
+{
+    RhPlatform *copy = rh_platform_copy(p);
+    rh_device_free(copy->device);
+    g_array_unref(copy->others);
+    copy->device = rh_device_copy(of->device);
+    copy->others = rh_other_devices_new(of->others);
+    return copy;
+}
+
+RhPlatform *rh_platform_of_device(const RhPlatform *p, int32_t device)
+{
+    RhPlatform *copy = rh_platform_copy(p);
+    RhDevice *alone = rh_device_copy(rh_platform_device(p, device));
+    rh_device_free(copy->device);
+    copy->device = alone;
+    g_array_set_size(copy->others, 0);
+    return copy;
+}
+
 double rh_platform_least_kernel_s(const RhPlatform *p, const RhKernel *kernel)
 {
     double least = rh_kernel_time_s(p->device, kernel);

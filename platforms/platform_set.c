@@ -6,7 +6,7 @@
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
 
-#define TILE_KEY "device.gemm.tile."
+#define DEVICE_KEY "device."
 static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node", NULL};
 #define COUNT_KEYS_COUNT (G_N_ELEMENTS(COUNT_KEYS) - 1)
 
@@ -44,6 +44,41 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
     *rh_facts_at(p, row) = fact_set_by_user(parsed);
     if (row->device)
         rh_device_refresh(p->device);
+    return true;
+}
+
+/* The first device whose name is in the path, as "device.NAME.hbm" has it; -1 where none is. */
+static int32_t named_device(const RhPlatform *p, const char *key)
+{
+    for (int32_t i = 0; i < rh_platform_devices_count(p); i++) {
+        g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", rh_platform_device(p, i)->name);
+        if (g_str_has_prefix(key, owner))
+            return i;
+    }
+    return -1;
+}
+
+/* "device.a100-sxm-80.hbm" is a row of the device of that name, on all its nodes. *known is false when no device
+ * is called so. */
+static bool set_named_device(RhPlatform *p, const char *key, const char *value, bool *known,
+                             GError **error)
+{
+    *known = false;
+    for (int32_t i = 0; i < rh_platform_devices_count(p); i++) {
+        RhDevice *device = rh_platform_device(p, i);
+        g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", device->name);
+        if (!g_str_has_prefix(key, owner))
+            continue;
+        g_autofree char *plain = g_strconcat(DEVICE_KEY, key + strlen(owner), NULL);
+        RhPlatform view = *p;
+        RhFactRow row;
+        view.device = device;
+        if (!rh_facts_find(&view, plain, &row) || !row.device)
+            return true;
+        *known = true;
+        if (!set_fact(&view, &row, value, error))
+            return false;
+    }
     return true;
 }
 
@@ -163,6 +198,30 @@ static bool set_gpu(RhPlatform *p, const char *key, const char *value, GError **
     return true;
 }
 
+static void add_tiles(GStrvBuilder *names, const RhDevice *device, const char *owner)
+{
+    for (int i = 0; i < device->curves.tiles_count; i++) {
+        const RhGemmTile *t = &device->curves.tiles[i];
+        g_autofree char *tile = g_strdup_printf("%sgemm.tile.%dx%d", owner, t->m, t->n);
+        g_strv_builder_add(names, tile);
+    }
+}
+
+/* Of a device after the first. */
+static void add_device(GStrvBuilder *names, const RhDevice *device)
+{
+    g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", device->name);
+    size_t count = 0;
+    const RhFactRow *facts = rh_facts(&count);
+    for (size_t i = 0; i < count; i++) {
+        g_autofree char *name =
+            facts[i].device ? g_strconcat(owner, facts[i].key + strlen(DEVICE_KEY), NULL) : NULL;
+        if (name)
+            g_strv_builder_add(names, name);
+    }
+    add_tiles(names, device, owner);
+}
+
 char **rh_platform_keys(const RhPlatform *p)
 {
     g_autoptr(GStrvBuilder) names = g_strv_builder_new();
@@ -171,11 +230,9 @@ char **rh_platform_keys(const RhPlatform *p)
     for (size_t i = 0; i < count; i++)
         g_strv_builder_add(names, facts[i].key);
     g_strv_builder_addv(names, (const char **)COUNT_KEYS);
-    for (int i = 0; i < p->device->curves.tiles_count; i++) {
-        const RhGemmTile *t = &p->device->curves.tiles[i];
-        g_autofree char *tile = g_strdup_printf(TILE_KEY "%dx%d", t->m, t->n);
-        g_strv_builder_add(names, tile);
-    }
+    add_tiles(names, p->device, DEVICE_KEY);
+    for (int32_t i = 1; i < rh_platform_devices_count(p); i++)
+        add_device(names, rh_platform_device(p, i));
     for (int32_t t = 0; t < p->tiers_count; t++) {
         g_autofree char *oversubscription =
             g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
@@ -186,21 +243,42 @@ char **rh_platform_keys(const RhPlatform *p)
     return g_strv_builder_end(names);
 }
 
-/* "nic.count": the keys that begin as it does, "nic.*" and "nics_per_node". NULL when none do. */
-static char *keys_of_family(char **keys, const char *key)
+/* Those of the keys that begin with so many characters of `key`, ", " between them, and of each device after the
+ * first its prefix alone; NULL when none do. */
+static char *keys_that_begin(const RhPlatform *p, char **keys, const char *key, size_t length)
 {
-    size_t length = strcspn(key, "._");
     g_autoptr(GString) list = g_string_new(NULL);
-    for (; *keys; keys++)
-        if (length > 1 && strncmp(*keys, key, length) == 0)
+    for (; *keys; keys++) {
+        int32_t device = strncmp(*keys, key, length) == 0 ? named_device(p, *keys) : 0;
+        bool folded = device > 0 && length <= strlen(DEVICE_KEY);
+        if (strncmp(*keys, key, length) == 0 && !folded)
             g_string_append_printf(list, "%s%s", list->len ? ", " : "", *keys);
+    }
+    for (int32_t i = 1; length <= strlen(DEVICE_KEY) && i < rh_platform_devices_count(p); i++)
+        if (strncmp(DEVICE_KEY, key, length) == 0)
+            g_string_append_printf(list, ", " DEVICE_KEY "%s.*", rh_platform_device(p, i)->name);
     return list->len ? g_string_free(g_steal_pointer(&list), FALSE) : NULL;
+}
+
+/* "device.peak.bf17": the keys that share the most of its words, "device.peak.*"; "nic.count": "nic.*" and
+ * "nics_per_node". NULL when none do. */
+static char *keys_of_family(const RhPlatform *p, char **keys, const char *key)
+{
+    for (const char *dot = key + strlen(key); dot > key; dot--) {
+        char *found = *dot == '.' && strchr(key, '.') < dot
+                          ? keys_that_begin(p, keys, key, (size_t)(dot + 1 - key))
+                          : NULL;
+        if (found)
+            return found;
+    }
+    size_t length = strcspn(key, "._");
+    return length > 1 ? keys_that_begin(p, keys, key, length) : NULL;
 }
 
 static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
 {
     g_auto(GStrv) keys = rh_platform_keys(p);
-    g_autofree char *family = keys_of_family(keys, key);
+    g_autofree char *family = keys_of_family(p, keys, key);
     g_autofree char *all = family ? NULL : g_strjoinv(", ", keys);
     const char *near = rh_nearest_name(key, (const char *const *)keys);
     g_autofree char *help =
@@ -222,7 +300,9 @@ static bool set_any(RhPlatform *p, const char *key, const char *value, GError **
     if (g_str_has_prefix(key, "gpu."))
         return set_gpu(p, key, value, error);
     bool known = false;
-    if (!set_tier(p, key, value, &known, error))
+    if (!set_named_device(p, key, value, &known, error))
+        return false;
+    if (!known && !set_tier(p, key, value, &known, error))
         return false;
     return known ? true : fail_unknown(p, key, error);
 }

@@ -85,6 +85,16 @@ RhEnergy rh_energy_of(const RhPlatform *p, int32_t gpus, const RhPowerTimes *mea
     return e;
 }
 
+RhPowerTimes rh_power_times_of(const RhPlatform *p, int32_t gpus, const RhEnergy *e)
+{
+    RhPowerTimes times = {{0}};
+    for (int state = 0; state < RH_POWER_LAST; state++) {
+        double watts = gpus * mean_state_w(p, gpus, (RhPowerState)state);
+        times.state_s[state] = watts > 0 ? e->device_j[state] / watts : 0;
+    }
+    return times;
+}
+
 double rh_energy_node_w(const RhPlatform *p, int32_t gpus, const RhEnergy *e, double seconds)
 {
     double joules = e->total_j - e->switches_j - e->building_j;

@@ -2,15 +2,17 @@
 /* The JSON of what `explain` and `compare` answer. Everything given is borrowed; texts are the
  * caller's to free. */
 #include "report/report.h"
+#include "strategies/search/plan.h"
 #include "strategies/search/relief.h"
 
-/* What a tenth more or less of a constant does to a step. */
+/* What a tenth more or less of a constant does to a step, by the objective of its plan. */
 typedef struct {
     const char *key; /* of --set */
     RhFact fact;
     RhQuantity kind;
-    double less_frac, more_frac;  /* of the step; NAN: the constant may not be so */
-    int64_t less_rank, more_rank; /* the plan that is then the quickest */
+    double less_frac,
+        more_frac; /* of what the objective has least of; NAN: the constant may not be so */
+    int64_t less_rank, more_rank; /* the plan that is then the best */
     bool less_wins, more_wins;    /* it is another one than before */
     /* Beyond these values another plan wins, if one does within a factor of ten. */
     bool wins_below, wins_above;
@@ -23,6 +25,8 @@ typedef struct {
     int64_t rank; /* behind those of the file */
     RhLayout layout;
     double step_time_s;
+    RhEnergy energy;
+    double peak_bytes;
 } RhRival;
 
 /* A rank of a stage when it is fullest. */
@@ -57,6 +61,7 @@ typedef struct {
     const char *refused;        /* why the stack's framework does not run it; NULL: it does */
     const RhRehearsal *winner;  /* of a changed question; NULL: not asked, or it is `other` */
     const GArray *effects;      /* RhSensitivity; NULL: not asked for */
+    RhObjective objective;      /* by which `effects` are judged */
     const GArray *rivals;       /* RhRival, with `effects` */
     bool replanned;             /* `other` is the winner of a search */
 } RhAnswer;

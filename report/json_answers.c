@@ -44,6 +44,7 @@ static void put_winner(RhJsonWriter *w, const RhRehearsal *winner)
     rh_json_begin_object(w, "winner");
     rh_put_layout(w, "layout", &winner->layout);
     rh_json_put_number(w, "step_time_s", winner->step_time_s);
+    rh_put_known(w, "energy_j", winner->energy.total_j);
     rh_json_put_number(w, "memory_peak_bytes", winner->memory.peak_bytes);
     rh_json_end_object(w);
 }
@@ -84,12 +85,13 @@ static void put_turn(RhJsonWriter *w, const char *key, bool wins, double value, 
     rh_json_end_object(w);
 }
 
-static void put_effects(RhJsonWriter *w, const GArray *effects)
+static void put_effects(RhJsonWriter *w, const GArray *effects, RhObjective objective)
 {
     if (!effects) {
         rh_json_put_null(w, "sensitivity");
         return;
     }
+    rh_json_put_string(w, "sensitivity_of", rh_objective_name(objective));
     rh_json_begin_array(w, "sensitivity");
     for (guint i = 0; i < effects->len; i++) {
         const RhSensitivity *e = &g_array_index(effects, RhSensitivity, i);
@@ -119,6 +121,8 @@ static void put_rivals(RhJsonWriter *w, const GArray *rivals)
         rh_json_put_int(w, "rank", rival->rank);
         rh_put_layout(w, "layout", &rival->layout);
         rh_json_put_number(w, "step_time_s", rival->step_time_s);
+        rh_put_known(w, "energy_j", rival->energy.total_j);
+        rh_json_put_number(w, "memory_peak_bytes", rival->peak_bytes);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -188,7 +192,7 @@ char *rh_report_explain_json(const RhQuestion *q, const RhAnswer *answer)
         rh_json_put_null(w, "term");
     put_memory_answer(w, answer->memory);
     put_versus(w, answer);
-    put_effects(w, answer->effects);
+    put_effects(w, answer->effects, answer->objective);
     put_rivals(w, answer->rivals);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

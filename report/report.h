@@ -43,6 +43,8 @@ double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden
 char *rh_report_error(const RhRehearsal *r);
 /* Its share of the step, 0 where it is not known or the step is a bound. */
 double rh_report_error_frac(const RhRehearsal *r);
+/* What the objective has least of: "62.4 s/step", with its money or energy, "71.3 GiB". Caller frees. */
+char *rh_report_worth(RhObjective objective, const RhRehearsal *r);
 /* How surely the memory suffices: "98 % that the memory suffices: of 89 measured runs ..."; NULL where
  * no such runs are known. Caller frees. */
 char *rh_report_odds(const RhRehearsal *r);

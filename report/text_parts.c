@@ -37,6 +37,20 @@ double rh_report_error_frac(const RhRehearsal *r)
     return r->bar && r->events_count > 0 ? r->bar->error_frac : 0;
 }
 
+char *rh_report_worth(RhObjective objective, const RhRehearsal *r)
+{
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 4);
+    if (objective == RH_OBJECTIVE_MEMORY)
+        return rh_quantity_format(r->memory.peak_bytes, RH_QUANTITY_BYTES, 3);
+    if (objective == RH_OBJECTIVE_COST && r->cost_usd > 0)
+        return g_strdup_printf("%s/step, %.4g USD", step, r->cost_usd);
+    if (objective == RH_OBJECTIVE_ENERGY && r->energy.total_j > 0) {
+        g_autofree char *energy = rh_text_amount(r->energy.total_j, "J");
+        return g_strdup_printf("%s/step, %s", step, energy);
+    }
+    return g_strconcat(step, "/step", NULL);
+}
+
 /* "8.03B". Caller frees. */
 static char *params_text(double params)
 {

@@ -1,5 +1,7 @@
 #include "sim/run_costs.h"
 
+#include <math.h>
+
 static const char *const kernel_sources[RH_PHASE_LAST] = {
     [RH_PHASE_RECOMPUTE] = "forward kernels replayed before backward",
     [RH_PHASE_OPTIMIZER] = "Adam over the rank's share, memory-bound",
@@ -70,7 +72,8 @@ RhPowerTimes rh_run_power_times(const RhRun *run)
     }
     times.state_s[RH_POWER_COMPUTE] = mean.bounds.compute_s;
     times.state_s[RH_POWER_MEMORY] = mean.bounds.memory_s;
-    times.state_s[RH_POWER_IDLE] = waits_s - times.state_s[RH_POWER_COMMUNICATION] -
-                                   mean.bounds.compute_s - mean.bounds.memory_s;
+    double idle_s = waits_s - times.state_s[RH_POWER_COMMUNICATION] - mean.bounds.compute_s -
+                    mean.bounds.memory_s;
+    times.state_s[RH_POWER_IDLE] = fmax(idle_s, 0); /* rounding of sums that leave nothing */
     return times;
 }

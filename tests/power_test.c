@@ -40,6 +40,9 @@ static void a_sum_over_states_and_machines(void)
     RH_CHECK_CLOSE(e.switches_j, 4 * 30 * 20.0, 1e-12);
     RH_CHECK_CLOSE(e.total_j, 8000 + 7200 + 8000 + 4000 + 40000 + 1600 + 2400, 1e-12);
     RH_CHECK_CLOSE(rh_energy_node_w(p, 8, &e, 20), (e.total_j - 2400) / 20 / 2, 1e-12);
+    RhPowerTimes again = rh_power_times_of(p, 8, &e);
+    for (int state = 0; state < RH_POWER_LAST; state++)
+        RH_CHECK_CLOSE(again.state_s[state], mixed.state_s[state], 1e-12);
 }
 
 /* 20 s, of which devices draw 1000, 900, 1000 and 500 J: 170 W of 50 to 500. */

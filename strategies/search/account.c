@@ -89,12 +89,17 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 
-/* What a step takes beyond `times`, for slow nodes, its devices wait. */
 static void fill_energy(const RhCase *c, RhRehearsal *r, RhPowerTimes times)
 {
-    times.state_s[RH_POWER_IDLE] += r->step_time_s * (1 - 1 / rh_straggler_factor(c));
     r->energy = rh_energy_of(c->platform, c->job.gpus, &times);
     r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
+}
+
+/* What a step takes beyond `times`, for slow nodes, its devices wait. */
+static RhPowerTimes with_stragglers(const RhCase *c, RhPowerTimes times, double step_s)
+{
+    times.state_s[RH_POWER_IDLE] += step_s * (rh_straggler_factor(c) - 1);
+    return times;
 }
 
 static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run)
@@ -124,7 +129,7 @@ void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
     r->approximate = run->approximate;
     r->approximate_why = g_strdup(run->approximate_why);
     fill_rates(c, r, rh_run_mean_flops(run));
-    fill_energy(c, r, rh_run_power_times(run));
+    fill_energy(c, r, with_stragglers(c, rh_run_power_times(run), run->step_time_s));
     r->costs = cost_tree(c, r, run);
     copy_links(r, run);
 }
@@ -147,20 +152,46 @@ static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
     return sums;
 }
 
+static RhPowerTimes bound_times(const RhCase *c, const RhKernelSums *kernels, double compute_s,
+                                double step_s)
+{
+    double compute = kernels->bounds.compute_s, memory = kernels->bounds.memory_s;
+    return with_stragglers(
+        c,
+        (RhPowerTimes){.state_s = {[RH_POWER_COMPUTE] = compute,
+                                   [RH_POWER_MEMORY] = memory,
+                                   [RH_POWER_COMMUNICATION] = step_s - compute_s,
+                                   [RH_POWER_IDLE] = compute_s - compute - memory}},
+        step_s);
+}
+
+static double kernels_s(const RhKernelSums *kernels)
+{
+    double compute_s = 0;
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        compute_s += kernels->seconds[phase];
+    return compute_s;
+}
+
+double rh_account_kernels_s(const RhCase *c, const RhLayout *layout)
+{
+    RhKernelSums kernels = mean_kernels(c, layout);
+    return kernels_s(&kernels);
+}
+
+RhPowerTimes rh_account_bound_times(const RhCase *c, const RhLayout *layout, double step_s)
+{
+    RhKernelSums kernels = mean_kernels(c, layout);
+    return bound_times(c, &kernels, kernels_s(&kernels), step_s);
+}
+
 void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s)
 {
     RhKernelSums kernels = mean_kernels(c, &r->layout);
-    double compute_s = 0;
-    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
-        compute_s += kernels.seconds[phase];
+    double compute_s = kernels_s(&kernels);
     r->step_time_s = step_s * rh_straggler_factor(c);
     fill_rates(c, r, kernels.flops);
-    fill_energy(c, r,
-                (RhPowerTimes){.state_s = {[RH_POWER_COMPUTE] = kernels.bounds.compute_s,
-                                           [RH_POWER_MEMORY] = kernels.bounds.memory_s,
-                                           [RH_POWER_COMMUNICATION] = step_s - compute_s,
-                                           [RH_POWER_IDLE] = compute_s - kernels.bounds.compute_s -
-                                                             kernels.bounds.memory_s}});
+    fill_energy(c, r, bound_times(c, &kernels, compute_s, step_s));
     r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
     rh_run_costs_add_kernels(r->costs, compute_s, kernels.seconds);
     rh_cost_add(r->costs, "remainder: bound less kernels", step_s - compute_s,

@@ -1,5 +1,5 @@
 #pragma once
-/* From a run to the figures of a rehearsal. Private to this folder. */
+/* From a run to the figures of a rehearsal. Private to this folder, and to who asks what a change does. */
 #include "strategies/search/rehearse.h"
 #include "strategies/train/pieces.h"
 
@@ -11,5 +11,9 @@ void rh_account_record(const RhCase *c, RhRehearsal *r);
 void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run);
 /* Fills times and rates from a bound alone; the tree says what it is. */
 void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s);
+/* What the mean GPU does in a step that such a bound says, slow nodes counted. */
+RhPowerTimes rh_account_bound_times(const RhCase *c, const RhLayout *layout, double step_s);
+/* Kernels of the mean rank; of several devices, each on that which is quickest at it. */
+double rh_account_kernels_s(const RhCase *c, const RhLayout *layout);
 /* Slow nodes: the step is longer by this factor, the same for every layout of a job. */
 double rh_straggler_factor(const RhCase *c);

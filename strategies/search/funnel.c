@@ -40,9 +40,7 @@ void rh_funnel_report(const RhFunnel *f, const char *stage, int64_t done, int64_
 
 double rh_funnel_objective(const RhFunnel *f, const RhRehearsal *r)
 {
-    return rh_funnel_by_memory(f)   ? r->memory.peak_bytes
-           : rh_funnel_by_energy(f) ? r->energy.total_j
-                                    : r->step_time_s;
+    return rh_objective_value(f->o->objective, r);
 }
 
 int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l)

@@ -13,6 +13,10 @@ typedef enum {
     RH_OBJECTIVE_LAST
 } RhObjective;
 const char *rh_objective_name(RhObjective objective);
+/* False: there is none of that name. */
+bool rh_objective_by_name(const char *name, RhObjective *out);
+/* What the best has least of: bytes of the fullest GPU, joules of a step, or seconds, which money goes by. */
+double rh_objective_value(RhObjective objective, const RhRehearsal *rehearsal);
 
 /* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`. */
 typedef struct {

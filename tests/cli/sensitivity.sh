@@ -32,3 +32,22 @@ rehearse simulate -w tiny-llama.json -p 'h100-sxm:8x8,nvlink:450GB/s,ib:200Gb/s,
     --stack bare -s 'dp64,mb2' -q -o shared.json >/dev/null
 rehearse explain shared.json --sensitivity | grep -E 'oversub|hop_latency'
 rehearse explain shared.json --what-if leaf.oversubscription=4.4 | head -n 1
+# By energy: powers count, and the plan that took least is the first.
+rehearse plan "${job[@]}" --limit 'mb<=4' --top 4 --objective energy -o energy.json >/dev/null
+rehearse explain energy.json --sensitivity | sed -n '1p;/power/p;/^  change/,/^  con/p'
+rehearse explain energy.json --what-if device.power=770W | head -n 1
+rehearse explain energy.json --sensitivity --json | grep -E '"sensitivity_of"'
+rehearse explain energy.json --what-if nvlink.bandwidth=40GB/s | tail -n 2
+sed 's/"objective": "energy"/"objective": "beauty"/' energy.json >beauty.json
+rehearse explain beauty.json 2>&1 | head -n 1
+rehearse plan "${job[@]}" --limit 'mb<=4' --top 4 --objective memory -o memory.json >/dev/null
+rehearse explain memory.json --sensitivity | head -n 1
+rehearse plan "${job[@]}" --limit 'mb<=4' --top 4 --objective cost --set price_per_gpu_hour=2USD -o cost.json >/dev/null
+rehearse explain cost.json --sensitivity | sed -n '1p;/price/p'
+# Of two devices both.
+printf '{"name": "mixed", "derives": "dgx-h100", "devices": [{"nodes": 1, "device": "h100-sxm"}, {"nodes": 1, "device": "a100-sxm-80"}]}' >mixed.json
+rehearse simulate -w tiny-llama.json -p mixed.json --global-batch 64 --seq 1024 --stack bare -s tp8,pp2,mb1,partition=work -q -o mixed-run.json >/dev/null
+rehearse explain mixed-run.json --sensitivity 2>/dev/null | grep -E 'peak.bf16|^  change|slower$'
+rehearse explain mixed-run.json --what-if device.a100-sxm-80.peak.bf16=280.8TFLOP/s | head -n 1
+rehearse explain mixed-run.json --what-if device.a100-sxm-80.peak.bf17=1TFLOP/s 2>&1
+rehearse explain mixed-run.json --what-if device.a100.peak=1TFLOP/s 2>&1 | sed -n '2s/.*tile/.../p'
