@@ -51,9 +51,38 @@ static void servers_exchange_by_their_kernels(void)
     close_setting(&s);
 }
 
+/* Of 64 tokens of each of 8 ranks all get all, and give a sum for each: 8 x 64 x h values of two bytes, however many
+ * experts a token asks. By the all-to-all a rank sends a copy to each of its eight. */
+static void tokens_are_gathered(void)
+{
+    Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "server=vllm,dp8,ep8,batch=64");
+    RhServer server = *s.serving.server;
+    double rank_bytes = 64.0 * (double)s.model->hidden * 2;
+    s.serving.server = &server;
+    for (int gather = 0; gather < 2; gather++) {
+        g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
+        server.gather = gather;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        rh_iteration_exchanges(it, 64, 64, exchanges);
+        CU_ASSERT_EQUAL_FATAL(exchanges->len, 2 * 48);
+        for (guint i = 0; i < exchanges->len; i++) {
+            const RhServedExchange *e = &g_array_index(exchanges, RhServedExchange, i);
+            RhOp there = i % 2 == 0 ? RH_OP_ALL_GATHER : RH_OP_REDUCE_SCATTER;
+            CU_ASSERT_TRUE(e->experts);
+            CU_ASSERT_EQUAL(e->op, gather ? there : RH_OP_ALL_TO_ALL);
+            RH_CHECK_CLOSE(e->bytes, 8 * rank_bytes, 1e-12); /* eight ranks, eight experts */
+        }
+    }
+    CU_ASSERT_TRUE(rh_server_by_name("vllm", NULL)->gather &&
+                   rh_server_by_name("trtllm", NULL)->gather);
+    close_setting(&s);
+}
+
 static const RhTest tests[] = {
     {"exchanges are counted", exchanges_are_counted},
     {"servers exchange by their kernels", servers_exchange_by_their_kernels},
+    {"tokens are gathered", tokens_are_gathered},
     {NULL, NULL},
 };
 

@@ -118,15 +118,39 @@ static double sum_s(const RhIterations *it, double bytes)
     return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, bytes);
 }
 
-/* By the server's own kernels, which know how many experts a token asks; by the library's all-to-all. */
+/* Of one rank of those that share experts. */
+static double own_tokens(const RhShard *own)
+{
+    return (double)rh_shard_tokens(own) / (own->sequence_parallel ? own->tp : 1);
+}
+
+static const RhExchanger *kernels_of(const RhIterations *it, const RhShard *own)
+{
+    const RhServer *s = it->server;
+    return own_tokens(own) <= s->few_tokens ? s->exchange_few : s->exchange_many;
+}
+
+/* As a collective of the library: a copy of a token to each of its experts; or, where all is gathered, one to every
+ * rank, and of every rank a sum for it. */
+static RhServedExchange way_of(const RhIterations *it, const RhLayerKind *kind, const RhExchange *e)
+{
+    if (!it->server->gather)
+        return (RhServedExchange){RH_OP_ALL_TO_ALL, true, e->bytes};
+    return (RhServedExchange){e->kind == RH_EXCHANGE_DISPATCH ? RH_OP_ALL_GATHER
+                                                              : RH_OP_REDUCE_SCATTER,
+                              true, e->bytes / kind->experts_per_token * it->pool.ep};
+}
+
+/* By the server's own kernels, which know how many experts a token asks; by the library's. */
 static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhShard *own,
                     const RhExchange *e)
 {
-    double tokens = (double)rh_shard_tokens(own) / (own->sequence_parallel ? own->tp : 1);
-    const RhServer *s = it->server;
-    const RhExchanger *x = tokens <= s->few_tokens ? s->exchange_few : s->exchange_many;
-    if (!x)
-        return exchange_s(it, RH_OP_ALL_TO_ALL, it->pool.ep, e->bytes);
+    const RhExchanger *x = kernels_of(it, own);
+    double tokens = own_tokens(own);
+    if (!x) {
+        RhServedExchange way = way_of(it, kind, e);
+        return exchange_s(it, way.op, it->pool.ep, way.bytes);
+    }
     RhExchangeLoad load = {.ranks = it->pool.ep,
                            .tokens = tokens,
                            .token_bytes = e->bytes / (tokens * kind->experts_per_token),
@@ -358,8 +382,10 @@ static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
 {
     RhShard own = experts_shard(shard);
     g_autoptr(GArray) ways = is_sent(it, kind, block) ? ways_of(it, kind, &own) : NULL;
-    for (guint i = 0; ways && i < ways->len; i++)
-        list(out, RH_OP_ALL_TO_ALL, true, g_array_index(ways, RhExchange, i).bytes);
+    for (guint i = 0; ways && i < ways->len; i++) {
+        RhServedExchange way = way_of(it, kind, &g_array_index(ways, RhExchange, i));
+        list(out, way.op, true, way.bytes);
+    }
     if (is_summed(it, kind, block))
         list_sum(it, hidden_bytes(it, (int32_t)rh_shard_tokens(shard)), out);
 }

@@ -49,6 +49,7 @@ static const struct {
     size_t offset;
 } flags[] = {
     {"ahead", offsetof(RhServer, ahead)},
+    {"gather", offsetof(RhServer, gather)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
     {"whole_prompts", offsetof(RhServer, whole_prompts)},
