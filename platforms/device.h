@@ -135,6 +135,13 @@ const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *kerne
  * where the device's profile does not tell. */
 double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes);
 
+/* What kernels keep of a device of so many SMs while `count` collectives or messages move bytes, each of which
+ * holds `held` SMs: one SM at least. `sms` above 0. */
+static inline double rh_kept_frac(double sms, double held, int32_t count)
+{
+    return MAX(1.0, sms - count * held) / sms;
+}
+
 /* Seconds of one kernel alone on the device: the larger of compute, memory and floor. Pure and
  * thread-safe; ~30 ns. */
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel);

@@ -324,12 +324,11 @@ static bool takes_adapters(const RhModel *m)
 static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), GArray *closed,
                    GArray *segment, int32_t *spread)
 {
-    static const char *const stacks[] = {"megatron", "megatron-2021", "bare",
-                                         "lab",      "aleph-eager",   "llm-foundry"};
+    const char *const *stacks = rh_stack_names();
     int32_t gpus, layers = DRAW(rng, 1, 2, 4, 6, 12, 24), heads = DRAW(rng, 6, 8, 24);
     g_autofree char *platform = draw_platform(rng, &gpus);
     g_autofree char *question = NULL;
-    const char *stack = stacks[draw(rng, (int32_t)G_N_ELEMENTS(stacks))];
+    const char *stack = stacks[draw(rng, (int32_t)g_strv_length((char **)(uintptr_t)stacks))];
     int64_t batch = (int64_t)gpus * DRAW(rng, 1, 2, 3, 8), sequence = 48 << draw(rng, 7);
     g_auto(TrainKit) k = train_kit("gpt2", platform, stack, batch, sequence);
     rh_model_free(k.model);
@@ -338,6 +337,8 @@ static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), 
     k.c.model = k.model;
     train_kit_runs_all(&k);
     k.stack->expert_parallel = true;
+    if (draw(rng, 5) == 0) /* of 80 or 132 SMs, so that few collectives hold all but one */
+        k.platform->collective_sms.value = DRAW(rng, 0, 24, 40, 79);
     if (draw(rng, 4) == 0 && k.platform->device->peak_flops_per_s[RH_DTYPE_FP8].value > 0)
         k.c.job.recipe = &rh_recipe_fp8_block;
     if (takes_adapters(k.model) && draw(rng, 4) == 0)
@@ -352,11 +353,11 @@ static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), 
     k.stack->frees_gradients = k.stack->prefetch_layers % 2;
     k.stack->reduces_once = k.stack->prefetch_layers > 2;
     k.c.job.narrow_weights = k.c.job.recipe->weight_copy_bytes > 0 && k.stack->prefetch_layers % 2;
-    question =
-        g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
-                        ", sequence %" G_GINT64_FORMAT ", prefetch %d,",
-                        k.model->name, layers, heads, k.model->tied_embeddings ? ", tied" : "",
-                        platform, stack, batch, sequence, k.stack->prefetch_layers);
+    question = g_strdup_printf(
+        "%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
+        ", sequence %" G_GINT64_FORMAT ", prefetch %d, %g SMs held,",
+        k.model->name, layers, heads, k.model->tied_embeddings ? ", tied" : "", platform, stack,
+        batch, sequence, k.stack->prefetch_layers, k.platform->collective_sms.value);
     int32_t legal = 0;
     for (int i = 0; i < 12 && legal < 3; i++) {
         RhLayout l;
@@ -473,6 +474,31 @@ static void shared_tables_say_what_own_ones_say(void)
     CU_ASSERT_TRUE(kinds > RH_TRIES(20, 2) && shares > RH_TRIES(20, 2));
 }
 
+/* However many lanes hold SMs, one is left to kernels: what a bound takes off for some of them, beside others
+ * that it has counted already, is no more than what these cost. Of devices that differ, any. */
+static void lanes_take_no_more_than_all_but_one_sm(void)
+{
+    static const double held[] = {0, 1, 16, 24, 40, 66, 107};
+    g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:1", "bare", 16, 1024);
+    for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
+        k.platform->collective_sms.value = held[i];
+        g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+        double sms = k.platform->device->sms_count;
+        s->sms_least = 108;
+        s->held_frac = 1 - rh_screen_kept_frac(s, 1);
+        for (int32_t others = 0; others < 5; others++)
+            for (int32_t lanes = 1; lanes < 12; lanes++) {
+                double taken = lanes * rh_screen_taken_frac(s, lanes, others) - 1e-12;
+                CU_ASSERT_TRUE(taken <= rh_kept_frac(sms, held[i], others) -
+                                            rh_kept_frac(sms, held[i], others + lanes));
+                CU_ASSERT_TRUE(taken <= rh_kept_frac(108, held[i], others) -
+                                            rh_kept_frac(108, held[i], others + lanes));
+            }
+        if (held[i] * 3 < 107)
+            RH_CHECK_CLOSE(rh_screen_taken_frac(s, 2, 1), held[i] / sms, 1e-12);
+    }
+}
+
 /* What a knob's row does not keep is another table: ep's keeps splits and shapes alone. */
 static void a_knob_is_in_every_key_unless_its_row_says_otherwise(void)
 {
@@ -581,6 +607,7 @@ int main(void)
             {"with_nothing_shared_the_graph_is_the_rehearsal",
              with_nothing_shared_the_graph_is_the_rehearsal},
             {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
+            {"lanes_take_no_more_than_all_but_one_sm", lanes_take_no_more_than_all_but_one_sm},
             {"a_knob_is_in_every_key_unless_its_row_says_otherwise",
              a_knob_is_in_every_key_unless_its_row_says_otherwise},
             {"drawn_layouts_hold", drawn_layouts_hold},

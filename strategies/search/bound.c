@@ -28,7 +28,7 @@ typedef struct {
     double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
     double least_s;                                  /* of the four */
     double message_bytes;
-    double share;   /* of the SMs, held by a lane that is surely busy beside kernels */
+    double share;   /* of the SMs, taken from kernels by a lane that is surely busy beside them */
     double begin_s; /* until the first kernel's parameters are in */
     double lap_s;   /* messages of gradients once round all stages */
     double after_s; /* the first stage's last sums and optimizer */
@@ -89,7 +89,7 @@ static inline double slots_s(const Terms *t, int32_t s, double after)
     return rh_later(work + after, back);
 }
 
-/* Six lanes at most (ten, where the schedule turns) hold `share` of the SMs each. While their shares are
+/* Six lanes at most (ten, where the schedule turns) take `share` of the SMs each. While their shares are
  * no more than all, an idle second more never makes the sum less, so the least idle time gives a bound.
  */
 static double slowed_s(const Terms *t, int32_t s)
@@ -222,8 +222,9 @@ static Terms terms_of_work(RhScreen *screen, const RhLayout *l, const RhTables *
                .p = l->pp,
                .v = l->vpp,
                .turns = tables->shape->schedule->turns,
-               .m = tables->shape->m,
-               .share = tables->net->uniform ? rh_earlier(screen->held_frac, 1.0 / most_lanes) : 0};
+               .m = tables->shape->m};
+    if (tables->net->uniform)
+        t.share = rh_screen_taken_frac(screen, most_lanes, tables->spans->beside);
     price_messages(&t, tables->shard->pieces->least_message_bytes);
     return t;
 }

@@ -396,14 +396,24 @@ static gboolean collective_equal(const void *a, const void *b)
     return memcmp(a, b, sizeof(RhCollectiveKey)) == 0;
 }
 
+static void count_sms(RhScreen *s)
+{
+    s->sms_least = s->sms_most = s->c->platform->device->sms_count;
+    for (int32_t i = 0; i < rh_platform_devices_count(s->c->platform); i++) {
+        int32_t sms = rh_platform_device(s->c->platform, i)->sms_count;
+        s->sms_least = MIN(s->sms_least, sms);
+        s->sms_most = MAX(s->sms_most, sms);
+    }
+    s->held_frac = 1 - rh_screen_kept_frac(s, 1);
+}
+
 RhScreen *rh_screen_new(const RhCase *c)
 {
     RhScreen *s = g_new0(RhScreen, 1);
     s->c = c;
     s->tables = rh_arena_new();
     s->rooms = rh_arena_new();
-    s->held_frac =
-        CLAMP(c->platform->collective_sms.value / c->platform->device->sms_count, 0.0, 0.9);
+    count_sms(s);
     memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
     memo_init(&s->splits, RH_COMMON_SPLIT, split_free);
     memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_shape_free);

@@ -55,7 +55,8 @@ typedef struct {
     double held_s; /* what the output waits for behind the last kernel holds SMs so long, at least,
                       and without a gap; -infinity: not known */
     bool meets_last; /* the output waits for the last collective of lane TP, and for nothing else */
-    int lanes_end;   /* of the lanes below, one behind the last that is used */
+    int16_t lanes_end; /* of the lanes below, one behind the last that is used */
+    int16_t beside;    /* of these so many at most hold SMs beside one of its kernels */
     RhItemLane lane[RH_ITEM_LANES];
 } RhItemTime;
 #define RH_ITEM_TIME_NONE                                                                          \
@@ -137,6 +138,7 @@ typedef struct {
     double *work_s, *kernels_s; /* per stage: lane time, kernels of one micro-batch, all chunks */
     double *pair_s;             /* as RhShape.pairs, owned; NULL: no pairs */
     double forward_all_s;       /* every chunk once */
+    int beside;                 /* RhItemTime, of all */
     struct RhPrices *prices;    /* the latest made first; owned */
     double numbers[];           /* what the pointers above point to, and chunk's behind these */
 } RhSpans;
@@ -295,7 +297,8 @@ typedef struct {
 struct RhScreen {
     const RhCase *c;
     RhDeadline deadline; /* never, unless set; then collectives count as nothing: still a bound */
-    double held_frac;    /* of a device's SMs, by one communication */
+    int32_t sms_least, sms_most; /* of the platform's devices */
+    double held_frac; /* of any one's SMs at least, by one communication (rh_kept_frac) */
     RhMemo shards, splits, shapes, nets, flows;
     struct {
         RhShardCost *shard;
@@ -321,6 +324,24 @@ struct RhScreen {
     RhFoldedTable *folded;  /* likewise */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
+
+/* What kernels keep of any device, at most, beside so many lanes that hold SMs. */
+static inline double rh_screen_kept_frac(const RhScreen *s, int32_t lanes)
+{
+    double held = s->c->platform->collective_sms.value;
+    return rh_later(rh_kept_frac(s->sms_least, held, lanes),
+                    rh_kept_frac(s->sms_most, held, lanes));
+}
+
+/* What each of `counted` lanes takes from kernels at least while they, and no more than `others` that are known
+ * to, hold SMs: an SM is left, however many they are. */
+static inline double rh_screen_taken_frac(const RhScreen *s, int32_t counted, int32_t others)
+{
+    double held = s->c->platform->collective_sms.value;
+    double left = (s->sms_least - 1 - others * held) / s->sms_least;
+    bool room = counted * s->held_frac <= left;
+    return room ? s->held_frac : rh_later(0, left / counted);
+}
 
 /* Of keys of two int32_t. */
 guint rh_pair_hash(const void *key);

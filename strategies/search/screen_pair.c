@@ -73,8 +73,7 @@ static double beside_s(const RhScreen *screen, const RhTurns *turns, double t, d
                 next = rh_earlier(next, turns->free_s[lane]);
                 busy++;
             }
-        double speed =
-            rh_later(1 - screen->held_frac * busy, 1.0 / screen->c->platform->device->sms_count);
+        double speed = rh_screen_kept_frac(screen, busy);
         double end = now + left / speed;
         if (end <= next)
             return end - t;

@@ -124,6 +124,7 @@ static RhSpans *spans_new(RhScreen *screen, RhShardCost *shard, const RhSplit *s
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             s->work_s[stage] += s->chunk[g]->least[pass].busy_s;
             s->kernels_s[stage] += s->chunk[g]->least[pass].kernels_s;
+            s->beside = MAX(s->beside, s->chunk[g]->of[pass].beside);
         }
         s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g]->least[RH_SLOT_FORWARD].out_s;
         s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);

@@ -309,6 +309,7 @@ typedef struct {
     const RhItemPass *pass;
     Run *runs;
     Lane lanes[RH_LANE_LAST];
+    int beside_most; /* lanes beside a kernel */
 } Walk;
 
 static double kernels_s(const RhItemTask *task)
@@ -321,9 +322,9 @@ static double kernels_s(const RhItemTask *task)
 
 /* A kernel's seconds from t on: every lane that is busy then holds SMs until it is free. Solves end
  * = t + work + held x (time that each lane is busy meanwhile), nearest end of a lane first. */
-static double beside(const Walk *w, double t, double work_s)
+static double beside(Walk *w, double t, double work_s)
 {
-    double held = w->screen->held_frac, now = t, left = work_s;
+    double now = t, left = work_s;
     while (left > 0) {
         double next = (double)INFINITY;
         int busy = 0;
@@ -332,7 +333,8 @@ static double beside(const Walk *w, double t, double work_s)
                 next = fmin(next, w->lanes[lane].free_s);
                 busy++;
             }
-        double speed = fmax(1 - held * busy, 1.0 / w->screen->c->platform->device->sms_count);
+        w->beside_most = MAX(w->beside_most, busy);
+        double speed = rh_screen_kept_frac(w->screen, busy);
         double end = now + left / speed;
         if (end <= next)
             return end - t;
@@ -423,6 +425,7 @@ static RhItemTime ends(const Walk *w)
     time.kernels_s = time.out_kernels_s = compute->path_s;
     time.held_s = held_s(w);
     time.meets_last = meets_last(w->pass);
+    time.beside = w->beside_most;
     for (int32_t i = 0; i < w->pass->left_count; i++) {
         const Run *left = w->pass->left[i] == RH_ITEM_ENTRY ? NULL : &w->runs[w->pass->left[i]];
         if (left && left->end_s > time.out_s) {
@@ -492,7 +495,8 @@ static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
                       .out_kernels_s = a->out_kernels_s + b->out_kernels_s,
                       .held_s = b->held_s,
                       .meets_last = b->meets_last,
-                      .lanes_end = MAX(a->lanes_end, b->lanes_end)};
+                      .lanes_end = MAX(a->lanes_end, b->lanes_end),
+                      .beside = MAX(a->beside, b->beside)};
     for (int lane = 0; lane < RH_ITEM_LANES; lane++)
         sum.lane[lane] = lane_add(a, b, lane);
     return sum;

@@ -13,37 +13,55 @@
 
 #include "strategies/search/segment_private.h"
 
-/* What a path of `path_s` loses when something holds SMs for its first `held_s`: its kernels are
+/* What starts when the stage does: until the lane is free, or the output there. */
+typedef struct {
+    double path_s, kernels_s;
+    int32_t beside; /* RhItemTime */
+} Path;
+
+/* What a path loses when something takes `frac` of the SMs for its first `held_s`: its kernels are
  * slower, once the rest of the path is hidden. */
-static double lost_s(const RhSegmentGraph *g, double held_s, double path_s, double kernels_s)
+static double lost_s(const Path *p, double held_s, double frac)
 {
-    double frac = g->screen->held_frac, exposed = path_s - kernels_s;
-    double longest = kernels_s / (1 - frac) + exposed;
+    double exposed = p->path_s - p->kernels_s, longest = p->kernels_s / (1 - frac) + exposed;
     return frac * rh_later(0, rh_earlier(held_s, longest) - exposed);
 }
 
-/* What a path from t on loses to lanes that are busy then. */
-static double stretch_s(const RhSegmentGraph *g, const RhSegmentStage *s, double t, double path_s,
-                        double kernels_s)
+/* What a path from t on loses to lanes that are busy then, and to the message of the slot before if
+ * that is under way for `sending_s`. */
+static double stretch_s(const RhSegmentGraph *g, const RhSegmentStage *s, double t, const Path *p,
+                        double sending_s)
 {
-    double sum = 0;
-    if (!g->net->uniform) /* its own group may be done before the slowest */
-        return 0;
-    for (int lane = RH_LANE_DP; lane < RH_LANE_SEND_NEXT; lane++)
+    double busy_s[RH_LANE_SEND_NEXT - RH_LANE_DP + 1], sum = 0;
+    int32_t count = 0;
+    bool apart = !g->net->uniform; /* its own group may be done before the slowest */
+    for (int lane = RH_LANE_DP; !apart && lane < RH_LANE_SEND_NEXT; lane++)
         if (s->lane_s[lane] > t)
-            sum += lost_s(g, s->lane_s[lane] - t, path_s, kernels_s);
+            busy_s[count++] = s->lane_s[lane] - t;
+    if (sending_s > 0)
+        busy_s[count++] = sending_s;
+    double frac = count > 0 ? rh_screen_taken_frac(g->screen, count, p->beside) : 0;
+    for (int32_t i = 0; i < count; i++)
+        sum += lost_s(p, busy_s[i], frac);
     return sum;
+}
+
+static inline bool meets_lanes(const RhSegmentStage *s, double t)
+{
+    bool busy = false;
+    for (int lane = RH_LANE_DP; lane < RH_LANE_SEND_NEXT; lane++)
+        busy |= s->lane_s[lane] > t;
+    return busy;
 }
 
 /* The stage's last rank is free at compute_s and busy sending. Where it still has a collective to
  * end, what was sent for behind that begins later: then it counts alone. */
-static double beside_message_s(const RhSegmentGraph *g, const RhSegmentStage *s, double path_s,
-                               double kernels_s)
+static double beside_message_s(const RhSegmentGraph *g, const RhSegmentStage *s, const Path *p)
 {
-    double sum = lost_s(g, s->sending_s, path_s, kernels_s);
-    if (s->held_s <= 0)
-        sum += stretch_s(g, s, s->compute_s, path_s, kernels_s);
-    return s->compute_s + path_s + sum;
+    double lost = s->held_s <= 0
+                      ? stretch_s(g, s, s->compute_s, p, s->sending_s)
+                      : lost_s(p, s->sending_s, rh_screen_taken_frac(g->screen, 1, p->beside));
+    return s->compute_s + p->path_s + lost;
 }
 
 /* A collective that the run before left under way keeps back those of this run. */
@@ -67,13 +85,16 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime
     double t = rh_later(s->compute_s, s->pending_s);
     if (s->sent)
         rh_sent_run(s->sent, s->compute_s);
-    double late = stretch_s(g, s, t, time->busy_s, time->kernels_s), out_late = late;
-    if (time->out_kernels_s < time->kernels_s) /* the output does not wait for all kernels */
-        out_late = stretch_s(g, s, t, time->out_s, time->out_kernels_s);
+    Path busy = {time->busy_s, time->kernels_s, time->beside};
+    Path leaves = {time->out_s, time->out_kernels_s, time->beside};
+    bool met = meets_lanes(s, t);
+    double late = met ? stretch_s(g, s, t, &busy, 0) : 0, out_late = late;
+    if (met && time->out_kernels_s < time->kernels_s) /* the output does not wait for all kernels */
+        out_late = stretch_s(g, s, t, &leaves, 0);
     double end = t + time->busy_s + late, out = t + time->out_s + out_late;
     if (s->sending_s > t - s->compute_s) {
-        end = rh_later(end, beside_message_s(g, s, time->busy_s, time->kernels_s));
-        out = rh_later(out, beside_message_s(g, s, time->out_s, time->out_kernels_s));
+        end = rh_later(end, beside_message_s(g, s, &busy));
+        out = rh_later(out, beside_message_s(g, s, &leaves));
     }
     s->compute_s = end;
     s->pending_s = out;
