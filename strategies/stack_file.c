@@ -124,6 +124,24 @@ static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
     }
 }
 
+/* One exchanges whole gradients behind the last backward, the other lets go of what is reduced before:
+ * whichever of the two this file says, else the one that it derives from. */
+static void refuse_contradiction(RhJson *doc, const RhJsonNode *root, const RhStack *s)
+{
+    const RhJsonNode *freed = rh_json_object_or_null(doc, root, "frees_gradients");
+    const RhJsonNode *late = rh_json_object_or_null(doc, root, "late_exchange");
+    if (s->late_exchange && s->frees_gradients)
+        rh_json_problem(
+            doc,
+            freed  ? freed
+            : late ? late
+                   : root,
+            freed ? "say \"late_exchange\": {\"value\": false, \"source\": ...} in this file"
+                  : "say \"frees_gradients\": {\"value\": false, \"source\": ...} in this file",
+            "gradients that are freed as they are reduced (frees_gradients) cannot wait "
+            "whole for the last backward (late_exchange)");
+}
+
 static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
@@ -145,6 +163,7 @@ static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error
         rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
     read_facts(doc, root, s);
     read_habits(doc, root, s);
+    refuse_contradiction(doc, root, s);
     return rh_json_finish(doc, error);
 }
 
