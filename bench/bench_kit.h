@@ -23,7 +23,7 @@ static inline BenchJob bench_job(const char *model, const char *platform, int64_
     j.c = (RhCase){j.model,
                    j.platform,
                    stack,
-                   {batch, sequence, gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
+                   {batch, sequence, gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
     return j;
 }
 

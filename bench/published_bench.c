@@ -122,6 +122,7 @@ static bool run_row(const Row *row, double *error_frac)
                  {0},
                  {0},
                  {0},
+                 false,
                  false}};
     g_autoptr(RhRehearsal) r = rehearse_row(&c, row);
     if (!r)

@@ -49,7 +49,6 @@ typedef struct {
     /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
      * out is gathered before the next step begins: neither runs beside anything */
     bool late_exchange;
-    bool accumulates; /* a step only adds up gradients: replicas exchange nothing */
     /* a chunk's gradients are there from its first backward on, whole until they are reduced and a
      * share from then on (ZeRO-1 and what else reduces once a step), and gone behind the optimizer;
      * each item is reduced by itself. Else buffers hold them from step to step */

@@ -90,7 +90,7 @@ static void what_only_accumulates_exchanges_nothing(void)
         double exchange_s = exchanges_s(&k, whole, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent);
         exchange_s += exchanges_s(&k, whole, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
         CU_ASSERT_TRUE(exchange_s > 0);
-        k.stack->accumulates = true;
+        k.c.job.accumulates = true;
         RH_CHECK_CLOSE(whole_s - step_s(&k, &l, false), exchange_s, 1e-6);
     }
 }

@@ -19,8 +19,10 @@ static void building_ends_with_the_time_given(void)
     g_assert_no_error(error);
     const RhStack *stack = rh_stack_by_name("bare", NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase c = {
-        model, platform, stack, {8192, 1024, 1024, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
+    RhCase c = {model,
+                platform,
+                stack,
+                {8192, 1024, 1024, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp8,pp16,dp8,vpp2", &layout, NULL));
     double t_start_s = now_s();
@@ -43,8 +45,10 @@ static void in_time_the_answer_is_the_same(void)
     g_assert_no_error(error);
     const RhStack *stack = rh_stack_by_name("megatron", NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase c = {
-        model, platform, stack, {16, 2048, 16, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
+    RhCase c = {model,
+                platform,
+                stack,
+                {16, 2048, 16, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp2,dp8", &layout, NULL));
     RhEngineOptions patient = {.timeout_s = 600}, timeless = {0};

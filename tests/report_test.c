@@ -126,7 +126,7 @@ static World world_new(void)
     w.c = (RhCase){.model = w.model,
                    .platform = w.platform,
                    .stack = rh_stack_by_name("megatron", NULL),
-                   .job = {16, 2048, 8, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
+                   .job = {16, 2048, 8, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
     w.q = (RhQuestion){.version = "0",
                        .argv = argv,
                        .hardware = w.platform,

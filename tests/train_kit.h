@@ -32,6 +32,7 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
                     {0},
                     {0},
                     {0},
+                    false,
                     false}};
     return k;
 }

@@ -9,7 +9,6 @@ struct RhTranslator {
     RhCaseFacts *facts;
     GHashTable *models;    /* text -> RhModel*, both owned */
     GHashTable *platforms; /* text -> RhPlatform* (a stack's view), both owned */
-    GHashTable *stacks;    /* const RhStack* -> RhStack* that exchanges nothing, owned */
     GStringChunk *keys;
 };
 
@@ -33,7 +32,6 @@ RhTranslator *rh_translator_new(GError **error)
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_model_free);
     t->platforms =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)rh_platform_free);
-    t->stacks = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     return t;
 }
 
@@ -45,7 +43,6 @@ void rh_translator_free(RhTranslator *t)
     g_string_chunk_free(t->keys);
     g_hash_table_destroy(t->models);
     g_hash_table_destroy(t->platforms);
-    g_hash_table_destroy(t->stacks);
     g_free(t);
 }
 
@@ -244,25 +241,11 @@ static bool say_platform(Way *w)
     return true;
 }
 
-/* Of the same name, and exchanging nothing; the translator's. */
-static const RhStack *accumulating(RhTranslator *t, const RhStack *stack)
-{
-    RhStack *other = g_hash_table_lookup(t->stacks, stack);
-    if (!other) {
-        other = g_memdup2(stack, sizeof *stack);
-        other->accumulates = true;
-        g_hash_table_insert(t->stacks, (void *)stack, other);
-    }
-    return other;
-}
-
 static bool say_stack(Way *w)
 {
     const char *name = rh_case_says(&w->way, RH_CASE_SAYS_STACK);
     g_autoptr(GError) why = NULL;
     w->out->c.stack = name ? rh_stack_by_name(name, &why) : NULL;
-    if (w->out->c.stack && w->out->rounds > 1)
-        w->out->c.stack = accumulating(w->t, w->out->c.stack);
     return w->out->c.stack ||
            rh_case_give_up(&w->way, "%s", why ? why->message : "no stack is known for it");
 }
@@ -281,6 +264,7 @@ static bool say_rounds(Way *w)
         return rh_case_give_up(&w->way, "rounds %s: no divisor of the batch", said);
     w->out->rounds = (int32_t)rounds;
     job->global_batch /= w->out->rounds;
+    job->accumulates = rounds > 1;
     return true;
 }
 

@@ -171,9 +171,9 @@ int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
     return interval_of(layout, rh_params_group(cls)).size;
 }
 
-bool rh_params_exchanged(const RhStack *stack, const RhLayout *l, RhParamsClass cls)
+bool rh_params_exchanged(const RhCase *c, const RhLayout *l, RhParamsClass cls)
 {
-    return !stack->accumulates && rh_params_replicas(l, cls) > 1;
+    return !c->job.accumulates && rh_params_replicas(l, cls) > 1;
 }
 
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls)

@@ -8,8 +8,8 @@
  * [tp, tp cp), [tp cp, tp cp dp); ulysses ends inside the second. Experts divide the same ranks another way: [1, etp),
  * [etp, etp ep), [etp ep, tp cp dp). A group that joins stages has one place of each: [1, 1). */
 #include "sim/program.h"
+#include "strategies/case.h"
 #include "strategies/layout.h"
-#include "strategies/stack.h"
 
 typedef enum { RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP, RH_DIM_LAST } RhDim;
 
@@ -75,7 +75,7 @@ bool rh_grid_block_meets(const RhGrid *grid);
 RhGroupKind rh_params_group(RhParamsClass cls);
 int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls);
 /* Do they exchange gradients and parameters in a step? */
-bool rh_params_exchanged(const RhStack *stack, const RhLayout *layout, RhParamsClass cls);
+bool rh_params_exchanged(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
 /* Of these the ones among whom ZeRO shares states out, and how many they are. */
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls);
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls);

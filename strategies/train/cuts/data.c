@@ -9,7 +9,7 @@
 static bool acts(const RhScriptWriter *w, int cls)
 {
     const RhLayout *l = w->script->layout;
-    return rh_params_exchanged(w->script->pieces->c->stack, l, (RhParamsClass)cls) && l->zero == 0;
+    return rh_params_exchanged(w->script->pieces->c, l, (RhParamsClass)cls) && l->zero == 0;
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)

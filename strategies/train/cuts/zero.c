@@ -20,7 +20,7 @@
 static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
 {
     const RhLayout *l = w->script->layout;
-    return rh_params_exchanged(w->script->pieces->c->stack, l, (RhParamsClass)cls) ? l->zero : 0;
+    return rh_params_exchanged(w->script->pieces->c, l, (RhParamsClass)cls) ? l->zero : 0;
 }
 
 static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t ahead,
