@@ -81,7 +81,13 @@ typedef struct RhConfig {
     int64_t embedding;       /* columns of the table of tokens; 0: as many as the hidden state */
     int64_t
         layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
-    int64_t inner_layers; /* ... of so many each; 1 */
+    int64_t inner_layers;  /* ... of so many each; 1 */
+    int64_t shared_layers; /* the last so many have keys and values of layers before them */
+    int64_t shared_wide;   /* ... and networks twice as wide */
+    int64_t layer_input,
+        layer_vocab;    /* columns of a second embedding, of each layer; rows of its table */
+    int64_t side_rank;  /* of a low-rank path beside attention; 0: none */
+    int64_t alternates; /* states of which a layer works on one; 0: there is one */
     int64_t distances,
         distances_each; /* rows of a table of biases of scores, by distance, with a column
                                         * for each head; is there one in each layer, or in each stack? */

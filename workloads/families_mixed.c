@@ -373,6 +373,31 @@ static const RhField GEMMA4[] = {
     COUNT("num_experts", experts, EXPERTS_MAX, 0),
     COUNT("top_k_experts", experts_per_token, EXPERTS_MAX, 0),
     COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    COUNT("num_kv_shared_layers", shared_layers, LAYERS_MAX, 0),
+    FLAG("use_double_wide_mlp", shared_wide, 0),
+    COUNT("hidden_size_per_layer_input", layer_input, WIDTH_MAX, 0),
+    SIZE("vocab_size_per_layer_input", layer_vocab, VOCAB_MAX, 262144),
+    END,
+};
+
+/* Gemma 3n (Google, 2025): heads of one size; the first ten layers' networks are sparse, which saves nothing
+ * here. */
+static const RhField GEMMA3N[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 256),
+    POSITIONS(32768),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    WINDOW(512),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 5),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(extra_norms, 1),
+    COUNT("num_kv_shared_layers", shared_layers, LAYERS_MAX, 15),
+    COUNT("hidden_size_per_layer_input", layer_input, WIDTH_MAX, 256),
+    SIZE("vocab_size_per_layer_input", layer_vocab, VOCAB_MAX, 262144),
+    SIZE("laurel_rank", side_rank, WIDTH_MAX, 64),
+    SIZE("altup_num_inputs", alternates, 64, 4),
     END,
 };
 
@@ -484,6 +509,7 @@ const RhFamily rh_families_mixed[] = {
     MIXED("falcon_h1", ROTARY, rh_attention_beside_mamba, FALCON_H1, NULL, "sliding_attention",
           NULL),
     MIXED("falcon_mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
+    MIXED("gemma3n_text", ROTARY, rh_attention, GEMMA3N, NULL, "sliding_attention", NULL),
     MIXED("gemma4_text", ROTARY, rh_attention, GEMMA4, GEMMA4_WORDS, "sliding_attention",
           settle_gemma4),
     MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),

@@ -128,8 +128,8 @@ static const struct {
     {"ssm_state_size", "a state-space hybrid", AT(state_size)},
     {"mamba_d_state", "a state-space hybrid", AT(state_size)},
     {"linear_num_value_heads", "linear attention", AT(state_size)},
-    {"hidden_size_per_layer_input", "one with an embedding for every layer", SETTLED_BY_NONE},
-    {"num_kv_shared_layers", "one whose layers share keys and values", SETTLED_BY_NONE},
+    {"hidden_size_per_layer_input", "one with an embedding for every layer", AT(layer_input)},
+    {"num_kv_shared_layers", "one whose layers share keys and values", AT(shared_layers)},
     {"is_encoder_decoder", "an encoder and a decoder", AT(crosses)},
 };
 

@@ -7,168 +7,6 @@
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 
-/* --- Checks of a shape --- */
-
-static void clear_problem(void *data)
-{
-    RhShapeProblem *p = data;
-    g_free(p->text);
-    g_free(p->help);
-}
-
-/* What problems are told in: the names of `names`, else those of --set, else the family's. */
-typedef struct {
-    const RhConfig *config;
-    const RhField *tables[3];
-    GArray *problems;
-} Check;
-
-static const char *name_of(const Check *check, size_t offset)
-{
-    for (size_t t = 0; t < G_N_ELEMENTS(check->tables); t++)
-        for (const RhField *f = check->tables[t]; f->type != RH_FIELD_NONE; f++)
-            if (f->offset == offset && f->key != NULL)
-                return f->key;
-    return "?";
-}
-
-static char *divisors(int64_t number)
-{
-    GString *text = g_string_new("");
-    for (int64_t d = 1; d <= number && text->len < 100; d++)
-        if (number % d == 0)
-            g_string_append_printf(text, "%s%" G_GINT64_FORMAT, d == 1 ? "" : ", ", d);
-    return g_string_free(text, FALSE);
-}
-
-static void add_problem(const Check *check, size_t blamed, char *text, char *help)
-{
-    RhShapeProblem problem = {blamed, text, help};
-    g_array_append_val(check->problems, problem);
-}
-
-/* `whole` must be a multiple of `part`: blames `part`, whose legal values are named. */
-static void check_divides(const Check *check, size_t part, size_t whole)
-{
-    int64_t p, w;
-    memcpy(&p, (const char *)check->config + part, sizeof p);
-    memcpy(&w, (const char *)check->config + whole, sizeof w);
-    if (p == 0 || w % p == 0 ||
-        w == 1) /* 1: what a reader leaves of a missing size, reported already */
-        return;
-    g_autofree char *legal = divisors(w);
-    add_problem(check, part,
-                g_strdup_printf("%s %" G_GINT64_FORMAT " does not divide %s %" G_GINT64_FORMAT,
-                                name_of(check, part), p, name_of(check, whole), w),
-                g_strdup_printf("values that do: %s", legal));
-}
-
-/* Groups are of one size, and those that a token chooses have its experts. */
-static void check_groups(const Check *check)
-{
-    const RhConfig *c = check->config;
-    size_t chosen = offsetof(RhConfig, expert_groups_chosen);
-    check_divides(check, offsetof(RhConfig, expert_groups), offsetof(RhConfig, experts));
-    if (c->expert_groups_chosen < 1 || c->expert_groups_chosen > c->expert_groups ||
-        c->experts / c->expert_groups * c->expert_groups_chosen < c->experts_per_token)
-        add_problem(check, chosen,
-                    g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " groups",
-                                    name_of(check, chosen), c->expert_groups_chosen,
-                                    c->expert_groups),
-                    g_strdup_printf("a token's %" G_GINT64_FORMAT
-                                    " experts are of 1 of them at least, and of all at most",
-                                    c->experts_per_token));
-}
-
-/* A token goes to one expert or more, and all layers from `dense_layers` on have experts. */
-static void check_experts(const Check *check)
-{
-    const RhConfig *c = check->config;
-    size_t chosen = offsetof(RhConfig, experts_per_token);
-    if (c->experts == 0 || (c->layers > 0 && c->dense_layers >= c->layers))
-        return;
-    if (c->experts_per_token < 1 || c->experts_per_token > c->experts)
-        add_problem(check, chosen,
-                    g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
-                                    name_of(check, chosen), c->experts_per_token, c->experts),
-                    g_strdup("a token goes to 1 of them at least, and to all at most"));
-    else if (c->expert_groups > 1)
-        check_groups(check);
-}
-
-/* A picture has one patch at least. */
-static void check_patches(const Check *check)
-{
-    const RhConfig *c = check->config;
-    size_t image = offsetof(RhConfig, image), patch = offsetof(RhConfig, patch);
-    if (c->patch > 0 && c->image < c->patch)
-        add_problem(check, image,
-                    g_strdup_printf("%s %" G_GINT64_FORMAT " is less than %s %" G_GINT64_FORMAT,
-                                    name_of(check, image), c->image, name_of(check, patch),
-                                    c->patch),
-                    g_strdup("a picture is cut into squares, of one at least"));
-}
-
-/* An encoder is as large as the decoder where the file does not say. */
-static void resolve_encoder(const Check *check, RhConfig *c)
-{
-    size_t tokens = offsetof(RhConfig, encoder_tokens);
-    if (c->encoder_layers == 0)
-        c->encoder_layers = c->layers;
-    if (c->encoder_heads == 0)
-        c->encoder_heads = c->heads;
-    if (c->encoder_ffn == 0)
-        c->encoder_ffn = c->ffn;
-    if (c->encoder_positions > 0 && c->encoder_tokens > c->encoder_positions)
-        add_problem(check, tokens,
-                    g_strdup_printf("%s %" G_GINT64_FORMAT
-                                    " is more than the encoder's %" G_GINT64_FORMAT " positions",
-                                    name_of(check, tokens), c->encoder_tokens,
-                                    c->encoder_positions),
-                    g_strdup("as many at most"));
-}
-
-GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *names)
-{
-    GArray *problems = g_array_new(FALSE, FALSE, sizeof(RhShapeProblem));
-    Check check = {c, {names, rh_set_fields, family->fields}, problems};
-    g_array_set_clear_func(problems, clear_problem);
-    if (family->mixer->resolve != NULL)
-        family->mixer->resolve(c);
-    if (family->settle != NULL)
-        family->settle(c);
-    check_patches(&check);
-    if (c->kv_heads == 0)
-        c->kv_heads = c->heads;
-    if (c->ffn == 0)
-        c->ffn = 4 * c->hidden;
-    if (!c->window_used)
-        c->window = 0;
-    if (c->head_size == 0 && c->heads > 0) {
-        check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
-        c->head_size = MAX(c->hidden / c->heads, 1);
-    }
-    if (c->layer_groups > 0)
-        check_divides(&check, offsetof(RhConfig, layer_groups), offsetof(RhConfig, layers));
-    if (c->crosses)
-        resolve_encoder(&check, c);
-    else if (!c->beside_pictures)
-        c->encoder_tokens = 0;
-    else if (c->encoder_tokens == 0)
-        add_problem(&check, offsetof(RhConfig, encoder_tokens),
-                    g_strdup("layers look at the tokens of a picture: one at least"),
-                    g_strdup("6,404 are those of four tiles"));
-    if (!c->crosses)
-        c->encoder_layers = 0;
-    check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
-    if (c->scan_groups > 0)
-        check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
-    if (c->out_groups > 0)
-        check_divides(&check, offsetof(RhConfig, out_groups), offsetof(RhConfig, heads));
-    check_experts(&check);
-    return problems;
-}
-
 /* --- From a configuration to layers and back --- */
 
 /* The place in a turn of so many layers; below 0, from its end. */
@@ -339,6 +177,30 @@ static void complete_kind(const RhModel *m, const RhFamily *family, const RhConf
     }
 }
 
+/* Layers that lend and borrow keys: a borrower's are those of the last layer that makes its own and looks as far. */
+static bool share_keys(const RhFamily *family, const RhModel *m, const RhConfig *c, int32_t layer,
+                       RhLayerKind *kind, RhLayersProblem *problem)
+{
+    int32_t first = (int32_t)(c->layers - c->shared_layers);
+    bool borrows = layer >= first, found = false;
+    int32_t from = borrows ? 0 : layer + 1;
+    for (int32_t i = first - 1; i >= from && !found; i--) {
+        RhLayerKind other;
+        shape_kind(family, c, i, plan_of(m, i), &other);
+        found = other.window_tokens == kind->window_tokens;
+    }
+    kind->borrows_keys = borrows;
+    kind->lends_keys = !borrows && !found;
+    if (borrows && c->shared_wide)
+        kind->ffn_width *= 2;
+    if (borrows && !found)
+        problem->text =
+            g_strdup_printf("its keys are those of a layer before the last %" G_GINT64_FORMAT
+                            " that looks as far, and there is none",
+                            c->shared_layers);
+    return found || !borrows;
+}
+
 /* Adds a layer of this kind; false when there are too many kinds. */
 static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
 {
@@ -396,6 +258,10 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
             return false;
         if (i >= c->layers && (kind.mixer == NULL) != (kind.ffn == NULL))
             complete_kind(m, family, c, &kind);
+        if (c->shared_layers > 0 && i < c->layers && !share_keys(family, m, c, i, &kind, problem))
+            return false;
+        if (c->layer_input > 0 && kind.ffn == &rh_ffn)
+            rh_layer_end_wrap(&kind, (int32_t)c->layer_input, (int32_t)c->side_rank);
         if (i >= c->layers)
             rh_predict_wrap(&kind);
         kind.borrows = c->layer_groups > 0 && i % MAX(c->layers / c->layer_groups, 1) != 0;
@@ -459,6 +325,10 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->embedding_norm = c->embedding_norm != 0;
     m->embedding = c->embedding != c->hidden ? c->embedding : 0;
     m->token_types = (int32_t)c->token_types;
+    m->layer_input = (int32_t)c->layer_input;
+    m->layer_inputs = c->layer_input * c->layers;
+    m->layer_vocab = c->layer_input > 0 ? c->layer_vocab : 0;
+    m->alternates = (int32_t)c->alternates;
     m->streams = (int32_t)c->streams;
     m->patch_entries = c->patch * c->patch * c->channels;
     if (c->picture_height > 0)
@@ -554,6 +424,14 @@ bool rh_model_shares_layers(const RhModel *m)
     bool some = false;
     for (int i = 0; i < m->kinds_count; i++)
         some |= m->kinds[i].borrows;
+    return some;
+}
+
+bool rh_model_reads_beside(const RhModel *m)
+{
+    bool some = m->layer_inputs > 0;
+    for (int i = 0; i < m->kinds_count; i++)
+        some |= m->kinds[i].borrows_keys;
     return some;
 }
 

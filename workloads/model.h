@@ -48,8 +48,12 @@ typedef struct {
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
     bool borrows;             /* its parameters are those of a layer before it */
-    bool encodes;             /* works on the encoder's tokens, in the encoder's sizes */
-    bool end_norm;            /* of the encoder's last layer: a norm behind it */
+    bool borrows_keys,
+        lends_keys; /* its keys and values are those of a layer before it; a later one's are its */
+    int32_t layer_input; /* columns that a second embedding has for it; 0: none */
+    int32_t side_rank;   /* of a low-rank path beside attention; 0: none */
+    bool encodes;        /* works on the encoder's tokens, in the encoder's sizes */
+    bool end_norm;       /* of the encoder's last layer: a norm behind it */
     int64_t cross_width; /* columns of what a layer looks at beside its own tokens; 0: nothing */
     /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
      * hidden state */
@@ -82,7 +86,11 @@ typedef struct RhModel {
      * outside; 0: as many as the decoder has. */
     struct RhModel *encoder;
     int64_t encoder_tokens;
-    int64_t distances;   /* entries of tables of biases of scores, by distance; one stack's */
+    int64_t distances; /* entries of tables of biases of scores, by distance; one stack's */
+    int64_t layer_inputs,
+        layer_vocab;     /* columns of a second table of tokens, of all layers; its rows; 0: none */
+    int32_t layer_input; /* ... of one layer */
+    int32_t alternates;  /* states between layers, of which a layer works on one (AltUp); 0: one */
     bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
     int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
     int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
@@ -132,6 +140,10 @@ bool rh_model_crosses(const RhModel *model);
 
 /* Do layers have their parameters of layers before them? */
 bool rh_model_shares_layers(const RhModel *model);
+
+/* Do layers read of others what the hidden state does not hold: keys and values, or columns of a second
+ * embedding? */
+bool rh_model_reads_beside(const RhModel *model);
 
 /* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked
  * once: a pass answers. */

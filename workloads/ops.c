@@ -42,6 +42,8 @@ static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock 
         pair[1] = &rh_patches;
     if (model->patch_entries > 0 && pair[1] == &rh_head)
         pair[1] = &rh_classes;
+    if (model->layer_inputs > 0 && pair[1] == &rh_embedding)
+        pair[1] = &rh_embedding_of_layers;
     if (model->looks_up_alike && pair[1] == &rh_embedding)
         pair[1] = &rh_look_up_alike;
     if (model->sound_rows > 0 && pair[1] == &rh_embedding)
@@ -266,7 +268,12 @@ static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes 
     double input = ops->sequence_rows * (double)ops->kind->input;
     /* the encoder's output, at which all layers of the decoder look */
     bool end = block == RH_BLOCK_FFN && ops->kind->ffn == &rh_encoder_end;
-    return first && all->kept > 0 ? ops->element_bytes * input
+    /* and keys and values that later layers read */
+    double lent = first && ops->kind->lends_keys
+                      ? 2.0 * (double)ops->tokens * ops->kind->head_size *
+                            (double)MAX(rh_ops_cut(ops, ops->kind->kv_heads), 1)
+                      : 0;
+    return first && all->kept > 0 ? ops->element_bytes * (input + lent)
            : end                  ? ops->element_bytes * rh_ops_sequence_elements(ops)
                                   : 0;
 }
@@ -416,6 +423,8 @@ static double flops_per_token(const RhModel *m, const RhShard *one, const RhLora
 {
     RhOps edge = whole_of(m, NULL, one);
     RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
+    if (m->layer_inputs > 0)
+        head.weights += flops_of(&edge, RH_BLOCK_EMBEDDING).weights;
     double tokens = (double)one->sequence, seen = tokens * fill;
     double forward = head.weights / tokens + head.pairs / seen, weights = head.weights / tokens;
     for (int32_t i = 0; i < m->layers_count; i++) {

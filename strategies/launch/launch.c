@@ -142,6 +142,10 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
         rh_launch_fail_model(f, c, "narrow tables, and of layers that share parameters", error);
         return NULL;
     }
+    if (rh_model_reads_beside(c->model)) {
+        rh_launch_fail_model(f, c, "embeddings of layers, or of keys that these share", error);
+        return NULL;
+    }
     RhLaunchText t = {
         c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
     bool fine = say_all(&t, f, error);

@@ -282,10 +282,20 @@ static bool check_encoder(const RhServing *s, GError **error)
                    s->model->name);
 }
 
+static bool check_stages(const RhServing *s, const RhPool *pool, GError **error)
+{
+    return pool->pp <= 1 || !rh_model_reads_beside(s->model) ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "pp=%d: layers of %s read keys of layers before them, or columns of a second "
+                   "embedding, which are not sent from stage to stage here\nnote: legal pp: 1",
+                   pool->pp, s->model->name);
+}
+
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
 {
-    if (!check_encoder(s, error) || !check_once(s, pool, error) || !check_pool(s, pool, error) ||
-        !check_experts(s, pool, error) || !check_weights(s, pool, error) || !check_load(s, error))
+    if (!check_encoder(s, error) || !check_stages(s, pool, error) || !check_once(s, pool, error) ||
+        !check_pool(s, pool, error) || !check_experts(s, pool, error) ||
+        !check_weights(s, pool, error) || !check_load(s, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
     const char *profile = rh_server_profile(s->server, platform->device->name);

@@ -188,6 +188,12 @@ static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
                        "what the encoder puts out would go to every stage of the decoder\n"
                        "note: legal pp: 1",
                        l->pp, c->model->name);
+    if (l->pp > 1 && rh_model_reads_beside(c->model))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "pp=%d: layers of %s read keys of layers before them, or columns of a second "
+            "embedding, which are not sent from stage to stage here\nnote: legal pp: 1",
+            l->pp, c->model->name);
     if (l->pp > 1 && rh_model_shares_layers(c->model))
         return rh_fail(error, RH_ERROR_USAGE,
                        "pp=%d: layers of %s share parameters, whose gradients would be summed over "

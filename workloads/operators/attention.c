@@ -5,9 +5,11 @@
  * every rank makes it whole, like a single key-value head. Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
-/* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. */
+/* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. Keys and values may be
+ * those of a layer before (Gemma 3n, 4): then there is no matrix of them, and only their gradient is added. */
 typedef struct {
     int64_t heads, kv_heads, q, kv, qkv;
+    int64_t own;  /* columns of keys that it makes itself */
     int64_t gate; /* columns that the output is scaled by */
     int64_t rank; /* of the latent that queries come from; 0: none */
 } Widths;
@@ -28,9 +30,10 @@ static Widths widths_of(const RhOps *ops)
                 .kv_heads = MAX(rh_ops_cut(ops, kind->kv_heads), 1)};
     w.q = w.heads * kind->head_size;
     w.kv = w.kv_heads * kind->head_size;
+    w.own = kind->borrows_keys ? 0 : w.kv;
     w.gate = kind->out_gate ? w.q : 0;
     w.rank = kind->q_rank;
-    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + (kind->keys_as_values ? 1 : 2) * w.kv;
+    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + (kind->keys_as_values ? 1 : 2) * w.own;
     return w;
 }
 
@@ -54,8 +57,9 @@ static RhParams params(const RhOps *ops)
     double h = (double)ops->model->hidden;
     return (RhParams){.sharded = h * (double)(w.qkv - w.rank + w.q) + (double)(w.rank * w.q) +
                                  (kind->qkv_bias ? (double)w.qkv : 0),
-                      .replicated = (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
-                                    (kind->qk_norm ? 2.0 * kind->head_size : 0)};
+                      .replicated =
+                          (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
+                          (kind->qk_norm ? (kind->borrows_keys ? 1.0 : 2.0) * kind->head_size : 0)};
 }
 
 static RhCore core_of(const RhOps *ops, const Widths *w)
@@ -78,7 +82,11 @@ static RhFlops flops(const RhOps *ops)
 /* Norm and rotation of queries and keys. */
 static void queries_and_keys(RhOps *ops, const Widths *w, bool backward)
 {
-    double elements = (double)ops->tokens * (double)(w->q + w->kv);
+    double elements = (double)ops->tokens * (double)(w->q + w->own);
+    if (backward && ops->kind->borrows_keys)
+        rh_ops_stream(
+            ops, RH_KERNEL_ADD,
+            (2 * RH_READ + RH_WRITE) * ops->element_bytes * (double)ops->tokens * (double)w->kv, 1);
     if (ops->kind->qk_norm)
         rh_ops_norm(ops, elements, backward);
     if (ops->model->position == RH_POSITION_ROTARY)
@@ -163,7 +171,7 @@ static void kernels(RhOps *ops, RhPass pass)
 static double unrotated(const RhOps *ops, const Widths *w)
 {
     bool anew = ops->model->position == RH_POSITION_ROTARY && !ops->shard->fused_elementwise;
-    return anew && ops->shard->flash && !ops->kind->qk_norm ? (double)(w->q + w->kv) : 0;
+    return anew && ops->shard->flash && !ops->kind->qk_norm ? (double)(w->q + w->own) : 0;
 }
 
 static RhOperatorBytes bytes(const RhOps *ops)
@@ -172,10 +180,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhCore core = core_of(ops, &w);
     double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
     /* Queries and keys before their norm, and its copies. */
-    double normed = ops->kind->qk_norm ? (double)(w.q + w.kv) : 0;
+    double normed = ops->kind->qk_norm ? (double)(w.q + w.own) : 0;
     /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
      * values part after their norm. */
-    double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.kv : 0)) +
+    double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.own : 0)) +
                  e * unrotated(ops, &w) + (e + rh_ops_norm_copies(ops)) * normed;
     if (w.rank > 0) /* queries beside their latent, whose norm's output is kept, too */
         row += e * (double)(w.q + w.rank) + rh_ops_norm_copies(ops) * (double)w.rank;
@@ -191,7 +199,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
 static RhCacheBytes cache(const RhOps *ops)
 {
     Widths w = widths_of(ops);
-    return rh_ops_cached(ops, (double)((ops->kind->keys_as_values ? 1 : 2) * w.kv));
+    return rh_ops_cached(ops, (double)((ops->kind->keys_as_values ? 1 : 2) * w.own));
 }
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])

@@ -90,9 +90,11 @@ extern const RhOperator rh_ffn, rh_mixture;    /* what follows a mixer */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
-extern const RhOperator rh_look_up_alike, rh_sounds;         /* ... of an encoder */
-extern const RhOperator rh_patches, rh_classes;              /* ... of pictures */
-extern const RhOperator *const rh_operators[];               /* all, NULL-ended */
+extern const RhOperator rh_embedding_of_layers,
+    rh_layer_end;                                    /* ... and of layers (layer_inputs.c) */
+extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
+extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
+extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
 
@@ -213,6 +215,8 @@ double rh_ops_normed_input_bytes(const RhOps *ops);
 
 /* Makes a layer the encoder's last, with a norm behind it or none (encoder.c). */
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm);
+/* Makes a layer read its own columns of a second embedding, and have a path beside attention (layer_inputs.c). */
+void rh_layer_end_wrap(RhLayerKind *kind, int32_t input, int32_t side);
 /* Makes a layer one that predicts a further token (predict.c). */
 void rh_predict_wrap(RhLayerKind *kind);
 /* Copies of the hidden state between blocks (hyper.c): parameters, kernels and kept bytes of a block's
