@@ -241,16 +241,23 @@ static void draw(RhAsked *asked)
                       : g_steal_pointer(&lengths);
 }
 
-static bool check_span(const RhRequests *requests, GError **error)
+/* Times as the trace has them are the trace's; else they follow from a rate. */
+static bool check_span(const RhArguments *a, const RhAsked *asked, GError **error)
 {
-    guint count = requests->list->len;
-    if (count == 0 || g_array_index(requests->list, RhRequest, count - 1).t_s <= SPAN_MAX_S)
+    const GArray *list = asked->list->list;
+    if (list->len == 0 || g_array_index(list, RhRequest, list->len - 1).t_s <= SPAN_MAX_S)
         return true;
+    if (!asked->drawn && !a->rate)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "%s: its %u requests come over more than 31 years, where clocks tell no "
+                       "tokens apart\n"
+                       "help: times of another unit? --rate 5/s brings them nearer to each other",
+                       a->requests, list->len);
     return rh_fail(error, RH_ERROR_USAGE,
                    "--rate: %u requests come over more than 31 years, where clocks tell no tokens "
                    "apart\n"
                    "help: a higher rate; --concurrency 1 sends each when the last has ended",
-                   count);
+                   list->len);
 }
 
 /* Whose arrivals, and at what rate. */
@@ -273,7 +280,7 @@ static bool settle(const RhArguments *a, RhAsked *asked, bool rate_open, GError 
     if (!asked->drawn && a->rate)
         rh_requests_at_rate(asked->list, asked->plan.rate_per_s);
     asked->arrivals = arrivals_text(a, asked);
-    return closed || check_span(asked->list, error);
+    return closed || check_span(a, asked, error);
 }
 
 RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)

@@ -31,6 +31,9 @@ static void add_row(RhTable *t, const char *name, const RhServedSpread *s)
 
 static void append_metrics(GString *out, const RhOutcome *o)
 {
+    if (o->metrics[RH_METRIC_E2E].count == 0) /* nobody lived through anything */
+        return;
+    g_string_append_c(out, '\n');
     g_autoptr(RhTable) t = rh_table_new("<><>>>");
     rh_table_rowf(t, "|mean||p50|p90|p99");
     for (int m = 0; m < RH_METRIC_LAST; m++) {
@@ -201,7 +204,6 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     g_string_append_printf(out, "\n%s on %d GPU%s\n", q->deployment, r->gpus,
                            r->gpus == 1 ? "" : "s");
     append_cost(out, q, o);
-    g_string_append_c(out, '\n');
     append_metrics(out, o);
     append_levels(out, o, q->slos);
     append_counts(out, q, r, o);

@@ -39,6 +39,16 @@ static bool check_draft(const RhPool *pool, GError **error)
                          pool->draft);
 }
 
+/* What would make room, by what takes most. */
+static const char *room_help(const RhServing *s, const RhServiceRoom *room)
+{
+    bool busy = room->activation_bytes + room->state_bytes > room->weight_bytes;
+    if (!rh_model_makes_tokens(s->model))
+        return "a smaller batch, or weights in a narrower format";
+    return busy ? "fewer sequences at once (batch) or tokens of an iteration (chunk)"
+                : "more GPUs for a replica (tp), or weights in a narrower format";
+}
+
 static bool fail_room(const RhServing *s, const RhServiceStage *stage, GError **error)
 {
     const RhServiceRoom *room = &stage->room;
@@ -53,9 +63,7 @@ static bool fail_room(const RhServing *s, const RhServiceStage *stage, GError **
         s->model->name, stage->pool.tp, tokens ? "cache" : "batch",
         room->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
         room->weight_bytes / (1024 * MIB), room->activation_bytes / (1024 * MIB), stage->pool.batch,
-        room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB),
-        tokens ? "more GPUs for a replica (tp), or weights in a narrower format"
-               : "a smaller batch, or weights in a narrower format");
+        room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB), room_help(s, room));
 }
 
 static bool open_stage(RhService *service, int32_t p, GError **error)

@@ -25,6 +25,7 @@ try -s tp1 --lengths in=10,out=0 --rate 5/s
 try -s tp1 --lengths in=10,out=5,spread=2 --rate 5/s
 try -s tp1 --lengths in=10,out=5 --requests t.csv --rate 5/s
 try -s tp2 --lengths in=10,out=5 --rate 5/s
+try -s server=trtllm,tp1,batch=1000000 --lengths in=10,out=5 --rate 5/s
 try -s tp1,btch=4 --lengths in=10,out=5 --rate 5/s
 try -s tp1 --requests nowhere.csv
 printf 'input_tokens,output_tokens\n10,5\n10,-5\n' >t.csv
@@ -33,6 +34,10 @@ try -s tp1 --requests t.csv --skip-bad
 try -s tp1 --requests t.csv --skip-bad --rate 5/s -o t.csv
 printf 'arrival_s,input_tokens,output_tokens\n0,10,5\n0,10,5\n' >t.csv
 try -s tp1 --requests t.csv --rate 5/s
+printf 'arrival_s,input_tokens,output_tokens\n0,10,5\n1e11,10,5\n' >t.csv
+try -s tp1 --requests t.csv
+printf 'arrival_s,input_tokens,output_tokens\n0,10,2147483647\n' >t.csv
+try -s tp1 --requests t.csv
 printf 'prompt,answer\n10,5\n' >t.csv
 try -s tp1 --requests t.csv
 printf 'ContextTokens,Generated\n10,5\n' >t.csv
