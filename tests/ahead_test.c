@@ -180,6 +180,26 @@ static void large_sums_make_no_norms(void)
     close_setting(&s);
 }
 
+/* Of 64 sequences each of eight groups has eight, and a millisecond of its host for each. */
+static void groups_have_hosts(void)
+{
+    Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "server=vllm,dp8,ep8,batch=64");
+    RhServer server = *s.serving.server;
+    RhBatch batch = {.decodes = 64, .contexts = 64 * 100};
+    double s_of[2];
+    server.sequence_s.value = 1e-3;
+    s.serving.server = &server;
+    for (int each = 0; each < 2; each++) {
+        server.host_each = each;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        s_of[each] = rh_iteration_s(it, &batch);
+        RH_CHECK_CLOSE(rh_iteration_run(it, 64, 64 * 100).first_s, s_of[each], 1e-9);
+    }
+    RH_CHECK_CLOSE(s_of[0] - s_of[1], 56e-3, 1e-9);
+    close_setting(&s);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {{"newcomers wait for one more", newcomers_wait_for_one_more},
@@ -189,6 +209,7 @@ int main(void)
                                    {"ranks launch together", ranks_launch_together},
                                    {"links keep their rate", links_keep_their_rate},
                                    {"large sums make no norms", large_sums_make_no_norms},
+                                   {"groups have hosts", groups_have_hosts},
                                    {0}};
     return rh_test_main("ahead", tests);
 }

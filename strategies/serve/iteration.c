@@ -350,11 +350,12 @@ static double decode_line(RhIterations *it, int32_t sequences, double context, d
     return at_low + *slope * (context - low);
 }
 
+/* Of one host for all groups of attention, or of each one's, for its own sequences. */
 static double host_s(const RhIterations *it, int32_t sequences)
 {
     const RhServer *s = it->server;
-    return s->step_s.value + s->rank_step_s.value * log2(it->pool.tp) +
-           s->sequence_s.value * sequences;
+    int32_t hosts = s->host_each ? it->pool.dp : 1, own = (sequences + hosts - 1) / hosts;
+    return s->step_s.value + s->rank_step_s.value * log2(it->pool.tp) + s->sequence_s.value * own;
 }
 
 static double with_host(const RhIterations *it, double device_s, int32_t sequences)

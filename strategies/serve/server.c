@@ -50,6 +50,7 @@ static const struct {
 } flags[] = {
     {"ahead", offsetof(RhServer, ahead)},
     {"gather", offsetof(RhServer, gather)},
+    {"host_each", offsetof(RhServer, host_each)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
     {"whole_prompts", offsetof(RhServer, whole_prompts)},

@@ -67,6 +67,7 @@ typedef struct {
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;
     RhFact rank_launch_s; /* more for each doubling of tensor ranks */
+    bool host_each;       /* each group of attention has a host of its own */
     bool host_beside;     /* the host works beside the kernels: the slower of the two counts */
     int32_t profiles_count;
     struct {
