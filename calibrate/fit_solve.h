@@ -31,7 +31,7 @@ typedef struct {
     uint32_t cluster;
 } RhFitSample;
 
-#define RH_FIT_PARAMS_MAX 20
+#define RH_FIT_PARAMS_MAX 32
 
 /* What is fitted: samples, and a model that reads the params' facts. */
 typedef struct {

@@ -7,6 +7,7 @@
 #include "calibrate/kernels_files.h"
 #include "calibrate/links_rates.h"
 #include "platforms/facts.h"
+#include "platforms/protocol.h"
 #include "sim/collective/collective.h"
 
 #define SIZES_LEAST 3 /* that depend on a constant, for it to be fitted */
@@ -16,26 +17,45 @@
 #define LATENCY_MOST_FRAC  0.3
 #define MEDIAN_MOST        0.5 /* beyond, no constants of this form make such times */
 
-typedef enum { TELLS_LATENCY, TELLS_BYTES, TELLS_LAUNCH } Tells;
+typedef enum { TELLS_LATENCY, TELLS_BYTES, TELLS_LAUNCH, TELLS_COPY } Tells;
 
 /* A constant, the bounds of what it may mean, and what must tell it. */
-static const struct {
+typedef struct {
     const char *key;
     double low, high;
     bool between; /* nodes */
     Tells told;
-} constants[] = {
-    {"nvlink.latency", 1e-8, 1e-2, false, TELLS_LATENCY},
-    {"nvlink.efficiency", 0.01, 1, false, TELLS_BYTES},
-    {"nic.latency", 1e-8, 1e-2, true, TELLS_LATENCY},
-    {"nic.efficiency", 0.01, 1, true, TELLS_BYTES},
-    {"collective.launch", 1e-7, 1e-2, false, TELLS_LAUNCH},
+    RhProtocol protocol;
+} Constant;
+
+#define PROTOCOL(link, name, number, between)                                                      \
+    {link "." name ".latency", 1e-8, 1e-2, between, TELLS_LATENCY, RH_PROTOCOL_##number},          \
+        {link "." name ".efficiency", 0.001, 1.2, between, TELLS_BYTES, RH_PROTOCOL_##number},     \
+    {                                                                                              \
+        link "." name ".launch", 1e-7, 1e-2, between, TELLS_LAUNCH, RH_PROTOCOL_##number           \
+    }
+
+static const Constant constants[] = {
+    {"nvlink.latency", 1e-8, 1e-2, false, TELLS_LATENCY, RH_PROTOCOL_NONE},
+    {"nvlink.efficiency", 0.01, 1, false, TELLS_BYTES, RH_PROTOCOL_NONE},
+    {"nic.latency", 1e-8, 1e-2, true, TELLS_LATENCY, RH_PROTOCOL_NONE},
+    {"nic.efficiency", 0.01, 1, true, TELLS_BYTES, RH_PROTOCOL_NONE},
+    {"collective.launch", 1e-7, 1e-2, false, TELLS_LAUNCH, RH_PROTOCOL_NONE},
+    PROTOCOL("nvlink", "ll", LL, false),
+    PROTOCOL("nvlink", "ll128", LL128, false),
+    PROTOCOL("nvlink", "simple", SIMPLE, false),
+    PROTOCOL("nvlink", "nvls", NVLS, false),
+    {"nvlink.copy", 0.001, 4, false, TELLS_COPY, RH_PROTOCOL_SIMPLE},
+    PROTOCOL("nic", "ll", LL, true),
+    PROTOCOL("nic", "ll128", LL128, true),
+    PROTOCOL("nic", "simple", SIMPLE, true),
 };
 
 typedef struct {
     const RhTimed *timed;
     const char *name; /* of its class, interned */
     double latency_frac;
+    RhProtocol protocol; /* that the platform, as it was, takes for it */
     uint32_t cluster;
     bool held_out;
 } Row;
@@ -57,18 +77,34 @@ static double hops_s(const RhPlatform *p, int32_t nodes)
            p->nic_latency_s.value;
 }
 
+static int32_t *nodes_of(const RhTimed *row)
+{
+    int32_t *node_of = g_new(int32_t, row->ranks);
+    for (int32_t i = 0; i < row->ranks; i++)
+        node_of[i] = i / (row->ranks / row->nodes);
+    return node_of;
+}
+
 static double time_s(const RhPlatform *platform, const RhTimed *row, double bytes)
 {
     RhPlatform p = *platform; /* facts alone are changed */
-    g_autofree int32_t *node_of = g_new(int32_t, row->ranks);
-    for (int32_t i = 0; i < row->ranks; i++)
-        node_of[i] = i / (row->ranks / row->nodes);
-    p.nic_latency_s.value += hops_s(platform, row->nodes);
+    g_autofree int32_t *node_of = nodes_of(row);
+    double hop_s = hops_s(platform, row->nodes);
+    p.nic_latency_s.value += hop_s;
+    for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_LAST; i++)
+        p.nic_protocols[i].latency_s.value += hop_s;
     if (row->message) /* no kernel is launched for it */
         p.collective_launch_s.value = 0;
     RhAlgo algo = rh_collective_choose(row->op, row->ranks, node_of, bytes, &p, NULL);
-    return p.collective_launch_s.value +
+    return rh_collective_launch_s(row->op, algo, row->ranks, node_of, &p) +
            rh_collective_estimate_s(row->op, algo, row->ranks, node_of, bytes, &p);
+}
+
+static RhProtocol protocol_of(const RhPlatform *p, const RhTimed *row)
+{
+    g_autofree int32_t *node_of = nodes_of(row);
+    return rh_collective_protocol(
+        rh_collective_choose(row->op, row->ranks, node_of, row->bytes, p, NULL));
 }
 
 double rh_links_time_s(const RhPlatform *platform, const RhTimed *row)
@@ -98,20 +134,25 @@ G_GNUC_PRINTF(2, 3) static void note(RhLinksFit *fit, const char *format, ...)
     va_end(values);
 }
 
-static bool tells(const Row *row, Tells told)
+/* Of a protocol every size that it is taken for tells something. */
+static bool tells(const Row *row, const Constant *c)
 {
-    return told == TELLS_BYTES ? row->latency_frac <= LATENCY_MOST_FRAC
-                               : row->latency_frac >= LATENCY_LEAST_FRAC;
+    if (row->protocol != c->protocol)
+        return false;
+    if (c->protocol != RH_PROTOCOL_NONE)
+        return true;
+    return c->told == TELLS_BYTES ? row->latency_frac <= LATENCY_MOST_FRAC
+                                  : row->latency_frac >= LATENCY_LEAST_FRAC;
 }
 
 /* Launch and latency part by their numbers of steps: two of them, in one scope. */
-static bool steps_differ(const GArray *rows)
+static bool steps_differ(const GArray *rows, const Constant *c)
 {
     const RhTimed *first[2] = {NULL, NULL};
     for (guint i = 0; i < rows->len; i++) {
         const Row *row = &g_array_index(rows, Row, i);
         const RhTimed *t = row->timed, **seen = &first[t->nodes > 1];
-        if (!tells(row, TELLS_LATENCY))
+        if (!tells(row, c) || (c->protocol != RH_PROTOCOL_NONE && (t->nodes > 1) != c->between))
             continue;
         bool alike = t->message || !*seen ||
                      (t->ranks == (*seen)->ranks && t->nodes == (*seen)->nodes &&
@@ -123,22 +164,24 @@ static bool steps_differ(const GArray *rows)
     return false;
 }
 
-static guint sizes_that_tell(const GArray *rows, bool between, Tells told)
+static guint sizes_that_tell(const GArray *rows, const Constant *c)
 {
     g_autoptr(GHashTable) sizes = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < rows->len; i++) {
         const Row *row = &g_array_index(rows, Row, i);
-        if ((row->timed->nodes > 1) == between && tells(row, told))
+        if ((row->timed->nodes > 1) == c->between && tells(row, c))
             g_hash_table_add(sizes, GUINT_TO_POINTER(row->cluster));
     }
     return g_hash_table_size(sizes);
 }
 
-static bool is_told(const Work *w, size_t i)
+static bool is_told(const Work *w, const Constant *c)
 {
-    if (constants[i].told == TELLS_LAUNCH)
-        return steps_differ(w->fitted);
-    return sizes_that_tell(w->fitted, constants[i].between, constants[i].told) >= SIZES_LEAST;
+    bool parted = c->told == TELLS_LAUNCH || c->told == TELLS_COPY;
+    if (parted && !steps_differ(w->fitted, c))
+        return false;
+    return (parted && c->protocol == RH_PROTOCOL_NONE) ||
+           sizes_that_tell(w->fitted, c) >= SIZES_LEAST;
 }
 
 static bool has_scope(const Work *w, bool between)
@@ -149,25 +192,34 @@ static bool has_scope(const Work *w, bool between)
     return false;
 }
 
+/* Has the platform what the constant is of? */
+static bool has_protocol(const RhPlatform *p, const Constant *c)
+{
+    return c->protocol == RH_PROTOCOL_NONE || rh_protocol_of(p, c->protocol, c->between) != NULL;
+}
+
+static void note_untold(const Work *w, const Constant *c)
+{
+    if (has_scope(w, c->between) || (c->told == TELLS_LAUNCH && c->protocol == RH_PROTOCOL_NONE))
+        note(w->fit, "%s stays as it is: too few %s tell it", c->key,
+             c->told == TELLS_LAUNCH || c->told == TELLS_COPY ? "numbers of steps"
+             : c->protocol != RH_PROTOCOL_NONE                ? "sizes"
+             : c->told == TELLS_LATENCY                       ? "small sizes"
+                                                              : "large sizes");
+}
+
 static GArray *params_of(const Work *w)
 {
     GArray *params = g_array_new(FALSE, FALSE, sizeof(RhFitParam));
     for (size_t i = 0; i < G_N_ELEMENTS(constants); i++) {
+        const Constant *c = &constants[i];
         RhFactRow row;
-        RhFitParam param = {(char *)(uintptr_t)constants[i].key,
-                            RH_QUANTITY_NONE,
-                            NULL,
-                            constants[i].low,
-                            constants[i].high,
-                            false};
-        if (!rh_facts_find(w->fit->platform, constants[i].key, &row))
+        RhFitParam param = {
+            (char *)(uintptr_t)c->key, RH_QUANTITY_NONE, NULL, c->low, c->high, false};
+        if (!rh_facts_find(w->fit->platform, c->key, &row) || !has_protocol(w->fit->platform, c))
             continue;
-        if (!is_told(w, i)) {
-            if (constants[i].told == TELLS_LAUNCH || has_scope(w, constants[i].between))
-                note(w->fit, "%s stays as it is: too few %s tell it", constants[i].key,
-                     constants[i].told == TELLS_LAUNCH    ? "numbers of steps"
-                     : constants[i].told == TELLS_LATENCY ? "small sizes"
-                                                          : "large sizes");
+        if (!is_told(w, c)) {
+            note_untold(w, c);
             continue;
         }
         param.kind = row.kind;
@@ -189,6 +241,7 @@ static Row row_of(const Work *w, const RhTimed *timed)
     row.cluster = rh_fit_cluster(values, G_N_ELEMENTS(values));
     row.held_out = rh_fit_is_held_out(row.cluster, w->fit->holdout_frac);
     row.latency_frac = time_s(w->fit->platform, timed, RH_LATENCY_BYTES) / timed->seconds;
+    row.protocol = protocol_of(w->fit->platform, timed);
     return row;
 }
 

@@ -11,6 +11,7 @@ static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
                      peaks_or_none = {1e6, 1e21, true}, halves = {0, 1e6, true},
                      splits = {1, 1e9, false}, backwards = {1e-2, 2, false},
                      packets = {64, 1e9, false}, headers = {0, 1e6, true},
+                     protocols = {0, 1.2, true}, copies = {0, 4, true},
                      memories = {1 << 20, 1LL << 50, false}, watts = {0, 1e6, true},
                      prices = {0, 1e6, true}, sizes_or_none = {0, 1e18, true},
                      sharers = {1, 1024, false}, held = {0, 4096, true}, overheads = {1, 10, false};
@@ -37,13 +38,28 @@ const RhRange rh_range_tile = {1e-3, 1, false}, rh_range_hop_s = {0, 100, true},
 #define STATE(name, state)                                                                         \
     D("device.power_states." name, "power_states." name, OPTIONAL, FRAC, shares,                   \
       curves.power_frac[RH_POWER_##state])
+#define PROTOCOL(link, name, protocol)                                                             \
+    P(#link "." name ".efficiency", WITH_SECTION, FRAC, protocols,                                 \
+      link##_protocols[RH_PROTOCOL_##protocol].efficiency_frac),                                   \
+        P(#link "." name ".latency", OPTIONAL, S, times,                                           \
+          link##_protocols[RH_PROTOCOL_##protocol].latency_s),                                     \
+        P(#link "." name ".launch", OPTIONAL, S, times,                                            \
+          link##_protocols[RH_PROTOCOL_##protocol].launch_s)
 static const RhFactRow rows[] = {
     P("nvlink.bandwidth", NEEDED, BYTES_PER_S, rates, nvlink_bytes_per_s),
     P("nvlink.efficiency", NEEDED, FRAC, shares, nvlink_efficiency_frac),
     P("nvlink.latency", NEEDED, S, times, nvlink_latency_s),
+    PROTOCOL(nvlink, "ll", LL),
+    PROTOCOL(nvlink, "ll128", LL128),
+    PROTOCOL(nvlink, "simple", SIMPLE),
+    PROTOCOL(nvlink, "nvls", NVLS),
+    P("nvlink.copy", OPTIONAL, FRAC, copies, nvlink_copy_frac),
     P("nic.bandwidth", NEEDED, BYTES_PER_S, rates, nic_bytes_per_s),
     P("nic.efficiency", NEEDED, FRAC, shares, nic_efficiency_frac),
     P("nic.latency", NEEDED, S, times, nic_latency_s),
+    PROTOCOL(nic, "ll", LL),
+    PROTOCOL(nic, "ll128", LL128),
+    PROTOCOL(nic, "simple", SIMPLE),
     P("host.bandwidth", NEEDED, BYTES_PER_S, rates, host_bytes_per_s),
     P("host.gpus_per_link", OPTIONAL, COUNT, sharers, host_gpus_per_link),
     P("nvme.bandwidth", OPTIONAL, BYTES_PER_S, rates_or_none, nvme_bytes_per_s),

@@ -76,6 +76,23 @@ typedef struct {
     int32_t links_count;
 } RhMesh;
 
+/* How a collective library writes to its links: what it has for few bytes waits less and moves less. */
+typedef enum {
+    RH_PROTOCOL_NONE, /* the one line of the link: efficiency, latency, launch */
+    RH_PROTOCOL_LL,
+    RH_PROTOCOL_LL128,
+    RH_PROTOCOL_SIMPLE,
+    RH_PROTOCOL_NVLS, /* sums and copies in the switch */
+    RH_PROTOCOL_LAST,
+} RhProtocol;
+
+/* What a protocol makes of a link: in the place of its line. Latency and launch without a tag: as the line's. */
+typedef struct {
+    RhFact efficiency_frac; /* of the data sheet's rate; 0: the library has no such protocol here */
+    RhFact latency_s;       /* per step */
+    RhFact launch_s;        /* once per call */
+} RhProtocolFacts;
+
 typedef struct {
     const char *name; /* "dgx-h100:8" as the user may type it again */
     const char *description;
@@ -87,9 +104,13 @@ typedef struct {
     RhFact nvlink_bytes_per_s; /* per GPU and direction, datasheet */
     RhFact nvlink_efficiency_frac;
     RhFact nvlink_latency_s; /* per step of a collective inside the node: software and wire */
-    RhFact nic_bytes_per_s;  /* per NIC and direction, datasheet */
+    RhFact
+        nvlink_copy_frac; /* a ring's protocols: what a member's own chunk takes beside those it sends */
+    RhFact nic_bytes_per_s; /* per NIC and direction, datasheet */
     RhFact nic_efficiency_frac;
-    RhFact nic_latency_s;      /* per step between nodes, before tier hops */
+    RhFact nic_latency_s; /* per step between nodes, before tier hops */
+    RhProtocolFacts nvlink_protocols[RH_PROTOCOL_LAST]; /* of collectives inside a node */
+    RhProtocolFacts nic_protocols[RH_PROTOCOL_LAST];    /* of those between nodes */
     RhFact host_bytes_per_s;   /* PCIe or C2C to the host's memory, of a link and direction */
     RhFact host_gpus_per_link; /* GPUs that share such a link, as below one PCIe switch; 0: as 1 */
     RhFact nvme_bytes_per_s;   /* of a node's drives and direction; 0: there are none */

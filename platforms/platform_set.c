@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
+#include "platforms/protocol.h"
 
 #define DEVICE_KEY "device."
 static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node", NULL};
@@ -41,7 +42,10 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
     if (rh_facts_at(p, row) == &p->collective_sms && !rh_platform_can_hold(p->device, parsed))
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the device has %d SMs", row->key, value,
                        p->device->sms_count);
-    *rh_facts_at(p, row) = fact_set_by_user(parsed);
+    RhFact *fact = rh_facts_at(p, row);
+    if (!row->device && fact->value > 0)
+        rh_protocols_follow(p, fact, parsed / fact->value);
+    *fact = fact_set_by_user(parsed);
     if (row->device)
         rh_device_refresh(p->device);
     return true;

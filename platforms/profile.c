@@ -7,6 +7,7 @@
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
+#include "platforms/protocol.h"
 
 #define SCHEMA "rehearse.profile/1"
 
@@ -163,6 +164,13 @@ static void lay(const Profile *f, RhPlatform *p)
 {
     RhFactRow row;
     RhDevice *d = p->device;
+    for (guint i = 0; i < f->facts->len; i++) {
+        const Said *said = &g_array_index(f->facts, Said, i);
+        const RhFact *line =
+            rh_facts_find(p, said->key, &row) && !row.device ? rh_facts_at(p, &row) : NULL;
+        if (line && line->value > 0) /* a profile of protocols has their constants, set below */
+            rh_protocols_follow(p, line, said->fact.value / line->value);
+    }
     for (guint i = 0; i < f->facts->len; i++) {
         const Said *said = &g_array_index(f->facts, Said, i);
         if (rh_facts_find(p, said->key, &row))

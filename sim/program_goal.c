@@ -94,7 +94,7 @@ static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from
         const RhFlow *flow = rh_expansion_flow(e, i);
         bool sends = flow->src == own;
         int32_t peer = e->members[sends ? flow->dst : flow->src];
-        require(g, put_message(g, sends, flow->bytes, peer, tag), start);
+        require(g, put_message(g, sends, flow->bytes / e->schedule->wire, peer, tag), start);
     }
     if (g->line <= first)
         return g->line < first ? start : first;
@@ -136,6 +136,17 @@ static const RhDevice *device_of(const Goal *g)
     return rh_platform_device(g->platform, rh_platform_device_of(g->platform, gpu));
 }
 
+static double launch_s(const Goal *g, const RhTask *t)
+{
+    int32_t size = rh_program_group(g->p, t->group)->size;
+    if (size < 2)
+        return 0;
+    g_autofree int32_t *nodes = rh_group_gpus(g->p, t->group, g->rank);
+    for (int32_t i = 0; i < size; i++)
+        nodes[i] = rh_platform_node_of(g->platform, nodes[i]);
+    return rh_collective_launch_s((RhOp)t->op, (RhAlgo)t->algo, size, nodes, g->platform);
+}
+
 static double calc_s(const Goal *g, const RhTask *t)
 {
     switch ((RhTaskKind)t->kind) {
@@ -144,8 +155,7 @@ static double calc_s(const Goal *g, const RhTask *t)
     case RH_TASK_COPY:
         return t->bytes / rh_copy_bytes_per_s(g->platform, t, rh_program_gpu(g->p, g->rank));
     case RH_TASK_COLLECTIVE:
-        return rh_program_group(g->p, t->group)->size > 1 ? g->platform->collective_launch_s.value
-                                                          : 0;
+        return launch_s(g, t);
     case RH_TASK_NONE:
     case RH_TASK_SEND:
     case RH_TASK_RECV:

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "platforms/protocol.h"
 #include "strategies/stack_file.h"
 
 /* `rehearse calibrate --stack megatron --from calibrate/data/published-steps.csv` on 2026-11-22, again on the 23rd:
@@ -200,10 +201,15 @@ static void scale_device(RhDevice *device, const RhStack *stack)
 RhPlatform *rh_stack_platform(const RhStack *stack, const RhPlatform *platform)
 {
     RhPlatform *copy = rh_platform_copy(platform);
-    if (!rh_fact_is_users(&platform->nvlink_efficiency_frac))
+    if (!rh_fact_is_users(&platform->nvlink_efficiency_frac)) {
         copy->nvlink_efficiency_frac.value *= stack->nvlink_training_frac.value;
-    if (stack->nic_training_frac.value > 0 && !rh_fact_is_users(&platform->nic_efficiency_frac))
+        rh_protocols_follow(copy, &copy->nvlink_efficiency_frac, stack->nvlink_training_frac.value);
+    }
+    if (stack->nic_training_frac.value > 0 && !rh_fact_is_users(&platform->nic_efficiency_frac)) {
+        rh_protocols_follow(copy, &copy->nic_efficiency_frac,
+                            stack->nic_training_frac.value / platform->nic_efficiency_frac.value);
         copy->nic_efficiency_frac = stack->nic_training_frac;
+    }
     for (int32_t i = 0; i < rh_platform_devices_count(copy); i++)
         scale_device(rh_platform_device(copy, i), stack);
     return copy;

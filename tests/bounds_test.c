@@ -11,6 +11,7 @@
 #include "strategies/partition.h"
 #include "strategies/search/screen.h"
 #include "tests/drawn_models.h"
+#include "tests/protocol_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -335,6 +336,9 @@ static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), 
     k.model = make(rng, layers, heads);
     k.model->tied_embeddings = draw(rng, 2);
     k.c.model = k.model;
+    bool protocols = (gpus + layers + heads + (int32_t)sequence / 48) % 2; /* no draw more */
+    if (protocols)
+        add_protocols(k.platform);
     train_kit_runs_all(&k);
     k.stack->expert_parallel = true;
     if (draw(rng, 5) == 0) /* of 80 or 132 SMs, so that few collectives hold all but one */
@@ -353,11 +357,12 @@ static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), 
     k.stack->frees_gradients = k.stack->prefetch_layers % 2;
     k.stack->reduces_once = k.stack->prefetch_layers > 2;
     k.c.job.narrow_weights = k.c.job.recipe->weight_copy_bytes > 0 && k.stack->prefetch_layers % 2;
-    question = g_strdup_printf(
-        "%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
-        ", sequence %" G_GINT64_FORMAT ", prefetch %d, %g SMs held,",
-        k.model->name, layers, heads, k.model->tied_embeddings ? ", tied" : "", platform, stack,
-        batch, sequence, k.stack->prefetch_layers, k.platform->collective_sms.value);
+    question =
+        g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
+                        ", sequence %" G_GINT64_FORMAT ", prefetch %d, %g SMs held%s,",
+                        k.model->name, layers, heads, k.model->tied_embeddings ? ", tied" : "",
+                        platform, stack, batch, sequence, k.stack->prefetch_layers,
+                        k.platform->collective_sms.value, protocols ? ", protocols" : "");
     int32_t legal = 0;
     for (int i = 0; i < 12 && legal < 3; i++) {
         RhLayout l;

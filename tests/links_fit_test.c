@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "platforms/facts.h"
 #include "platforms/profile.h"
 #include "tests/testkit.h"
 
@@ -226,6 +227,46 @@ static void constants_put_in_lie_in_their_intervals(void)
     CU_ASSERT_TRUE(all->before.median_frac > 0.1);
 }
 
+/* The platform has other protocols than those that made the times. */
+static void protocols_put_in_come_out(void)
+{
+    static const struct {
+        const char *key, *before, *value;
+        double truth;
+    } constants[] = {{"nvlink.ll.efficiency", "0.05", "0.03", 0.03},
+                     {"nvlink.ll.latency", "1us", "0.7us", 0.7e-6},
+                     {"nvlink.ll.launch", "5us", "4us", 4e-6},
+                     {"nvlink.ll128.efficiency", "0.5", "0.35", 0.35},
+                     {"nvlink.ll128.latency", "1.2us", "1.1us", 1.1e-6},
+                     {"nvlink.ll128.launch", "9us", "8us", 8e-6},
+                     {"nvlink.simple.efficiency", "0.7", "0.85", 0.85},
+                     {"nvlink.simple.latency", "1.5us", "3us", 3e-6},
+                     {"nvlink.simple.launch", "20us", "30us", 30e-6},
+                     {"nvlink.copy", "0.4", "0.6", 0.6}};
+    g_autoptr(RhPlatform) before = rh_platform_load("dgx-h100", NULL);
+    CU_ASSERT_TRUE(rh_platform_set(before, "nvlink.nvls.efficiency", "0", NULL));
+    g_autoptr(RhPlatform) truth = rh_platform_copy(before);
+    for (size_t i = 0; i < G_N_ELEMENTS(constants); i++) {
+        CU_ASSERT_TRUE(rh_platform_set(before, constants[i].key, constants[i].before, NULL));
+        CU_ASSERT_TRUE(rh_platform_set(truth, constants[i].key, constants[i].value, NULL));
+    }
+    g_autoptr(GPtrArray) logs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_measured_free);
+    for (int32_t ranks = 2; ranks <= 8; ranks++) {
+        g_ptr_array_add(logs, made_by(truth, RH_OP_ALL_GATHER, ranks, 1));
+        g_ptr_array_add(logs, made_by(truth, RH_OP_ALL_REDUCE, ranks, 1));
+    }
+    g_autoptr(RhLinksFit) fit = rh_links_fit(logs, before, 0.2, "2026-11-22", 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fit);
+    CU_ASSERT_EQUAL(fit->facts->len, G_N_ELEMENTS(constants));
+    for (size_t i = 0; i < G_N_ELEMENTS(constants); i++) {
+        RhFactRow row;
+        CU_ASSERT_TRUE_FATAL(rh_facts_find(fit->platform, constants[i].key, &row));
+        RH_CHECK_CLOSE(rh_facts_seen(fit->platform, &row)->value, constants[i].truth, 0.1);
+    }
+    const RhLinksClass *all = &g_array_index(fit->classes, RhLinksClass, fit->classes->len - 1);
+    CU_ASSERT_TRUE(all->held_out.count > 3 && all->held_out.p90_frac < 0.03);
+}
+
 static void a_profile_of_links_is_laid_over_its_platform(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
@@ -404,6 +445,7 @@ int main(void)
          wrong_logs_are_refused_where_they_are_wrong},
         {"lines put in are the segments found", lines_put_in_are_the_segments_found},
         {"constants put in lie in their intervals", constants_put_in_lie_in_their_intervals},
+        {"protocols put in come out", protocols_put_in_come_out},
         {"a profile of links is laid over its platform",
          a_profile_of_links_is_laid_over_its_platform},
         {"logs of something else are refused", logs_of_something_else_are_refused},

@@ -44,6 +44,19 @@ void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t fi
 /* The same, moving by `shift` chunks a repetition within [wrap_first, wrap_first + wrap_count). */
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
 
+/* --- at what pace --- */
+
+/* What a protocol of the platform makes of steps, beside its one line: so much later, and every byte as long on
+ * the wire as so many. */
+typedef struct {
+    double launch_more_s, step_more_s, wire;
+} RhPace;
+
+typedef struct RhAlgorithm RhAlgorithm;
+/* {0, 0, 1} for a row without a protocol, and where the platform (NULL: none) has none of its. */
+RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between,
+               const RhPlatform *platform);
+
 /* --- steps of many members, without a list of their flows --- */
 
 /* Edges that are in use together: every one of them carries as many bytes, in each of the steps
@@ -77,6 +90,9 @@ typedef struct {
     int32_t nics_per_node;
 } RhGroupPlace;
 
+/* Of a group whose members are on these nodes (NULL: on one). */
+bool rh_is_between(int32_t members, const int32_t *node_of);
+
 /* Steps alike. The bytes are those of the busiest member and of the busiest NIC in one step. */
 typedef struct {
     double steps;
@@ -108,11 +124,14 @@ void rh_loads_reach(RhLoads *loads, int32_t members);
 
 #define RH_BIT(op) (1U << RH_OP_##op)
 
-typedef struct {
+struct RhAlgorithm {
     const char *name;
-    unsigned ops;          /* RH_BIT of every operation it can do */
-    unsigned pipelined;    /* of these, those whose steps depend on the bytes */
-    unsigned nccl;         /* what NCCL takes it for ... */
+    RhProtocol protocol; /* NONE: at the pace of the platform's line */
+    RhAlgo plain;        /* the row of the same steps at that pace; NONE: this is it */
+    unsigned paced;      /* of such a row's operations, those that rows with protocols do as well */
+    unsigned ops;        /* RH_BIT of every operation it can do */
+    unsigned pipelined;  /* of these, those whose steps depend on the bytes */
+    unsigned nccl;       /* what NCCL takes it for ... */
     unsigned nccl_between; /* ... and for groups over several nodes only */
     unsigned mpi;          /* what an MPI library takes it for */
     unsigned once;         /* what a library for tokens that are sent once takes it for (DeepEP) */
@@ -125,7 +144,7 @@ typedef struct {
     /* What they cost: exact on a flat network (one node), which is the closed form of the
      * literature; over several nodes an estimate that ignores other traffic. */
     void (*cost)(RhLoads *loads, RhOp op, double bytes);
-} RhAlgorithm;
+};
 
 #define RH_DECLARE(number, row) extern const RhAlgorithm rh_algorithm_##row;
 RH_ALGORITHMS(RH_DECLARE)

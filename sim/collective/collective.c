@@ -138,10 +138,13 @@ RhLinkBytes rh_link_bytes(const RhRouting *routing, const RhPlatform *p)
 }
 
 static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *rings,
-                        Volumes volumes, RhLinkBytes link, GError **error)
+                        Volumes volumes, RhLinkBytes link, RhPace pace, GError **error)
 {
     g_autoptr(RhSchedule) s = g_memdup2(&like, sizeof like);
     int32_t members = s->members;
+    s->launch_more_s = pace.launch_more_s;
+    s->step_more_s = pace.step_more_s;
+    s->wire = pace.wire;
     s->phases = g_array_new(FALSE, FALSE, sizeof(RhStepPhase));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
     RhGroupPlace at = rh_placement_of(members, node_of);
@@ -151,7 +154,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
                            .shares_count = volumes.shares_count,
                            .rings = rings,
                            .node_of = node_of,
-                           .link = link,
+                           .link = {link.inside * pace.wire, link.between * pace.wire},
                            .per_node = at.side_by_side,
                            .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
     b.node_frac = rh_node_frac(volumes.routing, members, at.side_by_side ? b.nodes : 0);
@@ -168,7 +171,7 @@ RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t
                             double bytes, GError **error)
 {
     RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make(like, node_of, NULL, (Volumes){0}, (RhLinkBytes){1, 1}, error);
+    return make(like, node_of, NULL, (Volumes){0}, (RhLinkBytes){1, 1}, (RhPace){0, 0, 1}, error);
 }
 
 static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const int32_t *gpus,
@@ -177,9 +180,13 @@ static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const in
     g_autofree int32_t *nodes = platform ? g_new(int32_t, MAX(like.members, 1)) : NULL;
     for (int32_t i = 0; nodes && i < like.members; i++)
         nodes[i] = rh_platform_node_of(platform, gpus[i]);
-    bool rings_asked = like.algo == RH_ALGO_RING;
+    bool rings_asked = rh_collective_is_ring(like.algo);
+    const RhAlgorithm *row = rh_algorithm(like.algo);
+    RhPace pace = {0, 0, 1};
+    if (row)
+        pace = rh_pace(row, like.op, like.members, rh_is_between(like.members, nodes), platform);
     g_autoptr(RhRings) rings = rings_asked ? rh_rings_new(platform, like.members, gpus) : NULL;
-    return make(like, nodes, rings, volumes, rh_link_bytes(volumes.routing, platform), error);
+    return make(like, nodes, rings, volumes, rh_link_bytes(volumes.routing, platform), pace, error);
 }
 
 RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,
@@ -231,7 +238,7 @@ double rh_schedule_wire_bytes(const RhSchedule *s)
         const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
         for (int32_t f = phase->flows_first; f < phase->flows_first + phase->flows_count; f++) {
             const RhFlow *flow = &g_array_index(s->flows, RhFlow, f);
-            sent[flow->src] += phase->repeat * flow->bytes;
+            sent[flow->src] += phase->repeat * flow->bytes / s->wire;
             most = fmax(most, sent[flow->src]);
         }
     }

@@ -44,6 +44,9 @@ typedef struct {
     GArray *phases;       /* RhStepPhase */
     GArray *flows;        /* RhFlow */
     int32_t *owner;       /* of each chunk; owned */
+    /* What a protocol adds to the platform's launch and to the latency of each step (it may be less), and how many
+     * bytes on a link one of the buffer is; 0, 0, 1 without. */
+    double launch_more_s, step_more_s, wire;
 } RhSchedule;
 
 /* Steps of `op` on `members` ranks. node_of[i] is the node of member i (NULL: all on one node).
@@ -68,6 +71,13 @@ bool rh_collective_supports(RhOp op, RhAlgo algo);
 bool rh_collective_lies_well(RhAlgo algo, int32_t members, const int32_t *node_of);
 /* Do its steps, not only their bytes, depend on the size? */
 bool rh_collective_is_pipelined(RhOp op, RhAlgo algo);
+
+/* The same steps at the pace of the platform's line: of "ring-ll128" the ring. */
+RhAlgo rh_collective_plain(RhAlgo algo);
+/* That it goes at; NONE: the platform's line. */
+RhProtocol rh_collective_protocol(RhAlgo algo);
+/* Does it go from each member to the next, at whatever pace? */
+bool rh_collective_is_ring(RhAlgo algo);
 
 /* How many bytes one member puts on the wire, the largest over members. */
 double rh_schedule_wire_bytes(const RhSchedule *schedule);
@@ -104,6 +114,10 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double
  * Latencies without the hops between tiers of switches. node_of as above. */
 double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                                 double bytes, const RhPlatform *platform);
+
+/* What comes before its steps, once a call. */
+double rh_collective_launch_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                              const RhPlatform *platform);
 
 /* The algorithm a library would take: the first of least estimate, to 2 %, among those it has for
  * the operation, with the reason as text ("ring: ring 1.21 ms, tree 1.8 ms over ..."; caller frees;

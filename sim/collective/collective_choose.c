@@ -1,6 +1,7 @@
 /* What algorithms cost, all by one function, and which one the platform's library takes. */
 #include <math.h>
 
+#include "platforms/protocol.h"
 #include "sim/collective/algorithm.h"
 
 void rh_loads_add(RhLoads *l, double steps, double node_bytes, double nic_bytes, int32_t senders)
@@ -53,24 +54,24 @@ static double slowdown(const Rates *rates, int32_t reach)
 }
 
 static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double bytes,
-                     const RhRouting *routing, RhLinkBytes link, const Rates *rates)
+                     const RhRouting *routing, RhLinkBytes link, RhPace pace, const Rates *rates)
 {
     RhLoads loads = {.at = at};
     loads.node_frac =
         rh_node_frac(routing, at.members, at.side_by_side > 0 ? at.members / at.side_by_side : 0);
     double total_s = 0, node_bytes_per_s = rates->node_bytes_per_s;
-    if (row == &rh_algorithm_ring && op != RH_OP_SHIFT && op != RH_OP_BROADCAST &&
+    if (row->generate == rh_algorithm_ring.generate && op != RH_OP_SHIFT && op != RH_OP_BROADCAST &&
         rates->ring_bytes_per_s > 0)
         node_bytes_per_s = rates->ring_bytes_per_s;
     if (at.members > 1)
         row->cost(&loads, op, bytes);
     for (int32_t i = 0; i < loads.count; i++) {
         const RhLoad *load = &loads.load[i];
-        double moving_s = fmax(link.inside * load->node_bytes / node_bytes_per_s,
-                               link.between * load->nic_bytes / rates->nic_bytes_per_s *
+        double moving_s = fmax(pace.wire * link.inside * load->node_bytes / node_bytes_per_s,
+                               pace.wire * link.between * load->nic_bytes / rates->nic_bytes_per_s *
                                    slowdown(rates, load->reach));
-        total_s +=
-            load->steps * ((load->leaves ? rates->nic_alpha_s : rates->node_alpha_s) + moving_s);
+        double alpha_s = load->leaves ? rates->nic_alpha_s : rates->node_alpha_s;
+        total_s += load->steps * (alpha_s + pace.step_more_s + moving_s);
     }
     return total_s;
 }
@@ -81,7 +82,7 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, 0, {{0}}};
     return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL,
-                  (RhLinkBytes){1, 1}, &flat);
+                  (RhLinkBytes){1, 1}, (RhPace){0, 0, 1}, &flat);
 }
 
 static RhGroupPlace placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)
@@ -139,8 +140,19 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
 {
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates rates = rates_of(platform, members, node_of);
-    return cost_s(rh_algorithm(algo), placement_on(platform, members, node_of), op, bytes, NULL,
-                  (RhLinkBytes){1, 1}, &rates);
+    RhGroupPlace at = placement_on(platform, members, node_of);
+    const RhAlgorithm *row = rh_algorithm(algo);
+    return cost_s(row, at, op, bytes, NULL, (RhLinkBytes){1, 1},
+                  rh_pace(row, op, members, at.nodes > 1, platform), &rates);
+}
+
+/* Rows with a protocol go where the platform has it; the plain one of the same steps where it has none
+ * for any size. */
+static bool has_pace(const RhPlatform *p, const RhAlgorithm *row, RhOp op, bool between)
+{
+    if (row->protocol != RH_PROTOCOL_NONE)
+        return rh_protocol_of(p, row->protocol, between) != NULL;
+    return (row->paced & (1U << op)) == 0 || !rh_protocol_of(p, RH_PROTOCOL_SIMPLE, between);
 }
 
 /* Ranks that talk through a network stack use MPI, GPUs NCCL; tokens that are sent once have a library
@@ -151,10 +163,12 @@ static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, 
     bool mpi = p->messages.sender != RH_SHARING_NONE;
     unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
     unsigned takes = once ? row->once : mpi ? row->mpi : nccl;
-    return (takes & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes);
+    return (takes & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes) &&
+           has_pace(p, row, op, at.nodes > 1);
 }
 
-/* A later row must be faster by more than this: estimates are not finer. Assumed. */
+/* A later row must be faster by more than this: estimates are not finer. Assumed. Between protocols, whose lines
+ * cross, time must not fall where sizes grow: any that is faster. */
 #define TIE_FRAC 0.02
 
 RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
@@ -162,6 +176,7 @@ RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node
 {
     RhGroupPlace at = placement_on(platform, members, node_of);
     Rates rates = rates_of(platform, members, node_of);
+    bool launches_differ = rh_protocols_any(platform, at.nodes > 1);
     RhAlgo best = RH_ALGO_NONE;
     double least_s = HUGE_VAL;
     int32_t candidates = 0;
@@ -170,13 +185,15 @@ RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node
         const RhAlgorithm *row = rh_algorithm(algo);
         if (!library_takes(platform, row, op, at, routing != NULL))
             continue;
+        RhPace pace = rh_pace(row, op, members, at.nodes > 1, platform);
         double time_s =
-            cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), &rates);
+            cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), pace, &rates) +
+            (launches_differ ? platform->collective_launch_s.value + pace.launch_more_s : 0);
         if (why)
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
                                    time_s * 1e3);
         candidates++;
-        if (best == RH_ALGO_NONE || time_s < least_s * (1 - TIE_FRAC)) {
+        if (best == RH_ALGO_NONE || time_s < least_s * (launches_differ ? 1 : 1 - TIE_FRAC)) {
             best = algo;
             least_s = time_s;
         }

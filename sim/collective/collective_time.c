@@ -40,8 +40,9 @@ typedef struct {
     /* Where edges come again and again (a tree's do, in every phase): their routes, once. */
     int32_t *edge_of_flow; /* NULL when they do not */
     int32_t edges_count;
-    Route *routes;  /* instances_count x edges_count */
-    GArray *places; /* Crossing, of the routes' links */
+    Route *routes;      /* instances_count x edges_count */
+    GArray *places;     /* Crossing, of the routes' links */
+    double step_more_s; /* of a protocol, beside the latency of the route */
 } Clock;
 
 /* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. */
@@ -276,6 +277,7 @@ static Step step_s(Clock *k, const RhStepPhase *phase)
     for (int32_t g = 0; g < k->instances_count; g++)
         for (int32_t f = 0; f < phase->flows_count; f++)
             step.latency_s = fmax(step.latency_s, add_flow(k, g, phase->flows_first + f));
+    step.latency_s = fmax(0, step.latency_s + k->step_more_s);
     step.moving_s = unload_links(k);
     return step;
 }
@@ -444,6 +446,7 @@ static Step wave_step(const Tally *t, int32_t step)
         t->moves[w] = wave->step_first <= step && step < wave->step_end;
         one.latency_s = fmax(one.latency_s, t->moves[w] ? t->latency_s[w] : 0);
     }
+    one.latency_s = fmax(0, one.latency_s + t->clock->step_more_s);
     for (guint i = 0; i < t->kinds->len; i++) {
         const LinkKind *kind = &g_array_index(t->kinds, LinkKind, i);
         double flows = 0;
@@ -499,11 +502,11 @@ static Step waves_s(Clock *k, const RhWaves *waves)
 /* --- all together --- */
 
 static RhScheduleTime time_of(const RhPlatform *platform, RhOp op, RhAlgo algo, double bytes,
-                              Step steps)
+                              double launch_more_s, Step steps)
 {
     bool linear = !rh_collective_is_pipelined(op, algo) && bytes > 0;
-    return (RhScheduleTime){platform->collective_launch_s.value + steps.latency_s, steps.moving_s,
-                            linear};
+    return (RhScheduleTime){platform->collective_launch_s.value + launch_more_s + steps.latency_s,
+                            steps.moving_s, linear};
 }
 
 RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
@@ -513,9 +516,19 @@ RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const R
         return (RhScheduleTime){0};
     Clock k = clock_new(p, platform, group, role);
     k.schedule = s;
+    k.step_more_s = s->step_more_s;
     Step steps = steps_s(&k);
     clock_clear(&k);
-    return time_of(platform, s->op, s->algo, s->bytes, steps);
+    return time_of(platform, s->op, s->algo, s->bytes, s->launch_more_s, steps);
+}
+
+/* Of the first listed group. */
+static RhPace pace_of(const Clock *k, const RhAlgorithm *row, RhOp op)
+{
+    g_autofree int32_t *nodes = g_new(int32_t, k->size);
+    for (int32_t i = 0; i < k->size; i++)
+        nodes[i] = rh_platform_node_of(k->platform, rh_program_gpu(k->program, k->members[i]));
+    return rh_pace(row, op, k->size, rh_is_between(k->size, nodes), k->platform);
 }
 
 bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
@@ -532,7 +545,10 @@ bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
     bool told = row->waves(&waves, op);
     if (told) {
         Clock k = clock_new(p, platform, group, role);
-        *time = time_of(platform, op, algo, bytes, waves_s(&k, &waves));
+        RhPace pace = pace_of(&k, row, op);
+        k.step_more_s = pace.step_more_s;
+        waves.flow_bytes *= pace.wire;
+        *time = time_of(platform, op, algo, bytes, pace.launch_more_s, waves_s(&k, &waves));
         clock_clear(&k);
     }
     g_array_unref(waves.waves);

@@ -134,6 +134,7 @@ static void cost(RhLoads *l, RhOp op, double bytes)
 
 const RhAlgorithm rh_algorithm_ring = {
     .name = "ring",
+    .paced = RINGS,
     .ops = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
     .pipelined = RH_BIT(BROADCAST),
     .nccl = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
@@ -141,3 +142,12 @@ const RhAlgorithm rh_algorithm_ring = {
     .generate = generate,
     .cost = cost,
 };
+
+#define WITH(name_, PROTOCOL)                                                                      \
+    {                                                                                              \
+        .name = "ring-" name_, .protocol = RH_PROTOCOL_##PROTOCOL, .plain = RH_ALGO_RING,          \
+        .ops = RINGS, .nccl = RINGS, .generate = generate, .cost = cost                            \
+    }
+const RhAlgorithm rh_algorithm_ring_ll = WITH("ll", LL);
+const RhAlgorithm rh_algorithm_ring_ll128 = WITH("ll128", LL128);
+const RhAlgorithm rh_algorithm_ring_simple = WITH("simple", SIMPLE);

@@ -11,4 +11,11 @@
     ROW(HIERARCHICAL, hierarchical)                                                                \
     ROW(DIRECT, direct)                                                                            \
     ROW(MULTI_LEADER, multi_leader)                                                                \
-    ROW(FORWARDING, forwarding)
+    ROW(FORWARDING, forwarding)                                                                    \
+    ROW(RING_LL, ring_ll)                                                                          \
+    ROW(RING_LL128, ring_ll128)                                                                    \
+    ROW(RING_SIMPLE, ring_simple)                                                                  \
+    ROW(TREE_LL, tree_ll)                                                                          \
+    ROW(TREE_LL128, tree_ll128)                                                                    \
+    ROW(TREE_SIMPLE, tree_simple)                                                                  \
+    ROW(NVLS, nvls)

@@ -229,6 +229,7 @@ static void cost(RhLoads *l, RhOp op, double bytes)
 
 const RhAlgorithm rh_algorithm_tree = {
     .name = "tree",
+    .paced = RH_BIT(ALL_REDUCE),
     .ops = RH_BIT(ALL_REDUCE) | RH_BIT(BROADCAST),
     .pipelined = RH_BIT(ALL_REDUCE),
     .nccl_between = RH_BIT(ALL_REDUCE),
@@ -237,3 +238,13 @@ const RhAlgorithm rh_algorithm_tree = {
     .waves = waves,
     .cost = cost,
 };
+
+#define WITH(name_, PROTOCOL)                                                                      \
+    {                                                                                              \
+        .name = "tree-" name_, .protocol = RH_PROTOCOL_##PROTOCOL, .plain = RH_ALGO_TREE,          \
+        .ops = RH_BIT(ALL_REDUCE), .pipelined = RH_BIT(ALL_REDUCE),                                \
+        .nccl_between = RH_BIT(ALL_REDUCE), .generate = generate, .waves = waves, .cost = cost     \
+    }
+const RhAlgorithm rh_algorithm_tree_ll = WITH("ll", LL);
+const RhAlgorithm rh_algorithm_tree_ll128 = WITH("ll128", LL128);
+const RhAlgorithm rh_algorithm_tree_simple = WITH("simple", SIMPLE);

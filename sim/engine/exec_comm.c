@@ -26,7 +26,8 @@ static bool note_link(RhExec *x, RhCommPlan *plan, GArray *phase_links, int32_t 
     return true;
 }
 
-static void plan_phase(RhExec *x, RhCommPlan *plan, RhTrafficPhase what, double before_s)
+static void plan_phase(RhExec *x, RhCommPlan *plan, RhTrafficPhase what, double before_s,
+                       double step_more_s)
 {
     RhCommPhase phase = {.what = what};
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -44,7 +45,7 @@ static void plan_phase(RhExec *x, RhCommPlan *plan, RhTrafficPhase what, double 
                           RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first + h)->link) &&
                 plan->disjoint;
     }
-    phase.latency_s = phase.latency_s * what.repeat + before_s;
+    phase.latency_s = MAX(0, phase.latency_s + step_more_s) * what.repeat + before_s;
     plan->total_s += phase.latency_s + phase.move_s;
     g_array_append_val(x->comm_phases, phase);
 }
@@ -74,18 +75,19 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
               RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
     RhCommPlan plan =
         plan_begin(x, meeting_index, *RH_AT(x->quotient->colours, int32_t, meeting->colours_first));
-    double before_s =
-        schedule->alone_s > 0 ? schedule->alone_s : x->platform->collective_launch_s.value;
+    double before_s = schedule->alone_s > 0
+                          ? schedule->alone_s
+                          : x->platform->collective_launch_s.value + schedule->launch_more_s;
     for (int32_t i = 0; i < schedule->phases_count; i++) {
         RhTrafficPhase what =
             *RH_AT(x->traffic->phases, RhTrafficPhase, schedule->phases_first + i);
         if (what.pattern < 0)
             continue;
-        plan_phase(x, &plan, what, before_s);
+        plan_phase(x, &plan, what, before_s, schedule->step_more_s);
         before_s = 0;
     }
     if (before_s > 0)
-        plan_phase(x, &plan, (RhTrafficPhase){.pattern = -1}, before_s);
+        plan_phase(x, &plan, (RhTrafficPhase){.pattern = -1}, before_s, 0);
     return plan_end(x, &plan);
 }
 
@@ -106,7 +108,8 @@ int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double 
     int32_t index = rh_map64_get(x->comm_plan_of, key);
     if (index < 0) {
         RhCommPlan plan = plan_begin(x, sender, sender);
-        plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0);
+        plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0,
+                   0);
         index = plan_end(x, &plan);
         rh_map64_at(x->comm_plan_of, key, index);
     }

@@ -308,7 +308,9 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
         if (!schedule)
             return false;
         RhTrafficSchedule added = {.phases_first = (int32_t)t->phases->len,
-                                   .phases_count = (int32_t)schedule->phases->len};
+                                   .phases_count = (int32_t)schedule->phases->len,
+                                   .launch_more_s = schedule->launch_more_s,
+                                   .step_more_s = schedule->step_more_s};
         for (uint32_t i = 0; i < schedule->phases->len; i++)
             add_phase(t, kind, shape, schedule, AT(schedule->phases, RhStepPhase, i));
         g_array_append_val(t->schedules, added);

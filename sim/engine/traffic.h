@@ -89,6 +89,7 @@ typedef struct {
 typedef struct {
     int32_t phases_first, phases_count;
     double alone_s; /* all of it, where bytes are too few to put on links: no phases; else 0 */
+    double launch_more_s, step_more_s; /* RhSchedule's */
 } RhTrafficSchedule;
 
 typedef struct {

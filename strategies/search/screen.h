@@ -430,6 +430,9 @@ RhAlgo rh_screen_algorithm(RhScreen *screen, const RhNet *net, int32_t group, Rh
                            const RhRouting *routing); /* of the net's group: rh_train_algorithm */
 double rh_screen_collective_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
                               RhOp op, double bytes);
+/* What of it does not depend on the bytes, as long as their algorithm is taken. */
+double rh_screen_latency_s(RhScreen *screen, const RhNet *net, int32_t stage, RhGroupKind group,
+                           RhOp op, double bytes);
 /* screen_links.c: seconds that the busiest link takes for all that crosses it in a step, and an
  * optimizer behind; 0 where nothing is claimed. */
 double rh_screen_links_s(RhScreen *screen, const RhLayout *layout);

@@ -97,8 +97,8 @@ static double moving_s(RhScreen *s, const RhNet *net, int32_t stage, const RhFlo
     bool common = step->group == rh_params_shard_group(f->layout, RH_PARAMS_COMMON);
     if (!common || (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER))
         return 0;
-    return fmax(0, seconds - rh_screen_collective_s(s, net, stage, (RhGroupKind)step->group,
-                                                    (RhOp)step->op, 1));
+    return fmax(0, seconds - rh_screen_latency_s(s, net, stage, (RhGroupKind)step->group,
+                                                 (RhOp)step->op, step->bytes));
 }
 
 static void time_steps(RhScreen *s, const RhNet *net, int32_t stage, RhFlows *f)

@@ -30,7 +30,7 @@ typedef struct {
 static RhOp alike(RhOp op, RhAlgo algo)
 {
     bool passes = op == RH_OP_ALL_REDUCE || op == RH_OP_REDUCE_SCATTER;
-    return algo == RH_ALGO_RING && passes ? RH_OP_ALL_GATHER : op;
+    return rh_collective_is_ring(algo) && passes ? RH_OP_ALL_GATHER : op;
 }
 
 static void add_once(GArray *calls, guint first, const Call *call)

@@ -136,31 +136,30 @@ static bool phases_keep_step(const RhScreen *s, const RhNet *net, const Call *ca
 {
     const RhPlatform *p = s->c->platform;
     return p->mesh.gpus == 0 || net->block == 1 || net->block % p->gpus_per_node == 0 ||
-           call->algo == RH_ALGO_RING;
+           rh_collective_is_ring(call->algo);
 }
 
 /* Side by side on a stage there is an instance for each place in a block. They are at one time in
  * the network where blocks lie alike. Else each is taken to be alone, and the bound follows one
  * rank; or, where a block's ranks keep together, its slowest. Of a kind that has instances apart in
  * other blocks, the quickest is taken unless all lie alike. */
-static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind, RhOp op,
-                      double bytes)
+static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
+                      const Call *call)
 {
     int32_t group = net->groups[kind];
-    Call call = plain_call(s, net, group, op, bytes);
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
     bool together = net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind));
-    if (together && phases_keep_step(s, net, &call))
-        return stage_together_s(s, net, stage, group, &call);
+    if (together && phases_keep_step(s, net, call))
+        return stage_together_s(s, net, stage, group, call);
     if (!everywhere)
-        return least_alone_s(s, net, stage, kind, &call);
+        return least_alone_s(s, net, stage, kind, call);
     bool meets = rh_grid_block_meets(&net->grid);
     int32_t one = net->placement[stage]->rank;
-    RhCollectiveKey key = {net->id, stage, (int32_t)kind, (int32_t)op, bytes, {0}};
+    RhCollectiveKey key = {net->id, stage, (int32_t)kind, (int32_t)call->op, call->bytes, {0}};
     double slowest = together ? rh_screen_busiest_s(s, net, group, &key) : 0;
     for (int32_t place = meets ? 0 : one; place < (meets ? net->block : one + 1); place++) {
         int32_t rank = rh_grid_rank(&net->grid, stage, place);
-        slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, &call));
+        slowest = fmax(slowest, alone_s(s, net->skeleton, group, rank, call));
     }
     return slowest;
 }
@@ -198,18 +197,17 @@ static GArray *kinds_of_pairs(const RhScreen *s, const RhProgram *p, int32_t sta
  * sums of gradients: at one time in the network when pairs are of one kind, else the slowest is
  * taken to be alone. Where blocks do not, the bound followed one of them until now, so it is the
  * quickest. */
-static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind joins, RhOp op,
-                      double bytes)
+static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind joins,
+                      const Call *call)
 {
     int32_t group = net->groups[joins];
-    Call call = plain_call(s, net, group, op, bytes);
     g_autoptr(GArray) kinds = kinds_of_pairs(s, net->skeleton, stage, group);
     if (net->uniform && kinds->len == 1)
-        return stage_together_s(s, net, stage, group, &call);
+        return stage_together_s(s, net, stage, group, call);
     double slowest = 0, quickest = (double)INFINITY;
     for (guint k = 0; k < kinds->len; k++) {
         int32_t rank = g_array_index(kinds, Pair, k).rank;
-        double alone = alone_s(s, net->skeleton, group, rank, &call);
+        double alone = alone_s(s, net->skeleton, group, rank, call);
         slowest = rh_later(slowest, alone);
         quickest = rh_earlier(quickest, alone);
     }
@@ -219,18 +217,17 @@ static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
 /* Ranks of all stages meet, in the first of their groups: latencies, which no other traffic makes
  * longer. The step waits for the slowest group, so any of them is a bound. All ranks of the job are the
  * same ones in every layout. */
-static double stages_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind, RhOp op,
-                       double bytes)
+static double stages_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
+                       const Call *call)
 {
     int32_t group = net->groups[kind];
     int32_t size = rh_program_group(net->skeleton, group)->size;
     bool all = size == net->skeleton->ranks_count;
-    RhCollectiveKey key = {0, stage, size, (int32_t)op, bytes, {0}};
+    RhCollectiveKey key = {0, stage, size, (int32_t)call->op, call->bytes, {0}};
     double *found = all ? g_hash_table_lookup(s->collectives, &key) : NULL;
     if (found)
         return *found;
-    Call call = plain_call(s, net, group, op, bytes);
-    double seconds = alone_s(s, net->skeleton, group, 0, &call);
+    double seconds = alone_s(s, net->skeleton, group, 0, call);
     if (all)
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
                             g_memdup2(&seconds, sizeof seconds));
@@ -267,27 +264,56 @@ double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
     return *found;
 }
 
-double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group,
-                              RhOp op, double bytes)
+static double call_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group,
+                     const Call *call)
 {
-    if (net->groups[group] < 0 || bytes <= 0)
-        return 0;
-    bool joins = rh_group_joins_stages(group);
+    return (rh_group_meets_all_stages(group) ? stages_s
+            : rh_group_joins_stages(group)   ? pairs_s
+                                             : stage_s)(s, net, stage, group, call);
+}
+
+/* Remembered under `key`; a call without an algorithm takes the library's. */
+static double call_kept_s(RhScreen *s, const RhNet *net, RhCollectiveKey key, Call call)
+{
+    RhGroupKind group = (RhGroupKind)key.group;
     /* The first stage calls all that join stages, and all callers take the same time. */
-    stage = joins ? 0 : net->alike[stage];
-    RhCollectiveKey key = {
-        .net = net->id, .stage = stage, .group = (int32_t)group, .op = (int32_t)op, .bytes = bytes};
+    key.stage = rh_group_joins_stages(group) ? 0 : net->alike[key.stage];
     double *found = g_hash_table_lookup(s->collectives, &key);
     if (!found && too_late(s))
         return 0;
     if (!found) {
         found = g_new(double, 1);
-        *found = (rh_group_meets_all_stages(group) ? stages_s
-                  : joins                          ? pairs_s
-                                                   : stage_s)(s, net, stage, group, op, bytes);
+        if (call.algo == RH_ALGO_NONE)
+            call = plain_call(s, net, net->groups[group], call.op, call.bytes);
+        *found = call_s(s, net, key.stage, group, &call);
         g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key), found);
     }
     return *found;
+}
+
+double rh_screen_collective_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group,
+                              RhOp op, double bytes)
+{
+    if (net->groups[group] < 0 || bytes <= 0)
+        return 0;
+    RhCollectiveKey key = {
+        .net = net->id, .stage = stage, .group = (int32_t)group, .op = (int32_t)op, .bytes = bytes};
+    return call_kept_s(s, net, key, (Call){op, RH_ALGO_NONE, bytes, {0}});
+}
+
+double rh_screen_latency_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind group, RhOp op,
+                           double bytes)
+{
+    if (net->groups[group] < 0 || bytes <= 0)
+        return 0;
+    Call call = plain_call(s, net, net->groups[group], op, bytes);
+    RhCollectiveKey key = {.net = net->id,
+                           .stage = stage,
+                           .group = (int32_t)group,
+                           .op = -1 - ((int32_t)op * RH_ALGO_LAST + (int32_t)call.algo),
+                           .bytes = 1};
+    call.bytes = 1;
+    return call_kept_s(s, net, key, call);
 }
 
 /* --- items --- */

@@ -101,7 +101,7 @@ static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double 
         nodes[i] = i / each;
     RhAlgo algo = rh_collective_choose(op, ranks, nodes, bytes, it->platform, NULL);
     return rh_collective_estimate_s(op, algo, ranks, nodes, bytes, it->platform) +
-           it->platform->collective_launch_s.value;
+           rh_collective_launch_s(op, algo, ranks, nodes, it->platform);
 }
 
 /* By the server's own kernels inside a node; HUGE_VAL: its profile knows none. */

@@ -1,0 +1,64 @@
+/* At what pace steps go: by the platform's one line, or by a protocol of its own. */
+#include "platforms/protocol.h"
+#include "sim/collective/algorithm.h"
+
+RhAlgo rh_collective_plain(RhAlgo algo)
+{
+    const RhAlgorithm *row = rh_algorithm(algo);
+    return row && row->plain != RH_ALGO_NONE ? row->plain : algo;
+}
+
+RhProtocol rh_collective_protocol(RhAlgo algo)
+{
+    const RhAlgorithm *row = rh_algorithm(algo);
+    return row ? row->protocol : RH_PROTOCOL_NONE;
+}
+
+bool rh_collective_is_ring(RhAlgo algo)
+{
+    const RhAlgorithm *row = rh_algorithm(algo);
+    return row && row->generate == rh_algorithm_ring.generate;
+}
+
+bool rh_is_between(int32_t members, const int32_t *node_of)
+{
+    bool between = false;
+    for (int32_t i = 1; node_of && i < members; i++)
+        between = between || node_of[i] != node_of[0];
+    return between;
+}
+
+/* A member of a ring copies its own chunk beside those it sends, with the same threads. */
+static double copied(const RhAlgorithm *row, RhOp op, int32_t members, const RhPlatform *p)
+{
+    bool ring = row->generate == rh_algorithm_ring.generate;
+    int32_t steps = (op == RH_OP_ALL_REDUCE ? 2 : 1) * (members - 1);
+    return ring && steps > 0 ? 1 + p->nvlink_copy_frac.value / steps : 1;
+}
+
+static double more_s(const RhFact *own, const RhFact *line)
+{
+    return own->tag == RH_TAG_NONE ? 0 : own->value - line->value;
+}
+
+RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between, const RhPlatform *p)
+{
+    RhPace pace = {0, 0, 1};
+    const RhProtocolFacts *facts = p ? rh_protocol_of(p, row->protocol, between) : NULL;
+    if (!facts)
+        return pace;
+    const RhFact *line = between ? &p->nic_efficiency_frac : &p->nvlink_efficiency_frac;
+    pace.launch_more_s = more_s(&facts->launch_s, &p->collective_launch_s);
+    pace.step_more_s =
+        more_s(&facts->latency_s, between ? &p->nic_latency_s : &p->nvlink_latency_s);
+    pace.wire =
+        line->value / facts->efficiency_frac.value * (between ? 1 : copied(row, op, members, p));
+    return pace;
+}
+
+double rh_collective_launch_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
+                              const RhPlatform *p)
+{
+    RhPace pace = rh_pace(rh_algorithm(algo), op, members, rh_is_between(members, node_of), p);
+    return p->collective_launch_s.value + pace.launch_more_s;
+}
