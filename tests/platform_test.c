@@ -68,6 +68,7 @@ static void the_catalogue_is_what_the_makers_say(void)
         {"gb200-nvl72:2", "gb200", 144, 72, 900e9, 50e9},
         {"gb300-nvl64", "gb300", 64, 64, 900e9, 100e9},
         {"gb300-nvl72", "gb300", 72, 72, 900e9, 100e9},
+        {"grand-teton", "h100-sxm-96", 8, 8, 450e9, 50e9},
         {"hgx-a800", "a800-sxm-80", 8, 8, 200e9, 25e9},
         {"hgx-h800", "h800-sxm", 8, 8, 200e9, 50e9},
         {"lab-2x4", "lab-rank", 8, 1, 25e6, 12.5e6},
