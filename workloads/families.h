@@ -85,7 +85,11 @@ typedef struct RhConfig {
     int64_t shared_layers; /* the last so many have keys and values of layers before them */
     int64_t shared_wide;   /* ... and networks twice as wide */
     int64_t layer_input,
-        layer_vocab;    /* columns of a second embedding, of each layer; rows of its table */
+        layer_vocab; /* columns of a second embedding, of each layer; rows of its table */
+    int64_t around,
+        around_own; /* positions that attention tells apart by a table; has each layer matrices of its
+                                     * own for them? */
+    int64_t around_used, around_shared, around_most, around_buckets; /* ... as files say these */
     int64_t side_rank;  /* of a low-rank path beside attention; 0: none */
     int64_t alternates; /* states of which a layer works on one; 0: there is one */
     int64_t distances,

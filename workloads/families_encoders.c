@@ -155,6 +155,22 @@ static const RhField EUROBERT[] = {
     END,
 };
 
+/* DeBERTa (arXiv 2006.03654, 2111.09543): BERT whose scores are of contents and positions, both ways round. Its
+ * second version's convolution behind the first layer is left out, and a norm of the positions' table. */
+static const RhField DEBERTA[] = {
+    BERT_SIZES,
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 0),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("relative_attention", around_used, 0),
+    FLAG("share_att_key", around_shared, 0),
+    SIGNED("max_relative_positions", around_most, TOKENS_MAX, -1),
+    SIGNED("position_buckets", around_buckets, TOKENS_MAX, -1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
 /* ESM-2 (Lin et al. 2023, doi 10.1126/science.ade2574): BERT of proteins with rotation and norms before
  * blocks. Its head for contacts is left out. */
 static const RhField ESM[] = {
@@ -267,6 +283,16 @@ static void settle_dinov2(RhConfig *c)
     c->positions = side * side + 1 + c->registers;
 }
 
+/* The table has rows for as many positions on either side. */
+static void settle_deberta(RhConfig *c)
+{
+    int64_t most = c->around_most > 0 ? c->around_most : c->positions;
+    int64_t side = c->around_buckets > 0 ? c->around_buckets : most;
+    c->around = c->around_used ? 2 * MIN(side, TOKENS_MAX / 2) : 0;
+    c->around_own = !c->around_shared;
+    c->distances = c->around * (c->hidden / MAX(c->heads, 1));
+}
+
 static void settle_big_bird(RhConfig *c)
 {
     c->window_used = c->sparse_near;
@@ -292,6 +318,12 @@ static void settle_vit(RhConfig *c)
             NULL, "sliding_attention", settle                                                      \
     }
 
+#define DISENTANGLED(name)                                                                         \
+    {                                                                                              \
+        name, RH_NORM_LAYER, RH_POSITION_NONE, &rh_attention_disentangled, &rh_ffn, DEBERTA, NULL, \
+            "sliding_attention", settle_deberta                                                    \
+    }
+
 const RhFamily rh_families_encoders[] = {
     ENCODER("albert", LAYER, LEARNED, ALBERT, NULL),
     ENCODER("bert", LAYER, LEARNED, BERT, NULL),
@@ -300,6 +332,8 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
     ENCODER("clip_vision_model", LAYER, LEARNED, CLIP_VISION, settle_vit),
     ENCODER("data2vec-text", LAYER, LEARNED, BERT, NULL),
+    DISENTANGLED("deberta"),
+    DISENTANGLED("deberta-v2"),
     ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
     ENCODER("dinov2_with_registers", LAYER, LEARNED, DINOV2_REGISTERS, settle_dinov2),

@@ -27,6 +27,11 @@
     {                                                                                              \
         "sliding_window", AT(window), RH_FIELD_SIZE, 1, TOKENS_MAX, otherwise, true, NULL          \
     }
+/* The same where a file says none as -1. */
+#define SIGNED(key, field, high, otherwise)                                                        \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_SIZE, -1, high, otherwise, false, NULL                            \
+    }
 #define FLAG(key, field, otherwise)                                                                \
     {                                                                                              \
         key, AT(field), RH_FIELD_FLAG, 0, 1, otherwise, false, NULL                                \

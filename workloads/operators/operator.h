@@ -82,11 +82,12 @@ extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_atten
 extern const RhOperator rh_compressed_attention;
 extern const RhOperator rh_mamba, rh_delta_net, rh_lightning, rh_short_convolution,
     rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
-extern const RhOperator rh_steps, rh_pictures; /* on pictures; the first of them */
-extern const RhOperator rh_cross_attention;    /* of a decoder, to what its encoder puts out */
-extern const RhOperator rh_encoder_end;        /* the ffn of the encoder's last layer */
-extern const RhOperator rh_parallel;           /* a mixer and an ffn in one */
-extern const RhOperator rh_ffn, rh_mixture;    /* what follows a mixer */
+extern const RhOperator rh_attention_disentangled; /* scores by content and by position */
+extern const RhOperator rh_steps, rh_pictures;     /* on pictures; the first of them */
+extern const RhOperator rh_cross_attention;        /* of a decoder, to what its encoder puts out */
+extern const RhOperator rh_encoder_end;            /* the ffn of the encoder's last layer */
+extern const RhOperator rh_parallel;               /* a mixer and an ffn in one */
+extern const RhOperator rh_ffn, rh_mixture;        /* what follows a mixer */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
