@@ -159,6 +159,37 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
     }
 }
 
+/* Of every third rank on nodes of four: the groups of 256 that sum adapters' gradients side by side share nodes
+ * in other ways, so their trees differ, and nothing keeps them in step from phase to phase. */
+static void trees_of_groups_that_lie_otherwise_are_not_in_step(void)
+{
+    static const struct {
+        const char *stack, *platform, *layout;
+        int32_t layers, prefetch;
+        int64_t batch, sequence;
+        uint32_t modules;
+    } rows[] = {
+        {"bare", "h100-sxm:4x192,nvlink:10GB/s,ib:200Gb/s,nics:2",
+         "tp3,dp64,cp4,ulysses4,mb2,zero0,recompute=selective,sp=off", 6, 4, 1536, 1536, 1357},
+        {"aleph", "h100-sxm:4x192,nvlink:50GB/s,ib:25Gb/s,nics:2",
+         "tp3,dp64,cp4,ulysses4,mb1,zero1,shard4,recompute=selective,sp=on", 2, 2, 2304, 192, 1854},
+        {"aleph", "h100-sxm:4x192,nvlink:50GB/s,ib:25Gb/s,nics:2",
+         "tp3,dp64,cp4,mb1,zero0,recompute=full,sp=on", 2, 2, 2304, 192, 1854},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k =
+            train_kit("gpt2", rows[i].platform, rows[i].stack, rows[i].batch, rows[i].sequence);
+        rh_model_free(k.model);
+        k.model = rh_model_gpt("drawn", rows[i].layers, 768, 12, 0, 32000, 8192);
+        k.c.model = k.model;
+        train_kit_runs_all(&k);
+        k.stack->prefetch_layers = rows[i].prefetch;
+        k.c.job.lora = (RhLora){8, rows[i].modules};
+        RhLayout l = train_layout(&k, rows[i].layout);
+        check(&k.c, "trees that differ", &l);
+    }
+}
+
 /* What two replicas exchange at the turn is behind them: the next pair does not wait for it. */
 static void an_exchange_at_the_turn_keeps_no_pair_back(void)
 {
@@ -601,6 +632,8 @@ int main(void)
             {"layers_of_two_kinds_hold_in_their_order", layers_of_two_kinds_hold_in_their_order},
             {"merged_ranks_share_links_with_groups_that_lie_otherwise",
              merged_ranks_share_links_with_groups_that_lie_otherwise},
+            {"trees_of_groups_that_lie_otherwise_are_not_in_step",
+             trees_of_groups_that_lie_otherwise_are_not_in_step},
             {"an_exchange_at_the_turn_keeps_no_pair_back",
              an_exchange_at_the_turn_keeps_no_pair_back},
             {"groups_on_a_mesh_may_be_ahead_in_a_phase", groups_on_a_mesh_may_be_ahead_in_a_phase},

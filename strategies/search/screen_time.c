@@ -129,14 +129,18 @@ static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, 
     return least;
 }
 
-/* Where pairs of GPUs differ in how they are joined, groups beside one another do, too: one that is ahead in
- * a phase meets fewer flows in the next. A ring has one phase, and the last byte over a link is the last
- * group's. Of other algorithms all bytes over the busiest link are counted, whatever the phase. */
-static bool phases_keep_step(const RhScreen *s, const RhNet *net, const Call *call)
+/* Where pairs of GPUs differ in how they are joined, groups beside one another do, too; so do those whose
+ * members share nodes in other ways (of every third rank, on nodes of four). One that is ahead in a phase meets
+ * fewer flows in the next. A ring has one phase, and the last byte over a link is the last group's. Of other
+ * algorithms all bytes over the busiest link are counted, whatever the phase. */
+static bool phases_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind kind,
+                             const Call *call)
 {
     const RhPlatform *p = s->c->platform;
-    return p->mesh.gpus == 0 || net->block == 1 || net->block % p->gpus_per_node == 0 ||
-           rh_collective_is_ring(call->algo);
+    int32_t each = p->gpus_per_node, beside = net->grid.low[kind];
+    bool alike = each % beside == 0 || beside % each == 0;
+    bool joined_alike = p->mesh.gpus == 0 || net->block == 1 || net->block % each == 0;
+    return (alike && joined_alike) || rh_collective_is_ring(call->algo);
 }
 
 /* Side by side on a stage there is an instance for each place in a block. They are at one time in
@@ -149,7 +153,7 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
     int32_t group = net->groups[kind];
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
     bool together = net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind));
-    if (together && phases_keep_step(s, net, call))
+    if (together && phases_keep_step(s, net, kind, call))
         return stage_together_s(s, net, stage, group, call);
     if (!everywhere)
         return least_alone_s(s, net, stage, kind, call);
