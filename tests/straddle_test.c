@@ -46,11 +46,14 @@ static void replicas_that_lie_otherwise_meet(void)
         const char *stack, *layout;
         double
             least; /* segment graph over rehearsed; without either it was 0.886, 0.872, 0.872, 0.905 */
+        double closed; /* closed form; before it walked the slots of its path for every kind of
+                          replica it was 0.882, 0.819, 0.821, 0.829, 0.925 */
     } rows[] = {
-        {"megatron", "tp3,pp4,dp2,mb3,zero1,sp=on", 0.91},
-        {"megatron", "tp3,pp4,dp2,mb2,vpp3,zero0,recompute=selective,sp=on", 0.91},
-        {"megatron", "tp3,pp4,dp2,mb2,vpp2,zero1,sp=off", 0.89},
-        {"bare", "tp3,pp4,dp2,mb2,zero1,sp=on", 0.93},
+        {"megatron", "tp3,pp4,dp2,mb3,zero1,sp=on", 0.91, 0.92},
+        {"megatron", "tp3,pp4,dp2,mb2,vpp3,zero0,recompute=selective,sp=on", 0.91, 0.87},
+        {"megatron", "tp3,pp4,dp2,mb2,vpp2,zero1,sp=off", 0.89, 0.88},
+        {"megatron", "tp3,pp8,mb1,vpp3,sp=on", 0.91, 0.91},
+        {"bare", "tp3,pp4,dp2,mb2,zero1,sp=on", 0.93, 0.95},
     };
     int rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -62,8 +65,9 @@ static void replicas_that_lie_otherwise_meet(void)
         RhLayout l = train_layout(&k, rows[i].layout);
         Ratio ratio = check(screen, &k.c, &l, rows[i].stack);
         CU_ASSERT_TRUE(isnan(ratio.segment) || ratio.segment > rows[i].least);
-        if (ratio.segment <= rows[i].least)
-            g_printerr("  %s: %.4f\n", rows[i].layout, ratio.segment);
+        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > rows[i].closed);
+        if (ratio.segment <= rows[i].least || ratio.closed <= rows[i].closed)
+            g_printerr("  %s: %.4f %.4f\n", rows[i].layout, ratio.closed, ratio.segment);
         rehearsed += !isnan(ratio.segment);
     }
     CU_ASSERT_TRUE(rehearsed > 0); /* on a slow machine some take too long, not all */

@@ -170,15 +170,35 @@ static double messages_s(const Terms *t, const RhPath *path)
     return sum;
 }
 
-static double path_s(const Terms *t, const RhLayout *l)
+static double mean_message_s(const Terms *t)
+{
+    double sum = 0;
+    for (int32_t s = 0; s < t->p; s++)
+        sum +=
+            hop_s(&t->net->next[s], t->message_bytes) + hop_s(&t->net->back[s], t->message_bytes);
+    return sum / (2 * t->p);
+}
+
+/* The longest path where a message takes so long, at what its own messages take. */
+static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
 {
     double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->screen->held_frac : 0;
-    const RhPath *path = rh_screen_path(t->spans, t->shape, t->prices, t->next_s, last_frac);
+    const RhPath *path =
+        rh_screen_path(t->spans, t->shape, t->prices, message_s, last_frac, !t->net->uniform);
     if (!path)
         return 0;
     const RhPathSlot *end = &g_array_index(path->slots, RhPathSlot, path->slots->len - 1);
-    return path->slots_s + messages_s(t, path) + rh_screen_path_late_s(t->screen, l, path) +
+    return path->slots_s + messages_s(t, path) + rh_screen_path_late_s(t->screen, l, t->net, path) +
            t->flows[end->stage]->optimizer_s;
+}
+
+/* Where replicas lie otherwise messages differ, and of two paths the longer one counts: along which they are at
+ * their least, or as they are in the mean. */
+static double path_s(const Terms *t, const RhLayout *l)
+{
+    double least = path_at_s(t, l, t->next_s);
+    bool differ = !t->net->uniform && t->p > 1;
+    return differ ? rh_later(least, path_at_s(t, l, mean_message_s(t))) : least;
 }
 
 /* The same for every layout with these prices and flows. */
@@ -273,9 +293,29 @@ double rh_screen_sums_s(RhScreen *screen, const RhLayout *l)
     return sums_s(&t, 0);
 }
 
+/* The same of replicas that lie otherwise. */
+static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
+{
+    RhTables tables = rh_screen_tables(t->screen, l);
+    tables.net = &tables.net->others[other];
+    tables.spans =
+        rh_screen_spans(t->screen, tables.shard, rh_screen_split(t->screen, l), tables.net);
+    tables.prices = rh_screen_prices(t->screen, tables.spans, tables.shape);
+    Terms beside = terms_of_work(t->screen, l, &tables);
+    beside.set = t->set;
+    beside.flows = t->flows;
+    beside.begin_s = t->begin_s;
+    beside.after_s = t->after_s;
+    return beside;
+}
+
 double rh_screen_bound_s(RhScreen *screen, const RhLayout *l)
 {
     Terms t = terms_of(screen, l);
     double worst = sums_s(&t, known_path_s(&t, l));
+    for (int32_t i = 0; i < t.net->others_count; i++) {
+        Terms beside = terms_beside(&t, l, i);
+        worst = sums_s(&beside, rh_later(worst, known_path_s(&beside, l)));
+    }
     return t.net->uniform ? worst : rh_later(worst, rh_screen_links_s(screen, l));
 }

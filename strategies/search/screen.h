@@ -387,15 +387,16 @@ RhSpans *rh_screen_spans(RhScreen *screen, RhShardCost *shard, const RhSplit *sp
                          const RhNet *net);
 RhPrices *rh_screen_prices(RhScreen *screen, RhSpans *spans, const RhShape *shape);
 /* The longest path at these prices, where messages take `message_s` and slots that send for a chunk's
- * sums lose `last_frac` to them; NULL: none is known. */
+ * sums lose `last_frac` to them, with all of its slots or those at ends; NULL: none is known. */
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
-                             double message_s, double last_frac);
+                             double message_s, double last_frac, bool all);
 /* rh_screen_segment_s with every message alone on its links, for which no ranks need to be told apart:
  * on a hundred thousand of them that takes the most time. rh_screen_segment_s is never below. */
 double rh_screen_graph_s(RhScreen *screen, const RhLayout *layout);
 /* What communication adds to the path: until the first slot has its parameters, in slots that are
  * their chunk's first or last and behind these, behind the end. (segment.c) */
-double rh_screen_path_late_s(RhScreen *screen, const RhLayout *layout, const RhPath *path);
+double rh_screen_path_late_s(RhScreen *screen, const RhLayout *layout, const RhNet *net,
+                             const RhPath *path); /* net: the layout's, or one of its others */
 /* Its flows are there until those of another layout are asked for. */
 const RhFlowSet *rh_screen_flow_set(RhScreen *screen, const RhLayout *layout);
 RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);

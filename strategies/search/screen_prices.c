@@ -29,7 +29,7 @@ static double price_stage(const RhSpans *spans, const RhShape *shape, int32_t s)
 }
 
 static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double message_s,
-                         double last_frac)
+                         double last_frac, bool all)
 {
     int32_t entries = shape->p * shape->v * RH_SLOT_PASSES;
     g_autofree double *busy_s = g_new(double, entries), *out_s = g_new(double, entries);
@@ -39,18 +39,18 @@ static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double mess
         out_s[i] = chunk->least[i % RH_SLOT_PASSES].out_s;
     }
     return rh_path_find(shape->schedule, shape->p, shape->v, shape->m,
-                        &(RhPathCosts){busy_s, out_s, message_s, last_frac});
+                        &(RhPathCosts){busy_s, out_s, message_s, last_frac, all});
 }
 
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
-                             double message_s, double last_frac)
+                             double message_s, double last_frac, bool all)
 {
     for (guint i = 0; prices->paths && i < prices->paths->len; i++) {
         const RhPath *known = prices->paths->pdata[i];
-        if (known->message_s == message_s && known->last_frac == last_frac)
+        if (known->message_s == message_s && known->last_frac == last_frac && known->all == all)
             return known;
     }
-    RhPath *path = find_path(spans, shape, message_s, last_frac);
+    RhPath *path = find_path(spans, shape, message_s, last_frac, all);
     if (path && !prices->paths)
         prices->paths = g_ptr_array_new_with_free_func((GDestroyNotify)rh_path_free);
     if (path)

@@ -195,11 +195,12 @@ static void list_slots(const Finder *f, RhPath *path)
         const RhSlotKind *kind = &f->kinds[step->node];
         bool ends = left == 1 || left == f->steps->len;
         RhPathSlot slot = {step->node / f->slots_count, *kind, behind && !step->pair, step->sent};
-        bool listed = slot.follows || (!step->pair && (kind->first || kind->last)) || ends;
+        bool listed =
+            slot.follows || f->costs->all || (!step->pair && (kind->first || kind->last)) || ends;
         if (listed)
             g_array_append_val(path->slots, slot);
         behind = !step->pair && !step->sent &&
-                 (slot.follows || (kind->last && rh_slot_ends(kind->pass)));
+                 (slot.follows || f->costs->all || (kind->last && rh_slot_ends(kind->pass)));
     }
 }
 
@@ -255,6 +256,7 @@ RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, i
     RhPath *path = g_new0(RhPath, 1);
     path->message_s = costs->message_s;
     path->last_frac = costs->last_frac;
+    path->all = costs->all;
     path->messages = g_new0(int32_t, 2 * p);
     path->slots = g_array_new(FALSE, FALSE, sizeof(RhPathSlot));
     finder_fill(&f);

@@ -11,7 +11,7 @@
 #define RH_PATH_SLOTS_MAX 400000
 
 /* A slot that is its chunk's first or last with its pass, or comes behind such a last one before the
- * path leaves the stage. */
+ * path leaves the stage; or any, where costs ask for all. */
 typedef struct {
     int32_t stage;
     RhSlotKind kind;
@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     double slots_s;              /* what its slots take, at the costs that it was found under */
     double message_s, last_frac; /* of these */
+    bool all;                    /* likewise */
     /* [2 stage + back]: how many a stage sends to the next, and to the one before, on the path; the
      * last one's next is the first */
     int32_t *messages;
@@ -34,6 +35,7 @@ typedef struct {
 typedef struct {
     const double *busy_s, *out_s;
     double message_s, last_frac;
+    bool all; /* every slot of the path is listed */
 } RhPathCosts;
 
 /* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule
