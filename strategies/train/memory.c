@@ -245,85 +245,32 @@ static double gradients_at(const RhChunkMemory *const *chunks, const RhShape *sh
     return sum;
 }
 
-/* Is the stage made of one kind of chunk? */
-static bool chunks_alike(const RhChunkMemory *const *chunks, const RhShape *shape, int32_t stage)
-{
-    const RhChunkMemory *first =
-        chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, 0)];
-    for (int32_t c = 1; c < shape->v; c++)
-        if (chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)] != first)
-            return false;
-    return true;
-}
-
 /* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
  * each. */
-static RhInFlight in_flight_at(const RhPieces *pieces, const RhChunkMemory *const *chunks,
-                               const RhShape *shape, const RhFullMoment *moment, int32_t stage)
-{
-    const RhChunkMemory *own =
-        chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk)];
-    RhInFlight now = own->fullest[moment->pass];
-    if (moment->beside >= 0) {
-        const RhChunkMemory *beside =
-            chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)];
-        now = fullest_of_pair(pieces, own, beside);
-        add(&now, &beside->kept, -1);
-    }
-    now.host = own->kept.host; /* at the end of its forward, when its backward begins */
-    add(&now, &own->kept, -1);
-    return now;
-}
-
-/* What all its chunks keep. */
-static void add_kept(RhInFlight *now, const RhShape *shape, const RhFullMoment *moment,
-                     const RhInFlight *before)
-{
-    const RhKeptRun *runs = &g_array_index(shape->runs, RhKeptRun, moment->runs_first);
-    for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = runs[r++].end) {
-        add(now, &before[runs[r].end], runs[r].kept);
-        add(now, &before[begin], -runs[r].kept);
-    }
-}
-
-/* Where chunks are alike and gradients there all the time, the most that is kept beside a pass is the fullest. */
-static RhInFlight alike_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
-                             const RhShape *shape, int32_t stage)
-{
-    const RhChunkMemory *own = chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, 0)];
-    const RhFullMoment *most[RH_SLOT_PASSES] = {NULL};
-    for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
-        const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
-        if (!most[moment->pass] || moment->kept > most[moment->pass]->kept)
-            most[moment->pass] = moment;
-    }
-    RhInFlight peak = {0};
-    double host = 0;
-    for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-        if (!most[pass])
-            continue;
-        RhInFlight now = in_flight_at(pieces, chunks, shape, most[pass], stage);
-        add(&now, &own->kept, most[pass]->kept);
-        host = larger(host, now.host);
-        if (in_flight_bytes(&now) > in_flight_bytes(&peak))
-            peak = now;
-    }
-    peak.host = host;
-    return peak;
-}
-
 RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
                          const RhShape *shape, const RhGradientBytes *gradients, int32_t stage)
 {
-    if (!shape->gradients && !shape->schedule->pairs && chunks_alike(chunks, shape, stage))
-        return alike_peak(pieces, chunks, shape, stage);
     RhInFlight peak = {0};
     double host = 0;
     g_autofree RhInFlight *before = kept_before(chunks, shape, stage);
     for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
         const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
-        RhInFlight now = in_flight_at(pieces, chunks, shape, moment, stage);
-        add_kept(&now, shape, moment, before);
+        const RhKeptRun *runs = &g_array_index(shape->runs, RhKeptRun, moment->runs_first);
+        const RhChunkMemory *own =
+            chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk)];
+        RhInFlight now = own->fullest[moment->pass];
+        if (moment->beside >= 0) {
+            const RhChunkMemory *beside =
+                chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)];
+            now = fullest_of_pair(pieces, own, beside);
+            add(&now, &beside->kept, -1);
+        }
+        now.host = own->kept.host; /* at the end of its forward, when its backward begins */
+        add(&now, &own->kept, -1);
+        for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = runs[r++].end) {
+            add(&now, &before[runs[r].end], runs[r].kept);
+            add(&now, &before[begin], -runs[r].kept);
+        }
         now.gradients = gradients_at(chunks, shape, gradients, stage, moment);
         host = larger(host, now.host);
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))

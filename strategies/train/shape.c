@@ -75,9 +75,6 @@ static void keep_now(RhShape *s, RhFullMoment *moment, const Now *now)
 {
     moment->runs_first = (int32_t)s->runs->len;
     moment->runs_count = (int32_t)now->runs->len;
-    moment->kept = 0;
-    for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = run_at(now->runs, r++).end)
-        moment->kept += (run_at(now->runs, r).end - begin) * run_at(now->runs, r).kept;
     g_array_append_vals(s->runs, now->runs->data, now->runs->len);
     if (!s->gradients)
         return;

@@ -17,7 +17,6 @@ typedef struct {
     int32_t chunk;
     RhSlotPass pass;
     int32_t runs_first, runs_count; /* into runs */
-    int32_t kept;                   /* micro-batches of all chunks together */
     int32_t gradients_first;        /* into gradients, one for each of the stage's chunks */
     int32_t beside; /* of a pair: the chunk that runs backward; -1: the slot runs alone */
     int32_t next;   /* the stage's next moment of the same chunk and pass; -1: none */
