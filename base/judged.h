@@ -38,7 +38,8 @@ typedef struct {
     const char *table;                   /* interned: the source, all its versions together */
     const char *family;                  /* interned: the model's; NULL when skipped */
     const char *strategy;                /* interned: the layout */
-    const char *stack;                   /* interned; NULL when skipped */
+    const char *stack;                   /* interned, or a server; NULL when skipped */
+    const char *platform;                /* interned; NULL when skipped, or where it is none */
     const char *rivals; /* interned: rows of the same text ran the same job, by other layouts; NULL:
                            there are none */
     const char *metric; /* static: what was measured, "ttft"; NULL: the time of a step */

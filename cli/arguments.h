@@ -26,7 +26,7 @@ typedef struct {
     bool unfolded;
     double jitter_frac;
     const char *trace, *on, *program;
-    GPtrArray *besides; /* const char* */
+    GPtrArray *besides, *scenarios; /* const char* */
     /* validate, calibrate */
     const char *suite, *cases, *only, *keep, *lab, *measure, *device, *server, *budget, *lists,
         *record;

@@ -6,11 +6,14 @@
 #include "cli/besides.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "report/json_facts.h"
 #include "report/together.h"
 
-static bool write_files(const RhArguments *a, const char *json, const char *text, GError **error)
+static bool write_files(const RhArguments *a, const RhInputs *in, const char *json,
+                        const char *text, GError **error)
 {
-    RhPage page = {.command = "simulate --beside", .answer = text, .json = json};
+    g_autofree char *facts = rh_report_facts_json(&in->question);
+    RhPage page = {.command = "simulate --beside", .answer = text, .json = json, .facts = facts};
     return rh_outputs_write_page(a->outputs, &page, error);
 }
 
@@ -34,7 +37,7 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhBesides *b, 
     RhTogetherQuestion q = {&in->question, jobs, s ? &told : NULL};
     g_autofree char *json = rh_report_together_json(&q, n);
     g_autofree char *text = rh_report_together_text(&q, n);
-    if (!write_files(a, json, text, error))
+    if (!write_files(a, in, json, text, error))
         return 3;
     fputs(a->json ? json : text, stdout);
     return 0;

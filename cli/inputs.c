@@ -7,6 +7,7 @@
 #include "cli/names.h"
 #include "cli/output.h"
 #include "cli/result.h"
+#include "cli/scenario.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
 #include "platforms/power.h"
@@ -292,16 +293,17 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     return g_steal_pointer(&in);
 }
 
-/* A NULL-ended copy of the pointers, after `first` if there is one. */
-static const char **ended(const char *first, const GPtrArray *words)
+/* What --profile, --set and --scenario say, in this order, as settings; NULL-ended, g_strfreev. */
+static char **all_sets(const RhArguments *a, GError **error)
 {
-    const char **out = g_new0(const char *, words->len + 2);
-    guint count = 0;
-    if (first)
-        out[count++] = first;
-    for (guint i = 0; i < words->len; i++)
-        out[count++] = g_ptr_array_index(words, i);
-    return out;
+    g_autoptr(GPtrArray) sets = g_ptr_array_new_with_free_func(g_free);
+    if (a->profile)
+        g_ptr_array_add(sets, g_strconcat("profile=", a->profile, NULL));
+    for (guint i = 0; i < a->sets->len; i++)
+        g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
+    if (!rh_scenario_sets(a->scenarios, sets, error))
+        return NULL;
+    return rh_arguments_words(sets);
 }
 
 /* "job.gpus" and "gpus" are one field. */
@@ -360,10 +362,9 @@ static void hint_stack(const RhArguments *a, const RhInputs *in)
 
 RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 {
-    g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
-    g_autofree const char **sets = ended(profile, a->sets);
-    g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error))
+    g_auto(GStrv) sets = all_sets(a, error);
+    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
+    if (!sets || !check_sets(a, (const char *const *)sets, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
@@ -373,8 +374,8 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
                          .sequence = a->sequence,
                          .gpus = a->gpus,
                          .seed = a->seed,
-                         .sets = sets,
-                         .argv = argv};
+                         .sets = (const char *const *)sets,
+                         .argv = (const char *const *)argv};
     RhInputs *in = rh_inputs_load(&spec, error);
     if (in)
         hint_stack(a, in);
@@ -383,28 +384,26 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 
 RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **error)
 {
-    g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
-    g_autofree const char **sets = ended(profile, a->sets);
-    g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error))
+    g_auto(GStrv) sets = all_sets(a, error);
+    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
+    if (!sets || !check_sets(a, (const char *const *)sets, error))
         return NULL;
     RhInputsSpec spec = {.platform = a->platform,
                          .stack = a->stack ? a->stack : "bare",
                          .dtype = a->dtype,
                          .gpus = ranks,
                          .seed = a->seed,
-                         .sets = sets,
-                         .argv = argv};
+                         .sets = (const char *const *)sets,
+                         .argv = (const char *const *)argv};
     return rh_inputs_load(&spec, error);
 }
 
 /* One sample of one token: what a job of training must say, and nothing here reads. */
 RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
 {
-    g_autofree char *profile = a->profile ? g_strconcat("profile=", a->profile, NULL) : NULL;
-    g_autofree const char **sets = ended(profile, a->sets);
-    g_autofree const char **argv = ended(NULL, a->recorded);
-    if (!check_sets(a, sets, error))
+    g_auto(GStrv) sets = all_sets(a, error);
+    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
+    if (!sets || !check_sets(a, (const char *const *)sets, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
@@ -414,8 +413,8 @@ RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
                          .sequence = 1,
                          .gpus = a->gpus,
                          .seed = a->seed,
-                         .sets = sets,
-                         .argv = argv};
+                         .sets = (const char *const *)sets,
+                         .argv = (const char *const *)argv};
     return rh_inputs_load(&spec, error);
 }
 

@@ -104,7 +104,7 @@ static int run_words(int argc, char **argv, GError **error)
     if (!check_words(argc, argv, error))
         return 2;
     const char *name = argc > 1 ? word_of_first(argv[1]) : "help";
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         puts("rehearse " RH_VERSION);
         return 0;
     }

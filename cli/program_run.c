@@ -8,6 +8,7 @@
 #include "cli/layout_files.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "report/json_facts.h"
 #include "report/page.h"
 #include "report/program.h"
 #include "sim/critical_path.h"
@@ -77,7 +78,8 @@ static char *page_of(const RhArguments *a, const RhProgramAnswer *answer)
     RhReportStyle plain = {.steps = (int)a->steps};
     g_autofree char *text = rh_report_program_text(answer, &plain);
     g_autofree char *json = rh_report_program_json(answer);
-    RhPage page = {.command = "simulate --program", .answer = text, .json = json};
+    g_autofree char *facts = rh_report_platform_facts_json(answer->hardware);
+    RhPage page = {.command = "simulate --program", .answer = text, .json = json, .facts = facts};
     return rh_report_page(&page);
 }
 

@@ -10,6 +10,7 @@
 #include "cli/prices.h"
 #include "cli/serve_requests.h"
 #include "cli/terminal.h"
+#include "report/json_facts.h"
 #include "report/page.h"
 #include "report/serve.h"
 #include "strategies/search/serve_plan.h"
@@ -135,7 +136,8 @@ static bool write_files(const Planning *p, const RhServeQuestion *q, const RhSer
     int32_t top = (int32_t)p->a->top;
     g_autofree char *json = rh_report_serve_plan_json(q, plan, &p->options, top);
     g_autofree char *text = rh_report_serve_plan_text(q, plan, &p->options, top, &plain);
-    RhPage page = {.command = "serve-plan", .answer = text, .json = json};
+    g_autofree char *facts = rh_report_platform_facts_json(p->in->hardware);
+    RhPage page = {.command = "serve-plan", .answer = text, .json = json, .facts = facts};
     for (guint i = 0; i < p->a->outputs->len; i++) {
         const char *path = g_ptr_array_index(p->a->outputs, i);
         RhOutput kind = rh_output_kind(path);

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/serve_requests.h"
 #include "cli/terminal.h"
+#include "report/json_facts.h"
 #include "report/page.h"
 #include "report/serve.h"
 #include "strategies/serve/program.h"
@@ -17,7 +18,8 @@ static char *page_of(const RhServeQuestion *q, const RhServiceResult *r, const R
     RhReportStyle plain = {0};
     g_autofree char *text = rh_report_serve_text(q, r, o, &plain);
     g_autofree char *json = rh_report_serve_json(q, r, o);
-    RhPage page = {.command = "serve-simulate", .answer = text, .json = json};
+    g_autofree char *facts = rh_report_platform_facts_json(q->q->hardware);
+    RhPage page = {.command = "serve-simulate", .answer = text, .json = json, .facts = facts};
     return rh_report_page(&page);
 }
 

@@ -187,6 +187,9 @@ static const RhOption own[] = {
               .unless = "program"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
               "with --beside: nodes of this job, like 0-3,8 (the first ones)", .unless = "program"),
+    RH_OPTION(scenarios, "scenario", 0, RH_OPTION_LIST, "WHAT|FILE",
+              "what goes wrong, as straggler:node3.gpu5=0.9 or link:NAME=0.5; or a file with one a "
+              "line, also of --set's KEY=VALUE"),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "memory<=X",
               "the answer is no (exit 1) above this share of a GPU's memory", .unless = "program"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",

@@ -6,6 +6,7 @@
 #include "base/record.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
+#include "report/json_facts.h"
 #include "report/judged.h"
 #include "report/page.h"
 #include "report/scatter.h"
@@ -35,6 +36,62 @@ static GPtrArray *missed_of(const RhJudged *judged, double tolerance_frac)
     return missed;
 }
 
+/* --- the source of every constant --- */
+
+/* What predicted rows, each once; freed with it. */
+typedef struct {
+    GPtrArray *names, *questions, *cases, *platforms;
+} Predictors;
+
+/* Whose name this is; the platform's is taken. */
+static void add_predictor(Predictors *p, char *name, RhPlatform *platform, const RhStack *stack)
+{
+    RhCase *c = g_new0(RhCase, 1);
+    RhQuestion *q = g_new0(RhQuestion, 1);
+    c->stack = stack;
+    *q = (RhQuestion){.c = c, .hardware = platform};
+    g_ptr_array_add(p->names, name);
+    g_ptr_array_add(p->cases, c);
+    g_ptr_array_add(p->questions, q);
+    if (platform)
+        g_ptr_array_add(p->platforms, platform);
+}
+
+static bool is_named(const Predictors *p, const char *name)
+{
+    return g_ptr_array_find_with_equal_func(p->names, name, g_str_equal, NULL);
+}
+
+/* Sizes of a platform differ in nodes alone. One of a file that is gone, and a server, are left out. */
+static void add_row(Predictors *p, const RhJudgedRow *row)
+{
+    g_autofree char *node = g_strndup(row->platform, strcspn(row->platform, ":"));
+    RhPlatform *platform = is_named(p, node) ? NULL : rh_platform_load(row->platform, NULL);
+    if (platform)
+        add_predictor(p, g_steal_pointer(&node), platform, NULL);
+    g_autofree char *name = g_strconcat("stack ", row->stack, NULL);
+    const RhStack *stack = is_named(p, name) ? NULL : rh_stack_by_name(row->stack, NULL);
+    if (stack)
+        add_predictor(p, g_steal_pointer(&name), NULL, stack);
+}
+
+static char *facts_of(const RhJudged *judged)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) platforms =
+        g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
+    g_autoptr(GPtrArray) cases = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(g_free);
+    Predictors p = {names, questions, cases, platforms};
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        if (row->platform && row->stack)
+            add_row(&p, row);
+    }
+    return rh_report_facts_of_json((const RhQuestion *const *)questions->pdata,
+                                   (const char *const *)names->pdata, names->len);
+}
+
 static char *page_of(const RhJudged *judged, const RhRecord *record, const GPtrArray *missed)
 {
     g_autofree char *text = rh_report_judged_text(judged, record, false);
@@ -45,9 +102,11 @@ static char *page_of(const RhJudged *judged, const RhRecord *record, const GPtrA
         .title = "Predicted against measured",
         .caption = "A point is a measured step; on the diagonal prediction and measurement agree.",
         .svg = svg};
+    g_autofree char *facts = facts_of(judged);
     RhPage page = {.command = "validate",
                    .answer = text,
                    .json = json,
+                   .facts = facts,
                    .pictures = &picture,
                    .pictures_count = 1};
     return rh_report_page(&page);

@@ -1,4 +1,5 @@
 /* KEY=VALUE on a loaded platform: the table of facts (facts.h), counts, tiers and links. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,6 +11,8 @@
 #define DEVICE_KEY "device."
 static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node", NULL};
 #define COUNT_KEYS_COUNT (G_N_ELEMENTS(COUNT_KEYS) - 1)
+
+static const RhRange slow = {0.01, 1, false}; /* the pace of a GPU */
 
 static bool parse_within(const char *key, const char *value, RhQuantity kind, const RhRange *range,
                          double *out, GError **error)
@@ -181,10 +184,34 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
     return true;
 }
 
+/* "node3.gpu5.speed", or "node3.speed" of all its GPUs. *known is false for keys of another form. */
+static bool set_place(RhPlatform *p, const char *key, const char *value, bool *known,
+                      GError **error)
+{
+    int node = -1, local = -1, end = 0;
+    bool one = sscanf(key, "node%9d.gpu%9d.speed%n", &node, &local, &end) == 2 && end > 0;
+    *known = one || (sscanf(key, "node%9d.speed%n", &node, &end) == 1 && end > 0);
+    *known &= key[MAX(end, 0)] == '\0';
+    if (!*known)
+        return true;
+    if (node < 0 || node >= p->nodes_count)
+        return rh_fail(error, RH_ERROR_USAGE, "%s: nodes of %s are 0 to %d", key, p->name,
+                       p->nodes_count - 1);
+    if (one && (local < 0 || local >= p->gpus_per_node))
+        return rh_fail(error, RH_ERROR_USAGE, "%s: GPUs of a node of %s are 0 to %d", key, p->name,
+                       p->gpus_per_node - 1);
+    double speed = 0;
+    if (!parse_within(key, value, RH_QUANTITY_FRAC, &slow, &speed, error))
+        return false;
+    for (int32_t gpu = 0; gpu < p->gpus_per_node; gpu++)
+        if (!one || gpu == local)
+            rh_platform_gpu_slow(p, node * p->gpus_per_node + gpu, speed);
+    return true;
+}
+
 /* "gpu.17.speed": a slow GPU. */
 static bool set_gpu(RhPlatform *p, const char *key, const char *value, GError **error)
 {
-    static const RhRange slow = {0.01, 1, false};
     g_auto(GStrv) words = g_strsplit(key, ".", -1);
     int64_t gpu = 0;
     double speed = 0;
@@ -288,7 +315,9 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a similar path exists: %s", near) : g_strdup("");
     return rh_fail(error, RH_ERROR_USAGE, "%s: a platform has no such path\nnote: %s%s%s", key,
-                   family ? family : all, family ? "" : ", link.NAME, gpu.NUMBER.speed", help);
+                   family ? family : all,
+                   family ? "" : ", link.NAME, gpu.NUMBER.speed, nodeN.gpuM.speed, nodeN.speed",
+                   help);
 }
 
 static bool set_any(RhPlatform *p, const char *key, const char *value, GError **error)
@@ -304,7 +333,9 @@ static bool set_any(RhPlatform *p, const char *key, const char *value, GError **
     if (g_str_has_prefix(key, "gpu."))
         return set_gpu(p, key, value, error);
     bool known = false;
-    if (!set_named_device(p, key, value, &known, error))
+    if (!set_place(p, key, value, &known, error))
+        return false;
+    if (!known && !set_named_device(p, key, value, &known, error))
         return false;
     if (!known && !set_tier(p, key, value, &known, error))
         return false;

@@ -70,8 +70,9 @@ static void put_stack(RhJsonWriter *w, const RhStack *s)
 
 static void put_question(RhJsonWriter *w, const RhQuestion *q)
 {
-    put_platform(w, q->hardware);
-    for (int32_t i = 0; i < rh_platform_devices_count(q->hardware); i++)
+    if (q->hardware)
+        put_platform(w, q->hardware);
+    for (int32_t i = 0; q->hardware && i < rh_platform_devices_count(q->hardware); i++)
         put_device(w, rh_platform_device(q->hardware, i));
     if (q->c->stack)
         put_stack(w, q->c->stack);
@@ -80,6 +81,13 @@ static void put_question(RhJsonWriter *w, const RhQuestion *q)
 char *rh_report_facts_json(const RhQuestion *question)
 {
     return rh_report_facts_of_json(&question, NULL, 1);
+}
+
+char *rh_report_platform_facts_json(const RhPlatform *platform)
+{
+    const RhCase c = {0};
+    const RhQuestion q = {.c = &c, .hardware = platform};
+    return rh_report_facts_json(&q);
 }
 
 char *rh_report_facts_of_json(const RhQuestion *const *questions, const char *const *names,

@@ -213,6 +213,7 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char 
     r.family = t->c.model->family;
     r.strategy = t->strategy;
     r.stack = t->c.stack->name;
+    r.platform = t->c.platform->name;
     r.like = rh_likeness_of(&t->c);
     r.measured_s = t->measured_s;
     r.failed = t->measured_s <= 0;

@@ -185,6 +185,7 @@ static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase 
             r.family = c->serving.model->family;
             r.strategy = c->strategy;
             r.stack = c->serving.server->name;
+            r.platform = c->serving.platform->name;
             r.stands_in = g_strdup(c->stands_in);
             r.predicted_s = at_offset(p, metrics[i].predicted);
             r.peak_bytes = p->peak_bytes;

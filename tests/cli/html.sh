@@ -30,10 +30,11 @@ done
 rehearse capacity -w llama-3.2-1b -p dgx-h100,dgx-b200 --tokens 20B --seq 1024 --gpus 8 --global-batch 64 --price 2USD@2026-11 \
     -q -o two.html >two.txt
 rehearse compare plan.json#1 plan.json#2 -o alike.html >alike.txt
-for page in plan run explain compare alike capacity two; do
+for page in plan run explain compare alike capacity two validate serve serve-plan; do
     sed -n '/id="facts"/,/<\/script>/p' "$page.html" >facts
     echo "$page: sources of $(grep -c '"source":' facts) constants"
-    for key in nvlink.efficiency nic.efficiency collective.launch hbm gemm.tile.128x128 reserve; do
+    case $page in serve*) last=power ;; *) last=reserve ;; esac # no stack serves
+    for key in nvlink.efficiency nic.efficiency collective.launch hbm gemm.tile.128x128 "$last"; do
         grep -q "\"$key\": {" facts || echo "$page: no $key"
     done
 done
