@@ -56,7 +56,7 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Pl
     return true;
 }
 
-/* The exit status: a level that is broken is a "no". */
+/* The exit status: a level that is broken is a "no", and that nothing is answered. */
 static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *p, GError **error)
 {
     const RhServiceResult *r = p->result;
@@ -69,7 +69,7 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *
     g_autofree char *text =
         a->json ? rh_report_serve_json(q, r, &o) : rh_report_serve_text(q, r, &o, &style);
     fputs(text, stdout);
-    return o.slos_kept ? 0 : 1;
+    return o.slos_kept && o.completed_count > 0 ? 0 : 1;
 }
 
 static int run(const RhArguments *a, GError **error)

@@ -194,7 +194,12 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
                     *tokens = per_second(o->tokens_per_s),
                     *each = per_second(o->tokens_per_s_per_gpu),
                     *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
-    if (o->once)
+    if (o->completed_count == 0)
+        g_string_append_printf(out, "%sno request is answered%s%s", bold, plain,
+                               o->refused_count == o->requests_count
+                                   ? ": each is too long for the cache or the model"
+                                   : "");
+    else if (o->once)
         g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);
     else
         g_string_append_printf(out, "%s%s requests/s, %s tokens/s%s (%s per GPU)", bold, rate,
@@ -214,8 +219,9 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_scaling(out, r);
     append_energy(out, o);
     rh_report_watch_format(out, q->q->c);
-    g_string_append(out,
-                    "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
+    if (o->completed_count > 0)
+        g_string_append(
+            out, "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
     if (!style->saved_as)
         g_string_append(out,
                         "next: the same with -o requests.csv: what each request lived through\n");

@@ -8,6 +8,7 @@
 #include "report/neighbours_answer.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
+#include "strategies/search/room.h"
 
 #define BOLD(style)  ((style)->colored ? "\033[1m" : "")
 #define PLAIN(style) ((style)->colored ? "\033[0m" : "")
@@ -483,16 +484,21 @@ static void append_all_too_large(GString *out, const RhPlan *plan)
 }
 
 static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan,
-                           const RhReportStyle *style)
+                           const RhPlanOptions *options, const RhReportStyle *style)
 {
     const RhCase *c = q->c;
-    double whole = gib(rh_train_memory_capacity(c) * c->job.gpus);
+    double capacity = rh_train_memory_capacity(c),
+           most = rh_room(c, options->constraints, options->constraints_count, options->risk_frac)
+                      .most_bytes,
+           whole = gib(fmin(most, capacity) * c->job.gpus);
     g_autofree char *holds = rh_text_count(llround(whole));
     g_autofree char *states = rh_text_count(llround(gib(plan->states_bytes)));
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_string_append_printf(out, "%sno layout fits%s: %d GPU%s hold%s %s GiB", BOLD(style),
                            PLAIN(style), c->job.gpus, c->job.gpus == 1 ? "" : "s",
                            c->job.gpus == 1 ? "s" : "", holds);
+    if (most < capacity)
+        g_string_append(out, " within the limit");
     if (plan->states_bytes > 0)
         g_string_append_printf(out, "; the training states\nof %s alone are %s GiB, %.1f GiB a GPU",
                                c->model->name, states, gib(plan->states_bytes) / c->job.gpus);
@@ -544,7 +550,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
         else if (plan->fit_count > 0)
             append_all_too_large(out, plan);
         else
-            append_no_plan(out, q, plan, style);
+            append_no_plan(out, q, plan, options, style);
         return g_string_free(out, FALSE);
     }
     if (plan->beside)

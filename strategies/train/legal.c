@@ -479,8 +479,9 @@ static bool ranks_legal(const RhCase *c, const RhLayout *l, GError **error)
     if (ranks == c->job.gpus)
         return true;
     return rh_fail(error, RH_ERROR_USAGE,
-                   "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs", l->tp,
-                   l->pp, l->dp, l->cp, ranks, c->job.gpus);
+                   "tp%d x pp%d x dp%d x cp%d = %" G_GINT64_FORMAT " ranks, not %d GPUs\n"
+                   "note: tp x pp x cp must divide %d; dp, left out, is what they leave",
+                   l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus, c->job.gpus);
 }
 
 static bool cut_legal(const RhCut *cut, const RhCase *c, const RhLayout *l, GError **error)

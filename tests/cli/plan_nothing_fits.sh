@@ -12,3 +12,6 @@ rehearse plan "${job[@]}" --fix mb=5 | grep -E '^best|^odds|^watch|^ +does'
 rehearse plan "${job[@]}" --fix mb=5 --json | sed -n '/"smallest_change"/,/}/p'
 rehearse plan "${job[@]}" | grep -E '^best|^watch'
 rehearse plan "${job[@]}" --fix mb=5 --risk 60% | grep -E '^best|^watch'
+echo 'within a limit:'
+rehearse plan -w llama-3.2-1b -p dgx-h100:1 --global-batch 32 --seq 4096 --limit 'memory<=2%' | head -n 2
+rehearse simulate -w llama-3.2-1b -p dgx-h100:1 --global-batch 32 --seq 4096 -s pp3 2>&1

@@ -47,3 +47,6 @@ for load in balanced histogram:4x8-1x120 histogram:1x7; do
 done
 rehearse serve-simulate "${mixture[@]}" --set experts_capacity=1.25 2>&1
 echo "exit $?"
+# Nothing that is asked can be answered.
+rehearse serve-simulate -w llama-3.1-8b -p dgx-h100:1 --lengths in=1000000,out=128 --rate 1/s -s tp1 --count 20 -q 2>&1
+echo "exit $?"
