@@ -1,0 +1,54 @@
+#pragma once
+/* One layout's closed form, segment graph and rehearsal, for tests that bounds hold. */
+#include <math.h>
+
+#include "sim/engine/apart.h"
+#include "strategies/search/screen.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+#define BOUNDS_TOLERANCE 1e-9
+
+typedef struct {
+    double closed, segment; /* over the rehearsal */
+} BoundsRatio;
+
+/* Longer rehearsals are left out: many kinds of ranks on one fabric take minutes. */
+#define BOUNDS_PATIENCE_S 4.0
+
+/* NaN: left out. */
+static inline double bounds_rehearsed_s(const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhProgram) p = rh_train_build(c, l, &error);
+    g_assert_no_error(error);
+    CU_ASSERT_EQUAL(rh_train_tasks(c, l), p->tasks->len);
+    RhEngineOptions options = {.timeout_s = BOUNDS_PATIENCE_S};
+    gint64 begin_us = g_get_monotonic_time();
+    g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);
+    if (!run && (double)(g_get_monotonic_time() - begin_us) / 1e6 >= BOUNDS_PATIENCE_S)
+        return (double)NAN;
+    g_assert_no_error(error);
+    return run->step_time_s;
+}
+
+/* Checks one layout, and says which when it fails. */
+static inline BoundsRatio bounds_check(const RhCase *c, const char *question, const RhLayout *l)
+{
+    g_autoptr(RhScreen) screen = rh_screen_new(c), fresh = rh_screen_new(c);
+    double closed = rh_screen_bound_s(screen, l), segment = rh_screen_segment_s(screen, l);
+    CU_ASSERT_EQUAL(rh_screen_segment_s(fresh, l), segment); /* whatever was asked for before */
+    CU_ASSERT_TRUE(rh_screen_graph_s(fresh, l) <= segment * (1 + BOUNDS_TOLERANCE));
+    double real = bounds_rehearsed_s(c, l);
+    if (isnan(real))
+        return (BoundsRatio){real, real};
+    bool holds =
+        closed <= segment * (1 + BOUNDS_TOLERANCE) && segment <= real * (1 + BOUNDS_TOLERANCE);
+    CU_ASSERT_TRUE(holds);
+    if (!holds) {
+        g_autofree char *text = rh_layout_format(l);
+        g_printerr("  %s %s: closed form %.9g, segment graph %.9g, rehearsed %.9g\n", question,
+                   text, closed, segment, real);
+    }
+    return (BoundsRatio){closed / real, segment / real};
+}
