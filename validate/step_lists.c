@@ -115,7 +115,8 @@ static bool add_training(GArray *list, const Training *t, GError **error)
         .model = model,
         .platform = platform,
         .stack = &stack,
-        .job = {t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false}};
+        .job = {
+            t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
     return add_stage(list, &c, t, error);
 }
 
