@@ -101,6 +101,42 @@ static void the_busiest_rank_is_waited_for(void)
     close_setting(&s);
 }
 
+/* Of an iteration of 256 tokens a group: what its ranks exchange for experts, all layers together. */
+static double exchanged(const char *deployment, const char *platform, const char *load_text,
+                        RhOp op)
+{
+    Setting s = setting_of("qwen3-30b-a3b", platform, deployment);
+    RhExpertLoad load;
+    g_autoptr(RhIterations) it = iterations_of(&s, &load, load_text);
+    g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
+    rh_iteration_exchanges(it, 256, 256, list);
+    double bytes = 0;
+    for (guint i = 0; i < list->len; i++) {
+        const RhServedExchange *e = &g_array_index(list, RhServedExchange, i);
+        bytes += e->experts && e->op == op ? e->bytes : 0;
+    }
+    close_setting(&s);
+    return bytes;
+}
+
+/* Every rank gets every token, whoever's experts are busy: 256 tokens of 2,048 columns of each of eight ranks. An
+ * all-to-all sends the busy rank more; and where NVLink joins more than a board TensorRT-LLM has one. */
+static void what_is_gathered_is_all_tokens(void)
+{
+    const char *skewed = "histogram:4x8-1x120", *eight = "server=vllm,tp1,dp8,ep8",
+               *wide = "server=trtllm,tp1,dp16,ep16";
+    double even = exchanged(eight, "dgx-h100:1", "balanced", RH_OP_ALL_GATHER);
+    double layers = 48, each = 256 * 2048 * 2;
+    RH_CHECK_CLOSE(even, layers * each * 8, 1e-9);
+    RH_CHECK_CLOSE(exchanged(eight, "dgx-h100:1", skewed, RH_OP_ALL_GATHER), even, 1e-9);
+    CU_ASSERT_TRUE(
+        exchanged("server=orca,tp1,dp8,ep8", "dgx-h100:1", skewed, RH_OP_ALL_TO_ALL) >
+        1.5 * exchanged("server=orca,tp1,dp8,ep8", "dgx-h100:1", "balanced", RH_OP_ALL_TO_ALL));
+    CU_ASSERT_EQUAL(exchanged(wide, "gb200-nvl72:1", "balanced", RH_OP_ALL_GATHER), 0);
+    CU_ASSERT_TRUE(exchanged(wide, "gb200-nvl72:1", "balanced", RH_OP_ALL_TO_ALL) > 0);
+    CU_ASSERT_TRUE(exchanged(wide, "dgx-h100:2", "balanced", RH_OP_ALL_GATHER) > 0);
+}
+
 /* A histogram of other experts than the model has; ranks that have not as many each; tokens dropped. */
 static void what_does_not_fit_is_refused(void)
 {
@@ -130,6 +166,7 @@ int main(void)
         {"balanced is nothing said", balanced_is_nothing_said},
         {"skew is never quicker", skew_is_never_quicker},
         {"the busiest rank is waited for", the_busiest_rank_is_waited_for},
+        {"what is gathered is all tokens", what_is_gathered_is_all_tokens},
         {"what does not fit is refused", what_does_not_fit_is_refused},
         {0}};
     return rh_test_main("serve load", tests);

@@ -151,6 +151,7 @@ typedef struct {
                             it; ROWS_IN: 0, all ranks' steps are rh_block_gathered_bytes; else
                             what one rank sends: RING, to the next; others, to all ranks together,
                             its own part included */
+    double busiest;      /* DISPATCH, COMBINE: in `bytes`, the busiest rank's part over the mean */
     RhRouting routing;   /* what of it goes to which ranks, where none is sent a token twice */
 } RhExchange;
 

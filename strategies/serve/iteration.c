@@ -130,15 +130,24 @@ static const RhExchanger *kernels_of(const RhIterations *it, const RhShard *own)
     return own_tokens(own) <= s->few_tokens ? s->exchange_few : s->exchange_many;
 }
 
+#define BOARD_GPUS 8 /* that NVLink joins without switches of its own */
+
+static bool gathers(const RhIterations *it, const RhLayerKind *kind)
+{
+    const RhServer *s = it->server;
+    bool domain = it->platform->gpus_per_node > BOARD_GPUS;
+    return s->gather && !(s->domain_sends && domain && it->pool.ep > kind->experts_per_token);
+}
+
 /* As a collective of the library: a copy of a token to each of its experts; or, where all is gathered, one to every
- * rank, and of every rank a sum for it. */
+ * rank, and of every rank a sum for it: whichever experts are busy. */
 static RhServedExchange way_of(const RhIterations *it, const RhLayerKind *kind, const RhExchange *e)
 {
-    if (!it->server->gather)
+    if (!gathers(it, kind))
         return (RhServedExchange){RH_OP_ALL_TO_ALL, true, e->bytes};
     return (RhServedExchange){e->kind == RH_EXCHANGE_DISPATCH ? RH_OP_ALL_GATHER
                                                               : RH_OP_REDUCE_SCATTER,
-                              true, e->bytes / kind->experts_per_token * it->pool.ep};
+                              true, e->bytes / e->busiest / kind->experts_per_token * it->pool.ep};
 }
 
 /* By the server's own kernels, which know how many experts a token asks; by the library's. */

@@ -50,6 +50,7 @@ static const struct {
 } flags[] = {
     {"ahead", offsetof(RhServer, ahead)},
     {"gather", offsetof(RhServer, gather)},
+    {"domain_sends", offsetof(RhServer, domain_sends)},
     {"host_each", offsetof(RhServer, host_each)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},

@@ -58,8 +58,9 @@ typedef struct {
      * `few_tokens` of a rank and for more. NULL: the library's collectives. */
     const RhExchanger *exchange_few, *exchange_many;
     int32_t few_tokens;
-    bool
-        gather; /* by the library's: every rank gets all tokens, and results are summed and scattered */
+    /* by the library's: every rank gets all tokens, and results are summed and scattered; with
+     * `domain_sends` not where NVLink joins more GPUs than a board has, to more ranks than a token asks experts */
+    bool gather, domain_sends;
     /* an iteration is planned when the one before it begins: who comes later waits for the next */
     bool ahead;
     /* a sequence comes in where the cache has room for all its prompt, not for its first chunk alone */

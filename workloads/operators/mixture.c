@@ -266,6 +266,7 @@ static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind, const Besid
         kind == RH_EXCHANGE_DISPATCH && recipe ? recipe->dispatch_bytes : ops->element_bytes;
     RhExchange exchange = {.kind = kind,
                            .bytes = element * r->sent * r->busiest * (double)r->in,
+                           .busiest = r->busiest,
                            .beside = beside->count > 0};
     if (r->once)
         exchange.routing = r->routing;
