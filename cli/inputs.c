@@ -268,9 +268,11 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
                         .gpus = (int32_t)spec->gpus,
                         .recipe = rh_recipe_by_name(spec->dtype)};
     g_autoptr(RhPlatform) before = rh_platform_copy(in->hardware);
-    for (char **set = in->sets; *set; set++)
-        if (!apply_set(in, *set, error))
+    for (int i = 0; in->sets[i]; i++)
+        if (!apply_set(in, in->sets[i], error)) {
+            rh_scenario_blame(spec->origins ? spec->origins[i] : "", error);
             return NULL;
+        }
     if (!rh_power_of_host_agrees(in->hardware, error)) {
         g_prefix_error(error, "--set: ");
         return NULL;
@@ -293,17 +295,35 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     return g_steal_pointer(&in);
 }
 
-/* What --profile, --set and --scenario say, in this order, as settings; NULL-ended, g_strfreev. */
-static char **all_sets(const RhArguments *a, GError **error)
+/* What --profile, --set and --scenario say, in this order, as settings; where each stands in a file, or ""; and the
+ * recorded words. Each NULL-ended. */
+typedef struct {
+    GStrv sets, origins, argv;
+} Words;
+
+static void words_clear(Words *w)
+{
+    g_strfreev(w->sets);
+    g_strfreev(w->origins);
+    g_strfreev(w->argv);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Words, words_clear)
+
+static bool words_of(const RhArguments *a, Words *w, GError **error)
 {
     g_autoptr(GPtrArray) sets = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) origins = g_ptr_array_new_with_free_func(g_free);
     if (a->profile)
         g_ptr_array_add(sets, g_strconcat("profile=", a->profile, NULL));
     for (guint i = 0; i < a->sets->len; i++)
         g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
-    if (!rh_scenario_sets(a->scenarios, sets, error))
-        return NULL;
-    return rh_arguments_words(sets);
+    while (origins->len < sets->len)
+        g_ptr_array_add(origins, g_strdup(""));
+    bool read = rh_scenario_sets(a->scenarios, sets, origins, error);
+    w->sets = rh_arguments_words(sets);
+    w->origins = rh_arguments_words(origins);
+    w->argv = rh_arguments_words(a->recorded);
+    return read;
 }
 
 /* "job.gpus" and "gpus" are one field. */
@@ -362,9 +382,8 @@ static void hint_stack(const RhArguments *a, const RhInputs *in)
 
 RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 {
-    g_auto(GStrv) sets = all_sets(a, error);
-    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
-    if (!sets || !check_sets(a, (const char *const *)sets, error))
+    g_auto(Words) words = {0};
+    if (!words_of(a, &words, error) || !check_sets(a, (const char *const *)words.sets, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
@@ -374,8 +393,9 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
                          .sequence = a->sequence,
                          .gpus = a->gpus,
                          .seed = a->seed,
-                         .sets = (const char *const *)sets,
-                         .argv = (const char *const *)argv};
+                         .sets = (const char *const *)words.sets,
+                         .origins = (const char *const *)words.origins,
+                         .argv = (const char *const *)words.argv};
     RhInputs *in = rh_inputs_load(&spec, error);
     if (in)
         hint_stack(a, in);
@@ -384,26 +404,25 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 
 RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **error)
 {
-    g_auto(GStrv) sets = all_sets(a, error);
-    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
-    if (!sets || !check_sets(a, (const char *const *)sets, error))
+    g_auto(Words) words = {0};
+    if (!words_of(a, &words, error) || !check_sets(a, (const char *const *)words.sets, error))
         return NULL;
     RhInputsSpec spec = {.platform = a->platform,
                          .stack = a->stack ? a->stack : "bare",
                          .dtype = a->dtype,
                          .gpus = ranks,
                          .seed = a->seed,
-                         .sets = (const char *const *)sets,
-                         .argv = (const char *const *)argv};
+                         .sets = (const char *const *)words.sets,
+                         .origins = (const char *const *)words.origins,
+                         .argv = (const char *const *)words.argv};
     return rh_inputs_load(&spec, error);
 }
 
 /* One sample of one token: what a job of training must say, and nothing here reads. */
 RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
 {
-    g_auto(GStrv) sets = all_sets(a, error);
-    g_auto(GStrv) argv = rh_arguments_words(a->recorded);
-    if (!sets || !check_sets(a, (const char *const *)sets, error))
+    g_auto(Words) words = {0};
+    if (!words_of(a, &words, error) || !check_sets(a, (const char *const *)words.sets, error))
         return NULL;
     RhInputsSpec spec = {.workload = a->workload,
                          .platform = a->platform,
@@ -413,8 +432,9 @@ RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
                          .sequence = 1,
                          .gpus = a->gpus,
                          .seed = a->seed,
-                         .sets = (const char *const *)sets,
-                         .argv = (const char *const *)argv};
+                         .sets = (const char *const *)words.sets,
+                         .origins = (const char *const *)words.origins,
+                         .argv = (const char *const *)words.argv};
     return rh_inputs_load(&spec, error);
 }
 

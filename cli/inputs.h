@@ -10,8 +10,9 @@ typedef struct {
     const char *stack;                       /* NULL: megatron, or bare where ranks talk by TCP */
     int64_t global_batch, sequence, gpus;    /* gpus 0: all of the platform */
     int64_t seed;
-    const char *const *sets; /* "KEY=VALUE", NULL-ended; may be NULL */
-    const char *const *argv; /* recorded words, NULL-ended */
+    const char *const *sets;    /* "KEY=VALUE", NULL-ended; may be NULL */
+    const char *const *origins; /* of each: "FILE:LINE:COL", or ""; may be NULL */
+    const char *const *argv;    /* recorded words, NULL-ended */
 } RhInputsSpec;
 
 typedef struct {

@@ -7,6 +7,26 @@
 
 static const char *const kinds[] = {"straggler", "link", NULL};
 
+/* "gpu29", "node3", "node3.gpu5" */
+static bool is_place(const char *where)
+{
+    bool node = g_str_has_prefix(where, "node");
+    if (node) {
+        where += strlen("node");
+        size_t digits = strspn(where, "0123456789");
+        where += digits;
+        if (digits == 0 || !*where)
+            return digits > 0;
+        if (*where++ != '.')
+            return false;
+    }
+    if (!g_str_has_prefix(where, "gpu"))
+        return false;
+    where += strlen("gpu");
+    size_t digits = strspn(where, "0123456789");
+    return digits > 0 && !where[digits];
+}
+
 /* A setting of --set, caller frees; NULL and *error where the word is none. */
 static char *set_of_word(const char *word, GError **error)
 {
@@ -31,7 +51,7 @@ static char *set_of_word(const char *word, GError **error)
         return NULL;
     }
     bool numbered = g_str_has_prefix(where, "gpu");
-    if (!numbered && !g_str_has_prefix(where, "node")) {
+    if (!is_place(where)) {
         rh_fail(
             error, RH_ERROR_USAGE,
             "--scenario: no straggler is called \"%s\"\nnote: nodeN.gpuM is one, nodeN all of a "
@@ -43,7 +63,16 @@ static char *set_of_word(const char *word, GError **error)
                            numbered ? where + strlen("gpu") : where, equals);
 }
 
-static bool add_file(const char *path, GPtrArray *sets, GError **error)
+void rh_scenario_blame(const char *origin, GError **error)
+{
+    if (!error || !*error || !*origin)
+        return;
+    g_autofree char *message = g_strdup((*error)->message);
+    g_clear_error(error);
+    rh_fail(error, RH_ERROR_INPUT, "%s: %s", origin, message);
+}
+
+static bool add_file(const char *path, GPtrArray *sets, GPtrArray *origins, GError **error)
 {
     GError *local = NULL;
     g_autoptr(RhLines) lines = rh_lines_open(path, error);
@@ -55,14 +84,18 @@ static bool add_file(const char *path, GPtrArray *sets, GError **error)
         int column = 1 + (int)strspn(line, " \t");
         g_strstrip(line);
         char *set = *line ? set_of_word(line, &local) : NULL;
+        char *origin =
+            g_strdup_printf("%s:%" G_GINT64_FORMAT ":%d", path, rh_lines_number(lines), column);
+        g_ptr_array_add(origins, origin);
         if (local) {
-            g_autofree char *message = g_strdup(local->message);
-            g_clear_error(&local);
-            return rh_fail(error, RH_ERROR_INPUT, "%s:%" G_GINT64_FORMAT ":%d: %s", path,
-                           rh_lines_number(lines), column, message);
+            rh_scenario_blame(origin, &local);
+            g_propagate_error(error, local);
+            return false;
         }
         if (set)
             g_ptr_array_add(sets, set);
+        else
+            g_ptr_array_set_size(origins, (int)origins->len - 1);
     }
     if (local)
         g_propagate_error(error, local);
@@ -76,15 +109,18 @@ static bool is_word(const char *text)
            g_str_has_prefix(text, "link:");
 }
 
-bool rh_scenario_sets(const GPtrArray *scenarios, GPtrArray *sets, GError **error)
+bool rh_scenario_sets(const GPtrArray *scenarios, GPtrArray *sets, GPtrArray *origins,
+                      GError **error)
 {
     for (guint i = 0; i < scenarios->len; i++) {
         const char *word = g_ptr_array_index(scenarios, i);
         char *set = is_word(word) ? set_of_word(word, error) : NULL;
-        if (!set && (is_word(word) || !add_file(word, sets, error)))
+        if (!set && (is_word(word) || !add_file(word, sets, origins, error)))
             return false;
-        if (set)
+        if (set) {
             g_ptr_array_add(sets, set);
+            g_ptr_array_add(origins, g_strdup(""));
+        }
     }
     return true;
 }
