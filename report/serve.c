@@ -146,9 +146,11 @@ static void append_batches(GString *out, const RhServiceResult *r)
 {
     int64_t batches = r->iterations_stepped + r->iterations_skipped;
     g_autofree char *count = rh_text_large((double)batches);
+    g_autofree char *mean = batches > 0 ? g_strdup_printf(" of %.3g in the mean",
+                                                          (double)r->tokens_out / (double)batches)
+                                        : g_strdup("");
     g_autofree char *line =
-        g_strdup_printf("busy %.3g %% of the time, %s batches of %.3g in the mean",
-                        100 * r->busy_frac, count, (double)r->tokens_out / (double)batches);
+        g_strdup_printf("busy %.3g %% of the time, %s batches%s", 100 * r->busy_frac, count, mean);
     g_string_append(out, "servers:  ");
     rh_text_wrap(out, line, 10, 79);
 }

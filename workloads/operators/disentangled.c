@@ -60,11 +60,10 @@ static double scores_of(const RhOps *ops, const Widths *w)
 }
 
 /* Both gathered (read, written) and added to the scores. */
-static void gather(RhOps *ops, const Widths *w, double times)
+static void gather(RhOps *ops, const Widths *w)
 {
     double each = RH_READ + RH_WRITE + 2 * RH_READ + RH_WRITE;
-    rh_ops_stream(ops, RH_KERNEL_ADD, times * 2 * each / 2 * ops->element_bytes * scores_of(ops, w),
-                  4);
+    rh_ops_stream(ops, RH_KERNEL_ADD, each * ops->element_bytes * scores_of(ops, w), 4);
 }
 
 static void score(RhOps *ops, const Widths *w)
@@ -72,13 +71,13 @@ static void score(RhOps *ops, const Widths *w)
     int64_t batch = ops->sequences * w->heads, s = ops->queries;
     for (int i = 0; i < 2; i++)
         rh_ops_gemm(ops, batch, s, w->rows, w->size);
-    gather(ops, w, 1);
+    gather(ops, w);
 }
 
 static void score_backward(RhOps *ops, const Widths *w)
 {
     int64_t batch = ops->sequences * w->heads, s = ops->queries;
-    gather(ops, w, 1);
+    gather(ops, w);
     for (int i = 0; i < 2; i++) {
         rh_ops_gemm(ops, batch, s, w->size, w->rows);
         rh_ops_gemm(ops, batch, w->rows, w->size, s);
