@@ -18,7 +18,7 @@ for wrong in straggler:node9=0.9 straggler:node1.gpu8=0.9 straggler:node1.gpu1=2
 done
 for line in '  flood:x=1' 'straggler:node9.gpu0=0.9' 'straggler:nodex=0.9' ' link:nowhere=0.5' 'nosuch=3'; do
     printf 'straggler:node1.gpu1=0.9\n%s\n' "$line" >bad.txt
-    rehearse simulate "${job[@]}" --scenario bad.txt 2>&1 | head -n 1
+    rehearse simulate "${job[@]}" --scenario bad.txt 2>&1 | sed -n 1p
     echo "exit ${PIPESTATUS[0]}"
 done
 rehearse simulate "${job[@]}" --scenario straggler:node1.gpu1=0.9 --set node1.gpu1.speed=0.8 2>&1
