@@ -14,7 +14,6 @@ typedef struct {
 
 #define KIB 1024.0
 #define MIB 1048576.0
-#define GIB 1073741824.0
 #define TIB 1099511627776.0
 #define PIB 1125899906842624.0
 
@@ -22,13 +21,14 @@ static const Unit time_units[] = {{"s", 1, 1},    {"ms", 1, 1e3}, {"us", 1, 1e6}
                                   {"min", 60, 1}, {"h", 3600, 1}, {"d", 86400, 1}, {NULL, 0, 1}};
 static const Unit byte_units[] = {{"B", 1, 1},     {"kB", 1e3, 1},  {"MB", 1e6, 1},
                                   {"GB", 1e9, 1},  {"TB", 1e12, 1}, {"PB", 1e15, 1},
-                                  {"KiB", KIB, 1}, {"MiB", MIB, 1}, {"GiB", GIB, 1},
+                                  {"KiB", KIB, 1}, {"MiB", MIB, 1}, {"GiB", RH_GIB_BYTES, 1},
                                   {"TiB", TIB, 1}, {"PiB", PIB, 1}, {NULL, 0, 1}};
-static const Unit rate_units[] = {
-    {"B/s", 1, 1},     {"kB/s", 1e3, 1},  {"MB/s", 1e6, 1},  {"GB/s", 1e9, 1},  {"TB/s", 1e12, 1},
-    {"PB/s", 1e15, 1}, {"KiB/s", KIB, 1}, {"MiB/s", MIB, 1}, {"GiB/s", GIB, 1}, {"TiB/s", TIB, 1},
-    {"PiB/s", PIB, 1}, {"b/s", 1, 8},     {"kb/s", 1e3, 8},  {"Mb/s", 1e6, 8},  {"Gb/s", 1e9, 8},
-    {"Tb/s", 1e12, 8}, {NULL, 0, 1}};
+static const Unit rate_units[] = {{"B/s", 1, 1},     {"kB/s", 1e3, 1},  {"MB/s", 1e6, 1},
+                                  {"GB/s", 1e9, 1},  {"TB/s", 1e12, 1}, {"PB/s", 1e15, 1},
+                                  {"KiB/s", KIB, 1}, {"MiB/s", MIB, 1}, {"GiB/s", RH_GIB_BYTES, 1},
+                                  {"TiB/s", TIB, 1}, {"PiB/s", PIB, 1}, {"b/s", 1, 8},
+                                  {"kb/s", 1e3, 8},  {"Mb/s", 1e6, 8},  {"Gb/s", 1e9, 8},
+                                  {"Tb/s", 1e12, 8}, {NULL, 0, 1}};
 static const Unit flop_units[] = {{"FLOP/s", 1, 1},     {"kFLOP/s", 1e3, 1},  {"MFLOP/s", 1e6, 1},
                                   {"GFLOP/s", 1e9, 1},  {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1},
                                   {"EFLOP/s", 1e18, 1}, {NULL, 0, 1}};

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define RH_GIB_BYTES 1073741824.0
+
 typedef enum {
     RH_QUANTITY_NONE,
     RH_QUANTITY_S,

@@ -20,10 +20,11 @@ static inline BenchJob bench_job(const char *model, const char *platform, int64_
     g_assert_no_error(error);
     const RhStack *stack = rh_stack_by_name("megatron", NULL);
     j.platform = rh_stack_platform(stack, j.bare);
-    j.c = (RhCase){j.model,
-                   j.platform,
-                   stack,
-                   {batch, sequence, gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
+    j.c = (RhCase){
+        j.model,
+        j.platform,
+        stack,
+        {.global_batch = batch, .sequence = sequence, .gpus = gpus, .recipe = &rh_recipe_bf16}};
     return j;
 }
 

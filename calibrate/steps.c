@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/units.h"
 #include "calibrate/steps_model.h"
 
 enum {
@@ -34,7 +35,6 @@ static const char *const names[CELLS] = {
 #define BATCH_MOST  (1 << 30)
 #define STEP_MOST_S 1e6
 #define PEAK_MOST   1e6 /* GiB */
-#define GIB         1073741824.0
 
 typedef struct {
     RhMeasuredSteps *steps;
@@ -157,7 +157,7 @@ static bool read_measured(const Reading *r, char **cells, RhMeasuredStep *step)
         return false;
     if (*cells[CELL_PEAK_GIB] && !read_number(r, cells, CELL_PEAK_GIB, PEAK_MOST, &peak_gib))
         return false;
-    step->peak_bytes = peak_gib * GIB;
+    step->peak_bytes = peak_gib * RH_GIB_BYTES;
     return true;
 }
 

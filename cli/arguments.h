@@ -62,5 +62,7 @@ typedef struct {
 
 /* A copy of a list of words, NULL-ended; g_strfreev frees it. */
 char **rh_arguments_words(const GPtrArray *words);
+/* Did the command line have this option, as "--name"? Not of options that are neutral. */
+bool rh_arguments_given(const RhArguments *arguments, const char *option);
 void rh_arguments_clear(RhArguments *arguments);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhArguments, rh_arguments_clear)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/table.h"
+#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/result.h"
@@ -103,8 +104,8 @@ static void append_figures(GString *out, const RhComparedSide *side_a, const RhC
               rh_compared_tokens_per_usd(side_b));
     worth_row(table, per_kwh, rh_compared_tokens_per_kwh(side_a),
               rh_compared_tokens_per_kwh(side_b));
-    rh_table_rowf(table, "memory, GiB|%.1f|%.1f", a->memory.peak_bytes / 1073741824.0,
-                  b->memory.peak_bytes / 1073741824.0);
+    rh_table_rowf(table, "memory, GiB|%.1f|%.1f", a->memory.peak_bytes / RH_GIB_BYTES,
+                  b->memory.peak_bytes / RH_GIB_BYTES);
     rh_table_append(table, out, "  ");
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/explain_memory.h"
 #include "cli/explain_replan.h"
@@ -20,8 +21,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 
-#define WIN_LEAST_FRAC 0.002 /* less is a tie */
-#define SAME_FRAC      1e-6  /* less is not said in seconds */
+#define SAME_FRAC 1e-6 /* less is not said in seconds */
 
 /* The result's plan, performed again from its recorded inputs. */
 typedef struct {
@@ -132,10 +132,10 @@ static void append_versus(Explanation *e, const char *name_a, const RhRehearsal 
     rh_report_versus(e->out, name_a, a, name_b, b);
     bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
     g_autofree char *of =
-        resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / 1073741824.0) : NULL;
+        resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / RH_GIB_BYTES) : NULL;
     g_string_append_printf(
-        e->out, "  memory: %.1f%s GiB against %.1f of %.1f\n", a->memory.peak_bytes / 1073741824.0,
-        of ? of : "", b->memory.peak_bytes / 1073741824.0, b->memory_capacity_bytes / 1073741824.0);
+        e->out, "  memory: %.1f%s GiB against %.1f of %.1f\n", a->memory.peak_bytes / RH_GIB_BYTES,
+        of ? of : "", b->memory.peak_bytes / RH_GIB_BYTES, b->memory_capacity_bytes / RH_GIB_BYTES);
 }
 
 static bool find_rank(Explanation *e, GError **error)
@@ -205,12 +205,12 @@ static void append_why_not(Explanation *e)
     }
     if (!r->fits && r->memory.peak_bytes <= r->memory_capacity_bytes)
         g_string_append_printf(e->out, "%s does not fit: %.1f GiB in the memory of a host\n", title,
-                               r->memory.host_bytes / 1073741824.0);
+                               r->memory.host_bytes / RH_GIB_BYTES);
     else if (!r->fits)
         g_string_append_printf(e->out,
                                "%s does not fit: %.1f GiB on stage %d, %.1f more than there is\n",
-                               title, r->memory.peak_bytes / 1073741824.0, r->memory.stage,
-                               (r->memory.peak_bytes - r->memory_capacity_bytes) / 1073741824.0);
+                               title, r->memory.peak_bytes / RH_GIB_BYTES, r->memory.stage,
+                               (r->memory.peak_bytes - r->memory_capacity_bytes) / RH_GIB_BYTES);
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     append_versus(e, a, e->r, r->fits ? "it" : "it (if it fitted)", r);
     g_string_append_printf(e->out,
@@ -384,7 +384,7 @@ static void append_winner(const Explanation *e)
     RhObjective o = e->result->objective;
     double gain = 1 - rh_objective_value(o, w) / rh_objective_value(o, e->other);
     bool same = rh_layout_equal(&w->layout, &e->other->layout);
-    if (e->other->fits && (same || (e->other_safe && gain < WIN_LEAST_FRAC))) {
+    if (e->other->fits && (same || (e->other_safe && gain < RH_EXPLAIN_TIE_FRAC))) {
         g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
         return;
     }

@@ -57,6 +57,15 @@ static void add_rows(GArray *constants, const RhInputs *in)
                 rows[i].range, rh_facts_seen(in->platform, &rows[i]));
 }
 
+static void add_listed(GArray *constants, const GArray *facts, const char *owner)
+{
+    for (guint i = 0; i < facts->len; i++) {
+        const RhListedFact *f = &g_array_index(facts, RhListedFact, i);
+        if (!f->without_effect)
+            add(constants, g_strconcat(owner, f->key, NULL), f->kind, f->range, f->fact);
+    }
+}
+
 /* Of several devices each after the first is named, and none twice. */
 static void add_device(GArray *constants, const RhInputs *in, int32_t which)
 {
@@ -74,23 +83,8 @@ static void add_device(GArray *constants, const RhInputs *in, int32_t which)
             add(constants, g_strconcat(owner, rows[i].key + strlen("device."), NULL), rows[i].kind,
                 rows[i].range,
                 (const RhFact *)(const void *)((const char *)device + rows[i].offset));
-    for (int i = 0; i < device->curves.tiles_count; i++) {
-        const RhGemmTile *t = &device->curves.tiles[i];
-        add(constants, g_strdup_printf("%sgemm.tile.%dx%d", owner, t->m, t->n), RH_QUANTITY_FRAC,
-            &rh_range_tile, &t->rate_frac);
-    }
-}
-
-/* What a switch of a tier adds to a message, and how many share what leaves it. */
-static void add_tiers(GArray *constants, const RhPlatform *p)
-{
-    for (int32_t t = 0; t < p->tiers_count; t++) {
-        const RhTier *tier = &p->tiers[t];
-        add(constants, g_strconcat(PLATFORM_PREFIX, tier->name, ".hop_latency", NULL),
-            RH_QUANTITY_S, &rh_range_hop_s, &tier->hop_latency_s);
-        add(constants, g_strconcat(PLATFORM_PREFIX, tier->name, ".oversubscription", NULL),
-            RH_QUANTITY_COUNT, &rh_range_oversubscription, &tier->oversubscription);
-    }
+    g_autoptr(GArray) tiles = rh_facts_of_tiles(device);
+    add_listed(constants, tiles, owner);
 }
 
 GArray *rh_explain_constants(const RhInputs *in)
@@ -100,7 +94,8 @@ GArray *rh_explain_constants(const RhInputs *in)
     add_rows(out, in);
     for (int32_t i = 0; i < rh_platform_devices_count(in->platform); i++)
         add_device(out, in, i);
-    add_tiers(out, in->platform);
+    g_autoptr(GArray) tiers = rh_facts_of_tiers(in->platform);
+    add_listed(out, tiers, PLATFORM_PREFIX);
     size_t count = 0;
     const RhStackFact *facts = rh_stack_facts(&count);
     for (size_t i = 0; i < count; i++)

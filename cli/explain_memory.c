@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
 #include "strategies/search/relief.h"
 #include "strategies/train/memory.h"
 
-#define GIB          1073741824.0
 #define RELIEFS_FRAC 0.005 /* of the peak: what frees less is not worth a line */
 #define RELIEFS_MAX  14
 #define STAGES_MAX   16
@@ -44,7 +44,8 @@ RhMemoryAnswer *rh_explain_memory(const RhInputs *in, const RhRehearsal *r,
 static bool alike(const RhStageFull *a, const RhStageFull *b)
 {
     for (int use = 0; use < RH_MEMORY_LAST; use++)
-        if ((int64_t)(a->bytes[use] / GIB * 10 + 0.5) != (int64_t)(b->bytes[use] / GIB * 10 + 0.5))
+        if ((int64_t)(a->bytes[use] / RH_GIB_BYTES * 10 + 0.5) !=
+            (int64_t)(b->bytes[use] / RH_GIB_BYTES * 10 + 0.5))
             return false;
     return g_strcmp0(a->when, b->when) == 0;
 }
@@ -70,8 +71,8 @@ static void stage_row(RhTable *table, const RhMemoryAnswer *a, int32_t first, in
     g_autofree char *name = range_text(first, last);
     g_autoptr(GString) cells = g_string_new(NULL);
     for (int use = RH_MEMORY_WEIGHTS; use <= RH_MEMORY_RESERVE; use++)
-        g_string_append_printf(cells, "|%.1f", s->bytes[use] / GIB);
-    rh_table_rowf(table, "%s|%.1f%s", name, s->peak_bytes / GIB, cells->str);
+        g_string_append_printf(cells, "|%.1f", s->bytes[use] / RH_GIB_BYTES);
+    rh_table_rowf(table, "%s|%.1f%s", name, s->peak_bytes / RH_GIB_BYTES, cells->str);
 }
 
 /* "stages 0-14 in backward of micro-batch 0; stage 15 in forward of micro-batch 0" */
@@ -257,7 +258,7 @@ static void append_kinds(GString *out, const RhCase *c, const RhLayout *l, const
             continue;
         say[use](why, &s, full->bytes[use]);
         g_string_append_printf(out, "  %-13s  %5.1f  ", rh_memory_name((RhMemoryUse)use),
-                               full->bytes[use] / GIB);
+                               full->bytes[use] / RH_GIB_BYTES);
         rh_text_wrap(out, why->str, 24, 79);
     }
 }
@@ -274,8 +275,8 @@ static void relief_row(RhTable *table, const RhRehearsal *r, const RhRelief *rel
 {
     g_autofree char *step = rh_quantity_format(relief->segment_s, RH_QUANTITY_S, 3);
     g_autofree char *change = change_text(relief->segment_s / r->bound_segment_s - 1);
-    rh_table_rowf(table, "%s|%.1f|-%.1f|%s|%s", relief->change, relief->peak_bytes / GIB,
-                  (r->memory.peak_bytes - relief->peak_bytes) / GIB, step, change);
+    rh_table_rowf(table, "%s|%.1f|-%.1f|%s|%s", relief->change, relief->peak_bytes / RH_GIB_BYTES,
+                  (r->memory.peak_bytes - relief->peak_bytes) / RH_GIB_BYTES, step, change);
 }
 
 static void append_reliefs(GString *out, const RhRehearsal *r, const GArray *reliefs)
@@ -301,7 +302,7 @@ void rh_explain_append_memory(GString *out, const RhInputs *in, const RhRehearsa
 {
     const RhTrainMemory *m = &r->memory;
     g_string_append_printf(out, "memory = %.1f of %.1f GiB (%.1f %%) on stage %d%s%s\n",
-                           m->peak_bytes / GIB, r->memory_capacity_bytes / GIB,
+                           m->peak_bytes / RH_GIB_BYTES, r->memory_capacity_bytes / RH_GIB_BYTES,
                            100 * m->peak_bytes / r->memory_capacity_bytes, m->stage,
                            r->memory_when ? ", in " : "", r->memory_when ? r->memory_when : "");
     append_stages(out, a, m->stage);

@@ -52,7 +52,7 @@ bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, Rh
                        GError **error)
 {
     RhPlanOptions options = {.top = 1,
-                             .gap_frac = 0.002,
+                             .gap_frac = RH_EXPLAIN_TIE_FRAC,
                              .quick = !full,
                              .best_alone = true,
                              .progress = rh_terminal_progress};
@@ -69,8 +69,10 @@ bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, Rh
 
 GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error)
 {
-    RhPlanOptions options = {
-        .top = QUICKEST_COUNT, .gap_frac = 0.002, .quick = true, .progress = rh_terminal_progress};
+    RhPlanOptions options = {.top = QUICKEST_COUNT,
+                             .gap_frac = RH_EXPLAIN_TIE_FRAC,
+                             .quick = true,
+                             .progress = rh_terminal_progress};
     g_autoptr(RhPlan) plan = NULL;
     if (!search(in, result, options, &plan, error))
         return NULL;

@@ -3,8 +3,10 @@
 #include "cli/result.h"
 #include "strategies/search/room.h"
 
+#define RH_EXPLAIN_TIE_FRAC 0.002 /* a plan that is better by less is a tie */
+
 /* The best layout for the inputs, within the --fix, --limit and --risk that the result's command line has;
- * NULL where none fits or is legal. `full`: searched until nothing left is better by 0.2 %; else chosen
+ * NULL where none fits or is legal. `full`: searched until nothing left is better by more than a tie; else chosen
  * by lower bounds. An error is one of the rehearsals. */
 bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
                        GError **error);

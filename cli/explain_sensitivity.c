@@ -10,9 +10,8 @@
 #include "strategies/search/moved.h"
 
 #define CHANGE_FRAC 0.1
-#define LEAST_FRAC  5e-5  /* less is no effect */
-#define WIN_FRAC    0.002 /* less is a tie */
-#define TURN_FRAC   0.01  /* how exactly is told from where on another plan wins */
+#define LEAST_FRAC  5e-5 /* less is no effect */
+#define TURN_FRAC   0.01 /* how exactly is told from where on another plan wins */
 #define ROWS_MAX    16
 
 typedef struct {
@@ -71,7 +70,7 @@ static Effect effect_of(const Study *s, const RhCase *c)
             e.rank = p->rank;
         }
     }
-    if (best >= (1 - WIN_FRAC) * first)
+    if (best >= (1 - RH_EXPLAIN_TIE_FRAC) * first)
         e.rank = s->first;
     return e;
 }

@@ -337,11 +337,6 @@ static char *field_of_set(const char *set)
     return g_strdup(key_of_word(word));
 }
 
-static bool is_given(const RhArguments *a, const char *option)
-{
-    return g_ptr_array_find_with_equal_func(a->recorded, option, g_str_equal, NULL);
-}
-
 /* What the command line says twice, by --set and its own option or by two of --set. */
 static bool check_sets(const RhArguments *a, const char *const *sets, GError **error)
 {
@@ -353,7 +348,7 @@ static bool check_sets(const RhArguments *a, const char *const *sets, GError **e
     for (int i = 0; sets[i]; i++) {
         g_autofree char *field = field_of_set(sets[i]);
         for (size_t k = 0; k < G_N_ELEMENTS(options); k++)
-            if (strcmp(options[k][0], field) == 0 && is_given(a, options[k][1]))
+            if (strcmp(options[k][0], field) == 0 && rh_arguments_given(a, options[k][1]))
                 return rh_fail(error, RH_ERROR_USAGE, "%s and --set %s say the same field twice",
                                options[k][1], sets[i]);
         if (!g_hash_table_add(seen, g_strdup(field)))

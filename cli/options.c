@@ -219,6 +219,11 @@ char **rh_arguments_words(const GPtrArray *words)
     return out;
 }
 
+bool rh_arguments_given(const RhArguments *a, const char *option)
+{
+    return g_ptr_array_find_with_equal_func(a->recorded, option, g_str_equal, NULL);
+}
+
 void rh_arguments_clear(RhArguments *a)
 {
     GPtrArray **lists[] = {&a->sets,      &a->limits, &a->fixes,    &a->what_ifs, &a->operands,

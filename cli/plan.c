@@ -19,8 +19,6 @@
 #include "strategies/launch/launch.h"
 #include "strategies/search/neighbours.h"
 
-#define RISK_LEAST 1e-9 /* --risk 0%: not one */
-
 /* --- options to RhPlanOptions --- */
 
 static bool add_constraints(const GPtrArray *words, bool is_limit, GArray *out, GError **error)
@@ -51,7 +49,7 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
     return (RhPlanOptions){.objective = objective_of(a->objective),
                            .top = (int32_t)a->top,
                            .gap_frac = a->gap_frac,
-                           .risk_frac = fmax(a->risk_frac, RISK_LEAST),
+                           .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                            .quick = a->quick,
                            .variants = a->variants,
                            .jobs = (int32_t)a->jobs,

@@ -15,8 +15,6 @@
 #include "report/report.h"
 #include "strategies/search/room.h"
 
-#define RISK_LEAST 1e-9 /* --risk 0%: not one */
-
 static char *page_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
                      const RhRun *run, const RhPictures *pictures)
 {
@@ -75,8 +73,7 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
 
 static bool is_asked(const RhArguments *a)
 {
-    return a->limits->len > 0 ||
-           g_ptr_array_find_with_equal_func(a->recorded, "--risk", g_str_equal, NULL);
+    return a->limits->len > 0 || rh_arguments_given(a, "--risk");
 }
 
 /* The words are read before the inputs, which take longer. */
@@ -104,7 +101,7 @@ static bool read_limits(const RhArguments *a, GArray *limits, GError **error)
 static void ask_room(const RhArguments *a, const GArray *limits, RhInputs *in)
 {
     RhRoom room = rh_room(&in->c, (const RhConstraint *)(const void *)limits->data,
-                          (int32_t)limits->len, fmax(a->risk_frac, RISK_LEAST));
+                          (int32_t)limits->len, fmax(a->risk_frac, RH_RISK_LEAST));
     in->question.safe_bytes = room.ranked_bytes;
     in->question.most_bytes = room.most_bytes;
 }

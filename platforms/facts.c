@@ -128,7 +128,12 @@ static const RhFactRow rows[] = {
       curves.memory_bytes_half),
 };
 
-#define TILE_KEY "device.gemm.tile."
+#define DEVICE_PREFIX "device."
+
+static char *tile_key(const RhGemmTile *t)
+{
+    return g_strdup_printf("gemm.tile.%dx%d", t->m, t->n);
+}
 
 bool rh_facts_of_generation(const RhFactRow *row)
 {
@@ -144,14 +149,14 @@ const RhFactRow *rh_facts(size_t *count)
 /* "device.gemm.tile.128x64": the rate of that tile, which the device must have. */
 static bool find_tile(const RhPlatform *p, const char *key, RhFactRow *found)
 {
-    if (!g_str_has_prefix(key, TILE_KEY))
+    if (!g_str_has_prefix(key, DEVICE_PREFIX))
         return false;
     for (int i = 0; i < p->device->curves.tiles_count; i++) {
         const RhGemmTile *t = &p->device->curves.tiles[i];
-        g_autofree char *name = g_strdup_printf(TILE_KEY "%dx%d", t->m, t->n);
-        if (strcmp(name, key) != 0)
+        g_autofree char *name = tile_key(t);
+        if (strcmp(name, key + strlen(DEVICE_PREFIX)) != 0)
             continue;
-        const char *interned = g_intern_string(name);
+        const char *interned = g_intern_string(key);
         *found =
             (RhFactRow){.key = interned,
                         .place = interned,
@@ -192,6 +197,54 @@ const RhFact *rh_facts_seen(const RhPlatform *p, const RhFactRow *row)
 {
     const char *base = row->device ? (const char *)p->device : (const char *)p;
     return (const RhFact *)(const void *)(base + row->offset);
+}
+
+/* --- lists --- */
+
+static void listed_clear(void *data)
+{
+    g_free(((RhListedFact *)data)->key);
+}
+
+static GArray *listed_new(void)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhListedFact));
+    g_array_set_clear_func(out, listed_clear);
+    return out;
+}
+
+GArray *rh_facts_of_tiles(const RhDevice *device)
+{
+    GArray *out = listed_new();
+    for (int i = 0; i < device->curves.tiles_count; i++) {
+        const RhGemmTile *t = &device->curves.tiles[i];
+        RhListedFact tile = {.key = tile_key(t),
+                             .kind = RH_QUANTITY_FRAC,
+                             .range = &rh_range_tile,
+                             .fact = &t->rate_frac};
+        g_array_append_val(out, tile);
+    }
+    return out;
+}
+
+GArray *rh_facts_of_tiers(const RhPlatform *p)
+{
+    GArray *out = listed_new();
+    for (int32_t t = 0; t < p->tiers_count; t++) {
+        const RhTier *tier = &p->tiers[t];
+        RhListedFact hop = {.key = g_strconcat(tier->name, ".hop_latency", NULL),
+                            .kind = RH_QUANTITY_S,
+                            .range = &rh_range_hop_s,
+                            .fact = &tier->hop_latency_s};
+        RhListedFact shared = {.key = g_strconcat(tier->name, ".oversubscription", NULL),
+                               .kind = RH_QUANTITY_COUNT,
+                               .range = &rh_range_oversubscription,
+                               .fact = &tier->oversubscription,
+                               .without_effect = t + 1 == p->tiers_count};
+        g_array_append_val(out, hop);
+        g_array_append_val(out, shared);
+    }
+    return out;
 }
 
 const char *rh_facts_newest(const RhPlatform *p)

@@ -42,5 +42,16 @@ const char *rh_facts_newest(const RhPlatform *p);
  * collected in the document. `derived`: what the file leaves out stays as it is. */
 void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, bool derived, void *base);
 
-/* Of facts that stand in lists. */
+/* --- facts that stand in lists, and so have no row --- */
+
+typedef struct {
+    char *key; /* "gemm.tile.128x64", behind "device."; "leaf.hop_latency"; owned */
+    RhQuantity kind;
+    const RhRange *range;
+    const RhFact *fact;  /* borrowed */
+    bool without_effect; /* the root's oversubscription: it joins all nodes and has no uplink */
+} RhListedFact;
+/* RhListedFact of a device's tiles, of a platform's tiers: g_array_unref frees them. */
+GArray *rh_facts_of_tiles(const RhDevice *device);
+GArray *rh_facts_of_tiers(const RhPlatform *p);
 extern const RhRange rh_range_tile, rh_range_hop_s, rh_range_oversubscription, rh_range_link_scale;

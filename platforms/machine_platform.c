@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/units.h"
 #include "platforms/machine.h"
 #include "platforms/platform.h"
 
-#define GIB        1073741824.0
 #define ALIKE_FRAC 0.02 /* of the data sheet's: a driver keeps some memory back */
 
 /* What nvidia-smi calls a device of the catalogue: all words must stand in the name, as words. The first row
@@ -246,7 +246,7 @@ static void put_host(const Writer *p)
         put_rate(p, "bandwidth", m->host_link_bytes_per_s, "measured", source);
     }
     if (m->host_bytes > 0) {
-        g_autofree char *value = g_strdup_printf("%.6gGiB", m->host_bytes / GIB);
+        g_autofree char *value = g_strdup_printf("%.6gGiB", m->host_bytes / RH_GIB_BYTES);
         g_autofree char *source = g_strconcat(m->host_source, ", NUMA nodes", NULL);
         put_fact(p, "memory", value, "measured", source);
     }
@@ -270,8 +270,8 @@ static void add_hints(const Writer *p)
         g_string_append_printf(p->hints,
                                "note: the GPUs have %.2f GiB, %s has %.2f GiB: set "
                                "device.hbm=%.2fGiB\n",
-                               m->memory_bytes / GIB, d->name, d->hbm_bytes.value / GIB,
-                               m->memory_bytes / GIB);
+                               m->memory_bytes / RH_GIB_BYTES, d->name,
+                               d->hbm_bytes.value / RH_GIB_BYTES, m->memory_bytes / RH_GIB_BYTES);
     if (m->uneven && !has_mesh(p))
         g_string_append_printf(
             p->hints,

@@ -54,14 +54,19 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
     return true;
 }
 
-/* The first device whose name is in the path, as "device.NAME.hbm" has it; -1 where none is. */
+/* What follows "device.NAME." in the path, NAME being that of the i-th device; NULL: it is not of that device. */
+static const char *key_of_device(const RhPlatform *p, int32_t i, const char *key)
+{
+    g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", rh_platform_device(p, i)->name);
+    return g_str_has_prefix(key, owner) ? key + strlen(owner) : NULL;
+}
+
+/* The first device that the path is of; -1: none. */
 static int32_t named_device(const RhPlatform *p, const char *key)
 {
-    for (int32_t i = 0; i < rh_platform_devices_count(p); i++) {
-        g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", rh_platform_device(p, i)->name);
-        if (g_str_has_prefix(key, owner))
+    for (int32_t i = 0; i < rh_platform_devices_count(p); i++)
+        if (key_of_device(p, i, key))
             return i;
-    }
     return -1;
 }
 
@@ -72,14 +77,13 @@ static bool set_named_device(RhPlatform *p, const char *key, const char *value, 
 {
     *known = false;
     for (int32_t i = 0; i < rh_platform_devices_count(p); i++) {
-        RhDevice *device = rh_platform_device(p, i);
-        g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", device->name);
-        if (!g_str_has_prefix(key, owner))
+        const char *rest = key_of_device(p, i, key);
+        if (!rest)
             continue;
-        g_autofree char *plain = g_strconcat(DEVICE_KEY, key + strlen(owner), NULL);
+        g_autofree char *plain = g_strconcat(DEVICE_KEY, rest, NULL);
         RhPlatform view = *p;
         RhFactRow row;
-        view.device = device;
+        view.device = rh_platform_device(p, i);
         if (!rh_facts_find(&view, plain, &row) || !row.device)
             return true;
         *known = true;
@@ -229,12 +233,11 @@ static bool set_gpu(RhPlatform *p, const char *key, const char *value, GError **
     return true;
 }
 
-static void add_tiles(GStrvBuilder *names, const RhDevice *device, const char *owner)
+static void add_listed(GStrvBuilder *names, const GArray *facts, const char *owner)
 {
-    for (int i = 0; i < device->curves.tiles_count; i++) {
-        const RhGemmTile *t = &device->curves.tiles[i];
-        g_autofree char *tile = g_strdup_printf("%sgemm.tile.%dx%d", owner, t->m, t->n);
-        g_strv_builder_add(names, tile);
+    for (guint i = 0; i < facts->len; i++) {
+        g_autofree char *name = g_strconcat(owner, g_array_index(facts, RhListedFact, i).key, NULL);
+        g_strv_builder_add(names, name);
     }
 }
 
@@ -250,7 +253,8 @@ static void add_device(GStrvBuilder *names, const RhDevice *device)
         if (name)
             g_strv_builder_add(names, name);
     }
-    add_tiles(names, device, owner);
+    g_autoptr(GArray) tiles = rh_facts_of_tiles(device);
+    add_listed(names, tiles, owner);
 }
 
 char **rh_platform_keys(const RhPlatform *p)
@@ -261,16 +265,11 @@ char **rh_platform_keys(const RhPlatform *p)
     for (size_t i = 0; i < count; i++)
         g_strv_builder_add(names, facts[i].key);
     g_strv_builder_addv(names, (const char **)COUNT_KEYS);
-    add_tiles(names, p->device, DEVICE_KEY);
+    g_autoptr(GArray) tiles = rh_facts_of_tiles(p->device), tiers = rh_facts_of_tiers(p);
+    add_listed(names, tiles, DEVICE_KEY);
     for (int32_t i = 1; i < rh_platform_devices_count(p); i++)
         add_device(names, rh_platform_device(p, i));
-    for (int32_t t = 0; t < p->tiers_count; t++) {
-        g_autofree char *oversubscription =
-            g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
-        g_autofree char *hop = g_strconcat(p->tiers[t].name, ".hop_latency", NULL);
-        g_strv_builder_add(names, oversubscription);
-        g_strv_builder_add(names, hop);
-    }
+    add_listed(names, tiers, "");
     return g_strv_builder_end(names);
 }
 

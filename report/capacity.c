@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/units.h"
 #include "platforms/facts.h"
 #include "report/format.h"
 
@@ -193,8 +194,8 @@ static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportS
     g_autofree char *rate = rh_text_count(llround(r->tokens_per_s_per_gpu));
     g_string_append_printf(
         out, "      %s/step%s   %.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n\n", step, error,
-        100 * r->mfu_frac, rate, rh_report_unit(r->pictures), r->memory.peak_bytes / 1073741824.0,
-        r->memory_capacity_bytes / 1073741824.0);
+        100 * r->mfu_frac, rate, rh_report_unit(r->pictures), r->memory.peak_bytes / RH_GIB_BYTES,
+        r->memory_capacity_bytes / RH_GIB_BYTES);
 }
 
 /* Nothing meets the goal: how far it is, and what would. */

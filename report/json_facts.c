@@ -31,17 +31,21 @@ static void put_rows(RhJsonWriter *w, const void *base, bool device)
                      (const RhFact *)(const void *)((const char *)base + rows[i].offset));
 }
 
+static void put_listed(RhJsonWriter *w, const GArray *facts)
+{
+    for (guint i = 0; i < facts->len; i++) {
+        const RhListedFact *f = &g_array_index(facts, RhListedFact, i);
+        if (!f->without_effect)
+            put_fact(w, f->key, f->kind, f->fact);
+    }
+}
+
 static void put_platform(RhJsonWriter *w, const RhPlatform *p)
 {
     rh_json_begin_object(w, "platform");
     put_rows(w, p, false);
-    for (int32_t t = 0; t < p->tiers_count; t++) {
-        g_autofree char *hop = g_strconcat(p->tiers[t].name, ".hop_latency", NULL);
-        g_autofree char *shared = g_strconcat(p->tiers[t].name, ".oversubscription", NULL);
-        put_fact(w, hop, RH_QUANTITY_S, &p->tiers[t].hop_latency_s);
-        if (t + 1 < p->tiers_count) /* the root joins all nodes and has no uplink */
-            put_fact(w, shared, RH_QUANTITY_COUNT, &p->tiers[t].oversubscription);
-    }
+    g_autoptr(GArray) tiers = rh_facts_of_tiers(p);
+    put_listed(w, tiers);
     rh_json_end_object(w);
 }
 
@@ -49,11 +53,8 @@ static void put_device(RhJsonWriter *w, const RhDevice *d)
 {
     rh_json_begin_object(w, d->name);
     put_rows(w, d, true);
-    for (int i = 0; i < d->curves.tiles_count; i++) {
-        const RhGemmTile *t = &d->curves.tiles[i];
-        g_autofree char *key = g_strdup_printf("gemm.tile.%dx%d", t->m, t->n);
-        put_fact(w, key, RH_QUANTITY_FRAC, &t->rate_frac);
-    }
+    g_autoptr(GArray) tiles = rh_facts_of_tiles(d);
+    put_listed(w, tiles);
     rh_json_end_object(w);
 }
 

@@ -1,4 +1,5 @@
 /* Results as Markdown tables, for notes and issues. */
+#include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
 
@@ -23,7 +24,7 @@ static void append_row(GString *out, guint rank, const RhRehearsal *r)
     g_autofree char *layout = rh_layout_format(&r->layout);
     g_autofree char *step = rh_text_number(r->step_time_s, 4);
     g_string_append_printf(out, "| %u | `%s` | %s | %.1f | %.1f | %.1f | %.1f |\n", rank, layout,
-                           step, 100 * r->mfu_frac, r->memory.peak_bytes / 1073741824.0,
+                           step, 100 * r->mfu_frac, r->memory.peak_bytes / RH_GIB_BYTES,
                            100 * rh_report_bubble_frac(r), 100 * rh_report_exposed_frac(r));
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "report/svg.h"
 #include "sim/ledger.h"
 
@@ -11,7 +12,6 @@
 #define HEIGHT  320.0
 #define BELOW   40.0
 #define COLUMNS 450
-#define GIB     1073741824.0
 
 typedef struct {
     RhMoment columns[COLUMNS]; /* the fullest moment in each */
@@ -111,12 +111,12 @@ static void draw_use(GString *out, const Picture *p, int use)
 static void draw_axes(GString *out, const Picture *p, double capacity_bytes)
 {
     double y = y_of(p, capacity_bytes);
-    double tick = rh_svg_tick(p->most_bytes / GIB, 6), step = rh_svg_tick(p->span_s, 8);
-    for (int i = 0; i * tick * GIB <= p->most_bytes; i++) {
+    double tick = rh_svg_tick(p->most_bytes / RH_GIB_BYTES, 6), step = rh_svg_tick(p->span_s, 8);
+    for (int i = 0; i * tick * RH_GIB_BYTES <= p->most_bytes; i++) {
         g_autofree char *text = rh_svg_tick_text(i * tick, tick);
-        rh_svg_line(out, RH_SVG_GRID, LEFT, y_of(p, i * tick * GIB), LEFT + WIDTH,
-                    y_of(p, i * tick * GIB));
-        rh_svg_text(out, RH_SVG_SOFT, "end", LEFT - 6, y_of(p, i * tick * GIB) + 4, text);
+        rh_svg_line(out, RH_SVG_GRID, LEFT, y_of(p, i * tick * RH_GIB_BYTES), LEFT + WIDTH,
+                    y_of(p, i * tick * RH_GIB_BYTES));
+        rh_svg_text(out, RH_SVG_SOFT, "end", LEFT - 6, y_of(p, i * tick * RH_GIB_BYTES) + 4, text);
     }
     rh_svg_text(out, RH_SVG_SOFT, "end", LEFT - 6, TOP - 8, "GiB");
     for (int i = 0; i * step <= p->span_s * (1 + 1e-9); i++) {
@@ -155,7 +155,8 @@ char *rh_report_memory_svg(const RhSpanIndex *spans, double capacity_bytes)
     const RhPerformer *of = rh_spans_performer(spans, performer);
     g_autofree char *about = g_strdup_printf(
         "Rank %d (%s), the fullest, over the time of a step: %.1f GiB at most of the %.1f that the GPU has.",
-        of->rank, rh_spans_role_name(spans, performer), peak_bytes / GIB, capacity_bytes / GIB);
+        of->rank, rh_spans_role_name(spans, performer), peak_bytes / RH_GIB_BYTES,
+        capacity_bytes / RH_GIB_BYTES);
     GString *out = rh_svg_new("memory", LEFT + WIDTH + 20, TOP + HEIGHT + BELOW, "",
                               "Memory over a step, by kind", about);
     bool used[RH_MEMORY_LAST] = {false};

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "report/svg.h"
 
 #define LEFT   64.0
@@ -11,8 +12,7 @@
 #define BELOW  48.0
 #define SLOW   1.6  /* times the quickest: slower ones are counted, not drawn */
 #define BEYOND 1.06 /* of the capacity: where near misses are */
-#define GIB    1073741824.0
-#define RANKED 0 /* colours */
+#define RANKED 0    /* colours */
 #define FULLER 3
 #define OTHER  6
 #define MISS   4
@@ -49,7 +49,7 @@ static void mark(Picture *p, const char *shape, int color, const RhLayout *layou
     g_autofree char *title = rh_layout_title(layout);
     g_autofree char *step = rh_quantity_format(step_s, RH_QUANTITY_S, 4);
     g_autofree char *about =
-        g_markup_printf_escaped("%s: %s%s, %.1f GiB", title, words, step, bytes / GIB);
+        g_markup_printf_escaped("%s: %s%s, %.1f GiB", title, words, step, bytes / RH_GIB_BYTES);
     g_string_append(p->out, "<g transform=\"translate(");
     rh_svg_number(p->out, x_of(p, bytes));
     g_string_append_c(p->out, ' ');
@@ -92,17 +92,18 @@ static void set_range(Picture *p, const RhPlan *plan)
 static void draw_axes(Picture *p, const RhPlan *plan)
 {
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    double tick = rh_svg_tick(p->high_s - p->low_s, 8), step = rh_svg_tick(p->most_bytes / GIB, 10);
+    double tick = rh_svg_tick(p->high_s - p->low_s, 8),
+           step = rh_svg_tick(p->most_bytes / RH_GIB_BYTES, 10);
     for (double at = ceil(p->low_s / tick) * tick; at <= p->high_s; at += tick) {
         g_autofree char *number = rh_svg_tick_text(at, tick);
         g_autofree char *text = g_strconcat(number, " s", NULL);
         rh_svg_line(p->out, RH_SVG_GRID, LEFT, y_of(p, at), LEFT + WIDTH, y_of(p, at));
         rh_svg_text(p->out, RH_SVG_SOFT, "end", LEFT - 6, y_of(p, at) + 4, text);
     }
-    for (int i = 0; i * step * GIB <= p->most_bytes; i++) {
+    for (int i = 0; i * step * RH_GIB_BYTES <= p->most_bytes; i++) {
         g_autofree char *text = rh_svg_tick_text(i * step, step);
-        rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, i * step * GIB), TOP + HEIGHT + 18,
-                    text);
+        rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, i * step * RH_GIB_BYTES),
+                    TOP + HEIGHT + 18, text);
     }
     rh_svg_text(p->out, RH_SVG_TEXT, "start", LEFT, TOP - 10, "time of a step");
     rh_svg_text(p->out, RH_SVG_TEXT, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 38,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/table.h"
+#include "base/units.h"
 #include "report/families.h"
 #include "report/format.h"
 #include "report/neighbours_answer.h"
@@ -15,7 +16,7 @@
 
 static double gib(double bytes)
 {
-    return bytes / 1073741824.0;
+    return bytes / RH_GIB_BYTES;
 }
 
 /* --- the table of plans: columns that say the same for all are left out --- */

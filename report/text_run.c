@@ -1,19 +1,20 @@
 /* One rehearsed layout as text. */
 #include <math.h>
 
+#include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
 
 static double gib(double bytes)
 {
-    return bytes / 1073741824.0;
+    return bytes / RH_GIB_BYTES;
 }
 
 static void append_memory(GString *out, const RhCase *c, const RhRehearsal *r)
 {
     g_autoptr(GString) parts = g_string_new(NULL);
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++)
-        if (r->memory.at_peak_bytes[use] >= 0.05 * 1073741824.0)
+        if (r->memory.at_peak_bytes[use] >= 0.05 * RH_GIB_BYTES)
             g_string_append_printf(parts, "%s%s %.1f", parts->len ? ", " : "",
                                    rh_memory_name((RhMemoryUse)use),
                                    gib(r->memory.at_peak_bytes[use]));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/units.h"
 #include "sim/held.h"
 
 static int32_t gpu_of(const RhSpanIndex *x, int32_t performer)
@@ -107,7 +108,7 @@ void rh_trace_memory(GString *out, const RhSpanIndex *x, int32_t performer)
         g_string_append_printf(
             out, "{\"ph\":\"C\",\"name\":\"memory GiB\",\"pid\":%d,\"ts\":", gpu_of(x, performer));
         rh_trace_us(out, now->t_s);
-        g_ascii_formatd(text, sizeof text, "%.6g", rh_moment_sum_bytes(now) / 1073741824.0);
+        g_ascii_formatd(text, sizeof text, "%.6g", rh_moment_sum_bytes(now) / RH_GIB_BYTES);
         g_string_append_printf(out, ",\"args\":{\"GiB\":%s}},\n", text);
     }
 }

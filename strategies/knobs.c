@@ -214,8 +214,7 @@ static bool next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, 
 static bool next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
-    bool whole =
-        c->model->encoder || rh_model_shares_layers(c->model) || rh_model_reads_beside(c->model);
+    bool whole = rh_partition_whole(c->model, true) != NULL;
     int32_t most = whole ? 1 : MIN(c->model->layers_count + 2, c->job.gpus / l->tp);
     while (++*value <= most)
         if (c->job.gpus % (l->tp * *value) == 0)

@@ -15,6 +15,19 @@
 #include <math.h>
 #include <string.h>
 
+const char *rh_partition_whole(const RhModel *model, bool trained)
+{
+    if (model->encoder)
+        return "is an encoder and a decoder, which are not cut into stages here: what the encoder puts out would go to "
+               "every stage of the decoder";
+    if (rh_model_reads_beside(model))
+        return "has layers that read keys of layers before them, or columns of a second embedding, which are not sent "
+               "from stage to stage here";
+    if (trained && rh_model_shares_layers(model))
+        return "has layers that share parameters, whose gradients would be summed over stages, which is not known here";
+    return NULL;
+}
+
 /* Even where L divides; else, where L + 2 divides, the embedding and the head each stand for one
  * layer (the split of Llama 3: 126 layers on 128 places); else the remainder goes to the middle
  * chunks first. */

@@ -22,7 +22,7 @@ static void building_ends_with_the_time_given(void)
     RhCase c = {model,
                 platform,
                 stack,
-                {8192, 1024, 1024, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
+                {.global_batch = 8192, .sequence = 1024, .gpus = 1024, .recipe = &rh_recipe_bf16}};
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp8,pp16,dp8,vpp2", &layout, NULL));
     double t_start_s = now_s();
@@ -48,7 +48,7 @@ static void in_time_the_answer_is_the_same(void)
     RhCase c = {model,
                 platform,
                 stack,
-                {16, 2048, 16, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
+                {.global_batch = 16, .sequence = 2048, .gpus = 16, .recipe = &rh_recipe_bf16}};
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp2,dp8", &layout, NULL));
     RhEngineOptions patient = {.timeout_s = 600}, timeless = {0};

@@ -123,10 +123,11 @@ static World world_new(void)
                .a = answer(4, 50, 5),
                .b = answer(8, 50, 11)};
     CU_ASSERT_PTR_NOT_NULL_FATAL(w.platform);
-    w.c = (RhCase){.model = w.model,
-                   .platform = w.platform,
-                   .stack = rh_stack_by_name("megatron", NULL),
-                   .job = {16, 2048, 8, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
+    w.c = (RhCase){
+        .model = w.model,
+        .platform = w.platform,
+        .stack = rh_stack_by_name("megatron", NULL),
+        .job = {.global_batch = 16, .sequence = 2048, .gpus = 8, .recipe = &rh_recipe_bf16}};
     w.q = (RhQuestion){.version = "0",
                        .argv = argv,
                        .hardware = w.platform,

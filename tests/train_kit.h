@@ -23,17 +23,10 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
     k.c = (RhCase){k.model,
                    k.platform,
                    s,
-                   {global_batch,
-                    sequence,
-                    rh_platform_gpus(k.bare),
-                    &rh_recipe_bf16,
-                    NULL,
-                    0,
-                    {0},
-                    {0},
-                    {0},
-                    false,
-                    false}};
+                   {.global_batch = global_batch,
+                    .sequence = sequence,
+                    .gpus = rh_platform_gpus(k.bare),
+                    .recipe = &rh_recipe_bf16}};
     return k;
 }
 

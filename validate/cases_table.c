@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
+#include "base/units.h"
 #include "workloads/routing.h"
 
 static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
@@ -14,7 +15,6 @@ static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
 
 #define STEP_MOST_S 1e7
 #define TFLOPS_MOST 1e6
-#define GIB         1073741824.0
 
 /* Whole numbers; `most` is far above what there is, and far below what overflows. */
 static const struct {
@@ -125,7 +125,7 @@ static bool read_row(const RhCsv *csv, const int32_t *at, const RhCsvRow *cells,
         return false;
     row->exchange_s = 1e-6 * us;
     row->exchange_bytes_per_s = 1e9 * gb_per_s;
-    row->cache_bytes = GIB * gib;
+    row->cache_bytes = RH_GIB_BYTES * gib;
     row->ttft_s = 1e-3 * ttft_ms;
     row->tpot_s = 1e-3 * tpot_ms;
     return rh_csv_number(csv, cells, at[RH_CASE_STEP_S], 1e-9, STEP_MOST_S, 0, &row->step_s,

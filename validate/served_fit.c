@@ -15,18 +15,16 @@
 #define HALVINGS   20
 #define ROWS_LEAST 4
 
+/* Which rows tell a constant: all, those of several tensor ranks, those that give times to the first token; or, where the
+ * server has it, all. */
+typedef enum { TOLD_BY_ALL, TOLD_BY_RANKS, TOLD_BY_TTFT, TOLD_IF_ANY } Told;
+
 static const struct {
     const char *key;
     size_t offset; /* of an RhFact */
     double low, high, begin;
     bool fraction;
-    enum {
-        TOLD_BY_ALL,
-        TOLD_BY_RANKS,
-        TOLD_BY_TTFT,
-        TOLD_IF_ANY
-    } told; /* by rows of several tensor ranks; that give
-                                                              times to the first token; where the server has it */
+    Told told;
 } kinds[] = {{"step", offsetof(RhServer, step_s), 1e-6, 0.05, 1e-4, false, TOLD_BY_ALL},
              {"rank_step", offsetof(RhServer, rank_step_s), 1e-6, 0.02, 1e-4, false, TOLD_BY_RANKS},
              {"sequence", offsetof(RhServer, sequence_s), 1e-7, 1e-3, 1e-5, false, TOLD_BY_ALL},
@@ -35,7 +33,7 @@ static const struct {
              {"admit", offsetof(RhServer, admit_s), 1e-4, 0.2, 1e-3, false, TOLD_BY_TTFT},
              {"launch", offsetof(RhServer, launch_s), 1e-6, 5e-3, 1e-4, false, TOLD_IF_ANY}};
 
-/* What a row gives;. */
+/* What a row may give. */
 typedef enum { FIGURE_TPOT, FIGURE_TTFT, FIGURE_RATE, FIGURES } Figure;
 
 /* A row that is served again and again; its service keeps what kernels take. */

@@ -111,12 +111,13 @@ static bool add_training(GArray *list, const Training *t, GError **error)
         return false;
     RhStack stack = *rh_stack_by_name("megatron", NULL);
     stack.gradient_norm = false; /* forward, backward and Adam */
-    RhCase c = {
-        .model = model,
-        .platform = platform,
-        .stack = &stack,
-        .job = {
-            t->batch, t->sequence, t->gpus, &rh_recipe_bf16, NULL, 0, {0}, {0}, {0}, false, false}};
+    RhCase c = {.model = model,
+                .platform = platform,
+                .stack = &stack,
+                .job = {.global_batch = t->batch,
+                        .sequence = t->sequence,
+                        .gpus = t->gpus,
+                        .recipe = &rh_recipe_bf16}};
     return add_stage(list, &c, t, error);
 }
 

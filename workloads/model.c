@@ -288,6 +288,18 @@ bool rh_model_set_layers(RhModel *m, const RhConfig *c, RhLayerPlan *plans, int3
     return shape_layers(m, c, problem);
 }
 
+static void set_ends(RhModel *m)
+{
+    bool classes = m->patch_entries > 0 || rh_model_sees_pictures(m);
+    m->front = m->patch_entries > 0        ? &rh_patches
+               : m->layer_inputs > 0       ? &rh_embedding_of_layers
+               : m->looks_up_alike         ? &rh_look_up_alike
+               : m->sound_rows > 0         ? &rh_sounds
+               : rh_model_sees_pictures(m) ? &rh_pictures
+                                           : &rh_embedding;
+    m->back = classes ? &rh_classes : &rh_head;
+}
+
 /* Widths are the model's; tokens come from the same table, or from sounds. */
 static void set_encoder(RhModel *m, const RhConfig *c)
 {
@@ -311,6 +323,7 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     e->looks_up_alike = c->sound_rows == 0;
     e->sound_rows = (int32_t)c->sound_rows;
     e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
+    set_ends(e);
 }
 
 void rh_model_set_sizes(RhModel *m, const RhConfig *c)
@@ -336,6 +349,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
             (RhTensor){(int32_t)c->picture_height, (int32_t)c->picture_width, (int32_t)c->channels};
     m->hidden_dropout = c->hidden_dropout != 0;
     m->attention_dropout = c->attention_dropout != 0;
+    set_ends(m);
     set_encoder(m, c);
 }
 

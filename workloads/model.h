@@ -93,6 +93,7 @@ typedef struct RhModel {
         layer_vocab;     /* columns of a second table of tokens, of all layers; its rows; 0: none */
     int32_t layer_input; /* ... of one layer */
     int32_t alternates;  /* states between layers, of which a layer works on one (AltUp); 0: one */
+    const RhOperator *front, *back; /* the operators before the first layer and behind the last */
     bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
     int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
     int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */

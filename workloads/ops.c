@@ -7,16 +7,14 @@
 /* Megatron-LM: make_vocab_size_divisible_by x tensor-model-parallel size. */
 #define VOCAB_MULTIPLE 128
 
-/* What a block is made of; in layers the TENSOR part is the layer's own. */
+/* A block's SEQUENCE part; the TENSOR part is the layer's own, at the two ends the model's. */
 static const struct {
     const char *name;
-    const RhOperator *sequence, *tensor;
+    const RhOperator *sequence;
 } BLOCKS[] = {
-    [RH_BLOCK_NONE] = {"none", NULL, NULL},
-    [RH_BLOCK_EMBEDDING] = {"embedding", &rh_positions, &rh_embedding},
-    [RH_BLOCK_MIXER] = {"mixer", &rh_norm, NULL},
-    [RH_BLOCK_FFN] = {"ffn", &rh_norm, NULL},
-    [RH_BLOCK_HEAD] = {"head", &rh_norm, &rh_head},
+    [RH_BLOCK_NONE] = {"none", NULL},       [RH_BLOCK_EMBEDDING] = {"embedding", &rh_positions},
+    [RH_BLOCK_MIXER] = {"mixer", &rh_norm}, [RH_BLOCK_FFN] = {"ffn", &rh_norm},
+    [RH_BLOCK_HEAD] = {"head", &rh_norm},
 };
 
 const char *rh_block_name(RhBlock block)
@@ -35,23 +33,11 @@ static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock 
                          const RhOperator *pair[2])
 {
     pair[0] = BLOCKS[block].sequence;
-    pair[1] = block == RH_BLOCK_MIXER ? kind->mixer
-              : block == RH_BLOCK_FFN ? kind->ffn
-                                      : BLOCKS[block].tensor;
-    if (model->patch_entries > 0 && pair[1] == &rh_embedding)
-        pair[1] = &rh_patches;
-    if (model->patch_entries > 0 && pair[1] == &rh_head)
-        pair[1] = &rh_classes;
-    if (model->layer_inputs > 0 && pair[1] == &rh_embedding)
-        pair[1] = &rh_embedding_of_layers;
-    if (model->looks_up_alike && pair[1] == &rh_embedding)
-        pair[1] = &rh_look_up_alike;
-    if (model->sound_rows > 0 && pair[1] == &rh_embedding)
-        pair[1] = &rh_sounds;
-    if (rh_model_sees_pictures(model) && pair[1] == &rh_embedding)
-        pair[1] = &rh_pictures;
-    if (rh_model_sees_pictures(model) && pair[1] == &rh_head)
-        pair[1] = &rh_classes;
+    pair[1] = block == RH_BLOCK_MIXER       ? kind->mixer
+              : block == RH_BLOCK_FFN       ? kind->ffn
+              : block == RH_BLOCK_EMBEDDING ? model->front
+              : block == RH_BLOCK_HEAD      ? model->back
+                                            : NULL;
     if (pair[1] == NULL || pair[1]->alone)
         pair[0] = NULL;
 }

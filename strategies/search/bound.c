@@ -155,18 +155,13 @@ static double gradients_s(const Terms *t, int32_t s, const Latest *l)
            f->optimizer_s;
 }
 
-static double hop_s(const RhHop *hop, double bytes)
-{
-    return hop->latency_s + hop->s_per_byte * bytes;
-}
-
 /* Of the path's messages, each as the net has it for its stage (RhNet.next). */
 static double messages_s(const Terms *t, const RhPath *path)
 {
     double sum = 0;
     for (int32_t s = 0; s < t->p; s++)
-        sum += path->messages[2 * s] * hop_s(&t->net->next[s], t->message_bytes) +
-               path->messages[2 * s + 1] * hop_s(&t->net->back[s], t->message_bytes);
+        sum += path->messages[2 * s] * rh_hop_s(&t->net->next[s], t->message_bytes) +
+               path->messages[2 * s + 1] * rh_hop_s(&t->net->back[s], t->message_bytes);
     return sum;
 }
 
@@ -174,8 +169,8 @@ static double mean_message_s(const Terms *t)
 {
     double sum = 0;
     for (int32_t s = 0; s < t->p; s++)
-        sum +=
-            hop_s(&t->net->next[s], t->message_bytes) + hop_s(&t->net->back[s], t->message_bytes);
+        sum += rh_hop_s(&t->net->next[s], t->message_bytes) +
+               rh_hop_s(&t->net->back[s], t->message_bytes);
     return sum / (2 * t->p);
 }
 
@@ -221,10 +216,10 @@ static void price_messages(Terms *t, double bytes)
     t->message_bytes = bytes;
     if (t->p == 1)
         return;
-    t->next_s = hop_s(&net->least_next, bytes);
-    t->back_s = hop_s(&net->least_back, bytes);
-    t->next_wrap_s = hop_s(&net->next[t->p - 1], bytes);
-    t->back_wrap_s = hop_s(&net->back[0], bytes);
+    t->next_s = rh_hop_s(&net->least_next, bytes);
+    t->back_s = rh_hop_s(&net->least_back, bytes);
+    t->next_wrap_s = rh_hop_s(&net->next[t->p - 1], bytes);
+    t->back_wrap_s = rh_hop_s(&net->back[0], bytes);
     t->lap_s = (t->p - 1) * t->back_s + t->back_wrap_s;
     t->least_s =
         rh_earlier(rh_earlier(t->next_s, t->back_s), rh_earlier(t->next_wrap_s, t->back_wrap_s));

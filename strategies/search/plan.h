@@ -30,7 +30,8 @@ bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GEr
 char *rh_constraint_text(const RhConstraint *constraint);
 
 /* A layout is ranked where of measured runs as full at most so many ran out of memory. */
-#define RH_RISK_FRAC 0.05
+#define RH_RISK_FRAC  0.05
+#define RH_RISK_LEAST 1e-9 /* that none may: 0 is the default */
 
 /* A printed step that differs by more than this between idle communication as timers and as flows is
  * sensitive; where it moves by more than the second, nothing is proved any more. */

@@ -482,6 +482,10 @@ RhCalm rh_share_calm(const RhSlot *slots, int64_t at, int64_t total);
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);
 /* screen_net.c */
 RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
+static inline double rh_hop_s(const RhHop *hop, double bytes)
+{
+    return hop->latency_s + hop->s_per_byte * bytes;
+}
 RhNet *rh_net_new(RhScreen *screen, const RhLayout *layout);
 void rh_net_free(void *net);
 void rh_placement_free(void *placement);

@@ -189,11 +189,6 @@ static double keep(const RhSegmentGraph *g, RhSegmentStage *s)
     return out;
 }
 
-static double hop_s(const RhHop *hop, double bytes)
-{
-    return hop->latency_s + hop->s_per_byte * bytes;
-}
-
 /* What the slot hands on, to model chunk `to`: when it is there. */
 double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t stage,
                           const RhSlot *slot, int32_t to)
@@ -204,9 +199,9 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
     const RhHop *alone = down ? g->net->back : g->net->next;
     double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
     double bytes = g->messages_bytes[rh_slot_goes_back(slot->pass) ? to : to - 1];
-    double message_s = hop_s(&alone[stage], bytes);
+    double message_s = rh_hop_s(&alone[stage], bytes);
     if (g->messages)
-        message_s = rh_later(message_s, hop_s(&g->messages[2 * stage + down], bytes));
+        message_s = rh_later(message_s, rh_hop_s(&g->messages[2 * stage + down], bytes));
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
     if (g->shares && s->meets_last) {
         const RhShare *with = g->shares + 2 * g->l->pp * rh_share_calm(s->slots, s->next, g->total);
@@ -443,8 +438,7 @@ static void graph_init(RhSegmentGraph *g, RhSegmentStage *stages, RhSlot *slots,
     }
 }
 
-/* The same graph for another block of each stage. */
-static RhSegmentGraph graph_beside(const RhSegmentGraph *g, int32_t other)
+RhSegmentGraph rh_segment_graph_beside(const RhSegmentGraph *g, int32_t other)
 {
     RhSegmentGraph beside = *g;
     beside.net = &g->net->others[other];
@@ -496,7 +490,7 @@ static double path_s(RhSegmentGraph *g)
     double end = 0;
     g->ends_s = ends;
     for (int32_t i = 0; i < count; i++) {
-        graphs[i] = i == 0 ? *g : graph_beside(g, i - 1);
+        graphs[i] = i == 0 ? *g : rh_segment_graph_beside(g, i - 1);
         graph_init(&graphs[i], stages + i * pp, slots, done, sent);
         graph_run(&graphs[i]);
     }

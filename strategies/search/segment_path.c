@@ -101,12 +101,8 @@ double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhNet *n
                              const RhPath *path)
 {
     RhSegmentGraph g = rh_segment_graph_of(screen, l);
-    if (net != g.net) {
-        ptrdiff_t other = net - g.net->others;
-        g.spans = rh_screen_spans(screen, g.shard, rh_screen_split(screen, l), net);
-        g.shares = g.shares ? g.shares + (other + 1) * rh_shares_count(l) : NULL;
-    }
-    g.net = net;
+    if (net != g.net)
+        g = rh_segment_graph_beside(&g, (int32_t)(net - g.net->others));
     Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
     const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
     double sum = 0;

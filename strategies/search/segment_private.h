@@ -52,6 +52,8 @@ typedef struct {
 
 /* The caller frees its messages_bytes. */
 RhSegmentGraph rh_segment_graph_of(RhScreen *screen, const RhLayout *l);
+/* The same graph for another block of each stage, whose messages_bytes it borrows. */
+RhSegmentGraph rh_segment_graph_beside(const RhSegmentGraph *g, int32_t other);
 /* The items of a slot, which begins when the stage is free. */
 void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime *time);
 /* Items and communications in the script's order. */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define Z95         1.959963984540054 /* of the normal distribution, 97.5 % */
 #define BATCHES     20                /* of batch means: 10 to 30 (Schmeiser 1982) */
 #define T95         2.093024054408263 /* Student's t, 19 degrees of freedom, 97.5 % */
 #define BATCH_LEAST 10                /* fewer values in a batch tell nothing of neighbours */
@@ -109,7 +108,7 @@ static RhEstimate estimate_mean(const double *values, size_t count)
         squares += (values[i] - sum / n) * (values[i] - sum / n);
     double batches = batch_variance(values, count, (double)NAN);
     double half = !isnan(batches) ? T95 * sqrt(batches / BATCHES)
-                  : count > 1     ? Z95 * sqrt(squares / (n - 1) / n)
+                  : count > 1     ? RH_Z95 * sqrt(squares / (n - 1) / n)
                                   : (double)NAN;
     return (RhEstimate){sum / n, sum / n - half, sum / n + half};
 }
@@ -128,7 +127,7 @@ static RhEstimate estimate_quantile(const double *values, const double *sorted, 
 {
     double value = quantile(sorted, count, share), n = (double)count;
     double wide = inflation(values, count, share, value);
-    double half = Z95 * sqrt(n * share * (1 - share) * wide);
+    double half = RH_Z95 * sqrt(n * share * (1 - share) * wide);
     double low = floor(n * share - half) - 1, high = ceil(n * share + half);
     return (RhEstimate){value, low < 0 ? (double)NAN : sorted[(size_t)low],
                         high > n - 1 ? (double)NAN : sorted[(size_t)high]};

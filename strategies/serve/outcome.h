@@ -9,6 +9,9 @@
 
 #include "strategies/serve/served.h"
 
+/* Of the normal distribution, 97.5 %: intervals of 95 % reach so many standard errors either way. */
+#define RH_Z95 1.959963984540054
+
 typedef enum {
     RH_METRIC_TTFT, /* sent until the first token */
     RH_METRIC_TPOT, /* first token until the last, over the tokens but one */

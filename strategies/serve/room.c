@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "workloads/ops.h"
 
 /* Bytes of a tensor of `columns` of 16 bits for every token of an iteration. */
@@ -118,8 +119,6 @@ RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const R
 
 /* --- Slower memory behind the cache --- */
 
-#define GIB 1073741824.0
-
 /* Of a server that spans nodes each has a part; of those that share a node each has its own. */
 static double node_share(const RhPlatform *p, const RhPool *pool)
 {
@@ -140,17 +139,17 @@ static bool check_streamed(const RhServing *s, const RhPool *pool, const RhItera
         return true;
     return rh_fail(error, RH_ERROR_NO_ANSWER,
                    "weights=%s: they are %.0f GiB of a node, %s has %.0f", drives ? "nvme" : "host",
-                   asked / GIB, p->name, there / GIB);
+                   asked / RH_GIB_BYTES, p->name, there / RH_GIB_BYTES);
 }
 
 static bool check_tier(const RhPlatform *p, const RhPool *pool, const char *key, int32_t gib,
                        const RhFact *there, GError **error)
 {
-    double asked = gib * GIB * node_share(p, pool);
+    double asked = gib * RH_GIB_BYTES * node_share(p, pool);
     if (there->value <= 0 || asked <= there->value)
         return true;
     return rh_fail(error, RH_ERROR_USAGE, "%s=%d: servers ask %.0f GiB of a node, %s has %.0f", key,
-                   gib, asked / GIB, p->name, there->value / GIB);
+                   gib, asked / RH_GIB_BYTES, p->name, there->value / RH_GIB_BYTES);
 }
 
 static bool check_tiers(const RhServing *s, const RhPool *pool, GError **error)
@@ -184,8 +183,10 @@ bool rh_service_tiers(const RhServing *s, const RhPool *pool, const RhIterations
                         ? token_bytes * on_node / p->nvme_bytes_per_s.value
                         : HUGE_VAL;
     bool holds = token_bytes > 0;
-    room->tier_tokens[RH_CACHE_TIER_HOST] = holds ? pool->host * GIB / (token_bytes * ranks) : 0;
-    room->tier_tokens[RH_CACHE_TIER_NVME] = holds ? pool->nvme * GIB / (token_bytes * ranks) : 0;
+    room->tier_tokens[RH_CACHE_TIER_HOST] =
+        holds ? pool->host * RH_GIB_BYTES / (token_bytes * ranks) : 0;
+    room->tier_tokens[RH_CACHE_TIER_NVME] =
+        holds ? pool->nvme * RH_GIB_BYTES / (token_bytes * ranks) : 0;
     room->tier_s[RH_CACHE_TIER_HOST] = host_s;
     room->tier_s[RH_CACHE_TIER_NVME] = fmax(host_s, nvme_s);
     return true;

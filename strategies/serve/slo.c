@@ -6,8 +6,6 @@
 #include "base/units.h"
 #include "strategies/serve/outcome.h"
 
-#define Z95 1.959963984540054 /* of the normal distribution, 97.5 % */
-
 static bool fail(const char *text, GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
@@ -87,7 +85,7 @@ char *rh_slo_text(const RhSlo *slo)
 /* So many of so many are within. A share's interval is Wilson's (1927). */
 static RhSloVerdict judge_share(const RhSlo *slo, double within, double count)
 {
-    double share = within / count, z = Z95;
+    double share = within / count, z = RH_Z95;
     double half =
         z / (1 + z * z / count) * sqrt(share * (1 - share) / count + z * z / (4 * count * count));
     double middle = (share + z * z / (2 * count)) / (1 + z * z / count);
@@ -137,6 +135,6 @@ RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhServiceResult *result)
     if (done <= 0)
         return (RhSloVerdict){(double)NAN, (double)NAN, false, false};
     double mean_s = sum_s / done, variance = fmax(0, squares / done - mean_s * mean_s);
-    double half_s = Z95 * sqrt(variance / done);
+    double half_s = RH_Z95 * sqrt(variance / done);
     return (RhSloVerdict){mean_s, half_s, mean_s <= slo->limit_s, mean_s + half_s <= slo->limit_s};
 }

@@ -178,79 +178,71 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool pipeline_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool stages_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    int64_t m = rh_train_microbatches(c, l);
-    int64_t chunks = (int64_t)l->pp * l->vpp;
-    if (l->pp > 1 && c->model->encoder)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "pp=%d: %s is an encoder and a decoder, which are not cut into stages here: "
-                       "what the encoder puts out would go to every stage of the decoder\n"
-                       "note: legal pp: 1",
-                       l->pp, c->model->name);
-    if (l->pp > 1 && rh_model_reads_beside(c->model))
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "pp=%d: layers of %s read keys of layers before them, or columns of a second "
-            "embedding, which are not sent from stage to stage here\nnote: legal pp: 1",
-            l->pp, c->model->name);
-    if (l->pp > 1 && rh_model_shares_layers(c->model))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "pp=%d: layers of %s share parameters, whose gradients would be summed over "
-                       "stages, which is not known here\nnote: legal pp: 1",
-                       l->pp, c->model->name);
-    if (chunks > c->model->layers_count && chunks != c->model->layers_count + 2)
+    int32_t layers = c->model->layers_count;
+    int64_t chunks = (int64_t)l->pp * l->vpp, split = 0;
+    const char *whole = rh_partition_whole(c->model, true);
+    if (l->pp > 1 && whole)
+        return rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: legal pp: 1", l->pp,
+                       c->model->name, whole);
+    if (chunks > layers && chunks != layers + 2)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "pp=%d x vpp=%d chunks are more than the %d layers\n"
             "note: two chunks more are legal: the first holds the embedding alone, the last the head",
-            l->pp, l->vpp, c->model->layers_count);
-    int32_t only = rh_pipeline_kind_chunks(l->schedule);
-    if (only == RH_CHUNKS_ANY ? l->vpp == 1 : l->vpp != only)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
-            "zb-v, dualpipe-v and dualpipe have vpp=2, and they alone",
-            l->vpp, rh_pipeline_kind_name(l->schedule));
-    if (l->vpp > 1 && l->pp == 1 && only != RH_CHUNKS_ANY)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "schedule=%s needs a pipeline: pp=1%s\nhelp: pp=2 or more",
-                       rh_pipeline_kind_name(l->schedule),
-                       rh_pipeline_of(l)->crosses ? ", which counts pairs of its stages" : "");
-    if (l->vpp > 1 && l->pp == 1)
-        return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
-    if (rh_pipeline_of(l)->in_rounds && m % l->pp != 0)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "schedule=%s needs micro-batches divisible by pp: %" G_GINT64_FORMAT
-                       " micro-batches, pp=%d",
-                       rh_pipeline_kind_name(l->schedule), m, l->pp);
-    int32_t least = rh_pipeline_of(l)->rounds_least;
-    if (m < (int64_t)least * l->pp)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "schedule=%s needs %d micro-batches for each of pp: %" G_GINT64_FORMAT
-                       " micro-batches, pp=%d",
-                       rh_pipeline_kind_name(l->schedule), least, m, l->pp);
-    if (rh_pipeline_of(l)->crosses && l->dp % 2 != 0)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "schedule=%s feeds pipelines from both ends, two replicas each: dp=%d is odd",
-            rh_pipeline_kind_name(l->schedule), l->dp);
-    int64_t split = 0;
+            l->pp, l->vpp, layers);
     for (int32_t i = 0; i < l->stage_layers_count; i++)
         split += l->stage_layers[i];
-    if (l->stage_layers_count &&
-        (l->stage_layers_count != l->pp * l->vpp || split != c->model->layers_count))
+    if (l->stage_layers_count && (l->stage_layers_count != chunks || split != layers))
         return rh_fail(error, RH_ERROR_USAGE,
                        "the stage split names %d chunks and %" G_GINT64_FORMAT
                        " layers; the layout has "
                        "%d chunks, the model %d layers",
-                       l->stage_layers_count, split, l->pp * l->vpp, c->model->layers_count);
+                       l->stage_layers_count, split, (int)chunks, layers);
     for (int32_t i = 0; i < l->stage_layers_count; i++)
         if (l->stage_layers[i] < 1)
             return rh_fail(error, RH_ERROR_USAGE,
                            "the stage split leaves chunk %d without a layer\n"
                            "help: at least one layer for each of the %d chunks",
                            i, l->stage_layers_count);
+    return true;
+}
+
+/* Has the schedule the chunks, micro-batches and replicas that it asks for? */
+static bool schedule_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    const char *name = rh_pipeline_kind_name(l->schedule);
+    int64_t m = rh_train_microbatches(c, l);
+    int32_t only = rh_pipeline_kind_chunks(l->schedule), least = schedule->rounds_least;
+    if (only == RH_CHUNKS_ANY ? l->vpp == 1 : l->vpp != only)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "vpp=%d and schedule=%s do not go together\nhelp: the interleaved schedule has vpp > 1, "
+            "zb-v, dualpipe-v and dualpipe have vpp=2, and they alone",
+            l->vpp, name);
+    if (l->vpp > 1 && l->pp == 1 && only != RH_CHUNKS_ANY)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs a pipeline: pp=1%s\nhelp: pp=2 or more", name,
+                       schedule->crosses ? ", which counts pairs of its stages" : "");
+    if (l->vpp > 1 && l->pp == 1)
+        return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
+    if (schedule->in_rounds && m % l->pp != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs micro-batches divisible by pp: %" G_GINT64_FORMAT
+                       " micro-batches, pp=%d",
+                       name, m, l->pp);
+    if (m < (int64_t)least * l->pp)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "schedule=%s needs %d micro-batches for each of pp: %" G_GINT64_FORMAT
+                       " micro-batches, pp=%d",
+                       name, least, m, l->pp);
+    if (schedule->crosses && l->dp % 2 != 0)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "schedule=%s feeds pipelines from both ends, two replicas each: dp=%d is odd", name,
+            l->dp);
     return true;
 }
 
@@ -500,7 +492,7 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
     return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
            adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
            documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
-           pipeline_legal(c, l, error);
+           stages_legal(c, l, error) && schedule_legal(c, l, error);
 }
 
 /* --- the same rules by what they look at, for a space that is walked --- */
@@ -516,7 +508,7 @@ static bool grid_legal(const RhCase *c, const RhLayout *l)
 static bool slots_legal(const RhCase *c, const RhLayout *l)
 {
     return rh_stack_runs(c->stack, l->schedule) && batch_legal(c, l, NULL) &&
-           pipeline_legal(c, l, NULL);
+           stages_legal(c, l, NULL) && schedule_legal(c, l, NULL);
 }
 
 static bool rest_legal(const RhCase *c, const RhLayout *l)
