@@ -51,9 +51,11 @@ void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
 typedef struct {
     double launch_more_s, step_more_s, wire;
 } RhPace;
+/* That of the platform's line. */
+#define RH_PACE_OF_LINE ((RhPace){.wire = 1})
 
 typedef struct RhAlgorithm RhAlgorithm;
-/* {0, 0, 1} for a row without a protocol, and where the platform (NULL: none) has none of its. */
+/* RH_PACE_OF_LINE for a row without a protocol, and where the platform (NULL: none) has none of its. */
 RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between,
                const RhPlatform *platform);
 
@@ -89,9 +91,6 @@ typedef struct {
     int32_t nodes;
     int32_t nics_per_node;
 } RhGroupPlace;
-
-/* Of a group whose members are on these nodes (NULL: on one). */
-bool rh_is_between(int32_t members, const int32_t *node_of);
 
 /* Steps alike. The bytes are those of the busiest member and of the busiest NIC in one step. */
 typedef struct {
@@ -136,6 +135,14 @@ struct RhAlgorithm {
     unsigned mpi;          /* what an MPI library takes it for */
     unsigned once;         /* what a library for tokens that are sent once takes it for (DeepEP) */
     bool even_nodes;       /* needs as many members on every node, side by side */
+    /* Operations in whose steps every member sends to the next one alone, as much in each, members - 1 steps to a
+     * phase (of a shift, one): their time is taken of fewer members, and groups side by side keep in step. */
+    unsigned neighbours;
+    /* Of these, those that go round a mesh's rings (RhScheduleBuilder.rings) and at their rate. */
+    unsigned rings;
+    /* Steps whose senders each copy a chunk of their own once besides, with the same threads, which protocols
+     * are slowed by (platforms' nvlink.copy); NULL: they copy none. */
+    int32_t (*steps_beside_copy)(RhOp op, int32_t members);
     /* Steps for two members or more. */
     void (*generate)(RhScheduleBuilder *b, RhOp op);
     /* The same steps in short, filling in flow_bytes, waves and edges; NULL where there is no shorter

@@ -30,6 +30,11 @@ bool rh_collective_is_pipelined(RhOp op, RhAlgo algo)
     return (rh_algorithm(algo)->pipelined & 1U << op) != 0;
 }
 
+bool rh_collective_is_to_neighbours(RhOp op, RhAlgo algo)
+{
+    return rh_algorithm(algo) && (rows[algo]->neighbours & (1U << op)) != 0;
+}
+
 /* --- building --- */
 
 void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count)
@@ -171,7 +176,7 @@ RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t
                             double bytes, GError **error)
 {
     RhSchedule like = {.op = op, .algo = algo, .members = members, .bytes = bytes};
-    return make(like, node_of, NULL, (Volumes){0}, (RhLinkBytes){1, 1}, (RhPace){0, 0, 1}, error);
+    return make(like, node_of, NULL, (Volumes){0}, (RhLinkBytes){1, 1}, RH_PACE_OF_LINE, error);
 }
 
 static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const int32_t *gpus,
@@ -180,9 +185,10 @@ static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const in
     g_autofree int32_t *nodes = platform ? g_new(int32_t, MAX(like.members, 1)) : NULL;
     for (int32_t i = 0; nodes && i < like.members; i++)
         nodes[i] = rh_platform_node_of(platform, gpus[i]);
-    bool rings_asked = rh_collective_is_ring(like.algo);
     const RhAlgorithm *row = rh_algorithm(like.algo);
-    RhPace pace = {0, 0, 1};
+    bool rings_asked =
+        rh_collective_supports(like.op, like.algo) && (row->rings & (1U << like.op)) != 0;
+    RhPace pace = RH_PACE_OF_LINE;
     if (row)
         pace = rh_pace(row, like.op, like.members, rh_is_between(like.members, nodes), platform);
     g_autoptr(RhRings) rings = rings_asked ? rh_rings_new(platform, like.members, gpus) : NULL;

@@ -76,8 +76,8 @@ bool rh_collective_is_pipelined(RhOp op, RhAlgo algo);
 RhAlgo rh_collective_plain(RhAlgo algo);
 /* That it goes at; NONE: the platform's line. */
 RhProtocol rh_collective_protocol(RhAlgo algo);
-/* Does it go from each member to the next, at whatever pace? */
-bool rh_collective_is_ring(RhAlgo algo);
+/* Does in each of its steps every member send to the next one alone, at whatever pace? */
+bool rh_collective_is_to_neighbours(RhOp op, RhAlgo algo);
 
 /* How many bytes one member puts on the wire, the largest over members. */
 double rh_schedule_wire_bytes(const RhSchedule *schedule);
@@ -114,6 +114,9 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t members, double
  * Latencies without the hops between tiers of switches. node_of as above. */
 double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                                 double bytes, const RhPlatform *platform);
+
+/* Do its members stand on several nodes? node_of NULL: on one. */
+bool rh_is_between(int32_t members, const int32_t *node_of);
 
 /* What comes before its steps, once a call. */
 double rh_collective_launch_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,

@@ -60,8 +60,7 @@ static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double by
     loads.node_frac =
         rh_node_frac(routing, at.members, at.side_by_side > 0 ? at.members / at.side_by_side : 0);
     double total_s = 0, node_bytes_per_s = rates->node_bytes_per_s;
-    if (row->generate == rh_algorithm_ring.generate && op != RH_OP_SHIFT && op != RH_OP_BROADCAST &&
-        rates->ring_bytes_per_s > 0)
+    if ((row->rings & (1U << op)) != 0 && rates->ring_bytes_per_s > 0)
         node_bytes_per_s = rates->ring_bytes_per_s;
     if (at.members > 1)
         row->cost(&loads, op, bytes);
@@ -82,7 +81,7 @@ double rh_collective_closed_form_s(RhOp op, RhAlgo algo, int32_t n, double bytes
     g_return_val_if_fail(rh_collective_supports(op, algo), 0);
     Rates flat = {alpha_s, alpha_s, bytes_per_s, bytes_per_s, 0, 0, {{0}}};
     return cost_s(rh_algorithm(algo), rh_placement_of(n, NULL), op, bytes, NULL,
-                  (RhLinkBytes){1, 1}, (RhPace){0, 0, 1}, &flat);
+                  (RhLinkBytes){1, 1}, RH_PACE_OF_LINE, &flat);
 }
 
 static RhGroupPlace placement_on(const RhPlatform *p, int32_t members, const int32_t *node_of)

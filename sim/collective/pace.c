@@ -14,12 +14,6 @@ RhProtocol rh_collective_protocol(RhAlgo algo)
     return row ? row->protocol : RH_PROTOCOL_NONE;
 }
 
-bool rh_collective_is_ring(RhAlgo algo)
-{
-    const RhAlgorithm *row = rh_algorithm(algo);
-    return row && row->generate == rh_algorithm_ring.generate;
-}
-
 bool rh_is_between(int32_t members, const int32_t *node_of)
 {
     bool between = false;
@@ -28,12 +22,11 @@ bool rh_is_between(int32_t members, const int32_t *node_of)
     return between;
 }
 
-/* A member of a ring copies its own chunk beside those it sends, with the same threads. */
+/* Bytes that threads of a member move for each that it sends. */
 static double copied(const RhAlgorithm *row, RhOp op, int32_t members, const RhPlatform *p)
 {
-    bool ring = row->generate == rh_algorithm_ring.generate;
-    int32_t steps = (op == RH_OP_ALL_REDUCE ? 2 : 1) * (members - 1);
-    return ring && steps > 0 ? 1 + p->nvlink_copy_frac.value / steps : 1;
+    int32_t steps = row->steps_beside_copy ? row->steps_beside_copy(op, members) : 0;
+    return steps > 0 ? 1 + p->nvlink_copy_frac.value / steps : 1;
 }
 
 static double more_s(const RhFact *own, const RhFact *line)
@@ -43,7 +36,7 @@ static double more_s(const RhFact *own, const RhFact *line)
 
 RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between, const RhPlatform *p)
 {
-    RhPace pace = {0, 0, 1};
+    RhPace pace = RH_PACE_OF_LINE;
     const RhProtocolFacts *facts = p ? rh_protocol_of(p, row->protocol, between) : NULL;
     if (!facts)
         return pace;

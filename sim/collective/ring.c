@@ -119,6 +119,11 @@ static void generate(RhScheduleBuilder *b, RhOp op)
     g_free(r.channels);
 }
 
+static int32_t round_steps(RhOp op, int32_t members)
+{
+    return (op == RH_OP_ALL_REDUCE ? 2 : 1) * (members - 1);
+}
+
 static void cost(RhLoads *l, RhOp op, double bytes)
 {
     int32_t n = l->at.members, k = l->at.per_node, chunks = chain_chunks(bytes);
@@ -127,7 +132,7 @@ static void cost(RhLoads *l, RhOp op, double bytes)
     else if (op == RH_OP_SHIFT)
         rh_loads_add(l, 1, bytes, bytes, 1);
     else
-        rh_loads_add(l, (op == RH_OP_ALL_REDUCE ? 2 : 1) * (n - 1), bytes / n, bytes / n / k, k);
+        rh_loads_add(l, round_steps(op, n), bytes / n, bytes / n / k, k);
 }
 
 #define RINGS (RH_BIT(ALL_REDUCE) | RH_BIT(REDUCE_SCATTER) | RH_BIT(ALL_GATHER))
@@ -139,6 +144,9 @@ const RhAlgorithm rh_algorithm_ring = {
     .pipelined = RH_BIT(BROADCAST),
     .nccl = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
     .mpi = RINGS | RH_BIT(BROADCAST) | RH_BIT(SHIFT),
+    .neighbours = RINGS | RH_BIT(SHIFT),
+    .rings = RINGS,
+    .steps_beside_copy = round_steps,
     .generate = generate,
     .cost = cost,
 };
@@ -146,7 +154,8 @@ const RhAlgorithm rh_algorithm_ring = {
 #define WITH(name_, PROTOCOL)                                                                      \
     {                                                                                              \
         .name = "ring-" name_, .protocol = RH_PROTOCOL_##PROTOCOL, .plain = RH_ALGO_RING,          \
-        .ops = RINGS, .nccl = RINGS, .generate = generate, .cost = cost                            \
+        .ops = RINGS, .nccl = RINGS, .neighbours = RINGS, .rings = RINGS,                          \
+        .steps_beside_copy = round_steps, .generate = generate, .cost = cost                       \
     }
 const RhAlgorithm rh_algorithm_ring_ll = WITH("ll", LL);
 const RhAlgorithm rh_algorithm_ring_ll128 = WITH("ll128", LL128);

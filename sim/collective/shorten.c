@@ -193,7 +193,7 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
                                   int32_t role, RhOp op, RhAlgo algo, double bytes,
                                   const RhRouting *routing)
 {
-    bool ring = rh_collective_is_ring(algo) && op != RH_OP_BROADCAST;
+    bool ring = rh_collective_is_to_neighbours(op, algo);
     int32_t members = rh_program_group(p, group)->size;
     g_autoptr(RhProgram) shorter = role < 0 ? NULL : rh_shortened(p, platform, group, role, ring);
     if (shorter) {

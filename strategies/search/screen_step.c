@@ -26,11 +26,13 @@ typedef struct {
 
 /* --- what each stage calls --- */
 
-/* A ring sends between the same members, whichever of its passes it runs. */
+/* What goes to neighbours alone goes between the same members, whether it sums, gathers or both. */
 static RhOp alike(RhOp op, RhAlgo algo)
 {
     bool passes = op == RH_OP_ALL_REDUCE || op == RH_OP_REDUCE_SCATTER;
-    return rh_collective_is_ring(algo) && passes ? RH_OP_ALL_GATHER : op;
+    bool same = rh_collective_is_to_neighbours(op, algo) &&
+                rh_collective_is_to_neighbours(RH_OP_ALL_GATHER, algo);
+    return passes && same ? RH_OP_ALL_GATHER : op;
 }
 
 static void add_once(GArray *calls, guint first, const Call *call)

@@ -131,8 +131,8 @@ static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, 
 
 /* Where pairs of GPUs differ in how they are joined, groups beside one another do, too; so do those whose
  * members share nodes in other ways (of every third rank, on nodes of four). One that is ahead in a phase meets
- * fewer flows in the next. A ring has one phase, and the last byte over a link is the last group's. Of other
- * algorithms all bytes over the busiest link are counted, whatever the phase. */
+ * fewer flows in the next. What goes to neighbours alone has one phase, and the last byte over a link is the
+ * last group's. Of other algorithms all bytes over the busiest link are counted, whatever the phase. */
 static bool phases_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind kind,
                              const Call *call)
 {
@@ -140,7 +140,7 @@ static bool phases_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind ki
     int32_t each = p->gpus_per_node, beside = net->grid.low[kind];
     bool alike = each % beside == 0 || beside % each == 0;
     bool joined_alike = p->mesh.gpus == 0 || net->block == 1 || net->block % each == 0;
-    return (alike && joined_alike) || rh_collective_is_ring(call->algo);
+    return (alike && joined_alike) || rh_collective_is_to_neighbours(call->op, call->algo);
 }
 
 /* Side by side on a stage there is an instance for each place in a block. They are at one time in

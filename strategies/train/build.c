@@ -64,14 +64,6 @@ static bool instances_lie_alike(const RhGroup *g, int32_t per_node)
     return alike;
 }
 
-static bool is_between(const int32_t *nodes, int32_t size)
-{
-    for (int32_t i = 1; i < size; i++)
-        if (nodes[i] != nodes[0])
-            return true;
-    return false;
-}
-
 /* One algorithm for all instances, whose steps each of them can run: the library's choice for the first
  * one, unless another lies too unevenly for it; at the pace of the platform's line, where some lie inside a node and
  * others do not. */
@@ -89,7 +81,7 @@ RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, Rh
         g_autofree int32_t *other = rh_train_group_nodes(c, p, group, rank);
         if (!rh_collective_lies_well(algo, g->size, other))
             return rh_collective_choose_routed(op, g->size, other, bytes, once, c->platform, NULL);
-        if (is_between(other, g->size) != is_between(nodes, g->size))
+        if (rh_is_between(g->size, other) != rh_is_between(g->size, nodes))
             algo = rh_collective_plain(algo);
     }
     return algo;
