@@ -224,6 +224,7 @@ static GArray *params_of(const Work *w)
         }
         param.kind = row.kind;
         param.fact = rh_facts_at(w->fit->platform, &row);
+        rh_protocols_complete(w->fit->platform, param.fact);
         g_array_append_val(params, param);
     }
     return params;

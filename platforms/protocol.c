@@ -39,3 +39,20 @@ void rh_protocols_follow(RhPlatform *p, const RhFact *line, double by)
         }
     }
 }
+
+static void complete(const RhFact *line, RhFact *own, const RhFact *fact)
+{
+    if (own == fact && own->tag == RH_TAG_NONE)
+        *own = *line;
+}
+
+void rh_protocols_complete(RhPlatform *p, RhFact *fact)
+{
+    for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_LAST; i++) {
+        RhProtocolFacts *nvlink = &p->nvlink_protocols[i], *nic = &p->nic_protocols[i];
+        complete(&p->nvlink_latency_s, &nvlink->latency_s, fact);
+        complete(&p->collective_launch_s, &nvlink->launch_s, fact);
+        complete(&p->nic_latency_s, &nic->latency_s, fact);
+        complete(&p->collective_launch_s, &nic->launch_s, fact);
+    }
+}

@@ -9,3 +9,6 @@ bool rh_protocols_any(const RhPlatform *p, bool between);
 /* Something changes the link's efficiency, latency or launch, `line` of the platform, by this factor: its protocols
  * keep their proportions to it, but for what the user said of them. Nothing for other facts. */
 void rh_protocols_follow(RhPlatform *p, const RhFact *line, double by);
+/* The platform leaves this latency or launch of a protocol out: it is the link's, and said now, so that it can be changed
+ * by itself. Nothing for other facts. */
+void rh_protocols_complete(RhPlatform *p, RhFact *fact);

@@ -154,6 +154,22 @@ static void a_platform_without_them_has_its_line(void)
     CU_ASSERT_EQUAL(taken, RH_ALGO_RING);
 }
 
+/* Ranks that talk through a network stack use MPI, which has none of these: a platform that says some keeps every
+ * choice, and its time. */
+static void mpi_has_no_protocols(void)
+{
+    g_autoptr(RhPlatform) plain = rh_platform_load("lab-star", NULL);
+    g_autoptr(RhPlatform) said = with_protocols("lab-star");
+    for (int op = RH_OP_ALL_REDUCE; op < RH_OP_LAST; op++)
+        for (double bytes = 100; bytes < 1e8; bytes *= 1000) {
+            RhAlgo before, after;
+            double before_s = time_s(plain, (RhOp)op, 8, bytes, &before);
+            CU_ASSERT_EQUAL(time_s(said, (RhOp)op, 8, bytes, &after), before_s);
+            CU_ASSERT_EQUAL(after, before);
+            CU_ASSERT_NOT_EQUAL(after, RH_ALGO_NONE);
+        }
+}
+
 /* A stack, or a user, that changes the link's line changes them in proportion; but for what the user said of them. */
 static void protocols_follow_their_line(void)
 {
@@ -189,6 +205,7 @@ int main(void)
             {"all_readers_take_the_same_time", all_readers_take_the_same_time},
             {"bytes_of_the_buffer_are_told_as_they_are", bytes_of_the_buffer_are_told_as_they_are},
             {"a_platform_without_them_has_its_line", a_platform_without_them_has_its_line},
+            {"mpi_has_no_protocols", mpi_has_no_protocols},
             {"protocols_follow_their_line", protocols_follow_their_line},
             {0}});
 }

@@ -145,8 +145,8 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
                   rh_pace(row, op, members, at.nodes > 1, platform), &rates);
 }
 
-/* Rows with a protocol go where the platform has it; the plain one of the same steps where it has none
- * for any size. */
+/* Of NCCL, as MPI has no protocols of these: rows with one go where the platform has it; the plain one of the same
+ * steps where it has none for any size. */
 static bool has_pace(const RhPlatform *p, const RhAlgorithm *row, RhOp op, bool between)
 {
     if (row->protocol != RH_PROTOCOL_NONE)
@@ -163,7 +163,7 @@ static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, 
     unsigned nccl = row->nccl | (at.nodes > 1 ? row->nccl_between : 0);
     unsigned takes = once ? row->once : mpi ? row->mpi : nccl;
     return (takes & (1U << op)) != 0 && (at.side_by_side > 0 || !row->even_nodes) &&
-           has_pace(p, row, op, at.nodes > 1);
+           (mpi ? row->protocol == RH_PROTOCOL_NONE : has_pace(p, row, op, at.nodes > 1));
 }
 
 /* A later row must be faster by more than this: estimates are not finer. Assumed. Between protocols, whose lines
