@@ -437,26 +437,6 @@ void rh_platform_link_die(RhPlatform *p, RhLink link, double t_dies_s)
     change_for(p, link)->t_dies_s = t_dies_s;
 }
 
-double rh_platform_gpu_speed(const RhPlatform *p, int32_t gpu)
-{
-    for (guint i = 0; i < p->gpu_speeds->len; i++)
-        if (g_array_index(p->gpu_speeds, RhGpuSpeed, i).gpu == gpu)
-            return g_array_index(p->gpu_speeds, RhGpuSpeed, i).speed;
-    return 1;
-}
-
-void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed)
-{
-    g_return_if_fail(gpu >= 0 && gpu < rh_platform_gpus(p) && speed > 0);
-    for (guint i = 0; i < p->gpu_speeds->len; i++)
-        if (g_array_index(p->gpu_speeds, RhGpuSpeed, i).gpu == gpu) {
-            g_array_index(p->gpu_speeds, RhGpuSpeed, i).speed = speed;
-            return;
-        }
-    RhGpuSpeed added = {gpu, speed};
-    g_array_append_val(p->gpu_speeds, added);
-}
-
 static char *tier_link_name(const RhTier *tier, const LinkParts *x)
 {
     const char *end = x->end == END_UP ? "up" : "down";

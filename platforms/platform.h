@@ -137,7 +137,7 @@ typedef struct {
     int32_t tiers_count;           /* 0: one node only */
     RhTier tiers[RH_TIERS_MAX];
     GArray *link_changes; /* RhLinkChange; one for a link at most */
-    GArray *gpu_speeds;   /* RhGpuSpeed; one for a GPU at most */
+    GArray *gpu_speeds;   /* RhGpuSpeed; ascending, one for a GPU at most */
     const char *profile;  /* interned: the file laid over it and what it is of; NULL: none */
     char *hash;
 } RhPlatform;

@@ -185,6 +185,13 @@ static void a_slow_gpu_holds_up_who_meets_it(void)
     CU_ASSERT_TRUE(rh_platform_set(platform, "gpu.5.speed", "80%", NULL)); /* replaces */
     RH_CHECK_CLOSE(kit_time_s(p, platform, folded), even_s + 0.25, 1e-9);
     RH_CHECK_CLOSE(kit_time_s(p, platform, unfolded), even_s + 0.25, 1e-9);
+    for (int32_t gpu = 0; gpu < 32; gpu++) /* at a tenth more than its pace, but for one */
+        rh_platform_gpu_slow(platform, gpu, gpu == 5 ? 1.045 : 1.1);
+    RH_CHECK_CLOSE(kit_time_s(p, platform, folded), even_s - 1 + 1 / 1.045, 1e-9);
+    RH_CHECK_CLOSE(kit_time_s(p, platform, unfolded), even_s - 1 + 1 / 1.045, 1e-9);
+    for (int32_t gpu = 31; gpu >= 0; gpu--) /* in any order; the last word counts */
+        rh_platform_gpu_slow(platform, gpu, gpu == 5 ? 0.8 : 1);
+    RH_CHECK_CLOSE(rh_platform_gpu_speed(platform, 5), 0.8, 0);
     for (int i = 0; i < 3; i++) {
         KitStep k = base_step;
         k.tp = 2 << i, k.dp = 4 >> (i > 1), k.pp = 16 / k.tp * 2 / k.dp;

@@ -199,6 +199,31 @@ static void states_sum_to_the_step(void)
     }
 }
 
+/* Kernels that spread draw what even ones do, in each state, however many steps are told of. */
+static void jitter_changes_no_state(void)
+{
+    static const double hardly = 1e-6, some = 0.05;
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 2048);
+    g_autoptr(RhProgram) p = train_build(&k, "tp2");
+    g_autoptr(RhRun) even = kit_run(p, k.platform, (RhEngineOptions){0});
+    g_autoptr(RhRun) each =
+        kit_run(p, k.platform, (RhEngineOptions){.unfolded = true, .jitter_frac = some, .seed = 1});
+    RhPowerTimes plain = rh_run_power_times(even), drawn = rh_run_power_times(each);
+    for (int32_t steps = 1; steps <= 3; steps += 2) {
+        g_autoptr(RhRun) near =
+            kit_run(p, k.platform, (RhEngineOptions){.jitter_frac = hardly, .steps = steps});
+        g_autoptr(RhRun) spread =
+            kit_run(p, k.platform, (RhEngineOptions){.jitter_frac = some, .steps = steps});
+        RhPowerTimes times = rh_run_power_times(near), folded = rh_run_power_times(spread);
+        for (int state = 0; state < RH_POWER_IDLE; state++)
+            RH_CHECK_CLOSE(times.state_s[state], plain.state_s[state], 0.001);
+        double plain_j = rh_energy_of(k.platform, 16, &plain).total_j;
+        double drawn_j = rh_energy_of(k.platform, 16, &drawn).total_j;
+        RH_CHECK_CLOSE(rh_energy_of(k.platform, 16, &times).total_j, plain_j, 0.001);
+        RH_CHECK_CLOSE(rh_energy_of(k.platform, 16, &folded).total_j, drawn_j, 0.02);
+    }
+}
+
 /* --- measured runs --- */
 
 /* MLPerf Training v4.0, Llama-2-70B LoRA, mlcommons/training_results_v4.0 at 6fe95437, smc-dc-power/results: layout and
@@ -264,6 +289,7 @@ int main(void)
                    {"a_kernel_draws_what_bounds_it", a_kernel_draws_what_bounds_it},
                    {"a_time_that_was_given_is_arithmetic", a_time_that_was_given_is_arithmetic},
                    {"states_sum_to_the_step", states_sum_to_the_step},
+                   {"jitter_changes_no_state", jitter_changes_no_state},
                    {"lora_runs_draw_what_was_measured", lora_runs_draw_what_was_measured},
                    {0}});
 }

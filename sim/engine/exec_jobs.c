@@ -184,6 +184,7 @@ void rh_exec_begin_jitter(RhExec *x)
         memset(x->actors[i].wait_s, 0, sizeof x->actors[i].wait_s);
         memset(x->actors[i].kernel_s, 0, sizeof x->actors[i].kernel_s);
         x->actors[i].kernel_flops = 0;
+        x->actors[i].bounds = (RhBoundTimes){0};
         memset(x->actors[i].lane_busy_s, 0, sizeof x->actors[i].lane_busy_s);
     }
     x->transport->forget(x);

@@ -37,7 +37,7 @@ static void first_rank_colours(const RhTraffic *t, uint64_t *rank)
          r += t->block) {
         double speed = rh_platform_gpu_speed(t->platform, rh_program_gpu(t->program, r));
         uint64_t *own = &rank[place_of(t, r)];
-        *own = speed < 1 ? rh_mix64(*own, rh_bits64(speed)) : *own;
+        *own = speed != 1 ? rh_mix64(*own, rh_bits64(speed)) : *own;
     }
     for (int32_t r = 0; t->platform->others->len > 0 && r < t->program->ranks_count;
          r += t->block) {
