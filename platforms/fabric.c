@@ -425,6 +425,24 @@ void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale)
     change_for(p, link)->scale = scale;
 }
 
+RhPlatform *rh_platform_evened(const RhPlatform *p)
+{
+    RhPlatform *even = rh_platform_copy(p);
+    double most = 1;
+    for (guint i = 0; i < p->link_changes->len; i++)
+        most = fmax(most, g_array_index(p->link_changes, RhLinkChange, i).scale);
+    g_array_set_size(even->link_changes, 0);
+    even->nvlink_efficiency_frac.value *= most;
+    even->nic_efficiency_frac.value *= most;
+    even->host_bytes_per_s.value *= most;
+    even->nvme_bytes_per_s.value *= most;
+    for (RhProtocol i = RH_PROTOCOL_NONE; i < RH_PROTOCOL_LAST; i++) {
+        even->nvlink_protocols[i].efficiency_frac.value *= most;
+        even->nic_protocols[i].efficiency_frac.value *= most;
+    }
+    return even;
+}
+
 double rh_platform_link_dies_s(const RhPlatform *p, RhLink link)
 {
     const RhLinkChange *change = change_of(p, link);

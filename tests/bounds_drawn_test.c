@@ -30,6 +30,35 @@ static char *draw_platform(gsl_rng *rng, int32_t *gpus)
     return g_string_free(s, FALSE);
 }
 
+/* A platform of the catalogue, of every wiring that it has; where ranks talk in messages bounds are estimates. */
+static char *draw_place(gsl_rng *rng, int32_t *gpus)
+{
+    static const struct {
+        const char *name;
+        int32_t each, least, most; /* GPUs a node; nodes */
+    } places[] = {{"summit", 6, 1, 24},   {"dgx-1", 8, 1, 16},       {"dgx-2", 16, 1, 8},
+                  {"frontier", 8, 1, 24}, {"gb200-nvl72", 72, 1, 3}, {"gb300-nvl64", 64, 1, 3},
+                  {"gaudi2", 8, 1, 16},   {"mi300x", 8, 1, 16},      {"tpu-v5p", 1, 64, 64},
+                  {"vista", 1, 2, 48},    {"frontera", 2, 1, 40},    {"pcie-gen4", 8, 1, 8},
+                  {"v100-edr", 4, 1, 20}, {"v100-40gbe", 1, 2, 16},  {"llama3-roce", 8, 1, 40},
+                  {"dgx-h100", 8, 1, 80}, {"aws-p3", 8, 1, 12}};
+    int32_t at = draw(rng, G_N_ELEMENTS(places));
+    int32_t nodes = places[at].least + draw(rng, places[at].most - places[at].least + 1);
+    *gpus = nodes * places[at].each;
+    return g_strdup_printf("%s:%d", places[at].name, nodes);
+}
+
+/* Of some platforms GPUs are slow, links at half their rate. */
+static int32_t spoil(gsl_rng *rng, RhPlatform *p)
+{
+    int32_t slow = draw(rng, 2) ? draw(rng, 4) : 0, links = rh_platform_links_count(p);
+    for (int32_t i = 0; i < slow; i++) {
+        rh_platform_gpu_slow(p, draw(rng, rh_platform_gpus(p)), 0.7);
+        rh_platform_link_scale(p, draw(rng, links), 0.5);
+    }
+    return slow;
+}
+
 /* A split that leaves no chunk without a layer. */
 static void draw_stages(gsl_rng *rng, int32_t layers, RhLayout *l)
 {
@@ -108,24 +137,31 @@ static bool takes_adapters(const RhModel *m)
            rh_kind_takes_adapters(&m->kinds[0]);
 }
 
+typedef struct {
+    char *(*platform)(gsl_rng *, int32_t *gpus);
+    RhModel *(*model)(gsl_rng *, int32_t layers, int32_t heads);
+    bool experts; /* of some models */
+    bool spoilt;
+} Draws;
+
 /* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
-static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), GArray *closed,
-                   GArray *segment, int32_t *spread)
+static int32_t ask(gsl_rng *rng, const Draws *of, GArray *closed, GArray *segment, int32_t *spread)
 {
     const char *const *stacks = rh_stack_names();
     int32_t gpus, layers = DRAW(rng, 1, 2, 4, 6, 12, 24), heads = DRAW(rng, 6, 8, 24);
-    g_autofree char *platform = draw_platform(rng, &gpus);
+    g_autofree char *platform = of->platform(rng, &gpus);
     g_autofree char *question = NULL;
     const char *stack = stacks[draw(rng, (int32_t)g_strv_length((char **)(uintptr_t)stacks))];
     int64_t batch = (int64_t)gpus * DRAW(rng, 1, 2, 3, 8), sequence = 48 << draw(rng, 7);
     g_auto(TrainKit) k = train_kit("gpt2", platform, stack, batch, sequence);
     rh_model_free(k.model);
-    k.model = make(rng, layers, heads);
+    k.model = of->model(rng, layers, heads);
     k.model->tied_embeddings = draw(rng, 2);
     k.c.model = k.model;
     bool protocols = (gpus + layers + heads + (int32_t)sequence / 48) % 2; /* no draw more */
     if (protocols)
         add_protocols(k.platform);
+    int32_t slow = of->spoilt ? spoil(rng, k.platform) : 0;
     train_kit_runs_all(&k);
     k.stack->expert_parallel = true;
     if (draw(rng, 5) == 0) /* of 80 or 132 SMs, so that few collectives hold all but one */
@@ -146,10 +182,10 @@ static int32_t ask(gsl_rng *rng, RhModel *(*make)(gsl_rng *, int32_t, int32_t), 
     k.c.job.narrow_weights = k.c.job.recipe->weight_copy_bytes > 0 && k.stack->prefetch_layers % 2;
     question =
         g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
-                        ", sequence %" G_GINT64_FORMAT ", prefetch %d, %g SMs held%s,",
+                        ", sequence %" G_GINT64_FORMAT ", prefetch %d, %g SMs held%s, %d slow,",
                         k.model->name, layers, heads, k.model->tied_embeddings ? ", tied" : "",
                         platform, stack, batch, sequence, k.stack->prefetch_layers,
-                        k.platform->collective_sms.value, protocols ? ", protocols" : "");
+                        k.platform->collective_sms.value, protocols ? ", protocols" : "", slow);
     int32_t legal = 0;
     for (int i = 0; i < 12 && legal < 3; i++) {
         RhLayout l;
@@ -176,40 +212,42 @@ static unsigned long seed_by_hand(void)
     return (unsigned long)seed;
 }
 
-static void drawn_layouts_hold(void)
+static void check_draws(Draws draws, int32_t tries, unsigned long seed)
 {
     const char *more = g_getenv("RH_BOUNDS_DRAWS");
-    int32_t wanted = more ? atoi(more) : RH_TRIES(300, 60), seen = 0, spread = 0;
+    int32_t wanted = more ? atoi(more) : tries, seen = 0, spread = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     g_autoptr(GArray) closed = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
-    gsl_rng_set(rng, more ? seed_by_hand() : 20261122);
-    while (seen < wanted || (spread <= wanted / 20 && seen < 4 * wanted))
-        seen += ask(rng, draw_model, closed, segment, &spread);
+    gsl_rng_set(rng, more ? seed_by_hand() : seed);
+    int32_t least = draws.experts ? wanted / 20 : -1; /* with spread experts */
+    while (seen < wanted || (spread <= least && seen < 4 * wanted))
+        seen += ask(rng, &draws, closed, segment, &spread);
     gsl_rng_free(rng);
     g_array_sort(closed, ascending);
     g_array_sort(segment, ascending);
     double median = g_array_index(segment, double, segment->len / 2);
     CU_ASSERT_TRUE(median > 0.9); /* they are of use, too */
-    CU_ASSERT_TRUE(spread > wanted / 20);
+    CU_ASSERT_TRUE(spread > least);
     if (more)
         printf(
             "  %d layouts, %d with spread experts: closed form %.3f, segment graph %.3f of the rehearsal in the median\n",
             seen, spread, g_array_index(closed, double, closed->len / 2), median);
 }
 
+static void drawn_layouts_hold(void)
+{
+    check_draws((Draws){draw_platform, draw_model, true, false}, RH_TRIES(300, 60), 20261122);
+}
+
 static void drawn_encoders_and_decoders_hold(void)
 {
-    int32_t wanted = RH_TRIES(60, 20), seen = 0, spread = 0;
-    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    g_autoptr(GArray) closed = g_array_new(FALSE, FALSE, sizeof(double));
-    g_autoptr(GArray) segment = g_array_new(FALSE, FALSE, sizeof(double));
-    gsl_rng_set(rng, 20261123);
-    while (seen < wanted)
-        seen += ask(rng, draw_crossed, closed, segment, &spread);
-    gsl_rng_free(rng);
-    g_array_sort(segment, ascending);
-    CU_ASSERT_TRUE(g_array_index(segment, double, segment->len / 2) > 0.9);
+    check_draws((Draws){draw_platform, draw_crossed, false, false}, RH_TRIES(60, 20), 20261123);
+}
+
+static void drawn_places_hold(void)
+{
+    check_draws((Draws){draw_place, draw_model, true, true}, RH_TRIES(150, 30), 20261124);
 }
 
 /* --- one screen for many layouts --- */
@@ -267,9 +305,6 @@ static void shared_tables_say_what_own_ones_say(void)
     CU_ASSERT_TRUE(kinds > RH_TRIES(20, 2) && shares > RH_TRIES(20, 2));
 }
 
-/* However many lanes hold SMs, one is left to kernels: what a bound takes off for some of them, beside others
- * that it has counted already, is no more than what these cost. Of devices that differ, any. */
-
 int main(void)
 {
     return rh_test_main(
@@ -277,5 +312,6 @@ int main(void)
         (RhTest[]){{"drawn_layouts_hold", drawn_layouts_hold},
                    {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
                    {"drawn_encoders_and_decoders_hold", drawn_encoders_and_decoders_hold},
+                   {"drawn_places_hold", drawn_places_hold},
                    {0}});
 }

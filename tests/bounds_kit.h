@@ -2,6 +2,7 @@
 /* One layout's closed form, segment graph and rehearsal, for tests that bounds hold. */
 #include <math.h>
 
+#include "base/error.h"
 #include "sim/engine/apart.h"
 #include "strategies/search/screen.h"
 #include "tests/testkit.h"
@@ -16,6 +17,20 @@ typedef struct {
 /* Longer rehearsals are left out: many kinds of ranks on one fabric take minutes. */
 #define BOUNDS_PATIENCE_S 4.0
 
+/* NULL: it ran out of time, and nothing else: any other failure ends the test. Caller frees. */
+static inline RhRun *bounds_rehearse(const RhProgram *p, const RhPlatform *platform,
+                                     double patience_s)
+{
+    g_autoptr(GError) error = NULL;
+    RhEngineOptions options = {.timeout_s = patience_s};
+    gint64 begin_us = g_get_monotonic_time();
+    RhRun *run = rh_rehearse_apart(p, platform, &options, &error);
+    bool late = (double)(g_get_monotonic_time() - begin_us) / 1e6 >= patience_s;
+    if (!late || !g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
+        g_assert_no_error(error);
+    return run;
+}
+
 /* NaN: left out. */
 static inline double bounds_rehearsed_s(const RhCase *c, const RhLayout *l)
 {
@@ -23,16 +38,16 @@ static inline double bounds_rehearsed_s(const RhCase *c, const RhLayout *l)
     g_autoptr(RhProgram) p = rh_train_build(c, l, &error);
     g_assert_no_error(error);
     CU_ASSERT_EQUAL(rh_train_tasks(c, l), p->tasks->len);
-    RhEngineOptions options = {.timeout_s = BOUNDS_PATIENCE_S};
-    gint64 begin_us = g_get_monotonic_time();
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);
-    if (!run && (double)(g_get_monotonic_time() - begin_us) / 1e6 >= BOUNDS_PATIENCE_S)
-        return (double)NAN;
-    g_assert_no_error(error);
-    return run->step_time_s;
+    g_autoptr(RhRun) run = bounds_rehearse(p, c->platform, BOUNDS_PATIENCE_S);
+    return run ? run->step_time_s : (double)NAN;
 }
 
-/* Checks one layout, and says which when it fails. */
+static inline bool bounds_rehearsed(BoundsRatio ratio)
+{
+    return !isnan(ratio.segment);
+}
+
+/* Checks one layout, and says which when it fails. NaN where its rehearsal was left out. */
 static inline BoundsRatio bounds_check(const RhCase *c, const char *question, const RhLayout *l)
 {
     g_autoptr(RhScreen) screen = rh_screen_new(c), fresh = rh_screen_new(c);
@@ -51,4 +66,10 @@ static inline BoundsRatio bounds_check(const RhCase *c, const char *question, co
                    text, closed, segment, real);
     }
     return (BoundsRatio){closed / real, segment / real};
+}
+
+/* A test that has left out every rehearsal shows nothing: on a slow machine some take too long, not all. */
+static inline void bounds_check_some(int32_t rehearsed)
+{
+    CU_ASSERT_TRUE(rehearsed > 0);
 }

@@ -53,6 +53,7 @@ static const struct {
 
 static void known_counter_examples_hold(void)
 {
+    int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(known); i++) {
         g_auto(TrainKit) k = train_kit(known[i].model, known[i].platform, known[i].stack,
                                        known[i].batch, known[i].sequence);
@@ -60,7 +61,31 @@ static void known_counter_examples_hold(void)
             k.c.job.gpus = known[i].gpus;
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, known[i].layout);
-        bounds_check(&k.c, known[i].model, &l);
+        rehearsed += bounds_rehearsed(bounds_check(&k.c, known[i].model, &l));
+    }
+    bounds_check_some(rehearsed);
+}
+
+/* One link at another rate than its like, whichever it is: stages that lie alike no longer take as long. */
+static void links_of_other_rates_hold(void)
+{
+    static const struct {
+        const char *platform, *layout, *link;
+        double scale;
+    } rows[] = {{"pcie-gen4:3", "tp8,pp3,dp1", "nvlink/node0/gpu3/up", 0.5},
+                {"pcie-gen4:2", "tp2,pp2,dp4", "nvlink/node1/gpu0/down", 0.5},
+                {"dgx-h100:3", "tp8,pp3,dp1,schedule=gpipe", "nvlink/node2/gpu0/up", 0.5},
+                {"dgx-h100:3", "tp1,dp24,zero3", "nic/node1/3/tx", 0.25},
+                {"dgx-h100:3", "tp8,pp3,dp1", "nvlink/node0/gpu0/up", 4},
+                {"llama3-roce:4", "tp4,dp8,zero1", "nic/node0/0/rx", 3}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("gpt2-medium", rows[i].platform, "megatron", 48, 1024);
+        train_kit_runs_all(&k);
+        RhLink link = rh_platform_link_by_name(k.platform, rows[i].link);
+        CU_ASSERT_TRUE_FATAL(link >= 0);
+        rh_platform_link_scale(k.platform, link, rows[i].scale);
+        RhLayout l = train_layout(&k, rows[i].layout);
+        CU_ASSERT_TRUE(bounds_check(&k.c, rows[i].link, &l).segment > 0.3);
     }
 }
 
@@ -68,6 +93,7 @@ static void known_counter_examples_hold(void)
  * forward with dense layers. */
 static void layers_of_two_kinds_hold_in_their_order(void)
 {
+    int32_t rehearsed = 0;
     static const char *const layouts[] = {
         "tp2,pp2,dp4,zero0,schedule=zb-h1,sp=off,stages=5-1",
         "tp2,pp2,dp4,zero0,schedule=1f1b,sp=off,stages=5-1",
@@ -81,8 +107,9 @@ static void layers_of_two_kinds_hold_in_their_order(void)
     train_kit_runs_all(&k);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
-        bounds_check(&k.c, "deepseek-v3 of 6 layers", &l);
+        rehearsed += bounds_rehearsed(bounds_check(&k.c, "deepseek-v3 of 6 layers", &l));
     }
+    bounds_check_some(rehearsed);
 }
 
 /* Replicas of two on nodes of six: groups of two or four of them lie on their nodes in several ways, and
@@ -90,6 +117,7 @@ static void layers_of_two_kinds_hold_in_their_order(void)
  * place is no quicker. */
 static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
 {
+    int32_t rehearsed = 0;
     static const char *const stacks[] = {"megatron", "bare"};
     static const char *const layouts[] = {"tp2,dp672,mb2,zero1,shard2,recompute=selective,sp=off",
                                           "tp2,dp672,mb2,zero1,shard4,sp=off",
@@ -102,14 +130,16 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
         k.c.model = k.model;
         k.c.job.lora = (RhLora){8, RH_LINEAR_ALL};
         RhLayout l = train_layout(&k, layouts[i / 2]);
-        bounds_check(&k.c, "merged", &l);
+        rehearsed += bounds_rehearsed(bounds_check(&k.c, "merged", &l));
     }
+    bounds_check_some(rehearsed);
 }
 
 /* Of every third rank on nodes of four: the groups of 256 that sum adapters' gradients side by side share nodes
  * in other ways, so their trees differ, and nothing keeps them in step from phase to phase. */
 static void trees_of_groups_that_lie_otherwise_are_not_in_step(void)
 {
+    int32_t rehearsed = 0;
     static const struct {
         const char *stack, *platform, *layout;
         int32_t layers, prefetch;
@@ -133,13 +163,15 @@ static void trees_of_groups_that_lie_otherwise_are_not_in_step(void)
         k.stack->prefetch_layers = rows[i].prefetch;
         k.c.job.lora = (RhLora){8, rows[i].modules};
         RhLayout l = train_layout(&k, rows[i].layout);
-        bounds_check(&k.c, "trees that differ", &l);
+        rehearsed += bounds_rehearsed(bounds_check(&k.c, "trees that differ", &l));
     }
+    bounds_check_some(rehearsed);
 }
 
 /* What two replicas exchange at the turn is behind them: the next pair does not wait for it. */
 static void an_exchange_at_the_turn_keeps_no_pair_back(void)
 {
+    int32_t rehearsed = 0;
     static const char *const layouts[] = {
         "tp4,pp4,dp2,mb1,zero0,recompute=full,schedule=dualpipe,vpp2,sp=on,tpoverlap=on,"
         "stages=3-3-4-5-2-1-3-3",
@@ -153,25 +185,28 @@ static void an_exchange_at_the_turn_keeps_no_pair_back(void)
     train_kit_runs_all(&k);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
-        bounds_check(&k.c, "exchange at the turn", &l);
+        rehearsed += bounds_rehearsed(bounds_check(&k.c, "exchange at the turn", &l));
     }
+    bounds_check_some(rehearsed);
 }
 
-/* Groups of the same GPUs of many nodes, of which two and two are joined by one link or by two. */
+/* Groups of the same GPUs of many nodes, of which two and two are joined by one link or by two.
+ * With phases in step the graph was at 1.00025 of the rehearsal. */
 static void groups_on_a_mesh_may_be_ahead_in_a_phase(void)
 {
-    g_auto(TrainKit) k = train_kit("gpt2", "v100-sxm-32:8x448,nvlink:50GB/s,ib:200Gb/s,nics:1",
-                                   "megatron-2021", 7168, 1536);
+    g_auto(TrainKit) k = train_kit("gpt2", "v100-sxm-32:8x112,nvlink:50GB/s,ib:200Gb/s,nics:1",
+                                   "megatron-2021", 224, 1536);
     rh_model_free(k.model);
-    k.model = rh_model_gpt("small", 6, 512, 8, 0, 32000, 8192);
+    k.model = rh_model_gpt("small", 2, 128, 8, 0, 4000, 8192);
     k.c.model = k.model;
-    RhLayout l = train_layout(&k, "tp4,dp896,mb1,zero0,recompute=layernorm,sp=off");
-    bounds_check(&k.c, "mesh of many nodes", &l);
+    RhLayout l = train_layout(&k, "tp4,dp224,mb1,zero0,recompute=layernorm,sp=off");
+    CU_ASSERT_TRUE(bounds_rehearsed(bounds_check(&k.c, "mesh of many nodes", &l)));
 }
 
 /* Parameters gathered further ahead. */
 static void prefetch_of_any_depth_holds(void)
 {
+    int32_t rehearsed = 0;
     static const int32_t depths[] = {0, 1, 3, 64, 2, 4, 5, 6, 1000};
     for (size_t d = 0; d < RH_TRIES(G_N_ELEMENTS(depths), 4); d++) {
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:2", "megatron", 32, 1024);
@@ -181,9 +216,10 @@ static void prefetch_of_any_depth_holds(void)
                                               "pp4,dp4,zero3,vpp2"};
         for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
             RhLayout l = train_layout(&k, layouts[i]);
-            bounds_check(&k.c, "prefetch", &l);
+            rehearsed += bounds_rehearsed(bounds_check(&k.c, "prefetch", &l));
         }
     }
+    bounds_check_some(rehearsed);
 }
 
 /* Where no SMs are held and no flows meet, nothing is left out: what one slot's last collective
@@ -201,6 +237,8 @@ static void with_nothing_shared_the_graph_is_the_rehearsal(void)
     }
 }
 
+/* However many lanes hold SMs, one is left to kernels: what a bound takes off for some of them, beside others
+ * that it has counted already, is no more than what these cost. Of devices that differ, any. */
 static void lanes_take_no_more_than_all_but_one_sm(void)
 {
     static const double held[] = {0, 1, 16, 24, 40, 66, 107};
@@ -254,6 +292,7 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
                 {"megatron", "tp6,dp4,zero3"},    {"bare", "tp6,pp2,dp2,zero3"},
                 {"bare", "tp6,dp4,zero2"},        {"bare", "tp6,pp2,dp2,zero1"},
                 {"megatron", "tp6,pp2,dp2,zero2"}};
+    int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:3", rows[i].stack, 48, 1536);
         rh_model_free(k.model);
@@ -262,11 +301,13 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
         BoundsRatio ratio = bounds_check(&k.c, "straddling", &l);
-        bool left_out = isnan(ratio.segment); /* a machine too busy for it */
-        CU_ASSERT_TRUE(left_out || (ratio.segment > 0.9 && ratio.closed > 0.9));
-        if (left_out || ratio.closed <= 0.9)
+        bool done = bounds_rehearsed(ratio);
+        CU_ASSERT_TRUE(!done || (ratio.segment > 0.9 && ratio.closed > 0.9));
+        if (!done || ratio.closed <= 0.9)
             g_printerr("  %s: %.3f %.3f\n", rows[i].layout, ratio.closed, ratio.segment);
+        rehearsed += done;
     }
+    bounds_check_some(rehearsed);
 }
 
 /* On a mesh NVLinks differ from pair to pair: blocks that its turns bring over one another are in step
@@ -277,13 +318,16 @@ static void blocks_of_a_mesh_are_in_step(void)
                                           "tp8,dp4,mb8,zero2"};
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "aws-p3:4", "megatron", 64, 2048);
     train_kit_runs_all(&k);
+    int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
         BoundsRatio ratio = bounds_check(&k.c, "mesh", &l);
-        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > 0.99);
+        CU_ASSERT_TRUE(!bounds_rehearsed(ratio) || ratio.closed > 0.99);
         if (ratio.closed <= 0.99)
             g_printerr("  %s: %.4f\n", layouts[i], ratio.closed);
+        rehearsed += bounds_rehearsed(ratio);
     }
+    bounds_check_some(rehearsed);
 }
 
 /* Where chunks differ no path of equal ones is the longest: it has to be found at their own prices. And
@@ -300,16 +344,19 @@ static void the_closed_form_follows_the_longest_path(void)
         {8, "tp2,pp4,dp2,mb1,vpp3,zero1,stages=3-3-3-3-3-3-3-3-2-2-2-2", 0.97},
         {16, "tp1,pp4,dp4,mb1,vpp4,zero1", 0.985},
     };
+    int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k =
             train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", rows[i].batch, 8192);
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
         BoundsRatio ratio = bounds_check(&k.c, "longest path", &l);
-        CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > rows[i].least);
+        CU_ASSERT_TRUE(!bounds_rehearsed(ratio) || ratio.closed > rows[i].least);
         if (ratio.closed <= rows[i].least)
             g_printerr("  %s: %.4f\n", rows[i].layout, ratio.closed);
+        rehearsed += bounds_rehearsed(ratio);
     }
+    bounds_check_some(rehearsed);
 }
 
 int main(void)
@@ -318,6 +365,7 @@ int main(void)
         "bounds",
         (RhTest[]){
             {"known_counter_examples_hold", known_counter_examples_hold},
+            {"links_of_other_rates_hold", links_of_other_rates_hold},
             {"layers_of_two_kinds_hold_in_their_order", layers_of_two_kinds_hold_in_their_order},
             {"merged_ranks_share_links_with_groups_that_lie_otherwise",
              merged_ranks_share_links_with_groups_that_lie_otherwise},

@@ -224,8 +224,14 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(RhPlan) plan = rh_plan_new();
     g_autoptr(RhScreen) screen = rh_screen_new(c);
     screen->deadline = deadline;
-    g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
-                                            screen->alone, screen->folded, (void *)(uintptr_t)c);
+    rh_train_job_legal(
+        c, NULL); /* reads what files builders ask: before processes are forked that build */
+    bool shared = screen->c == c; /* else its tables are of other links */
+    g_autoptr(RhAloneTimes) alone = shared ? NULL : rh_alone_times_new(c->platform);
+    g_autoptr(RhFoldedTable) folded = shared ? NULL : rh_folded_table_new();
+    g_autoptr(RhApart) apart =
+        rh_apart_new(build_noted, sizeof(RhLayout), c->platform, shared ? screen->alone : alone,
+                     shared ? screen->folded : folded, (void *)(uintptr_t)c);
     g_autoptr(RhKept) space = rh_kept_new();
     g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) fuller_heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));

@@ -407,10 +407,23 @@ static void count_sms(RhScreen *s)
     s->held_frac = 1 - rh_screen_kept_frac(s, 1);
 }
 
+/* Blocks are taken to be alike where they lie alike, which a link of another rate undoes: such links are taken to be as
+ * quick as all others, which is still a bound. Where ranks talk in messages bounds are estimates, of all links. */
+static const RhCase *even_case(RhScreen *s)
+{
+    const RhPlatform *p = s->asked->platform;
+    if (p->link_changes->len == 0 || p->messages.sender != RH_SHARING_NONE)
+        return s->asked;
+    s->evened = *s->asked;
+    s->evened.platform = rh_platform_evened(p);
+    return &s->evened;
+}
+
 RhScreen *rh_screen_new(const RhCase *c)
 {
     RhScreen *s = g_new0(RhScreen, 1);
-    s->c = c;
+    s->asked = c;
+    s->c = even_case(s);
     s->tables = rh_arena_new();
     s->rooms = rh_arena_new();
     count_sms(s);
@@ -430,7 +443,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
     s->sent = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
-    s->alone = rh_alone_times_new(c->platform);
+    s->alone = rh_alone_times_new(s->c->platform);
     s->folded = rh_folded_table_new();
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
@@ -459,5 +472,6 @@ void rh_screen_free(RhScreen *s)
     rh_arena_free(s->rooms);
     rh_alone_times_free(s->alone);
     rh_folded_table_free(s->folded);
+    rh_platform_free((RhPlatform *)(uintptr_t)s->evened.platform);
     g_free(s);
 }

@@ -295,7 +295,9 @@ typedef struct {
 } RhCollectiveKey;
 
 struct RhScreen {
-    const RhCase *c;
+    const RhCase *c;     /* as bounds take it: `asked`, or on a fabric whose links are even */
+    const RhCase *asked; /* borrowed */
+    RhCase evened;       /* owns its platform, where there is one */
     RhDeadline deadline; /* never, unless set; then collectives count as nothing: still a bound */
     int32_t sms_least, sms_most; /* of the platform's devices */
     double held_frac; /* of any one's SMs at least, by one communication (rh_kept_frac) */
@@ -320,7 +322,7 @@ struct RhScreen {
     GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
     GHashTable *sent;       /* RhCollectiveKey -> double: screen_sent.c, owned */
     bool *ample;            /* per link: screen_share.c; NULL: not asked for yet; owned */
-    RhAloneTimes *alone;    /* owned; for rehearsals too */
+    RhAloneTimes *alone;    /* owned; for rehearsals too, where c is as it was asked */
     RhFoldedTable *folded;  /* likewise */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };

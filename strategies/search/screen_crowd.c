@@ -225,8 +225,8 @@ bool rh_crowd_is_claimed(RhScreen *s, const RhLayout *l, const RhNet *net)
 {
     const RhPlatform *p = s->c->platform;
     return s->c->job.gpus <= GPUS_MAX && net->block > 1 && !net->uniform && !rh_train_copies(l) &&
-           p->messages.sender == RH_SHARING_NONE && p->link_changes->len == 0 && !p->outside &&
-           p->mesh.gpus == 0 && !rh_deadline_passed(s->deadline) && !rh_screen_may_merge(s, l);
+           p->messages.sender == RH_SHARING_NONE && !p->outside && p->mesh.gpus == 0 &&
+           !rh_deadline_passed(s->deadline) && !rh_screen_may_merge(s, l);
 }
 
 bool rh_crowd_is_calm(const RhLayout *l, RhFlows *const *flows)
