@@ -73,19 +73,28 @@ static void screen_all(RhFunnel *f)
     f->plan->roomy_count = f->plan->fit_count;
 }
 
+/* More tasks than a search rehearses. Its segment graph would be as large, so it is not asked for. */
+static bool is_too_large(RhFunnel *f, const RhCandidate *c)
+{
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    return c->kind >= RH_KEY_CLOSED && rh_screen_tasks(f->screen, &l) > SEARCH_TASKS_MAX;
+}
+
 /* A candidate known by its bounds alone, after all others. */
 static void keep_quick(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
     RhRehearsal *r = rh_account_new(f->c, &l);
-    double segment_s = rh_screen_segment_s(f->screen, &r->layout);
-    r->bound_closed_s = rh_screen_bound_s(f->screen, &r->layout) * rh_straggler_factor(f->c);
+    double closed_s = rh_screen_bound_s(f->screen, &r->layout);
+    double segment_s =
+        c->kind == RH_KEY_SEGMENT ? rh_screen_segment_s(f->screen, &r->layout) : closed_s;
+    r->bound_closed_s = closed_s * rh_straggler_factor(f->c);
     r->bound_segment_s = segment_s * rh_straggler_factor(f->c);
     rh_account_bound(f->c, r, segment_s);
     g_ptr_array_add(f->race->entries, r);
 }
 
-/* More tasks than a search rehearses: left out, and said so where it might have been a row. */
+/* Too large: left out, and said so where it might have been a row. */
 static void leave_out(RhFunnel *f, const RhCandidate *c)
 {
     if (f->race != &f->main && f->race != &f->fuller) {
@@ -118,12 +127,15 @@ static void take(RhFunnel *f, RhCandidate c)
         return;
     if (c.kind >= RH_KEY_CLOSED && rh_funnel_waits(f, &c)) {
         g_array_append_val(f->waiting, c);
+    } else if (is_too_large(f, &c)) {
+        if (f->o->quick)
+            g_array_append_val(f->aside, c);
+        else
+            leave_out(f, &c);
     } else if (c.kind != RH_KEY_SEGMENT) {
         refine(f, c);
     } else if (f->o->quick && rh_screen_tasks(f->screen, &l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
-    } else if (rh_screen_tasks(f->screen, &l) > SEARCH_TASKS_MAX) {
-        leave_out(f, &c);
     } else {
         rh_funnel_join_batch(f, &c,
                              rh_funnel_by_memory(f) ? rh_screen_segment_s(f->screen, &l) : c.key);
@@ -160,7 +172,7 @@ static void fill_with_bounds(RhFunnel *f)
         RhLayout l = rh_funnel_layout(f, c.layout);
         if (rh_funnel_entry_of_kind(f, &l) >= 0)
             continue;
-        if (c.kind == RH_KEY_SEGMENT)
+        if (c.kind == RH_KEY_SEGMENT || is_too_large(f, &c))
             keep_quick(f, &c);
         else
             take(f, c);
