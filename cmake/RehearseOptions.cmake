@@ -28,6 +28,12 @@ target_compile_options(rh_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>")
 # No fused multiply-add and no fast-math: the same inputs give the same bytes everywhere.
 target_compile_options(rh_flags INTERFACE -ffp-contract=off -fno-common)
+# A rehearsal runs in a forked child: symbols bound as they are called would be bound in each anew.
+include(CheckLinkerFlag)
+check_linker_flag(C -Wl,-z,now RH_LINKER_BINDS_NOW)
+if(RH_LINKER_BINDS_NOW)
+  target_link_options(rh_flags INTERFACE -Wl,-z,now)
+endif()
 if(RH_WERROR)
   target_compile_options(rh_flags INTERFACE -Werror)
 endif()

@@ -84,8 +84,8 @@ static void every_fate_is_told(int32_t jobs, bool in_nursery)
     record_init(&r);
     RhWorkers workers = {
         .count = ITEMS, .jobs = jobs, .perform = meet_fate, .answer = note, .user = &r};
-    g_autoptr(RhNursery) nursery =
-        rh_nursery_new(&(RhNurseryWork){meet_noted_fate, sizeof(int32_t), NULL, &r});
+    g_autoptr(RhNursery) nursery = rh_nursery_new(
+        &(RhNurseryWork){.perform = meet_noted_fate, .note_bytes = sizeof(int32_t), .user = &r});
     static const int32_t notes[ITEMS] = {0, 1, 2, 3, 4, 5};
     if (in_nursery)
         rh_nursery_run(nursery, &workers, notes, NULL);
@@ -164,13 +164,47 @@ static void a_nursery_is_told_news_and_may_be_lost(void)
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     CU_ASSERT_FATAL(n.lost != MAP_FAILED);
     *n.lost = true; /* not yet */
-    g_autoptr(RhNursery) nursery =
-        rh_nursery_new(&(RhNurseryWork){say_told, sizeof(int32_t), hear, &n});
+    g_autoptr(RhNursery) nursery = rh_nursery_new(&(RhNurseryWork){
+        .perform = say_told, .note_bytes = sizeof(int32_t), .hear = hear, .user = &n});
     nursery_round(nursery, "news", "9 news");
     nursery_round(nursery, "more", "9 more");
     *n.lost = false;
     nursery_round(nursery, "lost", "9 nothing"); /* what the caller knew itself */
     munmap(n.lost, sizeof(bool));
+}
+
+/* What a nursery began with. */
+typedef struct {
+    bool can_begin, has_begun;
+} Begun;
+
+static bool begin(void *user)
+{
+    Begun *b = user;
+    b->has_begun = true;
+    return b->can_begin;
+}
+
+static GByteArray *say_begun(const void *item, void *user, GError **error)
+{
+    (void)error;
+    const Begun *b = user;
+    char *text = g_strdup_printf("%d %s", *(const int32_t *)item, b->has_begun ? "begun" : "not");
+    return g_byte_array_new_take((guint8 *)text, strlen(text));
+}
+
+/* Its workers find done what it began with, its caller's do not; one that cannot begin is as good as lost. */
+static void a_nursery_begins_once(void)
+{
+    Begun fine = {.can_begin = true}, fails = {0};
+    RhNurseryWork work = {.perform = say_begun, .note_bytes = sizeof(int32_t), .begin = begin};
+    work.user = &fine;
+    g_autoptr(RhNursery) nursery = rh_nursery_new(&work);
+    nursery_round(nursery, "", "9 begun");
+    CU_ASSERT_FALSE(fine.has_begun); /* here */
+    work.user = &fails;
+    g_autoptr(RhNursery) ended = rh_nursery_new(&work);
+    nursery_round(ended, "", "9 not");
 }
 
 static GByteArray *take_long(int32_t item, void *user, GError **error)
@@ -280,6 +314,7 @@ int main(void)
             {"fates_do_not_depend_on_jobs", fates_do_not_depend_on_jobs},
             {"fates_in_a_nursery_are_the_same", fates_in_a_nursery_are_the_same},
             {"a_nursery_is_told_news_and_may_be_lost", a_nursery_is_told_news_and_may_be_lost},
+            {"a_nursery_begins_once", a_nursery_begins_once},
             {"without_descriptors_the_answer_names_them",
              without_descriptors_the_answer_names_them},
             {"few_descriptors_mean_fewer_workers", few_descriptors_mean_fewer_workers},

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/pack.h"
 #include "sim/engine/nursery.h"
+#include "sim/engine/simgrid_bridge.h"
 
 typedef struct {
     RhBuildFunc build; /* where no notes say what is built */
@@ -121,6 +122,13 @@ static GByteArray *perform_note(const void *note, void *user, GError **error)
     return run ? rh_run_pack(run) : NULL;
 }
 
+/* SimGrid's own beginning: as long as what a short rehearsal does with it. */
+static bool begin(void *user)
+{
+    (void)user;
+    return rh_bridge_prepare() == NULL;
+}
+
 /* Collectives' times, how many bytes these are before them, and folds. */
 static GByteArray *news_of(RhApart *a)
 {
@@ -153,8 +161,11 @@ RhApart *rh_apart_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform
     RhApart *a = g_new(RhApart, 1);
     *a = (RhApart){build,  note_bytes, platform, alone, rh_alone_times_made(alone),
                    folded, user,       NULL};
-    a->nursery = rh_nursery_new(
-        &(RhNurseryWork){perform_note, sizeof(RhEngineOptions) + note_bytes, hear, a});
+    a->nursery = rh_nursery_new(&(RhNurseryWork){.perform = perform_note,
+                                                 .note_bytes = sizeof(RhEngineOptions) + note_bytes,
+                                                 .begin = begin,
+                                                 .hear = hear,
+                                                 .user = a});
     return a;
 }
 

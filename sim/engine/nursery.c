@@ -141,6 +141,8 @@ RhNursery *rh_nursery_new(const RhNurseryWork *work)
             _exit(1);
         close(ends[0]);
         nursery->socket = ends[1];
+        if (work->begin && !work->begin(work->user))
+            _exit(1);
         serve(nursery);
         _exit(0);
     }

@@ -4,12 +4,17 @@
  * A fork copies the page tables of all that its process holds: a search comes to hold half a gigabyte and
  * has hundreds of rehearsals performed, each shorter than its fork would be. What the caller has learnt
  * since the nursery was made its workers know from notes alone, an item's and what all are told. */
+#include <stdbool.h>
+
 #include "sim/engine/workers.h"
 
 typedef struct {
     /* In a worker: as RhWorkers.perform, of an item's note. */
     GByteArray *(*perform)(const void *note, void *user, GError **error);
     size_t note_bytes; /* of each */
+    /* In the nursery, once: what every worker would have to do first, so that it finds it done. False: it cannot
+     * be, and the nursery ends. May be NULL. */
+    bool (*begin)(void *user);
     /* In the nursery, before it forks workers: what they are told besides; may be NULL. */
     void (*hear)(const void *news, size_t length, void *user);
     void *user; /* as it was when the nursery was made */

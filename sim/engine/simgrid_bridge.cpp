@@ -31,6 +31,7 @@ struct Bridge {
      * holds anything. From then on it is kept from adding to it: half-made comms are vetoed. */
     std::set<s4u::Activity *> stop;
     Timer *alarm = nullptr;
+    s4u::NetZone *zone = nullptr; /* once prepared */
     bool started = false, lacked_memory = false;
     std::string failure;
 };
@@ -125,7 +126,7 @@ void listen()
 /* Route i joins host i / n to host i % n of a fully connected zone: n hosts carry n^2 routes. */
 void build(const RhBridgePlatform &platform)
 {
-    auto *zone = s4u::create_full_zone("quotient");
+    auto *zone = bridge.zone;
     std::vector<s4u::Link *> links;
     for (int32_t i = 0; i < platform.links_count; i++) {
         auto *link = zone->create_link("l" + std::to_string(i), platform.units_per_s[i]);
@@ -148,6 +149,18 @@ void build(const RhBridgePlatform &platform)
     zone->seal();
 }
 
+void prepare()
+{
+    KeptSignals signals;
+    static char name[] = "rehearse", quiet[] = "--log=root.thres:critical";
+    char *arguments[] = {name, quiet, nullptr};
+    int count = 2;
+    simgrid_init(&count, arguments);
+    configure();
+    listen();
+    bridge.zone = s4u::create_full_zone("quotient"); /* the first: SimGrid makes its models */
+}
+
 template <class F> const char *guarded(F body)
 {
     InLocaleC locale;
@@ -164,20 +177,20 @@ template <class F> const char *guarded(F body)
 }
 } // namespace
 
+extern "C" const char *rh_bridge_prepare(void)
+{
+    return guarded([] { prepare(); });
+}
+
 extern "C" const char *rh_bridge_start(const RhBridgePlatform *platform,
                                        RhBridgeCallbacks callbacks)
 {
     bridge.callbacks = callbacks;
     bridge.started = true;
     return guarded([platform] {
-        KeptSignals signals;
-        static char name[] = "rehearse", quiet[] = "--log=root.thres:critical";
-        char *arguments[] = {name, quiet, nullptr};
-        int count = 2;
-        simgrid_init(&count, arguments);
-        configure();
+        if (!bridge.zone)
+            prepare();
         build(*platform);
-        listen();
     });
 }
 

@@ -32,6 +32,9 @@ typedef struct {
 
 /* Has this process had its engine? */
 bool rh_bridge_started(void);
+/* What starting it begins with, whatever the platform: once, in this process or in one that it is forked from. NULL, or
+ * as rh_bridge_start(), which does it where nobody did. */
+const char *rh_bridge_prepare(void);
 /* Starts the engine and builds the platform; once per process. NULL, or why it failed (static
  * text). Signal handlers stay the caller's; SimGrid runs in the C locale. */
 const char *rh_bridge_start(const RhBridgePlatform *platform, RhBridgeCallbacks callbacks);

@@ -102,6 +102,7 @@ typedef struct {
     const RhChunkMemory **chunks; /* per model chunk; the shard's */
     RhStageHeld *held;            /* per stage */
     bool *as_before;              /* per stage: it holds what the one before does */
+    double *fixed_bytes;          /* per stage, of the layout asked for last: from step to step */
     RhStagePeaks *peaks;          /* the latest made first */
 } RhRooms;
 

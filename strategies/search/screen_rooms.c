@@ -35,7 +35,7 @@ static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
     if (s->rooms_bytes > ROOMS_BYTES_MAX)
         forget_rooms(s);
     RhRooms *rooms = rh_arena_take(s->rooms, sizeof *rooms);
-    s->rooms_bytes += (double)l->pp * sizeof *rooms->held;
+    s->rooms_bytes += (double)l->pp * (sizeof *rooms->held + sizeof *rooms->fixed_bytes);
     s->rooms_bytes += (double)split->chunks * sizeof *rooms->chunks;
     rooms->chunks = rh_arena_take(s->rooms, (gsize)split->chunks * sizeof *rooms->chunks);
     for (int32_t g = 0; g < split->chunks; g++)
@@ -46,6 +46,7 @@ static RhRooms *rooms_new(RhScreen *s, RhShardCost *shard, const RhSplit *split,
     for (int32_t stage = 1; stage < l->pp; stage++)
         rooms->as_before[stage] =
             memcmp(&rooms->held[stage], &rooms->held[stage - 1], sizeof *rooms->held) == 0;
+    rooms->fixed_bytes = rh_arena_take(s->rooms, (gsize)l->pp * sizeof *rooms->fixed_bytes);
     g_hash_table_insert(shard->rooms, (void *)(uintptr_t)split, rooms);
     return rooms;
 }
@@ -88,8 +89,18 @@ static bool holds_within(const RhPieces *pieces, const RhRooms *rooms, const RhL
                 rh_train_memory_of_stage(pieces, rooms->held, &none, l, stage).peak_bytes;
         if (needed_bytes > most_bytes * room_of(pieces->c, l, stage))
             return false;
+        rooms->fixed_bytes[stage] = needed_bytes;
     }
     return true;
+}
+
+/* Is it sure, whatever rounding does, that the stage needs less than so much? Most stages do, and then
+ * nobody asks what it is made of. */
+static bool needs_less(const RhRooms *rooms, int32_t stage, const RhInFlight *f, double bytes)
+{
+    double about =
+        rooms->fixed_bytes[stage] + f->activations + f->logits + f->working + f->gradients;
+    return about < bytes * (1 - 1e-9);
 }
 
 bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
@@ -103,7 +114,7 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
     RhRooms *rooms = g_hash_table_lookup(shard->rooms, split);
     if (!rooms)
         rooms = rooms_new(s, shard, split, l);
-    if (isfinite(most_bytes) && !holds_within(pieces, rooms, l, most_bytes))
+    if (!holds_within(pieces, rooms, l, most_bytes))
         return false;
     const RhShape *shape = rh_screen_shape(s, l);
     RhGradientBytes gradients = rh_gradients_each(pieces->c, l);
@@ -111,21 +122,27 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
     RhStagePeak *peaks = under->of_stage;
     g_autofree double *host = rh_train_copies(l) ? g_new(double, l->pp) : NULL;
     RhStageMemory fixed = {0};
-    for (int32_t stage = 0; stage < l->pp; stage++) {
+    for (int32_t stage = 0, like = 0, known = -1; stage < l->pp; stage++) {
         if (!peaks[stage].known)
             peaks[stage] = (RhStagePeak){
                 rh_stage_peak(pieces, rooms->chunks, shape, &under->gradients, stage), true};
-        if (!rooms->as_before[stage])
-            fixed = rh_stage_memory_of(pieces, &rooms->held[stage], l);
-        RhTrainMemory m = rh_stage_memory_with(&fixed, &peaks[stage].in_flight, stage);
+        const RhInFlight *in_flight = &peaks[stage].in_flight;
         double room = room_of(pieces->c, l, stage);
+        if (!rooms->as_before[stage])
+            like = stage;
+        if (host)
+            host[stage] = in_flight->host;
+        if (needs_less(rooms, stage, in_flight, fullest * room))
+            continue;
+        if (known != like)
+            fixed = rh_stage_memory_of(pieces, &rooms->held[like], l);
+        known = like;
+        RhTrainMemory m = rh_stage_memory_with(&fixed, in_flight, stage);
         if (m.peak_bytes > most_bytes * room)
             return false;
         if (m.peak_bytes / room > fullest)
             worst = m;
-        fullest = fmax(fullest, m.peak_bytes / room);
-        if (host)
-            host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
+        fullest = rh_later(fullest, m.peak_bytes / room);
     }
     worst.host_bytes = host ? rh_train_host_bytes(pieces->c, l, host) : 0;
     if (isfinite(most_bytes) && !rh_train_host_holds(pieces->c, worst.host_bytes))
