@@ -52,13 +52,23 @@ static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FF
     "'linear_value_head_dim': 128, 'num_experts': 256, 'num_experts_per_tok': 8, "                 \
     "'moe_intermediate_size': 512, 'shared_expert_intermediate_size': 512, "                       \
     "'layer_types': ['full_attention', 'full_attention', 'full_attention', 'full_attention']}"
+/* Values of another size than keys, each head's output scaled by a number. */
+#define NARROW                                                                                     \
+    "{'model_type': 'mimo_v2_flash', 'num_hidden_layers': 4, 'hidden_size': 4096, "                \
+    "'num_attention_heads': 64, 'num_key_value_heads': 4, 'head_dim': 192, 'v_head_dim': 128, "    \
+    "'intermediate_size': 16384, 'vocab_size': 152576}"
+#define BY_HEAD                                                                                    \
+    "{'model_type': 'laguna', 'num_hidden_layers': 4, 'hidden_size': 2048, "                       \
+    "'num_attention_heads': 48, 'num_key_value_heads': 8, 'intermediate_size': 8192, "             \
+    "'vocab_size': 100352, 'num_experts': 16, 'num_experts_per_tok': 8, "                          \
+    "'moe_intermediate_size': 512}"
 #define V2_LITE DEEPSEEK("2048", "16", "null")
 #define V3      DEEPSEEK("7168", "128", "1536")
 
 /* One of each family, and of each attention. */
 static const char *const MODELS[] = {
-    "llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b", "gpt2-xl", V2_LITE, V3,
-    MIXTRAL,        SHARED,       NEOX,         V32,         BLOOM,     GATED};
+    "llama-3.1-8b", "mistral-7b", "qwen2.5-7b", "qwen3-32b", "gpt2-xl", V2_LITE, V3,     MIXTRAL,
+    SHARED,         NEOX,         V32,          BLOOM,       GATED,     NARROW,  BY_HEAD};
 
 typedef struct {
     double flops, bytes;

@@ -25,10 +25,6 @@ static void parameters_equal_the_published_counts(void)
          "'intermediate_size': null, 'vocab_size': 50257, 'window_size': 256, 'attention_types': "
          "[[['global', 'local'], 12]]}",
          1315575808},
-        {"{'model_type': 'qwen', 'num_hidden_layers': 32, 'hidden_size': 4096, "
-         "'num_attention_heads': 32, 'intermediate_size': 22016, 'vocab_size': 151936, "
-         "'kv_channels': 128, 'no_bias': true, 'seq_length': 8192}",
-         7721324544},
         /* without their poolers, with what makes a head's input as narrow as the table, and a norm before */
         {"{" SHAPE("albert", 12, 768, 12, 12, 3072, 30000) "}",
          11683584 - (768 * 768 + 768) + (768 * 128 + 128) + 2 * 768},

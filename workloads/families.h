@@ -25,7 +25,9 @@ typedef struct RhConfig {
         experts_asked; /* further ones that hand tokens on as they are; how many of
                                           * all a token asks for */
     int64_t hidden_dropout, attention_dropout;
-    int64_t out_gate;       /* attention's output is scaled by a sigmoid of as many columns */
+    int64_t out_gate; /* attention's output is scaled by a sigmoid of as many columns */
+    int64_t gate_by_head,
+        gate_by_column;     /* ... or of one for each head; a file's switch between these */
     int64_t keys_as_values; /* keys before their norm are values, too: no matrix of their own */
     int64_t both_ways;      /* queries see later tokens, too */
     int64_t parallel;       /* attention and ffn of a layer read the same input */
@@ -34,8 +36,11 @@ typedef struct RhConfig {
     int64_t token_types;    /* rows of a table of token types; 0: none */
     int64_t wide_head_size, wide_kv_heads, wide_keys_as_values; /* of layers without a window, where
                                                                  * they are of another shape */
+    int64_t near_heads, near_kv_heads, near_head_size,
+        near_value_size;     /* of layers with a window, likewise; 0: as the others' */
     int64_t q_rank, kv_rank; /* latent attention: sizes of the latents; no q_rank: none */
-    int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value */
+    int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value; without
+                                               * latents 0: as a key's */
     int64_t index_heads, index_size,
         index_top; /* a sparse attention's indexer, and how many keys it
                                                  * leaves a query; 0: dense */
@@ -48,6 +53,7 @@ typedef struct RhConfig {
     int64_t conv_size, conv_bias,
         chunk;                     /* taps of its convolution; tokens that a scan takes at once */
     int64_t scan_bias;             /* of its matrices */
+    int64_t scan_width;            /* columns of all its heads; 0: the hidden state's */
     int64_t scan_expand;           /* its values are so many times as wide as the hidden state */
     int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
@@ -100,12 +106,14 @@ typedef struct RhConfig {
 
 typedef enum {
     RH_FIELD_NONE,
-    RH_FIELD_SIZE,     /* integer in [low, high]; a list of them says it layer by layer */
-    RH_FIELD_FLAG,     /* true or false */
-    RH_FIELD_RATE,     /* fraction; the field is 1 when it is above 0 */
-    RH_FIELD_WORD,     /* a text; the field is 1 when it begins with `word` */
-    RH_FIELD_COUNT,    /* how many members a list or object has */
-    RH_FIELD_CONSTANT, /* no key: a fact of the family, `otherwise` */
+    RH_FIELD_SIZE,       /* integer in [low, high]; a list of them says it layer by layer */
+    RH_FIELD_FLAG,       /* true or false */
+    RH_FIELD_RATE,       /* fraction; the field is 1 when it is above 0 */
+    RH_FIELD_WORD,       /* a text; the field is 1 when it begins with `word` */
+    RH_FIELD_MAYBE_WORD, /* the same where other values than texts may stand; these are 0 */
+    RH_FIELD_SAID,       /* anything; the field is 0 when it is null, false, 0 or empty */
+    RH_FIELD_COUNT,      /* how many members a list or object has */
+    RH_FIELD_CONSTANT,   /* no key: a fact of the family, `otherwise` */
 } RhFieldType;
 
 #define RH_FIELD_REQUIRED INT64_MIN
@@ -137,7 +145,7 @@ typedef struct {
     RhFfnChoice ffn;
     struct {
         size_t to, from; /* fields of RhConfig; copied where `from` is above 0 */
-    } figures[3];        /* ended by a row whose `from` is 0 */
+    } figures[4];        /* ended by a row whose `from` is 0 */
 } RhLayerWord;
 
 typedef struct {
@@ -166,6 +174,12 @@ const char *const *rh_family_names(void); /* sorted, NULL-ended */
 int64_t rh_family_usual_size(const RhFamily *family, size_t offset);
 /* The type of the decoder of such a model of several parts; NULL when unknown. */
 const char *rh_family_of_whole(const char *type);
+/* Are models of this type two towers, neither of which is the model? */
+bool rh_family_is_pair(const char *type);
+/* The decoder of a type that has several, by its file's `version`; NULL when unknown. */
+const char *rh_family_of_version(const char *type, double version);
+/* A key of the family whose false makes it `other`; NULL: it has none. */
+const char *rh_family_switch(const RhFamily *family, const char **other);
 /* The word that layers of this family are called by; NULL when unknown. */
 const RhLayerWord *rh_family_word(const RhFamily *family, const char *word);
 const RhLayerWord *rh_family_letter(const RhFamily *family, char letter);

@@ -18,6 +18,36 @@ static const RhField NEMOTRON[] = {
     ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0), END,
 };
 
+/* Jais 2 (inceptionai, 2025): the same with biases. */
+static const RhField JAIS2[] = {
+    LLAMA_SIZES,       CONSTANT(ffn_gated, 0),        HEADS(0, 0), POSITIONS(8192),
+    ATTENTION_BIAS(1), FLAG("mlp_bias", ffn_bias, 1), END,
+};
+
+/* ERNIE 4.5 (Baidu, 2025) and PaddleOCR-VL's decoder. */
+static const RhField ERNIE4_5[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(131072),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("use_bias", qkv_bias, 0),
+    FLAG("use_bias", out_bias, 0),
+    FLAG("use_bias", ffn_bias, 0),
+    END,
+};
+
+/* Chameleon (arXiv 2405.09818): norms of queries and keys; those have biases, which are left out, and so are scales
+ * of more than a head. */
+static const RhField CHAMELEON[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(4096),
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
 /* Apertus (arXiv 2509.14233): the same with norms of queries and keys; its activation has two trained
  * numbers a layer, which are left out. */
 static const RhField APERTUS[] = {
@@ -275,6 +305,20 @@ static const RhField PHI3SMALL[] = {
     END,
 };
 
+/* Molmo (arXiv 2409.17146): the decoder of OLMo or Qwen 2 under OLMo's own names. 128 rows that pictures add to
+ * the table are left out. */
+static const RhField MOLMO[] = {
+    STACK_SIZES,
+    HEADS(0, 0),
+    SIZE("intermediate_size", ffn_both, 2 * WIDTH_MAX, RH_FIELD_REQUIRED),
+    POSITIONS(2048),
+    FLAG("weight_tying", tied, 0),
+    FLAG("qkv_bias", qkv_bias, 0),
+    FLAG("attention_layer_norm", qk_norm, 0),
+    CONSTANT(ffn_gated, 1),
+    END,
+};
+
 static void settle_phi3small(RhConfig *c)
 {
     int64_t near = MIN(c->sparse_near * c->sparse_block, c->positions);
@@ -316,13 +360,15 @@ const RhFamily rh_families_dense[] = {
     DECODER("arcee", RMS, ROTARY, NEMOTRON),
     DECODER("baichuan", RMS, ROTARY, LLAMA),
     DECODER("bitnet", RMS, ROTARY, BITNET),
+    DECODER("chameleon", RMS, ROTARY, CHAMELEON),
     DECODER_OF("chatglm", RMS, ROTARY, rh_attention, CHATGLM, settle_chatglm),
     DECODER("code_llama", RMS, ROTARY, LLAMA),
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE),
     DECODER("cwm", RMS, ROTARY, PHI3),
     DECODER("deci", RMS, ROTARY, DECI),
-    DECODER("ernie4_5", RMS, ROTARY, LLAMA),
+    DECODER("emu3_text_model", RMS, ROTARY, LLAMA),
+    DECODER("ernie4_5", RMS, ROTARY, ERNIE4_5),
     DECODER("exaone", RMS, ROTARY, LLAMA),
     DECODER("exaone4", RMS, ROTARY, EXAONE4),
     DECODER("gemma", RMS, ROTARY, GEMMA),
@@ -332,6 +378,8 @@ const RhFamily rh_families_dense[] = {
     DECODER("glm", RMS, ROTARY, QWEN2),
     DECODER("glm4", RMS, ROTARY, GLM4),
     DECODER("glm4v_text", RMS, ROTARY, GLM4),
+    DECODER("glm_image_text", RMS, ROTARY, GLM4),
+    DECODER("glm_ocr_text", RMS, ROTARY, GLM4),
     DECODER("granite", RMS, ROTARY, LLAMA),
     DECODER("helium", RMS, ROTARY, LLAMA),
     DECODER("hunyuan_v1_dense", RMS, ROTARY, HUNYUAN),
@@ -339,6 +387,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("internlm", RMS, ROTARY, INTERNLM),
     DECODER("internlm2", RMS, ROTARY, LLAMA),
     DECODER("internlm3", RMS, ROTARY, INTERNLM3),
+    DECODER("jais2", LAYER, ROTARY, JAIS2),
     DECODER("llama", RMS, ROTARY, LLAMA),
     DECODER("llava_llama", RMS, ROTARY, LLAMA),
     DECODER("llava_mistral", RMS, ROTARY, MISTRAL),
@@ -351,12 +400,15 @@ const RhFamily rh_families_dense[] = {
     DECODER("mistral", RMS, ROTARY, MISTRAL),
     DECODER("mistral3", RMS, ROTARY, MISTRAL),
     DECODER("modernbert-decoder", LAYER, ROTARY, MODERNBERT_DECODER),
+    DECODER_OF("molmo", RMS, ROTARY, rh_attention, MOLMO, settle_qwen),
     DECODER("nanochat", RMS, ROTARY, NANOCHAT),
     DECODER("nemotron", LAYER, ROTARY, NEMOTRON),
     DECODER("olmo", LAYER, ROTARY, LLAMA),
     DECODER("olmo2", RMS, ROTARY, OLMO2),
     DECODER("olmo3", RMS, ROTARY, OLMO2),
     DECODER("orion", LAYER, ROTARY, LLAMA),
+    DECODER("PanguEmbedded", RMS, ROTARY, INTERNLM),
+    DECODER("paddleocr_vl_text", RMS, ROTARY, ERNIE4_5),
     DECODER("phi3", RMS, ROTARY, PHI3),
     DECODER("phi3_v", RMS, ROTARY, PHI3),
     DECODER_OF("phi3small", LAYER, ROTARY, rh_attention, PHI3SMALL, settle_phi3small),
@@ -371,10 +423,13 @@ const RhFamily rh_families_dense[] = {
     DECODER("qwen3", RMS, ROTARY, QWEN3),
     DECODER("qwen3_vl_text", RMS, ROTARY, QWEN3),
     DECODER("seed_oss", RMS, ROTARY, LLAMA),
+    DECODER("skywork", RMS, ROTARY, LLAMA),
     DECODER("smollm3", RMS, ROTARY, LLAMA),
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
+    DECODER("telechat3", RMS, ROTARY, LLAMA),
     DECODER("vaultgemma", RMS, ROTARY, VAULTGEMMA),
+    DECODER("Yi", RMS, ROTARY, LLAMA),
     DECODER("xverse", RMS, ROTARY, LLAMA),
     {0},
 };

@@ -155,6 +155,58 @@ static const RhField EUROBERT[] = {
     END,
 };
 
+/* Language models by diffusion: a decoder without a mask. Dream 7B (arXiv 2508.15487) began as Qwen 2.5; LLaDA (arXiv
+ * 2502.09992), LLaDA-MoE (arXiv 2509.24389) and LLaDA 2 (arXiv 2512.15745) as themselves. */
+static const RhField DREAM[] = {
+    LLAMA_SIZES,           HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(131072),
+    CONSTANT(qkv_bias, 1), CONSTANT(both_ways, 1),      END,
+};
+
+static const RhField LLADA[] = {
+    STACK_SIZES,
+    HEADS(0, 0),
+    SIZE("mlp_hidden_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    POSITIONS(4096),
+    FLAG("weight_tying", tied, 0),
+    FLAG("include_bias", out_bias, 0),
+    FLAG("include_bias", ffn_bias, 0),
+    FLAG("include_qkv_bias", qkv_bias, 0),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
+static const RhField LLADA_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(8192),
+    ATTENTION_BIAS(0),
+    FLAG("qk_layernorm", qk_norm, 0),
+    EXPERTS("num_experts"),
+    SIZE("expert_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
+static const RhField LLADA2_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(16384),
+    FLAG("use_qkv_bias", qkv_bias, 0),
+    FLAG("use_bias", out_bias, 0),
+    FLAG("use_bias", ffn_bias, 0),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0),
+    COUNT("n_group", expert_groups, EXPERTS_MAX, 0),
+    COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),
+    FLAG("use_qk_norm", qk_norm, 1),
+    CONSTANT(router_bias, 1),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
 /* DeBERTa (arXiv 2006.03654, 2111.09543): BERT whose scores are of contents and positions, both ways round. Its
  * second version's convolution behind the first layer is left out, and a norm of the positions' table. */
 static const RhField DEBERTA[] = {
@@ -220,11 +272,39 @@ static const RhField CLIP_VISION[] = {
     END,
 };
 
+/* ... and those that read: CLIP's under a causal mask, SigLIP's without; nothing is asked for a token. */
+#define READER_SIZES(tokens, words)                                                                \
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("vocab_size", vocab, VOCAB_MAX, words), POSITIONS(tokens), CONSTANT(tied, 1),         \
+        ALL_BIASED
+
+static const RhField CLIP_TEXT[] = {READER_SIZES(77, 49408), END};
+static const RhField SIGLIP_TEXT[] = {READER_SIZES(64, 32000), CONSTANT(both_ways, 1), END};
+
 /* No token is classified: all are pooled. */
 static const RhField SIGLIP_VISION[] = {
     TOWER_SIZES,
     SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     CONSTANT(vocab, 2),
+    END,
+};
+
+/* SigLIP 2's with pictures of any shape (arXiv 2502.14786): so many patches at most, which are its positions. */
+static const RhField SIGLIP2_VISION[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_patches", positions, TOKENS_MAX, 256),
+    SIZE("patch_size", patch, TOKENS_MAX, 16),
+    SIZE("num_channels", channels, WIDTH_MAX, 3),
+    CONSTANT(image, TOKENS_MAX),
+    CONSTANT(both_ways, 1),
+    CONSTANT(vocab, 2),
+    ALL_BIASED,
     END,
 };
 
@@ -330,6 +410,8 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("bert-generation", LAYER, LEARNED, DISTILBERT, NULL),
     ENCODER("big_bird", LAYER, LEARNED, BIG_BIRD, settle_big_bird),
     ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
+    {"clip_text_model", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, CLIP_TEXT, NULL,
+     "sliding_attention", NULL},
     ENCODER("clip_vision_model", LAYER, LEARNED, CLIP_VISION, settle_vit),
     ENCODER("data2vec-text", LAYER, LEARNED, BERT, NULL),
     DISENTANGLED("deberta"),
@@ -339,10 +421,14 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("dinov2_with_registers", LAYER, LEARNED, DINOV2_REGISTERS, settle_dinov2),
     ENCODER("dinov3_vit", LAYER, ROTARY, DINOV3, settle_vit),
     ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
+    ENCODER("Dream", RMS, ROTARY, DREAM, NULL),
     ENCODER("electra", LAYER, LEARNED, ELECTRA, NULL),
     ENCODER("ernie", LAYER, LEARNED, BERT, NULL),
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
     ENCODER("eurobert", RMS, ROTARY, EUROBERT, NULL),
+    ENCODER("llada", RMS, ROTARY, LLADA, NULL),
+    ENCODER("llada_moe", RMS, ROTARY, LLADA_MOE, NULL),
+    ENCODER("llada2_moe", RMS, ROTARY, LLADA2_MOE, NULL),
     ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),
     ENCODER("mpnet", LAYER, LEARNED, MPNET, NULL),
@@ -352,6 +438,8 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("roberta", LAYER, LEARNED, BERT, NULL),
     ENCODER("roberta-prelayernorm", LAYER, LEARNED, BERT, NULL),
     ENCODER("roformer", LAYER, ROTARY, ROFORMER, NULL),
+    ENCODER("siglip2_vision_model", LAYER, LEARNED, SIGLIP2_VISION, NULL),
+    ENCODER("siglip_text_model", LAYER, LEARNED, SIGLIP_TEXT, NULL),
     ENCODER("siglip_vision_model", LAYER, LEARNED, SIGLIP_VISION, settle_siglip),
     ENCODER("splinter", LAYER, LEARNED, BERT, NULL),
     ENCODER("vit", LAYER, LEARNED, VIT, settle_vit),

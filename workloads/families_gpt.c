@@ -150,22 +150,34 @@ static const RhField BLOOM[] = {
     END,
 };
 
+#define FALCON_DROPOUT                                                                             \
+    FLAG("tie_word_embeddings", tied, 1), RATE("hidden_dropout", hidden_dropout, 0),               \
+        RATE("attention_dropout", attention_dropout, 0)
+#define FALCON_SWITCHES                                                                            \
+    FLAG("parallel_attn", parallel, 1), FLAG("bias", qkv_bias, 0), FLAG("bias", out_bias, 0),      \
+        FLAG("bias", ffn_bias, 0), FLAG("alibi", alibi, 0)
+
 /* Falcon (arXiv 2311.16867): side by side, behind a norm each in the newer form. */
 static const RhField FALCON[] = {
     STACK_SIZES,
     SIZE("ffn_hidden_size", ffn, WIDTH_MAX, 0),
     SIZE("num_kv_heads", kv_heads, HEADS_MAX, 0),
     POSITIONS(2048),
-    FLAG("tie_word_embeddings", tied, 1),
-    RATE("hidden_dropout", hidden_dropout, 0),
-    RATE("attention_dropout", attention_dropout, 0),
+    FALCON_DROPOUT,
     FLAG("multi_query", one_kv_head, 1),
     FLAG("new_decoder_architecture", many_kv_heads, 0),
-    FLAG("parallel_attn", parallel, 1),
-    FLAG("bias", qkv_bias, 0),
-    FLAG("bias", out_bias, 0),
-    FLAG("bias", ffn_bias, 0),
-    FLAG("alibi", alibi, 0),
+    FALCON_SWITCHES,
+    END,
+};
+
+/* The same before it was in transformers: RefinedWebModel as the 7B is, RefinedWeb as the 40B. */
+static const RhField REFINED_WEB[] = {
+    STACK_SIZES,
+    SIZE("n_head_kv", kv_heads, HEADS_MAX, 1),
+    POSITIONS(2048),
+    FALCON_DROPOUT,
+    CONSTANT(many_kv_heads, 1),
+    FALCON_SWITCHES,
     END,
 };
 
@@ -226,6 +238,7 @@ const RhFamily rh_families_gpt[] = {
     DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
     DECODER("codegen", LAYER, ROTARY, GPTJ),
     DECODER_OF("falcon", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
+    DECODER("gpt-sw3", LAYER, LEARNED, GPT2),
     DECODER("gpt2", LAYER, LEARNED, GPT2),
     DECODER_OF("gpt_bigcode", LAYER, LEARNED, rh_attention, GPT_BIGCODE, settle_bigcode),
     DECODER("gpt_neo", LAYER, LEARNED, GPT_NEO),
@@ -237,6 +250,8 @@ const RhFamily rh_families_gpt[] = {
     DECODER("opt", LAYER, LEARNED, OPT),
     DECODER("persimmon", LAYER, ROTARY, PERSIMMON),
     DECODER("phi", LAYER, ROTARY, PHI),
+    DECODER_OF("RefinedWeb", LAYER, ROTARY, rh_attention, REFINED_WEB, settle_falcon),
+    DECODER_OF("RefinedWebModel", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
     DECODER("xglm", LAYER, NONE, XGLM),
     {0},
 };

@@ -242,6 +242,44 @@ static void settle_mamba1(RhConfig *c)
     settle_steps(c);
 }
 
+/* RecurrentGemma (arXiv 2404.07839): Griffin's recurrent blocks, two of three, and attention in a window; each with a
+ * bias where it puts out, as the network. `intermediate_size` is of both its matrices. */
+static const RhField RECURRENT_GEMMA[] = {
+    STACK_SIZES,
+    SIZE("intermediate_size", ffn_both, 2 * WIDTH_MAX, RH_FIELD_REQUIRED),
+    HEADS(1, 0),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("attention_bias", qkv_bias, 0),
+    CONSTANT(out_bias, 1),
+    CONSTANT(ffn_bias, 1),
+    CONSTANT(ffn_gated, 1),
+    SIZE("attention_window_size", window, TOKENS_MAX, 2048),
+    CONSTANT(window_used, 1),
+    SIZE("lru_width", scan_width, WIDTH_MAX, 0),
+    SIZE("conv1d_width", conv_size, HEAD_SIZE_MAX, 4),
+    CONSTANT(conv_bias, 1),
+    CONSTANT(scan_bias, 1),
+    CONSTANT(chunk, 2048),
+    CONSTANT(full_every, 3),
+    END,
+};
+
+static const RhLayerWord GRIFFIN_WORDS[] = {
+    {.word = "recurrent", .mixer = &rh_rg_lru},
+    {.word = "attention", .slides = true},
+    {.word = "full_attention", .slides = true},
+    {0},
+};
+
+static void settle_recurrent_gemma(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = MAX(c->ffn_both / 2, 1);
+    c->scan_heads = MAX(c->heads, 1);
+    c->scan_head_size = (c->scan_width > 0 ? c->scan_width : c->hidden) / c->scan_heads;
+}
+
 /* Jamba (arXiv 2403.19887): attention without positions in one of eight layers, experts in every second;
  * what tells a step goes through norms. */
 static const RhField JAMBA[] = {
@@ -343,6 +381,29 @@ static const RhField MINIMAX[] = {
     SIZE("block_size", chunk, TOKENS_MAX, 256),
     EXPERTS("num_local_experts"),
     COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    END,
+};
+
+/* Ring-linear (arXiv 2510.19338): Ling 2's mixture behind lightning attention, attention in the last layer of each
+ * group; norms of its linear layers' queries and keys are left out. */
+static const RhField BAILING_LINEAR[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(131072),
+    FLAG("use_qkv_bias", qkv_bias, 0),
+    FLAG("use_bias", out_bias, 0),
+    FLAG("use_bias", ffn_bias, 0),
+    SIZE("layer_group_size", full_every, LAYERS_MAX, 1),
+    CONSTANT(chunk, 256),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    COUNT("moe_shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0),
+    COUNT("n_group", expert_groups, EXPERTS_MAX, 0),
+    COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),
+    FLAG("use_qk_norm", qk_norm, 0),
+    FLAG("moe_router_enable_expert_bias", router_bias, 0),
     END,
 };
 
@@ -503,6 +564,8 @@ static const RhField PICTURES[] = {
     }
 
 const RhFamily rh_families_mixed[] = {
+    MIXED("bailing_moe_linear", ROTARY, rh_attention, BAILING_LINEAR, LIGHTNING_WORDS,
+          "linear_attention", NULL),
     MIXED("bamba", ROTARY, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
     MIXED("deepseek_v4", ROTARY, rh_compressed_attention, DEEPSEEK_V4, DEEPSEEK_V4_WORDS,
           "sliding_attention", NULL),
@@ -534,6 +597,8 @@ const RhFamily rh_families_mixed[] = {
           "linear_attention", NULL),
     MIXED("qwen3_5_text", ROTARY, rh_attention_gated, QWEN3_5, DELTA_WORDS, "linear_attention",
           NULL),
+    MIXED("recurrent_gemma", ROTARY, rh_attention, RECURRENT_GEMMA, GRIFFIN_WORDS, "recurrent",
+          settle_recurrent_gemma),
     MIXED("qwen3_next", ROTARY, rh_attention_gated, QWEN3_5_MOE, DELTA_WORDS, "linear_attention",
           NULL),
     {0},

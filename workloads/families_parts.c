@@ -75,8 +75,10 @@ static const struct {
     {"aya_vision", "cohere2"},
     {"blip-2", "opt"},
     {"cohere2_vision", "cohere2"},
+    {"DeepseekOCR", "deepseek_v2"},
     {"deepseek_vl", "llama"},
     {"deepseek_vl_hybrid", "llama"},
+    {"deepseek_vl_v2", "deepseek_v2"},
     {"fuyu", "persimmon"},
     {"gemma3", "gemma3_text"},
     {"gemma3n", "gemma3n_text"},
@@ -110,4 +112,49 @@ const char *rh_family_of_whole(const char *type)
         if (g_str_equal(WHOLES[i].whole, type))
             return WHOLES[i].decoder;
     return NULL;
+}
+
+/* One type for several decoders, by a number of its file (modeling_minicpmv.py, modeling_minicpmo.py of each). */
+static const struct {
+    const char *type;
+    double version;
+    const char *decoder;
+} VERSIONS[] = {
+    {"minicpmv", 0, "minicpm"}, {"minicpmv", 2.5, "llama"}, {"minicpmv", 2.6, "qwen2"},
+    {"minicpmv", 4.0, "llama"}, {"minicpmv", 4.5, "qwen3"}, {"minicpmo", 2.6, "qwen2"},
+    {"minicpmo", 4.5, "qwen3"},
+};
+
+const char *rh_family_of_version(const char *type, double version)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < G_N_ELEMENTS(VERSIONS); i++)
+        if (g_str_equal(VERSIONS[i].type, type) && version >= VERSIONS[i].version)
+            found = VERSIONS[i].decoder;
+    return found;
+}
+
+/* A switch that makes a family another, where a file says false (modeling_deepseek.py of DeepSeek-VL2 and -OCR). */
+static const struct {
+    const char *family, *key, *other;
+} SWITCHED[] = {{"deepseek_v2", "use_mla", "deepseek"}};
+
+const char *rh_family_switch(const RhFamily *family, const char **other)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(SWITCHED); i++)
+        if (g_str_equal(SWITCHED[i].family, family->name)) {
+            *other = SWITCHED[i].other;
+            return SWITCHED[i].key;
+        }
+    return NULL;
+}
+
+/* Two towers side by side, which only meet in a loss. */
+static const char *const PAIRS[] = {"align",   "altclip",  "chinese_clip", "clap",  "clip",
+                                    "clipseg", "groupvit", "metaclip_2",   "owlv2", "owlvit",
+                                    "siglip",  "siglip2",  "xclip",        NULL};
+
+bool rh_family_is_pair(const char *type)
+{
+    return g_strv_contains(PAIRS, type);
 }

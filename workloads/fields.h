@@ -27,7 +27,7 @@
     {                                                                                              \
         "sliding_window", AT(window), RH_FIELD_SIZE, 1, TOKENS_MAX, otherwise, true, NULL          \
     }
-/* The same where a file says none as -1. */
+/* A COUNT of which a file says none as -1. */
 #define SIGNED(key, field, high, otherwise)                                                        \
     {                                                                                              \
         key, AT(field), RH_FIELD_SIZE, -1, high, otherwise, false, NULL                            \
@@ -48,6 +48,15 @@
 #define BEGINS(key, field, word, otherwise)                                                        \
     {                                                                                              \
         key, AT(field), RH_FIELD_WORD, 0, 1, otherwise, false, word                                \
+    }
+#define MAY_BEGIN(key, field, word)                                                                \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_MAYBE_WORD, 0, 1, 0, false, word                                  \
+    }
+/* Something, whatever it is: true, or a text. */
+#define SAID(key, field, otherwise)                                                                \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_SAID, 0, 1, otherwise, false, NULL                                \
     }
 #define CONSTANT(field, value)                                                                     \
     {                                                                                              \

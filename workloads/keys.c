@@ -10,6 +10,7 @@ static const char *const ALIASES[][10] = {
     {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_blocks"},
     {"hidden_size", "n_embd", "n_embed", "d_model", "model_dim", "dim"},
     {"num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads", "attention_heads"},
+    {"num_attention_heads_per_layer", "num_attention_heads"},
     {"num_key_value_heads", "n_head_kv", "num_kv_heads", "n_kv_heads", "num_query_groups",
      "attn_config.kv_n_heads", "multi_query_group_num"},
     {"head_dim", "attention_head_dim", "kv_channels", "head_size", "d_kv"},

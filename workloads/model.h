@@ -23,7 +23,8 @@ typedef struct {
     const RhOperator *mixer, *ffn;             /* NULL: the layer has none */
     const RhOperator *inner_mixer, *inner_ffn; /* of a layer that predicts a token: what it wraps */
     int32_t heads, kv_heads, head_size;
-    int32_t q_rank, kv_rank, rope_size, value_size; /* latent attention; head_size is a key's */
+    /* latent attention; head_size is a key's. Without latents a value_size of 0 is a key's, too */
+    int32_t q_rank, kv_rank, rope_size, value_size;
     int32_t window_tokens; /* how far a query looks: a sliding window, the keys that a sparse
                             * attention leaves it, a scan's chunk; 0 = all */
     int32_t index_heads, index_size;                   /* of a sparse attention's indexer */
@@ -36,7 +37,7 @@ typedef struct {
         int32_t heads, groups, head_size, chunk;
         bool bias;
     } beside; /* a scan side by side with attention, whose heads are the kind's */
-    bool qk_norm, out_gate, keys_as_values, both_ways;
+    bool qk_norm, out_gate, gate_by_head, keys_as_values, both_ways;
     int32_t extra_norms; /* of the hidden state, in each block */
     bool qkv_bias, out_bias;
     int64_t ffn_width;                  /* of a mixture: of one expert */

@@ -77,6 +77,25 @@ static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
                : rh_json_int_or(doc, within, name, f->low, f->high, f->otherwise);
 }
 
+/* Not null, false, 0 or empty. */
+static bool says_something(RhJson *doc, const RhJsonNode *node)
+{
+    switch (rh_json_kind(node)) {
+    case RH_JSON_NULL:
+    case RH_JSON_FALSE:
+        return false;
+    case RH_JSON_NUMBER:
+        return rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) != 0;
+    case RH_JSON_ARRAY:
+    case RH_JSON_OBJECT:
+        return rh_json_count(node) > 0;
+    case RH_JSON_TRUE:
+    case RH_JSON_TEXT:
+    default:
+        return true;
+    }
+}
+
 static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, int64_t *value)
 {
     const RhJsonNode *within = root;
@@ -95,6 +114,13 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
     case RH_FIELD_WORD:
         *value = node != NULL ? g_str_has_prefix(rh_json_string(doc, within, name), f->word)
                               : f->otherwise;
+        break;
+    case RH_FIELD_MAYBE_WORD:
+        *value = node != NULL && rh_json_kind(node) == RH_JSON_TEXT &&
+                 g_str_has_prefix(rh_json_string(doc, within, name), f->word);
+        break;
+    case RH_FIELD_SAID:
+        *value = node != NULL ? says_something(doc, node) : f->otherwise;
         break;
     case RH_FIELD_COUNT:
         *value = node != NULL ? rh_json_count(node) : f->otherwise;
@@ -132,25 +158,6 @@ static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
     return keys;
 }
 
-/* Not null, false, 0 or empty. */
-static bool says_something(RhJson *doc, const RhJsonNode *node)
-{
-    switch (rh_json_kind(node)) {
-    case RH_JSON_NULL:
-    case RH_JSON_FALSE:
-        return false;
-    case RH_JSON_NUMBER:
-        return rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) != 0;
-    case RH_JSON_ARRAY:
-    case RH_JSON_OBJECT:
-        return rh_json_count(node) > 0;
-    case RH_JSON_TRUE:
-    case RH_JSON_TEXT:
-    default:
-        return true;
-    }
-}
-
 /* Published files hold dozens of keys that are not about shape. They are ignored, but not one
  * that says the model is of another kind, nor one that looks like a misspelling of a missing key.
  */
@@ -174,22 +181,55 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     }
 }
 
+static double version_of(RhJson *doc, const RhJsonNode *root)
+{
+    const RhJsonNode *node = rh_json_has(root, "version") ? member(root, "version") : NULL;
+    return node == NULL                           ? 0
+           : rh_json_kind(node) == RH_JSON_NUMBER ? rh_json_node_number(doc, node, 0, DBL_MAX)
+           : rh_json_kind(node) == RH_JSON_TEXT
+               ? g_ascii_strtod(rh_json_node_string(doc, node), NULL)
+               : 0;
+}
+
+static const RhFamily *family_of_type(RhJson *doc, const RhJsonNode *root, const char *type,
+                                      bool is_part)
+{
+    g_autofree char *part = g_strconcat(type, "_text", NULL);
+    const char *decoder = is_part ? rh_family_of_whole(type) : NULL;
+    const RhFamily *family = rh_family_by_name(decoder != NULL ? decoder : type);
+    if (family == NULL)
+        family = rh_family_by_name(part);
+    decoder = family == NULL ? rh_family_of_version(type, version_of(doc, root)) : NULL;
+    if (decoder != NULL)
+        family = rh_family_by_name(decoder);
+    const RhJsonNode *classes =
+        family == NULL ? rh_json_array_or_null(doc, root, "architectures") : NULL;
+    for (const RhJsonNode *n = rh_json_first(classes); n != NULL && family == NULL;
+         n = rh_json_next(n))
+        family = rh_family_by_class(rh_json_node_string(doc, n));
+    return family;
+}
+
 /* By its type, or by the class that it was written by, where the type is someone's own. */
 static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
 {
     const RhJsonNode *whole = rh_json_root(doc),
                      *typed = rh_json_has(root, "model_type") ? root : whole;
     const char *type = rh_json_string_or(doc, typed, "model_type", "");
-    g_autofree char *part = g_strconcat(type, "_text", NULL);
-    const char *decoder = typed != root ? rh_family_of_whole(type) : NULL;
-    const RhFamily *family = rh_family_by_name(decoder != NULL ? decoder : type);
-    if (family == NULL)
-        family = rh_family_by_name(part);
-    const RhJsonNode *classes =
-        family == NULL ? rh_json_array_or_null(doc, root, "architectures") : NULL;
-    for (const RhJsonNode *n = rh_json_first(classes); n != NULL && family == NULL;
-         n = rh_json_next(n))
-        family = rh_family_by_class(rh_json_node_string(doc, n));
+    const char *of_whole = rh_json_string_or(doc, whole, "model_type", "");
+    if (rh_family_is_pair(of_whole)) {
+        rh_json_problem(doc, member(whole, "model_type"),
+                        "each can be read alone: what its vision_config or text_config says, in a "
+                        "file of its own with that part's type (clip_vision_model)",
+                        "model_type \"%s\" is two towers side by side, which are not supported "
+                        "together",
+                        of_whole);
+        return NULL;
+    }
+    const RhFamily *family = family_of_type(doc, root, type, typed != root);
+    const char *other = NULL, *key = family != NULL ? rh_family_switch(family, &other) : NULL;
+    if (key != NULL && rh_json_has(root, key) && !rh_json_bool_or(doc, root, key, true))
+        family = rh_family_by_name(other);
     if (family != NULL)
         return family;
     if (!rh_json_has(typed, "model_type")) {
@@ -281,9 +321,12 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
 static const char *const DECODERS[] = {"text_config", "llm_config", "language_config",
                                        "thinker_config", "language_model_config"};
 
+/* DeepSeek-OCR says its decoder's figures at the top as well, under a type that is the whole's. */
 static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)
 {
-    bool has_layers = rh_json_find(root, "num_hidden_layers", NULL, NULL) != NULL;
+    const char *type = rh_json_string_or(doc, root, "model_type", "");
+    bool has_layers = rh_json_find(root, "num_hidden_layers", NULL, NULL) != NULL &&
+                      rh_family_of_whole(type) == NULL;
     for (size_t i = 0; !has_layers && i < G_N_ELEMENTS(DECODERS); i++)
         if (rh_json_has(root, DECODERS[i])) {
             const RhJsonNode *part = rh_json_object(doc, root, DECODERS[i]);

@@ -9,9 +9,12 @@
  * those of a layer before (Gemma 3n, 4): then there is no matrix of them, and only their gradient is added. */
 typedef struct {
     int64_t heads, kv_heads, q, kv, qkv;
-    int64_t own;  /* columns of keys that it makes itself */
-    int64_t gate; /* columns that the output is scaled by */
-    int64_t rank; /* of the latent that queries come from; 0: none */
+    int64_t out;      /* columns of the output: heads x a value's size */
+    int64_t own;      /* columns of keys that it makes itself */
+    int64_t own_pair; /* ... of these and of values */
+    int64_t gate;     /* columns that the output is scaled by: as many, or one a head */
+    int64_t scaled;   /* columns of it that are; 0: none */
+    int64_t rank;     /* of the latent that queries come from; 0: none */
 } Widths;
 
 /* Per element of the output: read it and its gate, write it; backward reads both and the gradient, and
@@ -22,18 +25,27 @@ typedef struct {
 static const RhStream GATE = {GATE_FORWARD, GATE_BACKWARD, SIGMOID + GATE_FORWARD,
                               SIGMOID + RH_READ + GATE_BACKWARD, 2};
 
+static int64_t value_size(const RhLayerKind *kind)
+{
+    return kind->value_size > 0 ? kind->value_size : kind->head_size;
+}
+
 /* At least one key-value head: fewer than t are replicated. */
 static Widths widths_of(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     Widths w = {.heads = rh_ops_cut(ops, kind->heads),
                 .kv_heads = MAX(rh_ops_cut(ops, kind->kv_heads), 1)};
+    int64_t value = value_size(kind);
     w.q = w.heads * kind->head_size;
     w.kv = w.kv_heads * kind->head_size;
+    w.out = w.heads * value;
     w.own = kind->borrows_keys ? 0 : w.kv;
-    w.gate = kind->out_gate ? w.q : 0;
+    w.own_pair = kind->borrows_keys ? 0 : w.kv + (kind->keys_as_values ? 0 : w.kv_heads * value);
+    w.scaled = kind->out_gate ? w.out : 0;
+    w.gate = kind->gate_by_head ? w.heads : w.scaled;
     w.rank = kind->q_rank;
-    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + (kind->keys_as_values ? 1 : 2) * w.own;
+    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + w.own_pair;
     return w;
 }
 
@@ -44,6 +56,8 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->head_size = (int32_t)c->head_size;
     kind->qk_norm = c->qk_norm != 0;
     kind->out_gate = c->out_gate != 0;
+    kind->gate_by_head = c->out_gate != 0 && c->gate_by_head != 0;
+    kind->value_size = c->value_size != c->head_size ? (int32_t)c->value_size : 0;
     kind->keys_as_values = c->keys_as_values != 0;
     kind->both_ways = c->both_ways != 0;
     kind->qkv_bias = c->qkv_bias != 0;
@@ -55,7 +69,7 @@ static RhParams params(const RhOps *ops)
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden;
-    return (RhParams){.sharded = h * (double)(w.qkv - w.rank + w.q) + (double)(w.rank * w.q) +
+    return (RhParams){.sharded = h * (double)(w.qkv - w.rank + w.out) + (double)(w.rank * w.q) +
                                  (kind->qkv_bias ? (double)w.qkv : 0),
                       .replicated =
                           (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
@@ -64,15 +78,17 @@ static RhParams params(const RhOps *ops)
 
 static RhCore core_of(const RhOps *ops, const Widths *w)
 {
-    int64_t d = ops->kind->head_size;
-    return (RhCore){.heads = w->heads, .kv_heads = w->kv_heads, .key = d, .value = d};
+    return (RhCore){.heads = w->heads,
+                    .kv_heads = w->kv_heads,
+                    .key = ops->kind->head_size,
+                    .value = value_size(ops->kind)};
 }
 
 static RhFlops flops(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     RhCore core = core_of(ops, &w);
-    double entries = (double)ops->model->hidden * (double)(w.qkv + w.q) + (double)(w.rank * w.q);
+    double entries = (double)ops->model->hidden * (double)(w.qkv + w.out) + (double)(w.rank * w.q);
     return (RhFlops){.weights = 2 * (double)ops->tokens * entries,
                      .pairs = rh_core_flops(ops, &core, false)};
 }
@@ -108,15 +124,15 @@ static void from_latent(RhOps *ops, const Widths *w, bool backward)
 
 static void scale(RhOps *ops, const Widths *w, bool backward)
 {
-    if (w->gate > 0)
-        rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE, (double)ops->tokens * (double)w->gate,
-                           backward);
+    if (w->scaled > 0)
+        rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE,
+                           (double)ops->tokens * (double)w->scaled, backward);
 }
 
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
     int64_t h = ops->model->hidden;
-    rh_ops_linear_gradient(ops, h, w->q);
+    rh_ops_linear_gradient(ops, h, w->out);
     if (w->rank > 0)
         rh_ops_linear_gradient(ops, w->q, w->rank);
     rh_ops_linear_gradient(ops, w->qkv, h);
@@ -141,10 +157,10 @@ static void kernels(RhOps *ops, RhPass pass)
         queries_and_keys(ops, &w, false);
         rh_core_kernels(ops, &core, pass);
         scale(ops, &w, false);
-        rh_ops_linear_summed(ops, h, w.q);
+        rh_ops_linear_summed(ops, h, w.out);
         break;
     case RH_PASS_BACKWARD_DATA:
-        rh_ops_linear_gathered(ops, w.q, h);
+        rh_ops_linear_gathered(ops, w.out, h);
         scale(ops, &w, true);
         rh_core_kernels(ops, &core, pass);
         queries_and_keys(ops, &w, true);
@@ -183,11 +199,11 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double normed = ops->kind->qk_norm ? (double)(w.q + w.own) : 0;
     /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
      * values part after their norm. */
-    double row = e * (double)(w.qkv + w.q + w.gate + (ops->kind->keys_as_values ? w.own : 0)) +
+    double row = e * (double)(w.qkv + w.out + w.scaled + (ops->kind->keys_as_values ? w.own : 0)) +
                  e * unrotated(ops, &w) + (e + rh_ops_norm_copies(ops)) * normed;
     if (w.rank > 0) /* queries beside their latent, whose norm's output is kept, too */
         row += e * (double)(w.q + w.rank) + rh_ops_norm_copies(ops) * (double)w.rank;
-    double out = rh_ops_kept_copy_bytes(ops) * (double)w.q; /* as the second GEMM's input */
+    double out = rh_ops_kept_copy_bytes(ops) * (double)w.out; /* as the second GEMM's input */
     return (RhOperatorBytes){
         .kept = (double)ops->tokens * (row + out) + of_core,
         .dropped = rh_ops_replays(ops, RH_RECOMPUTE_CORE) ? of_core : 0,
@@ -199,20 +215,20 @@ static RhOperatorBytes bytes(const RhOps *ops)
 static RhCacheBytes cache(const RhOps *ops)
 {
     Widths w = widths_of(ops);
-    return rh_ops_cached(ops, (double)((ops->kind->keys_as_values ? 1 : 2) * w.own));
+    return rh_ops_cached(ops, (double)w.own_pair);
 }
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     Widths w = widths_of(ops);
     int64_t h = ops->model->hidden;
-    double narrow = (double)ops->tokens * rh_ops_kept_copy_bytes(ops) * (double)w.q;
+    double narrow = (double)ops->tokens * rh_ops_kept_copy_bytes(ops) * (double)w.out;
     list[0] = (RhLinear){.name = RH_LINEAR_QKV,
                          .in = h,
                          .out = w.qkv,
                          .by_columns = true,
                          .kept = rh_ops_normed_input_bytes(ops)};
-    list[1] = (RhLinear){.name = RH_LINEAR_PROJ, .in = w.q, .out = h, .kept = narrow};
+    list[1] = (RhLinear){.name = RH_LINEAR_PROJ, .in = w.out, .out = h, .kept = narrow};
     return 2;
 }
 

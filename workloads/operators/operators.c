@@ -13,6 +13,7 @@ const RhOperator *const rh_operators[] = {
     &rh_lightning,
     &rh_short_convolution,
     &rh_selective_scan,
+    &rh_rg_lru,
     &rh_kimi_delta,
     &rh_attention_factored,
     &rh_attention_beside_mamba,
