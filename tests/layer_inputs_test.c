@@ -2,6 +2,7 @@
  * and 4): parameters, FLOPs and kept bytes against counts by hand. */
 #include <string.h>
 
+#include "base/error.h"
 #include "strategies/launch/launch.h"
 #include "tests/model_counts.h"
 #include "tests/train_kit.h"
@@ -192,6 +193,29 @@ static void what_is_not_known_of_them_is_refused(void)
     CU_ASSERT_EQUAL(k.model->layer_inputs, 12 * 256);
 }
 
+/* Silently their layers' own input was left out, and its table counted. */
+static void experts_beside_a_layers_own_input_are_refused(void)
+{
+    g_autoptr(GError) read = NULL, set = NULL;
+    g_autoptr(GString) text = g_string_new(E4B);
+    CU_ASSERT_EQUAL(
+        g_string_replace(text, "'num_experts': null, 'top_k_experts': null",
+                         "'num_experts': 8, 'top_k_experts': 2, 'moe_intermediate_size': 704", 0),
+        1);
+    g_autoptr(RhModel) mixed = model_parse(text->str, &read);
+    CU_ASSERT_PTR_NULL(mixed);
+    CU_ASSERT_TRUE_FATAL(g_error_matches(read, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_PTR_NOT_NULL(strstr(read->message, "hidden_size_per_layer_input"));
+    CU_ASSERT_EQUAL(g_string_replace(text, "'hidden_size_per_layer_input': 256",
+                                     "'hidden_size_per_layer_input': 0", 0),
+                    1);
+    g_autoptr(RhModel) plain = model_load(text->str);
+    CU_ASSERT_EQUAL(plain->layer_inputs, 0);
+    CU_ASSERT_FALSE(rh_model_set(plain, "hidden_size_per_layer_input", "256", &set));
+    CU_ASSERT_TRUE(g_error_matches(set, RH_ERROR, RH_ERROR_USAGE));
+    CU_ASSERT_EQUAL(plain->layer_inputs, 0);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -202,5 +226,7 @@ int main(void)
                    {"kernels_do_the_flops_of_their_rows", kernels_do_the_flops_of_their_rows},
                    {"shared_keys_are_kept_once", shared_keys_are_kept_once},
                    {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
+                   {"experts_beside_a_layers_own_input_are_refused",
+                    experts_beside_a_layers_own_input_are_refused},
                    {0}});
 }

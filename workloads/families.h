@@ -195,6 +195,8 @@ const char *const *rh_key_aliases(const char *key);
 /* A key which says that the model is of another kind than the family; the text says what it is. NULL
  * for other keys, and where the family has a field that settles the matter itself. */
 const char *rh_family_refused_key(const RhFamily *family, const char *key);
+/* A switch that changes how many parameters there are, and that the family does not know; as above. */
+const char *rh_family_counted_key(const RhFamily *family, const char *key);
 
 static inline int64_t *rh_config_field(RhConfig *config, const RhField *field)
 {

@@ -251,7 +251,9 @@ static const RhField VIT[] = {
     RATE("hidden_dropout_prob", hidden_dropout, 0),
     RATE("attention_probs_dropout_prob", attention_dropout, 0),
     CONSTANT(both_ways, 1),
-    ALL_BIASED,
+    FLAG("qkv_bias", qkv_bias, 1),
+    CONSTANT(out_bias, 1),
+    CONSTANT(ffn_bias, 1),
     END,
 };
 

@@ -102,6 +102,7 @@ static const RhField OPT[] = {
     FLAG("enable_bias", qkv_bias, 1),
     FLAG("enable_bias", out_bias, 1),
     FLAG("enable_bias", ffn_bias, 1),
+    SIZE("word_embed_proj_dim", embedding, WIDTH_MAX, 0),
     END,
 };
 

@@ -134,6 +134,31 @@ static const struct {
     {"is_encoder_decoder", "an encoder and a decoder", AT(crosses)},
 };
 
+/* Switches that change how many parameters there are. Settled where the family reads the key, or has what it says
+ * whatever the file says. */
+static const struct {
+    const char *key, *what;
+    size_t field;
+} COUNTED[] = {
+    {"add_bias_linear", "one with biases in its networks", AT(ffn_bias)},
+    {"add_qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
+    {"attention_bias", "one with biases in attention", AT(qkv_bias)},
+    {"mlp_bias", "one with biases in its networks", AT(ffn_bias)},
+    {"qk_layernorm", "one with norms of queries and keys", AT(qk_norm)},
+    {"qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
+    {"use_bias", "one with biases", AT(ffn_bias)},
+    {"use_cla", "one whose layers share keys and values", AT(shared_layers)},
+    {"use_qk_norm", "one with norms of queries and keys", AT(qk_norm)},
+    {"use_qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
+};
+
+/* Experts that every token goes to, by any of their names. */
+static const char *const SHARED_EXPERTS[] = {
+    "moe_num_shared_experts",   "moe_shared_expert_intermediate_size",
+    "n_shared_experts",         "num_shared_expert",
+    "num_shared_experts",       "shared_expert_intermediate_size",
+    "shared_intermediate_size", NULL};
+
 static const RhFamily *const TABLES[] = {rh_families_dense,    rh_families_gpt,
                                          rh_families_encoders, rh_families_experts,
                                          rh_families_mixed,    rh_families_crossed};
@@ -172,6 +197,27 @@ static bool has_field(const RhFamily *family, size_t offset)
         if (f->offset == offset)
             return true;
     return false;
+}
+
+/* Has the family this, whatever a file says? */
+static bool always_has(const RhFamily *family, size_t offset)
+{
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offset && f->type == RH_FIELD_CONSTANT && f->otherwise != 0)
+            return true;
+    return false;
+}
+
+const char *rh_family_counted_key(const RhFamily *family, const char *key)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(COUNTED); i++)
+        if (g_str_equal(COUNTED[i].key, key))
+            return has_key(family, key) || always_has(family, COUNTED[i].field) ? NULL
+                                                                                : COUNTED[i].what;
+    bool settled = has_field(family, AT(shared_experts)) || has_field(family, AT(shared_ffn));
+    return !settled && has_field(family, AT(experts)) && g_strv_contains(SHARED_EXPERTS, key)
+               ? "one with shared experts"
+               : NULL;
 }
 
 const char *rh_family_refused_key(const RhFamily *family, const char *key)

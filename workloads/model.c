@@ -260,7 +260,12 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
             complete_kind(m, family, c, &kind);
         if (c->shared_layers > 0 && i < c->layers && !share_keys(family, m, c, i, &kind, problem))
             return false;
-        if (c->layer_input > 0 && kind.ffn == &rh_ffn)
+        if (c->layer_input > 0 && kind.ffn != &rh_ffn) {
+            problem->text = g_strdup("experts in layers with an embedding of their own "
+                                     "(hidden_size_per_layer_input) are not supported");
+            return false;
+        }
+        if (c->layer_input > 0)
             rh_layer_end_wrap(&kind, (int32_t)c->layer_input, (int32_t)c->side_rank);
         if (i >= c->layers)
             rh_predict_wrap(&kind);

@@ -167,6 +167,14 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     const RhJsonNode *node = rh_json_first(root);
     for (; node != NULL; node = rh_json_next(node)) {
         const char *key = rh_json_key(node), *refused = rh_family_refused_key(family, key);
+        const char *counted = rh_family_counted_key(family, key);
+        if (counted != NULL && says_something(doc, node))
+            rh_json_problem_at_key(doc, node,
+                                   "what it adds would not be counted; a model of any kind can be "
+                                   "described layer by layer: \"model_type\": \"layers\" "
+                                   "(docs/model-workload.md)",
+                                   "\"%s\": this model is %s, not a plain %s", key, counted,
+                                   family->name);
         if (refused != NULL && says_something(doc, node))
             rh_json_problem_at_key(doc, node, "only models of one stack of layers are known",
                                    "\"%s\": this model is %s, not a plain %s", key, refused,
