@@ -6,6 +6,7 @@
 
 typedef struct {
     const char *server, *command;
+    const char *title;             /* the project, and the commit whose parser has the words */
     const char *tp, *pp, *dp, *ep; /* followed by the degree; NULL: it cannot be said */
     const char *ep_switch;         /* in place of a degree */
     /* Groups of attention inside the tensor degree, which counts all their ranks, as batch and chunk count what
@@ -22,6 +23,7 @@ typedef struct {
 static const Words all[] = {
     {.server = "vllm",
      .command = "vllm serve",
+     .title = "vLLM 99d7eb5d",
      .tp = "--tensor-parallel-size",
      .pp = "--pipeline-parallel-size",
      .dp = "--data-parallel-size",
@@ -34,6 +36,7 @@ static const Words all[] = {
      .memory = "--gpu-memory-utilization"},
     {.server = "sglang",
      .command = "python -m sglang.launch_server --model-path",
+     .title = "SGLang 001067ff",
      .tp = "--tp-size",
      .pp = "--pp-size",
      .dp = "--dp-size",
@@ -48,6 +51,7 @@ static const Words all[] = {
      .memory = "--mem-fraction-static"},
     {.server = "trtllm",
      .command = "trtllm-serve",
+     .title = "TensorRT-LLM 00209af1",
      .tp = "--tp_size",
      .pp = "--pp_size",
      .ep = "--ep_size",
@@ -137,10 +141,12 @@ char *rh_report_serve_launch(const RhDeployment *d, const char *model)
         return NULL;
     GString *out = g_string_new(NULL);
     for (int32_t p = 0; p < d->pools_count; p++) {
-        const char *role = d->pools_count == 1 ? "each of"
-                           : p == 0            ? "prompts: each of"
-                                               : "tokens: each of";
-        g_string_append_printf(out, "# %s %d\n", role, d->pools[p].replicas);
+        const char *role = d->pools_count == 1 ? ""
+                           : p == 0            ? " that read prompts"
+                                               : " that make tokens";
+        int32_t count = d->pools[p].replicas;
+        g_string_append_printf(out, "# %d server%s%s, each (options as of %s):\n", count,
+                               count == 1 ? "" : "s", role, w->title);
         append_pool(out, w, model, &d->pools[p]);
     }
     const char *missing = unsaid(w, d);

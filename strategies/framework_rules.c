@@ -148,7 +148,8 @@ static int64_t kv_heads_of(const RhModel *model)
 {
     int64_t heads = 0;
     for (int k = 0; k < model->kinds_count; k++) {
-        int64_t other = model->kinds[k].mixer == &rh_attention ? model->kinds[k].kv_heads : 0;
+        const RhOperator *mixer = model->kinds[k].mixer;
+        int64_t other = mixer && mixer->key_heads ? model->kinds[k].kv_heads : 0;
         while (other != 0) {
             int64_t rest = heads % other;
             heads = other;

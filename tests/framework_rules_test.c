@@ -38,6 +38,7 @@ static void terms_mean_what_they_say(void)
         {"megatron", "llama-3.1-8b", "tp8", NULL},
         {"megatron", "qwen3-30b-a3b", "tp4,ep4", NULL},
         {"megatron", "qwen3-30b-a3b", "tp8,dp2", "transformer_config.py:758"},
+        {"megatron", "qwen3.5-27b", "tp8,dp2", "transformer_config.py:758"}, /* gated */
         {"megatron", "deepseek-v3", "tp8,dp2,ep2", NULL}, /* one latent, no such heads */
         {"torchtitan", "llama-3.1-8b", "dp16,zero0", NULL},
         {"torchtitan", "llama-3.1-8b", "tp2,dp8,zero0", "parallelize.py:151"},

@@ -37,6 +37,16 @@ static int check_words(const char *known, const char *server, const char *text)
     return count;
 }
 
+/* "(options as of vLLM 99d7eb5d)" names the commit that the list is of. */
+static void check_commit(const char *known, const char *text)
+{
+    const char *close = strstr(text, "):\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(close);
+    g_autofree char *commit = g_strndup(close - 8, 8);
+    g_autofree char *line = g_strconcat("commit ", commit, NULL);
+    CU_ASSERT_PTR_NOT_NULL(strstr(known, line));
+}
+
 /* Deployments that use every key a server can be told. */
 static void every_word_is_of_its_parser(void)
 {
@@ -58,6 +68,7 @@ static void every_word_is_of_its_parser(void)
         g_autofree char *text = rh_report_serve_launch(&d, "model");
         CU_ASSERT_PTR_NOT_NULL_FATAL(text);
         CU_ASSERT_TRUE(check_words(known, d.server, text) >= rows[i].words);
+        check_commit(known, text);
     }
     CU_ASSERT_FALSE(is_known(known, "vllm", "--tp-size"));
 }

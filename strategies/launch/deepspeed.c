@@ -40,7 +40,7 @@ static bool check_model(const RhCase *c, GError **error)
     if (!m->family || !g_strv_contains(families, m->family))
         return rh_launch_fail_model(&rh_framework_deepspeed, c,
                                     "its family (known: llama, mistral, qwen2, qwen3)", error);
-    if (m->kinds_count > 1 || m->kinds[0].mixer != &rh_attention || m->kinds[0].ffn != &rh_ffn)
+    if (m->kinds[0].ffn != &rh_ffn)
         return rh_launch_fail_model(&rh_framework_deepspeed, c, "its layers", error);
     return true;
 }
@@ -200,6 +200,7 @@ const RhFramework rh_framework_deepspeed = {
     .program = "run_clm.py",
     .words = deepspeed_words,
     .words_count = G_N_ELEMENTS(deepspeed_words),
+    .features = RH_FEATURE_WINDOW,
     .check = check,
     .say_rest = say_rest,
 };

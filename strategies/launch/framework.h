@@ -2,6 +2,7 @@
 /* A framework as a table of words. Private to this folder. */
 #include "strategies/knobs.h"
 #include "strategies/launch/launch.h"
+#include "workloads/features.h"
 
 /* What is said so far. */
 typedef struct {
@@ -28,6 +29,7 @@ typedef struct {
     bool starts_itself;  /* RhLaunch.starts_itself */
     const RhLaunchWord *words;
     int32_t words_count;
+    uint32_t features; /* RhFeature: of models, that are said too; all others are refused */
     /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,
      * the job, the environment. */
     bool (*check)(const RhCase *c, const RhLayout *layout, GError **error);

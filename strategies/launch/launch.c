@@ -52,6 +52,29 @@ bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const c
                    c->model->name, framework->title, what);
 }
 
+/* What the model has that the framework has no words for: the first of it. */
+static bool check_features(const RhFramework *f, const RhCase *c, GError **error)
+{
+    static const struct {
+        RhFeature feature;
+        const char *what;
+    } features[] = {
+        {RH_FEATURE_ENCODER, "layers that look at an encoder's tokens"},
+        {RH_FEATURE_SHARED, "narrow tables, and of layers that share parameters"},
+        {RH_FEATURE_BESIDE, "embeddings of layers, or of keys that these share"},
+        {RH_FEATURE_KINDS, "layers of several kinds"},
+        {RH_FEATURE_LATENT | RH_FEATURE_MIXER | RH_FEATURE_WINDOW, "its attention"},
+        {RH_FEATURE_NORMS, "norms behind its blocks"},
+        {RH_FEATURE_FRONT, "what stands before its first layer"},
+        {RH_FEATURE_FFN, "its feed-forward layers"},
+        {RH_FEATURE_EXPERTS, "experts with biases, in a latent, or shared ones behind a gate"}};
+    uint32_t unsaid = rh_model_features(c->model) & ~f->features;
+    for (size_t i = 0; i < G_N_ELEMENTS(features); i++)
+        if (unsaid & (uint32_t)features[i].feature)
+            return rh_launch_fail_model(f, c, features[i].what, error);
+    return true;
+}
+
 static const RhLaunchWord *word_of(const RhFramework *f, const RhKnob *knob)
 {
     for (int32_t i = 0; i < f->words_count; i++)
@@ -134,18 +157,8 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
                 gpus, most, gpus / most * most);
         return NULL;
     }
-    if (rh_model_crosses(c->model)) {
-        rh_launch_fail_model(f, c, "layers that look at an encoder's tokens", error);
+    if (!check_features(f, c, error))
         return NULL;
-    }
-    if (c->model->embedding > 0 || rh_model_shares_layers(c->model)) {
-        rh_launch_fail_model(f, c, "narrow tables, and of layers that share parameters", error);
-        return NULL;
-    }
-    if (rh_model_reads_beside(c->model)) {
-        rh_launch_fail_model(f, c, "embeddings of layers, or of keys that these share", error);
-        return NULL;
-    }
     RhLaunchText t = {
         c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
     bool fine = say_all(&t, f, error);

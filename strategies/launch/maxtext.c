@@ -187,21 +187,15 @@ static bool check_model(const RhCase *c, GError **error)
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
     bool mixed = k->ffn == &rh_mixture;
-    const char *odd = m->kinds_count > 1 ? "layers of several kinds"
-                      : k->mixer != &rh_attention || k->out_gate || k->keys_as_values ||
-                              k->both_ways || k->window_tokens > 0
-                          ? "its attention"
-                      : m->embedding_norm || m->token_types > 0 || m->streams > 0 ||
-                              m->patch_entries > 0 || m->position != RH_POSITION_ROTARY
-                          ? "what stands before its first layer"
-                      : m->norm != RH_NORM_RMS || k->extra_norms > 0 ? "its norms"
-                      : m->attention_dropout || m->hidden_dropout    ? "dropout"
-                      : k->out_bias || k->ffn_bias || (k->qkv_bias && (k->qk_norm || mixed))
-                          ? "biases in linear layers (but for a qwen2's QKV)"
-                      : (k->ffn != &rh_ffn && !mixed) || !k->ffn_gated || k->shared_width > 0 ||
-                              k->expert_latent > 0 || k->router_bias || k->expert_groups > 1
-                          ? "its feed-forward layers"
-                          : NULL;
+    const char *odd =
+        m->position != RH_POSITION_ROTARY           ? "what stands before its first layer"
+        : m->norm != RH_NORM_RMS                    ? "its norms"
+        : m->attention_dropout || m->hidden_dropout ? "dropout"
+        : k->out_bias || k->ffn_bias || (k->qkv_bias && (k->qk_norm || mixed))
+            ? "biases in linear layers (but for a qwen2's QKV)"
+        : !k->ffn_gated || k->shared_width > 0 || k->router_bias || k->expert_groups > 1
+            ? "its feed-forward layers"
+            : NULL;
     return !odd || rh_launch_fail_model(&rh_framework_maxtext, c, odd, error);
 }
 

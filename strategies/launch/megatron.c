@@ -248,25 +248,10 @@ static bool check_model(const RhCase *c, GError **error)
     const RhLayerKind *k = &m->kinds[0];
     const RhLayerKind *dense = rh_model_kind_with(m, &rh_ffn),
                       *mixed = rh_model_kind_with(m, &rh_mixture);
-    if (c->model->kinds_count > 2 ||
-        !same_attention(k, &c->model->kinds[c->model->kinds_count - 1]))
+    if (m->kinds_count > 2 || !same_attention(k, &m->kinds[m->kinds_count - 1]))
         return rh_launch_fail_model(&rh_framework_megatron, c, "layers of several kinds", error);
-    bool odd_attention = k->out_gate || k->keys_as_values || k->both_ways;
-    bool odd_ends =
-        m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0;
-    if ((k->mixer != &rh_attention && k->mixer != &rh_latent_attention) || odd_attention)
-        return rh_launch_fail_model(&rh_framework_megatron, c, "its attention", error);
-    if (k->extra_norms > 0)
-        return rh_launch_fail_model(&rh_framework_megatron, c, "norms behind its blocks", error);
-    if (odd_ends)
-        return rh_launch_fail_model(&rh_framework_megatron, c, "what stands before its first layer",
-                                    error);
-    if ((dense != NULL) + (mixed != NULL) != c->model->kinds_count)
+    if ((dense != NULL) + (mixed != NULL) != m->kinds_count)
         return rh_launch_fail_model(&rh_framework_megatron, c, "its feed-forward layers", error);
-    if (mixed && (mixed->shared_gate || mixed->expert_latent > 0 || mixed->ffn_bias))
-        return rh_launch_fail_model(
-            &rh_framework_megatron, c,
-            "experts with biases, in a latent, or shared ones behind a gate", error);
     if (k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias))
         return rh_launch_fail_model(
             &rh_framework_megatron, c,
@@ -503,6 +488,7 @@ const RhFramework rh_framework_megatron = {
     .program = "pretrain_gpt.py",
     .words = megatron_words,
     .words_count = G_N_ELEMENTS(megatron_words),
+    .features = RH_FEATURE_KINDS | RH_FEATURE_LATENT | RH_FEATURE_WINDOW,
     .check = check_layout,
     .say_rest = say_rest,
 };

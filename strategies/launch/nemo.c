@@ -50,23 +50,11 @@ static void end(Put *p, GString *recipe)
 
 static bool check_model(const RhCase *c, GError **error)
 {
-    const RhModel *m = c->model;
-    const RhLayerKind *k = &m->kinds[0];
-    const RhLayerKind *mixed = rh_model_kind_with(m, &rh_mixture);
-    const char *odd =
-        m->kinds_count > 1 ? "layers of several kinds"
-        : k->mixer != &rh_attention || k->out_gate || k->keys_as_values || k->both_ways
-            ? "its attention"
-        : k->extra_norms > 0 ? "norms behind its blocks"
-        : m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0
-            ? "what stands before its first layer"
-        : k->ffn != &rh_ffn && !mixed ? "its feed-forward layers"
-        : mixed && (k->shared_gate || k->expert_latent > 0 || k->ffn_bias)
-            ? "experts with biases, in a latent, or shared ones behind a gate"
-        : k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias)
-            ? "biases in some linear layers and not in others (but for QKV alone)"
-            : NULL;
-    return !odd || rh_launch_fail_model(&rh_framework_nemo, c, odd, error);
+    const RhLayerKind *k = &c->model->kinds[0];
+    return (k->out_bias == k->ffn_bias && (!k->out_bias || k->qkv_bias)) ||
+           rh_launch_fail_model(
+               &rh_framework_nemo, c,
+               "biases in some linear layers and not in others (but for QKV alone)", error);
 }
 
 static void put_attention(Put *p, const RhModel *m, const RhLayerKind *k)
@@ -364,6 +352,7 @@ const RhFramework rh_framework_nemo = {
     .program = RECIPE_FILE,
     .words = nemo_words,
     .words_count = G_N_ELEMENTS(nemo_words),
+    .features = RH_FEATURE_WINDOW,
     .check = check,
     .say_rest = say_rest,
 };

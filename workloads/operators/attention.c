@@ -243,7 +243,8 @@ const RhOperator rh_attention = {.name = "attention",
                                  .modules = RH_RECOMPUTE_CORE,
                                  .in_steps = true,
                                  .rings = true,
-                                 .gathers_operands = true};
+                                 .gathers_operands = true,
+                                 .key_heads = true};
 
 /* The same with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made in
  * registers: nothing more is read. */
@@ -258,7 +259,8 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .modules = RH_RECOMPUTE_CORE,
                                        .in_steps = true,
                                        .rings = true,
-                                       .gathers_operands = true};
+                                       .gathers_operands = true,
+                                       .key_heads = true};
 
 /* The same with its output scaled. */
 const RhOperator rh_attention_gated = {.name = "gated attention",
@@ -270,7 +272,8 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .cache = cache,
                                        .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
-                                       .in_steps = true};
+                                       .in_steps = true,
+                                       .key_heads = true};
 
 /* The same without a mask. */
 const RhOperator rh_attention_both_ways = {.name = "attention both ways",
@@ -283,7 +286,8 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
                                            .linears = linears,
                                            .modules = RH_RECOMPUTE_CORE,
                                            .in_steps = true,
-                                           .gathers_operands = true};
+                                           .gathers_operands = true,
+                                           .key_heads = true};
 
 static void factored_shape(const RhConfig *c, RhLayerKind *kind)
 {
@@ -299,4 +303,5 @@ const RhOperator rh_attention_factored = {.name = "factored attention",
                                           .kernels = kernels,
                                           .bytes = bytes,
                                           .cache = cache,
-                                          .modules = RH_RECOMPUTE_CORE};
+                                          .modules = RH_RECOMPUTE_CORE,
+                                          .key_heads = true};

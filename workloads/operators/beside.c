@@ -112,4 +112,5 @@ const RhOperator rh_attention_beside_mamba = {.name = "attention and mamba",
                                               .bytes = bytes,
                                               .cache = cache,
                                               .linears = linears,
-                                              .modules = RH_RECOMPUTE_CORE};
+                                              .modules = RH_RECOMPUTE_CORE,
+                                              .key_heads = true};

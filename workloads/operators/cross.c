@@ -219,4 +219,5 @@ const RhOperator rh_cross_attention = {.name = "cross attention",
                                        .cache = cache,
                                        .linears = linears,
                                        .modules = RH_RECOMPUTE_CORE,
-                                       .gathers_operands = true};
+                                       .gathers_operands = true,
+                                       .key_heads = true};

@@ -144,4 +144,5 @@ const RhOperator rh_attention_disentangled = {.name = "disentangled attention",
                                               .cache = NULL,
                                               .linears = linears,
                                               .modules = RH_RECOMPUTE_CORE,
-                                              .gathers_operands = true};
+                                              .gathers_operands = true,
+                                              .key_heads = true};

@@ -74,7 +74,9 @@ struct RhOperator {
     RhRecompute modules; /* of a layer that are its own, or parts of it */
     bool in_steps; /* its linear layers may be (rh_ops_linear_gathered, rh_ops_linear_summed) */
     bool alone;    /* norms and residual sums are its own, and tensor ranks do not cut it */
-    bool rings;    /* a mixer whose core marks what context ranks exchange (core_context.c) */
+    bool
+        key_heads; /* a mixer of heads of queries over kv_heads of keys, which tensor ranks share out */
+    bool rings; /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */

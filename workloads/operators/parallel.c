@@ -71,4 +71,5 @@ const RhOperator rh_parallel = {.name = "attention and ffn",
                                 .bytes = bytes,
                                 .cache = cache,
                                 .linears = linears,
-                                .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_FFN};
+                                .modules = RH_RECOMPUTE_CORE | RH_RECOMPUTE_FFN,
+                                .key_heads = true};

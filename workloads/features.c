@@ -1,0 +1,47 @@
+#include "workloads/features.h"
+
+#include "workloads/operators/operator.h"
+
+static bool odd_mixer(const RhLayerKind *k)
+{
+    if (k->mixer == &rh_latent_attention)
+        return k->out_gate || k->both_ways;
+    return k->mixer != &rh_attention || k->out_gate || k->gate_by_head || k->keys_as_values ||
+           k->both_ways || k->value_size > 0 || k->around > 0;
+}
+
+static bool odd_front(const RhModel *m)
+{
+    return m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0 ||
+           m->sound_rows > 0 || m->distances > 0 || rh_model_sees_pictures(m);
+}
+
+static uint32_t features_of(const RhLayerKind *k)
+{
+    bool mixed = k->ffn == &rh_mixture;
+    uint32_t bits = 0;
+    bits |= k->cross_width > 0 || k->encodes ? RH_FEATURE_ENCODER : 0;
+    bits |= k->borrows ? RH_FEATURE_SHARED : 0;
+    bits |= k->layer_input > 0 || k->side_rank > 0 ? RH_FEATURE_BESIDE : 0;
+    bits |= k->mixer == &rh_latent_attention ? RH_FEATURE_LATENT : 0;
+    bits |= odd_mixer(k) ? RH_FEATURE_MIXER : 0;
+    bits |= k->window_tokens > 0 ? RH_FEATURE_WINDOW : 0;
+    bits |= k->extra_norms > 0 ? RH_FEATURE_NORMS : 0;
+    bits |= !mixed && k->ffn != &rh_ffn ? RH_FEATURE_FFN : 0;
+    bits |=
+        mixed && (k->shared_gate || k->expert_latent > 0 || k->ffn_bias) ? RH_FEATURE_EXPERTS : 0;
+    return bits;
+}
+
+uint32_t rh_model_features(const RhModel *model)
+{
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < model->kinds_count; i++)
+        bits |= features_of(&model->kinds[i]);
+    bits |= model->encoder ? RH_FEATURE_ENCODER : 0;
+    bits |= model->embedding > 0 ? RH_FEATURE_SHARED : 0;
+    bits |= rh_model_reads_beside(model) || model->alternates > 0 ? RH_FEATURE_BESIDE : 0;
+    bits |= model->kinds_count > 1 ? RH_FEATURE_KINDS : 0;
+    bits |= odd_front(model) ? RH_FEATURE_FRONT : 0;
+    return bits;
+}
