@@ -178,7 +178,7 @@ static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
                 {"nvme", pool->nvme > 0}};
     if (rh_model_makes_tokens(s->model))
         return true;
-    if (s->server->scheduler != rh_scheduler_by_name("static"))
+    if (!s->server->scheduler->gathers)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s makes no tokens, and %s batches what makes one after another\n"
                        "help: server=triton, whose batches are passes over the model",

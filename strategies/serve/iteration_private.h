@@ -25,3 +25,13 @@ struct RhIterations {
     double weight_bytes, token_bytes, sequence_bytes;
     double streamed_bytes, stream_s; /* of a rank, in an iteration; 0: weights stay */
 };
+
+/* --- iteration_exchange.c --- */
+
+/* Of so many tokens of a prompt, behind `cached` ones. */
+RhShard rh_iteration_prompt_shard(const RhIterations *it, int32_t tokens, int32_t cached);
+/* Where experts lie on some of the ranks, each rank gives its own part of the tokens to them. */
+RhShard rh_iteration_experts_shard(const RhShard *shard);
+/* Seconds that the ranks exchange for the shard's tokens; and to gather the logits of so many sequences. */
+double rh_iteration_shard_exchanges_s(RhIterations *it, const RhShard *shard);
+double rh_iteration_gather_s(const RhIterations *it, int32_t sequences);

@@ -1,5 +1,5 @@
 #pragma once
-/* A scheduler: which sequences an iteration works on. One file and a row each (schedulers.c); states and
+/* A scheduler: which sequences an iteration works on. A function and a row each in schedulers.c; states and
  * moves of sequences are the replica's (replica.h). */
 #include "strategies/serve/replica.h"
 
@@ -10,10 +10,12 @@ struct RhScheduler {
     bool (*plan)(RhReplica *replica);
     /* a sequence has blocks for all its tokens once it is in: none is ever put out */
     bool reserves;
+    bool
+        gathers; /* a batch is made before it begins: it may wait for more (window=), and hold what is asked once */
     bool closes_door; /* in an iteration for which a sequence is put out nobody comes in */
     bool
         finds_again; /* blocks of a sequence that is put out are found again until others take them */
 };
 
-extern const RhScheduler *const rh_schedulers[]; /* NULL-ended */
+/* NULL: none is called so. */
 const RhScheduler *rh_scheduler_by_name(const char *name);

@@ -72,25 +72,37 @@ static bool plan_static(RhReplica *r)
 }
 
 static const RhScheduler rows[] = {
-    {"vllm", "tokens of all that run, and chunks of prompts beside them", plan_mixed, false, true,
-     true},
-    {"sglang", "prompts first, alone; then tokens of all that run", plan_prompts_first, false,
-     false, false},
-    {"trtllm", "in flight: as vllm, with the cache reserved for the whole answer", plan_mixed, true,
-     false, false},
-    {"trtllm-whole", "as trtllm, prompts in one piece", plan_mixed_whole, true, false, false},
-    {"orca", "whole prompts beside tokens, with the cache reserved for the whole answer",
-     plan_whole, true, false, false},
-    {"static", "a batch begins when the one before it has ended", plan_static, true, false, false},
+    {.name = "vllm",
+     .about = "tokens of all that run, and chunks of prompts beside them",
+     .plan = plan_mixed,
+     .closes_door = true,
+     .finds_again = true},
+    {.name = "sglang",
+     .about = "prompts first, alone; then tokens of all that run",
+     .plan = plan_prompts_first},
+    {.name = "trtllm",
+     .about = "in flight: as vllm, with the cache reserved for the whole answer",
+     .plan = plan_mixed,
+     .reserves = true},
+    {.name = "trtllm-whole",
+     .about = "as trtllm, prompts in one piece",
+     .plan = plan_mixed_whole,
+     .reserves = true},
+    {.name = "orca",
+     .about = "whole prompts beside tokens, with the cache reserved for the whole answer",
+     .plan = plan_whole,
+     .reserves = true},
+    {.name = "static",
+     .about = "a batch begins when the one before it has ended",
+     .plan = plan_static,
+     .reserves = true,
+     .gathers = true},
 };
-
-const RhScheduler *const rh_schedulers[] = {&rows[0], &rows[1], &rows[2], &rows[3],
-                                            &rows[4], &rows[5], NULL};
 
 const RhScheduler *rh_scheduler_by_name(const char *name)
 {
-    for (int i = 0; rh_schedulers[i]; i++)
-        if (strcmp(rh_schedulers[i]->name, name) == 0)
-            return rh_schedulers[i];
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
     return NULL;
 }

@@ -21,7 +21,7 @@ static RhPool settled(const RhPool *pool, const RhServer *server)
 
 static bool check_window(const RhPool *pool, const RhServer *server, GError **error)
 {
-    return pool->window == 0 || server->scheduler == rh_scheduler_by_name("static")
+    return pool->window == 0 || server->scheduler->gathers
                ? true
                : rh_fail(error, RH_ERROR_USAGE,
                          "window=%d: requests join the batches of %s while these are under way\n"
