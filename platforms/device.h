@@ -128,6 +128,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhDevice, rh_device_free)
 bool rh_device_use_surfaces(RhDevice *device, const char *linear);
 /* Do GEMM times in this format hold the cast of the left operand? Then it is no kernel of its own. */
 bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype);
+/* Surfaces of experts in this format are from then on those of `from`, which another profile was laid over, where it
+ * has any; rh_device_use_surfaces() takes them. */
+void rh_device_take_experts(RhDevice *device, const RhDevice *from, const char *format);
 /* The surface that this kernel's time is from; NULL: from a form. */
 const RhSurface *rh_device_surface(const RhDevice *device, const RhKernel *kernel);
 

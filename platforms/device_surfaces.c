@@ -67,6 +67,31 @@ bool rh_device_use_surfaces(RhDevice *d, const char *linear)
     return found;
 }
 
+static bool is_experts(const RhSurface *s, const char *format)
+{
+    return s->kind == RH_SURFACE_EXPERTS && strcmp(s->format, format) == 0;
+}
+
+void rh_device_take_experts(RhDevice *d, const RhDevice *from, const char *format)
+{
+    GPtrArray *taken = g_ptr_array_new_with_free_func((GDestroyNotify)rh_surface_unref);
+    for (guint i = 0; from->surfaces && i < from->surfaces->len; i++) {
+        RhSurface *s = g_ptr_array_index(from->surfaces, i);
+        if (is_experts(s, format))
+            g_ptr_array_add(taken, rh_surface_ref(s));
+    }
+    bool there = taken->len > 0;
+    for (guint i = 0; d->surfaces && i < d->surfaces->len; i++) {
+        RhSurface *s = g_ptr_array_index(d->surfaces, i);
+        if (!there || !is_experts(s, format))
+            g_ptr_array_add(taken, rh_surface_ref(s));
+    }
+    if (d->surfaces)
+        g_ptr_array_unref(d->surfaces);
+    d->surfaces = taken;
+    d->used = (RhSurfacesUsed){0};
+}
+
 bool rh_device_casts_inside(const RhDevice *device, RhDtype dtype)
 {
     g_return_val_if_fail(dtype < RH_DTYPE_LAST, false);

@@ -53,12 +53,13 @@ static void profiles_are_whole(void)
 {
     for (const char *const *name = rh_server_names(); *name; name++) {
         const RhServer *server = rh_server_by_name(*name, NULL);
-        for (int32_t i = 0; i < server->profiles_count; i++) {
-            g_autofree char *spec = g_strdup_printf("%s:8x1", server->profiles[i].device);
+        for (int32_t i = 0; i < server->profiles.count; i++) {
+            g_autofree char *spec = g_strdup_printf("%s:8x1", server->profiles.list[i].device);
             g_autoptr(GError) error = NULL;
             g_autoptr(RhPlatform) p = rh_platform_load(spec, &error);
             CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-            CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile(p, server->profiles[i].profile, &error));
+            CU_ASSERT_TRUE_FATAL(
+                rh_platform_apply_profile(p, server->profiles.list[i].profile, &error));
             CU_ASSERT_TRUE(rh_device_use_surfaces(p->device, NULL));
             RhKernel gemm = {.cls = RH_KERNEL_GEMM,
                              .dtype = RH_DTYPE_BF16,
@@ -70,6 +71,44 @@ static void profiles_are_whole(void)
             for (int32_t ranks = 2; ranks <= 8; ranks *= 2)
                 CU_ASSERT_TRUE(rh_peer_reduce_s(p->device, ranks, 65536) < 1e-3);
         }
+    }
+}
+
+static const char *table_of(const char *deployment, bool experts)
+{
+    RhKernel product = {.cls = RH_KERNEL_GEMM,
+                        .dtype = experts ? RH_DTYPE_FP8 : RH_DTYPE_BF16,
+                        .grouped = experts,
+                        .batch = experts ? 32 : 1,
+                        .m = 1,
+                        .n = 768,
+                        .k = 3072,
+                        .flops = 2.0 * (experts ? 32 : 1) * 768 * 3072};
+    Setting s = setting_of("minimax-m2.5", "dgx-h200:1", deployment);
+    s.serving.recipe = rh_recipe_by_name("fp8-block");
+    g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+    const RhSurface *surface = rh_device_surface(rh_iterations_platform(it)->device, &product);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(surface);
+    const char *source = surface->source; /* interned */
+    close_setting(&s);
+    return source;
+}
+
+/* vLLM 0.15 and 0.16 on Hopper multiply experts with TensorRT-LLM's kernels; later ones only where experts are
+ * spread. */
+static void experts_go_by_the_software_that_has_them(void)
+{
+    static const struct {
+        const char *deployment, *experts, *others;
+    } rows[] = {{"server=vllm-0.12,tp4", "vllm", "vllm"},
+                {"server=vllm-0.16,tp4", "trtllm", "vllm"},
+                {"server=vllm,tp4", "vllm", "vllm"},
+                {"server=vllm,tp4,ep4", "trtllm", "vllm"},
+                {"server=sglang,tp4,ep4", "sglang", "sglang"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        CU_ASSERT_PTR_NOT_NULL(strstr(table_of(rows[i].deployment, true), rows[i].experts));
+        CU_ASSERT_PTR_NOT_NULL(strstr(table_of(rows[i].deployment, false), rows[i].others));
     }
 }
 
@@ -126,6 +165,8 @@ static const RhTest tests[] = {
     {"deployments are text", deployments_are_text},
     {"every server is read", every_server_is_read},
     {"profiles are whole", profiles_are_whole},
+    {"experts go by the software that has them", experts_go_by_the_software_that_has_them},
+    {"experts go by the software that has them", experts_go_by_the_software_that_has_them},
     {"memory is of what it says", memory_is_of_what_it_says},
     {"activations are counted", activations_are_counted},
     {"logits lie where tokens are drawn", logits_lie_where_tokens_are_drawn},

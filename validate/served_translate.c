@@ -135,20 +135,32 @@ static char *workers_of(const char *note, const char *key)
     return g_strdup_printf("tp%d,pp%d,dp%d,ep%d,replicas=%d", tp, pp, adp, MAX(ep, 1), workers);
 }
 
-static char *pool_of(const RhCaseRow *row)
+/* "kv=fp8,ep8" says how experts are spread, whatever the row's own column has. */
+static bool says_spread(const char *more)
 {
-    return g_strdup_printf("tp%" G_GINT64_FORMAT ",pp%" G_GINT64_FORMAT ",ep%" G_GINT64_FORMAT
-                           ",dp%" G_GINT64_FORMAT,
-                           row->whole[RH_CASE_TP], MAX(row->whole[RH_CASE_PP], 1),
-                           MAX(row->whole[RH_CASE_EP], 1), MAX(row->whole[RH_CASE_DP], 1));
+    g_auto(GStrv) words = g_strsplit(more ? more : "", ",", -1);
+    bool says = false;
+    for (int i = 0; words[i]; i++)
+        says = says || (g_str_has_prefix(words[i], "ep") && g_ascii_isdigit(words[i][2]));
+    return says;
+}
+
+static char *pool_of(const RhCaseRow *row, const char *more)
+{
+    g_autofree char *spread =
+        says_spread(more) ? g_strdup("")
+                          : g_strdup_printf(",ep%" G_GINT64_FORMAT, MAX(row->whole[RH_CASE_EP], 1));
+    return g_strdup_printf("tp%" G_GINT64_FORMAT ",pp%" G_GINT64_FORMAT "%s,dp%" G_GINT64_FORMAT,
+                           row->whole[RH_CASE_TP], MAX(row->whole[RH_CASE_PP], 1), spread,
+                           MAX(row->whole[RH_CASE_DP], 1));
 }
 
 /* Pools as text: of one that does all, or of two, whose workers the note tells. */
-static bool say_pools(Way *w, char *pools[RH_POOLS_MAX])
+static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
 {
     const char *note = rh_case_cell(&w->way, RH_CASE_NOTE);
     if (!g_str_has_prefix(note, "DISAGG")) {
-        pools[0] = pool_of(w->way.row);
+        pools[0] = pool_of(w->way.row, more);
         return w->way.row->whole[RH_CASE_TP] > 0 || rh_case_give_up(&w->way, "tp is not given");
     }
     pools[0] = workers_of(note, "P=");
@@ -177,7 +189,7 @@ static bool say_deployment(Way *w)
     GError *local = NULL;
     g_autofree char *more = with_budget(w, rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT));
     char *pools[RH_POOLS_MAX] = {NULL};
-    bool said = say_pools(w, pools);
+    bool said = say_pools(w, more, pools);
     g_autoptr(GString) text = g_string_new(NULL);
     for (int p = 0; said && p < RH_POOLS_MAX && pools[p]; p++)
         g_string_append_printf(text, "%s%s%s%s", p ? "/" : "", pools[p], more ? "," : "",

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "platforms/profile.h"
+#include "strategies/partition.h"
 #include "strategies/serve/iteration_private.h"
 #include "strategies/serve/scheduler.h"
 
@@ -284,11 +285,27 @@ static bool check_encoder(const RhServing *s, GError **error)
 
 static bool check_stages(const RhServing *s, const RhPool *pool, GError **error)
 {
-    return pool->pp <= 1 || !rh_model_reads_beside(s->model) ||
-           rh_fail(error, RH_ERROR_USAGE,
-                   "pp=%d: layers of %s read keys of layers before them, or columns of a second "
-                   "embedding, which are not sent from stage to stage here\nnote: legal pp: 1",
-                   pool->pp, s->model->name);
+    const char *whole = rh_partition_whole(s->model, false);
+    return pool->pp <= 1 || !whole ||
+           rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: legal pp: 1", pool->pp,
+                   s->model->name, whole);
+}
+
+/* Grouped products of experts may be by another software's kernels. */
+static bool lay_experts(const RhServing *s, const RhPool *pool, RhPlatform *platform,
+                        GError **error)
+{
+    const RhServerProfiles *experts =
+        pool->ep > 1 ? &s->server->experts_spread : &s->server->experts_cut;
+    const char *format = surface_format(s->recipe),
+               *others = rh_server_profile(experts, platform->device->name);
+    if (!others || g_strcmp0(format, experts->format) != 0 || !rh_model_experts_kind(s->model))
+        return true;
+    g_autoptr(RhPlatform) other = rh_platform_copy(s->platform);
+    if (!rh_platform_apply_profile(other, others, error))
+        return false;
+    rh_device_take_experts(platform->device, other->device, format);
+    return true;
 }
 
 RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
@@ -297,9 +314,8 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
         !check_pool(s, pool, error) || !check_experts(s, pool, error) ||
         !check_weights(s, pool, error) || !check_load(s, error))
         return NULL;
-    g_autoptr(RhPlatform) platform = rh_platform_copy(s->platform);
-    const char *profile = rh_server_profile(s->server, platform->device->name);
-    if (profile && !platform->profile && !rh_platform_apply_profile(platform, profile, error))
+    g_autoptr(RhPlatform) platform = rh_server_hardware(s->server, s->platform, error);
+    if (!platform || (!s->platform->profile && !lay_experts(s, pool, platform, error)))
         return NULL;
     RhIterations *it = g_new0(RhIterations, 1);
     it->model = s->model;

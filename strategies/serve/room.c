@@ -65,15 +65,15 @@ static double pass_bytes(const RhServing *s, const RhPool *pool)
 }
 
 /* Of an iteration as full as there can be one: `batch` sequences in `chunk` tokens. Logits of all sequences and all
- * words lie on every rank, several times over while tokens are drawn: as many as an iteration has, or in TensorRT-LLM,
- * which makes these buffers when it starts, as many as there may be. */
+ * words lie on every rank, several times over while tokens are drawn: as many as an iteration has, or where a server makes
+ * these buffers when it starts, as many as there may be. */
 static double activation_bytes(const RhServing *s, const RhPool *pool)
 {
     const RhModel *model = s->model;
     if (!rh_model_makes_tokens(model))
         return pass_bytes(s, pool);
     double tokens = (double)pool->chunk / pool->dp, sequences = (double)pool->batch / pool->dp;
-    double drawn = s->server->memory_of == RH_MEMORY_OF_REST ? sequences : fmin(sequences, tokens);
+    double drawn = s->server->logits_at_start ? sequences : fmin(sequences, tokens);
     double drawing = s->server->logit_bytes.value * drawn * (double)model->vocab +
                      rows_bytes(tokens, (double)model->hidden);
     return fmax(drawing + mixture_bytes(model, pool, tokens), dense_bytes(model, pool, tokens));

@@ -5,17 +5,13 @@
 #include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "platforms/profile.h"
 #include "strategies/serve/scheduler.h"
 
 static void *load(const char *name, GError **error);
 static RhDataShelf shelf = {.noun = "server", .folder = "strategies/serve/servers", .load = load};
 
-static const struct {
-    const char *key;
-    RhQuantity kind;
-    size_t offset;
-    double low, high; /* plausible, and 0 */
-} facts[] = {
+static const RhServerFact facts[] = {
     {"step", RH_QUANTITY_S, offsetof(RhServer, step_s), 0, 1},
     {"rank_step", RH_QUANTITY_S, offsetof(RhServer, rank_step_s), 0, 1},
     {"sequence", RH_QUANTITY_S, offsetof(RhServer, sequence_s), 0, 0.1},
@@ -51,6 +47,7 @@ static const struct {
     {"ahead", offsetof(RhServer, ahead)},
     {"gather", offsetof(RhServer, gather)},
     {"domain_sends", offsetof(RhServer, domain_sends)},
+    {"logits_at_start", offsetof(RhServer, logits_at_start)},
     {"host_each", offsetof(RhServer, host_each)},
     {"host_beside", offsetof(RhServer, host_beside)},
     {"prefix", offsetof(RhServer, prefix)},
@@ -177,20 +174,25 @@ static void read_exchanges(RhJson *doc, const RhJsonNode *root, RhServer *s)
     s->few_tokens = (int32_t)rh_json_int(doc, node, "few_tokens", 1, 1 << 20);
 }
 
-static void read_profiles(RhJson *doc, const RhJsonNode *root, RhServer *s)
+static void read_profiles(RhJson *doc, const RhJsonNode *root, const char *key,
+                          RhServerProfiles *profiles)
 {
-    const RhJsonNode *list = rh_json_object_or_null(doc, root, "profiles");
+    const RhJsonNode *list = rh_json_object_or_null(doc, root, key);
     if (!list)
         return;
-    s->profiles_count = 0;
+    profiles->count = 0;
+    profiles->format = rh_json_string_or(doc, list, "format", NULL);
+    rh_json_string_or(doc, list, "source", NULL);
     for (const RhJsonNode *member = rh_json_first(list); member; member = rh_json_next(member)) {
-        if (s->profiles_count == RH_SERVER_PROFILES_MAX) {
+        const char *device = g_intern_string(rh_json_key(member));
+        if (strcmp(device, "source") == 0 || strcmp(device, "format") == 0)
+            continue;
+        if (profiles->count == RH_SERVER_PROFILES_MAX) {
             rh_json_problem(doc, member, NULL, "more than %d profiles", RH_SERVER_PROFILES_MAX);
             return;
         }
-        const char *device = g_intern_string(rh_json_key(member));
-        s->profiles[s->profiles_count].device = device;
-        s->profiles[s->profiles_count++].profile = rh_json_string(doc, list, device);
+        profiles->list[profiles->count].device = device;
+        profiles->list[profiles->count++].profile = rh_json_string(doc, list, device);
     }
 }
 
@@ -211,7 +213,9 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
     read_facts(doc, root, s);
     read_choices(doc, root, s);
     read_exchanges(doc, root, s);
-    read_profiles(doc, root, s);
+    read_profiles(doc, root, "profiles", &s->profiles);
+    read_profiles(doc, root, "experts_cut", &s->experts_cut);
+    read_profiles(doc, root, "experts_spread", &s->experts_spread);
     if (!s->scheduler || s->batch < 1 || s->chunk < 1 || s->block_tokens < 1 ||
         !s->memory_frac.source || !s->prompt_frac.source)
         rh_json_problem(doc, root, NULL,
@@ -244,10 +248,24 @@ const char *const *rh_server_names(void)
     return rh_data_shelf_names(&shelf);
 }
 
-const char *rh_server_profile(const RhServer *server, const char *device)
+const char *rh_server_profile(const RhServerProfiles *profiles, const char *device)
 {
-    for (int32_t i = 0; i < server->profiles_count; i++)
-        if (strcmp(server->profiles[i].device, device) == 0)
-            return server->profiles[i].profile;
+    for (int32_t i = 0; i < profiles->count; i++)
+        if (strcmp(profiles->list[i].device, device) == 0)
+            return profiles->list[i].profile;
     return NULL;
+}
+
+RhPlatform *rh_server_hardware(const RhServer *server, const RhPlatform *platform, GError **error)
+{
+    g_autoptr(RhPlatform) own = rh_platform_copy(platform);
+    const char *profile = rh_server_profile(&server->profiles, platform->device->name);
+    bool fine = !profile || own->profile || rh_platform_apply_profile(own, profile, error);
+    return fine ? g_steal_pointer(&own) : NULL;
+}
+
+const RhServerFact *rh_server_facts(size_t *count)
+{
+    *count = G_N_ELEMENTS(facts);
+    return facts;
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include "base/fact.h"
+#include "base/units.h"
+#include "platforms/platform.h"
 #include "strategies/exchanger.h"
 #include "strategies/serve/deployment.h"
 
@@ -19,6 +21,15 @@ typedef struct RhScheduler RhScheduler;
 /* All of the device's memory; what is free before weights are loaded; what weights and a full iteration
  * leave. */
 typedef enum { RH_MEMORY_OF_ALL, RH_MEMORY_OF_FREE, RH_MEMORY_OF_REST } RhMemoryOf;
+
+/* Profiles by device. */
+typedef struct {
+    const char *format; /* interned; of experts, the only one that these are for: "fp8_block" */
+    int32_t count;
+    struct {
+        const char *device, *profile; /* interned */
+    } list[RH_SERVER_PROFILES_MAX];
+} RhServerProfiles;
 
 typedef struct {
     const char *name, *about;
@@ -38,9 +49,11 @@ typedef struct {
     RhFact stream_host_frac;
     RhFact
         stream_nvme_frac; /* the same while weights from drives, which are in host memory by then, are copied */
-    RhFact start_s;        /* until it serves, weights aside: processes, compiled kernels, graphs */
-    RhFact logit_bytes;    /* of a word and a sequence, while a token is drawn */
-    RhMemoryOf memory_of;  /* what memory_frac is a fraction of */
+    RhFact start_s;       /* until it serves, weights aside: processes, compiled kernels, graphs */
+    RhFact logit_bytes;   /* of a word and a sequence, while a token is drawn */
+    RhMemoryOf memory_of; /* what memory_frac is a fraction of */
+    bool
+        logits_at_start; /* room for those of all sequences there may be, not of an iteration's alone */
     int32_t block_tokens;  /* of the cache */
     int32_t batch, chunk;  /* defaults of a deployment */
     int32_t stream_tokens; /* the client is sent so many at a time */
@@ -59,7 +72,7 @@ typedef struct {
     const RhExchanger *exchange_few, *exchange_many;
     int32_t few_tokens;
     /* by the library's: every rank gets all tokens, and results are summed and scattered; with
-     * `domain_sends` not where NVLink joins more GPUs than a board has, to more ranks than a token asks experts */
+     * `domain_sends` not where NVLink joins more GPUs than a host has, to more ranks than a token asks experts */
     bool gather, domain_sends;
     /* an iteration is planned when the one before it begins: who comes later waits for the next */
     bool ahead;
@@ -67,13 +80,13 @@ typedef struct {
     bool whole_prompts;
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;
-    RhFact rank_launch_s; /* more for each doubling of tensor ranks */
-    bool host_each;       /* each group of attention has a host of its own */
-    bool host_beside;     /* the host works beside the kernels: the slower of the two counts */
-    int32_t profiles_count;
-    struct {
-        const char *device, *profile; /* interned */
-    } profiles[RH_SERVER_PROFILES_MAX];
+    RhFact rank_launch_s;      /* more for each doubling of tensor ranks */
+    bool host_each;            /* each group of attention has a host of its own */
+    bool host_beside;          /* the host works beside the kernels: the slower of the two counts */
+    RhServerProfiles profiles; /* of all kernels */
+    /* of experts' grouped products, where these kernels are another software's: experts that every rank has a part
+     * of (cut), and whole ones on some of the ranks (spread) */
+    RhServerProfiles experts_cut, experts_spread;
 } RhServer;
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */
@@ -81,5 +94,17 @@ const RhServer *rh_server_by_name(const char *name, GError **error);
 /* The same with what is wrong: RH_ERROR_INPUT with positions. */
 RhServer *rh_server_load(const char *name, GError **error);
 const char *const *rh_server_names(void); /* sorted, NULL-ended */
-/* The profile that tells what its kernels take on this device; NULL: the device's own facts do. */
-const char *rh_server_profile(const RhServer *server, const char *device);
+/* The profile that tells what kernels take on this device; NULL: there is none of it. */
+const char *rh_server_profile(const RhServerProfiles *profiles, const char *device);
+/* The platform as its kernels find it: a copy with the profile of all of them laid over, unless the platform brings one. The caller's;
+ * NULL where the profile cannot be read. */
+RhPlatform *rh_server_hardware(const RhServer *server, const RhPlatform *platform, GError **error);
+
+/* A fact of a server: its key in a file. */
+typedef struct {
+    const char *key;
+    RhQuantity kind;
+    size_t offset;    /* of the RhFact in RhServer */
+    double low, high; /* plausible, and 0 */
+} RhServerFact;
+const RhServerFact *rh_server_facts(size_t *count);
